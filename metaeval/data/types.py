@@ -1,0 +1,126 @@
+"""What a dataset is to the rest of metaeval.
+
+A `CaptionDataset` is an ordered list of images, each with one human caption and its references.
+Everything else a metric may want (image files, annotated objects, scene graphs, region features)
+is a *part*: loaded when it is first asked for, or an `Absent` that says what is missing and how to
+get it. A part is never an exception half-way through a run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+ImageId = int | str
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """Something a run could use but does not have.
+
+    `part` is what ("images", "java", …), `reason` why it is not there, `remedy` the command or
+    option that would bring it, all in words that can stand in a table.
+    """
+
+    part: str
+    reason: str
+    remedy: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.reason}; {self.remedy}" if self.remedy else self.reason
+
+
+@dataclass(frozen=True, slots=True)
+class Objects:
+    """The annotated objects of one image.
+
+    `labels` holds m category names; `boxes` is float64 [m, 4], x1 y1 x2 y2, normalised by the
+    image's width and height to [0, 1].
+    """
+
+    labels: tuple[str, ...]
+    boxes: npt.NDArray[np.float64]
+
+
+Part = Callable[[], Any] | Absent
+
+
+@dataclass(frozen=True)
+class CaptionDataset:
+    """Images in ascending order of id, with one human caption and k references each.
+
+    Parameters
+    ----------
+    name
+        "coco_val2017", "scenes", …
+    image_ids
+        n ids, unique, all `int` or all `str`, ascending.
+    human
+        n captions: the *Human* caption of each image.
+    references
+        n tuples of references; the human caption is not among them by position.
+    pool_ids, pool
+        Ids and human captions of the *whole* file, before any `limit`. Corruptions draw on these
+        (the bag of words, another image's caption), so that what happens to one caption does not
+        depend on which other images are in the run.
+    sources
+        File name → SHA-256 of every file that was read.
+    notes
+        What was normalised or left out while reading, one sentence each, with counts.
+    parts
+        Part name → loader or `Absent`. Names in use: "images" (ImageFiles), "objects" (Mapping of
+        image id to Objects), "scene_graphs" (Mapping of image id to a scene graph).
+    """
+
+    name: str
+    image_ids: tuple[ImageId, ...]
+    human: tuple[str, ...]
+    references: tuple[tuple[str, ...], ...]
+    pool_ids: tuple[ImageId, ...]
+    pool: tuple[str, ...]
+    sources: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    parts: Mapping[str, Part] = field(default_factory=dict)
+    _loaded: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        n = len(self.image_ids)
+        if not n:
+            raise ValueError("a dataset needs at least one image")
+        if len(self.human) != n or len(self.references) != n:
+            raise ValueError("image_ids, human and references differ in length")
+        if len(self.pool) != len(self.pool_ids):
+            raise ValueError("pool and pool_ids differ in length")
+        if any(a >= b for a, b in zip(self.image_ids, self.image_ids[1:], strict=False)):  # type: ignore[operator]
+            raise ValueError("image_ids must be unique and ascending")
+
+    def __len__(self) -> int:
+        return len(self.image_ids)
+
+    def part(self, name: str) -> Any | Absent:
+        """The part called `name`, loaded once, or the `Absent` that says why there is none.
+
+        A loader may itself return an `Absent` (a file that turns out not to be there).
+        """
+        if name not in self._loaded:
+            source = self.parts.get(
+                name, Absent(name, f"the dataset '{self.name}' has no {name.replace('_', ' ')}")
+            )
+            self._loaded[name] = source if isinstance(source, Absent) else source()
+        return self._loaded[name]
+
+    def limited(self, limit: int | None) -> CaptionDataset:
+        """The first `limit` images by id; the pool stays whole. `None` changes nothing."""
+        if limit is None or limit >= len(self):
+            return self
+        return replace(
+            self,
+            image_ids=self.image_ids[:limit],
+            human=self.human[:limit],
+            references=self.references[:limit],
+            _loaded=self._loaded,  # parts are keyed by image id, so they serve the smaller set too
+        )

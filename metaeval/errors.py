@@ -1,0 +1,50 @@
+"""The errors a user can cause, each one clear line and an exit code.
+
+Anything that is not one of these is a bug of ours and keeps its traceback.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class MetaevalError(Exception):
+    """An error with a message for the user; the command prints it and exits with `exit_code`."""
+
+    exit_code = 2
+
+
+class InputError(MetaevalError):
+    """Bad input, named down to the file, the record in it and the field of the record.
+
+    Parameters
+    ----------
+    problem
+        What is wrong, in plain words, without a full stop.
+    file, record, field
+        Where: a path, something that identifies the record ("annotation id 38"), a field name.
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        file: Path | str | None = None,
+        record: str | None = None,
+        field: str | None = None,
+    ) -> None:
+        self.problem, self.file, self.record, self.field = problem, file, record, field
+        where = [str(part) for part in (file, record) if part is not None]
+        if field is not None:
+            where.append(f"field '{field}'")
+        super().__init__(": ".join([", ".join(where), problem]) if where else problem)
+
+
+class ConfigError(MetaevalError):
+    """A configuration that cannot be run: an unknown metric, a rate outside (0, 1], …"""
+
+
+class StrictError(MetaevalError):
+    """A requested metric failed or was skipped while `strict` is on."""
+
+    exit_code = 1

@@ -1,0 +1,111 @@
+"""The contract of a metric.
+
+A metric looks at references and images once (`prepare`), then scores any number of captions
+against them (`score`). It says exactly what it is in a signature, one per column: whatever would
+change a number is in there, so that a score can be cached under (signature, item) for ever.
+
+To add one, copy `bleu.py`, then name it in `conf/metric/`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from metaeval.data.types import Absent, CaptionDataset
+
+Scores = npt.NDArray[np.float64]
+
+
+class Metric(ABC):
+    """A family of scores computed together (BLEU-1 … BLEU-4 are one metric with four columns).
+
+    Class attributes
+    ----------------
+    name
+        The config's name: "bleu".
+    columns
+        The names of the scores in tables: ("BLEU-1", …). An instance may narrow them.
+    needs
+        What must be there: parts of the dataset ("references", "images", "objects",
+        "scene_graphs", "regions"). Needs outside the dataset (Java, weights) go into `missing`.
+    higher_is_better, bounds
+        How to read the score; bounds are (lowest, highest) possible, `inf` where there is none.
+    batch_size
+        Captions per call of `score`: what a killed run may lose.
+    """
+
+    name: ClassVar[str]
+    columns: tuple[str, ...]
+    needs: ClassVar[frozenset[str]] = frozenset({"references"})
+    higher_is_better: ClassVar[bool] = True
+    bounds: tuple[float, float] = (0.0, 1.0)
+    batch_size: int = 5000
+
+    def missing(self, dataset: CaptionDataset) -> Absent | None:
+        """What keeps the metric from running on this dataset, or `None` if nothing does.
+
+        Cheap, and never touches the network. Override to add needs beyond the dataset's parts,
+        asking `super().missing(dataset)` first.
+        """
+        for need in sorted(self.needs - {"references"}):
+            part = dataset.part(need)
+            if isinstance(part, Absent):
+                return part
+        return None
+
+    @abstractmethod
+    def prepare(self, dataset: CaptionDataset) -> None:
+        """Compute, once, all that depends on references and images but not on candidates."""
+
+    @abstractmethod
+    def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
+        """Score n captions, caption j against image `image_index[j]` of the prepared dataset.
+
+        Returns float64 [n, len(columns)]. NaN where a caption cannot be scored; never a silent 0.
+        The score of a caption must not depend on the others in the call.
+        """
+
+    @abstractmethod
+    def settings(self) -> Mapping[str, Any]:
+        """Whatever would change a number, as key → value, in the order of the signature.
+
+        Called after `prepare`, so that a digest of corpus statistics (CIDEr's document
+        frequencies) can be among them.
+        """
+
+    def signature(self, column: str) -> str:
+        """The exact identity of one column: `bleu-4|tok:ptb-3.4.1|smooth:none|ref:closest|v:1`."""
+        parts = [f"{key}:{value}" for key, value in self.settings().items()]
+        return "|".join([column.lower(), *parts])
+
+    def context(self, dataset: CaptionDataset, index: int) -> bytes:
+        """All that the score of a caption depends on beside the caption itself, for the cache.
+
+        The default is the references, in order. A metric that reads images adds their content.
+        """
+        return content_digest(dataset.references[index])
+
+    def explain(self, caption: str, image_index: int) -> Mapping[str, Any] | None:
+        """How this caption came by its score, for the report's drill-down; `None` if not told.
+
+        JSON-serialisable: {"kind": "transport" | "regions" | "matches" | …, …}.
+        """
+        return None
+
+    def close(self) -> None:  # noqa: B027  (most metrics hold nothing)
+        """Release processes and memory. Called once, also after a failure."""
+
+
+def content_digest(texts: Sequence[str]) -> bytes:
+    """16 bytes that identify a sequence of strings (lengths included, so no two ever collide)."""
+    h = hashlib.sha256()
+    for text in texts:
+        raw = text.encode()
+        h.update(len(raw).to_bytes(8, "big") + raw)
+    return h.digest()[:16]
