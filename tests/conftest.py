@@ -1,0 +1,36 @@
+"""Fixtures and skips shared by all tests."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+
+def data_root() -> Path | None:
+    """The folder that METAEVAL_DATA names, if it holds COCO's annotations."""
+    root = os.environ.get("METAEVAL_DATA")
+    if root and (Path(root) / "coco/annotations/captions_val2017.json").is_file():
+        return Path(root).resolve()
+    return None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    no_java = pytest.mark.skip(reason="no Java runtime on PATH or in JAVA_HOME")
+    no_coco = pytest.mark.skip(reason="METAEVAL_DATA does not name a folder with COCO annotations")
+    java = shutil.which("java") or os.environ.get("JAVA_HOME")
+    for item in items:
+        if "java" in item.keywords and not java:
+            item.add_marker(no_java)
+        if "coco" in item.keywords and data_root() is None:
+            item.add_marker(no_coco)
+
+
+@pytest.fixture(scope="session")
+def coco_root() -> Path:
+    """The data folder; tests that use it carry the `coco` marker and skip without it."""
+    root = data_root()
+    assert root is not None
+    return root
