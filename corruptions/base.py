@@ -98,7 +98,9 @@ class Corruption(ABC):
     def apply(self, dataset: CaptionDataset, seed: int) -> list[Corrupted]:
         """Spoil the human caption of every image of the dataset, in its order."""
         self.fit(dataset)
-        graphs = dataset.part("scene_graphs") if "scene_graphs" in self.needs else {}
+        graphs: Mapping[ImageId, Any] = (
+            dataset.part("scene_graphs") if "scene_graphs" in self.needs else {}
+        )
         return [
             self.corrupt(Caption(i, text, graphs.get(i)), self.generator(seed, i))
             for i, text in zip(dataset.image_ids, dataset.human, strict=True)

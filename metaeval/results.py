@@ -86,7 +86,7 @@ def read_table(path: Path) -> pd.DataFrame:
     if not path.is_file():
         raise InputError("no such file: is this the directory of a finished run?", file=path)
     try:
-        table = pq.read_table(path).to_pandas()
+        table: pd.DataFrame = pq.read_table(path).to_pandas()
     except pa.ArrowInvalid as error:
         raise InputError(f"not a readable Parquet file ({error})", file=path) from None
     for column in ["image_id", *_COLUMNS[path.name]]:

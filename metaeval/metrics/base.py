@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from metaeval.cache import Store
 from metaeval.data.types import Absent, CaptionDataset
 
 Scores = npt.NDArray[np.float64]
@@ -38,6 +39,12 @@ class Metric(ABC):
         How to read the score; bounds are (lowest, highest) possible, `inf` where there is none.
     batch_size
         Captions per call of `score`: what a killed run may lose.
+    store
+        Where intermediate results may be kept (parsed sentences, image embeddings), set before
+        `identify`; `None` outside a run. Scores themselves are cached by `metaeval.scoring`.
+
+    The order of calls is `missing`, `identify`, `signature`, and then, only if some score is not in
+    the cache, `prepare`, `score` …, `close`.
     """
 
     name: ClassVar[str]
@@ -46,6 +53,7 @@ class Metric(ABC):
     higher_is_better: ClassVar[bool] = True
     bounds: tuple[float, float] = (0.0, 1.0)
     batch_size: int = 5000
+    store: Store | None = None
 
     def missing(self, dataset: CaptionDataset) -> Absent | None:
         """What keeps the metric from running on this dataset, or `None` if nothing does.
@@ -58,6 +66,13 @@ class Metric(ABC):
             if isinstance(part, Absent):
                 return part
         return None
+
+    def identify(self, dataset: CaptionDataset) -> None:  # noqa: B027  (most know who they are)
+        """Find out, cheaply, what of the dataset belongs into the signature.
+
+        For scores that depend on more than their own item: CIDEr's document frequencies come from
+        all references, so their digest is a part of what CIDEr is on this dataset.
+        """
 
     @abstractmethod
     def prepare(self, dataset: CaptionDataset) -> None:
@@ -75,8 +90,7 @@ class Metric(ABC):
     def settings(self) -> Mapping[str, Any]:
         """Whatever would change a number, as key → value, in the order of the signature.
 
-        Called after `prepare`, so that a digest of corpus statistics (CIDEr's document
-        frequencies) can be among them.
+        Called after `identify`, before `prepare`: a run whose scores are all cached never prepares.
         """
 
     def signature(self, column: str) -> str:
