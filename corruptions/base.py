@@ -85,6 +85,10 @@ class Corruption(ABC):
     def fit(self, dataset: CaptionDataset) -> None:  # noqa: B027  (most corruptions need nothing)
         """Take from the whole dataset what `corrupt` needs (a bag of words, donors)."""
 
+    def facts(self) -> Mapping[str, Any]:
+        """What `fit` found, worth telling in `run.json` ({"bag_words": 1039})."""
+        return {}
+
     @abstractmethod
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
         """Spoil one caption, with no other source of randomness than `rng`."""
@@ -98,9 +102,7 @@ class Corruption(ABC):
     def apply(self, dataset: CaptionDataset, seed: int) -> list[Corrupted]:
         """Spoil the human caption of every image of the dataset, in its order."""
         self.fit(dataset)
-        graphs: Mapping[ImageId, Any] = (
-            dataset.part("scene_graphs") if "scene_graphs" in self.needs else {}
-        )
+        graphs: Any = dataset.part("scene_graphs") if "scene_graphs" in self.needs else {}
         return [
             self.corrupt(Caption(i, text, graphs.get(i)), self.generator(seed, i))
             for i, text in zip(dataset.image_ids, dataset.human, strict=True)
