@@ -71,6 +71,8 @@ class CaptionDataset:
         File name → SHA-256 of every file that was read.
     notes
         What was normalised or left out while reading, one sentence each, with counts.
+    fallback
+        Set where this dataset stands in for another: which one was looked for, and where.
     parts
         Part name → loader or `Absent`. Names in use: "images" (ImageFiles), "objects" (Mapping of
         image id to Objects), "scene_graphs" (Mapping of image id to a scene graph).
@@ -84,6 +86,7 @@ class CaptionDataset:
     pool: tuple[str, ...]
     sources: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    fallback: str | None = None
     parts: Mapping[str, Part] = field(default_factory=dict)
     _loaded: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
