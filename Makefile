@@ -1,0 +1,39 @@
+# make run    an experiment, from nothing: make run ARGS="experiment=shuffle metrics=[bleu,cider]"
+# make test   every test that needs no GPU and no download
+# make slow   the tests marked slow
+# make lint   ruff and mypy
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+ARGS   ?= experiment=replace
+
+.PHONY: run test slow lint bench clean
+
+run: $(VENV)/.ready
+	$(BIN)/python -m metaeval $(ARGS)
+
+test: $(VENV)/.ready
+	$(BIN)/python -m pytest -m "not slow and not gpu" $(PYTEST_ARGS)
+
+slow: $(VENV)/.ready
+	$(BIN)/python -m pytest -m "slow and not gpu" $(PYTEST_ARGS)
+
+lint: $(VENV)/.ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/.ready
+	$(BIN)/python benchmarks/rule_based.py
+
+# The environment: made once, made again when the dependencies change.
+$(VENV)/.ready: pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "metaeval needs Python 3.11 or newer: make PYTHON=/path/to/python3.11")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache

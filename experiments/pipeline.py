@@ -1,0 +1,220 @@
+"""One run from configuration to report; each stage writes files that the next one reads."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from hydra.errors import InstantiationException
+from hydra.utils import instantiate
+from omegaconf import DictConfig, OmegaConf
+
+from experiments.base import Experiment, Sets
+from experiments.statistics import statistics
+from metaeval import provenance, results
+from metaeval.cache import MemoryStore, SqliteStore
+from metaeval.data.types import Absent, CaptionDataset
+from metaeval.errors import ConfigError, MetaevalError, StrictError
+from metaeval.scoring import Scored, score_captions
+from metaeval.selection import build, selected
+
+log = logging.getLogger(__name__)
+
+
+class Run:
+    """The state of one run: its directory, its clock, and what goes into `run.json`."""
+
+    def __init__(self, config: DictConfig, out: Path) -> None:
+        self.config, self.out = config, out
+        self.record: dict[str, Any] = {
+            "schema": 1,
+            "command": sys.orig_argv[1:],
+            "working_directory": str(Path.cwd()),
+            "started": datetime.now(UTC).isoformat(timespec="seconds"),
+            "seed": config.seed,
+            "device": "cpu",
+            **provenance.machine(),
+            "stages": [],
+        }
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        started = time.perf_counter()
+        yield
+        seconds = round(time.perf_counter() - started, 3)
+        self.record["stages"].append({"name": name, "seconds": seconds})
+        log.debug("%s: %.3f s", name, seconds)
+
+    def write(self) -> None:
+        self.record["finished"] = datetime.now(UTC).isoformat(timespec="seconds")
+        results.write_json(self.out / results.RUN, self.record)
+
+
+def run(experiment: Experiment, config: DictConfig, out: Path) -> dict[str, Any]:
+    """Run an experiment into `out` and return its statistics (what `statistics.json` holds).
+
+    Raises InputError and ConfigError before anything is scored, StrictError at the very end.
+    """
+    names = selected(config)  # a misspelt metric is refused before the data is read
+    metrics = [build(name, config) for name in names]
+    state = Run(config, out)
+    results.atomic(
+        out / results.CONFIG,
+        lambda p: p.write_text(OmegaConf.to_yaml(config, resolve=True), encoding="utf-8"),
+    )
+    with state.stage("dataset"):
+        dataset = load_dataset(config)
+    print(f"{experiment.name} on {describe(dataset)}", flush=True)
+    state.record["dataset"] = {
+        "name": dataset.name,
+        "n_images": len(dataset),
+        "n_references": sorted({len(references) for references in dataset.references}),
+        "sources": dict(dataset.sources),
+        "notes": list(dataset.notes),
+        "fallback": dataset.fallback,
+    }
+    with state.stage("captions"):
+        sets = experiment.caption_sets(dataset, config)
+        write_captions(out, dataset, sets)
+    published = experiment.published(dataset, config)
+    state.record["corruption"] = dict(sets.facts)
+    state.record["published"] = published and {
+        "source": published.source,
+        "comparable": published.why_not is None,
+        "why_not": published.why_not,
+        "rank_order_rho": dict(published.rank_order_rho),
+    }
+    state.record["experiment"] = {
+        "name": experiment.name,
+        "title": experiment.title,
+        "question": experiment.question,
+    }
+    with state.stage("scores"):
+        captions = results.read_table(out / results.CAPTIONS)
+        scored = score(metrics, dataset, captions, config)
+        write_scores(out, captions, scored)
+    state.record["metrics"] = [
+        {
+            "metric": s.family,
+            "seconds": round(s.seconds, 3),
+            "n_scored": s.n_scored,
+            "n_cached": s.n_cached,
+        }
+        for s in scored
+    ]
+    with state.stage("statistics"):
+        summary = statistics(out, scored, experiment.name, dataset.name, config)
+        results.write_json(out / results.STATISTICS, summary)
+    state.write()
+    if config.report is not None:
+        with state.stage("report"):
+            instantiate(config.report)(out)
+        state.write()
+    lacking = [s for s in scored if s.status != "ok"]
+    if config.strict and lacking:
+        raise StrictError(
+            "; ".join(f"{s.family} {s.status}: {s.reason}" for s in lacking) + " (strict=true)"
+        )
+    return summary
+
+
+def load_dataset(config: DictConfig) -> CaptionDataset:
+    """The configured dataset; errors of ours pass through Hydra's wrapping unchanged."""
+    try:
+        dataset: CaptionDataset = instantiate(config.dataset)
+    except InstantiationException as error:
+        if isinstance(error.__cause__, MetaevalError):
+            raise error.__cause__ from None
+        raise ConfigError(f"dataset: {error.__cause__ or error}") from None
+    return dataset
+
+
+def describe(dataset: CaptionDataset) -> str:
+    """The dataset in a few words, for the first line of output."""
+    counts = sorted({len(references) for references in dataset.references})
+    spread = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    text = f"{dataset.name}: {len(dataset):,} images, {spread} references each"
+    return f"{text} ({dataset.fallback})" if dataset.fallback else text
+
+
+def write_captions(out: Path, dataset: CaptionDataset, sets: Sets) -> None:
+    """captions.parquet, one row per image and set, and references.parquet, one per image."""
+    rows = [
+        {
+            "image_id": image_id,
+            "set": caption_set.name,
+            "level": caption_set.level,
+            "caption": corrupted.text,
+            "source_caption": source,
+            "applied": corrupted.applied,
+            "requested_rate": corrupted.requested,
+            "realised_rate": corrupted.realised,
+            "edits": [edit._asdict() for edit in corrupted.edits],
+        }
+        for caption_set in sets.sets
+        for image_id, source, corrupted in zip(
+            dataset.image_ids, dataset.human, caption_set.captions, strict=True
+        )
+    ]
+    table = pd.DataFrame(rows)
+    for column in ("requested_rate", "realised_rate"):
+        table[column] = table[column].astype(float)
+    results.write_table(out / results.CAPTIONS, table)
+    images = dataset.part("images")
+    paths = [
+        None if isinstance(images, Absent) else images.path(image_id)
+        for image_id in dataset.image_ids
+    ]
+    references = pd.DataFrame(
+        {
+            "image_id": dataset.image_ids,
+            "references": [list(references) for references in dataset.references],
+            "image_path": [None if path is None else str(path) for path in paths],
+        }
+    )
+    results.write_table(out / results.REFERENCES, references)
+
+
+def score(
+    metrics: list[Any], dataset: CaptionDataset, captions: pd.DataFrame, config: DictConfig
+) -> list[Scored]:
+    """Every metric over every caption, in the order of the configuration."""
+    position = {image_id: index for index, image_id in enumerate(dataset.image_ids)}
+    index = captions["image_id"].map(position).to_numpy(dtype=np.intp)
+    texts = captions["caption"].tolist()
+    store: MemoryStore | SqliteStore = (
+        SqliteStore(Path(config.paths.cache).expanduser() / "content.sqlite")
+        if config.cache.enabled
+        else MemoryStore()
+    )
+    try:
+        scored = []
+        for metric in metrics:
+            done = score_captions(metric, dataset, texts, index, store)
+            if done.status != "ok":
+                remedy = f"; {done.remedy}" if done.remedy else ""
+                log.warning("%s %s: %s%s", done.family, done.status, done.reason, remedy)
+            scored.append(done)
+        return scored
+    finally:
+        store.close()
+
+
+def write_scores(out: Path, captions: pd.DataFrame, scored: list[Scored]) -> None:
+    """scores.parquet: the ok metrics' columns, one after another, in the captions' order."""
+    parts = [
+        captions[["image_id", "set", "level"]].assign(metric=column, score=s.scores[:, c])
+        for s in scored
+        if s.scores is not None
+        for c, column in enumerate(s.columns)
+    ]
+    empty = captions[["image_id", "set", "level"]].iloc[:0].assign(metric="", score=0.0)
+    results.write_table(out / results.SCORES, pd.concat(parts) if parts else empty)

@@ -1,0 +1,59 @@
+"""The command: `python -m metaeval experiment=replace`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from metaeval import rooms
+
+rooms.install()  # before Hydra imports anything by the name of `experiments` or `reports`
+
+import hydra  # noqa: E402
+from hydra.core.hydra_config import HydraConfig  # noqa: E402
+from omegaconf import DictConfig  # noqa: E402
+
+from metaeval.errors import ConfigError, MetaevalError  # noqa: E402
+
+
+def execute(config: DictConfig) -> dict[str, Any]:
+    """Compose nothing, catch nothing: instantiate the configured experiment and run it."""
+    from hydra.utils import instantiate
+
+    if config.get("protocol") is None:
+        choices = sorted(path.stem for path in (rooms.conf() / "experiment").glob("*.yaml"))
+        raise ConfigError(f"choose an experiment: experiment={'|'.join(choices)}")
+    experiment = instantiate(config.protocol)
+    summary: dict[str, Any] = experiment.run(config, Path(HydraConfig.get().runtime.output_dir))
+    return summary
+
+
+def main() -> None:
+    """Entry point. Exit codes: 0, 1 (a metric failed under `strict`), 2 (bad input or config)."""
+    started = False
+
+    @hydra.main(version_base="1.3", config_path=str(rooms.conf()), config_name="config")
+    def command(config: DictConfig) -> None:
+        nonlocal started
+        started = True
+        try:
+            execute(config)
+        except MetaevalError as error:
+            print(f"metaeval: {error}", file=sys.stderr)
+            sys.exit(error.exit_code)
+        except KeyboardInterrupt:
+            print("metaeval: interrupted; run the same command to go on", file=sys.stderr)
+            sys.exit(130)
+
+    try:
+        command()
+    except SystemExit as stop:
+        # Hydra has already said what is wrong with the overrides, and exits with 1.
+        if stop.code == 1 and not started:
+            sys.exit(ConfigError.exit_code)
+        raise
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,96 @@
+"""Where a run's numbers come from: code, packages, machine. What `run.json` records."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import metaeval
+
+# The packages whose versions can change a number, a figure or a file.
+_PACKAGES = [
+    "hydra-core",
+    "jinja2",
+    "matplotlib",
+    "nltk",
+    "numpy",
+    "omegaconf",
+    "pandas",
+    "pyarrow",
+    "pycocoevalcap",
+    "sacrebleu",
+    "scipy",
+    "seaborn",
+    "torch",
+    "torchvision",
+    "open_clip_torch",
+    "bert-score",
+    "transformers",
+]
+
+
+def packages() -> dict[str, str]:
+    """Installed versions of the packages that matter; those not installed are left out."""
+    found = {}
+    for name in _PACKAGES:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def git() -> dict[str, Any] | None:
+    """The commit of the checkout that runs, and whether it has uncommitted changes.
+
+    `None` for an installed package: a wheel is identified by its version.
+    """
+    root = Path(metaeval.__file__).resolve().parents[1]
+    if not (root / ".git").exists():
+        return None
+    try:
+        commit = _git(root, "rev-parse", "HEAD")
+        return {"commit": commit, "dirty": bool(_git(root, "status", "--porcelain"))}
+    except (OSError, subprocess.SubprocessError):
+        return None
+
+
+def _git(root: Path, *arguments: str) -> str:
+    return subprocess.run(
+        ["git", "-C", str(root), *arguments],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=10,
+    ).stdout.strip()
+
+
+def cuda() -> str | None:
+    """CUDA's version where torch is loaded and sees a device; torch is not loaded for this."""
+    torch = sys.modules.get("torch")
+    if torch is None or not torch.cuda.is_available():
+        return None
+    return f"{torch.version.cuda} on {torch.cuda.get_device_name()}"
+
+
+def machine() -> dict[str, Any]:
+    """Python, platform, cores, packages, Java and CUDA."""
+    from metaeval.metrics.java import java_version
+
+    return {
+        "metaeval": metaeval.__version__,
+        "git": git(),
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "cpu_count": len(os.sched_getaffinity(0))
+        if hasattr(os, "sched_getaffinity")
+        else os.cpu_count(),
+        "packages": packages(),
+        "java": java_version(),
+        "cuda": cuda(),
+    }
