@@ -12,6 +12,7 @@ rooms.install()  # before Hydra imports anything by the name of `experiments` or
 
 import hydra  # noqa: E402
 from hydra.core.hydra_config import HydraConfig  # noqa: E402
+from hydra.errors import HydraException  # noqa: E402
 from omegaconf import DictConfig  # noqa: E402
 
 from metaeval.errors import ConfigError, MetaevalError  # noqa: E402
@@ -48,6 +49,9 @@ def main() -> None:
 
     try:
         command()
+    except HydraException as error:  # --help over a configuration that cannot be composed
+        print(f"metaeval: {str(error).splitlines()[0]}", file=sys.stderr)
+        sys.exit(ConfigError.exit_code)
     except SystemExit as stop:
         # Hydra has already said what is wrong with the overrides, and exits with 1.
         if stop.code == 1 and not started:

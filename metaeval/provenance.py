@@ -13,25 +13,11 @@ from typing import Any
 import metaeval
 
 # The packages whose versions can change a number, a figure or a file.
-_PACKAGES = [
-    "hydra-core",
-    "jinja2",
-    "matplotlib",
-    "nltk",
-    "numpy",
-    "omegaconf",
-    "pandas",
-    "pyarrow",
-    "pycocoevalcap",
-    "sacrebleu",
-    "scipy",
-    "seaborn",
-    "torch",
-    "torchvision",
-    "open_clip_torch",
-    "bert-score",
-    "transformers",
-]
+_PACKAGES = (
+    *("hydra-core", "jinja2", "matplotlib", "nltk", "numpy", "omegaconf", "pandas", "pyarrow"),
+    *("pycocoevalcap", "sacrebleu", "scipy", "seaborn"),
+    *("torch", "torchvision", "open_clip_torch", "bert-score", "transformers"),
+)
 
 
 def packages() -> dict[str, str]:

@@ -1,0 +1,131 @@
+"""`python -m metaeval.doctor`: what can run here, what cannot, and how to get the rest.
+
+Looks, never downloads, unless asked to: `--install NAME` brings one thing into the cache folder.
+Takes the same overrides as the command: `python -m metaeval.doctor dataset=scenes`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from pathlib import Path
+
+from hydra import compose, initialize_config_dir
+from hydra.errors import HydraException
+from hydra.utils import instantiate
+from omegaconf import DictConfig
+
+from metaeval import provenance, rooms
+from metaeval.data.types import Absent, CaptionDataset
+from metaeval.errors import ConfigError, MetaevalError
+from metaeval.selection import build
+
+# What `--install` can bring: name → (module whose `install(cache, source)` does it, in words).
+INSTALLERS: dict[str, tuple[str, str]] = {}
+
+
+def compose_config(overrides: Sequence[str]) -> DictConfig:
+    """The configuration that the command would run with; ConfigError where it makes none."""
+    try:
+        with initialize_config_dir(str(rooms.conf()), version_base="1.3"):
+            return compose("config", overrides=list(overrides))
+    except HydraException as error:
+        raise ConfigError(str(error).splitlines()[0]) from None
+
+
+def examine(config: DictConfig, say: Callable[[str], object] = print) -> None:
+    """Say what this machine has, what the dataset has, and which metrics can run on it."""
+    machine = provenance.machine()
+    say(
+        f"metaeval {machine['metaeval']}, Python {machine['python']}, "
+        f"{machine['cpu_count']} cores, {memory_gib():.1f} GiB memory"
+    )
+    say(f"Java     {machine['java'] or 'none: METEOR and SPICE need Java 11 or newer'}")
+    say(f"CUDA     {machine['cuda'] or 'none: everything runs on the CPU'}")
+    say(f"cache    {Path(config.paths.cache).expanduser()}")
+    dataset = find_dataset(config, say)
+    say("")
+    say("metrics")
+    width = max(len(name) for name in config.metric)
+    for name in config.metric:
+        say(f"  {name:<{width}}  {verdict(name, config, dataset)}")
+    if INSTALLERS:
+        say("")
+        say("python -m metaeval.doctor --install NAME brings")
+        for name, (_, words) in INSTALLERS.items():
+            say(f"  {name:<{width}}  {words}")
+
+
+def find_dataset(config: DictConfig, say: Callable[[str], object]) -> CaptionDataset | None:
+    """Load the configured dataset and say which of its parts are there."""
+    try:
+        dataset: CaptionDataset = instantiate(config.dataset)
+    except Exception as error:
+        cause = error.__cause__ if isinstance(error.__cause__, MetaevalError) else error
+        say(f"dataset  none: {cause}")
+        return None
+    say(f"dataset  {dataset.name}: {len(dataset):,} images")
+    if dataset.fallback:
+        say(f"         {dataset.fallback}")
+    for name in dataset.parts:
+        part = dataset.part(name)
+        found = str(part) if isinstance(part, Absent) else "there"
+        say(f"         {name.replace('_', ' ')}: {found}")
+    return dataset
+
+
+def verdict(name: str, config: DictConfig, dataset: CaptionDataset | None) -> str:
+    """One metric: can run, or what is missing and what would help."""
+    try:
+        metric = build(name, config)
+    except MetaevalError as error:
+        return f"cannot be built: {error}"
+    columns = ", ".join(metric.columns)
+    if dataset is None:
+        return f"unknown without a dataset ({columns})"
+    absent = metric.missing(dataset)
+    if absent is None:
+        return f"can run ({columns})"
+    return f"cannot run: {absent}"
+
+
+def memory_gib() -> float:
+    """The machine's memory in GiB; 0 where the system does not tell."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    except (AttributeError, ValueError, OSError):
+        return 0.0
+
+
+def install(name: str, cache: Path, source: Path | None) -> None:
+    """Bring one thing into the cache folder, from `source` if given."""
+    if name not in INSTALLERS:
+        known = ", ".join(INSTALLERS) or "nothing yet"
+        raise ConfigError(f"cannot install '{name}': choose from {known}")
+    import_module(INSTALLERS[name][0]).install(cache, source)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Entry point; returns the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m metaeval.doctor", description=__doc__)
+    parser.add_argument("overrides", nargs="*", help="as for the command: dataset=scenes …")
+    parser.add_argument("--install", action="append", default=[], metavar="NAME")
+    parser.add_argument("--from", dest="source", type=Path, metavar="PATH", help="a local copy")
+    options = parser.parse_args(arguments)
+    try:
+        config = compose_config(options.overrides)
+        for name in options.install:
+            install(name, Path(config.paths.cache).expanduser(), options.source)
+        if not options.install:
+            examine(config)
+    except MetaevalError as error:
+        print(f"metaeval: {error}", file=sys.stderr)
+        return error.exit_code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
