@@ -1,0 +1,244 @@
+"""The command as a user runs it: files, exit codes, messages, the same bytes every time."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+import zipfile
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from metaeval import results
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+SMALL = ("dataset=scenes", "dataset.limit=40", "stats.replicates=50")
+TEXT_ONLY = "metrics=[bleu,rouge_l,cider]"
+
+
+def metaeval(
+    *arguments: str, cwd: Path, env: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run the command with a cache of its own below `cwd`."""
+    return subprocess.run(
+        [sys.executable, "-m", "metaeval", *arguments],
+        cwd=cwd,
+        env={**os.environ, "METAEVAL_CACHE": str(cwd / "cache"), **(env or {})},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+def compared(run: Path) -> dict[str, bytes]:
+    """The files that must not differ between two runs of one command."""
+    return {
+        name: (run / name).read_bytes()
+        for name in (results.CAPTIONS, results.REFERENCES, results.SCORES, results.STATISTICS)
+    }
+
+
+def test_a_run_leaves_every_file_of_the_design(tmp_path: Path) -> None:
+    done = metaeval("experiment=replace", *SMALL, TEXT_ONLY, "hydra.run.dir=OUT", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("replace on scenes: 40 images, 4 references each")
+    out = tmp_path / "OUT"
+    captions = results.read_table(out / results.CAPTIONS)
+    scores = results.read_table(out / results.SCORES)
+    summary = results.read_json(out / results.STATISTICS)
+    sets = ["Random", "Replace 50%", "Replace 25%", "Human"]
+    assert list(captions["set"].unique()) == sets
+    assert len(captions) == 40 * 4
+    metrics = ["BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "ROUGE-L", "CIDEr"]
+    assert list(scores["metric"].unique()) == metrics
+    assert len(scores) == 40 * 4 * 6
+    assert [record["metric"] for record in summary["metrics"]] == metrics
+    assert {record["status"] for record in summary["metrics"]} == {"ok"}
+    # wrong words cost BLEU-1 points, whatever the data: the order of the means is the truth
+    means = [summary["metrics"][0]["sets"][name]["mean"] for name in sets]
+    assert means == sorted(means)
+    assert len(set(means)) == 4
+    record = results.read_json(out / results.RUN)
+    assert record["seed"] == 0
+    assert [stage["name"] for stage in record["stages"]] == [
+        *("dataset", "captions", "scores", "statistics", "report")
+    ]
+    assert (out / results.CONFIG).read_text().count("_target_") > 3
+    assert (out / results.REPORT).stat().st_size > 10_000
+    assert list((out / results.FIGURES).glob("*.svg"))
+    assert not list(out.glob(".*.tmp*"))
+
+
+def test_the_same_command_gives_the_same_bytes_and_another_seed_does_not(tmp_path: Path) -> None:
+    runs = {}
+    for name, seed in (("a", 0), ("b", 0), ("c", 1)):
+        cwd = tmp_path / name  # a cache of its own, so that everything is computed anew
+        cwd.mkdir()
+        arguments = ("experiment=shuffle", *SMALL, TEXT_ONLY, f"seed={seed}", "hydra.run.dir=OUT")
+        done = metaeval(*arguments, cwd=cwd, env={"PYTHONHASHSEED": str(len(runs))})
+        assert done.returncode == 0, done.stderr
+        runs[name] = compared(cwd / "OUT")
+    assert runs["a"] == runs["b"]
+    assert runs["a"][results.SCORES] != runs["c"][results.SCORES]
+
+
+def test_a_warm_cache_gives_the_same_bytes_as_a_cold_one(tmp_path: Path) -> None:
+    for out in ("cold", "warm"):
+        arguments = ("experiment=replace", *SMALL, TEXT_ONLY, f"hydra.run.dir={out}")
+        assert metaeval(*arguments, cwd=tmp_path).returncode == 0
+    assert compared(tmp_path / "cold") == compared(tmp_path / "warm")
+    record = results.read_json(tmp_path / "warm" / results.RUN)
+    assert [metric["n_scored"] for metric in record["metrics"]] == [0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "choose an experiment: experiment=graded|replace|shuffle"),
+        (("experiment=replace", "metrics=[bleu,blue]"), "unknown metric 'blue': choose from bleu"),
+        (("experiment=replace", "corruption.rates=[0.5,1.5]"), "1.5 is not a rate in (0, 1]"),
+        (("experiment=replace", "corruption.rates=[0.5,0.5]"), "holds a rate twice"),
+        (("experiment=replace", "metric.bleu.smooth=some"), "smooth"),
+        (("experiment=graded",), "no corruption chosen"),
+        (("experiment=replace", "dataset=coco_val2017", "dataset.root=nowhere"), "nowhere"),
+        (("experiment=replace", "dataset=coco", "dataset.captions=bad.json"), "bad.json"),
+    ],
+)
+def test_bad_input_and_bad_configuration_exit_with_2_and_one_line(
+    arguments: tuple[str, ...], message: str, tmp_path: Path
+) -> None:
+    (tmp_path / "bad.json").write_text('{"images": [')
+    scenes = () if any(a.startswith("dataset=") for a in arguments) else SMALL
+    done = metaeval(*arguments, *scenes, "hydra.run.dir=OUT", cwd=tmp_path)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert done.stderr.startswith("metaeval: ")
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+    assert not (tmp_path / "OUT" / results.SCORES).exists()
+
+
+@pytest.mark.parametrize("override", ["experiment=replacement", "no_such_key=1", "seed=[0"])
+def test_overrides_that_hydra_refuses_exit_with_2(override: str, tmp_path: Path) -> None:
+    done = metaeval("experiment=replace", override, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+
+
+def test_a_metric_that_cannot_run_is_a_row_and_under_strict_an_error(tmp_path: Path) -> None:
+    no_java = {"PATH": "/nonexistent", "JAVA_HOME": ""}
+    arguments = ("experiment=replace", *SMALL, "metrics=[bleu,meteor]")
+    done = metaeval(*arguments, "hydra.run.dir=OUT", cwd=tmp_path, env=no_java)
+    assert done.returncode == 0, done.stderr
+    records = results.read_json(tmp_path / "OUT" / results.STATISTICS)["metrics"]
+    meteor = records[-1]
+    assert (meteor["metric"], meteor["status"], meteor["n"]) == ("METEOR", "skipped", 0)
+    assert "Java" in meteor["reason"]
+    strict = metaeval(*arguments, "strict=true", "hydra.run.dir=S", cwd=tmp_path, env=no_java)
+    assert strict.returncode == 1
+    assert "meteor skipped" in strict.stderr
+    assert (tmp_path / "S" / results.REPORT).exists()  # the run itself is complete
+
+
+def test_a_sweep_is_gathered_from_its_files(tmp_path: Path) -> None:
+    arguments = ("experiment=replace", *SMALL, "metrics=[bleu]", "hydra.sweep.dir=SWEEP")
+    done = metaeval("-m", *arguments, "corruption.rates=[0.1],[0.4]", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    for job, rate in (("0", "10%"), ("1", "40%")):
+        sets = results.read_json(tmp_path / "SWEEP" / job / results.STATISTICS)["sets"]
+        assert [entry["name"] for entry in sets] == ["Random", f"Replace {rate}", "Human"]
+    table = pd.read_csv(tmp_path / "SWEEP" / "sweep.csv")
+    assert set(table["metric"]) == {"BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4"}
+    assert len(table) == 8
+    assert (tmp_path / "SWEEP" / "sweep.html").exists()
+
+
+@pytest.mark.coco
+@pytest.mark.java
+def test_a_killed_run_resumes_to_the_same_bytes(tmp_path: Path, coco_root: Path) -> None:
+    """SIGKILL after the first batches reached the cache, then the same command again."""
+    arguments = ["experiment=replace", "dataset=coco_val2017", f"dataset.root={coco_root}"]
+    arguments += ["dataset.limit=400", "metrics=[cider,meteor]", "stats.replicates=50"]
+    arguments += ["metric.meteor.batch_size=300", "report=null", "hydra.run.dir=OUT"]
+    undisturbed, killed = tmp_path / "undisturbed", tmp_path / "killed"
+    for cwd in (undisturbed, killed):
+        cwd.mkdir()
+    assert metaeval(*arguments, cwd=undisturbed).returncode == 0
+    victim = subprocess.Popen(
+        [sys.executable, "-m", "metaeval", *arguments],
+        cwd=killed,
+        env={**os.environ, "METAEVAL_CACHE": str(killed / "cache")},
+        start_new_session=True,
+    )
+    database = killed / "cache" / "content.sqlite"
+    rows = _wait_for_rows(database, more_than=1600 + 299)  # CIDEr's, and a batch of METEOR's
+    os.kill(victim.pid, signal.SIGKILL)
+    victim.wait()
+    assert rows < 3200, "the run was over before it could be killed"
+    assert not (killed / "OUT" / results.SCORES).exists()
+    assert metaeval(*arguments, cwd=killed).returncode == 0
+    record = results.read_json(killed / "OUT" / results.RUN)
+    assert [metric["n_cached"] > 0 for metric in record["metrics"]] == [True, True]
+    assert record["metrics"][1]["n_scored"] > 0
+    assert compared(killed / "OUT") == compared(undisturbed / "OUT")
+
+
+def _wait_for_rows(database: Path, more_than: int) -> int:
+    for _ in range(1200):
+        time.sleep(0.05)
+        if database.exists():
+            try:
+                with sqlite3.connect(f"file:{database}?mode=ro", uri=True) as db:
+                    (rows,) = db.execute("SELECT count(*) FROM content").fetchone()
+            except sqlite3.OperationalError:
+                continue  # the tables are not there yet
+            if rows > more_than:
+                return int(rows)
+    raise AssertionError("no scores reached the cache within a minute")
+
+
+@pytest.mark.coco
+def test_the_order_of_captions_in_the_file_does_not_matter(tmp_path: Path, coco_root: Path) -> None:
+    source = coco_root / "coco/annotations/captions_val2017.json"
+    content = json.loads(source.read_text(encoding="utf-8"))
+    content["annotations"].reverse()
+    content["images"].sort(key=lambda image: -image["id"])
+    other = tmp_path / "captions_val2017.json"
+    other.write_text(json.dumps(content), encoding="utf-8")
+    runs = []
+    for name, path in (("a", source), ("b", other)):
+        arguments = ("experiment=replace", "dataset=coco", f"dataset.captions={path}")
+        arguments += ("dataset.limit=100", TEXT_ONLY, "report=null", f"hydra.run.dir={name}")
+        assert metaeval(*arguments, cwd=tmp_path).returncode == 0
+        runs.append(results.read_table(tmp_path / name / results.SCORES))
+    pd.testing.assert_frame_equal(runs[0], runs[1], check_exact=True)
+
+
+@pytest.mark.slow
+def test_the_wheel_runs_from_an_empty_folder(tmp_path: Path) -> None:
+    """The wheel carries the four packages and the configuration, and needs no checkout."""
+    checkout = tmp_path / "checkout"
+    shutil.copytree(
+        REPOSITORY, checkout, ignore=shutil.ignore_patterns(".venv", ".git", "runs", ".*_cache")
+    )
+    build = [sys.executable, "-m", "pip", "wheel", "--no-deps", "-q", "-w", str(tmp_path), "."]
+    subprocess.run(build, cwd=checkout, check=True, capture_output=True)
+    shutil.rmtree(checkout)
+    (wheel,) = tmp_path.glob("metaeval-*.whl")
+    site, empty = tmp_path / "site", tmp_path / "empty"
+    empty.mkdir()
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(site)
+    env = {"PYTHONPATH": str(site)}
+    done = metaeval(
+        "experiment=replace", *SMALL, TEXT_ONLY, "hydra.run.dir=OUT", cwd=empty, env=env
+    )
+    assert done.returncode == 0, done.stderr
+    assert (empty / "OUT" / results.REPORT).exists()
+    assert results.read_json(empty / "OUT" / results.RUN)["git"] is None

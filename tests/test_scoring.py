@@ -1,0 +1,153 @@
+"""Scoring through the cache: what is computed, what is remembered, what a failure becomes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from metaeval.cache import MemoryStore
+from metaeval.data.types import Absent, CaptionDataset
+from metaeval.metrics.base import Metric, Scores, content_digest
+from metaeval.scoring import score_captions
+
+
+class LengthRatio(Metric):
+    """Words of the candidate over words of the first reference: small, and really computed."""
+
+    name = "length_ratio"
+    columns = ("LengthRatio", "Words")
+    batch_size = 2
+
+    def __init__(self, version: int = 1, breaks_at: str | None = None) -> None:
+        self.version, self.breaks_at = version, breaks_at
+        self.scored: list[str] = []
+        self.prepared = self.closed = 0
+
+    def prepare(self, dataset: CaptionDataset) -> None:
+        self.prepared += 1
+        self._lengths = np.array([len(refs[0].split()) for refs in dataset.references])
+
+    def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
+        if self.breaks_at in captions:
+            raise RuntimeError("the tenth bolt is loose\nand more lines")
+        self.scored += captions
+        words = np.array([len(caption.split()) for caption in captions], dtype=np.float64)
+        return np.stack([words / self._lengths[image_index], words], axis=1)
+
+    def settings(self) -> Mapping[str, Any]:
+        return {"v": self.version}
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+def _dataset(references: Sequence[str] = ("a b c d", "e f")) -> CaptionDataset:
+    n = len(references)
+    ids, human = tuple(range(n)), tuple("x" for _ in range(n))
+    return CaptionDataset("two", ids, human, tuple((r,) for r in references), ids, human)
+
+
+CAPTIONS = ["a b", "a b", "a b", "c", "d e f"]
+INDEX = np.array([0, 0, 1, 1, 0])
+EXPECTED = np.array([[0.5, 2], [0.5, 2], [1.0, 2], [0.5, 1], [0.75, 3]])
+
+
+def test_each_distinct_item_is_scored_once_and_lands_in_its_place() -> None:
+    metric = LengthRatio()
+    done = score_captions(metric, _dataset(), CAPTIONS, INDEX, MemoryStore())
+    np.testing.assert_array_equal(done.scores, EXPECTED)
+    assert metric.scored == ["a b", "a b", "c", "d e f"]  # "a b" against two images
+    assert (done.status, done.n_scored, done.n_cached) == ("ok", 4, 0)
+    assert done.signatures == ("lengthratio|v:1", "words|v:1")
+    assert metric.closed == 1
+
+
+def test_a_second_run_computes_nothing_and_gives_the_same() -> None:
+    store = MemoryStore()
+    first = score_captions(LengthRatio(), _dataset(), CAPTIONS, INDEX, store)
+    metric = LengthRatio()
+    second = score_captions(metric, _dataset(), CAPTIONS, INDEX, store)
+    assert first.scores is not None
+    assert second.scores is not None
+    assert second.scores.tobytes() == first.scores.tobytes()
+    assert (metric.prepared, metric.scored, second.n_cached) == (0, [], 4)
+
+
+@pytest.mark.parametrize(
+    ("metric", "dataset"),
+    [(LengthRatio(version=2), _dataset()), (LengthRatio(), _dataset(("a b c d", "e f g h")))],
+    ids=["another signature", "another reference of image 1"],
+)
+def test_what_would_change_a_score_is_not_taken_from_the_cache(
+    metric: LengthRatio, dataset: CaptionDataset
+) -> None:
+    store = MemoryStore()
+    score_captions(LengthRatio(), _dataset(), CAPTIONS, INDEX, store)
+    done = score_captions(metric, dataset, CAPTIONS, INDEX, store)
+    assert done.n_scored == (4 if metric.version == 2 else 2)
+
+
+def test_batches_before_a_failure_are_kept() -> None:
+    store = MemoryStore()
+    broken = score_captions(LengthRatio(breaks_at="d e f"), _dataset(), CAPTIONS, INDEX, store)
+    assert broken.status == "failed"
+    assert broken.reason == "RuntimeError: the tenth bolt is loose"
+    assert broken.scores is None
+    metric = LengthRatio()
+    done = score_captions(metric, _dataset(), CAPTIONS, INDEX, store)
+    np.testing.assert_array_equal(done.scores, EXPECTED)
+    assert metric.scored == ["c", "d e f"]  # the first batch of two was already there
+
+
+def test_a_metric_that_lacks_something_is_skipped_with_reason_and_remedy() -> None:
+    class Needy(LengthRatio):
+        def missing(self, dataset: CaptionDataset) -> Absent | None:
+            return Absent("weights", "no weights", "python -m metaeval.doctor --install weights")
+
+    metric = Needy()
+    done = score_captions(metric, _dataset(), CAPTIONS, INDEX, MemoryStore())
+    assert (done.status, done.reason) == ("skipped", "no weights")
+    assert done.remedy == "python -m metaeval.doctor --install weights"
+    assert (metric.prepared, metric.closed) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("returned", "complaint"),
+    [
+        (np.zeros((1, 2)), r"float64 \[1, 2\] instead of float64 \[2, 2\]"),
+        (np.zeros((2, 2), dtype=np.float32), "float32"),
+        (np.full((2, 2), np.inf), "infinite"),
+    ],
+)
+def test_a_metric_that_breaks_the_contract_fails(returned: Scores, complaint: str) -> None:
+    class Wrong(LengthRatio):
+        def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
+            return returned
+
+    done = score_captions(Wrong(), _dataset(), ["a", "b"], np.array([0, 1]), MemoryStore())
+    assert done.status == "failed"
+    assert done.reason is not None
+    assert re.search(complaint, done.reason)
+
+
+def test_nan_passes_through_and_is_cached_as_nan() -> None:
+    class Undefined(LengthRatio):
+        def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
+            return np.full((len(captions), 2), np.nan)
+
+    store = MemoryStore()
+    for _ in range(2):
+        done = score_captions(Undefined(), _dataset(), CAPTIONS, INDEX, store)
+        assert done.scores is not None
+        assert np.isnan(done.scores).all()
+    assert done.n_cached == 4
+
+
+def test_the_digest_of_references_knows_where_one_ends() -> None:
+    assert content_digest(["ab", "c"]) != content_digest(["a", "bc"])
+    assert content_digest(["ab"]) != content_digest(["ab", ""])
