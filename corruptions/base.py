@@ -32,9 +32,10 @@ class Caption:
 
 
 class Edit(NamedTuple):
-    """One changed word: its position among the words of the source, the word before and after.
+    """One changed word: its position among the white-space tokens of the source, before and after.
 
-    `before` is empty for an insertion, `after` for a deletion.
+    `before` is empty for an insertion, `after` for a deletion. Both are whole tokens, with the
+    punctuation attached to them: (3, "field.", "dog.").
     """
 
     position: int
