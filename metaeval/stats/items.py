@@ -1,0 +1,84 @@
+"""What every statistic takes: scores with gaps, and the level of each score."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from metaeval.errors import InputError
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+class Items(NamedTuple):
+    """The scored items of a table, flattened.
+
+    Attributes
+    ----------
+    scores
+        float64 [n], finite.
+    levels
+        float64 [n]: the level of each item; more is better.
+    """
+
+    scores: Floats
+    levels: Floats
+
+
+def scored_items(scores: npt.ArrayLike, levels: npt.ArrayLike) -> Items:
+    """Flatten a table of scores to its scored items; across-item statistics start here.
+
+    Parameters
+    ----------
+    scores
+        float64 of any shape, [n_images, n_sets] in the experiments. NaN = not scored: the item is
+        left out, the other items of its image stay.
+    levels
+        Numbers that broadcast to the shape of `scores`: one per set, or (for human judgements) one
+        per item. NaN leaves the item out as well.
+
+    Raises
+    ------
+    InputError
+        For an infinite score or level, or shapes that do not fit.
+    """
+    values = as_scores(scores)
+    grades = np.asarray(levels, dtype=np.float64)
+    if np.isinf(grades).any():
+        raise InputError("a level is infinite", field="levels")
+    try:
+        grades = np.broadcast_to(grades, values.shape)
+    except ValueError:
+        raise InputError(
+            f"shape {grades.shape} does not fit scores of shape {values.shape}", field="levels"
+        ) from None
+    scored = ~(np.isnan(values) | np.isnan(grades))
+    return Items(values[scored], grades[scored])
+
+
+def as_scores(scores: npt.ArrayLike) -> Floats:
+    """Scores as float64, refusing infinities: they have no place in a mean or on an axis."""
+    values = np.asarray(scores, dtype=np.float64)
+    infinite = np.isinf(values)
+    if infinite.any():
+        where = ", ".join(str(int(i)) for i in np.argwhere(infinite)[0])
+        raise InputError("the score is infinite", record=f"item [{where}]", field="scores")
+    return values
+
+
+def as_table(scores: npt.ArrayLike, levels: npt.ArrayLike) -> tuple[Floats, Ints]:
+    """Scores [n_images, n_sets] and levels [n_sets]; within-image statistics start here.
+
+    Raises InputError where the two do not have these shapes, or a score is infinite.
+    """
+    values, grades = as_scores(scores), np.asarray(levels, dtype=np.int64)
+    if values.ndim != 2 or grades.shape != values.shape[1:]:
+        raise InputError(
+            f"scores of shape {values.shape} and levels of shape {grades.shape} are not "
+            "[n_images, n_sets] and [n_sets]",
+            field="scores",
+        )
+    return values, grades
