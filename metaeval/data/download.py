@@ -1,0 +1,196 @@
+"""Downloads that can be cut off, and are believed only by their checksum.
+
+Bytes go to `TARGET.part`, which a later call continues where the server can (HTTP Range); only a
+file with the right checksum is renamed to TARGET.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import time
+from collections.abc import Iterator
+from http.client import HTTPException, HTTPResponse
+from pathlib import Path
+from urllib.error import HTTPError
+from urllib.parse import urlsplit
+from urllib.request import Request, urlopen
+
+from tqdm import tqdm
+
+from metaeval.errors import MetaevalError
+
+try:
+    import fcntl
+except ImportError:  # Windows: two processes may fetch the same file, the checksum still decides
+    fcntl = None  # type: ignore[assignment]
+
+_CHUNK = 1 << 18
+
+
+class DownloadError(MetaevalError):
+    """A download that did not end in a file with the right checksum."""
+
+
+def download(
+    url: str,
+    target: Path,
+    *,
+    sha256: str | None = None,
+    md5: str | None = None,
+    timeout: float = 30.0,
+    attempts: int = 5,
+    pause: float = 1.0,
+) -> Path:
+    """Bring `url` to `target`, unless a file with the right checksum is there already.
+
+    Parameters
+    ----------
+    url, target
+        From where (http or https) to which file; its folder is made.
+    sha256, md5
+        Hexadecimal checksums; at least one, and every one given must match.
+    timeout
+        Seconds without a byte after which a connection counts as cut.
+    attempts
+        How often in a row a connection may fail without bringing the file any further.
+    pause
+        Seconds before the first new attempt; doubled with every further one, up to 16 times.
+
+    Raises DownloadError. What was fetched before a cut stays in `target.part` for the next call;
+    a complete file with a wrong checksum is deleted.
+    """
+    expected = {name: value for name, value in (("sha256", sha256), ("md5", md5)) if value}
+    if not expected:
+        raise ValueError("a download needs a checksum")
+    if urlsplit(url).scheme not in ("http", "https"):
+        raise DownloadError(f"{url}: only http and https can be downloaded")
+    target = target.expanduser()
+    part = target.with_name(target.name + ".part")
+    try:
+        if not _wrong(target, expected):
+            return target
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with _alone(target):
+            if not _wrong(target, expected):  # another process has fetched it meanwhile
+                return target
+            resumed = False
+            if _wrong(part, expected):  # else a process was killed just before the renaming
+                resumed = _complete(url, part, timeout, attempts, pause)
+            if resumed and _wrong(part, expected):
+                # the beginning was of another version of the file, or damaged
+                part.unlink()
+                _complete(url, part, timeout, attempts, pause)
+            if wrong := _wrong(part, expected):
+                part.unlink()
+                raise DownloadError(
+                    f"{url}: the file has a wrong checksum ({wrong}) and was deleted; it has "
+                    "changed at its source or on the way"
+                )
+            part.replace(target)
+    except OSError as error:
+        raise DownloadError(f"{target}: cannot be written ({error.strerror or error})") from None
+    return target
+
+
+def _complete(url: str, part: Path, timeout: float, attempts: int, pause: float) -> bool:
+    """Fetch until the server has no more; whether any of it continued an earlier connection."""
+    failures, furthest, resumed = 0, _bytes(part), False
+    while True:
+        try:
+            resumed |= _fetch(url, part, timeout)
+            return resumed
+        except HTTPError as error:
+            error.close()
+            if error.code == 416 and _bytes(part):
+                part.unlink()  # more bytes than the server has: begin again
+                failures += 1
+            elif error.code in (408, 425, 429) or error.code >= 500:
+                failures += 1
+            else:
+                raise DownloadError(f"{url}: the server says {error.code} {error.reason}") from None
+            problem = f"the server says {error.code} {error.reason}"
+        except (_Cut, HTTPException, TimeoutError, ConnectionError) as error:
+            failures += 1
+            problem = str(error) or type(error).__name__
+        except OSError as error:
+            if not hasattr(error, "reason"):
+                raise  # the disk, not the network
+            failures += 1
+            problem = f"no connection ({error.reason})"
+        if _bytes(part) > furthest:
+            failures, furthest = 1, _bytes(part)
+        if failures >= attempts:
+            kept = f"; {_bytes(part):,} bytes are kept, the same command continues"
+            raise DownloadError(f"{url}: {problem}{kept if _bytes(part) else ''}") from None
+        time.sleep(pause * 2 ** min(failures - 1, 4))
+
+
+class _Cut(Exception):
+    """The connection ended before the file did."""
+
+
+def _fetch(url: str, part: Path, timeout: float) -> bool:
+    """One connection, to the end of the file; whether it continued what was there."""
+    have = _bytes(part)
+    headers = {"User-Agent": "metaeval", "Accept-Encoding": "identity"}
+    if have:
+        headers["Range"] = f"bytes={have}-"
+    with urlopen(Request(url, headers=headers), timeout=timeout) as response:
+        ranged = response.headers.get("Content-Range", "").startswith(f"bytes {have}-")
+        resumed = have > 0 and response.status == 206 and ranged
+        if not resumed:
+            have = 0  # the server does not know Range and sends everything
+        length = response.headers.get("Content-Length")
+        total = have + int(length) if length is not None else None
+        name = Path(urlsplit(url).path).name or url
+        with (
+            part.open("ab" if resumed else "wb") as file,
+            tqdm(
+                desc=name,
+                total=total,
+                initial=have,
+                unit="B",
+                unit_scale=True,
+                leave=False,
+                delay=1,
+            ) as bar,
+        ):
+            while chunk := _read(response):
+                file.write(chunk)
+                bar.update(len(chunk))
+    if total is not None and _bytes(part) < total:
+        raise _Cut(f"the connection broke off after {_bytes(part):,} of {total:,} bytes")
+    return resumed
+
+
+def _read(response: HTTPResponse) -> bytes:
+    try:
+        return response.read(_CHUNK)
+    except OSError as error:  # of the network: what the disk says must not be taken for it
+        raise _Cut(str(error) or type(error).__name__) from None
+
+
+@contextlib.contextmanager
+def _alone(target: Path) -> Iterator[None]:
+    """Wait until no other process downloads the same file."""
+    with target.with_name(target.name + ".lock").open("w") as lock:
+        if fcntl is not None:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # released with the file, also by a killed process
+        yield
+
+
+def _wrong(path: Path, expected: dict[str, str]) -> str | None:
+    """What is wrong with a file's checksums; `None` if nothing is."""
+    if not path.is_file():
+        return "no file"
+    for name, value in expected.items():
+        with path.open("rb") as file:
+            found = hashlib.file_digest(file, name).hexdigest()
+        if found != value.lower():
+            return f"{name} {found} instead of {value.lower()}"
+    return None
+
+
+def _bytes(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0

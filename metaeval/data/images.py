@@ -1,0 +1,69 @@
+"""The image files of a dataset: a folder, whole or in part."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path, PurePosixPath
+
+from metaeval.data.types import ImageId
+
+# COCO 2014 put the split before the number: COCO_val2014_000000000042.jpg is 000000000042.jpg
+_PREFIX = re.compile(r"^COCO_\w+?_(?=\d{12}\.\w+$)")
+
+
+class ImageFiles:
+    """Where the image of an id lies, if it is there. A folder with some of the images is fine.
+
+    The folder is listed once, when the object is made.
+
+    Parameters
+    ----------
+    folder
+        The folder of the files.
+    names
+        Image id → file name. A name may hold folders ("val2014/1.jpg"): the file is looked for
+        there, then directly in the folder. A COCO 2014 name also finds the same image under its
+        COCO 2017 name (the numbers are the same). A name that leaves the folder finds nothing.
+    """
+
+    def __init__(self, folder: Path, names: Mapping[ImageId, str]) -> None:
+        self.folder = folder
+        try:
+            with os.scandir(folder) as entries:
+                present = {entry.name for entry in entries if entry.is_file()}
+        except (FileNotFoundError, NotADirectoryError):
+            present = set()
+        self._found: dict[ImageId, str] = {}
+        self.total = len(names)
+        for image_id, name in names.items():
+            relative = PurePosixPath(name.replace("\\", "/"))
+            if relative.is_absolute() or ".." in relative.parts or not relative.name:
+                continue
+            if len(relative.parts) > 1 and (folder / relative).is_file():
+                self._found[image_id] = str(relative)
+                continue
+            for candidate in (relative.name, _PREFIX.sub("", relative.name)):
+                if candidate in present:
+                    self._found[image_id] = candidate
+                    break
+
+    def path(self, image_id: ImageId) -> Path | None:
+        """The image's file, or `None` if it is not there."""
+        name = self._found.get(image_id)
+        return None if name is None else self.folder / name
+
+    def __contains__(self, image_id: object) -> bool:
+        return image_id in self._found
+
+    def __len__(self) -> int:
+        """How many of the images are there."""
+        return len(self._found)
+
+    def count(self, image_ids: Iterable[ImageId]) -> int:
+        """How many of these images are there."""
+        return sum(image_id in self._found for image_id in image_ids)
+
+    def __str__(self) -> str:
+        return f"{len(self):,} of {self.total:,} files in {self.folder}"
