@@ -1,0 +1,115 @@
+"""The columns of the table, defined once for the headers, the tooltips and the glossary."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Term(NamedTuple):
+    """`key` names the table column (empty for a term that is not a column)."""
+
+    key: str
+    name: str
+    short: str
+    more: str = ""
+
+
+TERMS: tuple[Term, ...] = (
+    Term(
+        "metric",
+        "Metric",
+        "The score that is evaluated. Indented rows are parts of the metric "
+        "above them and are not ranked.",
+    ),
+    Term(
+        "rho",
+        "Rank-order ρ",
+        "All captions are put in order of score; ρ is Spearman's "
+        "correlation between the levels in that order and the perfect order. 1 is perfect, 0 is "
+        "chance.",
+        "Ties are broken at random; the value is the exact expectation. The bar shows the "
+        "bootstrap interval (resampled by image), the thin line the exact range from the worst "
+        "to the best way of breaking ties, the diamond the published value. Not the same as "
+        "Spearman's ρ of level and score, which averages tied ranks.",
+    ),
+    Term("paper", "Paper", "The published rank-order ρ of the same experiment."),
+    Term(
+        "delta",
+        "Difference",
+        "Ours minus the paper's, and whether our interval or ties account for it.",
+        "“in interval”: the published value lies within our confidence interval. “ties”: it lies "
+        "within the range that tie-breaking alone spans. “outside”: neither does.",
+    ),
+    Term(
+        "spearman",
+        "Spearman ρ",
+        "Spearman's correlation of level and score over all captions, "
+        "tied scores at their mean rank.",
+        "Reaches less than 1 even for a perfect order, since the levels themselves are tied.",
+    ),
+    Term(
+        "tau",
+        "Kendall τ-b",
+        "Kendall's correlation of level and score over all captions, "
+        "corrected for ties on both sides.",
+        "Like Spearman's ρ it stays below 1 here for a perfect order of distinct scores.",
+    ),
+    Term(
+        "ties",
+        "Ties",
+        "Tie fraction: the share of captions whose score at least one other caption has as well.",
+        "What ties can do to ρ is told by the exact range from the worst to the "
+        "best way of breaking them.",
+    ),
+    Term(
+        "accuracy",
+        "Pairwise",
+        "Pairwise accuracy: over all pairs of versions of one image, the "
+        "share in which the better version scores strictly higher.",
+        "A tie counts as not correct; 0.5 is chance for a metric without ties.",
+    ),
+    Term(
+        "auc",
+        "Adjacent AUC",
+        "For each step between neighbouring levels, worst first: the "
+        "probability that a caption of the better level outscores one of the worse. 0.5 is "
+        "chance; ties count half.",
+        "Sorted by the hardest step.",
+    ),
+    Term(
+        "monotone",
+        "All in order",
+        "Share of images whose versions are all strictly in the right order.",
+    ),
+    Term(
+        "inversions",
+        "Inversions",
+        "Share of within-image pairs in which the worse version scores strictly higher.",
+        "Pairwise accuracy, inversions and within-image ties add up to 1.",
+    ),
+    Term(
+        "",
+        "Level",
+        "How good a version is known to be: 0 is the worst, the human caption has the highest.",
+    ),
+    Term(
+        "",
+        "Interval",
+        "Percentile bootstrap. The unit that is resampled is the image, because "
+        "the captions of one image belong together.",
+    ),
+    Term(
+        "",
+        "Applied",
+        "Whether a corruption changed the caption. A shuffle of few words often "
+        "leaves them where they were; such captions equal the original, and no metric can tell.",
+    ),
+    Term(
+        "",
+        "Signature",
+        "All that would change a metric's numbers: tokeniser, smoothing, model, "
+        "weights, library version. Same signature and same caption: same score.",
+    ),
+)
+
+COLUMNS = {term.key: term for term in TERMS if term.key}

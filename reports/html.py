@@ -1,0 +1,233 @@
+"""The report: one self-contained HTML file from a run's files.
+
+`python -m reports.html RUN_DIR` rebuilds the report of a finished run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import hashlib
+import json
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from metaeval import results
+from metaeval.errors import MetaevalError
+from reports import alerts, glossary, palette, payload, provenance, table, words
+from reports.bins import density, order_counts
+from reports.drawings import density_chart, order_chart
+from reports.photos import thumbnails
+from reports.run import Run, load
+from reports.standing import standing
+from reports.summary import headline, summary
+
+ORDER_BINS = 50
+_ROOM = Path(__file__).parent
+
+
+def write_report(
+    run_dir: Path | str,
+    *,
+    figures: bool = True,
+    examples: int = 6,
+    photos: int = 0,
+    max_bytes: int = 5_000_000,
+) -> Path:
+    """Write `report.html`, and with `figures` the SVG files, into a run's directory.
+
+    Parameters
+    ----------
+    run_dir
+        The directory of a finished run; its files are all that is read.
+    figures
+        Whether to write `figures/<metric>-order.svg` and `-density.svg` as well.
+    examples
+        Example images shown at a time.
+    photos
+        How many images' photos to embed as thumbnails (those of the worst inversions), where the
+        run knows an image file. 0 by default: photos have owners, and weigh.
+    max_bytes
+        The report's size limit. Captions and scores of all images are embedded where they fit;
+        where not, those of the worst inversions, and the page says so.
+
+    Returns
+    -------
+    Path
+        The report. The same run files give the same bytes.
+
+    Raises
+    ------
+    InputError
+        A file of the run is missing or broken.
+    """
+    run = load(Path(run_dir))
+    if figures:
+        from reports.figures import write_figures  # matplotlib takes a second to import
+
+        write_figures(run)
+    path = run.directory / results.REPORT
+    html = render(run, figures=figures, examples=examples, photos=photos, max_bytes=max_bytes)
+    results.atomic(path, lambda p: p.write_text(html, encoding="utf-8", newline="\n"))
+    return path
+
+
+def render(run: Run, *, figures: bool, examples: int, photos: int, max_bytes: int) -> str:
+    """The page as text, no longer than `max_bytes` where leaving out examples can make it so."""
+    order = payload.worst_first(run)
+    shots = thumbnails(run, order[:photos])
+    page = _page(run, figures)
+    fixed = len(page("", "", 0, examples, shots).encode())
+    keep = len(order)
+    while True:
+        chosen = sorted(order[:keep])
+        data = payload.captions(run, chosen), payload.scores(run.scores[:, :, chosen])
+        size = fixed + sum(map(len, data))
+        if size <= max_bytes or keep <= 1:
+            return page(*data, keep, examples, shots)
+        keep = max(1, int(keep * 0.97 * max(max_bytes - fixed, 1) / max(size - fixed, 1)))
+
+
+def _page(run: Run, figures: bool) -> Callable[[str, str, int, int, Mapping[str, str]], str]:
+    """A function that sets the page around given data: all that does not depend on the data."""
+    environment = Environment(
+        loader=PackageLoader("reports"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters.update(
+        number=words.number, percent=words.percent, count=words.count, seconds=words.seconds
+    )
+    script = _joined("script", "js")
+    style = _levels(len(run.sets)) + _joined("style", "css")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    context: dict[str, Any] = {
+        "run": run,
+        "info": run.info,
+        "title": (run.info.get("experiment") or {}).get("title") or run.statistics["experiment"],
+        "headline": headline(run),
+        "findings": summary(run),
+        "alerts": alerts.alerts(run),
+        "terms": glossary.TERMS,
+        "columns": [glossary.COLUMNS[key] for key in table.columns(run)],
+        "bodies": _bodies(run),
+        "axis": table.axis_of(run),
+        "charts": _charts(run, figures),
+        "sets": run.sets,
+        "facts": provenance.facts(run),
+        "csp": f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; "
+        f"script-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'",
+        "style": Markup(style),
+        "script": Markup(script),
+        "statistics": payload.packed_json(run.statistics),
+    }
+    template = environment.get_template("report.html.j2")
+
+    def page(captions: str, scores: str, kept: int, examples: int, shots: Mapping[str, str]) -> str:
+        meta = {
+            "sets": [{"name": s["name"], "level": s["level"]} for s in run.sets],
+            "metrics": [_brief(run, c) for c in run.columns],
+            "images": kept,
+            "examples": examples,
+            "config": run.config,
+            "name": run.statistics["experiment"],
+            "photos": dict(shots),
+        }
+        return template.render(
+            context, captions=captions, scores=scores, kept=kept, meta=_inert(meta)
+        )
+
+    return page
+
+
+def _brief(run: Run, column: str) -> dict[str, Any]:
+    record = next(m for m in run.metrics if m["metric"] == column)
+    return {
+        "name": column,
+        "kind": standing(record, run.metrics),
+        "higher": record.get("higher_is_better", True),
+    }
+
+
+def _bodies(run: Run) -> list[tuple[str, list[table.Row]]]:
+    """The table's bodies: all items and, where any corruption was not applied, without those."""
+    bodies = [("all", table.rows(run, applied=False))]
+    if any(r.get("applied_only") for r in run.metrics):
+        bodies.append(("applied", table.rows(run, applied=True)))
+    return bodies
+
+
+def _charts(run: Run, figures: bool) -> list[dict[str, Any]]:
+    names = [s["name"] for s in run.sets]
+    charts = []
+    records = {m["metric"]: m for m in run.metrics}
+    for row in table.rows(run, applied=False):
+        if row.kind == "absent":
+            continue
+        record, values = records[row.metric], run.scores[run.columns.index(row.metric)]
+        counts = order_counts(values, run.seed, ORDER_BINS, record.get("higher_is_better", True))
+        charts.append(
+            {
+                "metric": row.metric,
+                "stem": words.file_stem(row.metric),
+                "kind": row.kind,
+                "record": record,
+                "order": order_chart(counts, names),
+                "density": density_chart(density(values), names),
+                "files": figures,
+            }
+        )
+    return charts
+
+
+def _levels(n: int) -> str:
+    """The colours of n levels as custom properties, and the classes l0 … that use them."""
+
+    def colours(dark: bool) -> str:
+        return "".join(f"--L{k}:{c};" for k, c in enumerate(palette.levels(n, dark=dark)))
+
+    light, dark = colours(False), colours(True)
+    classes = "".join(f".l{k}{{--c:var(--L{k})}}" for k in range(n))
+    return (
+        f":root{{{light}}}\n:root[data-theme=dark]{{{dark}}}\n"
+        f"@media (prefers-color-scheme:dark){{:root:not([data-theme=light]){{{dark}}}}}\n"
+        f"@media print{{:root:root:root{{{light}}}}}\n{classes}\n"
+    )
+
+
+def _joined(folder: str, ending: str) -> str:
+    parts = sorted((_ROOM / folder).glob(f"*.{ending}"))
+    return "".join(p.read_text(encoding="utf-8") for p in parts)
+
+
+def _inert(value: Any) -> Markup:
+    """JSON that can stand in a <script>: no `<`, and no line separators."""
+    text = json.dumps(value, ensure_ascii=True, separators=(",", ":"))
+    return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e"))
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command: rebuild a report, print its path."""
+    parser = argparse.ArgumentParser(prog="python -m reports.html", description=__doc__)
+    parser.add_argument("run_dir", type=Path, help="directory of a finished run")
+    parser.add_argument("--no-figures", action="store_true", help="do not write the SVG files")
+    parser.add_argument("--photos", type=int, default=0, help="photos to embed (default: none)")
+    given = parser.parse_args(arguments)
+    try:
+        print(write_report(given.run_dir, figures=not given.no_figures, photos=given.photos))
+    except MetaevalError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return error.exit_code
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

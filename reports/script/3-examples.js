@@ -1,0 +1,157 @@
+// Examples: per image the versions with their changed words marked, references, all scores.
+const by = $("#by"), sort = $("#sort"), query = $("#query"), cards = $("#cards"), more = $("#more");
+const shownMetrics = meta.metrics.map((m, k) => ({ ...m, k, sign: m.higher ? 1 : -1 }));
+let order = [], shown = 0;
+
+function element(name, attributes = {}, ...children) {
+  const node = document.createElement(name);
+  for (const [key, v] of Object.entries(attributes)) if (v) node.setAttribute(key, v);
+  node.append(...children.filter((c) => c !== null));
+  return node;
+}
+
+// Text with the words searched for marked; always text nodes, never markup.
+function text(string, hit) {
+  if (!hit) return [string];
+  const parts = [];
+  const lower = string.toLowerCase();
+  let at = 0;
+  for (let i; (i = lower.indexOf(hit, at)) >= 0; at = i + hit.length) {
+    parts.push(string.slice(at, i), element("mark", {}, string.slice(i, i + hit.length)));
+  }
+  return [...parts, string.slice(at)];
+}
+
+function marked(caption, hit) {
+  return pieces(caption).map(([kind, before, after]) => {
+    const node = document.createDocumentFragment();
+    if (kind === "") node.append(...text(after, hit));
+    else if (kind === "d") node.append(element("del", {}, ...text(before, hit)));
+    else {
+      const old = kind === "s" ? element("del", {}, before) : null;
+      node.append(element("ins", { class: kind }, ...[old].filter(Boolean), ...text(after, hit)));
+    }
+    return node;
+  });
+}
+
+// The most by which a worse version outscores a better one: [difference, worse, better].
+function inversion(data, metric, image) {
+  let worst = [-Infinity, -1, -1];
+  for (let a = 0; a < meta.sets.length; a++) {
+    for (let b = 0; b < meta.sets.length; b++) {
+      if (meta.sets[a].level >= meta.sets[b].level) continue;
+      const d = metric.sign * (data.score(metric.k, a, image) - data.score(metric.k, b, image));
+      if (d > worst[0]) worst = [d, a, b];
+    }
+  }
+  return worst;
+}
+
+// Whether a version outscores ("inv") or ties ("tie") one that is better.
+function fault(data, metric, set, image) {
+  const own = data.score(metric.k, set, image);
+  let found = "";
+  meta.sets.forEach((other, b) => {
+    if (other.level <= meta.sets[set].level) return;
+    const d = metric.sign * (own - data.score(metric.k, b, image));
+    if (d > 0) found = "inv";
+    else if (d === 0 && !found) found = "tie";
+  });
+  return found;
+}
+
+const digits = (v) => (Number.isNaN(v) ? "–" : v.toFixed(4).replace("-", "−"));
+const exact = (v) => (Number.isNaN(v) ? "" : String(Number(v.toPrecision(5))));
+
+function card(data, image, hit) {
+  const [id, source, applied, captions, references] = data.rows[image];
+  const chosen = shownMetrics[by.selectedIndex];
+  const columns = chosen ? [chosen, ...shownMetrics.filter((m) => m !== chosen)] : [];
+  const head = element("tr", {}, element("th", { scope: "col" }, "Version"), element("th", { scope: "col", class: "text" }, "Caption"),
+    ...columns.map((m) => element("th", { scope: "col", class: m === chosen ? "by" : "" }, m.name)));
+  const rows = captions.map((caption, s) => {
+    if (caption === null) return null;
+    const note = !((applied >> s) & 1) ? element("em", {}, "unchanged") : null;
+    const scores = columns.map((m) => {
+      const v = data.score(m.k, s, image), f = fault(data, m, s, image);
+      const sign = f ? element("span", { class: "sg", "aria-label": f === "inv" ? "inversion" : "tie" }, f === "inv" ? "▲" : "=") : null;
+      return element("td", { class: `${f} ${m === chosen ? "by" : ""}`.trim(), title: exact(v) }, ...[sign].filter(Boolean), digits(v));
+    });
+    return element("tr", {}, element("th", { scope: "row", class: `l${s}` }, element("i"), meta.sets[s].name),
+      element("td", { class: "text" }, ...marked(caption, hit), note), ...scores);
+  });
+  let told = "";
+  if (chosen) {
+    const [d, a, b] = inversion(data, chosen, image);
+    if (a >= 0) {
+      const size = digits(Math.abs(d));
+      told = d > 0 ? `${chosen.name}: ${meta.sets[a].name} outscores ${meta.sets[b].name} by ${size}`
+        : d === 0 ? `${chosen.name}: ${meta.sets[a].name} ties with ${meta.sets[b].name}`
+        : `${chosen.name}: all in order, closest ${size} apart`;
+    }
+  }
+  const photo = meta.photos[String(id)];
+  return element("article", { class: photo ? "card photo" : "card", "aria-label": `Image ${id}` },
+    photo ? element("img", { src: photo, alt: `Image ${id}` }) : null,
+    element("h3", {}, `Image ${id}`, element("span", {}, told)),
+    element("div", { class: "scroll" }, element("table", {}, element("thead", {}, head),
+      element("tbody", {}, ...rows.filter(Boolean).reverse()))),
+    element("details", hit && references.some((r) => r.toLowerCase().includes(hit)) ? { open: "open" } : {},
+      element("summary", {}, `${references.length} references`),
+      element("ul", {}, ...references.map((r) => element("li", {}, ...text(r, hit))))));
+}
+
+async function showMore() {
+  const data = await examplesData();
+  const hit = query.value.trim().toLowerCase();
+  const next = order.slice(shown, shown + meta.examples);
+  cards.append(...next.map((i) => card(data, i, /^\d+$/.test(hit) ? "" : hit)));
+  shown += next.length;
+  more.hidden = shown >= order.length;
+}
+
+async function find() {
+  const data = await examplesData();
+  const hit = query.value.trim().toLowerCase();
+  const metric = shownMetrics[by.selectedIndex];
+  const haystack = (row) =>
+    (row.words ??= [row[1], ...row[3].map((c) => (c === null ? "" : plain(c))), ...row[4]].join("\n").toLowerCase());
+  order = data.rows.map((_, i) => i).filter((i) => {
+    if (!hit) return true;
+    return String(data.rows[i][0]).toLowerCase() === hit || (!/^\d+$/.test(hit) && haystack(data.rows[i]).includes(hit));
+  });
+  let inverted = "";
+  if (metric) {
+    const severity = new Map(order.map((i) => [i, inversion(data, metric, i)[0]]));
+    const count = order.filter((i) => severity.get(i) > 0).length;
+    inverted = `; ${metric.name} has an inversion in ${count.toLocaleString("en")} of them`;
+    if (sort.value === "worst") order.sort((a, b) => severity.get(b) - severity.get(a) || a - b);
+    if (sort.value === "best") order.sort((a, b) => severity.get(a) - severity.get(b) || a - b);
+  }
+  $("#status").textContent = `${order.length.toLocaleString("en")} of ${data.rows.length.toLocaleString("en")} images${inverted}.`;
+  cards.replaceChildren();
+  shown = 0;
+  await showMore();
+}
+
+for (const m of shownMetrics) {
+  by.append(new Option(m.kind === "random" ? `${m.name} (random weights)` : m.name));
+}
+by.selectedIndex = shownMetrics.findIndex((m) => m.name === $("#metrics tbody tr.result")?.dataset.metric);
+if (by.selectedIndex < 0) by.selectedIndex = 0;
+let waiting = 0;
+by.addEventListener("change", find);
+sort.addEventListener("change", find);
+query.addEventListener("input", () => {
+  clearTimeout(waiting);
+  waiting = setTimeout(find, 200);
+});
+$("#find").addEventListener("submit", (e) => {
+  e.preventDefault();
+  find();
+});
+more.addEventListener("click", showMore);
+find().catch((error) => {
+  $("#status").textContent = `The examples could not be unfolded: ${error.message}`;
+});

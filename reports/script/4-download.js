@@ -1,0 +1,63 @@
+// Files made in the browser from the data of this page.
+function save(name, type, parts) {
+  const url = URL.createObjectURL(new Blob(parts, { type }));
+  const link = element("a", { href: url, download: name });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}
+
+function csvLine(values) {
+  const cell = (v) => {
+    const s = v === null || v === undefined ? "" : String(v);
+    return /[",\n\r]/.test(s) ? `"${s.replaceAll('"', '""')}"` : s;
+  };
+  return values.map(cell).join(",") + "\n";
+}
+
+// One line a metric and selection of items, in full precision.
+async function tableCsv() {
+  const statistics = JSON.parse(await unfoldText("statistics"));
+  const single = ["rank_order_rho", "rank_order_rho_tie_mean", "rank_order_rho_tie_std", "rank_order_rho_within",
+    "spearman_rho", "kendall_tau_b", "tie_fraction", "pairwise_accuracy", "pairwise_ties", "monotone_rate", "inversion_rate"];
+  const paired = ["rank_order_rho_ci", "rank_order_rho_bounds", "spearman_rho_ci", "kendall_tau_b_ci", "pairwise_accuracy_ci",
+    "monotone_rate_ci", "inversion_rate_ci"];
+  const steps = meta.sets.length - 1;
+  const lines = [csvLine(["metric", "family", "status", "items", "n", "n_nan", ...single,
+    ...paired.flatMap((k) => [`${k}_low`, `${k}_high`]),
+    ...Array.from({ length: steps }, (_, k) => `auc_${k + 1}`), "signature", "reason"])];
+  for (const record of statistics.metrics) {
+    for (const [items, r] of [["all", record], ["applied", record.applied_only]]) {
+      if (!r) continue;
+      lines.push(csvLine([record.metric, record.family, record.status, items, r.n ?? record.n, r.n_nan ?? record.n_nan,
+        ...single.map((k) => r[k]), ...paired.flatMap((k) => r[k] ?? ["", ""]),
+        ...Array.from({ length: steps }, (_, k) => r.adjacent_auc?.[k]?.auc), record.signature, record.reason]));
+    }
+  }
+  return lines;
+}
+
+// One line a caption, one column a metric, five significant digits.
+async function scoresCsv() {
+  const data = await examplesData();
+  const lines = [csvLine(["image_id", "set", "level", "applied", "caption", ...meta.metrics.map((m) => m.name)])];
+  data.rows.forEach(([id, , applied, captions], i) => {
+    captions.forEach((caption, s) => {
+      if (caption === null) return;
+      lines.push(csvLine([id, meta.sets[s].name, meta.sets[s].level, Boolean((applied >> s) & 1), plain(caption),
+        ...meta.metrics.map((_, m) => exact(data.score(m, s, i)))]));
+    });
+  });
+  return lines;
+}
+
+const downloads = {
+  table: async () => save(`${meta.name}-table.csv`, "text/csv", await tableCsv()),
+  scores: async () => save(`${meta.name}-scores.csv`, "text/csv", await scoresCsv()),
+  statistics: async () => save("statistics.json", "application/json", [await unfoldText("statistics")]),
+  config: async () => save("config.yaml", "text/yaml", [meta.config]),
+};
+for (const button of $$("[data-download]")) {
+  button.addEventListener("click", () => downloads[button.dataset.download]());
+}

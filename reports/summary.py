@@ -1,0 +1,238 @@
+"""The summary in words: every sentence is computed from the run's numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from reports.run import Run, commonest
+from reports.standing import (
+    TIES_DECIDE,
+    Record,
+    against_paper,
+    overlap,
+    ranked,
+    rho,
+    standing,
+    tie_width,
+)
+from reports.words import (
+    amount,
+    capital,
+    count,
+    interval,
+    known,
+    listed,
+    number,
+    percent,
+    plainly,
+    spelled,
+)
+
+CLOSE = 0.02  # a difference in ρ that we call agreement with a published value
+
+
+class Finding(NamedTuple):
+    """A lead-in of a word or two, and the sentences it leads in."""
+
+    lead: str
+    text: str
+
+
+def summary(run: Run) -> list[Finding]:
+    """The findings that apply, in the order in which a reader asks for them."""
+    rows = ranked(run.metrics)
+    findings = [
+        _order(run, rows),
+        _undecided(rows),
+        _ties(run, rows),
+        _steps(rows),
+        _unapplied(run, rows),
+        _paper(run),
+        _absent(run),
+    ]
+    return [f for f in findings if f is not None]
+
+
+def _order(run: Run, rows: list[Record]) -> Finding:
+    versions = f"{amount(len(run.sets), 'version')} of {amount(len(run.image_ids), 'caption')}"
+    if not rows:
+        return Finding("Order.", f"No metric gave a result on the {versions}.")
+    best = rows[0]
+    text = (
+        f"{best['metric']} orders the {versions} best: rank-order ρ {number(rho(best))} "
+        f"({_level(run)} interval {interval(best.get('rank_order_rho_ci'))}), where 1 is the "
+        f"perfect order and 0 is chance."
+    )
+    if len(rows) == 2:
+        text += f" {rows[1]['metric']} has {number(rho(rows[1]))}."
+    elif len(rows) > 2:
+        others = [f"{r['metric']} ({number(rho(r))})" for r in rows[1:3]]
+        last = rows[-1]
+        text += f" {listed(others)} {'follow' if len(others) > 1 else 'follows'}"
+        text += f"; {last['metric']} is last ({number(rho(last))})." if len(rows) > 3 else "."
+    blind = [r["metric"] for r in rows if _near_zero(r)]
+    if blind:
+        text += (
+            f" {listed(blind)} {'is' if len(blind) == 1 else 'are'} no better than chance here: "
+            f"the interval contains 0 or less."
+        )
+    return Finding("Order.", text)
+
+
+def _near_zero(record: Record) -> bool:
+    ci = record.get("rank_order_rho_ci")
+    return ci is not None and ci[0] is not None and ci[0] <= 0
+
+
+def _level(run: Run) -> str:
+    confidence = run.statistics.get("settings", {}).get("confidence") or 0.95
+    return f"{100 * confidence:g}%"
+
+
+def _undecided(rows: list[Record]) -> Finding | None:
+    if len(rows) < 2:
+        return None
+    if not any(known((r.get("rank_order_rho_ci") or (None,))[0]) for r in rows):
+        return Finding("Intervals.", "None were computed, so claim no order among close metrics.")
+    groups: list[list[str]] = []
+    for a, b in pairwise(rows):
+        if overlap(a, b):
+            if groups and groups[-1][-1] == a["metric"]:
+                groups[-1].append(b["metric"])
+            else:
+                groups.append([a["metric"], b["metric"]])
+    if not groups:
+        return Finding(
+            "Intervals.",
+            "No two neighbours' intervals overlap: the order of the metrics stands as given.",
+        )
+    parts = [listed(g) for g in groups]
+    return Finding(
+        "Intervals.",
+        f"Neighbours' intervals overlap between {'; between '.join(parts)}: on these numbers "
+        f"claim no order among them. All other neighbours are apart.",
+    )
+
+
+def _ties(run: Run, rows: list[Record]) -> Finding | None:
+    tied = sorted((r for r in rows if tie_width(r) >= TIES_DECIDE), key=lambda r: -tie_width(r))
+    common = {r["metric"]: commonest(run, r["metric"]) for r in tied}
+    if not tied:
+        widest = max((tie_width(r) for r in rows), default=0.0)
+        return Finding(
+            "Ties.",
+            f"No metric's ρ hangs on ties: breaking all of them the best or the worst way moves "
+            f"it by at most {number(widest)}.",
+        )
+    parts = [
+        f"{r['metric']} (anything from {interval(r['rank_order_rho_bounds'], 2)}; "
+        f"{percent(common[r['metric']][1], 0)} of its scores are {plainly(common[r['metric']][0])})"
+        for r in tied
+    ]
+    return Finding(
+        "Ties.",
+        f"The rank-order ρ of {listed(parts)} depends on how ties are broken. The values here are "
+        f"expectations under random breaking; read {'its' if len(tied) == 1 else 'their'} τ-b "
+        f"beside it.",
+    )
+
+
+def _steps(rows: list[Record]) -> Finding | None:
+    """Which step between neighbouring levels is the hardest to see."""
+    steps = [a for r in rows for a in r.get("adjacent_auc") or () if known(a["auc"])]
+    names = list(dict.fromkeys((a["lower"], a["upper"]) for a in steps))
+    if len(names) < 2 or len(rows) < 2:
+        return None
+    means = {
+        pair: _mean([a["auc"] for a in steps if (a["lower"], a["upper"]) == pair]) for pair in names
+    }
+    hard, easy = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
+    return Finding(
+        "Steps.",
+        f"The step that metrics see least is from {hard[0]} to {hard[1]} (mean AUC "
+        f"{number(means[hard], 2)}; 0.5 is chance); the clearest is from {easy[0]} to {easy[1]} "
+        f"({number(means[easy], 2)}).",
+    )
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
+
+
+def _unapplied(run: Run, rows: list[Record]) -> Finding | None:
+    left = [s for s in run.sets if s.get("n_unapplied")]
+    if not left:
+        return Finding("Corruptions.", "Every corruption changed every caption it was given.")
+    parts = [f"{percent(s['n_unapplied'] / s['n'])} of {s['name']}" for s in left]
+    text = f"{capital(listed(parts))} came out unchanged, and an unchanged caption cannot be told "
+    text += "from the original by any metric."
+    both = [
+        (r, r["applied_only"]["rank_order_rho"] - r["rank_order_rho"])
+        for r in rows
+        if r.get("applied_only") and known(r["applied_only"].get("rank_order_rho"))
+    ]
+    if both:
+        record, _ = max(both, key=lambda pair: abs(pair[1]))
+        best = max(both, key=lambda pair: pair[0]["applied_only"]["rank_order_rho"])[0]
+        text += (
+            f" Without them ρ changes by {number(_mean([c for _, c in both]), 3, sign=True)} on "
+            f"average, most for {record['metric']} ({number(rho(record))} to "
+            f"{number(record['applied_only']['rank_order_rho'])}); the best is then "
+            f"{best['metric']} ({number(best['applied_only']['rank_order_rho'])})."
+        )
+    return Finding("Corruptions.", text)
+
+
+def _paper(run: Run) -> Finding | None:
+    published = run.info.get("published")
+    if not published or not published.get("rank_order_rho"):
+        return None
+    values = published["rank_order_rho"]
+    rows = [r for r in ranked(run.metrics) if r["metric"] in values]
+    if not rows:
+        return None
+    near = [r for r in rows if abs(r["rank_order_rho"] - values[r["metric"]]) <= CLOSE]
+    text = (
+        f"{capital(amount(len(near), 'value'))} of {spelled(len(rows))} "
+        f"{'lies' if len(near) == 1 else 'lie'} within {CLOSE} of those published "
+        f"({published['source'].rstrip('.')})."
+    )
+    far = sorted(
+        (r for r in rows if r not in near),
+        key=lambda r: -abs(r["rank_order_rho"] - values[r["metric"]]),
+    )
+    if far:
+        parts = []
+        for record in far:
+            there = values[record["metric"]]
+            why = " (ties can explain it)" if against_paper(record, there)[0] == "ties" else ""
+            parts.append(f"{record['metric']} {number(rho(record))} against {number(there)}{why}")
+        text += f" Further off: {listed(parts)}."
+    if not published.get("comparable", True):
+        text += f" The two are not comparable: {published.get('why_not') or 'other data'}."
+    return Finding("Published.", text)
+
+
+def _absent(run: Run) -> Finding | None:
+    parts = []
+    for status, words in (("skipped", "could not run"), ("failed", "failed")):
+        names = [r["metric"] for r in run.metrics if r["status"] == status]
+        if names:
+            parts.append(f"{listed(names)} {words}; see the alerts for the remedy.")
+    noise = [r["metric"] for r in run.metrics if standing(r, run.metrics) == "random"]
+    if noise:
+        parts.append(
+            f"{listed(noise)} ran on random weights and {'is' if len(noise) == 1 else 'are'}"
+            f" not ranked."
+        )
+    return Finding("Not in the ranking.", " ".join(capital(p) for p in parts)) if parts else None
+
+
+def headline(run: Run) -> str:
+    """One line on the size of the run."""
+    return (
+        f"{amount(len(run.image_ids), 'image')} × {amount(len(run.sets), 'version')} = "
+        f"{count(sum(s['n'] for s in run.sets))} captions"
+    )

@@ -1,0 +1,93 @@
+"""Numbers and lists as a reader expects them in print."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+
+DASH = "–"
+
+
+def known(value: float | None) -> bool:
+    return value is not None and math.isfinite(value)
+
+
+def number(value: float | None, digits: int = 3, *, sign: bool = False) -> str:
+    """0.646, −0.112; with `sign`, +0.646. A dash where there is no number."""
+    if value is None or not math.isfinite(value):
+        return DASH
+    text = f"{value:+.{digits}f}" if sign else f"{value:.{digits}f}"
+    if float(text) == 0:
+        text = text.lstrip("+-")
+    return text.replace("-", "−")
+
+
+def plainly(value: float) -> str:
+    """A score in running text: 0, 1, 0.25."""
+    return number(value, 0) if value == round(value) else number(value)
+
+
+def percent(share: float | None, digits: int = 1) -> str:
+    """A share in [0, 1] as 38.6%; never 0.0% or 100.0% for what is neither."""
+    if share is None or not math.isfinite(share):
+        return DASH
+    smallest = 10**-digits
+    value = 100 * share
+    if 0 < value < smallest / 2:
+        return f"<{smallest:.{digits}f}%"
+    if 100 - smallest / 2 < value < 100:
+        return f">{100 - smallest:.{digits}f}%"
+    return f"{value:.{digits}f}%"
+
+
+def count(value: int) -> str:
+    return f"{value:,}"
+
+
+def interval(pair: Sequence[float | None] | None, digits: int = 3) -> str:
+    if not pair or not all(known(x) for x in pair):
+        return DASH
+    return f"{number(pair[0], digits)} to {number(pair[1], digits)}"
+
+
+def listed(items: Sequence[str], conjunction: str = "and") -> str:
+    """a; a and b; a, b and c."""
+    if len(items) < 2:
+        return "".join(items)
+    return f"{', '.join(items[:-1])} {conjunction} {items[-1]}"
+
+
+_SMALL = (
+    "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
+    "twelve",
+)  # fmt: skip
+
+
+def spelled(n: int) -> str:
+    """one, twelve, 13, 5,000."""
+    return _SMALL[n] if 0 <= n < len(_SMALL) else count(n)
+
+
+def amount(n: int, noun: str) -> str:
+    """One metric, nine metrics, 5,000 images."""
+    return f"{spelled(n)} {noun if n == 1 else noun + 's'}"
+
+
+def capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def seconds(value: float | None) -> str:
+    """0.4 s, 12 s, 1 min 23 s."""
+    if value is None or not math.isfinite(value):
+        return DASH
+    if value < 9.95:
+        return f"{value:.1f} s"
+    whole = round(value)
+    return f"{whole} s" if whole < 60 else f"{whole // 60} min {whole % 60:02d} s"
+
+
+def file_stem(metric: str) -> str:
+    """A metric's name as a file name: letters, digits, `.`, `_` and `-` stay."""
+    return re.sub(r"[^\w.-]", "_", metric)
