@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.stats.items import scored_items
+from metaeval.stats.items import as_scores, scored_items
 
 
 class AUC(NamedTuple):
@@ -68,7 +68,7 @@ def adjacent_auc(scores: npt.ArrayLike, levels: npt.ArrayLike) -> list[AUC]:
     Takes scores and levels as `metaeval.stats.spearman.spearman` does. A level none of whose items
     is scored stays in its place, with an AUC of NaN on both sides.
     """
-    values = np.asarray(scores, dtype=np.float64)
+    values = as_scores(scores)
     grades = np.broadcast_to(np.asarray(levels), values.shape)
     parts = [values[grades == level] for level in np.unique(np.asarray(levels))]
     return [auc(low, high) for low, high in zip(parts, parts[1:], strict=False)]

@@ -69,8 +69,8 @@ def percentile_interval(replicates: npt.ArrayLike, confidence: float) -> list[fl
     Replicates in which the statistic is undefined (NaN: all scores equal, say) are left out;
     without any other the interval is [NaN, NaN]. Quantiles are interpolated linearly.
 
-    >>> percentile_interval(range(101), 0.9)
-    [5.0, 95.0]
+    >>> percentile_interval(range(101), 0.5)
+    [25.0, 75.0]
     """
     if not 0 < confidence < 1:
         raise InputError(f"{confidence} is not in (0, 1)", field="confidence")

@@ -155,11 +155,12 @@ def rho_of_prefixes(prefixes: Floats, sizes: npt.ArrayLike) -> Floats:
     w = np.asarray(sizes, dtype=np.float64).reshape(len(prefixes), -1)
     n = w.sum(axis=0)
     rank = np.cumsum(w, axis=0) - (w - 1) / 2 - (n + 1) / 2  # centred midrank of each level
-    edges = np.concatenate([np.zeros_like(prefixes[:, :1]), prefixes], axis=1)
-    total = np.zeros_like(edges[0, 0])
+    r = prefixes.shape[2]
+    edges = np.concatenate([np.zeros((len(w), 1, r)), prefixes], axis=1)
+    total = np.zeros(r)
     for level in range(len(w)):
         # Items of `level` in the stretch of positions that is ideally level z.
-        stretch = np.diff(edges[level], axis=0, append=np.broadcast_to(w[level], total.shape)[None])
+        stretch = np.diff(edges[level], axis=0, append=np.broadcast_to(w[level], (1, r)))
         total += rank[level] * (stretch * rank).sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
         result: Floats = total / (w * rank * rank).sum(axis=0)
