@@ -63,8 +63,8 @@ def _sets(run: Run) -> list[Alert]:
                 Alert(
                     "warn" if share >= 0.05 else "note",
                     s["name"],
-                    f"{count(s['n_unapplied'])} of {count(s['n'])} captions ({percent(share)}) came "
-                    "out unchanged; the table can leave them out (“only applied corruptions”).",
+                    f"{count(s['n_unapplied'])} of {count(s['n'])} captions ({percent(share)}) "
+                    "came out unchanged; the table can omit them (“only applied corruptions”).",
                 )
             )
     sizes = {s["n"] for s in run.sets}

@@ -6,20 +6,14 @@
 from __future__ import annotations
 
 import argparse
-import base64
-import hashlib
-import json
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
-
 from metaeval import results
 from metaeval.errors import MetaevalError
-from reports import alerts, glossary, palette, payload, provenance, table, words
+from reports import alerts, glossary, page, payload, provenance, table, words
 from reports.bins import density, order_counts
 from reports.drawings import density_chart, order_chart
 from reports.photos import thumbnails
@@ -28,7 +22,6 @@ from reports.standing import standing
 from reports.summary import headline, summary
 
 ORDER_BINS = 50
-_ROOM = Path(__file__).parent
 
 
 def write_report(
@@ -81,38 +74,25 @@ def render(run: Run, *, figures: bool, examples: int, photos: int, max_bytes: in
     """The page as text, no longer than `max_bytes` where leaving out examples can make it so."""
     order = payload.worst_first(run)
     shots = thumbnails(run, order[:photos])
-    page = _page(run, figures)
-    fixed = len(page("", "", 0, examples, shots).encode())
+    set_page = _page(run, figures)
+    fixed = len(set_page("", "", 0, examples, shots).encode())
     keep = len(order)
     while True:
         chosen = sorted(order[:keep])
         data = payload.captions(run, chosen), payload.scores(run.scores[:, :, chosen])
         size = fixed + sum(map(len, data))
         if size <= max_bytes or keep <= 1:
-            return page(*data, keep, examples, shots)
+            return set_page(*data, keep, examples, shots)
         keep = max(1, int(keep * 0.97 * max(max_bytes - fixed, 1) / max(size - fixed, 1)))
 
 
 def _page(run: Run, figures: bool) -> Callable[[str, str, int, int, Mapping[str, str]], str]:
     """A function that sets the page around given data: all that does not depend on the data."""
-    environment = Environment(
-        loader=PackageLoader("reports"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters.update(
-        number=words.number, percent=words.percent, count=words.count, seconds=words.seconds
-    )
-    script = _joined("script", "js")
-    style = _levels(len(run.sets)) + _joined("style", "css")
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    experiment = run.info.get("experiment") or {}
     context: dict[str, Any] = {
         "run": run,
         "info": run.info,
-        "title": (run.info.get("experiment") or {}).get("title") or run.statistics["experiment"],
+        "title": experiment.get("title") or run.statistics["experiment"],
         "headline": headline(run),
         "findings": summary(run),
         "alerts": alerts.alerts(run),
@@ -121,31 +101,27 @@ def _page(run: Run, figures: bool) -> Callable[[str, str, int, int, Mapping[str,
         "bodies": _bodies(run),
         "axis": table.axis_of(run),
         "charts": _charts(run, figures),
+        "bins": ORDER_BINS,
         "sets": run.sets,
         "facts": provenance.facts(run),
-        "csp": f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; "
-        f"script-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'",
-        "style": Markup(style),
-        "script": Markup(script),
         "statistics": payload.packed_json(run.statistics),
     }
-    template = environment.get_template("report.html.j2")
 
-    def page(captions: str, scores: str, kept: int, examples: int, shots: Mapping[str, str]) -> str:
+    def made(captions: str, scores: str, kept: int, examples: int, shots: Mapping[str, str]) -> str:
         meta = {
             "sets": [{"name": s["name"], "level": s["level"]} for s in run.sets],
-            "metrics": [_brief(run, c) for c in run.columns],
-            "images": kept,
+            "metrics": [_brief(run, column) for column in run.columns],
             "examples": examples,
             "config": run.config,
             "name": run.statistics["experiment"],
             "photos": dict(shots),
         }
-        return template.render(
-            context, captions=captions, scores=scores, kept=kept, meta=_inert(meta)
-        )
+        return page.render(
+            "report.html.j2", len(run.sets), captions=captions, scores=scores, kept=kept,
+            meta=page.inert(meta), **context,
+        )  # fmt: skip
 
-    return page
+    return made
 
 
 def _brief(run: Run, column: str) -> dict[str, Any]:
@@ -186,32 +162,6 @@ def _charts(run: Run, figures: bool) -> list[dict[str, Any]]:
             }
         )
     return charts
-
-
-def _levels(n: int) -> str:
-    """The colours of n levels as custom properties, and the classes l0 … that use them."""
-
-    def colours(dark: bool) -> str:
-        return "".join(f"--L{k}:{c};" for k, c in enumerate(palette.levels(n, dark=dark)))
-
-    light, dark = colours(False), colours(True)
-    classes = "".join(f".l{k}{{--c:var(--L{k})}}" for k in range(n))
-    return (
-        f":root{{{light}}}\n:root[data-theme=dark]{{{dark}}}\n"
-        f"@media (prefers-color-scheme:dark){{:root:not([data-theme=light]){{{dark}}}}}\n"
-        f"@media print{{:root:root:root{{{light}}}}}\n{classes}\n"
-    )
-
-
-def _joined(folder: str, ending: str) -> str:
-    parts = sorted((_ROOM / folder).glob(f"*.{ending}"))
-    return "".join(p.read_text(encoding="utf-8") for p in parts)
-
-
-def _inert(value: Any) -> Markup:
-    """JSON that can stand in a <script>: no `<`, and no line separators."""
-    text = json.dumps(value, ensure_ascii=True, separators=(",", ":"))
-    return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e"))
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -127,6 +127,8 @@ def _statistics(r: Record, paper: float | None, span: tuple[float, float]) -> li
     def share(key: str, field: str) -> Cell:
         ci = r.get(f"{field}_ci")
         hover = f"interval {percent(ci[0])} to {percent(ci[1])}" if ci and None not in ci else ""
+        if field == "pairwise_accuracy":
+            hover = f"{hover}; tied pairs {percent(r.get('pairwise_ties'))}".removeprefix("; ")
         return Cell(key, percent(r.get(field)), r.get(field), hover)
 
     steps: Sequence[Mapping[str, Any]] = r.get("adjacent_auc") or ()

@@ -1,4 +1,8 @@
+"use strict";
 // Theme, section links, copying.
+document.documentElement.classList.add("on");
+const $ = (selector, root = document) => root.querySelector(selector);
+const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
 const themes = ["auto", "light", "dark"];
 function setTheme(theme) {
   if (theme === "auto") delete document.documentElement.dataset.theme;

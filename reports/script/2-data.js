@@ -1,8 +1,4 @@
-"use strict";
 // The data of the page: `meta` at once, captions, scores and statistics when first asked for.
-document.documentElement.classList.add("on");
-const $ = (selector, root = document) => root.querySelector(selector);
-const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
 const meta = JSON.parse($("#meta").textContent);
 
 async function unfold(name) {

@@ -1,0 +1,80 @@
+"""What all pages share: style, script, and a policy that lets nothing in from outside."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from reports import palette, words
+
+_ROOM = Path(__file__).parent
+
+
+def render(template: str, levels: int, *, scripts: str = "*.js", **context: Any) -> str:
+    """A template of `templates/` with the style (for so many level colours) and the script set in.
+
+    The policy forbids every request, and every script but ours, by its hash.
+    """
+    script = _joined("script", scripts)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return (
+        _environment()
+        .get_template(template)
+        .render(
+            context,
+            csp=f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; "
+            f"script-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'",
+            style=Markup(_levels(levels) + _joined("style", "*.css")),
+            script=Markup(script),
+        )
+    )
+
+
+def inert(value: Any) -> Markup:
+    """JSON that can stand in a <script>: no `<`, and no line separators."""
+    text = json.dumps(value, ensure_ascii=True, separators=(",", ":"))
+    return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e"))
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("reports"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters.update(
+        number=words.number, percent=words.percent, count=words.count, seconds=words.seconds
+    )
+    return environment
+
+
+def _levels(n: int) -> str:
+    """The colours of n levels as custom properties, and the classes l0 … that use them."""
+
+    def colours(dark: bool) -> str:
+        return "".join(f"--L{k}:{c};" for k, c in enumerate(palette.levels(n, dark=dark)))
+
+    light, dark = colours(False), colours(True)
+    classes = "".join(f".l{k}{{--c:var(--L{k})}}" for k in range(n))
+    return (
+        f":root{{{light}}}\n:root[data-theme=dark]{{{dark}}}\n"
+        f"@media (prefers-color-scheme:dark){{:root:not([data-theme=light]){{{dark}}}}}\n"
+        f"@media print{{:root:root:root{{{light}}}}}\n{classes}\n"
+    )
+
+
+@cache
+def _joined(folder: str, pattern: str) -> str:
+    parts = sorted((_ROOM / folder).glob(pattern))
+    return "".join(p.read_text(encoding="utf-8") for p in parts)
