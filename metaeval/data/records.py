@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from metaeval.data.types import ImageId
 from metaeval.errors import InputError
@@ -84,7 +84,7 @@ def unique_ids(found: Sequence[Record], key: str, path: Path) -> list[ImageId]:
         if value in seen:
             problem = f"{value!r} is there twice: {key}[{seen[value]}] has it too"
             raise InputError(problem, file=path, record=where, field="id")
-        checked: ImageId = value
+        checked = cast(ImageId, value)
         seen[checked] = i
         ids.append(checked)
     return ids
