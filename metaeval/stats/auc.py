@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -71,4 +72,4 @@ def adjacent_auc(scores: npt.ArrayLike, levels: npt.ArrayLike) -> list[AUC]:
     values = as_scores(scores)
     grades = np.broadcast_to(np.asarray(levels), values.shape)
     parts = [values[grades == level] for level in np.unique(np.asarray(levels))]
-    return [auc(low, high) for low, high in zip(parts, parts[1:], strict=False)]
+    return [auc(low, high) for low, high in pairwise(parts)]

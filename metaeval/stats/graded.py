@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise as neighbours
 from typing import Any
 
 import numpy as np
@@ -110,7 +111,8 @@ def graded_statistics(
         " + ".join(str(n) for n, own in zip(set_names, grades, strict=True) if own == level)
         for level in np.unique(grades)
     ]
-    steps = zip(labels, labels[1:], adjacent_auc(values, grades), resampled.adjacent_auc)
+    aucs = zip(adjacent_auc(values, grades), resampled.adjacent_auc, strict=True)
+    steps = zip(neighbours(labels), aucs, strict=True)
     return {
         "sets": sets,
         "rank_order_rho": order.rho,
@@ -129,7 +131,7 @@ def graded_statistics(
         "pairwise_ties": pairs.ties,
         "adjacent_auc": [
             {"lower": lower, "upper": upper, "auc": step.auc, "ci": interval(replicate)}
-            for lower, upper, step, replicate in steps
+            for (lower, upper), (step, replicate) in steps
         ],
         "monotone_rate": monotone(values, grades).rate,
         "monotone_rate_ci": interval(resampled.monotone_rate),

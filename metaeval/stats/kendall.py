@@ -74,14 +74,14 @@ def kendall(scores: npt.ArrayLike, levels: npt.ArrayLike) -> Kendall:
 
 def tau_b(table: Crosstab) -> Kendall:
     """τ-b from a table of scores by levels."""
-    counts = table.counts
+    counts = np.ascontiguousarray(table.counts.T)  # [level, value]: sums run along rows
     n = int(counts.sum())
-    below = np.cumsum(counts, axis=0) - counts  # [value, level]: items with a smaller score
-    lower = np.cumsum(below, axis=1) - below  # … of them, those at a lower level
-    higher = below.sum(axis=1, keepdims=True) - below - lower
+    below = np.cumsum(counts, axis=1) - counts  # items of the level with a smaller score
+    lower = np.cumsum(below, axis=0) - below  # items of lower levels with a smaller score
+    higher = below.sum(axis=0) - below - lower
     surplus = int((counts * (lower - higher)).sum())  # concordant − discordant
-    by_score = n * (n - 1) // 2 - tied_pairs(counts.sum(axis=1))
-    by_level = n * (n - 1) // 2 - tied_pairs(counts.sum(axis=0))
+    by_score = n * (n - 1) // 2 - tied_pairs(counts.sum(axis=0))
+    by_level = n * (n - 1) // 2 - tied_pairs(counts.sum(axis=1))
     if by_score == 0 or by_level == 0:
         return Kendall(float("nan"), n)
     return Kendall(surplus / (float(by_score) ** 0.5 * float(by_level) ** 0.5), n)

@@ -72,5 +72,5 @@ def monotone_flags(scores: npt.ArrayLike, levels: npt.ArrayLike) -> MonotoneFlag
     counts = pair_counts(values, grades)
     # Without two different levels there is no order to be right about.
     several = len(np.unique(grades)) > 1
-    complete = ~np.isnan(values).any(axis=1) & several
+    complete = np.asarray(~np.isnan(values).any(axis=1) & several)
     return MonotoneFlags(complete & (counts.tied + counts.inverted == 0), complete)

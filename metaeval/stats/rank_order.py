@@ -105,31 +105,27 @@ def rank_order_of(table: Crosstab, tie_seeds: Sequence[int] = ()) -> RankOrder:
     blocks = counts.sum(axis=1)
     starts = np.cumsum(blocks) - blocks
     at = np.minimum(np.searchsorted(starts, boundaries, side="right") - 1, len(blocks) - 1)
-    before = (np.cumsum(counts, axis=0) - counts)[at]  # [boundary, level], whole blocks only
+    before = np.array([counts[:row].sum(axis=0) for row in at])  # [boundary, level], whole blocks
     split, taken = counts[at], boundaries - starts[at]  # the block a boundary cuts; items before it
-
-    def rho(prefix: npt.NDArray[np.float64] | Ints) -> float:
-        return float(rho_of_prefixes((before + prefix).astype(np.float64).T[..., None], sizes)[0])
 
     def filled(order: Ints) -> Ints:
         """How many of each level come first if a block puts its levels in the given order."""
         ahead = np.cumsum(order, axis=1) - order
-        return np.clip(taken[:, None] - ahead, 0, order)
+        return np.asarray(np.clip(taken[:, None] - ahead, 0, order))
 
-    return RankOrder(
-        rho=rho(split * (taken / blocks[at])[:, None]),
-        worst=rho(filled(split[:, ::-1])[:, ::-1]),
-        best=rho(filled(split)),
-        draws=tuple(rho(_drawn(at, split, taken, seed)) for seed in tie_seeds),
-        n=n,
-    )
+    expected = split * (taken / blocks[at])[:, None]
+    worst, best = filled(split[:, ::-1])[:, ::-1], filled(split)
+    drawn = [_drawn(at, split, taken, seed) for seed in tie_seeds]
+    prefixes = before + np.array([expected, worst, best, *drawn], dtype=np.float64)
+    rhos = [float(rho) for rho in rho_of_prefixes(prefixes.T, sizes)]
+    return RankOrder(rhos[0], rhos[1], rhos[2], tuple(rhos[3:]), n)
 
 
 def _drawn(at: Ints, split: Ints, taken: Ints, seed: int) -> Ints:
     """Shuffle each block that a boundary cuts, and count the levels before the boundary."""
     rng = np.random.default_rng([_STREAM, seed])
     prefix = np.zeros_like(split)
-    for block in np.unique(at):
+    for block in np.unique(at[taken > 0]):
         cuts = np.flatnonzero(at == block)
         order = rng.permutation(np.repeat(np.arange(split.shape[1]), split[cuts[0]]))
         for cut in cuts:

@@ -1,8 +1,8 @@
 """Running totals of image weights along an order of items, for many replicates at once.
 
 The one hot loop of the bootstrap. Replicates lie side by side in memory, so that every step is
-plain vector arithmetic on rows; and items are stored column-wise in a grid (position p = k·depth + j
-of the order is row j·width + k), so that a running total down the grid adds whole slabs, where
+plain vector arithmetic on rows; and items are stored column-wise in a grid (position k·depth + j of
+the order is row j·width + k), so that a running total down the grid adds whole slabs, where
 `numpy.cumsum` along the first axis would go one element at a time (seven times slower).
 """
 

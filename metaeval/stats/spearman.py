@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
 import numpy.typing as npt
 
 from metaeval.stats.items import scored_items
@@ -91,7 +90,7 @@ def spearman(scores: npt.ArrayLike, levels: npt.ArrayLike) -> Spearman:
     # The mean rank is (n + 1) / 2 with and without ties, so centring is exact.
     r = midranks(items.scores) - (n + 1) / 2
     q = midranks(items.levels) - (n + 1) / 2
-    spread = float(np.dot(r, r)) * float(np.dot(q, q))
+    spread = float((r * r).sum()) * float((q * q).sum())
     if spread == 0:
         return Spearman(float("nan"), n)
-    return Spearman(float(np.dot(r, q)) / spread**0.5, n)
+    return Spearman(float((r * q).sum()) / spread**0.5, n)

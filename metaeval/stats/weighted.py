@@ -141,7 +141,7 @@ class WeightedOrder:
         block = items(np.minimum(low + 1, self.n_values)) - start
         taken = boundaries - start.sum(axis=0)
         # Beyond the last score nothing is left, and nothing is taken.
-        return start + block * (taken / np.maximum(block.sum(axis=0), 1))
+        return np.asarray(start + block * (taken / np.maximum(block.sum(axis=0), 1)))
 
 
 def sum_type(counts: npt.NDArray[np.integer], groups: Ints) -> type[np.signedinteger]:

@@ -14,13 +14,13 @@ from metaeval.errors import InputError
 from metaeval.stats import replicates as module
 from metaeval.stats.auc import adjacent_auc
 from metaeval.stats.bootstrap import bootstrap_counts, percentile_interval
+from metaeval.stats.buffers import Buffers
 from metaeval.stats.kendall import kendall
 from metaeval.stats.monotone import monotone
 from metaeval.stats.pairwise import pairwise
 from metaeval.stats.rank_order import rank_order
 from metaeval.stats.replicates import replicate_statistics
 from metaeval.stats.running import RunningTotals
-from metaeval.stats.buffers import Buffers
 from metaeval.stats.spearman import spearman
 from metaeval.stats.weighted import sum_type
 

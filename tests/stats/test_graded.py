@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -58,9 +59,7 @@ def test_the_record_is_complete_and_plain() -> None:
     assert set(record) == KEYS
     assert json.loads(json.dumps(record, allow_nan=False)) == record
     assert list(record["sets"]) == NAMES
-    assert [(s["lower"], s["upper"]) for s in record["adjacent_auc"]] == list(
-        zip(NAMES, NAMES[1:], strict=False)
-    )
+    assert [(s["lower"], s["upper"]) for s in record["adjacent_auc"]] == list(pairwise(NAMES))
     for key in KEYS:
         if key.endswith("_ci"):
             assert record[key][0] < record[key.removesuffix("_ci")] < record[key][1]
@@ -103,7 +102,9 @@ def test_columns_may_come_in_any_order() -> None:
     turned = [2, 0, 3, 1]
     values = scores()
     a = graded_statistics(values, LEVELS, NAMES, replicates=100)
-    b = graded_statistics(values[:, turned], LEVELS[turned], [NAMES[i] for i in turned], replicates=100)
+    b = graded_statistics(
+        values[:, turned], LEVELS[turned], [NAMES[i] for i in turned], replicates=100
+    )
     assert numbers(a) == pytest.approx(numbers(b), abs=1e-12)
 
 

@@ -69,7 +69,10 @@ def test_levels_per_item_as_for_human_judgements() -> None:
     """Levels in the shape of the scores; with more than 64 of them Kendall takes another way."""
     rng = np.random.default_rng(2)
     scores = np.round(rng.normal(size=300), 1)
-    for ratings in (rng.integers(1, 5, 300).astype(float), np.round(scores + rng.normal(size=300), 2)):
+    for ratings in (
+        rng.integers(1, 5, 300).astype(float),
+        np.round(scores + rng.normal(size=300), 2),
+    ):
         same(spearman(scores, ratings).rho, stats.spearmanr(scores, ratings).statistic)
         same(kendall(scores, ratings).tau_b, stats.kendalltau(scores, ratings).statistic)
     ratings[:10] = np.nan  # not judged: left out
@@ -127,7 +130,8 @@ def test_pairs_and_monotone_by_their_definitions(table) -> None:
             if levels[a] != levels[b] and not math.isnan(row[a]) and not math.isnan(row[b]):
                 verdicts.append(np.sign((row[b] - row[a]) * (levels[b] - levels[a])))
         right, tied, wrong = (
-            total + verdicts.count(v) for total, v in zip((right, tied, wrong), (1, 0, -1))
+            total + verdicts.count(verdict)
+            for total, verdict in zip((right, tied, wrong), (1, 0, -1), strict=True)
         )
         if not np.isnan(row).any() and len(set(levels)) > 1:
             complete += 1
