@@ -9,8 +9,9 @@ in a single letter ("… a sign with a K.") loses its full stop or not by the *n
 man …" says that a sentence ended). Here no caption depends on another: one that begins with a
 capital is taken to be followed by "A", any other by nothing that begins a sentence.
 
-Line breaks inside a caption (LF, CR, VT, FF, U+2028, U+2029) count as spaces. In Java they split
-the caption and shift all that follow.
+Line breaks inside a caption (LF, CR, VT, FF, U+2028, U+2029) count as spaces; in Java they split
+the caption and shift all that follow. Half a surrogate pair, which no file can hold, counts as the
+unknown character that it is. Emoji and all else that the lexer does not know are dropped.
 """
 
 from __future__ import annotations
@@ -21,14 +22,17 @@ from functools import cache
 
 from metaeval.metrics.tokenizers.base import Tokenizer
 from metaeval.metrics.tokenizers.ptb_chars import is_symbol, shadow
-from metaeval.metrics.tokenizers.ptb_rules import ABBREVIATIONS, RULES
+from metaeval.metrics.tokenizers.ptb_rules import RULES
+from metaeval.metrics.tokenizers.ptb_words import ABBREVIATIONS
 
 # What pycocoevalcap drops. The tokens are in lower case by then: "-lrb-" stays, as it does there.
-DROPPED = frozenset(
-    ["''", "'", "``", "`", "-LRB-", "-RRB-", "-LCB-", "-RCB-"]
-    + [".", "?", "!", ",", ":", "-", "--", "...", ";"]
+DROPPED = frozenset({"''", "'", "``", "`", "-LRB-", "-RRB-", "-LCB-", "-RCB-"}) | frozenset(
+    {".", "?", "!", ",", ":", "-", "--", "...", ";"}
 )
-LINE_BREAKS = str.maketrans(dict.fromkeys("\n\r\x0b\x0c\u2028\u2029", " "))
+_CLEANED = str.maketrans(
+    dict.fromkeys("\n\r\x0b\x0c\u2028\u2029", " ")
+    | dict.fromkeys(map(chr, range(0xD800, 0xE000)), "\ufffd")
+)
 # What follows a caption. No rule can run from a caption into it or through it: it closes both
 # kinds of quotes that an unfinished tag may have opened, and is no such tag's end.
 AFTER = ("\n'\"<\n", "\nA '\"<\n")
@@ -46,14 +50,24 @@ _UNEASY = frozenset(word + mark for word in _SPLIT for mark in ("", ",", ".")) |
 Match = Callable[[str, int], "re.Match[str] | None"]
 
 
+def sanitised(text: str) -> str:
+    """The caption as one line of valid Unicode: breaks to spaces, lone surrogates to U+FFFD."""
+    return text.translate(_CLEANED)
+
+
 def followed_by(text: str) -> str:
     """What the tokeniser sees after the caption."""
     return AFTER[text.lstrip()[:1].isupper()]
 
 
 def kept(tokens: list[str]) -> list[str]:
-    """The tokens in lower case, less the punctuation that caption metrics leave out."""
+    """The tokens in lower case, less the punctuation that caption metrics leave out.
+
+    A no-break space at the caption's very end goes too (an address can end in one).
+    """
     lower = [token.lower() for token in tokens]
+    while lower and lower[-1][-1].isspace():
+        lower[-1:] = [token for token in [lower[-1].rstrip()] if token]
     return [token for token in lower if token not in DROPPED]
 
 
@@ -81,7 +95,7 @@ def _easily(text: str) -> list[str] | None:
 
 def _completely(text: str) -> list[str]:
     """The tokens of any text, by the longest match among all rules at each position."""
-    text = text.translate(LINE_BREAKS)
+    text = sanitised(text)
     end = len(text)
     text += followed_by(text)
     seen = shadow(text)
@@ -109,7 +123,7 @@ def _completely(text: str) -> list[str]:
             position += 1
         else:
             token = make(text[position : best.end(1)])
-            tokens.extend(token.split(" ") if token else ())
+            tokens.extend(part for part in token.split(" ") if part)
             position = best.end(1)
     return kept(tokens)
 

@@ -16,16 +16,17 @@ _ASIDE = frozenset("ıİſK")  # letters that equal i, s and k where case is ign
 def _ranges(text: str) -> frozenset[int]:
     spans = (span.partition("-") for span in text.split())
     return frozenset(
-        code for first, _, last in spans for code in range(int(first, 16), int(last or first, 16) + 1)
+        code
+        for first, _, last in spans
+        for code in range(int(first, 16), int(last or first, 16) + 1)
     )
 
 
-_DIGITS = frozenset(
-    int(zero, 16) + value
-    for zero in """0660 06f0 07c0 0966 09e6 0a66 0ae6 0b66 0be6 0c66 0ce6 0d66 0e50 0ed0 0f20 1040
-        1090 17e0 1810 1946 19d0 1a80 1a90 1b50 1bb0 1c40 1c50 a620 a8d0 a900 a9d0 aa50 abf0
-        ff10""".split()
-    for value in range(10)
+_DIGITS = _ranges(
+    """0660-0669 06f0-06f9 07c0-07c9 0966-096f 09e6-09ef 0a66-0a6f 0ae6-0aef 0b66-0b6f 0be6-0bef
+    0c66-0c6f 0ce6-0cef 0d66-0d6f 0e50-0e59 0ed0-0ed9 0f20-0f29 1040-1049 1090-1099 17e0-17e9
+    1810-1819 1946-194f 19d0-19d9 1a80-1a89 1a90-1a99 1b50-1b59 1bb0-1bb9 1c40-1c49 1c50-1c59
+    a620-a629 a8d0-a8d9 a900-a909 a9d0-a9d9 aa50-aa59 abf0-abf9 ff10-ff19"""
 )
 # Letters that Unicode 3.2 did not have.
 _LETTERS = _ranges(

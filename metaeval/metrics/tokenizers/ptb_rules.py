@@ -16,8 +16,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import cache
 from typing import NamedTuple
+
+from metaeval.metrics.tokenizers.ptb_words import (
+    BEFORE_NAMES,
+    BEFORE_NUMBERS,
+    COMPANY,
+    FILE_ENDINGS,
+    IF_CAPITALISED,
+    MANUFACTURING,
+    SENTENCE_STARTS,
+    USUALLY_FINAL,
+)
 
 # Contents of character classes.
 SPACE = " \t\xa0\u2000-\u200a\u3000"
@@ -27,6 +37,7 @@ LETTER = ALPHA + "\xad\u0300"
 DIGIT = "0-9٠"
 STOPPER = ",;:\u3001"  # marks after which "word." keeps its full stop
 NOT_URL = ' \t\n\f\r"<>|(){}'
+ASTRAL = "[\U00010000-\U0010ffff]"  # two characters to Java
 
 # Building blocks.
 ENTITY_LETTER = "&[aeiouAEIOU](?i:acute|grave|uml);"
@@ -45,7 +56,7 @@ HYPHENATED = rf"[A-Za-z0-9][A-Za-z0-9.,\xad]*(?:-(?:{INITIALS}\.|[A-Za-z0-9\xad]
 LINKED = rf"[A-Z]+(?:(?:{AMP}|[+&])[A-Z]+)+"
 SLASHED = r"[A-Za-z0-9]+(?:-[A-Za-z]+){0,2}"
 NUMBER = rf"[-+]?(?:[{DIGIT}]+(?:[.:,\xad٫٬][{DIGIT}]+)*|(?:[.:,\xad٫٬][{DIGIT}]+)+)"
-URL_PATH = rf"(?:/[^{NOT_URL[:-2]}]+[^{NOT_URL}.!?,-])?"
+URL_PATH = rf"(?:/(?:[^{NOT_URL[:-2]}]+[^{NOT_URL}.!?,-]|{ASTRAL}))?"
 EMAIL = (
     rf"(?:(?i:&lt;)|<)?[a-zA-Z0-9][^{NOT_URL}\xa0]*@"
     rf"(?:[^{NOT_URL}.\xa0]+\.)*[^{NOT_URL}.\xa0]+(?:(?i:&gt;)|>)?"
@@ -59,46 +70,18 @@ VALUE = """(?:'[^']*'|"[^"]*")"""
 TAG = rf"<(?:[!?][A-Za-z-][^>\r\n]*|{NAME}(?: +{NAME}(?: *= *{VALUE})?)* */?|/{NAME}) *>"
 COUNTRIES = r"(?i:(?:canada|sino|korean|eu|japan|non)-u\.s|u\.s\.-u\.(?:k|s\.s\.r))"
 
-# Abbreviations that keep their full stop, in lower case.
-USUALLY_FINAL = frozenset(
-    """al ala apr ariz assn aug bancorp bhd bldg blvd bros calif co colo conn corp cos ct dak dec
-    ed.d esq est etc ext feb fla fri ga inc ind intl jan jr jul jun kan kans ky ltd mar md mich minn
-    mo mon mont neb nev nov oct okla penn ph.d plc rd rt sep sept seq sq sr sys tel tenn thu thurs
-    tue tues univ va vt wed wis wisc wyo""".split()
-)
-IF_CAPITALISED = frozenset("ark az del ill la mass miss ore pa tex wash".split())
-BEFORE_NAMES = frozenset(
-    """a.k.a adj adm adv alex assoc asst atty attys ave brig capt cf cie cmdr col comdr cpl dept det
-    dr drs elec ens ft gen gov govs hon insp invt jos lieut lt maj messrs mlle mme mr mrs ms msgr mt
-    natl pfc ph pres prof profs pvt rep reps rev sen sens sfc sgt spc st ste supt supts treas vs
-    wm""".split()
-)
-BEFORE_NUMBERS = frozenset("art bldg ca fig figs no nos op pp prop".split())
-COMPANY = "pp?t(?-i:[ye])s?"  # pty, pte, …
-MANUFACTURING = "m(?-i:[ft])g"  # mfg, mtg
-ABBREVIATIONS = (
-    USUALLY_FINAL
-    | IF_CAPITALISED
-    | BEFORE_NAMES
-    | frozenset("mfg mtg pte ptes pty ptys ppte pptes ppty pptys".split())
-)
-
-# After "X." these words show that the full stop ended a sentence ("vitamin C. The").
-SENTENCE_STARTS = """About According Additionally After An A As At But Earlier He Her Here However If
-    In It Last Many More Mr\\. Ms\\. Now Once One Other Our She Since So Some Such That The Their
-    Then There These They This We When While What Yet You""".split()
-FILE_ENDINGS = """bat bmp c class cgi cpp dll doc docx exe gif gz h htm html jar java jpeg jpg mov
-    mp3 pdf php pl png ppt ps py sql tar txt wav x xml zip""".split()
-APOSTROPHE_WORDS = f"""dunkin{APOS} somethin{APOS} ol{APOS} {APOS}em {APOS}till? {APOS}cause
+APOSTROPHE_WORDS = (
+    f"""dunkin{APOS} somethin{APOS} ol{APOS} {APOS}em {APOS}till? {APOS}cause
     cont'd\\.? 'twas nor'easter c'mon e'er s'mores ev'ry li'l nat'l o{TICK}o {APOS}[2-9]0s
-    {APOS}n{APOS}?""".split()
+    {APOS}n{APOS}?"""
+).split()
 
 
-def _any(words: frozenset[str]) -> str:
-    return "|".join(word.replace(".", r"\.") for word in sorted(words))
+def _any(words: list[str]) -> str:
+    return "|".join(word.replace(".", r"\.") for word in words)
 
 
-_CAPITALISED = "|".join(f"(?-i:{word[0].upper()}){word[1:]}" for word in sorted(IF_CAPITALISED))
+_CAPITALISED = "|".join(f"(?-i:{word[0].upper()}){word[1:]}" for word in IF_CAPITALISED)
 _SENTENCE = "|".join(f"{word[0]}(?i:{word[1:]})" for word in SENTENCE_STARTS)
 
 
@@ -182,7 +165,7 @@ RULES = [
     Rule("a'&", f"((?i:{'|'.join(APOSTROPHE_WORDS)}))"),
     Rule("a", f"([lLdDjJ]{APOS})"),
     Rule("a", f"([yY]{APOS})[{ALPHA}]"),
-    Rule("a", rf"((?i:https?)://[^{NOT_URL}]+[^{NOT_URL}.!?,-])"),
+    Rule("a", rf"((?i:https?)://(?:[^{NOT_URL}]+[^{NOT_URL}.!?,-]|{ASTRAL}))"),
     Rule("a", rf"((?i:www)\.(?:[^{NOT_URL}.!?,]+\.)+[a-zA-Z]{{2,4}}{URL_PATH})"),
     Rule("a#%&*+~", rf"((?:[^{NOT_URL}`'.!?,-_$]+\.)+(?i:com|net|org|edu){URL_PATH})"),
     Rule("a0<&", rf"({EMAIL})"),
@@ -197,14 +180,15 @@ RULES = [
     ),
     Rule("", "([¼½¾⅓-⅞])", ascii_symbols),
     Rule("-", "(-(?i:[rl][rcs]b)-)"),
-    Rule("a", rf"((?i:c\.d\.s|pro-|anti-|s(?:&|&amp;)(?:p-500|ls)|(?:cap{APOS}n)|c{APOS}est))", amp),
+    Rule("a", rf"((?i:c\.d\.s|pro-|anti-|s(?:&|&amp;)(?:p-500|ls)|cap{APOS}n|c{APOS}est))", amp),
     Rule("a0", rf"({SLASHED}(?:\\?/{SLASHED}){{1,2}})"),
     Rule("a$#", r"([A-Z]*\$|#)"),
     Rule("", "([\x80¢-¥₠€؋฿₤￠￡￥￦])", ascii_symbols),
     Rule("a", rf"([A-Za-z])\.[{BLANK}]+(?:{_SENTENCE}|{TAG})[{BLANK}]"),
     Rule("a", rf"((?i:{_any(BEFORE_NUMBERS)})\.)[{BLANK}]?[{DIGIT}]"),
+    Rule("a", rf"((?i:pt)[eyEY]\.)[{SPACE}](?i:ltd|lim)"),
     Rule("a", rf"((?i:{_any(USUALLY_FINAL)}|{_CAPITALISED}|{COMPANY})\.)[\s\S]{{2}}"),
-    Rule("a", rf"((?i:{_any(BEFORE_NAMES)}|{MANUFACTURING})\.|(?:{INITIALS}|[A-Za-z])\.)"),
+    Rule("a", rf"((?:{INITIALS}|(?i:{_any(BEFORE_NAMES)}|{MANUFACTURING})|[A-Za-z])\.)"),
     Rule("a", rf"({COUNTRIES}\.)"),
     Rule("a", rf"({COUNTRIES})[{BLANK}]"),
     Rule("'&", f"({APOS}[0-9][0-9])[{BLANK}]"),
@@ -238,7 +222,7 @@ RULES = [
     Rule("'", "(')[A-Za-z][^ \t\n\r\xa0]", always("`")),
     Rule("'&", f"({CLITIC})", ascii_quotes),
     Rule("a", f"({NOT})", ascii_quotes),
-    Rule("'&`", f"(''|{APOS}|[`‘’‚‛“”\x91-\x94„‟‹›«»]{{1,2}})", ascii_quotes),
+    Rule("'&`", f"(''|[`‘’‚‛“”\x91-\x94„‟‹›«»]{{1,2}}|{APOS})", ascii_quotes),
     Rule("<>", "(<<|>>)"),
     Rule("&", "((?i:&nbsp;))", always("")),
 ]
