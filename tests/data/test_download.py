@@ -1,0 +1,250 @@
+"""The downloader against a real HTTP server on the loopback that misbehaves on demand."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from metaeval.data.download import DownloadError, download
+
+CONTENT = bytes(i * i % 251 for i in range(700_000))
+SHA256 = hashlib.sha256(CONTENT).hexdigest()
+MD5 = hashlib.md5(CONTENT).hexdigest()
+
+
+class Server(ThreadingHTTPServer):
+    """Serves `content`; `cut` closes connections after so many bytes, once each."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.content = CONTENT
+        self.ranges = True
+        self.cut: list[int] = []
+        self.statuses: list[int] = []
+        self.length = True
+        self.requests: list[str | None] = []  # the Range header of each
+        self.before: Callable[[], None] = lambda: None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}/folder/file.bin?x=1"
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Server
+
+    def do_GET(self) -> None:
+        server = self.server
+        wanted = self.headers.get("Range")
+        server.requests.append(wanted)
+        server.before()
+        if server.statuses:
+            self.send_error(server.statuses.pop(0))
+            return
+        start = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted and server.ranges else 0
+        if start and start >= len(server.content):
+            self.send_error(416)
+            return
+        body = server.content[start:]
+        self.send_response(206 if start else 200)
+        if start:
+            end = len(server.content) - 1
+            self.send_header("Content-Range", f"bytes {start}-{end}/{len(server.content)}")
+        if server.length:
+            self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if server.cut:
+            body = body[: server.cut.pop(0)]
+        self.wfile.write(body)
+        self.close_connection = True
+
+    def log_message(self, *args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    server = Server()
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield server
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def fetch(server: Server, target: Path, **options) -> Path:
+    options = {"sha256": SHA256, "pause": 0.001, "timeout": 5, **options}
+    return download(server.url, target, **options)
+
+
+def part(target: Path) -> Path:
+    return target.with_name(target.name + ".part")
+
+
+def test_whole_file_into_a_new_folder(server, tmp_path):
+    target = tmp_path / "new" / "folder" / "file.bin"
+    assert fetch(server, target, md5=MD5) == target
+    assert target.read_bytes() == CONTENT
+    assert not part(target).exists()
+    assert server.requests == [None]
+
+
+def test_what_is_there_is_not_fetched_again(server, tmp_path):
+    target = tmp_path / "file.bin"
+    target.write_bytes(CONTENT)
+    fetch(server, target, sha256=None, md5=MD5.upper())
+    assert server.requests == []
+
+
+def test_a_damaged_file_is_fetched_again(server, tmp_path):
+    target = tmp_path / "file.bin"
+    target.write_bytes(CONTENT[:-1] + b"!")
+    fetch(server, target)
+    assert target.read_bytes() == CONTENT
+
+
+def test_a_cut_connection_is_continued(server, tmp_path):
+    server.cut = [300_000, 100_000]
+    target = tmp_path / "file.bin"
+    fetch(server, target)
+    assert target.read_bytes() == CONTENT
+    assert server.requests == [None, "bytes=300000-", "bytes=400000-"]
+
+
+def test_a_later_call_continues(server, tmp_path):
+    server.cut = [300_000]
+    target = tmp_path / "file.bin"
+    with pytest.raises(DownloadError, match=r"broke off after 300,000 of 700,000 bytes; 300,000"):
+        fetch(server, target, attempts=1)
+    assert part(target).read_bytes() == CONTENT[:300_000]
+    assert not target.exists()
+    fetch(server, target, attempts=1)
+    assert target.read_bytes() == CONTENT
+    assert server.requests == [None, "bytes=300000-"]
+
+
+def test_a_server_without_range_sends_all_again(server, tmp_path):
+    server.ranges = False
+    server.cut = [300_000]
+    target = tmp_path / "file.bin"
+    fetch(server, target)
+    assert target.read_bytes() == CONTENT
+    assert server.requests == [None, "bytes=300000-"]
+
+
+def test_a_server_without_range_that_always_cuts_is_given_up(server, tmp_path):
+    server.ranges = False
+    server.cut = [300_000] * 10
+    target = tmp_path / "file.bin"
+    with pytest.raises(DownloadError, match="broke off"):
+        fetch(server, target, attempts=3)
+    assert len(server.requests) == 3
+
+
+def test_progress_forgives_earlier_failures(server, tmp_path):
+    server.cut = [100_000] * 6
+    target = tmp_path / "file.bin"
+    fetch(server, target, attempts=2)
+    assert target.read_bytes() == CONTENT
+    assert len(server.requests) == 7
+
+
+def test_a_wrong_checksum_leaves_nothing(server, tmp_path):
+    target = tmp_path / "file.bin"
+    for options in ({"sha256": "0" * 64}, {"md5": "0" * 32}):
+        with pytest.raises(DownloadError, match=r"wrong checksum \((sha256|md5) \w+ instead of 0"):
+            fetch(server, target, **options)
+        assert not target.exists()
+        assert not part(target).exists()
+
+
+def test_a_part_of_another_version_is_thrown_away(server, tmp_path):
+    target = tmp_path / "file.bin"
+    part(target).write_bytes(b"of an older version")
+    fetch(server, target)
+    assert target.read_bytes() == CONTENT
+    assert server.requests == ["bytes=19-", None]
+
+
+def test_a_part_that_is_too_long_is_thrown_away(server, tmp_path):
+    target = tmp_path / "file.bin"
+    part(target).write_bytes(CONTENT + b"more")
+    fetch(server, target)
+    assert target.read_bytes() == CONTENT
+
+
+def test_a_complete_part_needs_no_network(server, tmp_path):
+    target = tmp_path / "file.bin"
+    part(target).write_bytes(CONTENT)
+    fetch(server, target)
+    assert target.read_bytes() == CONTENT
+    assert server.requests == []
+
+
+def test_without_a_length_the_checksum_decides(server, tmp_path):
+    server.length = False
+    fetch(server, tmp_path / "file.bin")
+    server.cut = [300_000]
+    with pytest.raises(DownloadError, match="wrong checksum"):
+        fetch(server, tmp_path / "other.bin")
+
+
+def test_a_busy_server_is_asked_again_a_missing_file_is_not(server, tmp_path):
+    server.statuses = [503, 429]
+    fetch(server, tmp_path / "file.bin")
+    assert len(server.requests) == 3
+    server.statuses = [404]
+    with pytest.raises(DownloadError, match="the server says 404"):
+        fetch(server, tmp_path / "other.bin")
+    assert len(server.requests) == 4
+    server.statuses = [500] * 9
+    with pytest.raises(DownloadError, match="the server says 500"):
+        fetch(server, tmp_path / "other.bin", attempts=3)
+    assert len(server.requests) == 7
+
+
+def test_a_silent_server_times_out(server, tmp_path):
+    release = threading.Event()
+    server.before = lambda: release.wait(10)  # type: ignore[assignment, return-value]
+    try:
+        with pytest.raises(DownloadError, match="timed out"):
+            fetch(server, tmp_path / "file.bin", timeout=0.1, attempts=2)
+    finally:
+        release.set()
+    assert len(server.requests) == 2
+
+
+def test_no_server(tmp_path):
+    server = Server()
+    url = server.url
+    server.server_close()
+    with pytest.raises(DownloadError, match="no connection"):
+        download(url, tmp_path / "file.bin", sha256=SHA256, attempts=2, pause=0.001)
+
+
+def test_two_at_once_fetch_once(server, tmp_path):
+    target = tmp_path / "file.bin"
+    threads = [threading.Thread(target=fetch, args=(server, target)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert target.read_bytes() == CONTENT
+    assert server.requests == [None]
+
+
+def test_bad_arguments(server, tmp_path):
+    with pytest.raises(ValueError, match="checksum"):
+        download(server.url, tmp_path / "x")
+    with pytest.raises(DownloadError, match="only http and https"):
+        download("file:///etc/hostname", tmp_path / "x", sha256=SHA256)
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(DownloadError, match="cannot be written"):
+        fetch(server, tmp_path / "file" / "below")
+    assert server.requests == []

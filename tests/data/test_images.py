@@ -1,0 +1,47 @@
+"""Image files: a folder, whole or in part, that is never left."""
+
+from __future__ import annotations
+
+from metaeval.data.images import ImageFiles
+
+
+def test_names_folders_and_counts(tmp_path):
+    for name in ("a.jpg", "000000000042.jpg", "val2014/b.jpg", "c.jpg"):
+        (tmp_path / "images" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "images" / name).write_bytes(b"")
+    (tmp_path / "secret.jpg").write_bytes(b"")
+    (tmp_path / "images" / "folder.jpg").mkdir()
+    images = ImageFiles(
+        tmp_path / "images",
+        {
+            1: "a.jpg",
+            2: "COCO_val2014_000000000042.jpg",  # the name of 2014, the file of 2017
+            3: "val2014/b.jpg",
+            4: "val2014/c.jpg",  # without its folder
+            5: "missing.jpg",
+            6: "../secret.jpg",
+            7: str(tmp_path / "secret.jpg"),
+            8: "folder.jpg",
+            9: "..",
+        },
+    )
+    found = {i: images.path(i) for i in range(1, 11)}
+    folder = tmp_path / "images"
+    assert {i: path for i, path in found.items() if path is not None} == {
+        1: folder / "a.jpg",
+        2: folder / "000000000042.jpg",
+        3: folder / "val2014/b.jpg",
+        4: folder / "c.jpg",
+    }
+    assert len(images) == 4
+    assert images.total == 9
+    assert images.count([1, 5, 3, 77]) == 2
+    assert 4 in images
+    assert 5 not in images
+    assert str(images) == f"4 of 9 files in {folder}"
+
+
+def test_no_folder_holds_no_image(tmp_path):
+    (tmp_path / "file").write_bytes(b"")
+    assert len(ImageFiles(tmp_path / "nothing", {1: "a.jpg"})) == 0
+    assert len(ImageFiles(tmp_path / "file", {1: "a.jpg"})) == 0
