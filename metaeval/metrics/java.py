@@ -334,11 +334,17 @@ class JavaProcess:
         return JavaError(self.what, f"{how} after {got} of {sent} replies", self._stderr.text())
 
     def close(self) -> None:
-        """Close its stdin, give it a second, end it. Idempotent."""
-        if self._process.stdin and not self._process.stdin.closed:
-            with contextlib.suppress(OSError):
-                self._process.stdin.close()
-        self._end(grace=1)
+        """Close its stdin, give it a second, end it; at once if it is at work. Idempotent."""
+        if not self._lock.acquire(blocking=False):
+            self._end()
+            return
+        try:
+            if self._process.stdin and not self._process.stdin.closed:
+                with contextlib.suppress(OSError):
+                    self._process.stdin.close()
+            self._end(grace=1)
+        finally:
+            self._lock.release()
 
     def _end(self, grace: float = 0.0) -> None:
         end(self._process, grace)

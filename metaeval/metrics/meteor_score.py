@@ -1,0 +1,62 @@
+"""METEOR's score from its sufficient statistics (Denkowski and Lavie, 2014, section 2).
+
+The aligner says, for a candidate and the best of its references, how many words there are, how
+many of them matched at each stage, and in how many chunks. The rest is arithmetic.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+STATISTICS = 23
+ALPHA, BETA, GAMMA, DELTA = 0.85, 0.2, 0.6, 0.75  # English, tuned for ranking
+STAGES = ("exact", "stem", "synonym", "paraphrase")
+WEIGHTS = np.array([1.0, 0.6, 0.8, 0.6])  # what a match at each stage counts
+
+
+def scores(statistics: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """METEOR of n candidates from their statistics, in [0, 1].
+
+    Parameters
+    ----------
+    statistics
+        [n, 23], in the order of meteor-1.5.jar: words of the candidate, of the reference; function
+        words of the candidate, of the reference; per stage (exact, stem, synonym, paraphrase) the
+        matched content words of the candidate and the reference, then their matched function
+        words; chunks; all matched words of the candidate, of the reference.
+
+    Returns
+    -------
+    [n]. Without any match, and for an empty candidate or reference, 0.
+    """
+    stages = statistics[:, 4:20].reshape(-1, len(STAGES), 4)
+    candidate, reference = (
+        _matched(stages[:, :, side], stages[:, :, side + 2])
+        / _weighted(statistics[:, side] - statistics[:, side + 2], statistics[:, side + 2])
+        for side in (0, 1)
+    )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        f_mean = 1 / ((1 - ALPHA) / candidate + ALPHA / reference)
+        fragmentation = statistics[:, 20] / ((statistics[:, 21] + statistics[:, 22]) / 2)
+    matched = stages.sum(axis=1)
+    whole = matched[:, :2] + matched[:, 2:] == statistics[:, :2]
+    fragmentation[whole.all(axis=1) & (statistics[:, 20] == 1)] = 0
+    # Python's own power: NumPy's may round by the place that a number has in its array
+    penalty = GAMMA * np.array([x**BETA for x in fragmentation.tolist()]).reshape(-1)
+    return np.maximum(np.nan_to_num(f_mean * (1 - penalty), nan=0.0), 0.0)
+
+
+def _weighted(
+    content: npt.NDArray[np.float64], function: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    total = DELTA * content + (1 - DELTA) * function
+    return np.where(total > 0, total, np.nan)  # no words, no precision
+
+
+def _matched(
+    content: npt.NDArray[np.float64], function: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    """Σ over stages of weight · (δ · content + (1 - δ) · function); both [n, 4]."""
+    each = WEIGHTS * (DELTA * content + (1 - DELTA) * function)
+    return each[:, 0] + each[:, 1] + each[:, 2] + each[:, 3]  # in one order, whatever n is
