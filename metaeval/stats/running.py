@@ -40,10 +40,12 @@ class RunningTotals:
 
     def of(self, weights: Array, buffers: Buffers, name: str) -> Array:
         """Totals [rows, r] for weights [n_images + 1, r], whose last row is zero; same dtype."""
-        totals = buffers.take(name, weights, self._source)
+        totals = buffers.empty(name, (len(self._source), weights.shape[1]), weights.dtype)
         grid = totals.reshape(_DEPTH, self._width, -1)
-        for j in range(1, _DEPTH):
-            np.add(grid[j], grid[j - 1], out=grid[j])
+        for j, images in enumerate(self._source.reshape(_DEPTH, self._width)):
+            np.take(weights, images, axis=0, out=grid[j], mode="clip")
+            if j:
+                np.add(grid[j], grid[j - 1], out=grid[j])
         ahead = np.zeros_like(grid[0])
         np.cumsum(grid[-1, :-1], axis=0, out=ahead[1:])
         np.add(grid, ahead, out=grid)

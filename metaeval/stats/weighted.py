@@ -16,6 +16,8 @@ from metaeval.stats.buffers import Array, Buffers
 from metaeval.stats.items import Floats, Ints
 from metaeval.stats.running import RunningTotals
 
+_BLOCK = 512  # items gathered at a time
+
 
 class Sums(NamedTuple):
     """Sums of r replicates, float64. Levels ascend; "items" are weighted.
@@ -74,7 +76,8 @@ class WeightedOrder:
         self.tie_starts = [rows[shared] for rows in self.rows]
         self.tie_ends = [rows[shared + 1] for rows in self.rows]
         self.alone = [image[alone & (group == g)] for g in range(n_levels)]
-        self.alone_scores = [code[alone & (group == g)] for g in range(n_levels)]
+        scores_alone = [code[alone & (group == g)] for g in range(n_levels)]
+        self.alone_below = [[rows[s] for rows in self.rows] for s in scores_alone]
         self.alone_per_image = np.bincount(image[alone], minlength=n_images)
 
     def sums(self, weights: Array, buffers: Buffers) -> Sums:
@@ -91,10 +94,14 @@ class WeightedOrder:
             np.subtract(block, start, out=block)
         wins = np.zeros((k, k, r))
         for h in range(1, k):
-            own = take("own", weights, self.alone[h])
+            # Items alone with their score, some at a time: what is gathered stays in the cache.
+            for first in range(0, len(self.alone[h]), _BLOCK):
+                part = slice(first, first + _BLOCK)
+                own = take("own", weights, self.alone[h][part])
+                for g in range(h):
+                    smaller = take("smaller", totals[g], self.alone_below[h][g][part])
+                    wins[h, g] += np.einsum("ir,ir->r", own, smaller)
             for g in range(h):
-                smaller = take("smaller", totals[g], self.rows[g][self.alone_scores[h]])
-                wins[h, g] = np.einsum("ir,ir->r", own, smaller)
                 wins[h, g] += np.einsum("br,br->r", tied[h], below[g])
                 wins[h, g] += np.einsum("br,br->r", tied[h], tied[g]) / 2
         squares, cubes = self._tie_sums(weights[:-1], tied, buffers)

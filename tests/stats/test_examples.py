@@ -1,0 +1,33 @@
+"""The examples in the docstrings run and print what they say."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+
+import pytest
+
+import metaeval.stats
+
+MODULES = [module.name for module in pkgutil.iter_modules(metaeval.stats.__path__)]
+# What a user calls has an example; the machinery below it need not.
+WITH_EXAMPLES = [
+    "auc",
+    "bootstrap",
+    "graded",
+    "kendall",
+    "monotone",
+    "pairwise",
+    "rank_order",
+    "rank_order_within",
+    "spearman",
+    "ties",
+]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples(name) -> None:
+    result = doctest.testmod(importlib.import_module(f"metaeval.stats.{name}"))
+    assert result.failed == 0
+    assert result.attempted > 0 or name not in WITH_EXAMPLES
