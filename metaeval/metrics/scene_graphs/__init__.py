@@ -1,0 +1,1 @@
+"""The built-in scene-graph parser: lexicon → tags → noun phrases → relations, in pure Python."""
