@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from unicodedata import ucd_3_2_0
 
-_ASIDE = frozenset("ıİſK")  # letters that equal i, s and k where case is ignored
+_ASIDE = frozenset(
+    "\u0131\u0130\u017f\u212a"
+)  # letters that equal i, s and k where case is ignored
 
 
 def _ranges(text: str) -> frozenset[int]:

@@ -32,7 +32,7 @@ from metaeval.metrics.tokenizers.ptb_words import (
 # Contents of character classes.
 SPACE = " \t\xa0\u2000-\u200a\u3000"
 BLANK = SPACE + "\n\r\x0b\x0c\x85\u2028\u2029"
-ALPHA = "A-Za-zéıİſK"  # the last four equal i, s and k where case is ignored
+ALPHA = "A-Za-zé\u0131\u0130\u017f\u212a"  # the last four equal i, s and k where case is ignored
 LETTER = ALPHA + "\xad\u0300"
 DIGIT = "0-9٠"
 STOPPER = ",;:\u3001"  # marks after which "word." keeps its full stop
