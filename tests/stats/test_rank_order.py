@@ -70,6 +70,18 @@ def test_the_papers_formula_for_levels_of_equal_size() -> None:
     assert result.rho == result.worst == result.best == result.draws[0]
 
 
+@pytest.mark.parametrize(("n_sets", "step"), [(4, 0.00004), (2, 0.0004)])
+def test_the_steps_of_the_published_values(n_sets, step) -> None:
+    """Every value of the paper is a multiple of 0.00004 (four sets of 5,000) or 0.0004 (two).
+
+    That is what one swap of two captions at neighbouring levels costs.
+    """
+    levels = np.arange(n_sets)
+    scores = np.arange(5000 * n_sets, dtype=float).reshape(n_sets, 5000).T
+    scores[-1, 0], scores[0, 1] = scores[0, 1], scores[-1, 0]
+    assert rank_order(scores, levels).rho == pytest.approx(1 - step, abs=1e-12)
+
+
 def test_perfect_reversed_and_constant_scores() -> None:
     levels = np.arange(3)
     assert rank_order(np.tile(levels, (7, 1)), levels).rho == 1
