@@ -51,7 +51,7 @@ class Density:
         return np.asarray(self.heights[k] / (peak or 1.0) * max(outside, 0.0))
 
 
-def density(scores: Array, bins: int = 40, atom: float = 0.02) -> Density:
+def density(scores: Array, bins: int = 40, atom: float = 0.05) -> Density:
     """Densities of scores [s, n]; a value held by at least `atom` of all captions is an atom."""
     known = scores[~np.isnan(scores)]
     if not known.size:

@@ -68,7 +68,7 @@ def density_chart(d: Density, names: Sequence[str]) -> Markup:
                 f'height="{tall:.1f}"><title>{escape(name)}: {percent(shares[k])} of captions '
                 f"score exactly {number(value)}</title></rect>"
             )
-            if shares[k] >= 0.05 and len(d.atoms) <= 2:
+            if shares[k] >= 0.05 and len(d.atoms) == 1:
                 parts.append(
                     f'<text class="share" x="{x + 7:.1f}" y="{base - 14}">'
                     f"{percent(shares[k], 0)} at {plainly(value)}</text>"

@@ -118,6 +118,6 @@ def _draw_atoms(axes: Axes, d: Density, k: int, colour: str) -> None:
     for value, shares in d.atoms:
         if shares[k]:
             axes.bar(value, shares[k], width, color=colour, align="edge")
-            if shares[k] >= 0.05 and len(d.atoms) <= 2:
+            if shares[k] >= 0.05 and len(d.atoms) == 1:
                 label = f"{percent(shares[k], 0)} at {plainly(value)}"
                 axes.annotate(label, (value + 1.6 * width, 0.72), fontsize=7, color="#5b6370")

@@ -57,7 +57,8 @@ TERMS: tuple[Term, ...] = (
     Term(
         "ties",
         "Ties",
-        "Tie fraction: the share of captions whose score at least one other caption has as well.",
+        "Tie fraction: the share of captions whose score at least one other caption has as well. "
+        "Below it, the share of tied pairs among the versions of one image.",
         "What ties can do to ρ is told by the exact range from the worst to the "
         "best way of breaking them.",
     ),

@@ -10,7 +10,7 @@ from markupsafe import Markup, escape
 from reports.standing import Record, rho
 from reports.words import interval, number
 
-WIDTH, HEIGHT, PAD = 190, 18, 6
+WIDTH, HEIGHT, PAD = 176, 18, 6
 
 
 def domain(records: Sequence[Record], published: Mapping[str, float]) -> tuple[float, float]:

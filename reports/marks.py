@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import string
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -35,7 +36,7 @@ def marked(source: str, caption: str, edits: Iterable[Mapping[str, Any]] | None)
     if not changes or source == caption:
         return caption
     words = source.split()
-    moved = sorted(b for _, b, _ in changes) == sorted(a for _, _, a in changes)
+    moved = sorted(_bare(b) for _, b, _ in changes) == sorted(_bare(a) for _, _, a in changes)
     for before_word in (True, False):  # an insertion at p may mean before or after word p
         text = _replayed(words, changes, moved, before_word, caption)
         if text is not None:
@@ -49,6 +50,11 @@ def plain(text: str) -> str:
     kept = _DELETED.sub("", text)
     kept = _BEFORE.sub("", kept).replace(CLOSE, "")
     return kept[:-1] if text.endswith(CLOSE) and kept.endswith(" ") else kept
+
+
+def _bare(word: str) -> str:
+    """A word as it moves: a full stop may stay where it was."""
+    return word.strip(string.punctuation).lower()
 
 
 def _clean(text: str) -> str:

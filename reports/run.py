@@ -126,6 +126,6 @@ def _cells(
         if (index < 0).any():
             stray = table[field].iloc[int(np.argmax(index < 0))]
             raise InputError(
-                f"{stray!r} is not among those of the run's other files", file=file, field=field
+                f"'{stray}' is not among those of the run's other files", file=file, field=field
             )
     return row, image

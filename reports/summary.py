@@ -195,7 +195,7 @@ def _paper(run: Run) -> Finding | None:
         return None
     near = [r for r in rows if abs(r["rank_order_rho"] - values[r["metric"]]) <= CLOSE]
     text = (
-        f"{capital(amount(len(near), 'value'))} of {spelled(len(rows))} "
+        f"{capital(spelled(len(near)))} of {amount(len(rows), 'value')} "
         f"{'lies' if len(near) == 1 else 'lie'} within {CLOSE} of those published "
         f"({published['source'].rstrip('.')})."
     )

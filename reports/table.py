@@ -127,8 +127,6 @@ def _statistics(r: Record, paper: float | None, span: tuple[float, float]) -> li
     def share(key: str, field: str) -> Cell:
         ci = r.get(f"{field}_ci")
         hover = f"interval {percent(ci[0])} to {percent(ci[1])}" if ci and None not in ci else ""
-        if field == "pairwise_accuracy":
-            hover = f"{hover}; tied pairs {percent(r.get('pairwise_ties'))}".removeprefix("; ")
         return Cell(key, percent(r.get(field)), r.get(field), hover)
 
     steps: Sequence[Mapping[str, Any]] = r.get("adjacent_auc") or ()
@@ -140,7 +138,7 @@ def _statistics(r: Record, paper: float | None, span: tuple[float, float]) -> li
         Cell("rho", interval_bar(r, paper, span), rho(r), ""),
         plain("spearman", "spearman_rho"),
         plain("tau", "kendall_tau_b"),
-        share("ties", "tie_fraction"),
+        share("ties", "tie_fraction")._replace(note=_in_images(r)),
         share("accuracy", "pairwise_accuracy"),
         Cell(
             "auc",
@@ -157,6 +155,11 @@ def _statistics(r: Record, paper: float | None, span: tuple[float, float]) -> li
         cells.append(Cell("paper", number(paper), paper))
         cells.append(Cell("delta", number(value - paper, sign=True), value - paper, long, short))
     return cells
+
+
+def _in_images(r: Record) -> str:
+    ties = r.get("pairwise_ties")
+    return "" if ties is None else f"{percent(ties)} in image"
 
 
 def _hover(ci: Sequence[float | None] | None) -> str:

@@ -161,9 +161,9 @@ def statistics_of(name: str, frame: pd.DataFrame, seed: int = 0) -> dict[str, An
         "rank_order_rho_bounds": [rho(-level.astype(float)), rho(level.astype(float))],
         "rank_order_rho_within": float(np.nanmean(
             [stats.spearmanr(range(k), row)[0] if np.ptp(row) else 0 for row in wide])),
-        "spearman_rho": float(stats.spearmanr(level, score)[0]),
+        "spearman_rho": float(stats.spearmanr(level, score, nan_policy="omit")[0]),
         "spearman_rho_ci": ci(lambda d: float(stats.spearmanr(level[d], score[d])[0])),
-        "kendall_tau_b": float(stats.kendalltau(level, score)[0]),
+        "kendall_tau_b": float(stats.kendalltau(level, score, nan_policy="omit")[0]),
         "kendall_tau_b_ci": ci(lambda d: float(stats.kendalltau(level[d], score[d])[0])),
         "tie_fraction": float((counts * (counts - 1)).sum() / (len(score) * (len(score) - 1))),
         "pairwise_accuracy": accuracy, "pairwise_accuracy_ci": [accuracy - 0.01, accuracy + 0.01],
@@ -206,6 +206,7 @@ def write_run(
         }  # fmt: skip
     frames = [captions[["image_id", "set", "level"]].assign(metric=m, score=s)
               for m, s in scores.items()]  # fmt: skip
+    empty = captions[["image_id", "set", "level"]].assign(metric="", score=0.0).iloc[:0]
     records = [statistics_of(f["metric"].iloc[0], f) for f in frames]
     unapplied = ~captions["applied"].to_numpy()
     if unapplied.any():
@@ -230,7 +231,7 @@ def write_run(
         pd.DataFrame({"image_id": [i for i, _, _ in images],
                       "references": [list(r) for _, _, r in images], "image_path": None}),
     )  # fmt: skip
-    results.write_table(out / results.SCORES, pd.concat(frames, ignore_index=True))
+    results.write_table(out / results.SCORES, pd.concat([empty, *frames]) if frames else empty)
     results.write_json(
         out / results.STATISTICS,
         {"schema": 1, "experiment": "replace", "dataset": dataset, "n_images": len(images),

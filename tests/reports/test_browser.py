@@ -1,0 +1,261 @@
+"""The report in a real headless Chromium, opened from file://."""
+
+from __future__ import annotations
+
+import csv
+import io
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from metaeval import results
+from reports.html import write_report
+from reports.sweep import write_sweep
+from tests.reports.browser import EXECUTABLE, Page, chromium
+from tests.reports.run_files import HOSTILE, IMAGES, SCORERS, absent, corrupt, write_run
+
+pytestmark = pytest.mark.skipif(EXECUTABLE is None, reason="no Chromium on PATH")
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Honest and hostile captions, a metric with ties, an absent one, some unapplied items."""
+    images = [*IMAGES, *HOSTILE]
+    captions = corrupt(images, 3)
+    odd = (captions["set"] == "Replace 25%") & (captions["image_id"] % 2 == 1)
+    captions.loc[odd, "caption"] = captions["source_caption"]
+    captions.loc[odd, "applied"] = False
+    captions["edits"] = [[] if o else e for o, e in zip(odd, captions["edits"], strict=True)]
+    references = {image: refs for image, _, refs in images}
+    scores = {
+        name: np.array([f(c, references[i]) for i, c in
+                        zip(captions["image_id"], captions["caption"], strict=True)])
+        for name, f in SCORERS.items()
+    }  # fmt: skip
+    scores["rounded"] = np.round(scores["chrF"], 1)
+    scores["rounded"][2] = np.nan
+    path = write_run(
+        tmp_path_factory.mktemp("run"), images, captions=captions, scores=scores,
+        absents=[absent("SPICE", "skipped", "no parser", "install it")],
+    )  # fmt: skip
+    write_report(path, examples=20)
+    return path
+
+
+@pytest.fixture(scope="module")
+def page(run: Path) -> Iterator[Page]:
+    with chromium() as browser:
+        yield browser
+
+
+@pytest.fixture
+def opened(page: Page, run: Path) -> Page:
+    page.errors.clear()
+    page.requests.clear()
+    page.size(1280, 900)
+    page.media("light")
+    page.open((run / "report.html").as_uri())
+    page.wait("document.querySelectorAll('.card').length")
+    return page
+
+
+def column(page: Page, index: int) -> list[str]:
+    return page.run(
+        f"[...document.querySelectorAll('#metrics tbody:not([hidden]) tr')]"
+        f".map(r => r.cells[{index}]?.dataset.v ?? r.className)"
+    )
+
+
+def test_silent_and_self_contained(opened: Page, run: Path) -> None:
+    assert opened.requests == [(run / "report.html").as_uri()]
+    assert opened.errors == []
+    assert (run / "report.html").stat().st_size < 5_000_000
+    # the policy is in force: a request is refused before it leaves
+    refused = opened.run("fetch('https://example.org').then(() => 'sent', () => 'refused')")
+    assert refused == "refused"
+    assert (
+        opened.run("document.querySelectorAll('[src], link[href]:not([href^=data])').length") == 0
+    )
+
+
+def test_headers_sort_by_click_and_by_keyboard(opened: Page) -> None:
+    rho = [float(v) for v in column(opened, 1)[:-1]]
+    assert rho == sorted(rho, reverse=True)
+    opened.run("document.querySelector('[data-key=tau] button').click()")
+    index = opened.run("document.querySelector('[data-key=tau]').cellIndex")
+    down = column(opened, index)
+    assert [float(v) for v in down[:-1]] == sorted(map(float, down[:-1]), reverse=True)
+    assert down[-1] == "absent"
+    assert opened.run("document.querySelector('[data-key=tau]').ariaSort") == "descending"
+    opened.run("document.querySelector('[data-key=tau] button').focus()")
+    opened.press("Enter", 13)
+    up = column(opened, index)
+    assert up == [*reversed(down[:-1]), "absent"]
+    opened.run("document.querySelector('[data-key=metric] button').click()")
+    assert column(opened, 0) == ["chrf", "rounded", "sacrebleu", "spice"]
+
+
+def test_only_applied_corruptions(opened: Page, run: Path) -> None:
+    before = column(opened, 1)
+    opened.run("document.querySelector('[name=items][value=applied]').click()")
+    after = column(opened, 1)
+    records = results.read_json(run / "statistics.json")["metrics"][:-1]
+    expected = sorted((r["applied_only"]["rank_order_rho"] for r in records), reverse=True)
+    assert [float(v) for v in after[:-1]] == expected
+    assert after != before
+
+
+def test_theme_button_and_preference(opened: Page) -> None:
+    background = "getComputedStyle(document.body).backgroundColor"
+    light = opened.run(background)
+    opened.media("dark")
+    dark = opened.run(background)
+    assert light != dark
+    opened.media("light")
+    button = "document.querySelector('#theme')"
+    seen = []
+    for _ in range(3):
+        opened.run(f"{button}.click()")
+        seen.append((opened.run(f"{button}.textContent"), opened.run(background)))
+    assert seen == [("Light", light), ("Dark", dark), ("Auto", light)]
+
+
+def test_tooltips_open_on_focus(opened: Page) -> None:
+    tip = "getComputedStyle(document.querySelector('#tip-tau')).display"
+    assert opened.run(tip) == "none"
+    opened.run("document.querySelector('[data-key=tau] button').focus()")
+    assert opened.run(tip) == "block"
+
+
+def test_hostile_captions_are_text_and_nothing_else(opened: Page) -> None:
+    assert opened.run("document.querySelectorAll('.card').length") == 11
+    assert opened.run("window.pwned === undefined")
+    assert opened.run("document.querySelectorAll('.card script, .card img').length") == 0
+    human = opened.run("""[...document.querySelectorAll('.card')].map(
+        c => [c.ariaLabel, c.querySelector('td.text').textContent])""")
+    shown = dict(human)
+    for image, text, references in HOSTILE:
+        assert shown[f"Image {image}"] == text
+        items = f"document.querySelectorAll('[aria-label=\"Image {image}\"] li')"
+        listed = opened.run(f"[...{items}].map(item => item.textContent)")
+        assert listed == list(references)
+
+
+def test_worst_inversions_come_first_for_any_metric(opened: Page, run: Path) -> None:
+    scores = results.read_table(run / "scores.parquet")
+    for metric in ("SacreBLEU", "rounded"):
+        wide = scores[scores["metric"] == metric].pivot(
+            index="image_id", columns="level", values="score"
+        )
+        severity = {
+            i: np.nanmax([row[a] - row[b] for b in range(4) for a in range(b)])
+            for i, row in wide.iterrows()
+        }
+        opened.run(f"{{ const s = document.querySelector('#by'); s.value = '{metric}';"
+                   f" s.dispatchEvent(new Event('change')); }}")  # fmt: skip
+        opened.wait(f"document.querySelector('.card th.by').textContent === '{metric}'")
+        shown = opened.run("[...document.querySelectorAll('.card')].map(c => c.ariaLabel)")
+        found = [severity[int(label.split()[1])] for label in shown]
+        assert np.allclose(found, sorted(severity.values(), reverse=True), atol=1e-9)
+        count = sum(v > 0 for v in severity.values())
+        assert f"an inversion in {count} of them" in opened.run(
+            "document.querySelector('#status').textContent"
+        )
+
+
+def test_search_by_word_and_by_id(opened: Page) -> None:
+    def search(text: str) -> list[str]:
+        opened.run(f"{{ const q = document.querySelector('#query'); q.value = {text!r};"
+                   f" q.dispatchEvent(new Event('input')); }}")  # fmt: skip
+        time.sleep(0.5)  # the field waits for a pause in typing
+        return opened.run("[...document.querySelectorAll('.card')].map(c => c.ariaLabel)")
+
+    assert search("36") == ["Image 36"]
+    assert "Image 30" in search("PASTA")
+    assert opened.run("document.querySelector('.card mark').textContent.toLowerCase()") == "pasta"
+    assert search("</script>") == ["Image 70"] or "Image 70" in search("</script>")
+    assert search("no such word") == []
+
+
+def test_marks_and_unchanged_captions(opened: Page, run: Path) -> None:
+    captions = results.read_table(run / "captions.parquet")
+    row = captions[(captions["image_id"] == 36) & (captions["set"] == "Replace 50%")].iloc[0]
+    cell = "[aria-label='Image 36'] tbody tr:nth-child(3)"
+    inserted = opened.run(
+        f'[...document.querySelectorAll("{cell} ins.s")].map(n => n.lastChild.textContent)'
+    )
+    struck = opened.run(f'[...document.querySelectorAll("{cell} del")].map(n => n.textContent)')
+    edits = [e for e in row["edits"] if e["before"] != e["after"]]
+    assert len(edits) >= 3
+    assert inserted == [e["after"] for e in row["edits"]]
+    assert struck == [e["before"] for e in row["edits"]]
+    unchanged = opened.run("""[...document.querySelectorAll('.card')].filter(
+        c => c.querySelector('em')).map(c => Number(c.ariaLabel.slice(6)))""")
+    assert sorted(unchanged) == sorted(captions[~captions["applied"]]["image_id"])
+
+
+def test_csv_files_made_in_the_browser(opened: Page, run: Path) -> None:
+    scores = list(csv.DictReader(io.StringIO(opened.run("scoresCsv().then(l => l.join(''))"))))
+    table = results.read_table(run / "scores.parquet")
+    captions = results.read_table(run / "captions.parquet")
+    assert len(scores) == len(captions)
+    told = {(r["image_id"], r["set"]): r for r in scores}
+    for record in table.itertuples():
+        text = told[str(record.image_id), record.set][record.metric]
+        assert text == "" if np.isnan(record.score) else float(text) == pytest.approx(
+            record.score, rel=5e-5
+        )  # fmt: skip
+    for record in captions.itertuples():
+        assert told[str(record.image_id), record.set]["caption"] == record.caption
+    statistics = results.read_json(run / "statistics.json")["metrics"]
+    lines = list(csv.DictReader(io.StringIO(opened.run("tableCsv().then(l => l.join(''))"))))
+    assert len(lines) == 2 * 3 + 1
+    first: dict[str, Any] = lines[0]
+    assert float(first["rank_order_rho"]) == statistics[0]["rank_order_rho"]
+    assert lines[-1]["reason"] == "no parser"
+
+
+def test_narrow_screens_do_not_scroll_sideways(opened: Page) -> None:
+    for width in (360, 768, 1280):
+        opened.size(width, 800)
+        assert opened.run("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_print_hides_controls_and_stays_light(opened: Page) -> None:
+    opened.media("dark", "print")
+    assert opened.run("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert opened.run("getComputedStyle(document.querySelector('nav')).display") == "none"
+
+
+def test_without_javascript_the_words_and_the_table_are_there(page: Page, run: Path) -> None:
+    page.call("Emulation.setScriptExecutionDisabled", value=True)
+    try:
+        page.open((run / "report.html").as_uri())
+        page.call("Emulation.setScriptExecutionDisabled", value=False)
+        assert page.run("document.querySelector('#summary').innerText").count("ρ") >= 1
+        assert page.run("document.querySelectorAll('#metrics tbody:not([hidden]) tr').length") == 4
+        assert page.run("getComputedStyle(document.querySelector('#theme')).display") == "none"
+        assert page.run("document.querySelectorAll('.card').length") == 0
+    finally:
+        page.call("Emulation.setScriptExecutionDisabled", value=False)
+
+
+def test_sweep_page(page: Page, tmp_path: Path) -> None:
+    for k in range(2):
+        write_run(tmp_path / str(k), seed=k)
+        (tmp_path / str(k) / ".hydra").mkdir()
+        (tmp_path / str(k) / ".hydra" / "overrides.yaml").write_text(f"- a={k}\n")
+    path = write_sweep(tmp_path)
+    page.errors.clear()
+    page.requests.clear()
+    page.open(path.as_uri())
+    page.run("document.querySelector('[data-key=g1] button').click()")
+    values = [float(v) for v in column(page, 2)]
+    assert len(values) == 2
+    assert values == sorted(values, reverse=True)
+    assert page.errors == []
+    assert page.requests == [path.as_uri()]
