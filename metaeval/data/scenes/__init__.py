@@ -1,0 +1,26 @@
+"""The embedded dataset: generated scenes with images, captions, objects and known truth."""
+
+from __future__ import annotations
+
+from metaeval.data.scenes.generate import SPLITS, generate
+from metaeval.data.scenes.graph import (
+    AlignedCaption,
+    Mark,
+    Relation,
+    SceneGraph,
+    SceneObject,
+)
+from metaeval.data.scenes.load import SceneImages, SceneObjects, load_scenes
+
+__all__ = [
+    "SPLITS",
+    "AlignedCaption",
+    "Mark",
+    "Relation",
+    "SceneGraph",
+    "SceneImages",
+    "SceneObject",
+    "SceneObjects",
+    "generate",
+    "load_scenes",
+]

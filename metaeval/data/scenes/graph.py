@@ -1,0 +1,182 @@
+"""What is true of a scene: objects with attributes and boxes, relations, and the setting.
+
+The graph is the ground truth. Captions are made from it, the image is drawn from it, and each
+caption keeps, word for word, which fact it expresses (`Mark`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+ATTRIBUTE_KINDS = ("colour", "size", "material", "age", "clothing")
+
+
+@dataclass(frozen=True, slots=True)
+class SceneObject:
+    """One object.
+
+    Attributes
+    ----------
+    category
+        COCO's name: "person", "dining table".
+    kind
+        What exactly: "boy", "desk", "baseball"; equals `category` where there is no finer word.
+    attributes
+        (name, value) pairs that a viewer can see: ("colour", "red"), ("size", "small"),
+        ("material", "wooden"), ("age", "old"), ("clothing", "red shirt"), …
+    box
+        x, y, width, height in pixels of the scene's `width` × `height`, inside the image.
+    group
+        Objects that a caption counts together ("three dogs") share a number.
+    looks
+        What only the drawing needs: pose, hair, the colours of clothes, mirroring.
+    layer
+        Drawing order: a higher layer hides a lower one.
+    """
+
+    category: str
+    kind: str
+    attributes: tuple[tuple[str, str], ...]
+    box: tuple[int, int, int, int]
+    group: int
+    looks: tuple[tuple[str, str], ...] = ()
+    layer: int = 0
+
+
+class Relation(NamedTuple):
+    """`objects[subject] predicate objects[object]`, the predicate in its canonical form."""
+
+    subject: int
+    predicate: str
+    object: int
+
+
+class Mark(NamedTuple):
+    """What the words `start` ≤ i < `end` of a caption express (words as `text.split()` gives).
+
+    `role` is one of
+    "noun"      the head of a noun phrase; `target` the group
+    "attribute" a true adjective or piece of clothing; `target` the group, `value` the attribute's
+                name ("colour")
+    "count"     the determiner or number of a noun phrase; `target` the group
+    "phrase"    the whole noun phrase; `target` the group
+    "relation"  verb and preposition; `target` the index in `SceneGraph.group_relations`; `value`
+                the grammatical form: "ing" (participle), "verb" (finite) or "prep"
+    "setting"   where it all happens
+    "owned"     words that only make sense with the phrase of group `target` ("wearing a red hat")
+    "agree"     a word that changes with the number of group `target`; `value` its other form
+    """
+
+    start: int
+    end: int
+    role: str
+    target: int
+    value: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AlignedCaption:
+    """A caption and the facts its words express."""
+
+    text: str
+    marks: tuple[Mark, ...]
+
+    def of(self, role: str) -> list[Mark]:
+        """The marks of one role, in order."""
+        return [mark for mark in self.marks if mark.role == role]
+
+
+@dataclass(frozen=True, slots=True)
+class SceneGraph:
+    """The truth about one image.
+
+    `group_relations` are the relations between groups, which captions speak of ("three men riding
+    horses"); `relations` are the same facts between single objects.
+    """
+
+    image_id: int
+    width: int
+    height: int
+    setting: str
+    light: str
+    decor: tuple[str, ...]
+    objects: tuple[SceneObject, ...]
+    relations: tuple[Relation, ...]
+    group_relations: tuple[Relation, ...]
+    captions: tuple[AlignedCaption, ...] = ()
+    backdrop: tuple[tuple[str, str], ...] = ()
+
+    def groups(self) -> tuple[tuple[SceneObject, ...], ...]:
+        """The objects by group number."""
+        out: list[list[SceneObject]] = []
+        for item in self.objects:
+            while len(out) <= item.group:
+                out.append([])
+            out[item.group].append(item)
+        return tuple(map(tuple, out))
+
+    def caption(self, text: str) -> AlignedCaption | None:
+        """The alignment of one of the scene's own captions, `None` for any other text."""
+        return next((c for c in self.captions if c.text == text), None)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain lists, numbers and strings; keys in a fixed order."""
+        return {
+            "image_id": self.image_id,
+            "width": self.width,
+            "height": self.height,
+            "setting": self.setting,
+            "light": self.light,
+            "decor": list(self.decor),
+            "objects": [
+                {
+                    "category": o.category,
+                    "kind": o.kind,
+                    "attributes": dict(o.attributes),
+                    "box": list(o.box),
+                    "group": o.group,
+                    "looks": dict(o.looks),
+                    "layer": o.layer,
+                }
+                for o in self.objects
+            ],
+            "relations": [list(r) for r in self.relations],
+            "group_relations": [list(r) for r in self.group_relations],
+            "captions": [
+                {"text": c.text, "marks": [list(m) for m in c.marks]} for c in self.captions
+            ],
+            "backdrop": dict(self.backdrop),
+        }
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> SceneGraph:
+        """The inverse of `to_json`."""
+        return cls(
+            image_id=record["image_id"],
+            width=record["width"],
+            height=record["height"],
+            setting=record["setting"],
+            light=record["light"],
+            decor=tuple(record["decor"]),
+            objects=tuple(
+                SceneObject(
+                    category=o["category"],
+                    kind=o["kind"],
+                    attributes=tuple(o["attributes"].items()),
+                    box=tuple(o["box"]),
+                    group=o["group"],
+                    looks=tuple(o["looks"].items()),
+                    layer=o["layer"],
+                )
+                for o in record["objects"]
+            ),
+            relations=tuple(Relation(*r) for r in record["relations"]),
+            group_relations=tuple(Relation(*r) for r in record["group_relations"]),
+            captions=tuple(
+                AlignedCaption(c["text"], tuple(Mark(*m) for m in c["marks"]))
+                for c in record["captions"]
+            ),
+            backdrop=tuple(record["backdrop"].items()),
+        )

@@ -1,0 +1,176 @@
+"""The scenes as a `CaptionDataset`: generated in memory, images drawn when they are asked for."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache as once
+from pathlib import Path
+
+import numpy as np
+import PIL
+
+from metaeval.data.scenes.files import captions_json, file_name, scaled
+from metaeval.data.scenes.generate import SPLITS, generate
+from metaeval.data.scenes.graph import SceneGraph
+from metaeval.data.scenes.render import save
+from metaeval.data.types import Absent, CaptionDataset, ImageId, Objects, Part
+from metaeval.errors import ConfigError
+
+
+class SceneImages:
+    """Image files that are drawn the first time someone asks for their path.
+
+    Serves wherever `metaeval.data.images.ImageFiles` does. Files are written whole or not at all,
+    so several processes may share the folder.
+    """
+
+    def __init__(self, graphs: Mapping[ImageId, SceneGraph], folder: Path, side: int) -> None:
+        self.folder, self.total = folder, len(graphs)
+        self._graphs, self._side = graphs, side
+
+    def path(self, image_id: ImageId) -> Path | None:
+        """The image's file, drawn now if it is not there yet; `None` for an unknown id."""
+        if image_id not in self._graphs:
+            return None
+        graph = self._graphs[image_id]
+        file = self.folder / file_name(graph.image_id)
+        if not file.is_file():
+            save(graph, file, self._side)
+        return file
+
+    def __contains__(self, image_id: object) -> bool:
+        return image_id in self._graphs
+
+    def __len__(self) -> int:
+        return self.total
+
+    def count(self, image_ids: Iterable[ImageId]) -> int:
+        """How many of these images there are."""
+        return sum(i in self._graphs for i in image_ids)
+
+    def __str__(self) -> str:
+        return f"{self.total:,} images, drawn on demand into {self.folder}"
+
+
+class SceneObjects(Mapping[ImageId, Objects]):
+    """Image id → the scene's objects, boxes normalised as the COCO loader does."""
+
+    def __init__(self, graphs: Mapping[ImageId, SceneGraph], side: int) -> None:
+        self._graphs, self._side = graphs, side
+
+    def __getitem__(self, image_id: ImageId) -> Objects:
+        graph, side = self._graphs[image_id], self._side
+        boxes = []
+        for item in graph.objects:
+            x, y, w, h = (scaled(v, side, graph.width) for v in item.box)
+            boxes.append((x / side, y / side, (x + w) / side, (y + h) / side))
+        labels = tuple(item.category for item in graph.objects)
+        return Objects(labels, np.array(boxes, dtype=np.float64).reshape(-1, 4))
+
+    def __iter__(self) -> Iterator[ImageId]:
+        return iter(self._graphs)
+
+    def __len__(self) -> int:
+        return len(self._graphs)
+
+    def __str__(self) -> str:
+        return f"{sum(len(g.objects) for g in self._graphs.values()):,} objects of scene graphs"
+
+
+def load_scenes(
+    name: str = "scenes",
+    split: str = "val",
+    n: int | None = None,
+    seed: int = 0,
+    n_references: int = 4,
+    images: bool = True,
+    size: int = 336,
+    limit: int | None = None,
+    cache: str | Path | None = None,
+) -> CaptionDataset:
+    """Generate a split of the embedded dataset.
+
+    Per scene, the first caption is the *Human* caption, the next `n_references` the references, as
+    the COCO loader would read them from the exported files; `sources` holds the checksum that the
+    exported captions file would have.
+
+    Parameters
+    ----------
+    name
+        The dataset's name in tables.
+    split
+        "val" (5,000 scenes), "dev" (1,000) or "train" (20,000).
+    n
+        How many scenes the split has; default: the numbers above.
+    seed
+        Which scenes: another seed, other scenes.
+    n_references
+        References per image, after the human caption.
+    images
+        Whether the part "images" is there; files are drawn into `cache` on demand.
+    size
+        Width and height of the images in pixels.
+    limit
+        Only the first so many scenes. The pool of human captions stays whole.
+    cache
+        The folder for the images; without one they go into a temporary folder.
+
+    Parts: "images" (SceneImages), "objects" (SceneObjects), "scene_graphs" (image id → SceneGraph).
+    Raises ConfigError for values that make no sense.
+    """
+    if isinstance(n_references, bool) or not isinstance(n_references, int) or n_references < 1:
+        raise ConfigError(f"dataset.n_references must be a whole number from 1: {n_references!r}")
+    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
+        raise ConfigError(f"dataset.limit must be a whole number from 1, or null: {limit!r}")
+    if isinstance(size, bool) or not isinstance(size, int) or not 32 <= size <= 4096:
+        raise ConfigError(f"dataset.size must be a whole number in 32…4,096: {size!r}")
+    graphs: dict[ImageId, SceneGraph] = {
+        g.image_id: g for g in generate(split, n, seed, 1 + n_references)
+    }
+    texts = [[c.text for c in g.captions] for g in graphs.values()]
+    ids, human = tuple(graphs), tuple(t[0] for t in texts)
+    checksum = hashlib.sha256(captions_json(list(graphs.values()), split, size)).hexdigest()
+    absent = Absent("images", "the scenes' images are switched off", "set dataset.images=true")
+    parts: dict[str, Part] = {
+        "images": (lambda: SceneImages(graphs, _folder(cache, seed, split, size), size))
+        if images
+        else absent,
+        "objects": lambda: SceneObjects(graphs, size),
+        "scene_graphs": lambda: graphs,
+    }
+    usual = SPLITS[split][0]
+    notes = [
+        f"Generated scenes, split {split}, seed {seed}: images, captions and objects are made by "
+        "code, no photograph was taken."
+    ]
+    if len(ids) != usual:
+        notes.append(f"{len(ids):,} scenes instead of the split's usual {usual:,}.")
+    return CaptionDataset(
+        name,
+        ids,
+        human,
+        tuple(tuple(t[1:]) for t in texts),
+        ids,
+        human,
+        {f"captions_{split}.json": checksum},
+        tuple(notes),
+        parts=parts,
+    ).limited(limit)
+
+
+def _folder(cache: str | Path | None, seed: int, split: str, size: int) -> Path:
+    """Where the images of this very generator go: another version of it draws elsewhere."""
+    base = Path(cache).expanduser() if cache else Path(tempfile.mkdtemp(prefix="metaeval-scenes-"))
+    return base / "scenes" / f"{fingerprint()[:12]}-{split}-{seed}-{size}"
+
+
+@once
+def fingerprint() -> str:
+    """SHA-256 of the generator's source and of Pillow's version."""
+    here = Path(__file__).parent
+    digest = hashlib.sha256(PIL.__version__.encode())
+    for path in sorted(here.rglob("*.py")):
+        digest.update(path.relative_to(here).as_posix().encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()
