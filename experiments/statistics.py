@@ -14,6 +14,7 @@ from metaeval import results
 from metaeval.scoring import Scored
 from metaeval.stats.bootstrap import bootstrap_counts
 from metaeval.stats.graded import graded_statistics
+from metaeval.stats.rank_order import tie_breaking_seeds
 
 
 def statistics(
@@ -81,7 +82,7 @@ def statistics(
             "seed": config.stats.seed,
             "replicates": config.stats.replicates,
             "confidence": config.stats.confidence,
-            "tie_seeds": config.stats.tie_seeds,
+            "tie_seeds": tie_breaking_seeds(config.stats.tie_seeds, config.stats.seed),
         },
         "sets": sets,
         "metrics": records,
