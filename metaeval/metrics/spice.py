@@ -30,7 +30,7 @@ _METEOR = "lib/Meteor-1.5.jar"
 
 
 class Spice(Metric):
-    """SPICE and its six sub-scores: F1 in [0, 1]; sub-scores NaN where no reference has such a tuple.
+    """SPICE and its six sub-scores, F1 in [0, 1]; NaN where no reference has such a tuple.
 
     Parameters
     ----------

@@ -39,7 +39,8 @@ HEAP_MIB = 4096
 SENTENCE_SECONDS = 60.0
 _START_SECONDS = 300.0  # a cold disk and a busy machine; without either it is five
 _BATCH = 256  # sentences between two writes to the store: what a killed run may lose
-_SOURCE = Path(__file__).parent / "java_src" / "SceneGraphService.java"
+_SERVICE, _ORACLE = "SceneGraphService", "SpiceOracle"
+_SOURCES = [Path(__file__).parent / "java_src" / f"{x}.java" for x in (_SERVICE, _ORACLE)]
 _PARSER_JARS = ("spice-1.0.jar", "lib/SceneGraphParser-1.0.jar")
 
 log = logging.getLogger(__name__)
@@ -189,10 +190,10 @@ class SpiceParser:
         absent = missing(self._cache)
         if absent is not None:
             raise JavaError("SPICE", str(absent))
-        path = _class_path(self._cache, compile_service(self._cache, java))
+        path = class_path(self._cache, compiled(self._cache, java))
         return JavaProcess(
             java,
-            ["-cp", path, _SOURCE.stem, str(self._threads), str(self._seconds)],
+            ["-cp", path, _SERVICE, str(self._threads), str(self._seconds)],
             what="SPICE's parser",
             heap=self._heap,
             silence=_START_SECONDS + self._seconds,
@@ -212,8 +213,8 @@ class SpiceParser:
         self.close()
 
 
-def compile_service(cache: Path, java: JavaRuntime) -> Path:
-    """The folder with our compiled class, compiled now if it is not there yet.
+def compiled(cache: Path, java: JavaRuntime) -> Path:
+    """The folder with our compiled classes, compiled now if they are not there yet.
 
     Two processes may do so at once: each compiles for itself, and the first to finish stays.
     """
@@ -223,7 +224,7 @@ def compile_service(cache: Path, java: JavaRuntime) -> Path:
     classes.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".compile-", dir=classes.parent) as name:
         made = Path(name) / "classes"
-        arguments = ["-nowarn", "-d", str(made), "-cp", _class_path(cache), str(_SOURCE)]
+        arguments = ["-nowarn", "-d", str(made), "-cp", class_path(cache), *map(str, _SOURCES)]
         run_once(
             java,
             ["-m", "jdk.compiler/com.sun.tools.javac.Main", *arguments],
@@ -237,11 +238,13 @@ def compile_service(cache: Path, java: JavaRuntime) -> Path:
 
 
 def _classes(cache: Path, java: JavaRuntime) -> Path:
-    name = f"classes-{sha256(_SOURCE)[:12]}-java{java.major}"
+    sources = "-".join(sha256(source)[:8] for source in _SOURCES)
+    name = f"classes-{sources}-java{java.major}"
     return spice_install.folder(cache) / name
 
 
-def _class_path(cache: Path, classes: Path | None = None) -> str:
+def class_path(cache: Path, classes: Path | None = None) -> str:
+    """SPICE, CoreNLP and what they need, with our compiled classes in front."""
     folder = spice_folder()
     assert isinstance(folder, Path)
     parts = [classes] if classes else []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from metaeval.metrics.scene_graphs import lexicon as lex
+from metaeval.metrics.scene_graphs import function_words as fn
 from metaeval.metrics.scene_graphs.tagger import Token
 
 _MODIFIERS = ("DT", "PRP$", "CD", "JJ", "NN", "NNS")
@@ -50,8 +50,8 @@ def _through_quantity(
     if end + 1 >= len(tokens) or tokens[end].word != "of":
         return phrase, end
     word = tokens[end - 1].word
-    single = word in lex.QUANTITIES and tokens[start].word in ("a", "an")
-    if not single and word not in lex.PLURAL_QUANTITIES:
+    single = word in fn.QUANTITIES and tokens[start].word in ("a", "an")
+    if not single and word not in fn.PLURAL_QUANTITIES:
         return phrase, end
     inner, after = read_phrase(tokens, end + 1)
     if inner is None or inner.pronoun:

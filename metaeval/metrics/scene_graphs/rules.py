@@ -11,18 +11,34 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from metaeval.metrics.scene_graphs import lexicon as lex
+from metaeval.metrics.scene_graphs import function_words as fn
 from metaeval.metrics.scene_graphs.phrases import Phrase, read_group
 from metaeval.metrics.scene_graphs.tagger import Token, tag
 
 IDENTITY = "rules-1"
 
 # Prepositions that, once a verb has its object, describe that object rather than the verb …
-_AFTER_OBJECT = frozenset({"of", "than", "with", "in", "on"})
+_AFTER_OBJECT = frozenset({"of", "than", "in", "on", "near", "for", "behind", "to", "over"})
 # … and that describe the noun of an earlier preposition rather than the verb.
-_AFTER_PREPOSITION = frozenset({"of", "than", "with", "in", "on"})
+_AFTER_PREPOSITION = frozenset(
+    {
+        "of",
+        "than",
+        "with",
+        "in",
+        "on",
+        "at",
+        "near",
+        "for",
+        "behind",
+        "in front of",
+        "over",
+        "under",
+    }
+    | {"against", "inside", "above"}
+)
 # After "noun preposition noun" these go back to the first noun.
-_HIGH: frozenset[str] = frozenset()
+_HIGH = frozenset({"behind", "next to", "under", "around"})
 
 
 @dataclass(slots=True, eq=False)
@@ -215,7 +231,7 @@ class _Reader:
         """The preposition here, as SPICE writes it, and its length; `None` if there is none."""
         for length in (3, 2):
             words = tuple(self._peek(k).word for k in range(length))
-            if words in lex.PREPOSITION_PHRASES:
+            if words in fn.PREPOSITION_PHRASES:
                 return " ".join(words), length
         token = self._peek()
         if token.tag == "IN":
@@ -226,7 +242,7 @@ class _Reader:
 
     def _prepositional(self, found: tuple[str, int]) -> None:
         preposition, length = found
-        noun = lex.PREPOSITION_PHRASES.get(tuple(preposition.split()))
+        noun = fn.PREPOSITION_PHRASES.get(tuple(preposition.split()))
         self.at += length
         if noun:
             self.tuples.append([noun])
@@ -300,7 +316,7 @@ class _Reader:
 
 
 def _attached(group: list[Phrase]) -> list[Phrase]:
-    """Which of "a bed and (a) table" is meant by what follows: one with its own article, if last."""
+    """Which of "a bed and (a) table" the next words describe: the last if it has an article."""
     return group[-1:] if group[-1].determined else group[:1]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from metaeval.metrics.scene_graphs import function_words as fn
 from metaeval.metrics.scene_graphs import lexicon as lex
 
 _TOKEN = re.compile(r"[a-z0-9]+(?:[-'’/][a-z0-9]+)*|'s|[.,;:!?&]")
@@ -64,19 +65,19 @@ _FORMS: dict[str, tuple[str, str]] = {
 _FORMS |= lex.IRREGULAR_VERBS
 
 _CLOSED = {
-    **dict.fromkeys(lex.ADVERBS, "RB"),
-    **dict.fromkeys(lex.PREPOSITIONS, "IN"),
-    **dict.fromkeys(lex.DETERMINERS, "DT"),
-    **dict.fromkeys(lex.POSSESSIVES, "PRP$"),
-    **dict.fromkeys(lex.PRONOUNS, "PRP"),
-    **dict.fromkeys(lex.CARDINALS, "CD"),
-    **dict.fromkeys(lex.SUBORDINATORS, "SUB"),
-    **dict.fromkeys(lex.CONJUNCTIONS, "CC"),
-    **dict.fromkeys(lex.MODALS, "MD"),
-    **dict.fromkeys(lex.RELATIVE, "WDT"),
-    **dict.fromkeys(lex.BE, "BE"),
-    **dict.fromkeys(lex.HAVE, "HAVE"),
-    **dict.fromkeys(lex.DO, "DO"),
+    **dict.fromkeys(fn.ADVERBS, "RB"),
+    **dict.fromkeys(fn.PREPOSITIONS, "IN"),
+    **dict.fromkeys(fn.DETERMINERS, "DT"),
+    **dict.fromkeys(fn.POSSESSIVES, "PRP$"),
+    **dict.fromkeys(fn.PRONOUNS, "PRP"),
+    **dict.fromkeys(fn.CARDINALS, "CD"),
+    **dict.fromkeys(fn.SUBORDINATORS, "SUB"),
+    **dict.fromkeys(fn.CONJUNCTIONS, "CC"),
+    **dict.fromkeys(fn.MODALS, "MD"),
+    **dict.fromkeys(fn.RELATIVE, "WDT"),
+    **dict.fromkeys(fn.BE, "BE"),
+    **dict.fromkeys(fn.HAVE, "HAVE"),
+    **dict.fromkeys(fn.DO, "DO"),
     "to": "TO",
 }
 
@@ -123,7 +124,7 @@ def _tag(tokens: list[Token], i: int) -> str:
         return "POS" if before in ("NN", "NNS") and _may_be_noun(after) else "BE"
     if word == "other" and i and tokens[i - 1].word == "each":
         return "RB"  # "next to each other" names nothing
-    if word == "there" and after in lex.BE:
+    if word == "there" and after in fn.BE:
         return "EX"
     if word == "that" and before not in ("NN", "NNS", ",", "RB"):
         return "DT"
@@ -148,7 +149,7 @@ def _tag(tokens: list[Token], i: int) -> str:
 
 def _may_be_noun(word: str) -> bool:
     """Whether a noun phrase may go on with this word."""
-    return word not in _CLOSED and word not in ".,;:!?" or word in lex.CARDINALS
+    return (word not in _CLOSED and word not in ".,;:!?") or word in fn.CARDINALS
 
 
 def _verb_form(tokens: list[Token], i: int, form: str) -> str:
@@ -158,7 +159,7 @@ def _verb_form(tokens: list[Token], i: int, form: str) -> str:
     if form == "VBZ":
         if base not in lex.NOUN_OR_VERB:
             return "NNS" if before in _CLOSES_NOUN else "VBZ"
-        opens = after in _CLOSED and after not in lex.CONJUNCTIONS and after not in lex.BE
+        opens = after in _CLOSED and after not in fn.CONJUNCTIONS and after not in fn.BE
         if before in ("NN", "WDT") and opens and after != "of":
             return "VBZ"
         return "NNS"
@@ -183,7 +184,7 @@ def _base_form(tokens: list[Token], i: int) -> str:
     plural = before.tag in ("NNS", "WDT", "PRP") or before.word == "people"
     if word not in lex.NOUN_OR_VERB:
         return "VB" if plural or before.tag in ("CC", "RB") else "NN"
-    opens = after in _CLOSED and after not in lex.CONJUNCTIONS and after != "of"
+    opens = after in _CLOSED and after not in fn.CONJUNCTIONS and after != "of"
     return "VB" if plural and opens else "NN"
 
 
