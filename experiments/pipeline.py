@@ -188,7 +188,7 @@ def score(
 ) -> list[Scored]:
     """Every metric over every caption, in the order of the configuration."""
     position = {image_id: index for index, image_id in enumerate(dataset.image_ids)}
-    index = captions["image_id"].map(position).to_numpy(dtype=np.intp)
+    index = np.array([position[image_id] for image_id in captions["image_id"]], dtype=np.intp)
     texts = captions["caption"].tolist()
     store: MemoryStore | SqliteStore = (
         SqliteStore(Path(config.paths.cache).expanduser() / "content.sqlite")

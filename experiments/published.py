@@ -6,6 +6,8 @@ is comparable only with the same images, sets and rules.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from omegaconf import DictConfig
 
 from experiments.base import Published
@@ -47,7 +49,10 @@ SHUFFLE = {
 
 
 def published(
-    values: dict[str, float], paper: dict[str, object], dataset: CaptionDataset, config: DictConfig
+    values: Mapping[str, float],
+    paper: Mapping[str, object],
+    dataset: CaptionDataset,
+    config: DictConfig,
 ) -> Published:
     """The published values, and why this run differs from the paper's protocol, if it does.
 

@@ -25,4 +25,5 @@ class Replace(Graded):
         super().__init__(floor)
 
     def published(self, dataset: CaptionDataset, config: DictConfig) -> Published | None:
-        return published(REPLACE, {"rates": [0.25, 0.5], "distinct": False, "min_count": 4}, dataset, config)
+        paper = {"rates": [0.25, 0.5], "distinct": False, "min_count": 4}
+        return published(REPLACE, paper, dataset, config)

@@ -26,7 +26,7 @@ def statistics(
     """
     captions = results.read_table(out / results.CAPTIONS)
     scores = results.read_table(out / results.SCORES)
-    images = pd.unique(captions["image_id"])
+    images = pd.Index(captions["image_id"].unique())
     sets = set_table(captions)
     names = [entry["name"] for entry in sets]
     levels = np.array([entry["level"] for entry in sets])
@@ -92,7 +92,9 @@ def statistics(
 def set_table(captions: pd.DataFrame) -> list[dict[str, Any]]:
     """The caption sets, worst first, with how much of them was really spoiled."""
     table = []
-    for (level, name), part in captions.groupby(["level", "set"], sort=True):
+    sets = captions[["level", "set"]].drop_duplicates().sort_values("level")
+    for level, name in zip(sets["level"], sets["set"], strict=True):
+        part = captions[captions["set"] == name]
         requested = part["requested_rate"].dropna()
         table.append(
             {
@@ -109,11 +111,11 @@ def set_table(captions: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def matrix(
-    table: pd.DataFrame, value: str, images: npt.NDArray[Any], names: list[str]
+    table: pd.DataFrame, value: str, images: pd.Index[Any], names: list[str]
 ) -> npt.NDArray[np.float64]:
     """The column `value` as [n_images, n_sets]; the table has one row per image and set."""
-    row = pd.Index(images).get_indexer(table["image_id"])
-    column = pd.Index(names).get_indexer(table["set"])
+    row = images.get_indexer(pd.Index(table["image_id"]))
+    column = pd.Index(names).get_indexer(pd.Index(table["set"]))
     values = np.full((len(images), len(names)), np.nan)
     values[row, column] = table[value]
     return values
