@@ -12,6 +12,9 @@ capital is taken to be followed by "A", any other by nothing that begins a sente
 Line breaks inside a caption (LF, CR, VT, FF, U+2028, U+2029) count as spaces; in Java they split
 the caption and shift all that follow. Half a surrogate pair, which no file can hold, counts as the
 unknown character that it is. Emoji and all else that the lexer does not know are dropped.
+
+One difference is known: lower-casing a capital sigma beside digits ("N4Σ"), where Java and Python
+disagree on whether it is the word's last letter.
 """
 
 from __future__ import annotations
@@ -113,7 +116,7 @@ def _completely(text: str) -> list[str]:
             continue
         best: re.Match[str] | None = None
         longest = position
-        for match, maker in _rules(char):
+        for match, maker in _rules(min(char, "\x80")):
             found = match(seen, position)
             if found is not None and found.end() > longest:
                 best, longest, make = found, found.end(), maker
