@@ -19,7 +19,7 @@ import numpy as np
 
 from corruptions.bag import MIN_COUNT, bag_of_words
 from corruptions.base import Caption, Corrupted, Corruption
-from corruptions.words import checked_rate, rewritten, words
+from corruptions.words import checked_rate, rewritten, with_word, words
 from metaeval.data.types import CaptionDataset
 
 
@@ -28,7 +28,8 @@ class Replace(Corruption):
 
     The rule of González-Chávez et al., "Are metrics measuring what they should?". `round` is
     Python's: a half goes to the even number, so 2.5 words are 2. The words are chosen at random
-    without repetition; each new word is uniform over the bag and in lower case.
+    without repetition; each new word is uniform over the bag, in lower case, and takes over the
+    punctuation around the old one.
 
     Parameters
     ----------
@@ -66,10 +67,11 @@ class Replace(Corruption):
         return {"bag_words": len(self.bag), "bag_min_count": self.min_count}
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
-        old = words(caption.text.split())
+        tokens = caption.text.split()
+        old = words(tokens)
         # a prefix of a permutation, not `choice`: its stream is the plainest NumPy has
-        chosen = rng.permutation(list(old))[: round(self.rate * len(old))]
-        new = {int(position): self._draw(old[int(position)], rng) for position in chosen}
+        chosen = rng.permutation(list(old))[: round(self.rate * len(old))].tolist()
+        new = {i: with_word(tokens[i], self._draw(old[i], rng)) for i in chosen}
         return rewritten(caption.text, new, self.rate)
 
     def _draw(self, old: str, rng: np.random.Generator) -> str:

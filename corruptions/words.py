@@ -1,28 +1,33 @@
 """What a word is to a corruption that changes words, and how a caption is put together again.
 
-A caption is split at white space. The punctuation around a token (ASCII, as in the paper's bag of
-words) is not part of the word and stays where it is: replacing "field" in "a field." by "dog"
-gives "a dog.". A token of nothing but punctuation is not a word. Words are compared regardless of
-case, as most metrics read them.
+A caption is split into tokens at white space. A token's word is the token without the punctuation
+around it (ASCII, as in the paper's bag of words); a token of nothing but punctuation holds no word
+and is never touched. Words are compared regardless of case, as most metrics read them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from string import punctuation
 
 from corruptions.base import Corrupted, Edit
 from metaeval.errors import ConfigError
 
 
-def word(token: str) -> str:
-    """The token without the punctuation around it; empty if there is nothing else."""
-    return token.strip(punctuation)
-
-
-def words(tokens: list[str]) -> dict[int, str]:
+def words(tokens: Sequence[str]) -> dict[int, str]:
     """Position among the tokens → word, for the tokens that hold one."""
     return {i: core for i, token in enumerate(tokens) if (core := token.strip(punctuation))}
+
+
+def read(token: str) -> str:
+    """A token's word as it is compared: without punctuation around it, in lower case."""
+    return token.strip(punctuation).lower()
+
+
+def with_word(token: str, word: str) -> str:
+    """The token with another word in it: its punctuation stays ("field." and "dog": "dog.")."""
+    # the first match is the old word: before it there is only punctuation
+    return token.replace(token.strip(punctuation), word, 1)
 
 
 def checked_rate(rate: float, name: str) -> float:
@@ -33,23 +38,22 @@ def checked_rate(rate: float, name: str) -> float:
 
 
 def rewritten(text: str, new: Mapping[int, str], requested: float) -> Corrupted:
-    """The caption with the words at the given token positions put in place of the old ones.
+    """The caption with the tokens at the given positions put in place of the old ones.
 
-    A caption in which at most the case of words changes counts as unchanged and stays as it was:
-    the text differs from the source if and only if `applied`. `realised` is the share of the
-    caption's words that changed by more than their case.
+    If no word changes, or words change their case alone, the caption stays as it was: the text
+    differs from the source if and only if `applied`. `realised` is the share of the caption's words
+    that changed by more than their case.
     """
     tokens = text.split()
-    old = words(tokens)
+    n_words = len(words(tokens))
     edits = []
     changed = 0
     for position in sorted(new):
-        before, core, after = tokens[position], old[position], new[position]
-        if after != core:
-            # the first match is the word: before it there is only punctuation
-            tokens[position] = before.replace(core, after, 1)
-            edits.append(Edit(position, before, tokens[position]))
-            changed += after.lower() != core.lower()
+        before, after = tokens[position], new[position]
+        if after != before:
+            tokens[position] = after
+            edits.append(Edit(position, before, after))
+            changed += read(after) != read(before)
     if not changed:
         return Corrupted(text, False, (), requested, 0.0)
-    return Corrupted(" ".join(tokens), True, tuple(edits), requested, changed / len(old))
+    return Corrupted(" ".join(tokens), True, tuple(edits), requested, changed / n_words)
