@@ -1,0 +1,163 @@
+"""The rule-based metrics beside pycocoevalcap's, on the same captions, in the same run.
+
+    METAEVAL_DATA=… python benchmarks/rule_based.py [--limit N] [--meteor]
+
+scores the four Replace sets of COCO val2017 (Human, Replace 25 %, Replace 50 %, Random: 20,000
+captions, 4 references each), tokenised beforehand, with both, asserts that every score is equal to
+1e-9, and prints how many times as long pycocoevalcap takes. Ours includes the statistics of the
+references, which it computes once for all sets; pycocoevalcap is called once a set, as it scores
+one caption per image.
+
+BLEU, ROUGE-L and CIDEr run in this process alone and are measured in its processor time, which
+other work on the machine disturbs least; METEOR runs in Java beside it, so by the clock.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from pycocoevalcap.bleu.bleu import Bleu as CocoBleu
+from pycocoevalcap.cider.cider import Cider as CocoCider
+from pycocoevalcap.rouge.rouge import Rouge as CocoRouge
+
+from corruptions.base import Corruption
+from corruptions.random import Random
+from corruptions.replace import Replace
+from metaeval.data.coco import load_coco
+from metaeval.data.types import CaptionDataset
+from metaeval.metrics.base import Metric, Scores
+from metaeval.metrics.bleu import Bleu
+from metaeval.metrics.cider import Cider
+from metaeval.metrics.rouge_l import RougeL
+from metaeval.metrics.tokenizers import base as tokenizers
+
+Sets = Sequence[Sequence[str]]
+Scorer = Callable[[dict[int, list[str]], dict[int, list[str]]], Any]
+
+TOLERANCE = 1e-9
+
+
+def replace_sets(dataset: CaptionDataset) -> tuple[CaptionDataset, Sets]:
+    """The dataset and its four Replace sets, all captions as PTB tokens joined by spaces."""
+
+    def joined(texts: Sequence[str]) -> tuple[str, ...]:
+        # a no-break space within a token would be split by some scorers and not by others
+        tokens = tokenizers.get("ptb")(texts)
+        return tuple(" ".join(words).replace("\xa0", "_") for words in tokens)
+
+    corruptions: list[Corruption] = [Replace(0.25), Replace(0.5), Random()]
+    spoilt = [[each.text for each in c.apply(dataset, seed=0)] for c in corruptions]
+    sets = [joined(texts) for texts in (dataset.human, *spoilt)]
+    ids = dataset.image_ids
+    references = tuple(joined(group) for group in dataset.references)
+    return CaptionDataset("tokenised", ids, sets[0], references, ids, sets[0]), sets
+
+
+def ours(
+    make: Callable[[], Metric], dataset: CaptionDataset, sets: Sets, clock: Callable[[], float]
+) -> tuple[Scores, float]:
+    """All sets in one call, and the seconds from nothing to the scores."""
+    tokenizers.get.cache_clear()  # no metric profits from what another has tokenised
+    captions = [caption for captions in sets for caption in captions]
+    index = np.tile(np.arange(len(dataset)), len(sets))
+    started = clock()
+    metric = make()
+    try:
+        metric.identify(dataset)
+        metric.prepare(dataset)
+        return metric.score(captions, index), clock() - started
+    finally:
+        metric.close()
+
+
+def theirs(
+    make: Callable[[], Scorer], dataset: CaptionDataset, sets: Sets, clock: Callable[[], float]
+) -> tuple[Scores, float]:
+    """Set by set, and the seconds."""
+    references = {i: list(group) for i, group in enumerate(dataset.references)}
+    candidates = [{i: [caption] for i, caption in enumerate(captions)} for captions in sets]
+    started = clock()
+    scorer = make()
+    found = [scorer(references, each)[1] for each in candidates]
+    seconds = clock() - started
+    columns: list[npt.NDArray[np.float64]] = [
+        np.asarray(scores, dtype=np.float64).reshape(-1, len(dataset)).T for scores in found
+    ]
+    return np.concatenate(columns), seconds
+
+
+def compare(
+    name: str,
+    mine: Callable[[], Metric],
+    other: Callable[[], Scorer],
+    dataset: CaptionDataset,
+    sets: Sets,
+    clock: Callable[[], float] = time.process_time,
+) -> tuple[float, float]:
+    """Run both, refuse unequal scores, print a line, and return the seconds."""
+    scores, fast = ours(mine, dataset, sets, clock)
+    expected, slow = theirs(other, dataset, sets, clock)
+    difference = np.abs(scores - expected).max()
+    assert difference <= TOLERANCE, f"{name} differs from pycocoevalcap by {difference}"
+    line(name, fast, slow, f"{difference:.0e}")
+    return fast, slow
+
+
+def line(name: str, fast: float, slow: float, difference: str = "") -> None:
+    print(f"{name:<24}{fast:>9.2f} s{slow:>15.2f} s{slow / fast:>9.1f} ×{difference:>21}")
+
+
+def rule_based(dataset: CaptionDataset, sets: Sets) -> None:
+    """BLEU-1 … BLEU-4, ROUGE-L and CIDEr."""
+    pairs: list[tuple[str, Callable[[], Metric], Callable[[], Scorer]]] = [
+        (
+            "BLEU-1 … BLEU-4",
+            lambda: Bleu(smooth="coco", tokenizer="whitespace"),
+            lambda: partial(CocoBleu(4).compute_score, verbose=0),
+        ),
+        ("ROUGE-L", lambda: RougeL(tokenizer="whitespace"), lambda: CocoRouge().compute_score),
+        ("CIDEr", lambda: Cider(tokenizer="whitespace"), lambda: CocoCider().compute_score),
+    ]
+    seconds = [compare(*pair, dataset, sets) for pair in pairs]
+    line("together", *(sum(column) for column in zip(*seconds, strict=True)))
+
+
+def meteor(dataset: CaptionDataset, sets: Sets) -> None:
+    """METEOR, from a cold start of Java on either side."""
+    from pycocoevalcap.meteor.meteor import Meteor as CocoMeteor
+
+    from metaeval.metrics.meteor import Meteor
+
+    compare(
+        "METEOR (clock)",
+        lambda: Meteor(tokenizer="whitespace"),
+        lambda: CocoMeteor().compute_score,
+        dataset,
+        sets,
+        clock=time.perf_counter,
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--limit", type=int, default=None, help="only the first N images")
+    parser.add_argument("--meteor", action="store_true", help="METEOR too (needs Java)")
+    options = parser.parse_args()
+
+    dataset, sets = replace_sets(load_coco("coco_val2017", limit=options.limit))
+    references = sum(map(len, dataset.references)) / len(dataset)
+    print(f"{len(sets) * len(dataset):,} captions, {references:g} references each")
+    print(f"{'':<24}{'metaeval':>11}{'pycocoevalcap':>17}{'ratio':>11}{'greatest difference':>21}")
+    rule_based(dataset, sets)
+    if options.meteor:
+        meteor(dataset, sets)
+
+
+if __name__ == "__main__":
+    main()
