@@ -54,7 +54,7 @@ def plain(text: str) -> str:
 
 def _bare(word: str) -> str:
     """A word as it moves: a full stop may stay where it was."""
-    return word.strip(string.punctuation).lower()
+    return word.strip(string.punctuation).lower() or word
 
 
 def _clean(text: str) -> str:

@@ -24,13 +24,14 @@ async function tableCsv() {
   const paired = ["rank_order_rho_ci", "rank_order_rho_bounds", "spearman_rho_ci", "kendall_tau_b_ci", "pairwise_accuracy_ci",
     "monotone_rate_ci", "inversion_rate_ci"];
   const steps = meta.sets.length - 1;
-  const lines = [csvLine(["metric", "family", "status", "items", "n", "n_nan", ...single,
+  const lines = [csvLine(["metric", "family", "status", "standing", "items", "n", "n_nan", ...single,
     ...paired.flatMap((k) => [`${k}_low`, `${k}_high`]),
     ...Array.from({ length: steps }, (_, k) => `auc_${k + 1}`), "signature", "reason"])];
   for (const record of statistics.metrics) {
     for (const [items, r] of [["all", record], ["applied", record.applied_only]]) {
       if (!r) continue;
-      lines.push(csvLine([record.metric, record.family, record.status, items, r.n ?? record.n, r.n_nan ?? record.n_nan,
+      lines.push(csvLine([record.metric, record.family, record.status,
+        meta.metrics.find((m) => m.name === record.metric)?.kind ?? "absent", items, r.n ?? record.n, r.n_nan ?? record.n_nan,
         ...single.map((k) => r[k]), ...paired.flatMap((k) => r[k] ?? ["", ""]),
         ...Array.from({ length: steps }, (_, k) => r.adjacent_auc?.[k]?.auc), record.signature, record.reason]));
     }

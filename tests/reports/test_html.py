@@ -266,3 +266,15 @@ def test_a_score_of_an_unknown_image_is_refused(run: Path) -> None:
 def test_nothing_ran(tmp_path: Path) -> None:
     run = write_run(tmp_path, scores={}, scorers={}, absents=[absent("SPICE", "skipped", "no", "")])
     assert "No metric gave a result on the four versions" in report(run).words
+
+
+def test_text_ids_and_sets_of_unequal_size(tmp_path: Path) -> None:
+    images = [(f"im-{i}", human, refs) for i, human, refs in IMAGES]
+    captions = corrupt(images, 3)
+    captions = captions[(captions["set"] != "Random") | (captions["image_id"] != "im-9")]
+    run = write_run(tmp_path, images, captions=captions)
+    page = report(run)
+    rows = {row[0]: row[3] for row in json.loads(unpacked(page.data["data-captions"]))}
+    assert rows["im-9"][0] is None
+    assert all(text is not None for text in rows["im-25"])
+    assert "The sets differ in size: Random 7," in page.words

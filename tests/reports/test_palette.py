@@ -36,7 +36,5 @@ def test_lightness_orders_the_levels(n: int, vision: np.ndarray) -> None:
     assert light == sorted(light, reverse=True)
     assert dark == sorted(dark)
     for ramp in (light, dark):  # neighbours differ visibly: contrast ratio of at least 1.1 at n = 7
-        steps = [
-            (max(a, b) + 0.05) / (min(a, b) + 0.05) for a, b in pairwise(ramp)
-        ]
+        steps = [(max(a, b) + 0.05) / (min(a, b) + 0.05) for a, b in pairwise(ramp)]
         assert min(steps) > 1.1

@@ -1,0 +1,83 @@
+"""What a metric's row is, and how its ρ stands to others and to a paper: hand-worked cases."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from reports import words
+from reports.provenance import command
+from reports.standing import against_paper, overlap, parent, ranked, standing
+
+
+def record(metric: str, rho: float | None = 0.5, **more: Any) -> dict[str, Any]:
+    return {"metric": metric, "family": metric.lower().split("-")[0], "status": "ok",
+            "signature": "s", "rank_order_rho": rho, "rank_order_rho_ci": [0.48, 0.52],
+            "rank_order_rho_bounds": [0.49, 0.51], **more}  # fmt: skip
+
+
+def test_parts_belong_to_the_column_they_extend() -> None:
+    records = [record(m) for m in ("BLEU-1", "BLEU-10", "TIGEr", "TIGEr-RRS", "SCAN-i2t")]
+    assert [parent(r, records) for r in records] == [None, None, None, "TIGEr", None]
+    other = record("SPICE-object", family="other")
+    assert parent(other, [record("SPICE"), other]) is None
+
+
+def test_only_results_are_ranked() -> None:
+    records = [
+        record("a", 0.1),
+        record("b", 0.9, signature="b|weights:random|v:1"),
+        record("c", None, status="failed"),
+        record("d", 0.7),
+        record("d-part", 0.8, family="d"),
+        record("e", None),
+    ]
+    assert [standing(r, records) for r in records] == [
+        "result", "random", "absent", "result", "part", "result",
+    ]  # fmt: skip
+    assert [r["metric"] for r in ranked(records)] == ["d", "a"]
+
+
+@pytest.mark.parametrize(
+    ("published", "bounds", "expected"),
+    [
+        (0.5, [0.49, 0.51], "in interval"),
+        (0.6, [-0.2, 0.9], "ties"),
+        (0.55, [0.45, 0.56], "in tie bounds"),
+        (0.6, [0.49, 0.51], "outside"),
+        (0.6, [None, None], "outside"),
+    ],
+)
+def test_how_a_published_value_is_explained(
+    published: float, bounds: list[float], expected: str
+) -> None:
+    assert against_paper(record("m", rank_order_rho_bounds=bounds), published)[0] == expected
+
+
+def test_intervals_overlap_or_not() -> None:
+    a, b = record("a", rank_order_rho_ci=[0.1, 0.2]), record("b", rank_order_rho_ci=[0.2, 0.3])
+    assert overlap(a, b)
+    assert not overlap(a, record("c", rank_order_rho_ci=[0.21, 0.3]))
+    assert overlap(a, record("c", rank_order_rho_ci=[None, None]))
+
+
+def test_numbers_in_print() -> None:
+    assert words.number(-0.1234) == "−0.123"
+    assert words.number(-0.0001) == "0.000"
+    assert words.number(0.0161, sign=True) == "+0.016"
+    assert words.number(None) == words.number(float("nan")) == "–"
+    assert [words.percent(x) for x in (0, 0.0001, 0.386, 0.99999, 1)] == [
+        "0.0%", "<0.1%", "38.6%", ">99.9%", "100.0%",
+    ]  # fmt: skip
+    assert words.listed(["a", "b", "c"]) == "a, b and c"
+    assert words.amount(1, "metric") == "one metric"
+    assert words.amount(5000, "image") == "5,000 images"
+    assert [words.seconds(x) for x in (0.04, 12.4, 83)] == ["0.0 s", "12 s", "1 min 23 s"]
+    assert words.file_stem("a/b c:../x") == "a_b_c_.._x"
+
+
+def test_commands_can_be_typed_again() -> None:
+    assert command(["-m", "metaeval", "a=b c"]) == "python -m metaeval 'a=b c'"
+    assert command(["/somewhere/bin/metaeval", "x=1"]) == "metaeval x=1"
+    assert command([]) == ""
