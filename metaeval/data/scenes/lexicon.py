@@ -222,15 +222,15 @@ AGE_WORDS: dict[str, tuple[str, ...]] = {
 OPINIONS: dict[str, tuple[str, ...]] = {
     family: tuple(words.split())
     for family, words in {
-        "animal": "cute adorable beautiful lovely friendly curious gentle pretty sweet calm healthy "
-        "quiet majestic handsome lovable peaceful graceful alert attentive gorgeous "
-        "charming lively proud",
+        "animal": "cute adorable beautiful lovely friendly curious gentle pretty sweet calm "
+        "healthy quiet majestic handsome lovable peaceful graceful alert attentive "
+        "gorgeous charming lively proud",
         "vehicle": "nice shiny fancy clean modern sleek stylish colorful classic spotless reliable "
         "ordinary roomy well-kept",
         "food": "delicious tasty fresh yummy appetizing tempting homemade mouthwatering "
         "delectable savory scrumptious appealing simple inviting",
-        "furniture": "nice comfortable simple modern cozy clean neat plain sturdy tidy comfy stylish "
-        "elegant inviting practical tasteful fashionable",
+        "furniture": "nice comfortable simple modern cozy clean neat plain sturdy tidy comfy "
+        "stylish elegant inviting practical tasteful fashionable",
         "person": "happy casual stylish friendly relaxed cheerful focused fit busy skilled",
         "kitchen": "clean nice simple shiny plain fancy",
         "electronic": "new modern sleek expensive nice handy slim working",

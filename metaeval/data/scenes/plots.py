@@ -6,6 +6,8 @@ whoever rides sits on the mount, whatever is on the table stands on its top.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from metaeval.data.scenes.stage import Stage
 from metaeval.data.scenes.things import THINGS
 
@@ -279,10 +281,11 @@ def tabletop(s: Stage, kinds: tuple[str, ...], table: str = "dining table",
             n = 3
         n = min(n, room - len(slots))
         if n > 0:
-            slots += [s.group(kind)] * n
+            given = {"category": "tv"} if kind == "monitor" else {}
+            slots += [s.group(kind, **given)] * n
     groups = sorted(set(slots))
     slots = d.shuffled(slots)
-    widths = [THINGS[s.kinds[g]].size[0] * s.scale(g) // 100 for g in slots]
+    widths = [s.thing(g).size[0] * s.scale(g) // 100 for g in slots]
     span = s.objects[top].box[2] * 84 // 100
     scale = min(130, max(62, span * 100 // (sum(widths) + 8 * len(widths))))
     x = s.at(top, 8, 0)[0] + max(0, span - sum(w * scale // 100 + 8 for w in widths)) // 2
@@ -447,7 +450,7 @@ def kite_flyers(s: Stage) -> None:
     for i, x in enumerate(s.spread(n, 30, 250) if not flip else s.spread(n, 86, 306)):
         p = s.person(g, x, FRONT + d.between(-4, 8), "raise", (112, 96)[n - 1], flip=flip,
                      kind=kinds[i])  # fmt: skip
-        hx, hy = s.hand(p)
+        hx, _ = s.hand(p)
         side = -1 if flip else 1
         s.put(k, hx + side * d.between(46, 66), d.between(98, 122), 108 * 100 // s.scale(k)
               if s.scale(k) > 100 else 108, layer=30)  # fmt: skip
@@ -526,7 +529,7 @@ def room(s: Stage, kinds: tuple[str, ...], low: int = 2, high: int = 4) -> None:
         w = w * scale // 100
         s.claim(s.put(g, x + w // 2, MID + 20 + d.between(0, 8), scale))
         x += w + 8
-    for a, b in zip(groups, groups[1:], strict=False):
+    for a, b in pairwise(groups):
         s.relate(a, "next to", b)
 
 
@@ -542,7 +545,7 @@ def counter(s: Stage, kinds: tuple[str, ...]) -> None:
         w = w * scale // 100
         s.put(g, x + w // 2, 206, scale, layer=200)
         x += w + 12
-    for a, b in zip(groups, groups[1:], strict=False):
+    for a, b in pairwise(groups):
         s.relate(a, "next to", b)
 
 

@@ -28,8 +28,9 @@ DAY = ("sunny", "sunny", "sunny", "cloudy", "cloudy", "overcast", "sunset")
 CITY = (*DAY, "night")
 ROOM = ("indoors",)
 FOOD = ("pizza", "cake", "sandwich", "hot dog", "donut", "bowl", "broccoli", "carrot", "banana",
-        "apple", "orange", "cup", "wine glass", "bottle", "fork", "knife", "spoon", "vase")  # fmt: skip
-DESK = ("laptop", "keyboard", "mouse", "cup", "cell phone", "book", "scissors", "tv", "vase",
+        "apple", "orange", "cup", "wine glass", "bottle", "fork", "knife", "spoon",
+        "vase")  # fmt: skip
+DESK = ("laptop", "keyboard", "mouse", "cup", "cell phone", "book", "scissors", "monitor", "vase",
         "remote")  # fmt: skip
 
 
@@ -66,7 +67,7 @@ SETTINGS: dict[str, Setting] = {
     "lake": Setting(
         DAY, (("mountains", 50), ("trees", 50), ("dock", 30)),
         (*_one(p.parked, "boat", "boat"), *_each(p.inside, ("person", "boat"), ("dog", "boat")),
-         *_one(p.flying, "bird", "airplane"), 
+         *_one(p.flying, "bird", "airplane"),
          ),
         ("bird",), 3,
     ),

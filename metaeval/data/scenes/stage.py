@@ -6,12 +6,10 @@ line; the further back (the smaller y), the smaller they are drawn.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from metaeval.data.scenes.art.people import CHILD_SCALE, POSES
 from metaeval.data.scenes.draw import Draw
 from metaeval.data.scenes.graph import Relation, SceneObject
-from metaeval.data.scenes.things import THINGS
+from metaeval.data.scenes.things import THINGS, Thing
 
 FRAME = 336
 TOPS = ("red", "blue", "green", "yellow", "orange", "purple", "pink", "black", "white", "gray")
@@ -64,6 +62,10 @@ class Stage:
         self.shared.append(values)
         self.kinds.append(kind)
         return len(self.members) - 1
+
+    def thing(self, group: int) -> Thing:
+        """What COCO's category of the group is like."""
+        return THINGS[self.shared[group].get("category", self.kinds[group])]
 
     def scale(self, group: int) -> int:
         """The group's size in hundredths: 122 if large, 72 if small."""
@@ -198,11 +200,10 @@ class Stage:
         s = scale * self.scale(group)
         pw, ph = w * s // 10000, h * s // 10000
         du = 50 - u if not flip else u - 50
-        below = pose == "upright" or kind in ("suitcase", "handbag", "backpack")
         layer = holder.layer - 1 if pose == "upright" else holder.layer + 1
         return self.put(
             group, hx + pw * du // 100, hy + ph * (100 - v) // 100, scale, flip=flip,
-            layer=layer if not below else layer, pose=pose, size=(w, h),
+            layer=layer, pose=pose, size=(w, h),
         )  # fmt: skip
 
     def claim(self, *indices: int) -> None:
@@ -227,11 +228,8 @@ class Stage:
         """A relation between two groups, pairwise where they are equally many."""
         self.group_relations.append(Relation(subject, predicate, object_))
         a, b = self.members[subject], self.members[object_]
-        pairs: Sequence[tuple[int, int]]
-        if len(a) == len(b):
-            pairs = list(zip(a, b, strict=True))
-        else:
-            pairs = [(i, j) for i in a for j in b]
+        matched = len(a) == len(b)
+        pairs = list(zip(a, b, strict=True)) if matched else [(i, j) for i in a for j in b]
         self.relations += [Relation(i, predicate, j) for i, j in pairs]
 
 
