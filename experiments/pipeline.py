@@ -114,7 +114,7 @@ def run(experiment: Experiment, config: DictConfig, out: Path) -> dict[str, Any]
         summary = statistics(out, scored, experiment.name, dataset.name, config)
         results.write_json(out / results.STATISTICS, summary)
     state.write()
-    if config.report is not None:
+    if config.report:  # report=none is an empty node
         with state.stage("report"):
             instantiate(config.report)(out)
         state.write()
@@ -198,7 +198,7 @@ def score(
     try:
         scored = []
         for metric in metrics:
-            done = score_captions(metric, dataset, texts, index, store)
+            done = score_captions(metric, dataset, texts, index, store, config.cache.batch_size)
             if done.status != "ok":
                 remedy = f"; {done.remedy}" if done.remedy else ""
                 log.warning("%s %s: %s%s", done.family, done.status, done.reason, remedy)

@@ -48,11 +48,12 @@ def score_captions(
     captions: Sequence[str],
     image_index: npt.NDArray[np.intp],
     store: Store,
+    batch_size: int | None = None,
 ) -> Scored:
     """Score n captions, caption j against image `image_index[j]`, computing only what is new.
 
     Distinct (image, caption) items are scored once, in batches; each batch is in the cache before
-    the next begins. Any exception of the metric becomes a "failed" result with its message.
+    the next begins (`batch_size` captions, by default as many as the metric likes). Any exception of the metric becomes a "failed" result with its message.
     """
     started = time.perf_counter()
 
@@ -90,7 +91,8 @@ def score_captions(
             else:
                 todo.append(row)
         if todo:
-            _compute(metric, dataset, items, keys, todo, table, namespace, store)
+            size = batch_size or metric.batch_size
+            _compute(metric, dataset, items, keys, todo, table, namespace, store, size)
         return result(
             "ok",
             signatures=signatures,
@@ -116,12 +118,13 @@ def _compute(
     table: Scores,
     namespace: str,
     store: Store,
+    size: int,
 ) -> None:
     """Fill the rows `todo` of the table, batch by batch, through the cache."""
     metric.prepare(dataset)
     with tqdm(total=len(todo), desc=metric.name, unit=" captions", leave=False, delay=2) as bar:
-        for start in range(0, len(todo), metric.batch_size):
-            rows = todo[start : start + metric.batch_size]
+        for start in range(0, len(todo), size):
+            rows = todo[start : start + size]
             scores = metric.score(
                 [items[row][0] for row in rows],
                 np.array([items[row][1] for row in rows], dtype=np.intp),

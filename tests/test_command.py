@@ -165,7 +165,7 @@ def test_a_killed_run_resumes_to_the_same_bytes(tmp_path: Path, coco_root: Path)
     """SIGKILL after the first batches reached the cache, then the same command again."""
     arguments = ["experiment=replace", "dataset=coco_val2017", f"dataset.root={coco_root}"]
     arguments += ["dataset.limit=400", "metrics=[cider,meteor]", "stats.replicates=50"]
-    arguments += ["metric.meteor.batch_size=300", "report=null", "hydra.run.dir=OUT"]
+    arguments += ["cache.batch_size=300", "report=none", "hydra.run.dir=OUT"]
     undisturbed, killed = tmp_path / "undisturbed", tmp_path / "killed"
     for cwd in (undisturbed, killed):
         cwd.mkdir()
@@ -214,7 +214,7 @@ def test_the_order_of_captions_in_the_file_does_not_matter(tmp_path: Path, coco_
     runs = []
     for name, path in (("a", source), ("b", other)):
         arguments = ("experiment=replace", "dataset=coco", f"dataset.captions={path}")
-        arguments += ("dataset.limit=100", TEXT_ONLY, "report=null", f"hydra.run.dir={name}")
+        arguments += ("dataset.limit=100", TEXT_ONLY, "report=none", f"hydra.run.dir={name}")
         assert metaeval(*arguments, cwd=tmp_path).returncode == 0
         runs.append(results.read_table(tmp_path / name / results.SCORES))
     pd.testing.assert_frame_equal(runs[0], runs[1], check_exact=True)
