@@ -83,8 +83,12 @@ def worst_first(run: Run) -> list[int]:
 
 
 def inversion(values: npt.NDArray[np.float64], run: Run) -> npt.NDArray[np.float64]:
-    """Per image, the most by which a worse version outscores a better one; scores [s, n]."""
+    """Per image, the most by which a worse version outscores a better one; scores [s, n].
+
+    Unapplied corruptions are left out: an unchanged caption is not worse than the original.
+    """
     worst = np.full(values.shape[1], -np.inf)
+    values = np.where(run.applied, values, np.nan)
     for a, lower in enumerate(run.sets):
         for b, upper in enumerate(run.sets):
             if lower["level"] < upper["level"]:

@@ -35,12 +35,17 @@ function marked(caption, hit) {
   });
 }
 
+// Whether a version is what its level says: an unchanged caption is not worse than the original,
+// so no score of it is an inversion.
+const isApplied = (data, set, image) => Boolean((data.rows[image][2] >> set) & 1);
+
 // The most by which a worse version outscores a better one: [difference, worse, better].
 function inversion(data, metric, image) {
   let worst = [-Infinity, -1, -1];
   for (let a = 0; a < meta.sets.length; a++) {
     for (let b = 0; b < meta.sets.length; b++) {
       if (meta.sets[a].level >= meta.sets[b].level) continue;
+      if (!isApplied(data, a, image) || !isApplied(data, b, image)) continue;
       const d = metric.sign * (data.score(metric.k, a, image) - data.score(metric.k, b, image));
       if (d > worst[0]) worst = [d, a, b];
     }
@@ -54,6 +59,7 @@ function fault(data, metric, set, image) {
   let found = "";
   meta.sets.forEach((other, b) => {
     if (other.level <= meta.sets[set].level) return;
+    if (!isApplied(data, set, image) || !isApplied(data, b, image)) return;
     const d = metric.sign * (own - data.score(metric.k, b, image));
     if (d > 0) found = "inv";
     else if (d === 0 && !found) found = "tie";
@@ -65,14 +71,14 @@ const digits = (v) => (Number.isNaN(v) ? "–" : v.toFixed(4).replace("-", "−"
 const exact = (v) => (Number.isNaN(v) ? "" : String(Number(v.toPrecision(5))));
 
 function card(data, image, hit) {
-  const [id, source, applied, captions, references] = data.rows[image];
+  const [id, , , captions, references] = data.rows[image];
   const chosen = shownMetrics[by.selectedIndex];
   const columns = chosen ? [chosen, ...shownMetrics.filter((m) => m !== chosen)] : [];
   const head = element("tr", {}, element("th", { scope: "col" }, "Version"), element("th", { scope: "col", class: "text" }, "Caption"),
     ...columns.map((m) => element("th", { scope: "col", class: m === chosen ? "by" : "" }, m.name)));
   const rows = captions.map((caption, s) => {
     if (caption === null) return null;
-    const note = !((applied >> s) & 1) ? element("em", {}, "unchanged") : null;
+    const note = !isApplied(data, s, image) ? element("em", {}, "unchanged") : null;
     const scores = columns.map((m) => {
       const v = data.score(m.k, s, image), f = fault(data, m, s, image);
       const sign = f ? element("span", { class: "sg", "aria-label": f === "inv" ? "inversion" : "tie" }, f === "inv" ? "▲" : "=") : null;
