@@ -19,6 +19,7 @@ from metaeval.data.scenes.wording import Words
 _LENGTHS = {7: 9, 8: 163, 9: 223, 10: 213, 11: 152, 12: 99, 13: 58, 14: 33, 15: 18, 16: 11,
             17: 7, 18: 5, 19: 4, 20: 3, 21: 2}  # fmt: skip
 LENGTHS = tuple(n for n, times in _LENGTHS.items() for _ in range(times))
+POSTURES = ("standing", "walking", "posing", "traveling", "sitting")
 SHORTEST = 7  # words, as in COCO val2017
 RIDES = ("riding", "on skis", "holding", "swinging", "pulling", "flying", "wearing")
 ON = ("on", "sitting on", "lying on", "standing on", "in")
@@ -193,12 +194,13 @@ class Teller:
         many = a.n > 1
         lead, link = Words(), Words()
         doing = frame.ing.split()
+        finite = False
         if roll < 34:
             pass
         elif roll < 52:
             link.add(("are" if many else "is",), "agree", a.group, "is" if many else "are")
         elif roll < 60 and frame.one and a.pose not in UNSPOKEN_POSES:
-            doing = []
+            doing, finite = [], True
             verb = (frame.many if many else frame.one).split()
             other = (frame.one if many else frame.many).split()
             link.add(verb[:1], "agree", a.group, other[0])
@@ -215,9 +217,10 @@ class Teller:
         if a.pose in UNSPOKEN_POSES and a.category == "person" and doing:
             doing = []
         link.add(doing)
-        where = self._where(a, bool(doing))
+        form = "ing" if doing else "one" if finite else "prep"
+        where = self._where(a, bool(doing) or finite)
         fill = self._details(
-            target - len(lead) - len(link) - len(where), a, None, frame, "ing", -1, where=where
+            target - len(lead) - len(link) - len(where), a, None, frame, form, -1, where=where
         )
         out = lead
         out.join(a.phrase(draw, fill.first, self.definite))
@@ -260,7 +263,7 @@ class Teller:
             out.add(verb, "relation", index, "inverse")
             out.join(items)
             if verb == ("with",) and draw.chance(55):
-                out.add(("on", "it" if draw.chance(60) else "top"))
+                out.add(("on", "it" if draw.chance(60) else "top"), "owned", table)
         else:
             many = len(things) > 1 or things[0].n > 1
             frame = self._frame(self.graph.group_relations[index], things[0], b)
@@ -375,7 +378,7 @@ class Teller:
                 elif slot == "decor":
                     tail = self._decor(a)
                 elif slot == "more":
-                    tail = self._more(a, index)
+                    tail = self._more(a, index, form)
                 else:
                     tail = self._extra()
                 if tail and len(tail) <= room + 1 and not ("extra" in slots and slot == "more"):
@@ -426,7 +429,7 @@ class Teller:
         out.add(self.draw.pick(BACKDROPS[self.draw.pick(options)]), "setting", 0, "decor")
         return out
 
-    def _more(self, a: Actor, index: int) -> Words | None:
+    def _more(self, a: Actor, index: int, form: str) -> Words | None:
         """A second relation of the same subject: "while holding a phone"."""
         draw = self.draw
         others = [
@@ -439,9 +442,12 @@ class Teller:
         i, relation = draw.pick(others)
         b = self.actors[relation.object]
         frame = self._frame(relation, a, b)
+        if frame.ing.startswith(POSTURES):
+            frame = Frame("", "", "", frame.rest or "with")  # one posture a sentence
         out = Words()
-        if frame.ing:
-            out.add((draw.pick(("while", "and")),) if relation.predicate != "wearing" else ())
+        finite = form in ("one", "many")
+        if frame.ing and form != "prep" and (finite or draw.chance(50)):
+            out.add(("while",))
         out.join(_verb(frame, "ing" if frame.ing else "prep", i, a))
         out.join(b.phrase(draw, [], told=a.n))
         out.wrap("owned", a.group)

@@ -236,7 +236,7 @@ OPINIONS: dict[str, tuple[str, ...]] = {
         "electronic": "new modern sleek expensive nice handy slim working",
         "appliance": "clean new modern shiny nice spotless gleaming",
         "outdoor": "simple lonely solitary plain ordinary typical sturdy",
-        "sports": "nice colorful shiny new sturdy light",
+        "sports": "nice colorful shiny new sturdy",
         "accessory": "nice stylish fashionable trendy fancy new",
         "indoor": "nice pretty decorative simple elegant charming delicate cheerful",
     }.items()
