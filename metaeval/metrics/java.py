@@ -34,6 +34,8 @@ _FIXED = (
     "-Dstdout.encoding=UTF-8",  # Java 19+ no longer takes the streams' encoding from the file's
     "-Dstderr.encoding=UTF-8",
     "-Djava.awt.headless=true",
+    "-XX:+ExitOnOutOfMemoryError",  # else a thread dies and the others wait for it
+    "-XX:+DisplayVMOutputToStderr",
 )
 
 
