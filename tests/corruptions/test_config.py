@@ -1,0 +1,43 @@
+"""Every file of conf/corruption makes corruptions that spoil a caption."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hydra.utils import instantiate
+from omegaconf import OmegaConf
+
+from corruptions.base import Corruption
+from metaeval.data.types import CaptionDataset
+
+FILES = sorted((Path(__file__).parents[2] / "conf/corruption").glob("*.yaml"))
+HUMAN = ("A dog and a cat sit on the mat.", "A cow and a dog run on the grass.") * 4
+IDS = tuple(range(len(HUMAN)))
+DATA = CaptionDataset("test", IDS, HUMAN, tuple((h,) for h in HUMAN), IDS, HUMAN)
+
+
+def test_there_are_the_three_of_the_paper():
+    assert {"random", "replace", "shuffle"} <= {file.stem for file in FILES}
+
+
+@pytest.mark.parametrize("name", ["random", "replace", "shuffle"])
+def test_configured_corruptions_run(name):
+    file = next(file for file in FILES if file.stem == name)
+    options = OmegaConf.to_container(OmegaConf.load(file))
+    rates = options.pop("rates", None)
+    made = [instantiate({**options, "rate": r}) for r in rates] if rates else [instantiate(options)]
+    assert len({corruption.label for corruption in made}) == len(made)
+    for corruption in made:
+        assert isinstance(corruption, Corruption)
+        assert corruption.name == name
+        assert corruption.missing(DATA) is None
+        results = corruption.apply(DATA, 0)
+        assert len(results) == len(HUMAN)
+        assert any(result.applied for result in results)
+
+
+def test_rates_are_the_papers():
+    rates = {file.stem: OmegaConf.load(file).get("rates") for file in FILES}
+    assert rates["replace"] == [0.25, 0.5]
+    assert rates["shuffle"] == [0.25, 0.5, 1.0]
