@@ -18,6 +18,7 @@ from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
 from experiments.base import Experiment, Sets
+from experiments.printout import printout
 from experiments.statistics import statistics
 from metaeval import provenance, results
 from metaeval.cache import MemoryStore, SqliteStore
@@ -118,6 +119,10 @@ def run(experiment: Experiment, config: DictConfig, out: Path) -> dict[str, Any]
         with state.stage("report"):
             instantiate(config.report)(out)
         state.write()
+    comparable = published is not None and published.why_not is None
+    values = published.rank_order_rho if published is not None and comparable else {}
+    where = out / (results.REPORT if config.report else results.STATISTICS)
+    print(printout(summary, values, where), flush=True)
     lacking = [s for s in scored if s.status != "ok"]
     if config.strict and lacking:
         raise StrictError(

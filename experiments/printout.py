@@ -1,0 +1,34 @@
+"""What a finished run prints: one line a metric, best first, and where the report is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+
+def printout(summary: Mapping[str, Any], published: Mapping[str, float], report: Path) -> str:
+    """A plain table of rank-order ρ with its interval, ties, and the published value."""
+    return "\n".join([*_rows(summary, published), f"report: {report}"])
+
+
+def _rows(summary: Mapping[str, Any], published: Mapping[str, float]) -> Iterator[str]:
+    records = summary["metrics"]
+    done = [r for r in records if r["status"] == "ok"]
+    done.sort(key=lambda r: -r["rank_order_rho"])
+    width = max((len(r["metric"]) for r in records), default=0)
+    head = f"{'':<{width}}  rank-order ρ  {'95% interval':<16} {'τ-b':>6} {'ties':>6}"
+    confidence = round(100 * summary["settings"]["confidence"], 6)
+    yield head.replace("95%", f"{confidence:g}%") + ("  published" if published else "")
+    for r in done:
+        low, high = r["rank_order_rho_ci"]
+        interval = f"{low:.4f} {high:.4f}" if low == low else ""
+        line = (
+            f"{r['metric']:<{width}}  {r['rank_order_rho']:>12.4f}  {interval:<16} "
+            f"{r['kendall_tau_b']:>6.3f} {100 * r['tie_fraction']:>5.1f}%"
+        )
+        value = published.get(r["metric"])
+        yield line if value is None else f"{line}  {value:>9.4f}"
+    for r in records:
+        if r["status"] != "ok":
+            yield f"{r['metric']:<{width}}  {r['status']}: {r['reason']}"
