@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import pairwise
-from typing import NamedTuple
 
+from reports.findings import Finding, absent, mean, paper, unapplied
 from reports.run import Run, commonest
 from reports.standing import (
     TIES_DECIDE,
     Record,
-    against_paper,
     overlap,
     ranked,
     rho,
-    standing,
     tie_width,
 )
 from reports.words import (
     amount,
-    capital,
     count,
     interval,
     known,
@@ -27,17 +23,7 @@ from reports.words import (
     number,
     percent,
     plainly,
-    spelled,
 )
-
-CLOSE = 0.02  # a difference in ρ that we call agreement with a published value
-
-
-class Finding(NamedTuple):
-    """A lead-in of a word or two, and the sentences it leads in."""
-
-    lead: str
-    text: str
 
 
 def summary(run: Run) -> list[Finding]:
@@ -48,9 +34,9 @@ def summary(run: Run) -> list[Finding]:
         _undecided(rows),
         _ties(run, rows),
         _steps(rows),
-        _unapplied(run, rows),
-        _paper(run),
-        _absent(run),
+        unapplied(run, rows),
+        paper(run),
+        absent(run),
     ]
     return [f for f in findings if f is not None]
 
@@ -146,7 +132,7 @@ def _steps(rows: list[Record]) -> Finding | None:
     if len(names) < 2 or len(rows) < 2:
         return None
     means = {
-        pair: _mean([a["auc"] for a in steps if (a["lower"], a["upper"]) == pair]) for pair in names
+        pair: mean([a["auc"] for a in steps if (a["lower"], a["upper"]) == pair]) for pair in names
     }
     hard, easy = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
     return Finding(
@@ -155,79 +141,6 @@ def _steps(rows: list[Record]) -> Finding | None:
         f"{number(means[hard], 2)}; 0.5 is chance); the clearest is from {easy[0]} to {easy[1]} "
         f"({number(means[easy], 2)}).",
     )
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
-
-
-def _unapplied(run: Run, rows: list[Record]) -> Finding | None:
-    left = [s for s in run.sets if s.get("n_unapplied")]
-    if not left:
-        return Finding("Corruptions.", "Every corruption changed every caption it was given.")
-    parts = [f"{percent(s['n_unapplied'] / s['n'])} of {s['name']}" for s in left]
-    text = f"{capital(listed(parts))} came out unchanged, and an unchanged caption cannot be told "
-    text += "from the original by any metric."
-    both = [
-        (r, r["applied_only"]["rank_order_rho"] - r["rank_order_rho"])
-        for r in rows
-        if r.get("applied_only") and known(r["applied_only"].get("rank_order_rho"))
-    ]
-    if both:
-        record, _ = max(both, key=lambda pair: abs(pair[1]))
-        best = max(both, key=lambda pair: pair[0]["applied_only"]["rank_order_rho"])[0]
-        text += (
-            f" Without them ρ changes by {number(_mean([c for _, c in both]), 3, sign=True)} on "
-            f"average, most for {record['metric']} ({number(rho(record))} to "
-            f"{number(record['applied_only']['rank_order_rho'])}); the best is then "
-            f"{best['metric']} ({number(best['applied_only']['rank_order_rho'])})."
-        )
-    return Finding("Corruptions.", text)
-
-
-def _paper(run: Run) -> Finding | None:
-    published = run.info.get("published")
-    if not published or not published.get("rank_order_rho"):
-        return None
-    values = published["rank_order_rho"]
-    rows = [r for r in ranked(run.metrics) if r["metric"] in values]
-    if not rows:
-        return None
-    near = [r for r in rows if abs(r["rank_order_rho"] - values[r["metric"]]) <= CLOSE]
-    text = (
-        f"{capital(spelled(len(near)))} of {amount(len(rows), 'value')} "
-        f"{'lies' if len(near) == 1 else 'lie'} within {CLOSE} of those published "
-        f"({published['source'].rstrip('.')})."
-    )
-    far = sorted(
-        (r for r in rows if r not in near),
-        key=lambda r: -abs(r["rank_order_rho"] - values[r["metric"]]),
-    )
-    if far:
-        parts = []
-        for record in far:
-            there = values[record["metric"]]
-            why = " (ties can explain it)" if against_paper(record, there)[0] == "ties" else ""
-            parts.append(f"{record['metric']} {number(rho(record))} against {number(there)}{why}")
-        text += f" Further off: {listed(parts)}."
-    if not published.get("comparable", True):
-        text += f" The two are not comparable: {published.get('why_not') or 'other data'}."
-    return Finding("Published.", text)
-
-
-def _absent(run: Run) -> Finding | None:
-    parts = []
-    for status, words in (("skipped", "could not run"), ("failed", "failed")):
-        names = [r["metric"] for r in run.metrics if r["status"] == status]
-        if names:
-            parts.append(f"{listed(names)} {words}; see the alerts for the remedy.")
-    noise = [r["metric"] for r in run.metrics if standing(r, run.metrics) == "random"]
-    if noise:
-        parts.append(
-            f"{listed(noise)} ran on random weights and {'is' if len(noise) == 1 else 'are'}"
-            f" not ranked."
-        )
-    return Finding("Not in the ranking.", " ".join(capital(p) for p in parts)) if parts else None
 
 
 def headline(run: Run) -> str:
