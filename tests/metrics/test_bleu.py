@@ -114,6 +114,13 @@ def test_unsmoothed_is_what_bleu_is_defined_as(case: Case) -> None:
     assert ((mine >= 0) & (mine <= 1 + 1e-12)).all()
 
 
+@pytest.mark.parametrize("references", [("a b c", "a b c d e"), ("a b c d e", "a b c")])
+def test_of_two_equally_close_references_the_shorter_counts(references: tuple[str, ...]) -> None:
+    case = Case((references,), (("a b c x",),))
+    # 3 of 4 words match, and no penalty: the closest reference is the one of three words
+    assert scores(Bleu(tokenizer="whitespace"), case)[0, 0] == 0.75
+
+
 def test_orders_can_be_fewer_or_more() -> None:
     few = Bleu(tokenizer="whitespace", max_n=2)
     assert few.columns == ("BLEU-1", "BLEU-2")
