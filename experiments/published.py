@@ -63,6 +63,8 @@ def published(
     why_not = None
     if dataset.name != "coco_val2017":
         why_not = f"the paper's captions are MS-COCO val2017's, these are {dataset.name}'s"
+    elif note := next((note for note in dataset.notes if "not the captions" in note), None):
+        why_not = note.rstrip(".")
     elif len(dataset) != 5000:
         why_not = f"the paper uses all 5,000 images of val2017, this run {len(dataset):,}"
     elif {len(refs) for refs in dataset.references} != {4}:

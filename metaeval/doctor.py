@@ -24,7 +24,9 @@ from metaeval.errors import ConfigError, MetaevalError
 from metaeval.selection import build
 
 # What `--install` can bring: name → (module whose `install(cache, source)` does it, in words).
-INSTALLERS: dict[str, tuple[str, str]] = {}
+INSTALLERS: dict[str, tuple[str, str]] = {
+    "coco": ("metaeval.data.coco_files", "the annotations of COCO 2017 (253 MB)"),
+}
 
 
 def compose_config(overrides: Sequence[str]) -> DictConfig:
@@ -71,10 +73,19 @@ def find_dataset(config: DictConfig, say: Callable[[str], object]) -> CaptionDat
     if dataset.fallback:
         say(f"         {dataset.fallback}")
     for name in dataset.parts:
-        part = dataset.part(name)
-        found = str(part) if isinstance(part, Absent) else "there"
-        say(f"         {name.replace('_', ' ')}: {found}")
+        say(f"         {name.replace('_', ' ')}: {describe_part(dataset, name)}")
     return dataset
+
+
+def describe_part(dataset: CaptionDataset, name: str) -> str:
+    """One part of the dataset in words: what is there, or why it is not."""
+    try:
+        part = dataset.part(name)
+    except MetaevalError as error:
+        return f"cannot be read: {error}"
+    if isinstance(part, Absent) or type(part).__str__ is not object.__str__:
+        return str(part)
+    return f"{len(part):,} images" if hasattr(part, "__len__") else "there"
 
 
 def verdict(name: str, config: DictConfig, dataset: CaptionDataset | None) -> str:
