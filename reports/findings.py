@@ -55,6 +55,12 @@ def paper(run: Run) -> Finding | None:
     rows = [r for r in ranked(run.metrics) if r["metric"] in values]
     if not rows:
         return None
+    if not published.get("comparable", True):
+        return Finding(
+            "Published.",
+            f"The published values ({published['source'].rstrip('.')}) stand beside ours, but are "
+            f"not comparable: {published.get('why_not') or 'other data'}.",
+        )
     near = [r for r in rows if abs(r["rank_order_rho"] - values[r["metric"]]) <= CLOSE]
     text = (
         f"{capital(spelled(len(near)))} of {amount(len(rows), 'value')} "
@@ -72,8 +78,6 @@ def paper(run: Run) -> Finding | None:
             why = " (ties can explain it)" if against_paper(record, there)[0] == "ties" else ""
             parts.append(f"{record['metric']} {number(rho(record))} against {number(there)}{why}")
         text += f" Further off: {listed(parts)}."
-    if not published.get("comparable", True):
-        text += f" The two are not comparable: {published.get('why_not') or 'other data'}."
     return Finding("Published.", text)
 
 

@@ -49,12 +49,25 @@ def tie_width(record: Record) -> float:
     return float(bounds[1] - bounds[0])
 
 
-def overlap(a: Record, b: Record) -> bool:
-    """Whether the intervals of two metrics' ρ overlap; unknown intervals count as overlapping."""
-    first, second = a.get("rank_order_rho_ci"), b.get("rank_order_rho_ci")
-    if not first or not second or None in (*first, *second):
-        return True
-    return bool(first[0] <= second[1] and second[0] <= first[1])
+def undecided(records: Sequence[Record]) -> list[list[str]]:
+    """The largest groups of metrics whose intervals of ρ all overlap one another.
+
+    These are the maximal cliques of an interval graph: each is the set of intervals that contain
+    the lower end of one of them. Metrics without an interval are in no group.
+    """
+    spans = {r["metric"]: ci for r in records if (ci := _interval(r))}
+    cliques = {
+        tuple(m for m, (low, high) in spans.items() if low <= point <= high)
+        for point, _ in spans.values()
+    }
+    groups = [c for c in cliques if len(c) > 1 and not any(set(c) < set(d) for d in cliques)]
+    order = list(spans)
+    return [list(g) for g in sorted(groups, key=lambda g: [order.index(m) for m in g])]
+
+
+def _interval(record: Record) -> tuple[float, float] | None:
+    ci = record.get("rank_order_rho_ci")
+    return None if not ci or None in ci else (float(ci[0]), float(ci[1]))
 
 
 def against_paper(record: Record, published: float) -> tuple[str, str]:

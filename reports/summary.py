@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 from reports.findings import Finding, absent, mean, paper, unapplied
 from reports.run import Run, commonest
 from reports.standing import (
     TIES_DECIDE,
     Record,
-    overlap,
     ranked,
     rho,
     tie_width,
+    undecided,
 )
 from reports.words import (
     amount,
@@ -82,23 +80,15 @@ def _undecided(rows: list[Record]) -> Finding | None:
         return None
     if not any(known((r.get("rank_order_rho_ci") or (None,))[0]) for r in rows):
         return Finding("Intervals.", "None were computed, so claim no order among close metrics.")
-    groups: list[list[str]] = []
-    for a, b in pairwise(rows):
-        if overlap(a, b):
-            if groups and groups[-1][-1] == a["metric"]:
-                groups[-1].append(b["metric"])
-            else:
-                groups.append([a["metric"], b["metric"]])
+    groups = undecided(rows)
     if not groups:
-        return Finding(
-            "Intervals.",
-            "No two neighbours' intervals overlap: the order of the metrics stands as given.",
-        )
-    parts = [listed(g) for g in groups]
+        return Finding("Intervals.", "No two intervals overlap: the order stands as given.")
+    named = "; ".join(listed(group) for group in groups)
+    each = "these metrics" if len(groups) == 1 else "each of these groups"
     return Finding(
         "Intervals.",
-        f"Neighbours' intervals overlap between {'; between '.join(parts)}: on these numbers "
-        f"claim no order among them. All other neighbours are apart.",
+        f"The intervals overlap within {each}, so claim no order there: {named}. "
+        f"All other pairs are apart.",
     )
 
 

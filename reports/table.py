@@ -66,8 +66,10 @@ def rows(run: Run, *, applied: bool) -> list[Row]:
     kinds = {r["metric"]: standing(r, records) for r in records}
     shown = [r for r in records if kinds[r["metric"]] in ("result", "part")]
     span = _span(run)
+    why_not = _not_comparable(run)
     made = {
-        r["metric"]: _row(r, kinds[r["metric"]], records, published, keys, span) for r in records
+        r["metric"]: _row(r, kinds[r["metric"]], records, published, keys, span, why_not)
+        for r in records
     }
 
     def by_rho(record: Record) -> float:
@@ -89,6 +91,12 @@ def _published(run: Run, *, applied: bool) -> Mapping[str, float]:
     return {} if applied else published.get("rank_order_rho") or {}
 
 
+def _not_comparable(run: Run) -> str:
+    """Why the published values do not compare with this run; empty if they do."""
+    published = run.info.get("published") or {}
+    return "" if published.get("comparable", True) else published.get("why_not") or "other data"
+
+
 def _row(
     r: Record,
     kind: str,
@@ -96,6 +104,7 @@ def _row(
     published: Mapping[str, float],
     keys: Sequence[str],
     span: tuple[float, float],
+    why_not: str,
 ) -> Row:
     name = r["metric"]
     head = Cell("metric", name, name.lower())
@@ -109,7 +118,7 @@ def _row(
             f"{r['status']}: {r['reason'] or ''}",
             r.get("remedy") or "",
         )
-    cells = {c.key: c for c in (head, *_statistics(r, published.get(name), span))}
+    cells = {c.key: c for c in (head, *_statistics(r, published.get(name), span, why_not))}
     return Row(
         name,
         kind,
@@ -119,7 +128,9 @@ def _row(
     )
 
 
-def _statistics(r: Record, paper: float | None, span: tuple[float, float]) -> list[Cell]:
+def _statistics(
+    r: Record, paper: float | None, span: tuple[float, float], why_not: str
+) -> list[Cell]:
     def plain(key: str, field: str) -> Cell:
         ci = r.get(f"{field}_ci")
         return Cell(key, number(r.get(field)), r.get(field), _hover(ci))
@@ -151,7 +162,7 @@ def _statistics(r: Record, paper: float | None, span: tuple[float, float]) -> li
     ]
     value = rho(r)
     if paper is not None and value is not None:
-        short, long = against_paper(r, paper)
+        short, long = ("not comparable", why_not) if why_not else against_paper(r, paper)
         cells.append(Cell("paper", number(paper), paper))
         cells.append(Cell("delta", number(value - paper, sign=True), value - paper, long, short))
     return cells

@@ -178,6 +178,7 @@ def test_alerts_and_banner(run: Path) -> None:
         "Another dataset than the one asked for. COCO was not found: this is scenes",
         "The working tree had changes",
         "Not comparable: other images.",
+        "not comparable: other images.",
         "Three captions of 32 could not be scored",
         "Ties decide: ρ lies anywhere from −0.500 to 0.900",
         "The sets differ in size: Random 7,",

@@ -8,7 +8,7 @@ import pytest
 
 from reports import words
 from reports.provenance import command
-from reports.standing import against_paper, overlap, parent, ranked, standing
+from reports.standing import against_paper, parent, ranked, standing, undecided
 
 
 def record(metric: str, rho: float | None = 0.5, **more: Any) -> dict[str, Any]:
@@ -55,11 +55,31 @@ def test_how_a_published_value_is_explained(
     assert against_paper(record("m", rank_order_rho_bounds=bounds), published)[0] == expected
 
 
-def test_intervals_overlap_or_not() -> None:
-    a, b = record("a", rank_order_rho_ci=[0.1, 0.2]), record("b", rank_order_rho_ci=[0.2, 0.3])
-    assert overlap(a, b)
-    assert not overlap(a, record("c", rank_order_rho_ci=[0.21, 0.3]))
-    assert overlap(a, record("c", rank_order_rho_ci=[None, None]))
+@pytest.mark.parametrize(
+    ("intervals", "expected"),
+    [
+        ({"a": (0.7, 0.8), "b": (0.5, 0.6)}, []),
+        ({"a": (0.6, 0.8), "b": (0.5, 0.6)}, [["a", "b"]]),
+        # a chain: a and c are apart
+        ({"a": (0.6, 0.8), "b": (0.4, 0.65), "c": (0.3, 0.5)}, [["a", "b"], ["b", "c"]]),
+        # a wide interval meets two that are apart; one pair stands around a third
+        ({"a": (0.1, 0.9), "b": (0.6, 0.7), "c": (0.2, 0.3)}, [["a", "b"], ["a", "c"]]),
+        ({"a": (0.1, 0.9), "b": (0.2, 0.8), "c": (0.3, 0.7)}, [["a", "b", "c"]]),
+        ({"a": (None, None), "b": (0.2, 0.8)}, []),
+    ],
+)
+def test_groups_without_an_order(
+    intervals: dict[str, tuple[float, float]], expected: list[list[str]]
+) -> None:
+    records = [record(m, rank_order_rho_ci=list(ci)) for m, ci in intervals.items()]
+    assert undecided(records) == expected
+    pairs = {  # by definition: every overlapping pair is in a group, and only those
+        frozenset((a, b))
+        for a, (low, high) in intervals.items()
+        for b, (lower, upper) in intervals.items()
+        if a != b and None not in (low, lower) and low <= upper and lower <= high
+    }
+    assert {frozenset((a, b)) for g in expected for a in g for b in g if a != b} == pairs
 
 
 def test_numbers_in_print() -> None:
