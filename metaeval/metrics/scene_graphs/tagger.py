@@ -185,7 +185,7 @@ def _base_form(tokens: list[Token], i: int) -> str:
     if word not in lex.NOUN_OR_VERB:
         return "VB" if plural or before.tag in ("CC", "RB") else "NN"
     opens = after in _CLOSED and after not in fn.CONJUNCTIONS and after != "of"
-    return "VB" if plural and opens else "NN"
+    return "VB" if plural and (opens or after in ".,") else "NN"
 
 
 def _by_ending(word: str, before: str) -> str:
