@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 BINS = 50
 SHELF = 1.15  # from one ridge's foot to the next, where the tallest possible ridge is 1
-_STYLE: dict[Any, Any] = {
+STYLE: dict[Any, Any] = {
     "svg.hashsalt": "metaeval",
     "svg.fonttype": "none",
     "font.family": "sans-serif",
@@ -51,7 +51,7 @@ def write_figures(run: Run) -> list[Path]:
     records = {m["metric"]: m for m in run.metrics}
     names, colours = [s["name"] for s in run.sets], palette.levels(len(run.sets))
     written = []
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         order, spread = _order_axes(names, colours), _density_axes(names)
         for metric, scores in zip(run.columns, run.scores, strict=True):
             record = records[metric]

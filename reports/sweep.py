@@ -1,4 +1,4 @@
-"""A Hydra multirun gathered from its jobs' files: `sweep.csv` and `sweep.html`.
+"""A Hydra multirun gathered from its jobs' files: `sweep.csv`, `sweep.html` and `sweep.svg`.
 
 `python -m reports.sweep SWEEP_DIR` gathers a finished sweep again. Hydra calls `SweepReport` after
 the last job; it reads files only, so that it does not matter where the jobs ran.
@@ -22,7 +22,8 @@ from metaeval import results
 from metaeval.errors import InputError, MetaevalError
 from reports import page, words
 from reports.sweep_drawing import line_chart
-from reports.sweep_groups import groups, swept
+from reports.sweep_figure import write_figure
+from reports.sweep_groups import Group, groups, swept
 
 log = logging.getLogger(__name__)
 
@@ -61,7 +62,7 @@ def _by_number(folder: Path) -> tuple[int, str]:
 
 
 def write_sweep(sweep_dir: Path | str) -> Path:
-    """Write `sweep.csv` (one line a job and metric) and `sweep.html` into a multirun's directory.
+    """Write `sweep.csv` (one line a job and metric), `sweep.html` and `sweep.svg` into a multirun.
 
     Jobs that differ in nothing but the seed are one group: the page gives mean and standard
     deviation (n − 1) over its seeds, and draws ρ by the swept parameter.
@@ -77,9 +78,16 @@ def write_sweep(sweep_dir: Path | str) -> Path:
     jobs = read_jobs(directory)
     if not any(job.statistics for job in jobs):
         raise InputError("no job of this sweep has written its statistics", file=directory)
+    done = [job for job in jobs if job.statistics]
+    parameters = swept([job.overrides for job in done])
+    gathered = groups([(job.overrides, job.statistics or {}) for job in done], parameters)
+    metrics = _ranked(done)
     path = directory / HTML
     results.atomic(directory / CSV, lambda p: p.write_text(_csv(jobs), encoding="utf-8"))
-    results.atomic(path, lambda p: p.write_text(_html(directory, jobs), encoding="utf-8"))
+    html = _html(directory, jobs, parameters, gathered, metrics)
+    results.atomic(path, lambda p: p.write_text(html, encoding="utf-8"))
+    if metrics:
+        write_figure(directory, gathered, metrics)
     return path
 
 
@@ -99,15 +107,23 @@ def _csv(jobs: Sequence[Job]) -> str:
     return out.getvalue()
 
 
-def _html(directory: Path, jobs: Sequence[Job]) -> str:
-    done = [job for job in jobs if job.statistics]
-    parameters = swept([job.overrides for job in done])
-    gathered = groups([(job.overrides, job.statistics or {}) for job in done], parameters)
-    first = done[0].statistics or {}
-    metrics = list(dict.fromkeys(
+def _ranked(done: Sequence[Job]) -> list[str]:
+    """The metrics that some job has a result of; random weights give none."""
+    return list(dict.fromkeys(
         record["metric"] for job in done for record in (job.statistics or {})["metrics"]
         if record["status"] == "ok" and "weights:random" not in (record["signature"] or "")
     ))  # fmt: skip
+
+
+def _html(
+    directory: Path,
+    jobs: Sequence[Job],
+    parameters: Sequence[str],
+    gathered: Sequence[Group],
+    metrics: Sequence[str],
+) -> str:
+    done = [job for job in jobs if job.statistics]
+    first = done[0].statistics or {}
     return page.render(
         "sweep.html.j2",
         max(1, len({tuple(g.settings[1:]) for g in gathered})),

@@ -81,3 +81,11 @@ def test_what_was_swept() -> None:
     statistics = {"metrics": [{"status": "failed", "metric": "m"}]}
     made = groups([({"r": v}, statistics) for v in ("10", "9", "9")], ["r"])
     assert [(g.label, g.jobs) for g in made] == [("r=9", 2), ("r=10", 1)]
+
+
+def test_figure_is_drawn_from_the_same_numbers_twice_the_same(sweep: Path) -> None:
+    svg = (sweep / "sweep.svg").read_bytes()
+    for text in (b"corruption.rates", b"SacreBLEU", b"chrF", b"rank-order"):
+        assert text in svg
+    write_sweep(sweep)
+    assert (sweep / "sweep.svg").read_bytes() == svg
