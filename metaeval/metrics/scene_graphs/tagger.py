@@ -137,7 +137,8 @@ def _tag(tokens: list[Token], i: int) -> str:
     if word in lex.ADJECTIVES:
         return "JJ"
     if word in lex.ING_NOUNS:
-        return "NN"
+        acts = word in _FORMS and before in ("NN", "NNS", "BE")  # "a man parking a car"
+        return "VBG" if acts and after in fn.DETERMINERS | fn.POSSESSIVES else "NN"
     if word in lex.S_NOUNS:
         return "NN"
     if word in _FORMS:

@@ -1,0 +1,56 @@
+"""The built-in scene-graph parser against SPICE's own, on COCO references.
+
+    METAEVAL_DATA=… python benchmarks/scene_graph.py [--captions 2000] [--store FILE]
+
+Tuples are compared as strings, per caption, and summed: of what SPICE's parser finds, how much do
+the rules find (recall), and how much of what they find does SPICE's have (precision). SPICE's is
+no gold standard; it is what SPICE and FAIEr are defined by.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from pathlib import Path
+
+import numpy as np
+
+from metaeval.cache import MemoryStore, SqliteStore, Store
+from metaeval.metrics.scene_graph import parse
+
+KINDS = ("objects", "attributes", "relations")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--captions", type=int, default=2000, help="how many, drawn by seed 0")
+    parser.add_argument("--store", type=Path, help="a content store to take parses from and add to")
+    arguments = parser.parse_args()
+    file = Path(os.environ["METAEVAL_DATA"]) / "coco/annotations/captions_val2017.json"
+    captions = [a["caption"] for a in json.loads(file.read_text())["annotations"]]
+    count = min(arguments.captions, len(captions))
+    chosen = np.random.default_rng(0).choice(len(captions), count, replace=False)
+    sample = [captions[i] for i in sorted(chosen)]
+    store: Store = SqliteStore(arguments.store) if arguments.store else MemoryStore()
+    theirs = parse(sample, parser="spice", store=store)
+    started = time.perf_counter()
+    ours = parse(sample, parser="rules")
+    rate = count / (time.perf_counter() - started)
+    print(f"{count} references of COCO val2017; rules: {rate:,.0f} captions/s")
+    print(f"{'':12}{'precision':>10}{'recall':>8}{'F':>8}{'SPICE has':>11}")
+    for kind in KINDS:
+        pairs = [
+            (set(getattr(a, kind)), set(getattr(b, kind)))
+            for a, b in zip(ours, theirs, strict=True)
+        ]
+        shared = sum(len(a & b) for a, b in pairs)
+        found, wanted = (sum(len(pair[side]) for pair in pairs) for side in (0, 1))
+        precision, recall = shared / found, shared / wanted
+        f = 2 * shared / (found + wanted)
+        print(f"{kind:12}{precision:10.3f}{recall:8.3f}{f:8.3f}{wanted:11,}")
+
+
+if __name__ == "__main__":
+    main()
