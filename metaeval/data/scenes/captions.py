@@ -195,11 +195,14 @@ class Teller:
         lead, link = Words(), Words()
         doing = frame.ing.split()
         finite = False
+        unspoken = a.category == "person" and a.pose in UNSPOKEN_POSES
+        if unspoken and roll < 60:
+            roll = 0  # neither "is" nor a verb, of which none is sure to fit
         if roll < 34:
             pass
         elif roll < 52:
             link.add(("are" if many else "is",), "agree", a.group, "is" if many else "are")
-        elif roll < 60 and frame.one and a.pose not in UNSPOKEN_POSES:
+        elif roll < 60 and frame.one:
             doing, finite = [], True
             verb = (frame.many if many else frame.one).split()
             other = (frame.one if many else frame.many).split()
@@ -214,7 +217,7 @@ class Teller:
             lead.add(draw.pick(OPENERS))
             self.definite = False
             doing = doing if draw.chance(60) else []
-        if a.pose in UNSPOKEN_POSES and a.category == "person" and doing:
+        if unspoken:
             doing = []
         link.add(doing)
         form = "ing" if doing else "one" if finite else "prep"
@@ -462,7 +465,7 @@ class Teller:
             return None
         x = draw.pick(others)
         out = Words()
-        out.add(("with",) if draw.chance(80) else ("and",))
+        out.add(("with",))
         out.join(x.phrase(draw, x.adjectives(draw)[: draw.below(2)]))
         place = {"sky": "aloft", "wall": "wall"}.get(x.place)
         out.add(draw.pick(WHERE[place]) if place else draw.pick(TAILS))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from metaeval.data.scenes.draw import Draw
-from metaeval.data.scenes.graph import SceneGraph
+from metaeval.data.scenes.graph import SceneGraph, SceneObject
 from metaeval.data.scenes.plots import bystander, wall
 from metaeval.data.scenes.settings import SETTINGS, weighted
 from metaeval.data.scenes.stage import FRAME, Stage
@@ -13,8 +15,12 @@ _PLACES = weighted()
 _ROOM_WALLS = ("white", "yellow", "blue", "green", "pink", "gray", "tan")
 
 
-def compose(draw: Draw, image_id: int) -> SceneGraph:
-    """Set one scene: a place, a plot, perhaps something more, and what stands behind it."""
+def compose(draw: Draw, image_id: int, part: int = 0, parts: int = 1) -> SceneGraph:
+    """Set one scene: a place, a plot, perhaps something more, and what stands behind it.
+
+    Scenes of different `part`s never have the same objects: the left edge of the first one leaves
+    the remainder `part` when divided by `parts` (which moves it by less than `parts` units).
+    """
     place = draw.pick(_PLACES)
     setting = SETTINGS[place]
     light = draw.pick(setting.lights)
@@ -50,8 +56,14 @@ def compose(draw: Draw, image_id: int) -> SceneGraph:
         setting=place,
         light=light,
         decor=tuple(decor),
-        objects=tuple(stage.objects),
+        objects=(_moved(stage.objects[0], part, parts), *stage.objects[1:]),
         relations=tuple(stage.relations),
         group_relations=tuple(stage.group_relations),
         backdrop=tuple(options),
     )
+
+
+def _moved(item: SceneObject, part: int, parts: int) -> SceneObject:
+    x, y, w, h = item.box
+    x += (part - x) % parts
+    return replace(item, box=(x if x + w <= FRAME else x - parts, y, w, h))

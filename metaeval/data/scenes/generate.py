@@ -43,5 +43,5 @@ def generate(
 
 def _scene(seed: int, split: str, index: int, image_id: int, n_captions: int) -> SceneGraph:
     draw = Draw("scenes", seed, split, index)
-    graph = compose(draw, image_id)
+    graph = compose(draw, image_id, list(SPLITS).index(split), len(SPLITS))
     return replace(graph, captions=tell(graph, draw, n_captions))

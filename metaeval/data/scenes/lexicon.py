@@ -40,7 +40,7 @@ NOUNS: dict[str, tuple[Noun, ...]] = {
         "boat": "boat/boats*6 vessel/vessels",
         "sailing boat": "boat/boats*5 sailboat/sailboats*4 sailing_boat/sailing_boats yacht/yachts "
         "vessel/vessels",
-        "row boat": "boat/boats*6 rowboat/rowboats*2 dinghy/dinghies small_boat/small_boats",
+        "row boat": "boat/boats*6 rowboat/rowboats*2 dinghy/dinghies",
         "traffic light": "traffic_light/traffic_lights*7 stoplight/stoplights*2 "
         "traffic_signal/traffic_signals*2 signal_light/signal_lights",
         "fire hydrant": "fire_hydrant/fire_hydrants*7 hydrant/hydrants*2 "
@@ -108,7 +108,7 @@ NOUNS: dict[str, tuple[Noun, ...]] = {
         "couch": "couch/couches*6 sofa/sofas*5 loveseat/loveseats settee/settees",
         "potted plant": "potted_plant/potted_plants*4 plant/plants*3 house_plant/house_plants "
         "houseplant/houseplants plant_in_a_pot/plants_in_pots pot_plant/pot_plants",
-        "bed": "bed/beds*9 single_bed/single_beds",
+        "bed": "bed/beds*9 mattress/mattresses",
         "dining table": "table/tables*7 dining_table/dining_tables*3 dinner_table/dinner_tables",
         "desk": "desk/desks*7 office_desk/office_desks computer_desk/computer_desks "
         "work_desk/work_desks",
@@ -275,7 +275,7 @@ PLURALS = {"dress": "dresses", "sundress": "sundresses"}
 NUMBERS = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight"}
 HERDS = frozenset({"cow", "horse", "elephant", "zebra", "giraffe", "sheep"})
 FLOCKS = frozenset({"sheep", "bird"})
-VOWEL_EXCEPTIONS = ("unicorn", "one", "european", "used", "utility", "uniform")
+VOWEL_EXCEPTIONS = ("ewe", "unicorn", "one", "european", "used", "utility", "uniform")
 
 
 def article(word: str) -> str:

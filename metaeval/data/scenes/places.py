@@ -245,7 +245,7 @@ BACKDROPS: dict[str, tuple[tuple[str, ...], ...]] = {
 }
 
 OPENERS: tuple[tuple[str, ...], ...] = _p(
-    "a photo of *3 | a picture of *6 | an image of *4 | a close up of *3 | a view of *4 | a shot "
+    "a photo of *3 | a picture of *6 | an image of *4 | a view of *4 | a shot "
     "of | a photograph of *2 | this is a picture of *2 | this is a photo of | this is an image of "
     "| this is *2 | a scene of | a drawing of *2 | an illustration of *2 | the image shows | this "
     "picture shows | here is *2 | here we see | a cartoon of *2 | we see | an animated picture of"

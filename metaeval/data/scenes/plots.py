@@ -13,11 +13,16 @@ from metaeval.data.scenes.things import THINGS
 
 BACK, MID, FRONT = 226, 262, 302
 ADULTS = ("man", "woman")
+FOR_ADULTS = ("wine glass", "knife", "bottle")
+BULKY = ("laptop", "pizza", "cake", "bowl", "hot dog", "sandwich")  # would hide their holder
 KIDS = ("boy", "girl")
 
 
-def crowd(s: Stage, n: int, **given: str) -> tuple[int, list[str]]:
-    """A group of `n` people: all of one kind, or mixed; sometimes old, sometimes in one colour."""
+def crowd(s: Stage, n: int, grown: bool = False, **given: str) -> tuple[int, list[str]]:
+    """A group of `n` people: all of one kind, or mixed; sometimes old, sometimes in one colour.
+
+    With `grown` there are no children among them.
+    """
     d = s.draw
     roll = d.below(100)
     if n == 1:
@@ -30,6 +35,8 @@ def crowd(s: Stage, n: int, **given: str) -> tuple[int, list[str]]:
         kinds = [d.pick(KIDS) for _ in range(n)]
     else:
         kinds = [d.pick(ADULTS) for _ in range(n)]
+    if grown:
+        kinds = [{"boy": "man", "girl": "woman"}.get(k, k) for k in kinds]
     values = dict(given)
     if kinds[0] in ADULTS and d.chance(12):
         values["age"] = "old"
@@ -91,10 +98,9 @@ def herd(s: Stage, kind: str, most: int = 5) -> None:
     n = d.pick((1, 1, 2, 2, 3, 3, 4, 5))
     n = min(n, most)
     g = s.group(kind)
-    scale = {1: 126, 2: 92, 3: 68, 4: 56, 5: 46}[n]
+    scale = {1: 106, 2: 80, 3: 60, 4: 49, 5: 41}[n]
     if kind in ("sheep", "bird"):
         scale = scale * 132 // 100
-    scale = scale * 100 // max(100, s.scale(g))
     pose = ""
     if kind in ("dog", "cat"):
         pose = d.pick(("stand", "sit", "lie"))
@@ -115,10 +121,19 @@ def keeper(s: Stage, kind: str, predicate: str = "looking at") -> None:
     flip = d.chance(50)
     far, near = (222, 74) if not flip else (114, 262)
     base = d.between(FRONT - 20, FRONT)
-    other = s.put(a, far, base, 112 if kind not in ("bus", "train") else 88, flip=not flip)
+    big = min(112, 232 * 10000 // (THINGS[kind].size[0] * s.scale(a)))
+    other = s.put(a, far, base, big, flip=not flip)
     edge = s.objects[other].box
     near = edge[0] - 32 if not flip else edge[0] + edge[2] + 32
-    p = s.person(g, min(max(near, 36), 300), base + 4, "stand", 116, flip=flip, kind=kinds[0])
+    p = s.person(
+        g,
+        min(max(near, 36), 300),
+        base + 4,
+        "look" if predicate == "looking at" else "stand",
+        116,
+        flip=flip,
+        kind=kinds[0],
+    )
     s.relate(g, predicate, a)
     s.claim(other, p)
 
@@ -128,16 +143,17 @@ def holding(s: Stage, kind: str, pose: str = "hold", thing_pose: str = "",
     """People with something in the hand."""
     d = s.draw
     n = few(s, most)
-    g, kinds = crowd(s, n)
+    g, kinds = crowd(s, n, grown=kind in FOR_ADULTS)
     t = s.group(kind)
     scale = (138, 112, 92)[n - 1]
+    grip = scale * 62 // 100 if kind in BULKY else scale
     flip = d.chance(45)
     for i, x in enumerate(s.spread(n, 50, 286)):
         base = d.between(FRONT - 6, FRONT + 16)
         p = s.person(g, x, base, pose, scale, flip=flip, kind=kinds[i])
-        s.claim(p, s.hold(p, t, scale, thing_pose))
+        s.claim(p, s.hold(p, t, grip, thing_pose))
     s.relate(g, predicate, t)
-    if d.chance(22):
+    if n < 3 and s.light != "indoors" and d.chance(22):
         _wear(s, g)
 
 
@@ -213,8 +229,7 @@ def seated(s: Stage, seat: str, rider: str, most: int = 2) -> None:
     """People, animals or toys on a bench, couch, chair or bed."""
     d = s.draw
     f = s.group(seat)
-    big = {"bench": 172, "couch": 134, "chair": 170, "bed": 120}[seat]
-    big = big * 100 // max(100, s.scale(f))
+    big = {"bench": 172, "couch": 116, "chair": 170, "bed": 106}[seat]
     x = d.between(150, 186)
     base = FRONT - (0 if seat != "chair" else 4)
     furniture = s.put(f, x, base, big)
@@ -233,7 +248,8 @@ def seated(s: Stage, seat: str, rider: str, most: int = 2) -> None:
             if lying:
                 s.person(g, px, py + 12, "lie", 130, layer=base + 1, kind=kinds[i])
             else:
-                s.person(g, px, py, "sit", 132, layer=base + 1, kind=kinds[i], hip=True)
+                tall = 132 if s.scale(f) >= 100 else 104
+                s.person(g, px, py, "sit", tall, layer=base + 1, kind=kinds[i], hip=True)
         s.relate(g, "lying on" if lying else "sitting on", f)
     else:
         g = s.group(rider)
@@ -246,8 +262,9 @@ def seated(s: Stage, seat: str, rider: str, most: int = 2) -> None:
             scale = 100 if rider != "bird" else 110
             s.put(g, px, py + (4 if rider != "bird" else 2), scale * 100 // max(100, s.scale(g)),
                   flip=d.chance(40), layer=base + 1, pose=pose)  # fmt: skip
-        word = {"lie": "lying on", "sit": "sitting on"}.get(pose, "sitting on")
-        s.relate(g, "on" if THINGS[rider].family not in ("animal", "indoor") else word, f)
+        seated_things = ("bird", "cat", "dog", "teddy bear")
+        word = {"lie": "lying on"}.get(pose, "sitting on" if rider in seated_things else "on")
+        s.relate(g, word, f)
     s.claim(furniture)
 
 
@@ -303,31 +320,22 @@ def tabletop(s: Stage, kinds: tuple[str, ...], table: str = "dining table",
 def parked(s: Stage, kind: str, beside: str = "", predicate: str = "next to",
            most: int = 3) -> None:  # fmt: skip
     """Vehicles, perhaps next to (or behind) something by the road."""
+    if beside and predicate == "next to":
+        pair(s, kind, beside, scale=110)
+        return
     d = s.draw
     n = 1 if beside or kind in ("bus", "train", "truck") else few(s, most)
     g = s.group(kind)
-    big = {1: 122, 2: 88, 3: 62, 4: 48}[n] if THINGS[kind].size[0] > 100 else 118 // n + 20
-    big = big * 100 // max(100, s.scale(g))
-    if kind in ("bus", "train") and not beside:
-        big = min(big, 126)
+    big = {1: 104, 2: 80, 3: 56, 4: 46}[n] if THINGS[kind].size[0] > 100 else 118 // n + 20
     flip = d.chance(45)
     if not beside:
         for x in s.spread(n, jitter=3):
             s.claim(s.put(g, x, d.between(MID + 6, FRONT - 8), big, flip=flip))
         return
     other = s.group(beside)
-    left = d.chance(50)
-    if predicate == "behind":
-        first = s.put(g, 168 + d.between(-14, 14), MID + 6, big, flip=flip)
-        x, _, w, _ = s.objects[first].box
-        second = s.put(other, x + w // 2 + d.between(-30, 30), FRONT + 8, 108)
-    else:
-        big = min(big, 92 if kind in ("bus", "train") else 112)
-        first = s.put(g, 216 if left else 120, FRONT - 14, big, flip=flip)
-        x, _, w, _ = s.objects[first].box
-        bw = THINGS[beside].size[0] * s.scale(other) * 110 // 10000
-        bx = x - bw // 2 - 8 if left else x + w + bw // 2 + 8
-        second = s.put(other, min(max(bx, bw // 2 + 4), 332 - bw // 2), FRONT - 6, 110)
+    first = s.put(g, 168 + d.between(-14, 14), MID + 6, big, flip=flip)
+    x, _, w, _ = s.objects[first].box
+    second = s.put(other, x + w // 2 + d.between(-30, 30), FRONT + 8, 108)
     s.claim(first, second)
     s.relate(g, predicate, other)
 
@@ -343,7 +351,8 @@ def pair(s: Stage, one: str, two: str, predicate: str = "next to", pose: str = "
     wa = THINGS[one].size[0] * s.scale(a) * scale // 10000
     wb = THINGS[two].size[0] * s.scale(b) * scale // 10000
     left = d.chance(50)
-    x = 168 - (wa + wb + 10) // 2
+    slack = max(0, (300 - wa - wb) // 3)
+    x = 168 - (wa + wb + 10) // 2 + d.between(-slack, slack)
     xa, xb = (x + wa // 2, x + wa + 10 + wb // 2) if left else (x + wb + 10 + wa // 2, x + wb // 2)
     base = d.between(FRONT - 16, FRONT + 2)
     first = s.put(a, xa, base, scale, flip=not left, pose=pose)
@@ -356,7 +365,8 @@ def hiding(s: Stage, one: str, two: str, predicate: str) -> None:
     """An animal under a table, a chair, a bench or an umbrella, or in front of something."""
     d = s.draw
     a, b = s.group(one), s.group(two)
-    big = min(150, 318 * 100 // (THINGS[two].size[0] * s.scale(b) // 100))
+    widest = THINGS[two].size[0] * (122 if THINGS[two].sizes else 100) // 100
+    big = min(150, 318 * 100 // widest)
     big = min(big, 150 if two != "refrigerator" else 104)
     second = s.put(b, 168 + d.between(-20, 20), FRONT - (10 if predicate == "under" else 16), big)
     pose = d.pick(("sit", "lie")) if one in ("dog", "cat") else ""
@@ -432,11 +442,11 @@ def flying(s: Stage, kind: str, most: int = 3) -> None:
     d = s.draw
     n = few(s, most)
     g = s.group(kind, place="sky")
-    scale = {1: 100, 2: 72, 3: 54}[n]
+    scale = {1: 88, 2: 64, 3: 46}[n]
     if kind == "bird":
         scale = {1: 190, 2: 140, 3: 110}[n]
     for x in s.spread(n, 16, 320):
-        s.put(g, x, d.between(86, 128), scale * 100 // max(100, s.scale(g)), pose="fly",
+        s.put(g, x, d.between(92, 128), scale, pose="fly",
               layer=40, flip=d.chance(30))  # fmt: skip
 
 
@@ -484,7 +494,7 @@ def playing(s: Stage, gear: str, ball: str) -> None:
         s.claim(p, s.hold(p, t, scale * 92 // 100))
     s.relate(g, "swinging" if d.chance(45) else "holding", t)
     if d.chance(50):
-        b = s.group(ball, category="sports ball")
+        b = s.group(ball, category="sports ball", place="sky")
         s.put(b, 300 if not flip else 36, d.between(120, 190), 62, layer=310)
 
 
@@ -497,11 +507,12 @@ def using(s: Stage, kind: str, seat: str) -> None:
     """Someone on a couch, a bed or a bench with a book, a laptop or a toy in the hands."""
     d = s.draw
     f = s.group(seat)
-    big = {"bench": 172, "couch": 134}[seat] * 100 // max(100, s.scale(f))
+    big = {"bench": 172, "couch": 116}[seat]
     furniture = s.put(f, 168, FRONT, big)
     g, kinds = crowd(s, 1)
     x, y = s.at(furniture, d.pick((32, 50, 68)), 62)
-    p = s.person(g, x, y, "sithold", 140, layer=FRONT + 1, kind=kinds[0], hip=True)
+    tall = 140 if s.scale(f) >= 100 else 102
+    p = s.person(g, x, y, "sithold", tall, layer=FRONT + 1, kind=kinds[0], hip=True)
     t = s.group(kind)
     s.hold(p, t, 84 if kind != "cell phone" else 110, "open" if kind == "book" else "")
     s.relate(g, "sitting on", f)
@@ -524,7 +535,8 @@ def room(s: Stage, kinds: tuple[str, ...], low: int = 2, high: int = 4) -> None:
     scale = min(118, 318 * 100 // (sum(widths) + 10 * len(widths)))
     tallest = max(THINGS[s.kinds[g]].size[1] * s.scale(g) // 100 for g in groups)
     scale = min(scale, 236 * 100 // tallest)
-    x = 168 - (sum(w * scale // 100 + 8 for w in widths) - 8) // 2
+    room = 334 - sum(w * scale // 100 + 8 for w in widths)
+    x = room // 2 + d.between(-max(0, room // 3), max(0, room // 3))
     for g, w in zip(groups, widths, strict=True):
         w = w * scale // 100
         s.claim(s.put(g, x + w // 2, MID + 20 + d.between(0, 8), scale))

@@ -134,7 +134,7 @@ class Stage:
             attributes.append(("age", "old"))
         elif child:
             attributes.append(("age", "young"))
-        standing = pose in ("stand", "walk", "hold", "raise")
+        standing = pose in ("stand", "walk", "look", "hold", "raise")
         if kind in ("woman", "girl") and standing and draw.chance(30):
             looks["dress"] = "yes"
             attributes.append(("dress", looks["top"]))

@@ -49,6 +49,16 @@ POSES: dict[str, Pose] = {
         ((20, 38, 17, 54), (80, 38, 83, 54)),
         (83, 56),
     ),
+    "look": Pose(
+        38,
+        100,
+        (50, 9),
+        (50, 24),
+        (50, 54),
+        ((38, 75, 36, 97), (60, 75, 62, 97)),
+        ((34, 40, 40, 55), (58, 40, 64, 55)),
+        (64, 56),
+    ),
     "walk": Pose(
         44,
         100,
@@ -172,7 +182,7 @@ def person(p: Pen, a: Mapping[str, str]) -> None:
     hips = 7 * squeeze
     far_leg, near_leg = pose.legs
     far_arm, near_arm = pose.arms
-    sideways = a["pose"] in ("ride", "pedal", "swing", "hold", "raise", "walk", "lie")
+    sideways = a["pose"] in ("ride", "pedal", "swing", "hold", "raise", "walk", "look", "lie")
     off = half * (0.45 if sideways else 0.8)
     knee = 0.5 * hips
 

@@ -1,0 +1,135 @@
+"""The drawings: every category shows, in its box, in its colour."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PIL import Image, ImageDraw
+
+from metaeval.data.scenes import SceneGraph, SceneObject, generate
+from metaeval.data.scenes.art.pen import COLOURS, Pen
+from metaeval.data.scenes.art.people import POSES
+from metaeval.data.scenes.art.sheet import DRAWINGS
+from metaeval.data.scenes.render import png, render
+from metaeval.data.scenes.settings import SETTINGS
+from metaeval.data.scenes.things import THINGS
+
+BLANK = (1, 2, 3)
+PERSON = {
+    "pose": "stand", "kind": "man", "skin": "light", "hair": "brown", "top": "red",
+    "bottom": "blue",
+}  # fmt: skip
+
+
+def drawn(category: str, looks: dict[str, str], flip: bool = False) -> np.ndarray:
+    """The category's own box in the middle third of a blank image, 300 × 300."""
+    image = Image.new("RGB", (300, 300), BLANK)
+    w, h = THINGS[category].size if category != "person" else (50, 132)
+    k = 100 / max(w, h)
+    box = (150 - w * k / 2, 150 - h * k / 2, w * k, h * k)
+    DRAWINGS[category](Pen(ImageDraw.Draw(image), *box, flip), {"kind": category, **looks})
+    return np.asarray(image)
+
+
+def extent(pixels: np.ndarray) -> tuple[int, int, int, int]:
+    ys, xs = np.nonzero((pixels != BLANK).any(-1))
+    return int(xs.min()), int(ys.min()), int(xs.max()) + 1, int(ys.max()) + 1
+
+
+@pytest.mark.parametrize("category", list(THINGS))
+def test_a_drawing_fills_its_box(category: str) -> None:
+    """80 % of the box one way, half the other way, and at most 12 of 100 units beyond it."""
+    w, h = THINGS[category].size if category != "person" else (50, 132)
+    k = 100 / max(w, h)
+    x1, y1, x2, y2 = extent(drawn(category, PERSON if category == "person" else {}))
+    shares = sorted(((x2 - x1 + 1) / (w * k), (y2 - y1 + 1) / (h * k)))
+    assert shares[0] >= 0.5 and shares[1] >= 0.8
+    assert x1 >= 150 - w * k / 2 - 12 and x2 <= 150 + w * k / 2 + 12
+    assert y1 >= 150 - h * k / 2 - 12 and y2 <= 150 + h * k / 2 + 12
+
+
+@pytest.mark.parametrize("category", list(THINGS))
+def test_mirroring_mirrors(category: str) -> None:
+    looks = PERSON if category == "person" else {}
+    plain, mirrored = drawn(category, looks), drawn(category, looks, flip=True)
+    # a pixel's edge may round the other way, so compare silhouettes with a small margin
+    a, b = (plain != BLANK).any(-1), (mirrored != BLANK).any(-1)[:, ::-1]
+    assert (a ^ b).mean() < 0.012
+
+
+def test_no_two_categories_look_the_same() -> None:
+    """Silhouettes of the 80 drawings differ pairwise in at least 3 % of their area."""
+    shapes = {}
+    for category in THINGS:
+        mask = (drawn(category, PERSON if category == "person" else {}) != BLANK).any(-1)
+        shapes[category] = mask[95:205, 95:205]
+    names = list(shapes)
+    for i, a in enumerate(names):
+        for b in names[i + 1 :]:
+            differ = (shapes[a] ^ shapes[b]).sum() / max(1, (shapes[a] | shapes[b]).sum())
+            if differ < 0.03:  # the same outline: then the colours must differ
+                one, two = drawn(a, {}), drawn(b, {})
+                assert np.abs(one.astype(int) - two).mean() > 1, (a, b)
+
+
+# Things drawn in one colour whatever they are said to be have no colour to name.
+@pytest.mark.parametrize(
+    "category",
+    [c for c, t in THINGS.items() if len(t.colours) > 1 and c not in ("traffic light", "bear")],
+)
+def test_a_named_colour_is_the_drawing_s_commonest(category: str) -> None:
+    """Of the named colours, the right one (or its shades) covers more than any other change."""
+    options = [c for c in THINGS[category].colours if c in COLOURS]
+    for colour in options:
+        looks = {"colour": colour}
+        pixels = drawn(category, looks).reshape(-1, 3).astype(int)
+        pixels = pixels[(pixels != BLANK).any(-1)]
+        other = drawn(category, {"colour": next(c for c in options if c != colour)})
+        other = other.reshape(-1, 3).astype(int)
+        other = other[(other != BLANK).any(-1)]
+        exact = (np.abs(pixels - COLOURS[colour]).sum(-1) <= 24).mean()
+        before = (np.abs(other - COLOURS[colour]).sum(-1) <= 24).mean()
+        shades = {"banana", "apple", "cake", "donut", "cow", "teddy bear", "bicycle", "sheep"}
+        assert exact > before or category in shades, (category, colour, exact, before)
+
+
+@pytest.mark.parametrize("pose", list(POSES))
+@pytest.mark.parametrize("kind", ["man", "woman", "boy", "girl"])
+def test_people_have_heads_in_every_pose(pose: str, kind: str) -> None:
+    pixels = drawn("person", {**PERSON, "pose": pose, "kind": kind})
+    skin = np.abs(pixels.astype(int) - (244, 206, 172)).sum(-1) <= 12
+    assert skin.sum() > 60
+
+
+@pytest.mark.parametrize("setting", list(SETTINGS))
+def test_every_setting_fills_the_image(setting: str) -> None:
+    g = next(g for g in generate("train", 2000) if g.setting == setting)
+    bare = SceneGraph(
+        g.image_id, g.width, g.height, g.setting, g.light, g.decor, (), (), (), (), g.backdrop
+    )
+    pixels = np.asarray(render(bare))
+    assert pixels.shape == (336, 336, 3)
+    assert (pixels.reshape(-1, 3).max(-1) > 0).all()  # no pixel left black
+
+
+def test_higher_layers_hide_lower_ones() -> None:
+    def scene(front: int, back: int) -> SceneGraph:
+        looks = (("pose", ""),)
+        a = SceneObject("oven", "oven", (("colour", "red"),), (100, 100, 96, 112), 0, looks, front)
+        b = SceneObject("refrigerator", "refrigerator", (("colour", "blue"),), (90, 60, 110, 200),
+                        1, looks, back)  # fmt: skip
+        options = (("walls", "white"), ("floor", "tile"))
+        return SceneGraph(1, 336, 336, "kitchen", "indoors", (), (a, b), (), (), (), options)
+
+    middle = (130, 190)
+    assert render(scene(2, 1)).getpixel(middle) != render(scene(1, 2)).getpixel(middle)
+    red, blue = COLOURS["red"], COLOURS["blue"]
+    front = np.asarray(render(scene(2, 1))).reshape(-1, 3).tolist()
+    hidden = np.asarray(render(scene(1, 2))).reshape(-1, 3).tolist()
+    assert list(red) in front and list(red) not in hidden and list(blue) in hidden
+
+
+def test_the_same_scene_has_the_same_bytes() -> None:
+    g = next(iter(generate("val", 1)))
+    assert png(render(g)) == png(render(g))
+    assert png(render(g, 100)) != png(render(g, 101))
