@@ -88,6 +88,7 @@ class TruthCorruption(Corruption):
             raise ConfigError(f"{self.name}: times must be a whole number from 1, not {times!r}")
         self.times = times
         self.finder: Finder = finder or SceneFinder()
+        self.needs = self.finder.needs  # type: ignore[misc]  # a text-only finder needs no truth
 
     @property
     def label(self) -> str:

@@ -37,7 +37,8 @@ def test_our_loader_reads_what_it_would_have_generated(folder: Path, tmp_path: P
     ours = load_scenes(split="dev", n=N, size=224, cache=tmp_path)
     read = load_coco(root=folder, split="dev")
     assert read.image_ids == ours.image_ids
-    assert read.human == ours.human and read.references == ours.references
+    assert read.human == ours.human
+    assert read.references == ours.references
     assert read.notes == ()  # nothing had to be tidied
     assert dict(read.sources) == dict(ours.sources)  # the same checksum
     a, b = read.part("objects"), ours.part("objects")
@@ -79,7 +80,8 @@ def test_images_are_the_renderer_s_pixels(folder: Path, graphs: list[SceneGraph]
     for g in graphs[:10]:
         with Image.open(folder / "dev" / f"{g.image_id:012d}.png") as image:
             image.load()
-            assert image.mode == "RGB" and image.size == (224, 224)
+            assert image.mode == "RGB"
+            assert image.size == (224, 224)
             np.testing.assert_array_equal(np.asarray(image), np.asarray(render(g, 224)))
 
 
@@ -99,11 +101,14 @@ def test_images_are_drawn_once_and_on_demand(tmp_path: Path) -> None:
     images = data.part("images")
     assert not list(tmp_path.rglob("*.png"))
     first = images.path(data.image_ids[0])
-    assert first is not None and first.is_file()
+    assert first is not None
+    assert first.is_file()
     assert [p for p in tmp_path.rglob("*.*") if p.is_file()] == [first]
     first.write_bytes(b"kept")  # a second call does not draw again
     assert images.path(data.image_ids[0]).read_bytes() == b"kept"
-    assert images.path(7) is None and 7 not in images and images.count([7, *data.image_ids]) == 4
+    assert images.path(7) is None
+    assert 7 not in images
+    assert images.count([7, *data.image_ids]) == 4
 
 
 def test_the_command(tmp_path: Path) -> None:
@@ -134,9 +139,12 @@ def test_the_command_s_errors_are_one_line(
 ) -> None:
     assert main(["export", str(tmp_path), *options]) == 2
     error = capsys.readouterr().err
-    assert error.startswith(problem) and error.count("\n") == 1
+    assert error.startswith(problem)
+    assert error.count("\n") == 1
 
 
 def test_the_command_explains_itself(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--help"]) == 0 and "export DIR" in capsys.readouterr().out
-    assert main([]) == 2 and "export DIR" in capsys.readouterr().err
+    assert main(["--help"]) == 0
+    assert "export DIR" in capsys.readouterr().out
+    assert main([]) == 2
+    assert "export DIR" in capsys.readouterr().err

@@ -43,9 +43,12 @@ def test_a_drawing_fills_its_box(category: str) -> None:
     k = 100 / max(w, h)
     x1, y1, x2, y2 = extent(drawn(category, PERSON if category == "person" else {}))
     shares = sorted(((x2 - x1 + 1) / (w * k), (y2 - y1 + 1) / (h * k)))
-    assert shares[0] >= 0.5 and shares[1] >= 0.8
-    assert x1 >= 150 - w * k / 2 - 12 and x2 <= 150 + w * k / 2 + 12
-    assert y1 >= 150 - h * k / 2 - 12 and y2 <= 150 + h * k / 2 + 12
+    assert shares[0] >= 0.5
+    assert shares[1] >= 0.8
+    assert x1 >= 150 - w * k / 2 - 12
+    assert x2 <= 150 + w * k / 2 + 12
+    assert y1 >= 150 - h * k / 2 - 12
+    assert y2 <= 150 + h * k / 2 + 12
 
 
 @pytest.mark.parametrize("category", list(THINGS))
@@ -126,7 +129,9 @@ def test_higher_layers_hide_lower_ones() -> None:
     red, blue = COLOURS["red"], COLOURS["blue"]
     front = np.asarray(render(scene(2, 1))).reshape(-1, 3).tolist()
     hidden = np.asarray(render(scene(1, 2))).reshape(-1, 3).tolist()
-    assert list(red) in front and list(red) not in hidden and list(blue) in hidden
+    assert list(red) in front
+    assert list(red) not in hidden
+    assert list(blue) in hidden
 
 
 def test_the_same_scene_has_the_same_bytes() -> None:

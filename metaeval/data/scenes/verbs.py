@@ -198,7 +198,7 @@ ADVERBS: dict[str, tuple[str, ...]] = {
     "laying": ("comfortably", "lazily", "peacefully", "quietly", "contentedly"),
     "walking": ("slowly", "briskly", "casually", "calmly", "happily"),
     "flying": ("gracefully", "smoothly", "freely", "steadily"),
-    "parked": ("neatly", "safely", "outside", "carefully"),
+    "parked": ("neatly", "safely", "carefully"),
     "looking": ("curiously", "intently", "closely", "carefully"),
     "staring": ("curiously", "intently", "closely", "longingly"),
     "holding": ("proudly", "happily", "carefully"),
