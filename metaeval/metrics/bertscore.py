@@ -1,0 +1,265 @@
+"""BERTScore (Zhang et al., 2020), with every distinct sentence encoded once.
+
+The numbers are bert-score's (`BERTScorer`, version 0.3.13, to 1e-5); how they are computed is not:
+references, Human and Random captions of a run share most sentences, so token vectors are computed
+once per distinct sentence and kept (`metaeval.models.token_bank`).
+
+BERTScore with another model is another metric. Only with roberta-large, bert-score's default for
+English and the one of the papers, is the column called "BERTScore"; with any other model the
+model's name is part of it: "BERTScore (MiniLM)".
+"""
+
+from __future__ import annotations
+
+import csv
+import logging
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from metaeval.data.types import Absent, CaptionDataset
+from metaeval.errors import ConfigError, InputError
+from metaeval.metrics.base import Metric, Scores, content_digest
+from metaeval.metrics.bertscore_match import Floats, Sentences, pair_scores
+from metaeval.models import hub, text_models, weight_files
+from metaeval.models.device import check_dtype
+from metaeval.models.needs import lacking, offline, truthy
+from metaeval.models.text_encoder import TextEncoder
+from metaeval.models.text_models import TextModel
+from metaeval.models.token_bank import TokenBank
+
+log = logging.getLogger(__name__)
+
+
+class BertScore(Metric):
+    """BERTScore's F1 of each caption, the highest over the references of its image.
+
+    An empty caption is 0, and so is any caption against an empty reference (before rescaling), as
+    in bert-score. Not a number only where the image has no reference.
+
+    Parameters
+    ----------
+    model
+        "auto", the id of a Hugging Face model, or a folder: see `text_models.locate`.
+    layer
+        The layer whose vectors are compared; `None`: bert-score's choice for the model.
+    idf
+        Weight tokens by their inverse document frequency in all references of the dataset.
+    rescale
+        Rescale with bert-score's baseline for the model, or with that of the given TSV file.
+    device, dtype
+        "auto", "cpu", "cuda", "cuda:1"; "float32", "bfloat16", "float16".
+    memory_gib
+        Token vectors kept in memory; those beyond are kept in temporary files.
+    download, offline
+        Whether a model that is not on this machine may be fetched from the Hugging Face hub;
+        `offline` (and HF_HUB_OFFLINE=1) forbids it.
+    cache
+        The cache folder, where `doctor --install bertscore` puts roberta-large.
+    """
+
+    name = "bertscore"
+    columns: tuple[str, ...] = ("BERTScore",)
+    bounds = (-1.0, 1.0)
+
+    def __init__(
+        self,
+        model: str = "auto",
+        layer: int | None = None,
+        idf: bool = False,
+        rescale: bool | str = False,
+        device: str = "auto",
+        dtype: str = "float32",
+        memory_gib: float = 2.0,
+        download: bool = False,
+        offline: bool | str | int = False,
+        cache: str | Path | None = None,
+    ) -> None:
+        if layer is not None and (isinstance(layer, bool) or layer < 1):
+            raise ConfigError(f"metric.bertscore.layer must be a whole number from 1: {layer!r}")
+        if memory_gib <= 0:
+            raise ConfigError(f"metric.bertscore.memory_gib must be positive: {memory_gib!r}")
+        self._asked, self._layer, self._idf, self._rescale = model, layer, idf, rescale
+        self._device, self._dtype = device, check_dtype(dtype)
+        self._memory = memory_gib * 2**30
+        self._download, self._offline = download, truthy(offline)
+        self._cache = Path(cache).expanduser() if cache is not None else None
+        self._found = text_models.locate(model, self._cache)
+        self.columns = (column_name(self._found, model),)
+        if rescale:
+            self.bounds = (-np.inf, 1.0)
+        self._encoder: TextEncoder | None = None
+        self._bank: TokenBank | None = None
+
+    def missing(self, dataset: CaptionDataset) -> Absent | None:
+        absent = super().missing(dataset) or lacking(
+            "bertscore", "torch", "transformers", "bert_score"
+        )
+        if absent is not None:
+            return absent
+        if isinstance(self._found, Absent):
+            if not self._download:
+                return self._found
+            if self._offline or offline():
+                reason = f"{self._found.reason}, and nothing is downloaded while offline"
+                return Absent("bertscore", reason, "set offline=false and unset HF_HUB_OFFLINE")
+        return None
+
+    def identify(self, dataset: CaptionDataset) -> None:
+        if isinstance(self._found, Absent):
+            hub.fetch(self._asked)
+            self._found = text_models.locate(self._asked, self._cache)
+            if isinstance(self._found, Absent):
+                raise InputError(self._found.reason)
+        self._weights = weight_files.sha256(self._found.weights, self.store)
+        packaged = text_models.is_packaged(self._found)
+        if packaged and self._weights != text_models.MINILM_SHA256:
+            raise InputError(
+                f"these are not the weights of {text_models.MINILM}: SHA-256 {self._weights}",
+                file=self._found.weights,
+            )
+        self._at = self._layer or text_models.layer_of(self._found.name)
+        self._baseline = self._read_baseline(self._found) if self._rescale else None
+        every = [text for texts in dataset.references for text in texts]
+        self._idf_digest = content_digest(every).hex()[:12] if self._idf else "none"
+
+    def settings(self) -> Mapping[str, Any]:
+        assert isinstance(self._found, TextModel)
+        baseline = "none" if self._baseline is None else f"{self._baseline:.6g}"
+        return {
+            "model": self._found.name,
+            "weights": self._weights[:12],
+            "layer": self._at,
+            "idf": self._idf_digest,
+            "baseline": baseline,
+            "f": "max-over-refs",
+            "dtype": self._dtype,
+            "transformers": version("transformers"),
+            "v": 1,
+        }
+
+    def prepare(self, dataset: CaptionDataset) -> None:
+        assert isinstance(self._found, TextModel)
+        self._encoder = TextEncoder(self._found, self._at, self._device, self._dtype)
+        self._bank = TokenBank(self._encoder.device, self._memory)
+        self._index: dict[str, int] = {}
+        self._length: list[int] = []
+        self._number: list[int] = []
+        self._token_weights: dict[int, list[Floats]] = {}
+        self._references = dataset.references
+        self._idf_of: Mapping[int, float] | None = None
+        every = [text for texts in dataset.references for text in texts]
+        if self._idf:
+            self._idf_of = self._document_frequencies(every)
+        self._encode(every)
+
+    def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
+        assert self._encoder is not None
+        assert self._bank is not None
+        self._encode(captions)
+        groups = [self._references[i] for i in image_index.tolist()]
+        counts = np.array([len(group) for group in groups], dtype=np.intp)
+        cand = np.repeat([self._index[caption] for caption in captions], counts).astype(np.intp)
+        ref = np.array([self._index[r] for group in groups for r in group], dtype=np.intp)
+        length = np.array(self._length, dtype=np.intp)
+        sentences = Sentences(
+            length, np.array(self._number, dtype=np.intp), length <= self._encoder.n_special
+        )
+        weights = {size: np.concatenate(rows) for size, rows in self._token_weights.items()}
+        # the same two sentences are compared once
+        distinct, inverse = np.unique(cand * len(self._index) + ref, return_inverse=True)
+        first, second = np.divmod(distinct, len(self._index))
+        f1 = pair_scores(
+            self._bank, weights, sentences, first, second,
+            self._encoder.device.type,
+        )[:, 2][inverse]  # fmt: skip
+        scores = np.full((len(captions), 1), np.nan)
+        has = counts > 0
+        if has.any():
+            starts = (np.cumsum(counts) - counts)[has]
+            scores[has, 0] = np.maximum.reduceat(f1, starts)
+        if self._baseline is not None:
+            scores = (scores - self._baseline) / (1 - self._baseline)
+        return scores
+
+    def close(self) -> None:
+        if self._bank is not None:
+            self._bank.close()
+        self._encoder = self._bank = None
+
+    def _encode(self, texts: Sequence[str]) -> None:
+        """Bring the vectors of those sentences into the bank that are not there yet."""
+        assert self._encoder is not None
+        assert self._bank is not None
+        bank, new = self._bank, list(dict.fromkeys(t for t in texts if t not in self._index))
+        ids, n_cut = self._encoder.tokenize(new)
+        if n_cut:
+            log.warning("bertscore: %d captions cut at %d tokens", n_cut, self._encoder.max_tokens)
+        base = len(self._index)
+        self._index.update({text: base + j for j, text in enumerate(new)})
+        self._length += [len(tokens) for tokens in ids]
+        self._number += [0] * len(new)
+        special = set(self._encoder.tokenizer.all_special_ids) & self._edges()
+
+        def keep(positions: list[int], vectors: Any) -> None:
+            for position, number in zip(positions, bank.add(vectors), strict=True):
+                self._number[base + position] = number
+            rows = [[self._weight(token, special) for token in ids[p]] for p in positions]
+            self._token_weights.setdefault(vectors.shape[1], []).append(np.array(rows))
+
+        self._encoder.encode(ids, keep)
+
+    def _edges(self) -> set[int]:
+        """The tokens that begin and end every sentence; they weigh nothing without idf."""
+        assert self._encoder is not None
+        tokenizer = self._encoder.tokenizer
+        return {t for t in (tokenizer.cls_token_id, tokenizer.sep_token_id) if t is not None}
+
+    def _weight(self, token: int, edges: set[int]) -> float:
+        if self._idf_of is not None:
+            return self._idf_of.get(token, self._idf_unseen)
+        return 0.0 if token in edges else 1.0
+
+    def _document_frequencies(self, texts: Sequence[str]) -> Mapping[int, float]:
+        """log((N + 1) / (df + 1)) over N references; a token in none of them has df 0."""
+        assert self._encoder is not None
+        ids, _ = self._encoder.tokenize(texts)
+        df = Counter(token for tokens in ids for token in set(tokens))
+        self._idf_unseen = float(np.log(len(texts) + 1))
+        return {t: float(np.log((len(texts) + 1) / (n + 1))) for t, n in df.items()}
+
+    def _read_baseline(self, model: TextModel) -> float:
+        """The F1 of unrelated sentences at this layer, from bert-score's table or the user's."""
+        if isinstance(self._rescale, str) and not truthy(self._rescale):
+            path = Path(self._rescale).expanduser()
+        else:
+            spec = find_spec("bert_score")
+            root = Path((spec.submodule_search_locations or ["."])[0] if spec else ".")
+            path = root / "rescale_baseline" / "en" / f"{model.name}.tsv"
+        try:
+            with path.open(encoding="utf-8", newline="") as file:
+                rows = {row["LAYER"]: row for row in csv.DictReader(file)}
+            return float(rows[str(self._at)]["F"])
+        except OSError:
+            raise ConfigError(
+                f"metric.bertscore.rescale: there is no baseline for {model.name} ({path}); give "
+                "the TSV file of one, or leave rescale=false"
+            ) from None
+        except (KeyError, ValueError):
+            raise InputError("no baseline for this layer", file=path, record=f"layer {self._at}",
+                             field="F") from None  # fmt: skip
+
+
+def column_name(model: TextModel | Absent, asked: str) -> str:
+    """ "BERTScore" for roberta-large, and "BERTScore (NAME)" for any other model."""
+    name = model.name if isinstance(model, TextModel) else asked
+    short = name.rstrip("/").split("/")[-1]
+    if short in ("auto", text_models.ROBERTA):
+        return "BERTScore"
+    return f"BERTScore ({'MiniLM' if short == text_models.MINILM else short})"

@@ -1,0 +1,68 @@
+"""Where a network runs, and batches that shrink when the device's memory does not suffice."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from metaeval.errors import ConfigError
+
+if TYPE_CHECKING:
+    import torch
+
+log = logging.getLogger(__name__)
+
+DTYPES = ("float32", "bfloat16", "float16")
+
+
+def resolve(name: str) -> torch.device:
+    """The device called `name`: "auto" (the first CUDA device, else the CPU), "cpu", "cuda:1", …
+
+    Raises ConfigError for a device that this machine does not have.
+    """
+    import torch
+
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        raise ConfigError(f"unknown device '{name}': choose auto, cpu, cuda or cuda:1") from None
+    if device.type == "cuda":
+        count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+        if (device.index or 0) >= count:
+            raise ConfigError(f"device '{name}': this machine has {count} CUDA devices")
+    elif device.type != "cpu":
+        raise ConfigError(f"unknown device '{name}': choose auto, cpu, cuda or cuda:1")
+    return device
+
+
+def check_dtype(name: str) -> str:
+    """The name of a floating-point type that networks may run in; ConfigError for another."""
+    if name not in DTYPES:
+        raise ConfigError(f"unknown dtype '{name}': choose from {', '.join(DTYPES)}")
+    return name
+
+
+def in_batches(n: int, size: int, work: Callable[[int, int, int], None]) -> int:
+    """Call `work(start, stop, size)` over n items; return the batch size that went through.
+
+    Where the device runs out of memory the size is halved, for good, and the same items are tried
+    again; a single item that does not fit raises the device's own error.
+    """
+    import torch
+
+    start = 0
+    while start < n:
+        try:
+            work(start, min(start + size, n), size)
+        except torch.cuda.OutOfMemoryError:
+            if size == 1:
+                raise
+            torch.cuda.empty_cache()
+            size //= 2
+            log.warning("out of memory: going on with batches of %d", size)
+            continue
+        start += size
+    return size

@@ -1,0 +1,90 @@
+"""Token vectors of many sentences, kept by length, in bounded memory."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import defaultdict
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    import torch
+
+_BLOCK_BYTES = 8 << 20
+
+
+class TokenBank:
+    """Vectors [n, length, width] for every length, growing block by block.
+
+    Blocks are kept on the device up to `memory` bytes in all; those beyond lie in a temporary file
+    each and are read through the operating system's page cache.
+    """
+
+    def __init__(self, device: torch.device, memory: float) -> None:
+        self._device, self._free = device, memory
+        self._blocks: dict[int, list[torch.Tensor]] = defaultdict(list)
+        self._counts: dict[int, int] = defaultdict(int)
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self.n_spilled = 0
+
+    def add(self, vectors: torch.Tensor) -> range:
+        """Keep float32 vectors [n, length, width]; their numbers among those of that length."""
+        n, length, width = vectors.shape
+        per_block = self._per_block(length, width)
+        first, done = self._counts[length], 0
+        blocks = self._blocks[length]
+        while done < n:
+            block, row = divmod(first + done, per_block)
+            if block == len(blocks):
+                blocks.append(self._allocate(per_block, length, width))
+            take = min(n - done, per_block - row)
+            blocks[block][row : row + take] = vectors[done : done + take]
+            done += take
+        self._counts[length] = first + n
+        return range(first, first + n)
+
+    def get(self, length: int, numbers: npt.NDArray[np.intp]) -> torch.Tensor:
+        """The vectors [n, length, width] of the sentences with these numbers, on the device."""
+        torch = import_module("torch")
+        blocks = self._blocks[length]
+        which, rows = np.divmod(numbers, blocks[0].shape[0])
+        out = torch.empty((len(numbers), *blocks[0].shape[1:]), device=self._device)
+        for block in np.unique(which):
+            mine = np.flatnonzero(which == block)
+            source = blocks[block]
+            picked = source[torch.from_numpy(rows[mine]).to(source.device)]
+            out[torch.from_numpy(mine).to(self._device)] = picked.to(self._device)
+        return out
+
+    def close(self) -> None:
+        """Forget everything and delete the temporary files."""
+        self._blocks.clear()
+        self._counts.clear()
+        if self._folder is not None:
+            self._folder.cleanup()
+            self._folder = None
+
+    @staticmethod
+    def _per_block(length: int, width: int) -> int:
+        return max(1, _BLOCK_BYTES // (4 * length * width))
+
+    def _allocate(self, rows: int, length: int, width: int) -> torch.Tensor:
+        torch = import_module("torch")
+        shape, size = (rows, length, width), 4 * rows * length * width
+        if size <= self._free:
+            self._free -= size
+            block: torch.Tensor = torch.empty(shape, device=self._device)
+            return block
+        if self._folder is None:
+            self._folder = tempfile.TemporaryDirectory(prefix="metaeval-tokens-")
+        self.n_spilled += 1
+        name = Path(self._folder.name) / f"{self.n_spilled}.bin"
+        # a memory-mapped array writes to its own file; no process memory is held for it
+        spilled: torch.Tensor = torch.from_numpy(
+            np.memmap(name, dtype=np.float32, mode="w+", shape=shape)
+        )
+        return spilled
