@@ -84,7 +84,8 @@ def run(experiment: Experiment, config: DictConfig, out: Path) -> dict[str, Any]
     }
     with state.stage("captions"):
         sets = experiment.caption_sets(dataset, config)
-        write_captions(out, dataset, sets)
+        photos = bool(config.report and config.report.get("photos"))
+        write_captions(out, dataset, sets, photos)
     published = experiment.published(dataset, config)
     state.record["corruption"] = dict(sets.facts)
     state.record["published"] = published and {
@@ -150,7 +151,7 @@ def describe(dataset: CaptionDataset) -> str:
     return f"{text} ({dataset.fallback})" if dataset.fallback else text
 
 
-def write_captions(out: Path, dataset: CaptionDataset, sets: Sets) -> None:
+def write_captions(out: Path, dataset: CaptionDataset, sets: Sets, photos: bool = False) -> None:
     """captions.parquet, one row per image and set, and references.parquet, one per image."""
     rows = [
         {
@@ -173,19 +174,27 @@ def write_captions(out: Path, dataset: CaptionDataset, sets: Sets) -> None:
     for column in ("requested_rate", "realised_rate"):
         table[column] = table[column].astype(float)
     results.write_table(out / results.CAPTIONS, table)
-    images = dataset.part("images")
-    paths = [
-        None if isinstance(images, Absent) else images.path(image_id)
-        for image_id in dataset.image_ids
-    ]
+    paths = image_paths(dataset, photos)
     references = pd.DataFrame(
         {
             "image_id": dataset.image_ids,
             "references": [list(references) for references in dataset.references],
-            "image_path": [None if path is None else str(path) for path in paths],
+            "image_path": paths,
         }
     )
     results.write_table(out / results.REFERENCES, references)
+
+
+def image_paths(dataset: CaptionDataset, photos: bool) -> list[str | None]:
+    """Where each image's file is, for a report that shows photos; `None` where there is none.
+
+    Images that are drawn on demand are drawn only if the report is to show photos.
+    """
+    images = dataset.part("images")
+    if isinstance(images, Absent) or (getattr(images, "on_demand", False) and not photos):
+        return [None] * len(dataset)
+    paths = (images.path(image_id) for image_id in dataset.image_ids)
+    return [None if path is None else str(path) for path in paths]
 
 
 def score(

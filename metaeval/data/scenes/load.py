@@ -26,6 +26,8 @@ class SceneImages:
     so several processes may share the folder.
     """
 
+    on_demand = True  # asking for a path draws the image
+
     def __init__(self, graphs: Mapping[ImageId, SceneGraph], folder: Path, side: int) -> None:
         self.folder, self.total = folder, len(graphs)
         self._graphs, self._side = graphs, side
