@@ -148,3 +148,20 @@ def test_the_command_explains_itself(capsys: pytest.CaptureFixture[str]) -> None
     assert "export DIR" in capsys.readouterr().out
     assert main([]) == 2
     assert "export DIR" in capsys.readouterr().err
+
+
+def test_the_documentation_s_samples_are_up_to_date(tmp_path: Path) -> None:
+    """docs/scenes holds what the command writes (pages exactly, images where they are drawn)."""
+    from metaeval.data.scenes.samples import write_samples
+
+    written = write_samples(tmp_path)
+    kept = ROOT / "docs/scenes"
+    assert {p.name for p in kept.iterdir()} == {p.name for p in written}
+    assert (kept / "README.md").read_text("utf-8") == (tmp_path / "README.md").read_text("utf-8")
+    assert sum(p.stat().st_size for p in kept.iterdir()) < 300_000
+    for path in written:
+        if path.suffix == ".png":  # Pillow's versions may differ in single pixels
+            with Image.open(path) as a, Image.open(kept / path.name) as b:
+                one, two = (np.asarray(i.convert("RGB")).astype(int) for i in (a, b))
+            assert one.shape == two.shape
+            assert np.abs(one - two).mean() < 4

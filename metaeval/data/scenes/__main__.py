@@ -7,6 +7,7 @@ from pathlib import Path
 
 from metaeval.data.scenes.files import export
 from metaeval.data.scenes.generate import SPLITS, generate
+from metaeval.data.scenes.samples import write_samples
 from metaeval.errors import ConfigError, MetaevalError
 
 USAGE = """usage: python -m metaeval.data.scenes export DIR [KEY=VALUE …]
@@ -19,7 +20,11 @@ DIR/SPLIT/*.png.
   seed=0            another seed, other scenes
   n_references=4    captions per scene after the first
   images=true       false: annotations only
-  size=336          width and height of the images in pixels"""
+  size=336          width and height of the images in pixels
+
+       python -m metaeval.data.scenes samples DIR
+
+Writes ten sample images with their captions for a page of documentation."""
 DEFAULTS = {
     "split": "val", "n": "null", "seed": "0", "n_references": "4", "images": "true", "size": "336",
 }  # fmt: skip
@@ -57,7 +62,7 @@ def main(arguments: list[str] | None = None) -> int:
     if any(a in ("-h", "--help", "help") for a in args):
         print(USAGE)
         return 0
-    if len(args) < 2 or args[0] != "export" or "=" in args[1]:
+    if len(args) < 2 or args[0] not in ("export", "samples") or "=" in args[1]:
         print(USAGE, file=sys.stderr)
         return 2
     options = dict(DEFAULTS)
@@ -67,6 +72,10 @@ def main(arguments: list[str] | None = None) -> int:
             if not equals or key not in options:
                 raise ConfigError(f"unknown option {arg!r}; known: {', '.join(options)}")
             options[key] = value
+        if args[0] == "samples":
+            for path in write_samples(Path(args[1]).expanduser()):
+                print(path)
+            return 0
         _export(Path(args[1]).expanduser(), options)
     except MetaevalError as error:
         print(f"error: {error}", file=sys.stderr)

@@ -45,6 +45,14 @@ def crowd(s: Stage, n: int, grown: bool = False, **given: str) -> tuple[int, lis
     return s.group("person", **values), kinds
 
 
+def set_off(s: Stage, group: int, ground: int) -> None:
+    """Give a group another colour if it is that of what it will be drawn upon."""
+    own, other = s.shared[group].get("colour"), s.shared[ground].get("colour")
+    options = [c for c in THINGS[s.kinds[group]].colours if c != other]
+    if own == other and options and "material" not in s.shared[group]:
+        s.shared[group]["colour"] = s.draw.pick(options)
+
+
 def few(s: Stage, most: int) -> int:
     """How many: mostly one, sometimes two, rarely more."""
     roll = s.draw.below(100)
@@ -253,6 +261,7 @@ def seated(s: Stage, seat: str, rider: str, most: int = 2) -> None:
         s.relate(g, "lying on" if lying else "sitting on", f)
     else:
         g = s.group(rider)
+        set_off(s, g, f)
         pose = d.pick(("lie", "lie", "sit")) if rider in ("dog", "cat") else ""
         for i in range(n):
             u = left + (right - left) * (2 * i + 1) // (2 * n) + d.between(-4, 4)
@@ -365,6 +374,7 @@ def hiding(s: Stage, one: str, two: str, predicate: str) -> None:
     """An animal under a table, a chair, a bench or an umbrella, or in front of something."""
     d = s.draw
     a, b = s.group(one), s.group(two)
+    set_off(s, a, b)
     widest = THINGS[two].size[0] * (122 if THINGS[two].sizes else 100) // 100
     big = min(150, 318 * 100 // widest)
     big = min(big, 150 if two != "refrigerator" else 104)
@@ -415,6 +425,7 @@ def inside(s: Stage, one: str, two: str) -> None:
     box = (136, 110) if two == "suitcase" else (128, 150)
     host = s.put(b, 168 + d.between(-40, 40), FRONT, 100, size=box)
     a = s.group(one)
+    set_off(s, a, b)
     x, y = s.at(host, 50, 78 if two == "suitcase" else 36)
     s.put(a, x, y, 108 * 100 // max(100, s.scale(a)), layer=s.objects[host].layer + 1,
           pose="lie" if one in ("cat", "dog") else "", flip=d.chance(40))  # fmt: skip
@@ -427,6 +438,7 @@ def perched(s: Stage, top: str, host: str, level: int, most: int = 2) -> None:
     d = s.draw
     n = few(s, most)
     a, b = s.group(top), s.group(host)
+    set_off(s, a, b)
     big = 128 * 100 // max(100, s.scale(b))
     second = s.put(b, 168 + d.between(-24, 24), FRONT - 8, big, flip=d.chance(40))
     for i in range(n):
@@ -455,7 +467,7 @@ def kite_flyers(s: Stage) -> None:
     d = s.draw
     n = few(s, 2)
     g, kinds = crowd(s, n)
-    k = s.group("kite")
+    k = s.group("kite", place="sky")
     flip = d.chance(45)
     for i, x in enumerate(s.spread(n, 30, 250) if not flip else s.spread(n, 86, 306)):
         p = s.person(g, x, FRONT + d.between(-4, 8), "raise", (112, 96)[n - 1], flip=flip,
