@@ -71,7 +71,7 @@ def missing(cache: Path) -> Absent | None:
         return Absent(
             "java", f"SPICE needs Java 11 or newer, not {java.version}", "install a newer JDK"
         )
-    if not java.can_compile and not _classes(cache, java).is_dir():
+    if not java.can_compile and not _classes(cache).is_dir():
         return Absent(
             "java",
             f"{java.executable} is a runtime without a compiler, which SPICE's parser needs once",
@@ -153,7 +153,9 @@ class SpiceParser:
         keys = {sentence: content_digest([sentence]) for sentence in dict.fromkeys(sentences)}
         known = self._store.get_many(namespace, list(keys.values()))
         new = [s for s, key in keys.items() if key not in known and s not in self._failed]
-        with tqdm(total=len(new), desc="SPICE: parsing", unit=" sentences", delay=2) as bar:
+        with tqdm(
+            total=len(new), desc="SPICE: parsing", unit=" sentences", delay=2, leave=False
+        ) as bar:
             for start in range(0, len(new), _BATCH):
                 batch = new[start : start + _BATCH]
                 found = {}
@@ -218,13 +220,22 @@ def compiled(cache: Path, java: JavaRuntime) -> Path:
 
     Two processes may do so at once: each compiles for itself, and the first to finish stays.
     """
-    classes = _classes(cache, java)
+    classes = _classes(cache)
     if classes.is_dir():
         return classes
     classes.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".compile-", dir=classes.parent) as name:
         made = Path(name) / "classes"
-        arguments = ["-nowarn", "-d", str(made), "-cp", class_path(cache), *map(str, _SOURCES)]
+        arguments = [
+            "-nowarn",
+            "--release",
+            "11",
+            "-d",
+            str(made),
+            "-cp",
+            class_path(cache),
+            *map(str, _SOURCES),
+        ]
         run_once(
             java,
             ["-m", "jdk.compiler/com.sun.tools.javac.Main", *arguments],
@@ -237,10 +248,9 @@ def compiled(cache: Path, java: JavaRuntime) -> Path:
     return classes
 
 
-def _classes(cache: Path, java: JavaRuntime) -> Path:
+def _classes(cache: Path) -> Path:
     sources = "-".join(sha256(source)[:8] for source in _SOURCES)
-    name = f"classes-{sources}-java{java.major}"
-    return spice_install.folder(cache) / name
+    return spice_install.folder(cache) / f"classes-{sources}"
 
 
 def class_path(cache: Path, classes: Path | None = None) -> str:
