@@ -14,8 +14,8 @@ from experiments.base import Published
 from metaeval.data.types import CaptionDataset
 
 SOURCE = (
-    "S. González-Chávez, G. Ruiz, D. Moctezuma, T. Ramirez-delReal: Are metrics measuring what "
-    "they should? An evaluation of image captioning task metrics"
+    "O. González-Chávez, G. Ruiz, D. Moctezuma, T. Ramirez-delReal (2022): Are metrics measuring "
+    "what they should? An evaluation of image captioning task metrics, arXiv:2207.01733"
 )
 
 REPLACE = {
