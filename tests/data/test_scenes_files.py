@@ -51,6 +51,7 @@ def test_our_loader_reads_what_it_would_have_generated(folder: Path, tmp_path: P
         assert files.path(i).name == drawn.path(i).name
 
 
+@pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 def test_pycocotools_reads_the_same(folder: Path, graphs: list[SceneGraph]) -> None:
     coco = pytest.importorskip("pycocotools.coco").COCO
     captions = coco(str(folder / "annotations/captions_dev.json"))

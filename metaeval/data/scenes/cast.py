@@ -147,7 +147,7 @@ class Actor:
             count = self._count(draw, first, head, bool(told))
             if told == self.n and many and not draw.chance(35):
                 count = ()
-            if definite and count and count[0] not in ("a", "an", "one"):
+            if definite and count and count[0] in NUMBERS.values() and count[0] != "one":
                 words.add(("the",))
             if count:
                 words.add(count, "count", self.group, str(self.n))

@@ -227,8 +227,8 @@ OPINIONS: dict[str, tuple[str, ...]] = {
         "gorgeous charming lively proud",
         "vehicle": "nice shiny fancy clean modern sleek stylish colorful classic spotless reliable "
         "ordinary roomy well-kept",
-        "food": "delicious tasty fresh yummy appetizing tempting homemade mouthwatering "
-        "delectable savory scrumptious appealing simple inviting",
+        "food": "delicious tasty fresh yummy appetizing tempting mouthwatering "
+        "delectable tasty-looking scrumptious appealing simple inviting",
         "furniture": "nice comfortable simple modern cozy clean neat plain sturdy tidy comfy "
         "stylish elegant inviting practical tasteful fashionable",
         "person": "happy casual stylish friendly relaxed cheerful focused fit busy skilled",
