@@ -101,7 +101,8 @@ class VectorFile(WordVectors):
             known = ", ".join((*FORMATS, "auto"))
             raise ConfigError(f"unknown vectors.format '{format}': choose from {known}")
         self._folder = Path(cache).expanduser() / "vectors"
-        self._url, self._sums, self._fetch = url, {"sha256": sha256, "md5": md5}, download
+        self._url, self._fetch = url, download
+        self._sha256, self._md5 = sha256, md5
         name = url.rsplit("/", 1)[-1] if url else ""
         self._packed = self._folder / name
         self.path = Path(path).expanduser() if path else self._folder / name.removesuffix(".gz")
@@ -151,7 +152,7 @@ class VectorFile(WordVectors):
         assert self._url is not None
         if not self._fetch:
             raise InputError(str(self.missing()))
-        download(self._url, self._packed, **self._sums)
+        download(self._url, self._packed, sha256=self._sha256, md5=self._md5)
         if self._packed != self.path:
             part = self.path.with_name(self.path.name + ".part")
             with gzip.open(self._packed) as packed, part.open("wb") as file:

@@ -24,7 +24,7 @@ Indices = npt.NDArray[np.intp]
 
 CHUNK = 2048  # problems side by side: arrays of a megabyte, which stay in the CPU's cache
 _CHUNK_GPU = 1 << 16
-_SIZES = np.array([1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 24, 32, 48, 64])
+_SIZES = np.array([1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64], dtype=np.intp)
 
 
 def flows(cost: Floats, supply: Floats, demand: Floats, device: str | None = None) -> Floats:
@@ -49,12 +49,13 @@ def flows(cost: Floats, supply: Floats, demand: Floats, device: str | None = Non
     bits, shift = _bits(m, n)
     carries = (supply > 0)[:, None] & (demand > 0)[None]
     greatest = cost.max(axis=(0, 1), where=carries, initial=0)
+    cost = np.where(carries, cost, greatest)  # so that padding is no one's nearest
     steps = 2.0**bits / np.where(greatest > 0, greatest, 1.0)
     size = CHUNK if device is None else _CHUNK_GPU
     found = np.empty((m, n, count))
     for start in range(0, count, size):
         part = np.s_[..., start : start + size]
-        whole = np.rint(np.where(carries[part], cost[part], 0) * steps[part]).astype(np.int64)
+        whole = np.rint(cost[part] * steps[part]).astype(np.int64)
         found[part] = solve(whole, supply[part], demand[part], shift, device)
     return found
 
@@ -92,15 +93,17 @@ def buckets(rows: Indices, columns: Indices) -> Iterator[tuple[int, int, Indices
 
 
 def _rounded(sizes: Indices) -> Indices:
-    known = _SIZES[np.minimum(np.searchsorted(_SIZES, sizes), len(_SIZES) - 1)]
-    return np.maximum(known, sizes)
+    known: Indices = _SIZES[np.minimum(np.searchsorted(_SIZES, sizes), len(_SIZES) - 1)]
+    return np.where(known < sizes, sizes, known)
 
 
 def _bits(m: int, n: int) -> tuple[int, int]:
     """Bits of the greatest cost, and bits of a place packed below it; 2 are spare for the sign.
 
-    A path has at most m + n costs, whose sum must fit in too.
+    A path has at most m + n costs, whose sum must fit in too. Sizes up to 64 are treated alike, so
+    that a problem is solved in one way however it is padded.
     """
+    m, n = max(m, 64), max(n, 64)
     shift = max(m, n).bit_length()
     return 60 - shift - (m + n).bit_length(), shift
 

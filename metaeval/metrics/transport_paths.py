@@ -31,14 +31,14 @@ def solve(
 ) -> npt.NDArray[np.float64]:
     """The optimal flows [m, n, P] on one device; problems that are done leave the arrays."""
     xp: Any = np
-    arrays: list[Any] = [cost, np.zeros(cost.shape), supply.copy(), demand.copy()]
+    arrays: tuple[Any, ...] = (cost, np.zeros(cost.shape), supply.copy(), demand.copy())
     if device is not None:
         import torch
 
         xp = torch
-        arrays = [torch.as_tensor(np.ascontiguousarray(a), device=device) for a in arrays]
+        arrays = tuple(torch.as_tensor(np.ascontiguousarray(a), device=device) for a in arrays)
     tiny = 1e-14 * arrays[2].sum(0)  # what rounding may leave of masses that are no whole numbers
-    _begin(xp, *arrays, shift)
+    _begin(xp, arrays, shift)
     found = xp.zeros_like(arrays[1])
     where = _range(xp, cost.shape[2], found)
     while True:
@@ -48,14 +48,15 @@ def solve(
             found[..., where[~active]] = arrays[1][..., ~active]
             if not left:
                 break
-            arrays = [a[..., active] for a in arrays]
+            arrays = tuple(a[..., active] for a in arrays)
             where, tiny, active = where[active], tiny[active], active[active]
-        _augment(xp, *arrays, tiny, shift)
+        _augment(xp, arrays, tiny, shift)
     return found if device is None else np.asarray(found.cpu())
 
 
-def _begin(xp: Any, cost: Any, flow: Any, supply: Any, demand: Any, shift: int) -> None:
+def _begin(xp: Any, arrays: tuple[Any, ...], shift: int) -> None:
     """Every receiver in turn takes what its nearest supplier has left."""
+    cost, flow, supply, demand = arrays
     where = _range(xp, cost.shape[2], cost)
     places = _range(xp, cost.shape[0], cost)[:, None]
     for j in range(cost.shape[1]):
@@ -66,32 +67,34 @@ def _begin(xp: Any, cost: Any, flow: Any, supply: Any, demand: Any, shift: int) 
         demand[j] -= amount
 
 
-def _augment(xp: Any, cost: Any, flow: Any, supply: Any, demand: Any, tiny: Any, shift: int) -> None:
+def _augment(xp: Any, arrays: tuple[Any, ...], tiny: Any, shift: int) -> None:
     """Send what can be sent along the cheapest paths, to one receiver after another.
 
     Once the cheapest ways to all nodes are known, what is sent along any of them, and not only
     along the cheapest of all, leaves no cycle of negative cost.
     """
+    cost, flow, supply, demand = arrays
     before_column, before_row = _paths(xp, cost, flow, supply > tiny, shift)
-    where = _range(xp, cost.shape[2], cost)
+    problems = _range(xp, cost.shape[2], cost)
     for j in range(cost.shape[1]):
-        going = demand[j] > tiny
-        amount, column, steps = demand[j], xp.full_like(before_column[0], j), []
-        while bool(going.any()):  # from the receiver back to where the way begins
+        lacking = problems[demand[j] > tiny]
+        amount, steps = demand[j, lacking], []
+        where, place = lacking, problems[: len(lacking)]
+        column = xp.full_like(where, j)
+        while len(where):  # from the receiver back to where the way begins
             row = before_column[column, where]
             back = before_row[row, where]
-            more = going & (back >= 0)
-            back = xp.where(more, back, 0)
+            more = back >= 0
             carried = xp.where(more, flow[row, back, where], supply[row, where])
-            amount = xp.where(going, xp.minimum(amount, carried), amount)
-            steps.append((row, column, back, going, more))
-            column, going = back, more
-        for row, column, back, going, more in steps:
-            flow[row, column, where] += xp.where(going, amount, 0.0)
-            flow[row, back, where] -= xp.where(more, amount, 0.0)
-            supply[row, where] -= xp.where(going & ~more, amount, 0.0)
-        if steps:
-            demand[j] -= xp.where(steps[0][3], amount, 0.0)
+            amount[place] = xp.minimum(amount[place], carried)
+            steps.append((row, column, back, more, where, place))
+            column, where, place = back[more], where[more], place[more]
+        for row, column, back, more, where, place in steps:
+            sent = amount[place]
+            flow[row, column, where] += sent
+            flow[row[more], back[more], where[more]] -= sent[more]
+            supply[row[~more], where[~more]] -= sent[~more]
+        demand[j, lacking] -= amount
 
 
 def _paths(xp: Any, cost: Any, flow: Any, full: Any, shift: int) -> tuple[Any, Any]:
@@ -101,7 +104,7 @@ def _paths(xp: Any, cost: Any, flow: Any, full: Any, shift: int) -> tuple[Any, A
     where the way begins. A predecessor changes for something cheaper only, or a way could run in a
     circle of cost 0.
     """
-    m, n, count = cost.shape
+    m, n, _ = cost.shape
     mask, far = (1 << shift) - 1, _FAR >> shift
     rows, columns = _range(xp, m, cost)[:, None, None], _range(xp, n, cost)[None, :, None]
     used = flow > 0

@@ -73,7 +73,7 @@ class MiniLmVectors(WordVectors):
             found.update(fresh)
         rows = np.array([np.frombuffer(found[key], dtype=np.float32) for key in keys])
         rows = rows.reshape(len(words), -1).astype(np.float64)
-        return unit(rows, rows.any(axis=1))
+        return unit(rows, np.asarray(rows.any(axis=1)))
 
     def _encode(self, words: list[str]) -> npt.NDArray[np.float32]:
         """[n, 384] The mean token vectors, 0 where a piece is unknown."""

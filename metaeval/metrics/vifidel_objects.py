@@ -1,20 +1,20 @@
 """Where VIFIDEL's objects come from: the dataset's annotations, files of labels, a detector.
 
-A labels file is JSON, image id → list of labels, one per object: {"139": ["person", "tv", "person"],
-…}. An image that it does not name has no objects there. Several sources are united as multisets: a
-label counts as often as in the source that has it most often.
+A labels file is JSON, image id → list of labels, one per object: {"139": ["person", "tv"], …}. An
+image that it does not name has no objects there. Several sources are united as multisets: a label
+counts as often as in the source that has it most often.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from metaeval.data.records import kind, read_json
-from metaeval.data.types import Absent, CaptionDataset, ImageId
+from metaeval.data.types import Absent, CaptionDataset
 from metaeval.errors import ConfigError, InputError
 
 GOLD = "gold"
@@ -56,11 +56,9 @@ class ObjectSources:
         self.digests = []
         for source in self.sources:
             if source == GOLD:
-                objects: Mapping[ImageId, Any] = dataset.part("objects")
-                found = [
-                    Counter(objects[i].labels) if i in objects else Counter()
-                    for i in dataset.image_ids
-                ]
+                objects: Any = dataset.part("objects")
+                labels = ((objects[i].labels if i in objects else ()) for i in dataset.image_ids)
+                found = [Labels(each) for each in labels]
                 self.digests.append(GOLD)
             else:
                 listed, digest = read_labels(Path(source).expanduser())

@@ -71,22 +71,26 @@ class Transport:
     ) -> Iterator[Problems]:
         """The pairs as transport problems, those of about one size together."""
         left, right = (_Bags([pair[side] for pair in pairs]) for side in (0, 1))
+        weights = None
+        if images is not None:
+            words = np.concatenate([left.words, right.words])
+            weights = self._weights.of_pairs(np.broadcast_to(images, words.shape), words)
         rows, columns = np.unique(left.words), np.unique(right.words)
         squares = self._lexicon.squared_distances(rows.tolist(), columns.tolist())
         for m, n, which in transport.buckets(left.sizes, right.sizes):
-            if images is not None:
-                which = which[[self._weights.usable(int(images[k])) for k in which]]
+            if weights is not None:
+                which = which[~np.isnan(weights[0, which])]
                 if not len(which):
                     continue
-            objects, counts = left.padded(which, m)
-            words, frequencies = right.padded(which, n)
+            objects, counts = left.words[:m, which], left.counts[:m, which]
+            words, frequencies = right.words[:n, which], right.counts[:n, which]
             cost = squares[
                 np.searchsorted(rows, objects)[:, None], np.searchsorted(columns, words)[None]
             ]
-            if images is not None:
-                a = self._weights.of_pairs(np.broadcast_to(images[which], objects.shape), objects)
-                b = self._weights.of_pairs(np.broadcast_to(images[which], words.shape), words)
-                cost = (a[:, None] - b[None]) ** 2 + a[:, None] * b[None] * cost
+            if weights is not None:
+                a = weights[: len(left.words)][:m, which][:, None]
+                b = weights[len(left.words) :][:n, which][None]
+                cost = (a - b) ** 2 + a * b * cost
             yield Problems(
                 which,
                 objects,
@@ -103,17 +107,9 @@ class _Bags:
     def __init__(self, bags: Sequence[Bag]) -> None:
         self.sizes: Indices = np.array([len(bag) for bag in bags], dtype=np.intp)
         self.words = np.zeros((int(self.sizes.max(initial=1)), len(bags)), dtype=np.intp)
-        self._counts = np.zeros(self.words.shape)
+        self.counts = np.zeros(self.words.shape)
         for k, bag in enumerate(bags):
             self.words[:, k] = bag[0][0]
             for place, (word, count) in enumerate(bag):
                 self.words[place, k] = word
-                self._counts[place, k] = count
-
-    def padded(self, which: Indices, size: int) -> tuple[Indices, Floats]:
-        """Words and counts [size, len(which)] of some of the bags, each of `size` at most."""
-        words, counts = self.words[:size, which], self._counts[:size, which]
-        if (more := size - len(words)) > 0:
-            words = np.concatenate([words, np.repeat(words[:1], more, axis=0)])
-            counts = np.concatenate([counts, np.zeros((more, len(which)))])
-        return words, counts
+                self.counts[place, k] = count

@@ -12,6 +12,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from importlib import import_module
 
 import numpy as np
 import numpy.typing as npt
@@ -34,9 +35,8 @@ def missing() -> Absent | None:
 
 def stop_words() -> frozenset[str]:
     """scikit-learn's English list."""
-    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
-
-    return frozenset(ENGLISH_STOP_WORDS)
+    text = import_module("sklearn.feature_extraction.text")
+    return frozenset(text.ENGLISH_STOP_WORDS)
 
 
 def stop_words_identity() -> str:
@@ -111,7 +111,7 @@ class Lexicon:
         for; a matrix product would.
         """
         a, b = self.rows[np.asarray(left, dtype=int)], self.rows[np.asarray(right, dtype=int)]
-        squares = np.maximum(2 - 2 * np.einsum("id,jd->ij", a, b), 0)
+        squares: Squares = np.maximum(2 - 2 * np.einsum("id,jd->ij", a, b), 0)
         i, j = np.nonzero(squares < 1e-3)  # where the subtraction has lost its digits
         squares[i, j] = ((a[i] - b[j]) ** 2).sum(axis=1)
         return squares
