@@ -199,7 +199,10 @@ class SpiceParser:
             what="SPICE's parser",
             heap=self._heap,
             silence=_START_SECONDS + self._seconds,
-            options=["-XX:+UseParallelGC"],  # a third faster here than the default collector
+            options=[
+                "-XX:+UseParallelGC",  # a third faster here than the default collector
+                "-XX:-ExitOnOutOfMemoryError",  # one sentence too long is not the end of the run
+            ],
         )
 
     def close(self) -> None:

@@ -55,8 +55,22 @@ public final class SceneGraphService extends SpiceParser {
     Properties properties = new Properties();
     properties.setProperty("annotators", "tokenize,ssplit,parse,lemma");
     pipeline = new StanfordCoreNLP(properties);
+    warmUp();
     for (int i = 0; i < threads; i++) {
       startWorker();
+    }
+  }
+
+  /**
+   * Parse one sentence before any that counts: a class whose first use fails for lack of memory
+   * stays unusable, so that has to happen here, where it ends the service, or not at all.
+   */
+  private void warmUp() {
+    Annotation annotation = new Annotation("A dog sits on a chair.");
+    pipeline.annotate(annotation);
+    parseAnnotation(annotation);
+    if (outOfMemory.get()) {
+      throw new OutOfMemoryError("the heap is too small for the parser");
     }
   }
 
