@@ -157,6 +157,9 @@ class Details:
             key = "aloft"
         elif a.place in ("sky", "counter", "wall"):
             key = a.place
+        elif key == "lake" or (key == "ocean" and not dict(g.backdrop).get("wave")):
+            # who sits in a boat is on the water, not in it
+            key = "afloat" if a.category in ("person", "dog") else key
         elif a.kind == "train":
             key = "train"
         elif a.kind == "airplane" and key == "airport":
