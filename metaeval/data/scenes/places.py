@@ -30,8 +30,8 @@ WHERE: dict[str, tuple[tuple[str, ...], ...]] = {
         "lake": "on a lake *4 | on the lake *4 | on the water *4 | in the water *3 | in a lake "
         "*2 | on calm water | on the calm lake | on a peaceful lake | on a body of "
         "water *2 | on smooth water | on still water | out on the lake",
-        "afloat": "on the water *5 | on calm water | on a body of water | on the open water | out on "
-        "the water *2 | on blue water | on rippling water",
+        "afloat": "on the water *5 | on calm water | on a body of water | on the open water | out "
+        "on the water *2 | on blue water | on rippling water",
         "street": "on the street *5 | on a street *4 | on a city street *4 | in the street *2 | in "
         "the city *3 | on the side of the road *3 | on the road *2 | on the side of the "
         "street *2 | in front of some buildings | in front of a building *2 | in a city | "
