@@ -1,0 +1,180 @@
+"""An open_clip model that turns captions and images into unit vectors.
+
+Batches always have the same number of rows (the last one is filled up), and texts are taken by
+their length: so a text or an image gets the same vector whatever else is in the run.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from metaeval.errors import ConfigError, InputError
+from metaeval.models import card, clip_pixels
+from metaeval.models.clip_text import WordTokenizer, can_be_short, text_features
+from metaeval.models.clip_weights import ClipWeights, tag_config
+from metaeval.models.device import check_dtype, in_batches, resolve
+
+if TYPE_CHECKING:
+    import torch
+
+Vectors = npt.NDArray[np.float32]
+
+_TEXT_TOKENS = {"cpu": 512, "cuda": 40_000}
+_IMAGES = {"cpu": 16, "cuda": 256}
+
+
+class Clip:
+    """Unit vectors of captions and images, float32 [n, d].
+
+    Parameters
+    ----------
+    weights
+        Which model, and the file of its weights: see `clip_weights.locate`.
+    device, dtype
+        "auto", "cpu", "cuda", "cuda:1"; the type that the network computes in.
+    """
+
+    def __init__(
+        self, weights: ClipWeights, device: str = "auto", dtype: str = "float32", seed: int = 0
+    ) -> None:
+        torch = import_module("torch")
+        self.device: torch.device = resolve(device)
+        self._dtype: torch.dtype = getattr(torch, check_dtype(dtype))
+        if weights.tag == "scenes" and weights.path is not None:
+            self._model, self.tokenizer, self.preprocess = _own(weights)
+        else:
+            self._model, self.tokenizer, self.preprocess = _open_clip(weights, seed)
+        self._model.eval().to(device=self.device, dtype=self._dtype)
+        self._short = can_be_short(self._model)
+        self._tokens, self.n_images = _TEXT_TOKENS[self.device.type], _IMAGES[self.device.type]
+
+    def texts(self, texts: Sequence[str]) -> tuple[Vectors, list[bool]]:
+        """Vectors of texts, and which of them were cut (their end token is kept)."""
+        torch = import_module("torch")
+        ids = self.tokenizer(list(texts))
+        cut = [self._length(text) > self.tokenizer.context_length for text in texts]
+        by_length: dict[int, list[int]] = defaultdict(list)
+        for row, length in enumerate((ids != 0).sum(dim=1).tolist()):
+            by_length[length if self._short else ids.shape[1]].append(row)
+        encode: Callable[[Any], Any] = (
+            (lambda batch: text_features(self._model, batch))
+            if self._short
+            else self._model.encode_text
+        )
+        out: Vectors | None = None
+        for length, rows in sorted(by_length.items()):
+
+            def work(
+                start: int, stop: int, size: int, rows: list[int] = rows, n: int = length
+            ) -> None:
+                nonlocal out
+                mine = rows[start:stop]
+                filled = torch.tensor(mine + mine[:1] * (size - len(mine)))
+                vectors = self._unit(encode, ids[filled, :n].to(self.device))[: len(mine)]
+                if out is None:
+                    out = np.empty((len(texts), vectors.shape[1]), np.float32)
+                out[mine] = vectors
+
+            size = max(1, self._tokens // length)
+            if (fitted := in_batches(len(rows), size, work)) < size:
+                self._tokens = fitted * length
+        return (np.empty((0, 0), np.float32) if out is None else out), cut
+
+    def images(self, pixels: torch.Tensor) -> Vectors:
+        """Vectors of preprocessed images [n, 3, h, w]."""
+        torch = import_module("torch")
+        out: list[Vectors] = []
+
+        def work(start: int, stop: int, size: int) -> None:
+            mine = pixels[start:stop]
+            missing = size - len(mine)
+            batch = torch.cat([mine, mine[:1].expand(missing, -1, -1, -1)]) if missing else mine
+            batch = batch.to(self.device, self._dtype, non_blocking=True)
+            out.append(self._unit(self._model.encode_image, batch)[: len(mine)])
+
+        self.n_images = in_batches(len(pixels), self.n_images, work)
+        return np.concatenate(out)
+
+    def _unit(self, encode: Callable[[Any], Any], batch: torch.Tensor) -> Vectors:
+        torch = import_module("torch")
+        with torch.inference_mode():
+            raw = encode(batch).float()
+            unit: Vectors = (raw / raw.norm(dim=-1, keepdim=True)).cpu().numpy()
+            return unit
+
+    def _length(self, text: str) -> int:
+        """The tokens of a text before any cutting, beginning and end included."""
+        if hasattr(self.tokenizer, "encode"):
+            return len(self.tokenizer.encode(text)) + 2
+        return len(self.tokenizer.tokenizer(text)["input_ids"])  # a Hugging Face tokeniser inside
+
+
+def _own(weights: ClipWeights) -> tuple[Any, Any, Callable[[Any], Any]]:
+    """The small CLIP of this project: model, tokeniser, preprocessing."""
+    assert weights.path is not None
+    facts = card.read_card(weights.path.parent)
+    configuration = facts["model_cfg"]
+    model = import_module("open_clip.model").CLIP(**configuration)
+    state = import_module("safetensors.torch").load_file(weights.path)
+    model.load_state_dict({name: _full(value) for name, value in state.items()})
+    words = WordTokenizer(facts["words"], configuration["text_cfg"]["context_length"])
+    side = int(configuration["vision_cfg"]["image_size"])
+    return (
+        model,
+        words,
+        lambda image: clip_pixels.normalised(clip_pixels.squared(image, side)[None])[0],
+    )
+
+
+def _full(value: torch.Tensor) -> torch.Tensor:
+    return value.float() if value.is_floating_point() else value
+
+
+def _open_clip(weights: ClipWeights, seed: int) -> tuple[Any, Any, Callable[[Any], Any]]:
+    """A model of open_clip, its tokeniser and its preprocessing; nothing is downloaded."""
+    torch, open_clip = import_module("torch"), import_module("open_clip")
+    factory, transform = import_module("open_clip.factory"), import_module("open_clip.transform")
+    if open_clip.get_model_config(weights.model) is None:
+        raise ConfigError(f"open_clip knows no model '{weights.model}'")
+    known = tag_config(weights.model, weights.tag) if weights.known else {}
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = open_clip.create_model(
+            weights.model,
+            load_weights=False,
+            pretrained_text=False,
+            force_quick_gelu=bool(known.get("quick_gelu")) or weights.tag == "openai",
+        )
+    if weights.path is not None:
+        try:
+            if _is_torchscript(weights.path):
+                state = torch.jit.load(weights.path, map_location="cpu").state_dict()
+                for name in ("input_resolution", "context_length", "vocab_size"):
+                    state.pop(name, None)
+                model.load_state_dict({name: _full(value) for name, value in state.items()})
+            else:
+                factory.load_checkpoint(model, str(weights.path))
+        except (RuntimeError, KeyError, OSError, ValueError) as error:
+            first = str(error).strip().splitlines()[0]
+            raise InputError(
+                f"these are no weights of {weights.model} ({first})", file=weights.path
+            ) from None
+    settings = transform.merge_preprocess_dict(model.visual.preprocess_cfg, known)
+    preprocess = transform.image_transform_v2(transform.PreprocessCfg(**settings), is_train=False)
+    return model, open_clip.get_tokenizer(weights.model), preprocess
+
+
+def _is_torchscript(path: Any) -> bool:
+    """Whether a file is an archive of code and weights, as OpenAI published CLIP."""
+    import zipfile
+
+    if path.suffix == ".safetensors" or not zipfile.is_zipfile(path):
+        return False
+    with zipfile.ZipFile(path) as archive:
+        return any("/code/" in name for name in archive.namelist())

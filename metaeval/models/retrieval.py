@@ -1,0 +1,35 @@
+"""How well a model finds the right caption for an image, and the right image for a caption."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+
+def recall(
+    similarity: npt.NDArray[np.floating], owner: npt.NDArray[np.intp]
+) -> dict[str, dict[str, float]]:
+    """R@1, R@5 and R@10 both ways, as in the literature on image–text retrieval.
+
+    Parameters
+    ----------
+    similarity
+        [n_images, n_captions].
+    owner
+        [n_captions], the image that each caption was written for.
+
+    Returns {"image_to_text": {"R@1": …}, "text_to_image": {…}}, shares in [0, 1]. Image → text
+    counts as found where any of the image's captions is among the first k. Ties count against the
+    model: the rank is that behind all equal ones.
+    """
+    n_images = len(similarity)
+    own = np.full(n_images, -np.inf)
+    np.maximum.at(own, owner, similarity[owner, np.arange(len(owner))])
+    foreign = owner[None, :] != np.arange(n_images)[:, None]
+    by_image = ((similarity >= own[:, None]) & foreign).sum(axis=1)
+    right = similarity[owner, np.arange(len(owner))]
+    by_caption = (similarity >= right[None, :]).sum(axis=0) - 1
+    return {
+        way: {f"R@{k}": round(float((ranks < k).mean()), 4) for k in (1, 5, 10)}
+        for way, ranks in (("image_to_text", by_image), ("text_to_image", by_caption))
+    }
