@@ -163,6 +163,8 @@ def write_captions(out: Path, dataset: CaptionDataset, sets: Sets, photos: bool 
             "applied": corrupted.applied,
             "requested_rate": corrupted.requested,
             "realised_rate": corrupted.realised,
+            "effect": getattr(corrupted, "effect", None),
+            "harm": getattr(corrupted, "harm", None),
             "edits": [edit._asdict() for edit in corrupted.edits],
         }
         for caption_set in sets.sets
@@ -171,7 +173,7 @@ def write_captions(out: Path, dataset: CaptionDataset, sets: Sets, photos: bool 
         )
     ]
     table = pd.DataFrame(rows)
-    for column in ("requested_rate", "realised_rate"):
+    for column in ("requested_rate", "realised_rate", "harm"):
         table[column] = table[column].astype(float)
     results.write_table(out / results.CAPTIONS, table)
     paths = image_paths(dataset, photos)

@@ -105,6 +105,7 @@ def set_table(captions: pd.DataFrame) -> list[dict[str, Any]]:
                 "n_unapplied": int((~part["applied"]).sum()),
                 "requested_rate": float(requested.iloc[0]) if len(requested) else None,
                 "mean_realised_rate": float(part["realised_rate"].mean()),
+                "mean_harm": float(part["harm"].mean()),
             }
         )
     return table

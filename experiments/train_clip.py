@@ -88,7 +88,8 @@ class TrainClip:
 
     def run(self, config: DictConfig, out: Path) -> dict[str, Any]:
         """Train, evaluate on held-out scenes, and write model.safetensors and card.json."""
-        torch = import_module("torch")
+        import torch
+
         if not str(config.dataset.get("_target_", "")).endswith("load_scenes"):
             raise ConfigError("train_clip learns from the scenes: add dataset=scenes")
         if self.threads is not None:
@@ -158,7 +159,8 @@ class TrainClip:
         device: torch.device,
     ) -> tuple[int, float]:
         """Train the model in place; how many steps there were, and the last mean loss."""
-        torch = import_module("torch")
+        import torch
+
         functional = torch.nn.functional
         texts = captions_of(train)
         tokens = [tokenizer([PREFIX + t for t in each]).numpy().astype(np.int32) for each in texts]
@@ -248,7 +250,8 @@ def evaluate(
     device: torch.device,
 ) -> dict[str, dict[str, float]]:
     """R@1, R@5 and R@10 among the dataset's images and captions, both ways."""
-    torch = import_module("torch")
+    import torch
+
     from metaeval.models.clip_pixels import normalised
 
     pixels, texts = pixels_of(dataset, image_size), captions_of(dataset)

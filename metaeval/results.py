@@ -44,6 +44,8 @@ _COLUMNS: dict[str, dict[str, pa.DataType]] = {
         "applied": pa.bool_(),
         "requested_rate": pa.float64(),
         "realised_rate": pa.float64(),
+        "effect": pa.string(),  # of truth-aware corruptions: contradiction, hallucination, omission
+        "harm": pa.float64(),  # the share of the caption's statements that became false or was lost
         "edits": pa.list_(_EDIT),
     },
     # one image: what its captions are compared with

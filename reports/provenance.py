@@ -83,17 +83,21 @@ def command(arguments: Sequence[Any]) -> str:
 
 
 def _set(s: Mapping[str, Any]) -> tuple[str, str, str, str, str]:
-    requested, realised = s.get("requested_rate"), s.get("mean_realised_rate")
+    requested, realised, harm = (
+        s.get(key) for key in ("requested_rate", "mean_realised_rate", "mean_harm")
+    )
+    said = [f"{percent(requested, 0)} asked"] if requested is not None else []
+    if realised or requested is not None:
+        said.append(f"{percent(realised)} changed")
+    if harm is not None:
+        said.append(f"{percent(harm)} of the statements false or lost")
+    n, unapplied = s["n"], s["n_unapplied"]
     return (
         s["name"],
         str(s["level"]),
-        count(s["n"]),
-        f"{count(s['n_unapplied'])} ({percent(s['n_unapplied'] / s['n'])})" if s["n"] else "0",
-        ""
-        if requested is None and not realised
-        else f"{percent(realised)} changed"
-        if requested is None
-        else f"{percent(requested, 0)} asked, {percent(realised)} changed",
+        count(n),
+        f"{count(unapplied)} ({percent(unapplied / n)})" if n else "0",
+        ", ".join(said),
     )
 
 

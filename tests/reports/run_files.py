@@ -102,6 +102,8 @@ def corrupt(images: Sequence[Image], seed: int) -> pd.DataFrame:
                     "applied": applied or level_name == "Human",
                     "requested_rate": rate,
                     "realised_rate": None if rate is None else rate if applied else 0.0,
+                    "effect": None,
+                    "harm": None,
                     "edits": edits,
                 }
             )
