@@ -130,7 +130,10 @@ class BinaryTable(IndexedTable):
             space = data.find(b" ", position)
             if space < 0 or space + 1 + size > len(data):
                 raise InputError(f"ends within word {i + 1:,} of {n:,}", file=self.path)
-            yield data[position:space].lstrip(b"\n"), space + 1
+            word = data[position:space].lstrip(b"\n")
+            if b"\n" in word:
+                raise InputError(f"word {i + 1:,} of {n:,} holds a line end", file=self.path)
+            yield word, space + 1
             position = space + 1 + size
             seen(position)
 

@@ -55,6 +55,8 @@ class Transport:
 
         With `images` [n] words are weighted by these images' references; NaN where there are none.
         """
+        if not pairs:
+            return np.empty(0)
         places = [-1] * len(pairs) if images is None else images.tolist()
         number: dict[tuple[tuple[Bag, Bag], int], int] = {}
         inverse = [number.setdefault(key, len(number)) for key in zip(pairs, places, strict=True)]

@@ -59,4 +59,4 @@ class Weights:
             self.of(int(image[start]), group.tolist())
             for start, group in zip(starts, np.split(word, starts[1:]), strict=True)
         ]
-        return np.concatenate(weights)[inverse] if weights else np.empty(0)
+        return np.concatenate(weights)[inverse]
