@@ -25,6 +25,10 @@ from metaeval.selection import build
 
 # What `--install` can bring: name → (module whose `install(cache, source)` does it, in words).
 INSTALLERS: dict[str, tuple[str, str]] = {
+    "spice": (
+        "metaeval.metrics.spice_install",
+        "SPICE's parser: CoreNLP 3.6.0 (385 MB, about a minute)",
+    ),
     "coco": ("metaeval.data.coco_files", "the annotations of COCO 2017 (253 MB)"),
 }
 
