@@ -211,7 +211,7 @@ class TrainClip:
                     loss = loss + functional.cross_entropy(logits.T, target)
                 loss = loss / (2 * self.captions)
                 optimizer.zero_grad(set_to_none=True)
-                loss.backward()
+                loss.backward()  # type: ignore[no-untyped-call]
                 torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
                 optimizer.step()
                 step += 1

@@ -7,8 +7,6 @@ bit, in whatever company it is computed.
 
 from __future__ import annotations
 
-from importlib import import_module
-
 import numpy as np
 import numpy.typing as npt
 
@@ -46,7 +44,8 @@ def pair_scores(
     sentence; precision is the weighted mean over the candidate's tokens, recall over the
     reference's. All three are 0 where either sentence is empty, F1 also where both others are 0.
     """
-    torch = import_module("torch")
+    import torch
+
     out = np.zeros((len(candidate), 3))
     lengths = np.stack([sentences.length[candidate], sentences.length[reference]], axis=1)
     shapes, group = np.unique(lengths, axis=0, return_inverse=True)

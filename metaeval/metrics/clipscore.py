@@ -93,7 +93,7 @@ class ClipScore(Metric):
         if isinstance(found, ClipWeights):
             self.columns = (f"{self.title} ({found.label})" if found.label else self.title,)
             images = dataset.part("images")
-            if not images.count(dataset.image_ids):
+            if not isinstance(images, Absent) and not images.count(dataset.image_ids):
                 reason = f"none of the {len(dataset):,} images is there ({images})"
                 remedy = (
                     "set dataset.images=FOLDER, or python -m metaeval.doctor --install coco-images"

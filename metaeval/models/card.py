@@ -46,7 +46,8 @@ def write_card(
 
     The card gets two more entries: the SHA-256 of the weights and of the digests.
     """
-    torch = import_module("torch")
+    import torch
+
     folder.mkdir(parents=True, exist_ok=True)
     halves = {
         name: value.detach().cpu().to(torch.float16) if value.is_floating_point() else value.cpu()

@@ -6,8 +6,11 @@ their length: so a text or an image gets the same vector whatever else is in the
 
 from __future__ import annotations
 
+import logging
+import zipfile
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +46,8 @@ class Clip:
     def __init__(
         self, weights: ClipWeights, device: str = "auto", dtype: str = "float32", seed: int = 0
     ) -> None:
-        torch = import_module("torch")
+        import torch
+
         self.device: torch.device = resolve(device)
         self._dtype: torch.dtype = getattr(torch, check_dtype(dtype))
         if weights.tag == "scenes" and weights.path is not None:
@@ -56,7 +60,8 @@ class Clip:
 
     def texts(self, texts: Sequence[str]) -> tuple[Vectors, list[bool]]:
         """Vectors of texts, and which of them were cut (their end token is kept)."""
-        torch = import_module("torch")
+        import torch
+
         ids = self.tokenizer(list(texts))
         cut = [self._length(text) > self.tokenizer.context_length for text in texts]
         by_length: dict[int, list[int]] = defaultdict(list)
@@ -88,7 +93,8 @@ class Clip:
 
     def images(self, pixels: torch.Tensor) -> Vectors:
         """Vectors of preprocessed images [n, 3, h, w]."""
-        torch = import_module("torch")
+        import torch
+
         out: list[Vectors] = []
 
         def work(start: int, stop: int, size: int) -> None:
@@ -102,7 +108,8 @@ class Clip:
         return np.concatenate(out)
 
     def _unit(self, encode: Callable[[Any], Any], batch: torch.Tensor) -> Vectors:
-        torch = import_module("torch")
+        import torch
+
         with torch.inference_mode():
             raw = encode(batch).float()
             unit: Vectors = (raw / raw.norm(dim=-1, keepdim=True)).cpu().numpy()
@@ -138,12 +145,14 @@ def _full(value: torch.Tensor) -> torch.Tensor:
 
 def _open_clip(weights: ClipWeights, seed: int) -> tuple[Any, Any, Callable[[Any], Any]]:
     """A model of open_clip, its tokeniser and its preprocessing; nothing is downloaded."""
-    torch, open_clip = import_module("torch"), import_module("open_clip")
+    import torch
+
+    open_clip = import_module("open_clip")
     factory, transform = import_module("open_clip.factory"), import_module("open_clip.transform")
     if open_clip.get_model_config(weights.model) is None:
         raise ConfigError(f"open_clip knows no model '{weights.model}'")
     known = tag_config(weights.model, weights.tag) if weights.known else {}
-    with torch.random.fork_rng(devices=[]):
+    with torch.random.fork_rng(devices=[]), _without_warnings():
         torch.manual_seed(seed)
         model = open_clip.create_model(
             weights.model,
@@ -154,7 +163,7 @@ def _open_clip(weights: ClipWeights, seed: int) -> tuple[Any, Any, Callable[[Any
     if weights.path is not None:
         try:
             if _is_torchscript(weights.path):
-                state = torch.jit.load(weights.path, map_location="cpu").state_dict()
+                state = torch.jit.load(weights.path, map_location="cpu").state_dict()  # type: ignore[no-untyped-call]
                 for name in ("input_resolution", "context_length", "vocab_size"):
                     state.pop(name, None)
                 model.load_state_dict({name: _full(value) for name, value in state.items()})
@@ -170,10 +179,19 @@ def _open_clip(weights: ClipWeights, seed: int) -> tuple[Any, Any, Callable[[Any
     return model, open_clip.get_tokenizer(weights.model), preprocess
 
 
+@contextmanager
+def _without_warnings() -> Iterator[None]:
+    """open_clip warns of a model without weights while we have yet to load them."""
+    before = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    try:
+        yield
+    finally:
+        logging.disable(before)
+
+
 def _is_torchscript(path: Any) -> bool:
     """Whether a file is an archive of code and weights, as OpenAI published CLIP."""
-    import zipfile
-
     if path.suffix == ".safetensors" or not zipfile.is_zipfile(path):
         return False
     with zipfile.ZipFile(path) as archive:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,8 +18,8 @@ if TYPE_CHECKING:
     from PIL import Image
 
 # The channels' means and standard deviations over OpenAI's training images.
-MEAN = (0.48145466, 0.4578275, 0.40821073)
-STD = (0.26862954, 0.26130258, 0.27577711)
+_MEAN = np.array((0.48145466, 0.4578275, 0.40821073), np.float32)
+_STD = np.array((0.26862954, 0.26130258, 0.27577711), np.float32)
 
 
 def pixels_of(dataset: CaptionDataset, side: int) -> npt.NDArray[np.uint8]:
@@ -66,7 +65,8 @@ def squared(image: Image.Image, side: int) -> npt.NDArray[np.uint8]:
 
 def normalised(pixels: npt.NDArray[np.uint8]) -> torch.Tensor:
     """uint8 [n, h, w, 3] as float32 [n, 3, h, w] around zero."""
-    torch = import_module("torch")
-    scaled = (pixels.astype(np.float32) / 255 - np.float32(MEAN)) / np.float32(STD)
+    import torch
+
+    scaled = (pixels.astype(np.float32) / 255 - _MEAN) / _STD
     out: torch.Tensor = torch.from_numpy(np.ascontiguousarray(scaled.transpose(0, 3, 1, 2)))
     return out

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -35,7 +34,8 @@ class WordTokenizer:
 
     def __call__(self, texts: Sequence[str]) -> torch.Tensor:
         """int64 [n, context_length]; what does not fit is cut off before the end token."""
-        torch = import_module("torch")
+        import torch
+
         ids = torch.zeros((len(texts), self.context_length), dtype=torch.int64)
         for row, text in enumerate(texts):
             tokens = [1, *self.encode(text)[: self.context_length - 2], self.end]
@@ -63,7 +63,8 @@ def can_be_short(model: Any) -> bool:
 
 def text_features(model: Any, ids: torch.Tensor) -> torch.Tensor:
     """Features [n, d] of texts [n, length], not normalised, for a model that `can_be_short`."""
-    torch = import_module("torch")
+    import torch
+
     length = ids.shape[1]
     dtype = model.transformer.get_cast_dtype()
     x = model.token_embedding(ids).to(dtype) + model.positional_embedding[:length].to(dtype)

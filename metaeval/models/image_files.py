@@ -7,14 +7,13 @@ import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
 from metaeval.cache import Store
-from metaeval.data.types import CaptionDataset
+from metaeval.data.types import Absent, CaptionDataset
 
 if TYPE_CHECKING:
     import torch
@@ -55,6 +54,8 @@ def digests(paths: Sequence[Path | None], store: Store | None) -> list[bytes | N
 def paths_of(dataset: CaptionDataset) -> list[Path | None]:
     """The image file of each image, `None` where there is none. Scenes are drawn for this."""
     images = dataset.part("images")
+    if isinstance(images, Absent):
+        return [None] * len(dataset)
     with ThreadPoolExecutor(threads()) as pool:
         found = pool.map(images.path, dataset.image_ids)
         return list(tqdm(found, total=len(dataset), desc="images", leave=False, delay=2))
@@ -68,7 +69,7 @@ def decoded(
     Yields the positions of a batch's readable images and their pixels [n, 3, h, w], `None` where
     none is readable. An unreadable file is named in a warning and left out.
     """
-    torch = import_module("torch")
+    import torch
 
     def read(position: int) -> torch.Tensor | None:
         from PIL import Image
@@ -88,9 +89,8 @@ def decoded(
                 ahead = _span(starts[number + 2], batch, len(paths))
                 pending.append([pool.submit(read, j) for j in ahead])
             pixels = [job.result() for job in pending.pop(0)]
-            good = [k for k, each in enumerate(pixels) if each is not None]
-            stacked = torch.stack([pixels[k] for k in good]) if good else None
-            yield [start + k for k in good], stacked
+            good = {start + k: each for k, each in enumerate(pixels) if each is not None}
+            yield list(good), torch.stack(list(good.values())) if good else None
 
 
 def _span(start: int, batch: int, n: int) -> range:

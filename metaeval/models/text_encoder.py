@@ -45,7 +45,8 @@ class TextEncoder:
     def __init__(
         self, model: TextModel, layer: int, device: str = "auto", dtype: str = "float32"
     ) -> None:
-        torch = import_module("torch")
+        import torch
+
         transformers: Any = import_module("transformers")
         transformers.utils.logging.disable_progress_bar()
         self.device: torch.device = resolve(device)
@@ -83,7 +84,8 @@ class TextEncoder:
         self, ids: Sequence[Sequence[int]], keep: Callable[[list[int], torch.Tensor], None]
     ) -> None:
         """Encode token sequences; `keep(positions, vectors [b, length, width])`, batch by batch."""
-        torch = import_module("torch")
+        import torch
+
         by_length: dict[int, list[int]] = defaultdict(list)
         for position, tokens in enumerate(ids):
             by_length[len(tokens)].append(position)
@@ -106,7 +108,8 @@ class TextEncoder:
                     self._tokens = fitted * length
 
     def _forward(self, ids: torch.Tensor) -> torch.Tensor:
-        torch = import_module("torch")
+        import torch
+
         with torch.inference_mode():
             states = self._network(ids, attention_mask=torch.ones_like(ids))[0].float()
             vectors: torch.Tensor = states / states.norm(dim=-1, keepdim=True)
@@ -115,7 +118,8 @@ class TextEncoder:
 
 def cut(network: Any, layers: int) -> Any:
     """Drop the layers above `layers`; ConfigError where there are not so many."""
-    torch = import_module("torch")
+    import torch
+
     if hasattr(network, "decoder") and hasattr(network, "encoder"):
         network = network.encoder
     if hasattr(getattr(network, "encoder", None), "albert_layer_groups"):

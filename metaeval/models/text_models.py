@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -47,8 +48,8 @@ def locate(model: str, cache: Path | None = None) -> TextModel | Absent:
         The cache folder of metaeval.
     """
     if model == "auto":
-        found = _named(ROBERTA, cache)
-        return found if isinstance(found, TextModel) else _minilm()
+        best = _named(ROBERTA, cache)
+        return best if isinstance(best, TextModel) else _minilm()
     if model.split("/")[-1] == MINILM and not isinstance(packaged := _minilm(), Absent):
         return packaged
     folder = Path(model).expanduser()
@@ -65,8 +66,7 @@ def layer_of(name: str) -> int:
     short = name.split("/")[-1]
     if short in _LAYERS:
         return _LAYERS[short]
-    from bert_score.utils import model2layers
-
+    model2layers = import_module("bert_score.utils").model2layers
     for known in (name, short):
         if known in model2layers:
             return int(model2layers[known])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 from collections import defaultdict
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,7 +48,8 @@ class TokenBank:
 
     def get(self, length: int, numbers: npt.NDArray[np.intp]) -> torch.Tensor:
         """The vectors [n, length, width] of the sentences with these numbers, on the device."""
-        torch = import_module("torch")
+        import torch
+
         blocks = self._blocks[length]
         which, rows = np.divmod(numbers, blocks[0].shape[0])
         out = torch.empty((len(numbers), *blocks[0].shape[1:]), device=self._device)
@@ -73,7 +73,8 @@ class TokenBank:
         return max(1, _BLOCK_BYTES // (4 * length * width))
 
     def _allocate(self, rows: int, length: int, width: int) -> torch.Tensor:
-        torch = import_module("torch")
+        import torch
+
         shape, size = (rows, length, width), 4 * rows * length * width
         if size <= self._free:
             self._free -= size

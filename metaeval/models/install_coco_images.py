@@ -1,0 +1,69 @@
+"""`python -m metaeval.doctor --install coco-images`: the 5,000 photographs of COCO val2017."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import zipfile
+from pathlib import Path, PurePosixPath
+
+from tqdm import tqdm
+
+from metaeval.data.download import download
+from metaeval.errors import InputError
+
+URL = "http://images.cocodataset.org/zips/val2017.zip"
+MD5 = "442b8da7639aecaf257c1dceb8ba8c80"
+SPLIT = "val2017"
+
+
+def install(cache: Path, source: Path | None = None, url: str = URL, md5: str = MD5) -> None:
+    """Bring the images (816 MB) into the cache folder, from a local archive or folder if given.
+
+    Files that are there already are left alone; the archive is deleted once it is unpacked. Raises
+    InputError for a source without images, DownloadError where there is no connection.
+    """
+    folder = cache.expanduser() / "coco"
+    target = folder / SPLIT
+    if source is not None and (source := source.expanduser()).is_dir():
+        found = sorted(source.rglob("*.jpg"))
+        if not found:
+            raise InputError("there is no .jpg file in it", file=source)
+        target.mkdir(parents=True, exist_ok=True)
+        for file in tqdm(found, desc="images", unit="", leave=False, delay=2):
+            _place(target / file.name, file.stat().st_size, file)
+    else:
+        archive = source or download(url, folder / "val2017.zip", md5=md5)
+        _unpack(archive, target)
+        if source is None:
+            archive.unlink()
+    print(f"{len(list(target.glob('*.jpg'))):,} images are in {target}", file=sys.stderr)
+
+
+def _unpack(archive: Path, target: Path) -> None:
+    try:
+        with zipfile.ZipFile(archive) as content:
+            # only the file's own name is used: an archive cannot write anywhere else
+            images = [e for e in content.infolist() if e.filename.lower().endswith(".jpg")]
+            if not images:
+                raise InputError("there is no .jpg file in it", file=archive)
+            target.mkdir(parents=True, exist_ok=True)
+            for entry in tqdm(images, desc="unpacking", unit=" images", leave=False, delay=2):
+                file = target / PurePosixPath(entry.filename).name
+                _place(file, entry.file_size, (content, entry))
+    except (zipfile.BadZipFile, OSError) as error:
+        raise InputError(f"cannot be unpacked ({error})", file=archive) from None
+
+
+def _place(file: Path, size: int, source: Path | tuple[zipfile.ZipFile, zipfile.ZipInfo]) -> None:
+    """Write a file whole or not at all, unless it is there already."""
+    if file.is_file() and file.stat().st_size == size:
+        return
+    part = file.with_name(file.name + ".part")
+    if isinstance(source, Path):
+        shutil.copyfile(source, part)
+    else:
+        archive, entry = source
+        with archive.open(entry) as stream, part.open("wb") as out:
+            shutil.copyfileobj(stream, out, 1 << 20)
+    part.replace(file)
