@@ -52,8 +52,9 @@ def score_captions(
 ) -> Scored:
     """Score n captions, caption j against image `image_index[j]`, computing only what is new.
 
-    Distinct (image, caption) items are scored once, in batches; each batch is in the cache before
-    the next begins (`batch_size` captions, by default as many as the metric likes). Any exception of the metric becomes a "failed" result with its message.
+    Distinct (image, caption) items are scored once, in batches of `batch_size` (by default as many
+    as the metric likes); each batch is in the cache before the next begins. Any exception of the
+    metric becomes a "failed" result with its message.
     """
     started = time.perf_counter()
 
