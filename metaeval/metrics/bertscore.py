@@ -144,9 +144,10 @@ class BertScore(Metric):
             "v": 1,
         }
 
-    def prepare(self, dataset: CaptionDataset) -> None:
+    def prepare(self, dataset: CaptionDataset, encoder: TextEncoder | None = None) -> None:
+        """Encode all references; a network that is loaded already may be given."""
         assert isinstance(self._found, TextModel)
-        self._encoder = TextEncoder(self._found, self._at, self._device, self._dtype)
+        self._encoder = encoder or TextEncoder(self._found, self._at, self._device, self._dtype)
         self._bank = TokenBank(self._encoder.device, self._memory)
         self._index: dict[str, int] = {}
         self._length: list[int] = []

@@ -1,0 +1,137 @@
+"""BERTScore beside bert-score's BERTScorer: the same captions, model and device, the same scores.
+
+    METAEVAL_DATA=… python benchmarks/bertscore.py [--limit N] [--threads N]
+    METAEVAL_DATA=… python benchmarks/bertscore.py --device cuda --random-roberta
+
+scores the four Replace sets of COCO val2017 (Human, Replace 25 %, Replace 50 %, Random; 4
+references per image), asserts that all scores agree, and prints how many times as long BERTScorer
+takes when it is called once a set, as it is used, and once with all sets together. Loading the
+model is in neither. With --random-roberta the network is roberta-large's with random weights,
+which are as fast as real ones. Without the device that is asked for, the reason is printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from corruptions.random import Random
+from corruptions.replace import Replace
+from metaeval.data.coco import load_coco
+from metaeval.data.types import Absent, CaptionDataset
+from metaeval.metrics.bertscore import BertScore
+from metaeval.models import text_models
+from metaeval.models.needs import lacking
+
+# float32 in another order of summation; on a GPU the two use other kernels as well
+TOLERANCE = {"cpu": 1e-5, "cuda": 1e-4}
+
+
+def replace_sets(dataset: CaptionDataset) -> list[list[str]]:
+    spoilt = [c.apply(dataset, seed=0) for c in (Replace(0.25), Replace(0.5), Random())]
+    return [list(dataset.human), *([each.text for each in one] for one in spoilt)]
+
+
+def ours(dataset: CaptionDataset, sets: list[list[str]], **options: Any) -> tuple[Any, float]:
+    """All scores [n], and the seconds from the loaded model to the scores."""
+    metric = BertScore(**options)
+    metric.identify(dataset)
+    metric.prepare(CaptionDataset("one", (1,), ("a",), (("a",),), (1,), ("a",)))  # warms up
+    metric.score(["a b"], np.array([0]))
+    encoder = metric._encoder
+    started = time.perf_counter()
+    metric.prepare(dataset, encoder)
+    captions = [text for texts in sets for text in texts]
+    scores = metric.score(captions, np.tile(np.arange(len(dataset)), len(sets)))[:, 0]
+    return scores, time.perf_counter() - started
+
+
+def theirs(scorer: Any, dataset: CaptionDataset, sets: list[list[str]]) -> tuple[Any, float]:
+    started = time.perf_counter()
+    references = [list(group) for group in dataset.references]
+    found = [scorer.score(texts, references, batch_size=64)[2].numpy() for texts in sets]
+    return np.concatenate(found), time.perf_counter() - started
+
+
+def random_roberta(folder: Path) -> str:
+    """A folder with roberta-large's architecture, random weights and a byte-level vocabulary."""
+    import torch
+    from tokenizers import ByteLevelBPETokenizer
+    from transformers import RobertaConfig, RobertaModel
+
+    torch.manual_seed(0)
+    shape = {"hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16}
+    config = RobertaConfig(
+        **shape, intermediate_size=4096, vocab_size=50265, max_position_embeddings=514,
+        type_vocab_size=1,
+    )  # fmt: skip
+    RobertaModel(config).save_pretrained(folder)
+    tokenizer = ByteLevelBPETokenizer()
+    special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    texts = ["a man riding a wave on top of a surfboard", "two dogs in the park with a frisbee"]
+    tokenizer.train_from_iterator(texts, vocab_size=600, special_tokens=special)
+    tokenizer.save_model(str(folder))
+    return str(folder)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--limit", type=int, default=None, help="only the first N images")
+    parser.add_argument("--threads", type=int, default=None, help="processor threads")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--dtype", default="float32", help="ours only")
+    parser.add_argument("--random-roberta", action="store_true")
+    options = parser.parse_args()
+    if (absent := lacking("bertscore", "torch", "bert_score", "transformers")) is not None:
+        sys.exit(f"nothing measured: {absent}")
+    import torch
+    from bert_score import BERTScorer
+
+    if options.device != "cpu" and not torch.cuda.is_available():
+        print("nothing measured: this machine has no CUDA device")
+        return
+    if options.threads:
+        torch.set_num_threads(options.threads)
+    with tempfile.TemporaryDirectory() as folder:
+        if options.random_roberta:
+            model, layer = random_roberta(Path(folder)), 17
+        else:
+            found = text_models.locate("all-MiniLM-L6-v2")
+            if isinstance(found, Absent):
+                sys.exit(f"nothing measured: {found}")
+            model, layer = str(found.folder), 5
+        dataset = load_coco("coco_val2017", limit=options.limit)
+        sets = replace_sets(dataset)
+        n = len(sets) * len(dataset)
+        scores, fast = ours(
+            dataset, sets, model=model, layer=layer, device=options.device, dtype=options.dtype
+        )
+        print(f"{n:,} captions, {torch.get_num_threads()} threads, {options.device}")
+        print(f"metaeval                   {fast:9.2f} s  {n / fast:9,.0f} captions/s")
+        scorer = BERTScorer(model_type=model, num_layers=layer, device=options.device)
+        joined = CaptionDataset(
+            "all sets", tuple(range(n)), tuple(t for texts in sets for t in texts),
+            dataset.references * len(sets), (), (),
+        )  # fmt: skip
+        for name, data, how in (
+            ("BERTScorer, set by set", dataset, sets),
+            ("BERTScorer, all at once", joined, [list(joined.human)]),
+        ):
+            expected, slow = theirs(scorer, data, how)
+            difference = np.abs(scores - expected).max()
+            print(
+                f"{name:<26} {slow:9.2f} s  {n / slow:9,.0f} captions/s  {slow / fast:5.1f} ×  "
+                f"greatest difference {difference:.0e}"
+            )
+            if options.dtype == "float32":
+                assert difference <= TOLERANCE[torch.device(options.device).type]
+
+
+if __name__ == "__main__":
+    main()
