@@ -87,7 +87,7 @@ def describe_part(dataset: CaptionDataset, name: str) -> str:
         part = dataset.part(name)
     except MetaevalError as error:
         return f"cannot be read: {error}"
-    if isinstance(part, Absent) or type(part).__str__ is not object.__str__:
+    if isinstance(part, Absent) or "__str__" in vars(type(part)):
         return str(part)
     return f"{len(part):,} images" if hasattr(part, "__len__") else "there"
 
