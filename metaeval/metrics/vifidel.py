@@ -20,6 +20,7 @@ from metaeval.data.vectors import WordVectors
 from metaeval.errors import ConfigError
 from metaeval.metrics import vifidel_words
 from metaeval.metrics.base import Metric, Scores, content_digest
+from metaeval.metrics.vifidel_detector import Detector
 from metaeval.metrics.vifidel_objects import Labels, ObjectSources
 from metaeval.metrics.vifidel_plan import explanation
 from metaeval.metrics.vifidel_transport import Transport
@@ -50,14 +51,17 @@ class Vifidel(Metric):
     objects
         "counts": a label counts as often as there are such objects. "presence": once each.
     sources
-        Where the objects come from: "gold" (the dataset's annotations), files of labels; united.
+        Where the objects come from: "gold" (the dataset's annotations), "detector" (see
+        `vifidel_detector.py`), files of labels (see `vifidel_objects.py`); united.
+    detector
+        The detector's options: weights, threshold, device.
     device
         `None` or "cpu": transport by NumPy. "cuda": on a GPU by torch; the same scores to the bit.
     """
 
     name = "vifidel"
     columns = ("VIFIDEL", "VIFIDEL-ref")
-    needs = frozenset({"objects"})
+    needs = frozenset({"objects"})  # of "gold"; other sources say themselves what they lack
     batch_size = 50_000
 
     def __init__(
@@ -66,6 +70,7 @@ class Vifidel(Metric):
         p: int = 2,
         objects: str = "counts",
         sources: Sequence[str] = ("gold",),
+        detector: Mapping[str, Any] | None = None,
         device: str | None = None,
     ) -> None:
         if p not in (1, 2):
@@ -74,7 +79,8 @@ class Vifidel(Metric):
             known = ", ".join(OBJECTS)
             raise ConfigError(f"unknown metric.vifidel.objects '{objects}': choose from {known}")
         self.p, self.objects = p, objects
-        self._vectors, self._sources = vectors, ObjectSources(sources)
+        self._vectors = vectors
+        self._sources = ObjectSources(sources, Detector(**(detector or {})))
         self._device = None if device == "cpu" else device
         self._labels: list[Labels] = []
         self._lexicon: Lexicon | None = None
@@ -89,7 +95,7 @@ class Vifidel(Metric):
         )
 
     def identify(self, dataset: CaptionDataset) -> None:
-        self._labels = self._sources.labels(dataset)
+        self._labels = self._sources.labels(dataset, self.store)
 
     def settings(self) -> Mapping[str, Any]:
         return {

@@ -13,11 +13,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from metaeval.cache import Store
 from metaeval.data.records import kind, read_json
 from metaeval.data.types import Absent, CaptionDataset
 from metaeval.errors import ConfigError, InputError
+from metaeval.metrics.vifidel_detector import Detector
 
-GOLD = "gold"
+GOLD, DETECTOR = "gold", "detector"
 Labels = Counter[str]
 
 
@@ -27,14 +29,17 @@ class ObjectSources:
     Parameters
     ----------
     sources
-        Each "gold" (the dataset's part "objects") or the path of a labels file.
+        Each "gold" (the dataset's part "objects"), "detector" or the path of a labels file.
+    detector
+        Who looks at the images for "detector".
     """
 
-    def __init__(self, sources: Sequence[str]) -> None:
+    def __init__(self, sources: Sequence[str], detector: Detector | None = None) -> None:
         if isinstance(sources, str) or not sources:
             raise ConfigError("metric.vifidel.sources must be a list: [gold], [gold,FILE], …")
         self.sources = [str(source) for source in sources]
         self.digests: list[str] = []
+        self._detector = detector or Detector()
 
     def missing(self, dataset: CaptionDataset) -> Absent | None:
         """The first source that is not there."""
@@ -42,12 +47,15 @@ class ObjectSources:
             if source == GOLD:
                 if isinstance(part := dataset.part("objects"), Absent):
                     return part
+            elif source == DETECTOR:
+                if (absent := self._detector.missing(dataset)) is not None:
+                    return absent
             elif not Path(source).expanduser().is_file():
                 remedy = "metric.vifidel.sources=[gold] uses the dataset's own objects"
                 return Absent("objects", f"there is no file of labels at {source}", remedy)
         return None
 
-    def labels(self, dataset: CaptionDataset) -> list[Labels]:
+    def labels(self, dataset: CaptionDataset, store: Store | None = None) -> list[Labels]:
         """Per image of the dataset, its labels and how often each; sets `digests` too.
 
         Raises InputError for a labels file that is not as it should be.
@@ -60,6 +68,9 @@ class ObjectSources:
                 labels = ((objects[i].labels if i in objects else ()) for i in dataset.image_ids)
                 found = [Labels(each) for each in labels]
                 self.digests.append(GOLD)
+            elif source == DETECTOR:
+                found, who = self._detector.labels(dataset, store)
+                self.digests.append(who)
             else:
                 listed, digest = read_labels(Path(source).expanduser())
                 found = [Counter(listed.get(str(i), ())) for i in dataset.image_ids]

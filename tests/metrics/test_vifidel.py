@@ -198,18 +198,19 @@ def test_torch_gives_the_same_scores_to_the_bit(tmp_path: Path) -> None:
 
 def test_the_signature_says_what_would_change_a_number(tmp_path: Path) -> None:
     data = dataset([LABELS], [REFERENCES])
+    other = tmp_path / "other"
+    other.mkdir()
     made = [
         Vifidel(vector_file(tmp_path)),
         Vifidel(vector_file(tmp_path), p=1),
         Vifidel(vector_file(tmp_path), objects="presence"),
-        Vifidel(vector_file(tmp_path, VECTORS | {"dog": (1.0, 1.0)})),
+        Vifidel(vector_file(other, VECTORS | {"dog": (1.0, 1.0)})),
     ]
     signatures = []
     for metric in made:
         metric.identify(data)
         signatures.append(metric.signature("VIFIDEL"))
-    # the first three were named after the file that the fourth then wrote over: ask in order
-    assert len(set(signatures)) == 3
+    assert len(set(signatures)) == 4
     assert "|p:2|obj:counts|src:gold|stop:sklearn-318-" in signatures[0]
     assert "vec:vectors.txt:" in signatures[0]
 
