@@ -11,12 +11,10 @@ model's name is part of it: "BERTScore (MiniLM)".
 
 from __future__ import annotations
 
-import csv
 import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +24,7 @@ import numpy.typing as npt
 from metaeval.data.types import Absent, CaptionDataset
 from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.base import Metric, Scores, content_digest
+from metaeval.metrics.bertscore_baseline import baseline_f1
 from metaeval.metrics.bertscore_match import Floats, Sentences, pair_scores
 from metaeval.models import hub, text_models, weight_files
 from metaeval.models.device import check_dtype
@@ -125,7 +124,9 @@ class BertScore(Metric):
                 file=self._found.weights,
             )
         self._at = self._layer or text_models.layer_of(self._found.name)
-        self._baseline = self._read_baseline(self._found) if self._rescale else None
+        self._baseline = (
+            baseline_f1(self._rescale, self._found.name, self._at) if self._rescale else None
+        )
         every = [text for texts in dataset.references for text in texts]
         self._idf_digest = content_digest(every).hex()[:12] if self._idf else "none"
 
@@ -234,27 +235,6 @@ class BertScore(Metric):
         df = Counter(token for tokens in ids for token in set(tokens))
         self._idf_unseen = float(np.log(len(texts) + 1))
         return {t: float(np.log((len(texts) + 1) / (n + 1))) for t, n in df.items()}
-
-    def _read_baseline(self, model: TextModel) -> float:
-        """The F1 of unrelated sentences at this layer, from bert-score's table or the user's."""
-        if isinstance(self._rescale, str) and not truthy(self._rescale):
-            path = Path(self._rescale).expanduser()
-        else:
-            spec = find_spec("bert_score")
-            root = Path((spec.submodule_search_locations or ["."])[0] if spec else ".")
-            path = root / "rescale_baseline" / "en" / f"{model.name}.tsv"
-        try:
-            with path.open(encoding="utf-8", newline="") as file:
-                rows = {row["LAYER"]: row for row in csv.DictReader(file)}
-            return float(rows[str(self._at)]["F"])
-        except OSError:
-            raise ConfigError(
-                f"metric.bertscore.rescale: there is no baseline for {model.name} ({path}); give "
-                "the TSV file of one, or leave rescale=false"
-            ) from None
-        except (KeyError, ValueError):
-            raise InputError("no baseline for this layer", file=path, record=f"layer {self._at}",
-                             field="F") from None  # fmt: skip
 
 
 def column_name(model: TextModel | Absent, asked: str) -> str:

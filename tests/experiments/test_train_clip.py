@@ -78,8 +78,8 @@ def test_the_weights_are_what_their_card_says(tmp_path: Path) -> None:
     """Held-out scenes drawn by this version of the code are still told apart."""
     import hashlib
 
-    from experiments.train_clip import evaluate
     from metaeval.models.clip import _own
+    from metaeval.models.clip_training import evaluate
     from metaeval.models.device import resolve
 
     facts = card.read_card(OWN)

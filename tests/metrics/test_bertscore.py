@@ -18,6 +18,7 @@ from metaeval.data.types import Absent, CaptionDataset
 from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.base import Scores
 from metaeval.metrics.bertscore import BertScore
+from metaeval.metrics.bertscore_baseline import baseline_f1
 from metaeval.models import text_models
 from metaeval.scoring import score_captions
 
@@ -108,6 +109,18 @@ def test_rescaling_is_bert_scores(tmp_path: Path) -> None:
     assert found[2] == pytest.approx(-0.35 / 0.65)  # an empty caption: raw 0, then rescaled
 
 
+def test_baselines_are_read_from_bert_scores_own_table(tmp_path: Path) -> None:
+    # bert_score/rescale_baseline/en/roberta-large.tsv, line of layer 17
+    assert baseline_f1(True, "roberta-large", 17) == pytest.approx(0.83122575)
+    with pytest.raises(ConfigError, match="no baseline for all-MiniLM-L6-v2"):
+        baseline_f1(True, "all-MiniLM-L6-v2", 5)
+    table = tmp_path / "table.tsv"
+    table.write_text("LAYER,P,R,F\n1,0.1,0.1,x\n")
+    for layer in (1, 2):
+        with pytest.raises(InputError, match=f"layer {layer}"):
+            baseline_f1(str(table), "any", layer)
+
+
 def test_identical_caption_is_one_and_empty_is_zero() -> None:
     scores = ours(dataset_of(), list(CAPTIONS))
     assert scores[5] == pytest.approx(1.0, abs=1e-6)
@@ -133,7 +146,7 @@ def replace_sets(root: Path, n: int) -> tuple[CaptionDataset, list[tuple[str, in
 @pytest.mark.coco
 def test_company_does_not_change_a_bit(coco_root: Path) -> None:
     """Alone, in reverse, among others, in little memory: the same bytes."""
-    dataset, captions = replace_sets(coco_root, 30)
+    dataset, captions = replace_sets(coco_root, 10)
     together = ours(dataset, captions)
     rng = np.random.default_rng(0)
     order = rng.permutation(len(captions))
@@ -150,7 +163,7 @@ def test_company_does_not_change_a_bit(coco_root: Path) -> None:
 
 @pytest.mark.coco
 def test_equals_bert_score_on_coco(coco_root: Path) -> None:
-    dataset, captions = replace_sets(coco_root, 40)
+    dataset, captions = replace_sets(coco_root, 20)
     np.testing.assert_allclose(
         ours(dataset, captions), theirs(dataset, captions, 5), rtol=0, atol=TOLERANCE
     )

@@ -1,0 +1,43 @@
+"""The baselines that BERTScore can be rescaled with: the scores of unrelated sentences."""
+
+from __future__ import annotations
+
+import csv
+from importlib.util import find_spec
+from pathlib import Path
+
+from metaeval.errors import ConfigError, InputError
+
+
+def baseline_f1(table: bool | str, model: str, layer: int) -> float:
+    """The baseline's F1 of a layer: bert-score's own for an English model, or a file's.
+
+    Parameters
+    ----------
+    table
+        `True` for bert-score's table of the model, or the path of a table like it (comma-separated
+        columns LAYER, P, R, F).
+    model, layer
+        Whose baseline.
+
+    Raises ConfigError where there is no such table, InputError where it lacks the layer.
+    """
+    if isinstance(table, str):
+        path = Path(table).expanduser()
+    else:
+        spec = find_spec("bert_score")
+        root = Path((spec.submodule_search_locations or ["."])[0] if spec else ".")
+        path = root / "rescale_baseline" / "en" / f"{model.split('/')[-1]}.tsv"
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = {row["LAYER"]: row for row in csv.DictReader(file)}
+        return float(rows[str(layer)]["F"])
+    except OSError:
+        raise ConfigError(
+            f"metric.bertscore.rescale: there is no baseline for {model} ({path}); give the file "
+            "of one, or leave rescale=false"
+        ) from None
+    except (KeyError, TypeError, ValueError):
+        raise InputError(
+            "there is no baseline here", file=path, record=f"layer {layer}", field="F"
+        ) from None
