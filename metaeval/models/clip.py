@@ -110,7 +110,9 @@ class Clip:
     def _unit(self, encode: Callable[[Any], Any], batch: torch.Tensor) -> Vectors:
         import torch
 
-        with torch.inference_mode():
+        # convolutions on a GPU would round to 10 bits otherwise
+        exact = torch.backends.cudnn.flags(enabled=True, allow_tf32=False)
+        with torch.inference_mode(), exact:
             raw = encode(batch).float()
             unit: Vectors = (raw / raw.norm(dim=-1, keepdim=True)).cpu().numpy()
             return unit
