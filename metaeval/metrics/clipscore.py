@@ -150,15 +150,23 @@ class ClipScore(Metric):
         self._images[positions] = vectors
 
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
-        return self._image_scores(captions, image_index)[:, None]
+        scores = np.full((len(captions), 1), np.nan)
+        # nothing is encoded for captions whose image is not there
+        there = np.flatnonzero(np.isfinite(self._images[image_index, 0]))
+        if len(there):
+            mine = [captions[j] for j in there.tolist()]
+            scores[there, 0] = self._score_with_image(mine, image_index[there])
+        return scores
 
     def close(self) -> None:
         self._clip = None
 
-    def _image_scores(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
-        """CLIPScore [n]; NaN without an image."""
+    def _score_with_image(
+        self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
+    ) -> Scores:
+        """CLIPScore [n] of captions whose image is there."""
         cosine = dots(self._text_vectors(captions), self._images[image_index])
-        scores: Scores = self._weight * np.maximum(cosine, 0.0)  # NaN stays NaN
+        scores: Scores = self._weight * np.maximum(cosine, 0.0)
         return scores
 
     def _text_vectors(self, texts: Sequence[str]) -> Vectors:

@@ -39,8 +39,10 @@ class RefClipScore(ClipScore):
         super().prepare(dataset)
         self._references = dataset.references
 
-    def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
-        by_image = self._image_scores(captions, image_index)
+    def _score_with_image(
+        self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
+    ) -> Scores:
+        by_image = super()._score_with_image(captions, image_index)
         groups = [self._references[i] for i in image_index.tolist()]
         counts = np.array([len(group) for group in groups], dtype=np.intp)
         distinct = {text: k for k, text in enumerate(dict.fromkeys(r for g in groups for r in g))}
@@ -51,7 +53,7 @@ class RefClipScore(ClipScore):
             cosine = dots(own, references[[distinct[r] for group in groups for r in group]])
             has = counts > 0
             by_text[has] = np.maximum.reduceat(cosine, (np.cumsum(counts) - counts)[has])
-        return harmonic_mean(by_image, np.maximum(by_text, 0.0))[:, None]
+        return harmonic_mean(by_image, np.maximum(by_text, 0.0))
 
 
 def harmonic_mean(a: Scores, b: Scores) -> Scores:
