@@ -1,4 +1,5 @@
 # make run    an experiment, from nothing: make run ARGS="experiment=shuffle metrics=[bleu,cider]"
+#             with BERTScore and CLIPScore too (5 GB more): make run EXTRAS=dev,models
 # make test   every test that needs no GPU and no download
 # make slow   the tests marked slow
 # make lint   ruff and mypy
@@ -7,29 +8,31 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 ARGS   ?= experiment=replace
-EXTRAS ?= dev,models
+EXTRAS ?= dev
+comma  := ,
+READY  := $(VENV)/.ready-$(subst $(comma),-,$(EXTRAS))
 
 .PHONY: run test slow lint bench clean
 
-run: $(VENV)/.ready
+run: $(READY)
 	$(BIN)/python -m metaeval $(ARGS)
 
-test: $(VENV)/.ready
+test: $(READY)
 	$(BIN)/python -m pytest -m "not slow and not gpu" $(PYTEST_ARGS)
 
-slow: $(VENV)/.ready
+slow: $(READY)
 	$(BIN)/python -m pytest -m "slow and not gpu" $(PYTEST_ARGS)
 
-lint: $(VENV)/.ready
+lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(VENV)/.ready
+bench: $(READY)
 	$(BIN)/python benchmarks/rule_based.py
 
-# The environment: made once, made again when the dependencies change.
-$(VENV)/.ready: pyproject.toml
+# The environment: made once, made again when the dependencies or the extras change.
+$(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "metaeval needs Python 3.11 or newer: make PYTHON=/path/to/python3.11")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip

@@ -29,6 +29,9 @@ INSTALLERS: dict[str, tuple[str, str]] = {
         "metaeval.metrics.spice_install",
         "SPICE's parser: CoreNLP 3.6.0 (385 MB, about a minute)",
     ),
+    "bertscore": ("metaeval.models.install_bertscore", "roberta-large for BERTScore (1.4 GB)"),
+    "clip": ("metaeval.models.install_clip", "OpenAI's ViT-B/32 for CLIPScore (354 MB)"),
+    "coco-images": ("metaeval.models.install_coco_images", "COCO val2017's photographs (816 MB)"),
     "coco": ("metaeval.data.coco_files", "the annotations of COCO 2017 (253 MB)"),
 }
 
