@@ -17,6 +17,10 @@ def data_root() -> Path | None:
     return None
 
 
+if data_root() is not None:  # tests start commands in folders of their own
+    os.environ["METAEVAL_DATA"] = str(data_root())
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     no_java = pytest.mark.skip(reason="no Java runtime on PATH or in JAVA_HOME")
     no_coco = pytest.mark.skip(reason="METAEVAL_DATA does not name a folder with COCO annotations")
