@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import Any
 
 
-def printout(summary: Mapping[str, Any], published: Mapping[str, float], report: Path) -> str:
-    """A plain table of rank-order ρ with its interval, ties, and the published value."""
-    return "\n".join([*_rows(summary, published), f"report: {report}"])
+def printout(summary: Mapping[str, Any], published: Mapping[str, float], file: Path) -> str:
+    """A plain table of rank-order ρ with its interval, ties, and the published value.
+
+    `file` is what to open next: the report, or the statistics of a run without one.
+    """
+    return "\n".join([*_rows(summary, published), f"{file.stem}: {file}"])
 
 
 def _rows(summary: Mapping[str, Any], published: Mapping[str, float]) -> Iterator[str]:
