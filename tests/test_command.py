@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 import zipfile
+from contextlib import closing
 from pathlib import Path
 
 import pandas as pd
@@ -164,8 +165,8 @@ def test_a_sweep_is_gathered_from_its_files(tmp_path: Path) -> None:
 def test_a_killed_run_resumes_to_the_same_bytes(tmp_path: Path, coco_root: Path) -> None:
     """SIGKILL after the first batches reached the cache, then the same command again."""
     arguments = ["experiment=replace", "dataset=coco_val2017", f"dataset.root={coco_root}"]
-    arguments += ["dataset.limit=400", "metrics=[cider,meteor]", "stats.replicates=50"]
-    arguments += ["cache.batch_size=300", "report=none", "hydra.run.dir=OUT"]
+    arguments += ["dataset.limit=1200", "metrics=[cider,meteor]", "stats.replicates=50"]
+    arguments += ["cache.batch_size=50", "report=none", "hydra.run.dir=OUT"]
     undisturbed, killed = tmp_path / "undisturbed", tmp_path / "killed"
     for cwd in (undisturbed, killed):
         cwd.mkdir()
@@ -177,10 +178,10 @@ def test_a_killed_run_resumes_to_the_same_bytes(tmp_path: Path, coco_root: Path)
         start_new_session=True,
     )
     database = killed / "cache" / "content.sqlite"
-    rows = _wait_for_rows(database, more_than=1600 + 299)  # CIDEr's, and a batch of METEOR's
+    rows = _wait_for_rows(database, more_than=4800 + 99)  # CIDEr's, and two batches of METEOR's
     os.kill(victim.pid, signal.SIGKILL)
     victim.wait()
-    assert rows < 3200, "the run was over before it could be killed"
+    assert rows < 9600, "the run was over before it could be killed"
     assert not (killed / "OUT" / results.SCORES).exists()
     assert metaeval(*arguments, cwd=killed).returncode == 0
     record = results.read_json(killed / "OUT" / results.RUN)
@@ -190,17 +191,21 @@ def test_a_killed_run_resumes_to_the_same_bytes(tmp_path: Path, coco_root: Path)
 
 
 def _wait_for_rows(database: Path, more_than: int) -> int:
-    for _ in range(1200):
-        time.sleep(0.05)
-        if database.exists():
-            try:
-                with sqlite3.connect(f"file:{database}?mode=ro", uri=True) as db:
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        time.sleep(0.01)
+        if not database.exists():
+            continue
+        with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as db:
+            while time.monotonic() < deadline:
+                time.sleep(0.01)
+                try:
                     (rows,) = db.execute("SELECT count(*) FROM content").fetchone()
-            except sqlite3.OperationalError:
-                continue  # the tables are not there yet
-            if rows > more_than:
-                return int(rows)
-    raise AssertionError("no scores reached the cache within a minute")
+                except sqlite3.OperationalError:
+                    break  # the tables are not there yet
+                if rows > more_than:
+                    return int(rows)
+    raise AssertionError("no scores reached the cache within two minutes")
 
 
 @pytest.mark.coco
