@@ -19,7 +19,7 @@ def _rows(summary: Mapping[str, Any], published: Mapping[str, float]) -> Iterato
     records = summary["metrics"]
     done = [r for r in records if r["status"] == "ok"]
     done.sort(key=lambda r: -r["rank_order_rho"])
-    width = max((len(r["metric"]) for r in records), default=0)
+    width = max((len(r["metric"]) for r in done), default=0)
     head = f"{'':<{width}}  rank-order ρ  {'95% interval':<16} {'τ-b':>6} {'ties':>6}"
     confidence = round(100 * summary["settings"]["confidence"], 6)
     yield head.replace("95%", f"{confidence:g}%") + ("  published" if published else "")
@@ -32,6 +32,6 @@ def _rows(summary: Mapping[str, Any], published: Mapping[str, float]) -> Iterato
         )
         value = published.get(r["metric"])
         yield line if value is None else f"{line}  {value:>9.4f}"
-    for r in records:
-        if r["status"] != "ok":
-            yield f"{r['metric']:<{width}}  {r['status']}: {r['reason']}"
+    lacking = {r["family"]: r["status"] for r in records if r["status"] != "ok"}
+    if lacking:  # the reasons went to stderr, and are in the report
+        yield "not run: " + ", ".join(f"{name} ({status})" for name, status in lacking.items())

@@ -62,7 +62,7 @@ def published(
     differs = [key for key, value in paper.items() if ours.get(str(key)) != value]
     why_not = None
     if dataset.name != "coco_val2017":
-        why_not = f"the paper's captions are MS-COCO val2017's, these are {dataset.name}'s"
+        why_not = f"the paper's captions are MS-COCO val2017's, this run's are from {dataset.name}"
     elif note := next((note for note in dataset.notes if "not the captions" in note), None):
         why_not = note.rstrip(".")
     elif len(dataset) != 5000:
