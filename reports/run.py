@@ -14,6 +14,7 @@ import pandas as pd
 from metaeval import results
 from metaeval.errors import InputError
 from reports.marks import marked
+from reports.standing import told
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,8 @@ class Run:
 
     @property
     def metrics(self) -> list[Mapping[str, Any]]:
-        return list(self.statistics["metrics"])
+        """The records to tell of, in the order of the configuration."""
+        return list(told(self.statistics["metrics"]))
 
     @property
     def seed(self) -> int:

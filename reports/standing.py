@@ -30,6 +30,11 @@ def parent(record: Record, records: Sequence[Record]) -> str | None:
     return None
 
 
+def told(records: Sequence[Record]) -> tuple[Record, ...]:
+    """The records without the parts of a metric that did not run: its own row says why, once."""
+    return tuple(r for r in records if r["status"] == "ok" or parent(r, records) is None)
+
+
 def ranked(records: Sequence[Record]) -> list[Record]:
     """The results, best rank-order ρ first."""
     rows = [r for r in records if standing(r, records) == "result" and rho(r) is not None]

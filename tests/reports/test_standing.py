@@ -8,7 +8,7 @@ import pytest
 
 from reports import words
 from reports.provenance import command
-from reports.standing import against_paper, parent, ranked, standing, undecided
+from reports.standing import against_paper, parent, ranked, standing, told, undecided
 
 
 def record(metric: str, rho: float | None = 0.5, **more: Any) -> dict[str, Any]:
@@ -22,6 +22,13 @@ def test_parts_belong_to_the_column_they_extend() -> None:
     assert [parent(r, records) for r in records] == [None, None, None, "TIGEr", None]
     other = record("SPICE-object", family="other")
     assert parent(other, [record("SPICE"), other]) is None
+
+
+def test_what_did_not_run_is_told_once() -> None:
+    absent = [record(m, None, status="skipped") for m in ("SPICE", "SPICE-object", "SCAN-i2t")]
+    assert [r["metric"] for r in told(absent)] == ["SPICE", "SCAN-i2t"]
+    there = [record("TIGEr"), record("TIGEr-RRS")]
+    assert told(there) == tuple(there)
 
 
 def test_only_results_are_ranked() -> None:
