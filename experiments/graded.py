@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
 from corruptions.base import Corrupted, Corruption
 from corruptions.random import Random
 from experiments.base import CaptionSet, Experiment, Sets
+from metaeval.components import component
 from metaeval.data.types import CaptionDataset
 from metaeval.errors import ConfigError
 
@@ -63,7 +63,7 @@ def instances(node: DictConfig | None) -> list[Corruption]:
         raise ConfigError("no corruption chosen: add corruption=replace (or shuffle, …)")
     options: dict[str, Any] = OmegaConf.to_container(node, resolve=True)  # type: ignore[assignment]
     if "rates" not in options:
-        return [instantiate(options)]
+        return [component(options, "corruption")]
     rates = options.pop("rates")
     if not isinstance(rates, list) or not rates:
         raise ConfigError(f"corruption.rates must be a list of rates in (0, 1], not {rates!r}")
@@ -72,4 +72,5 @@ def instances(node: DictConfig | None) -> list[Corruption]:
     for rate in rates:
         if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 < rate <= 1:
             raise ConfigError(f"corruption.rates: {rate!r} is not a rate in (0, 1]")
-    return [instantiate({**options, "rate": rate}) for rate in sorted(rates, reverse=True)]
+    ordered = sorted(rates, reverse=True)
+    return [component({**options, "rate": rate}, "corruption") for rate in ordered]

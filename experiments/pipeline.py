@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from hydra.errors import InstantiationException
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
@@ -22,8 +21,9 @@ from experiments.printout import printout
 from experiments.statistics import statistics
 from metaeval import provenance, results
 from metaeval.cache import MemoryStore, SqliteStore
+from metaeval.components import component
 from metaeval.data.types import Absent, CaptionDataset
-from metaeval.errors import ConfigError, MetaevalError, StrictError
+from metaeval.errors import StrictError
 from metaeval.scoring import Scored, score_captions
 from metaeval.selection import build, selected
 
@@ -72,7 +72,7 @@ def run(experiment: Experiment, config: DictConfig, out: Path) -> dict[str, Any]
         lambda p: p.write_text(OmegaConf.to_yaml(config, resolve=True), encoding="utf-8"),
     )
     with state.stage("dataset"):
-        dataset = load_dataset(config)
+        dataset: CaptionDataset = component(config.dataset, "dataset")
     print(f"{experiment.name} on {describe(dataset)}", flush=True)
     state.record["dataset"] = {
         "name": dataset.name,
@@ -130,17 +130,6 @@ def run(experiment: Experiment, config: DictConfig, out: Path) -> dict[str, Any]
             "; ".join(f"{s.family} {s.status}: {s.reason}" for s in lacking) + " (strict=true)"
         )
     return summary
-
-
-def load_dataset(config: DictConfig) -> CaptionDataset:
-    """The configured dataset; errors of ours pass through Hydra's wrapping unchanged."""
-    try:
-        dataset: CaptionDataset = instantiate(config.dataset)
-    except InstantiationException as error:
-        if isinstance(error.__cause__, MetaevalError):
-            raise error.__cause__ from None
-        raise ConfigError(f"dataset: {error.__cause__ or error}") from None
-    return dataset
 
 
 def describe(dataset: CaptionDataset) -> str:

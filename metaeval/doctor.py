@@ -15,10 +15,10 @@ from pathlib import Path
 
 from hydra import compose, initialize_config_dir
 from hydra.errors import HydraException
-from hydra.utils import instantiate
 from omegaconf import DictConfig
 
 from metaeval import provenance, rooms
+from metaeval.components import component
 from metaeval.data.types import Absent, CaptionDataset
 from metaeval.errors import ConfigError, MetaevalError
 from metaeval.selection import build
@@ -71,10 +71,9 @@ def examine(config: DictConfig, say: Callable[[str], object] = print) -> None:
 def find_dataset(config: DictConfig, say: Callable[[str], object]) -> CaptionDataset | None:
     """Load the configured dataset and say which of its parts are there."""
     try:
-        dataset: CaptionDataset = instantiate(config.dataset)
-    except Exception as error:
-        cause = error.__cause__ if isinstance(error.__cause__, MetaevalError) else error
-        say(f"dataset  none: {cause}")
+        dataset: CaptionDataset = component(config.dataset, "dataset")
+    except MetaevalError as error:
+        say(f"dataset  none: {error}")
         return None
     say(f"dataset  {dataset.name}: {len(dataset):,} images")
     if dataset.fallback:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from hydra.errors import InstantiationException
-from hydra.utils import instantiate
 from omegaconf import DictConfig, ListConfig, OmegaConf
 
-from metaeval.errors import ConfigError, MetaevalError
+from metaeval.components import component
+from metaeval.errors import ConfigError
 from metaeval.metrics.base import Metric
 
 
@@ -41,12 +38,5 @@ def selected(config: DictConfig) -> list[str]:
 
 def build(name: str, config: DictConfig) -> Metric:
     """The metric called `name`, as configured; wrong options raise ConfigError."""
-    node: Any = config.metric[name]
-    try:
-        metric: Metric = instantiate(node)
-    except InstantiationException as error:
-        cause = error.__cause__
-        if isinstance(cause, MetaevalError):
-            raise cause from None
-        raise ConfigError(f"metric.{name}: {cause or error}") from None
+    metric: Metric = component(config.metric[name], f"metric.{name}")
     return metric

@@ -107,6 +107,7 @@ def test_a_warm_cache_gives_the_same_bytes_as_a_cold_one(tmp_path: Path) -> None
         (("experiment=replace", "corruption.rates=[0.5,1.5]"), "1.5 is not a rate in (0, 1]"),
         (("experiment=replace", "corruption.rates=[0.5,0.5]"), "holds a rate twice"),
         (("experiment=replace", "metric.bleu.smooth=some"), "smooth"),
+        (("experiment=replace", "+corruption.rat=1"), "unexpected keyword argument 'rat'"),
         (("experiment=graded",), "no corruption chosen"),
         (("experiment=replace", "dataset=coco_val2017", "dataset.root=nowhere"), "nowhere"),
         (("experiment=replace", "dataset=coco", "dataset.captions=bad.json"), "bad.json"),
