@@ -26,6 +26,7 @@ from metaeval.metrics.java import (
     memory_mib,
     run_once,
 )
+from tests.metrics.processes import gone
 
 pytestmark = pytest.mark.java
 
@@ -81,20 +82,6 @@ def probe(java: JavaRuntime, tmp_path_factory: pytest.TempPathFactory) -> list[s
 
 def service(java: JavaRuntime, args: Sequence[str], silence: float = 60) -> JavaProcess:
     return JavaProcess(java, args, what="Probe", heap=64, silence=silence)
-
-
-def gone(pid: int, seconds: float = 10) -> bool:
-    """Whether the process ends within so many seconds (a zombie has ended)."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        try:
-            stat = Path(f"/proc/{pid}/stat").read_text()
-        except (FileNotFoundError, ProcessLookupError):
-            return True
-        if stat.rpartition(")")[2].split()[0] == "Z":
-            return True
-        time.sleep(0.05)
-    return False
 
 
 def test_version_is_what_java_itself_says(java: JavaRuntime) -> None:

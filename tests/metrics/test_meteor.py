@@ -24,6 +24,7 @@ from metaeval.metrics.java import JavaError, JavaRuntime, find_java
 from metaeval.metrics.meteor import Meteor
 from metaeval.metrics.meteor_engine import JarEngine, ServerEngine, one_line
 from metaeval.metrics.meteor_score import scores
+from tests.metrics.processes import gone
 
 pytestmark = pytest.mark.java
 
@@ -60,20 +61,6 @@ def meteor_of(
 def jvm(metric: Meteor) -> int:
     assert metric._engine is not None
     return metric._engine._process.pid
-
-
-def gone(pid: int) -> bool:
-    """Whether a process ends within ten seconds (a zombie has ended)."""
-    deadline = time.monotonic() + 10
-    while time.monotonic() < deadline:
-        try:
-            stat = Path(f"/proc/{pid}/stat").read_text()
-        except (FileNotFoundError, ProcessLookupError):
-            return True
-        if stat.rpartition(")")[2].split()[0] == "Z":
-            return True
-        time.sleep(0.05)
-    return False
 
 
 # ---- published numbers and worked cases ----
