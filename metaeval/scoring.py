@@ -7,6 +7,7 @@ import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,13 +20,26 @@ from metaeval.metrics.base import Metric, Scores
 log = logging.getLogger(__name__)
 
 
+class Count(NamedTuple):
+    """How often something that a metric counts occurred: `n`, of `of` where the unit has a total.
+
+    `unit` is "captions", "images" or "words", as in `Metric.counted`.
+    """
+
+    what: str
+    unit: str
+    n: int
+    of: int | None
+
+
 @dataclass(frozen=True, slots=True)
 class Scored:
     """What became of one metric.
 
     `status` is "ok", "skipped" (something it needs is not there) or "failed" (it broke); `reason`
     and `remedy` say why and what would help. `scores` is float64 [n, len(columns)], `None` unless
-    ok; `n_scored` distinct items were computed now, `n_cached` came from the cache.
+    ok; `n_scored` distinct items were computed now, `n_cached` came from the cache. `counts` is what
+    the metric counts of this run's captions and images, cached ones included.
     """
 
     family: str
@@ -37,6 +51,7 @@ class Scored:
     reason: str | None = None
     remedy: str | None = None
     scores: Scores | None = None
+    counts: tuple[Count, ...] = ()
     n_scored: int = 0
     n_cached: int = 0
     seconds: float = 0.0
@@ -79,12 +94,12 @@ def score_captions(
             return result("skipped", absent)
         metric.identify(dataset)
         signatures = tuple(metric.signature(column) for column in metric.columns)
-        namespace = "scores:" + json.dumps(signatures)
+        namespace = _namespace(metric, signatures)
         items, inverse = _distinct(captions, image_index)
         contexts = {int(i): metric.context(dataset, int(i)) for i in np.unique(image_index)}
         keys = [item_key(contexts[i], caption) for caption, i in items]
         known = store.get_many(namespace, keys)
-        table = np.full((len(items), len(metric.columns)), np.nan)
+        table = np.full((len(items), len(metric.columns) + len(metric.counted)), np.nan)
         todo = []
         for row, key in enumerate(keys):
             if (value := known.get(key)) is not None:
@@ -97,7 +112,8 @@ def score_captions(
         return result(
             "ok",
             signatures=signatures,
-            scores=table[inverse],
+            scores=table[inverse, : len(metric.columns)],
+            counts=_counts(metric, table[inverse, len(metric.columns) :], image_index),
             n_scored=len(todo),
             n_cached=len(items) - len(todo),
         )
@@ -121,15 +137,14 @@ def _compute(
     store: Store,
     size: int,
 ) -> None:
-    """Fill the rows `todo` of the table, batch by batch, through the cache."""
+    """Fill the rows `todo` of the table, scores and counts, batch by batch, through the cache."""
     metric.prepare(dataset)
     with tqdm(total=len(todo), desc=metric.name, unit=" captions", leave=False, delay=2) as bar:
         for start in range(0, len(todo), size):
             rows = todo[start : start + size]
-            scores = metric.score(
-                [items[row][0] for row in rows],
-                np.array([items[row][1] for row in rows], dtype=np.intp),
-            )
+            captions = [items[row][0] for row in rows]
+            images = np.array([items[row][1] for row in rows], dtype=np.intp)
+            scores = metric.score(captions, images)
             expected = (len(rows), len(metric.columns))
             if scores.shape != expected or scores.dtype != np.float64:
                 raise TypeError(
@@ -138,9 +153,36 @@ def _compute(
                 )
             if np.isinf(scores).any():
                 raise ValueError("score() returned infinite scores")
-            table[rows] = scores
+            tallies = metric.tally(captions, images)
+            if tallies.shape != (len(rows), len(metric.counted)):
+                raise TypeError(
+                    f"tally() returned {list(tallies.shape)} "
+                    f"instead of {[len(rows), len(metric.counted)]}"
+                )
+            table[rows] = np.concatenate([scores, tallies], axis=1)
             store.put_many(namespace, {keys[row]: table[row].tobytes() for row in rows})
             bar.update(len(rows))
+
+
+def _namespace(metric: Metric, signatures: Sequence[str]) -> str:
+    """Where the cache keeps the rows of this metric: scores, and behind them what it counts."""
+    if not metric.counted:
+        return "scores:" + json.dumps(signatures)
+    return "scores and counts:" + json.dumps([*signatures, list(metric.counted)])
+
+
+def _counts(
+    metric: Metric, tallies: npt.NDArray[np.float64], image_index: npt.NDArray[np.intp]
+) -> tuple[Count, ...]:
+    """The counts of a run from what was counted of each of its captions [n, len(counted)]."""
+    found = []
+    for (what, unit), column in zip(metric.counted.items(), tallies.T, strict=True):
+        if unit == "images":
+            n, of = len(np.unique(image_index[column > 0])), len(np.unique(image_index))
+        else:
+            n, of = int(column.sum()), len(column) if unit == "captions" else None
+        found.append(Count(what, unit, n, of))
+    return tuple(found)
 
 
 def _distinct(

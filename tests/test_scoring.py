@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,7 @@ import pytest
 from metaeval.cache import MemoryStore
 from metaeval.data.types import Absent, CaptionDataset
 from metaeval.metrics.base import Metric, Scores, content_digest
-from metaeval.scoring import score_captions
+from metaeval.scoring import Count, score_captions
 
 
 class LengthRatio(Metric):
@@ -114,6 +114,57 @@ def test_a_metric_that_lacks_something_is_skipped_with_reason_and_remedy() -> No
     assert (done.status, done.reason) == ("skipped", "no weights")
     assert done.remedy == "python -m metaeval.doctor --install weights"
     assert (metric.prepared, metric.closed) == (0, 1)
+
+
+class Counting(LengthRatio):
+    """Counts the words of a caption beyond its second, and the images of reference "e f"."""
+
+    counted: ClassVar[Mapping[str, str]] = {"words cut": "words", "short captions": "captions",
+                                            "small images": "images"}  # fmt: skip
+
+    def tally(
+        self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
+    ) -> npt.NDArray[np.int64]:
+        words = np.array([len(caption.split()) for caption in captions])
+        small = self._lengths[image_index] == 2
+        return np.stack([np.maximum(words - 2, 0), words == 1, small], axis=1).astype(np.int64)
+
+
+def test_counts_are_those_of_the_run_whether_scored_now_or_before() -> None:
+    store = MemoryStore()
+    captions, images = [*CAPTIONS, "d e f", "c"], np.array([*INDEX, 0, 1])
+    expected = (
+        Count("words cut", "words", 2, None),  # "d e f" stands there twice
+        Count("short captions", "captions", 2, 7),
+        Count("small images", "images", 1, 2),
+    )
+    for n_scored in (4, 0):
+        done = score_captions(Counting(), _dataset(), captions, images, store)
+        np.testing.assert_array_equal(done.scores, [*EXPECTED, [0.75, 3], [0.5, 1]])
+        assert (done.counts, done.n_scored) == (expected, n_scored)
+    # a part of the captions, all of them from the cache: the counts are this part's own
+    done = score_captions(Counting(), _dataset(), captions[:3], images[:3], store)
+    assert [count[2:] for count in done.counts] == [(0, None), (0, 3), (1, 2)]
+    assert done.n_scored == 0
+
+
+def test_rows_with_counts_are_not_mixed_up_with_rows_without() -> None:
+    store = MemoryStore()
+    for metric in (LengthRatio(), Counting()):
+        done = score_captions(metric, _dataset(), CAPTIONS, INDEX, store)
+        np.testing.assert_array_equal(done.scores, EXPECTED)
+        assert done.n_scored == 4
+
+
+def test_a_tally_of_the_wrong_shape_fails() -> None:
+    class Wrong(Counting):
+        def tally(
+            self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
+        ) -> npt.NDArray[np.int64]:
+            return np.zeros((len(captions), 2), dtype=np.int64)
+
+    done = score_captions(Wrong(), _dataset(), ["a"], np.array([0]), MemoryStore())
+    assert done.reason == "TypeError: tally() returned [1, 2] instead of [1, 3]"
 
 
 @pytest.mark.parametrize(

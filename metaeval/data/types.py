@@ -8,7 +8,7 @@ get it. A part is never an exception half-way through a run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -120,10 +120,22 @@ class CaptionDataset:
         """The first `limit` images by id; the pool stays whole. `None` changes nothing."""
         if limit is None or limit >= len(self):
             return self
+        return self.subset(range(limit))
+
+    def subset(self, indices: Sequence[int]) -> CaptionDataset:
+        """The images at these positions, in ascending order of position; the pool stays whole.
+
+        Raises ValueError for a position twice, IndexError for one that is not there.
+        """
+        positions = sorted(indices)
+        if len(set(positions)) != len(positions):
+            raise ValueError("a position occurs twice")
+        if positions and positions[0] < 0:
+            raise IndexError(f"there is no position {positions[0]}")
         return replace(
             self,
-            image_ids=self.image_ids[:limit],
-            human=self.human[:limit],
-            references=self.references[:limit],
+            image_ids=tuple(self.image_ids[i] for i in positions),
+            human=tuple(self.human[i] for i in positions),
+            references=tuple(self.references[i] for i in positions),
             _loaded=self._loaded,  # parts are keyed by image id, so they serve the smaller set too
         )

@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -39,12 +40,18 @@ class Metric(ABC):
         How to read the score; bounds are (lowest, highest) possible, `inf` where there is none.
     batch_size
         Captions per call of `score`: what a killed run may lose.
+    counted
+        What a reader should know of the captions beside their scores, as name → unit: "captions"
+        and "words" are added up over the captions of a run, "images" counts the images that have
+        any. {"captions cut to the model's length": "captions"}; see `tally`.
     store
         Where intermediate results may be kept (parsed sentences, image embeddings), set before
         `identify`; `None` outside a run. Scores themselves are cached by `metaeval.scoring`.
 
     The order of calls is `missing`, `identify`, `signature`, and then, only if some score is not in
-    the cache, `prepare`, `score` …, `close`.
+    the cache, `prepare`, `score`, `tally`, `score`, `tally` …, `close`. For the report's drill-down a
+    new instance is taken through `missing`, `identify` and `prepare` on a few images of the dataset,
+    and then `explain` is asked.
     """
 
     name: ClassVar[str]
@@ -53,6 +60,7 @@ class Metric(ABC):
     higher_is_better: ClassVar[bool] = True
     bounds: tuple[float, float] = (0.0, 1.0)
     batch_size: int = 5000
+    counted: ClassVar[Mapping[str, str]] = MappingProxyType({})
     store: Store | None = None
 
     def missing(self, dataset: CaptionDataset) -> Absent | None:
@@ -86,6 +94,18 @@ class Metric(ABC):
         The score of a caption must not depend on the others in the call.
         """
 
+    def tally(
+        self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
+    ) -> npt.NDArray[np.int64]:
+        """What `counted` names, of n captions that have just been scored: [n, len(counted)].
+
+        Asked right after `score`, with the same arguments, and kept in the cache beside the scores:
+        so the counts of a run are as true for a score from the cache as for a new one. Like a
+        score, a count depends on its own caption and image alone. In the column of something
+        counted by image, any number but 0 says that the image has it.
+        """
+        return np.zeros((len(captions), len(self.counted)), dtype=np.int64)
+
     @abstractmethod
     def settings(self) -> Mapping[str, Any]:
         """Whatever would change a number, as key → value, in the order of the signature.
@@ -108,7 +128,17 @@ class Metric(ABC):
     def explain(self, caption: str, image_index: int) -> Mapping[str, Any] | None:
         """How this caption came by its score, for the report's drill-down; `None` if not told.
 
-        JSON-serialisable: {"kind": "transport" | "regions" | "matches" | …, …}.
+        Asked of a metric that was prepared on a few images only, so what it tells of one image must
+        not depend on the others. JSON-serialisable, a "kind" and what belongs to it:
+
+        - "transport" (VIFIDEL): which object went to which word; see `vifidel_plan.explanation`.
+        - "grounding" (TIGEr): `regions` (r of {"label", "box": x1 y1 x2 y2 in [0, 1]}), and the
+          grounding weights [r] of the `candidate` and, averaged, of the `references`.
+        - "matches" (FAIEr): `regions`, `words` and their `matches` [words, r], `relations` and
+          their `relation_matches` [relations, r], and `references`, each with its own `words` and
+          `matches`.
+
+        `values`, in the latter two, is column → score.
         """
         return None
 

@@ -14,6 +14,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,7 +24,7 @@ from metaeval.data.types import Absent, CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.metrics.base import Metric, Scores
 from metaeval.models import clip_weights, image_files, weight_files
-from metaeval.models.clip import Clip, Vectors
+from metaeval.models.clip import Clip, Vectors, tokenizer_of, too_long
 from metaeval.models.clip_weights import ClipWeights
 from metaeval.models.device import check_dtype
 from metaeval.models.embeddings import Embeddings, text_key
@@ -37,8 +38,8 @@ _NO_IMAGE = b"no image"
 class ClipScore(Metric):
     """CLIPScore of each caption with its image, in [0, weight].
 
-    Not a number where the image is not there or cannot be read; how many is logged. A caption
-    longer than the model's 77 tokens is cut before its end token; how many is logged.
+    Not a number where the image is not there or cannot be read. A caption longer than the model's
+    77 tokens is cut before its end token. How many of each is counted (`counted`).
 
     Parameters
     ----------
@@ -61,6 +62,12 @@ class ClipScore(Metric):
     name = "clipscore"
     title: ClassVar[str] = "CLIPScore"
     needs = frozenset({"images"})
+    counted = MappingProxyType(
+        {
+            "captions cut to the model's length": "captions",
+            "images not there or not readable": "images",
+        }
+    )
 
     def __init__(
         self,
@@ -84,6 +91,7 @@ class ClipScore(Metric):
         self.columns = (self.title,)
         self.bounds = (0.0, self._weight)
         self._clip: Clip | None = None
+        self._tokenizer: Any = None
 
     def missing(self, dataset: CaptionDataset) -> Absent | None:
         absent = super().missing(dataset) or lacking("clip", "torch", "open_clip", "safetensors")
@@ -136,7 +144,6 @@ class ClipScore(Metric):
     def prepare(self, dataset: CaptionDataset) -> None:
         identity = "|".join(f"{key}:{value}" for key, value in self._network().items())
         self._texts = Embeddings(self.store, f"clip texts|{identity}|v:1")
-        self._n_cut = 0
         positions = [j for j, digest in enumerate(self._digests) if digest is not None]
         keys = [digest for digest in self._digests if digest is not None]
         images = Embeddings(self.store, f"clip images|{identity}|v:1")
@@ -158,6 +165,18 @@ class ClipScore(Metric):
             scores[there, 0] = self._score_with_image(mine, image_index[there])
         return scores
 
+    def tally(
+        self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
+    ) -> npt.NDArray[np.int64]:
+        if self._tokenizer is None:  # not the network's: with all vectors cached, none is loaded
+            self._tokenizer = tokenizer_of(self._found)
+        there = np.isfinite(self._images[image_index, 0])
+        cut = [
+            bool(scored) and too_long(self._tokenizer, self._prefix + caption)
+            for caption, scored in zip(captions, there, strict=True)
+        ]
+        return np.stack([np.array(cut, dtype=np.int64), (~there).astype(np.int64)], axis=1)
+
     def close(self) -> None:
         self._clip = None
 
@@ -172,18 +191,11 @@ class ClipScore(Metric):
     def _text_vectors(self, texts: Sequence[str]) -> Vectors:
         """Unit vectors [n, d] of captions, the prefix put before each."""
         full = [self._prefix + text for text in texts]
-        cut: set[str] = set()
 
         def compute(mine: Sequence[int]) -> Vectors:
-            vectors, too_long = self._network_now().texts([full[j] for j in mine])
-            cut.update(full[j] for j, long in zip(mine, too_long, strict=True) if long)
-            return vectors
+            return self._network_now().texts([full[j] for j in mine])[0]
 
-        vectors = self._texts.get([text_key(text) for text in full], compute, "encoding captions")
-        if cut:
-            self._n_cut += len(cut)
-            log.warning("%s: %d captions were cut to the model's length", self.name, self._n_cut)
-        return vectors
+        return self._texts.get([text_key(text) for text in full], compute, "encoding captions")
 
     def _encode_images(self, paths: Sequence[Path]) -> Vectors:
         clip = self._network_now()

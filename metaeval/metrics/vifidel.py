@@ -8,8 +8,8 @@ they say which words matter (`vifidel_weights.py`).
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -27,8 +27,6 @@ from metaeval.metrics.vifidel_transport import Transport
 from metaeval.metrics.vifidel_weights import Weights
 from metaeval.metrics.vifidel_words import Bag, Lexicon
 
-log = logging.getLogger(__name__)
-
 OBJECTS = ("counts", "presence")
 
 
@@ -39,7 +37,7 @@ class Vifidel(Metric):
     distance without end. Not a number, because nothing can be compared: an image without objects
     (or with none whose label has a vector); a caption none of whose content words has a vector;
     in VIFIDEL-ref, an image none of whose references has such a word. Words without a vector are
-    left out of their bags, and counted (`counts`).
+    left out of their bags, and counted (`counted`).
 
     Parameters
     ----------
@@ -63,6 +61,15 @@ class Vifidel(Metric):
     columns = ("VIFIDEL", "VIFIDEL-ref")
     needs = frozenset({"objects"})  # of "gold"; other sources say themselves what they lack
     batch_size = 50_000
+    counted = MappingProxyType(
+        {
+            "content words of captions without a vector": "words",
+            "captions without content words": "captions",
+            "captions none of whose content words has a vector": "captions",
+            "images without objects": "images",
+            "images none of whose objects has a vector": "images",
+        }
+    )
 
     def __init__(
         self,
@@ -84,7 +91,6 @@ class Vifidel(Metric):
         self._device = None if device == "cpu" else device
         self._labels: list[Labels] = []
         self._lexicon: Lexicon | None = None
-        self.counts: dict[str, int] = {}
 
     def missing(self, dataset: CaptionDataset) -> Absent | None:
         return (
@@ -124,15 +130,6 @@ class Vifidel(Metric):
         ]
         self._weights = Weights(lexicon, references)
         self._transport = Transport(lexicon, self._weights, self.p, self._device)
-        self.counts = {
-            "images without objects": sum(not words for words in self._object_words),
-            "images whose objects have no vector": sum(
-                bool(words) and not bag
-                for words, bag in zip(self._object_words, self._object_bags, strict=True)
-            ),
-            "captions without content words": 0,
-            "captions whose words have no vector": 0,
-        }
 
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
         lexicon = self._ready()
@@ -141,10 +138,6 @@ class Vifidel(Metric):
         bags = [lexicon.bag(counts) for counts in words]
         objects = [self._object_bags[i] for i in image_index]
         silent = np.array([not counts for counts in words], dtype=np.bool_)
-        self.counts["captions without content words"] += int(silent.sum())
-        self.counts["captions whose words have no vector"] += sum(
-            bool(counts) and not bag for counts, bag in zip(words, bags, strict=True)
-        )
         scores = np.full((len(captions), 2), np.nan)
         whole = np.flatnonzero([bool(o and b) for o, b in zip(objects, bags, strict=True)])
         pairs: list[tuple[Bag, Bag]] = [(objects[k], bags[k]) for k in whole]
@@ -156,6 +149,23 @@ class Vifidel(Metric):
         referenced = np.array([self._weights.usable(i) for i in image_index.tolist()], dtype=bool)
         scores[silent & has_objects & referenced, 1] = 0.0
         return scores
+
+    def tally(
+        self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
+    ) -> npt.NDArray[np.int64]:
+        lexicon = self._ready()
+        found = np.zeros((len(captions), len(self.counted)), dtype=np.int64)
+        for row, (caption, image) in enumerate(zip(captions, image_index.tolist(), strict=True)):
+            words, objects = lexicon.count(caption), self._object_words[image]
+            unknown = lexicon.unknown(words)
+            found[row] = (
+                sum(words[word] for word in unknown),
+                not words,
+                bool(words) and len(unknown) == len(words),
+                not objects,
+                bool(objects) and not self._object_bags[image],
+            )
+        return found
 
     def explain(self, caption: str, image_index: int) -> Mapping[str, Any] | None:
         lexicon = self._ready()
@@ -170,16 +180,6 @@ class Vifidel(Metric):
             "unknown_words": lexicon.unknown(unknown[1]),
             "plans": explanation(lexicon, self._transport, bags, image_index, self.columns),
         }
-
-    def close(self) -> None:
-        if self._lexicon is None:
-            return
-        known = self._lexicon.known
-        said = [f"{n:,} {what}" for what, n in self.counts.items() if n]
-        if not known.all():
-            said.insert(0, f"{(~known).sum():,} of {len(known):,} distinct words have no vector")
-        if said:
-            log.info("vifidel: %s", "; ".join(said))
 
     def _ready(self) -> Lexicon:
         if self._lexicon is None:

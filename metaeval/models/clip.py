@@ -63,7 +63,7 @@ class Clip:
         import torch
 
         ids = self.tokenizer(list(texts))
-        cut = [self._length(text) > self.tokenizer.context_length for text in texts]
+        cut = [too_long(self.tokenizer, text) for text in texts]
         by_length: dict[int, list[int]] = defaultdict(list)
         for row, length in enumerate((ids != 0).sum(dim=1).tolist()):
             by_length[length if self._short else ids.shape[1]].append(row)
@@ -117,11 +117,22 @@ class Clip:
             unit: Vectors = (raw / raw.norm(dim=-1, keepdim=True)).cpu().numpy()
             return unit
 
-    def _length(self, text: str) -> int:
-        """The tokens of a text before any cutting, beginning and end included."""
-        if hasattr(self.tokenizer, "encode"):
-            return len(self.tokenizer.encode(text)) + 2
-        return len(self.tokenizer.tokenizer(text)["input_ids"])  # a Hugging Face tokeniser inside
+
+def tokenizer_of(weights: ClipWeights) -> Any:
+    """The tokeniser of a model, without its network."""
+    if weights.tag == "scenes" and weights.path is not None:
+        facts = card.read_card(weights.path.parent)
+        return WordTokenizer(facts["words"], facts["model_cfg"]["text_cfg"]["context_length"])
+    return import_module("open_clip").get_tokenizer(weights.model)
+
+
+def too_long(tokenizer: Any, text: str) -> bool:
+    """Whether a text has more tokens, beginning and end included, than the model reads."""
+    if hasattr(tokenizer, "encode"):
+        length = len(tokenizer.encode(text)) + 2
+    else:
+        length = len(tokenizer.tokenizer(text)["input_ids"])  # a Hugging Face tokeniser inside
+    return bool(length > tokenizer.context_length)
 
 
 def _own(weights: ClipWeights) -> tuple[Any, Any, Callable[[Any], Any]]:
@@ -132,11 +143,10 @@ def _own(weights: ClipWeights) -> tuple[Any, Any, Callable[[Any], Any]]:
     model = import_module("open_clip.model").CLIP(**configuration)
     state = import_module("safetensors.torch").load_file(weights.path)
     model.load_state_dict({name: _full(value) for name, value in state.items()})
-    words = WordTokenizer(facts["words"], configuration["text_cfg"]["context_length"])
     side = int(configuration["vision_cfg"]["image_size"])
     return (
         model,
-        words,
+        tokenizer_of(weights),
         lambda image: clip_pixels.normalised(clip_pixels.squared(image, side)[None])[0],
     )
 
@@ -178,7 +188,7 @@ def _open_clip(weights: ClipWeights, seed: int) -> tuple[Any, Any, Callable[[Any
             ) from None
     settings = transform.merge_preprocess_dict(model.visual.preprocess_cfg, known)
     preprocess = transform.image_transform_v2(transform.PreprocessCfg(**settings), is_train=False)
-    return model, open_clip.get_tokenizer(weights.model), preprocess
+    return model, tokenizer_of(weights), preprocess
 
 
 @contextmanager

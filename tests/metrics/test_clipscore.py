@@ -22,7 +22,7 @@ from metaeval.metrics.base import Scores
 from metaeval.metrics.clipscore import ClipScore
 from metaeval.metrics.refclipscore import RefClipScore, harmonic_mean
 from metaeval.models import card, clip_weights
-from metaeval.scoring import score_captions
+from metaeval.scoring import Count, score_captions
 
 torch = pytest.importorskip("torch")
 open_clip = pytest.importorskip("open_clip")
@@ -165,12 +165,24 @@ def test_vectors_are_found_in_the_cache(
     assert np.isfinite(plain).sum() >= np.isfinite(first).sum() > 0
 
 
-def test_truncation_is_counted(
-    weights: Path, dataset: CaptionDataset, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize("kind", [ClipScore, RefClipScore])
+def test_what_was_cut_or_not_there_is_counted_from_the_cache_too(
+    kind: type[ClipScore], weights: Path, dataset: CaptionDataset, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with caplog.at_level(logging.WARNING):
-        ours(ClipScore, dataset, captions_of(dataset), model=MODEL, pretrained=str(weights))
-    assert "2 captions were cut" in caplog.text
+    captions, store = captions_of(dataset), MemoryStore()
+    # two long captions, of which one twice; image 7 has no file, another's file is no image
+    captions.append(next(each for each in captions if each[0] == LONG))
+    texts, images = zip(*captions, strict=True)
+    for _ in range(2):
+        metric = kind(model=MODEL, pretrained=str(weights), device="cpu")
+        with caplog.at_level(logging.WARNING):
+            done = score_captions(metric, dataset, texts, np.array(images), store)
+        assert done.reason is None
+        assert done.counts == (
+            Count("captions cut to the model's length", "captions", 3, len(captions)),
+            Count("images not there or not readable", "images", 2, 8),
+        )
+    assert done.n_scored == 0
     assert "1 of 8 images are not there" in caplog.text
     assert "cannot be read as an image" in caplog.text
 

@@ -13,8 +13,10 @@ import pytest
 
 pytest.importorskip("sklearn")
 
+from metaeval.cache import MemoryStore
 from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.vifidel import Vifidel
+from metaeval.scoring import Count, score_captions
 from tests.metrics.vifidel_cases import VECTORS, dataset, ready, vector_file
 
 # dog, dog, cat against "man", "dog": 2/3 and 1/3 of mass against 1/2 and 1/2. Best is: 1/2 stays
@@ -103,21 +105,21 @@ def test_edges(
     ]
 
 
-def test_what_was_left_out_is_counted_and_said(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_what_was_left_out_is_counted_from_the_cache_too(tmp_path: Path) -> None:
     data = dataset([LABELS, [], ["quux"]], [REFERENCES] * 3)
-    metric = ready(Vifidel(vector_file(tmp_path)), data)
-    metric.score(["", "a quux", "dog", "man"], np.array([0, 0, 1, 2]))
-    assert metric.counts == {
-        "images without objects": 1,
-        "images whose objects have no vector": 1,
-        "captions without content words": 1,
-        "captions whose words have no vector": 1,
-    }
-    with caplog.at_level("INFO"):
-        metric.close()
-    assert "1 of 4 distinct words have no vector; 1 images without objects" in caplog.text
+    captions = ["", "a quux, the quux and a dog", "quux", "dog", "man", "quux"]
+    images, store = np.array([0, 0, 0, 1, 2, 0]), MemoryStore()
+    for n_scored in (5, 0):
+        metric = Vifidel(vector_file(tmp_path))
+        done = score_captions(metric, data, captions, images, store)
+        assert (done.status, done.n_scored) == ("ok", n_scored)
+        assert done.counts == (
+            Count("content words of captions without a vector", "words", 4, None),
+            Count("captions without content words", "captions", 1, 6),
+            Count("captions none of whose content words has a vector", "captions", 2, 6),
+            Count("images without objects", "images", 1, 3),
+            Count("images none of whose objects has a vector", "images", 1, 3),
+        )
 
 
 def test_no_call_gives_an_empty_array(tmp_path: Path) -> None:
