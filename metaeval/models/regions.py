@@ -121,7 +121,7 @@ class RegionSource(ABC):
         """
 
     def digest(self, regions: Regions, index: int) -> bytes:
-        """16 bytes that identify one image's regions, whatever the padding, for `Metric.context`."""
+        """16 bytes that of one image's regions, whatever the padding, for `Metric.context`."""
         n = int(regions.mask[index].sum())
         head = f"{self.name}\0{n}\0{regions.dim}\0".encode()
         features = np.ascontiguousarray(regions.features[index, :n]).tobytes()

@@ -13,7 +13,7 @@ import numpy as np
 
 from metaeval.cache import Store
 from metaeval.data.types import Absent, CaptionDataset, Objects
-from metaeval.models.regions import MOST, Floats, RegionSource, Regions, padded
+from metaeval.models.regions import MOST, Floats, Regions, RegionSource, padded
 
 log = logging.getLogger(__name__)
 
@@ -77,7 +77,7 @@ class GoldRegions(RegionSource):
         features, boxes, labels = [], [], []
         unknown = 0
         for image_id in dataset.image_ids:
-            own = objects[image_id] if image_id in objects else none
+            own = objects.get(image_id, none)
             found = regions_of(own, self.most)
             features.append(found[0])
             boxes.append(found[1])

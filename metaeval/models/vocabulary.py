@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from metaeval.data.records import kind, read_json
 from metaeval.data.types import Absent
 from metaeval.errors import InputError
-from metaeval.metrics.tokenizers import get
+from metaeval.metrics.tokenizers.base import get
 from metaeval.models.needs import lacking
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Vocabulary:
 
     @classmethod
     def build(cls, captions: Iterable[str], min_count: int = 4) -> Vocabulary:
-        """The words that occur at least `min_count` times in the captions, in order of the alphabet.
+        """The words that occur at least `min_count` times in the captions, sorted.
 
         Captions are split by the PTB tokeniser.
         """
