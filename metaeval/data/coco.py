@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from metaeval.data.coco_captions import CaptionFile, read_captions
+from metaeval.data.coco_exclude import without
 from metaeval.data.coco_files import (
     ARCHIVE_SPLITS,
     CONTENT_SHA256,
@@ -36,6 +37,7 @@ def load_coco(
     n_references: int = 4,
     data: str | Path | None = None,
     cache: str | Path | None = None,
+    exclude: str | Path | Sequence[str | Path] | None = None,
 ) -> CaptionDataset:
     """Load captions from a file of COCO's schema by the protocol of González-Chávez et al.
 
@@ -61,6 +63,9 @@ def load_coco(
         Fetch COCO's official annotations into `cache` if the captions are not found.
     limit
         Only the first so many images by id. The pool of human captions stays whole.
+    exclude
+        Another captions file, the name of a split, or several of them: the images with ids of
+        theirs are left out, of the pool too, as if this file had never had them.
 
     Raises InputError for files that are not there or not as they should be.
     """
@@ -86,9 +91,12 @@ def load_coco(
         raise InputError(str(path))
 
     file = read_captions(path)
+    official = file.digest() == CONTENT_SHA256.get(split, file.digest())
+    others = [exclude] if isinstance(exclude, str | Path) else list(exclude or ())
+    file, read = without(file, others, root=root, data=data, cache=cache)
     human, references, dropped = _protocol(file, n_references)
     ids = tuple(file.captions)
-    sources = {path.name: file.sha256}
+    sources = {path.name: file.sha256, **read}
     places = companions(path, split, search_bases(root, data, cache))
     objects_files = [objects_file] if objects_file else places[0]
     folders = [folder] if folder else places[1]
@@ -97,7 +105,7 @@ def load_coco(
         "objects": lambda: _objects(ids, objects_files, sources),
     }
     notes = list(file.notes)
-    if file.digest() != CONTENT_SHA256.get(split, file.digest()):
+    if not official:
         notes.insert(0, f"These are not the captions of the official COCO {split} file.")
     if dropped:
         notes.append(
