@@ -25,7 +25,7 @@ def generator(seed: int, epoch: int) -> np.random.Generator:
 
 
 def bag(words: Sequence[Sequence[str]], min_count: int = 4) -> tuple[str, ...]:
-    """The words, sorted, that occur at least `min_count` times in captions that are learned from."""
+    """The words, sorted, that occur at least `min_count` times in the captions."""
     counts = Counter(word for each in words for word in each)
     return tuple(sorted(word for word, count in counts.items() if count >= min_count))
 
@@ -150,7 +150,7 @@ def _rotated(tokens: Ints, chosen: npt.NDArray[np.bool_]) -> Ints:
 
 
 def _moved(tokens: Ints, chosen: npt.NDArray[np.bool_], order: Ints) -> Ints:
-    """Put the words at places `order` (the chosen ones first, in each row) into the chosen places."""
+    """Put each row's words at the first places of `order` into its chosen places, from the left."""
     rank = chosen.cumsum(axis=1) - 1
     source = np.take_along_axis(order, np.maximum(rank, 0), axis=1)
     return np.where(chosen, np.take_along_axis(tokens, source, axis=1), tokens)
