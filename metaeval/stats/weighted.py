@@ -57,11 +57,24 @@ class WeightedOrder:
     """
 
     def __init__(self, scores: Floats, groups: Ints, n_levels: int) -> None:
-        n_images = len(scores)
         image, column = np.nonzero(~np.isnan(scores))
-        values, code = np.unique(scores[image, column], return_inverse=True)
+        self._arrange(scores[image, column], image, groups[column], len(scores), n_levels)
+
+    @classmethod
+    def of_items(
+        cls, scores: Floats, image: Ints, group: Ints, n_images: int, n_levels: int
+    ) -> WeightedOrder:
+        """The order of n items that are in no table: scores, image and level's place, [n] each."""
+        order = cls.__new__(cls)
+        order._arrange(scores, image, group, n_images, n_levels)
+        return order
+
+    def _arrange(
+        self, scores: Floats, image: Ints, group: Ints, n_images: int, n_levels: int
+    ) -> None:
+        values, code = np.unique(scores, return_inverse=True)
         order = np.argsort(code.reshape(-1), kind="stable")
-        image, code, group = image[order], code.reshape(-1)[order], groups[column[order]]
+        image, code, group = image[order], code.reshape(-1)[order], group[order]
         table = np.bincount(code * n_levels + group, minlength=len(values) * n_levels)
         table = table.reshape(len(values), n_levels)
         per_score = table.sum(axis=1)
@@ -80,10 +93,11 @@ class WeightedOrder:
         self.alone_below = [[rows[s] for rows in self.rows] for s in scores_alone]
         self.alone_per_image = np.bincount(image[alone], minlength=n_images)
 
-    def sums(self, weights: Array, buffers: Buffers) -> Sums:
+    def sums(self, weights: Array, buffers: Buffers, prefixes: bool = True) -> Sums:
         """The sums for integer weights [n_images + 1, r], whose last row is zero.
 
-        The dtype of the weights has to hold the greatest possible sum; see `sum_type`.
+        The dtype of the weights has to hold the greatest possible sum; see `sum_type`. Without
+        `prefixes`, which only the rank-order ρ needs, those are left empty.
         """
         k, r = self.n_levels, weights.shape[1]
         take = buffers.take
@@ -106,8 +120,8 @@ class WeightedOrder:
                 wins[h, g] += np.einsum("br,br->r", tied[h], tied[g]) / 2
         squares, cubes = self._tie_sums(weights[:-1], tied, buffers)
         sizes = np.array([t[rows[-1]] for t, rows in zip(totals, self.rows, strict=True)])
-        prefixes = self._prefixes(totals, sizes)
-        return Sums(sizes.astype(np.float64), wins, squares, cubes, prefixes)
+        before = self._prefixes(totals, sizes) if prefixes else np.empty((k, 0, r))
+        return Sums(sizes.astype(np.float64), wins, squares, cubes, before)
 
     def _tie_sums(
         self, weights: Array, tied: list[Array], buffers: Buffers

@@ -15,14 +15,22 @@ MODULES = [module.name for module in pkgutil.iter_modules(metaeval.stats.__path_
 WITH_EXAMPLES = [
     "auc",
     "bootstrap",
+    "correlations",
     "graded",
+    "holm",
     "kendall",
     "monotone",
+    "paired_bootstrap",
+    "paired_permutation",
     "pairwise",
+    "pearson",
     "rank_order",
     "rank_order_within",
     "spearman",
+    "tau_c",
+    "tie_calibration",
     "ties",
+    "williams",
 ]
 
 
