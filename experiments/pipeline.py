@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
 from experiments.base import Experiment, Sets
+from experiments.explanations import explanations
 from experiments.printout import printout
 from experiments.statistics import statistics
 from metaeval import provenance, results
@@ -115,6 +117,14 @@ def run(experiment: Experiment, config: DictConfig, out: Path) -> dict[str, Any]
     with state.stage("statistics"):
         summary = statistics(out, scored, experiment.name, dataset.name, config)
         results.write_json(out / results.STATISTICS, summary)
+    explained = int(config.report.get("explanations", 0)) if config.report else 0
+    if explained:
+        with state.stage("explanations"), stored(config) as store:
+            rebuild = partial(build, config=config)
+            told = explanations(out, scored, rebuild, dataset, explained, store)
+            results.write_json(out / results.EXPLANATIONS, told, indent=None)
+    else:
+        (out / results.EXPLANATIONS).unlink(missing_ok=True)  # of an earlier run into this folder
     state.write()
     if config.report:  # report=none is an empty node
         with state.stage("report"):
@@ -195,12 +205,7 @@ def score(
     position = {image_id: index for index, image_id in enumerate(dataset.image_ids)}
     index = np.array([position[image_id] for image_id in captions["image_id"]], dtype=np.intp)
     texts = captions["caption"].tolist()
-    store: MemoryStore | SqliteStore = (
-        SqliteStore(Path(config.paths.cache).expanduser() / "content.sqlite")
-        if config.cache.enabled
-        else MemoryStore()
-    )
-    try:
+    with stored(config) as store:
         scored = []
         for metric in metrics:
             done = score_captions(metric, dataset, texts, index, store, config.cache.batch_size)
@@ -209,6 +214,18 @@ def score(
                 log.warning("%s %s: %s%s", done.family, done.status, done.reason, remedy)
             scored.append(done)
         return scored
+
+
+@contextmanager
+def stored(config: DictConfig) -> Iterator[MemoryStore | SqliteStore]:
+    """The score cache, or a store that lasts as long as the block with `cache.enabled=false`."""
+    store: MemoryStore | SqliteStore = (
+        SqliteStore(Path(config.paths.cache).expanduser() / "content.sqlite")
+        if config.cache.enabled
+        else MemoryStore()
+    )
+    try:
+        yield store
     finally:
         store.close()
 

@@ -66,6 +66,7 @@ def statistics(
                 values = matrix(columns[column], "score", images, names)
                 record["n"] = values.size
                 record["n_nan"] = int(np.isnan(values).sum())
+                record["counts"] = [count._asdict() for count in s.counts]
                 record |= graded(values, s.higher_is_better)
                 record["applied_only"] = (
                     None

@@ -26,10 +26,15 @@ CAPTIONS = "captions.parquet"
 REFERENCES = "references.parquet"
 SCORES = "scores.parquet"
 STATISTICS = "statistics.json"
+EXPLANATIONS = "explanations.json"
 RUN = "run.json"
 CONFIG = "config.yaml"
 REPORT = "report.html"
 FIGURES = "figures"
+
+# EXPLANATIONS is {"schema": 1, "images_per_column": N, "metrics": {family: {"columns": [column, …],
+# "images": [{"image_id": id, "sets": {set: payload}}, …]}}}: of the metrics that tell how a score
+# came about, what `Metric.explain` says of each version of an image; a run need not have it.
 
 _EDIT = pa.struct([("position", pa.int32()), ("before", pa.string()), ("after", pa.string())])
 
@@ -97,9 +102,16 @@ def read_table(path: Path) -> pd.DataFrame:
     return table
 
 
-def write_json(path: Path, value: Any) -> None:
-    """Write JSON with stable formatting; NaN and infinities become null, as JSON has none."""
-    text = json.dumps(_plain(value), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+def write_json(path: Path, value: Any, *, indent: int | None = 1) -> None:
+    """Write JSON with stable formatting; NaN and infinities become null, as JSON has none.
+
+    `indent=None` puts everything on one line, for files that are all numbers.
+    """
+    between = (",", ": ") if indent else (",", ":")
+    text = json.dumps(
+        _plain(value), indent=indent, separators=between, ensure_ascii=False, allow_nan=False
+    )
+    text += "\n"
     atomic(path, lambda p: p.write_text(text, encoding="utf-8"))
 
 

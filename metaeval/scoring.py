@@ -38,8 +38,8 @@ class Scored:
 
     `status` is "ok", "skipped" (something it needs is not there) or "failed" (it broke); `reason`
     and `remedy` say why and what would help. `scores` is float64 [n, len(columns)], `None` unless
-    ok; `n_scored` distinct items were computed now, `n_cached` came from the cache. `counts` is what
-    the metric counts of this run's captions and images, cached ones included.
+    ok; `n_scored` distinct items were computed now, `n_cached` came from the cache. `counts` is
+    what the metric counts of this run's captions and images, cached ones included.
     """
 
     family: str
@@ -178,10 +178,11 @@ def _counts(
     found = []
     for (what, unit), column in zip(metric.counted.items(), tallies.T, strict=True):
         if unit == "images":
-            n, of = len(np.unique(image_index[column > 0])), len(np.unique(image_index))
+            n = len(np.unique(image_index[column > 0]))
+            found.append(Count(what, unit, n, len(np.unique(image_index))))
         else:
-            n, of = int(column.sum()), len(column) if unit == "captions" else None
-        found.append(Count(what, unit, n, of))
+            of = len(column) if unit == "captions" else None
+            found.append(Count(what, unit, int(column.sum()), of))
     return tuple(found)
 
 

@@ -29,6 +29,7 @@ def write_report(
     *,
     figures: bool = True,
     examples: int = 6,
+    explanations: int = 12,
     photos: int = 0,
     max_bytes: int = 5_000_000,
 ) -> Path:
@@ -42,6 +43,9 @@ def write_report(
         Whether to write `figures/<metric>-order.svg` and `-density.svg` as well.
     examples
         Example images shown at a time.
+    explanations
+        How many images to explain for each column of a metric that tells how its scores came
+        about; the run holds no more than it was asked for. 0: none.
     photos
         How many images' photos to embed as thumbnails (those of the worst inversions), where the
         run knows an image file. 0 by default: photos have owners, and weigh.

@@ -42,7 +42,11 @@ def compared(run: Path) -> dict[str, bytes]:
     """The files that must not differ between two runs of one command."""
     return {
         name: (run / name).read_bytes()
-        for name in (results.CAPTIONS, results.REFERENCES, results.SCORES, results.STATISTICS)
+        for name in (
+            *(results.CAPTIONS, results.REFERENCES, results.SCORES, results.STATISTICS),
+            results.EXPLANATIONS,
+        )
+        if (run / name).exists() or name != results.EXPLANATIONS  # none without a report
     }
 
 
@@ -69,7 +73,7 @@ def test_a_run_leaves_every_file_of_the_design(tmp_path: Path) -> None:
     record = results.read_json(out / results.RUN)
     assert record["seed"] == 0
     assert [stage["name"] for stage in record["stages"]] == [
-        *("dataset", "captions", "scores", "statistics", "report")
+        *("dataset", "captions", "scores", "statistics", "explanations", "report")
     ]
     assert (out / results.CONFIG).read_text().count("_target_") > 3
     assert (out / results.REPORT).stat().st_size > 10_000

@@ -49,9 +49,9 @@ class Metric(ABC):
         `identify`; `None` outside a run. Scores themselves are cached by `metaeval.scoring`.
 
     The order of calls is `missing`, `identify`, `signature`, and then, only if some score is not in
-    the cache, `prepare`, `score`, `tally`, `score`, `tally` …, `close`. For the report's drill-down a
-    new instance is taken through `missing`, `identify` and `prepare` on a few images of the dataset,
-    and then `explain` is asked.
+    the cache, `prepare`, `score`, `tally`, `score`, `tally` …, `close`. For the report's drill-down
+    a new instance goes through `missing`, `identify` and `prepare` with a few of the dataset's
+    images, and is then asked to `explain`.
     """
 
     name: ClassVar[str]

@@ -11,7 +11,8 @@ def _dataset() -> CaptionDataset:
     texts = ("a", "b", "c", "d")
     references = tuple((text * 2,) for text in texts)
     parts = {"objects": lambda: object()}
-    return CaptionDataset("four", (3, 5, 8, 9), texts, references, (1, *range(3, 10)), "pqrstuvw", parts=parts)  # type: ignore[arg-type]  # fmt: skip
+    pool_ids, pool = tuple(range(3, 11)), tuple("pqrstuvw")
+    return CaptionDataset("four", (3, 5, 8, 9), texts, references, pool_ids, pool, parts=parts)
 
 
 def test_a_subset_keeps_what_belongs_together_and_the_pool() -> None:

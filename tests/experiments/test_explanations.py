@@ -1,0 +1,221 @@
+"""explanations.json: whose scores are explained, for which images, and what a failure becomes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pytest
+
+from experiments.explanations import best_column, explanations
+from metaeval import results
+from metaeval.cache import MemoryStore
+from metaeval.data.types import CaptionDataset
+from metaeval.metrics.base import Metric, Scores
+from metaeval.scoring import Scored, score_captions
+from metaeval.stats.inversions import worst_inversion
+
+SETS = ("Random", "Half", "Human")  # levels 0, 1, 2
+
+
+class Letters(Metric):
+    """The share of a caption's letters that its first reference has too; it can say which."""
+
+    name = "letters"
+    columns = ("Letters", "Letters-first")
+
+    def __init__(self, breaks: bool = False) -> None:
+        self.breaks = breaks
+        self.prepared: list[int] = []
+        self.closed = 0
+
+    def prepare(self, dataset: CaptionDataset) -> None:
+        self.prepared.append(len(dataset))
+        self._references = [set(group[0]) for group in dataset.references]
+
+    def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
+        there = [
+            [x in self._references[i] for x in caption]
+            for caption, i in zip(captions, image_index, strict=True)
+        ]
+        return np.array([[np.mean(row), row[0]] for row in there], dtype=np.float64)
+
+    def settings(self) -> Mapping[str, Any]:
+        return {"v": 1}
+
+    def explain(self, caption: str, image_index: int) -> Mapping[str, Any] | None:
+        if self.breaks:
+            raise ValueError("no letters left")
+        if caption.startswith("x"):
+            return None
+        there = [[x, x in self._references[image_index]] for x in caption]
+        return {
+            "kind": "letters",
+            "letters": there,
+            "third": 1 / 3,
+            "row": np.array([-1e-9, 2 / 3]),
+        }
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+class Silent(Letters):
+    """The same scores, and not a word about them."""
+
+    name = "silent"
+    columns = ("Silent", "Silent-first")
+    explain = Metric.explain
+
+
+def _run(out: Path, metrics: Sequence[Metric], n: int = 30) -> tuple[list[Scored], CaptionDataset]:
+    """The files of a run of `n` images: random letters, and each metric's own scores."""
+    rng = np.random.default_rng(0)
+    word = lambda: "".join(rng.choice(list("abcdefgx"), 5))  # noqa: E731
+    ids, human = tuple(range(100, 100 + n)), tuple(word() for _ in range(n))
+    references = tuple((word(),) for _ in range(n))
+    dataset = CaptionDataset("letters", ids, human, references, ids, human)
+    frame = pd.DataFrame(
+        [
+            {"image_id": i, "set": name, "level": level, "source_caption": human[k],
+             "caption": human[k] if level == 2 else word(),
+             "applied": level == 2 or bool(rng.random() < 0.8), "requested_rate": 0.5,
+             "realised_rate": 0.5, "effect": None, "harm": None, "edits": []}
+            for level, name in enumerate(SETS) for k, i in enumerate(ids)
+        ]
+    )  # fmt: skip
+    results.write_table(out / results.CAPTIONS, frame)
+    index, texts = frame["image_id"].to_numpy() - 100, frame["caption"].tolist()
+    scored = [score_captions(m, dataset, texts, index, MemoryStore()) for m in metrics]
+    parts = [
+        frame[["image_id", "set", "level"]].assign(metric=column, score=s.scores[:, c])
+        for s in scored if s.scores is not None for c, column in enumerate(s.columns)
+    ]  # fmt: skip
+    results.write_table(out / results.SCORES, pd.concat(parts))
+    records = [
+        {"metric": column, "family": s.family, "signature": signature, "status": s.status,
+         "higher_is_better": True, "rank_order_rho": 0.5 if s.family == "silent" else 0.1}
+        for s in scored for column, signature in zip(s.columns, s.signatures, strict=True)
+    ]  # fmt: skip
+    sets = [{"name": name, "level": level} for level, name in enumerate(SETS)]
+    results.write_json(out / results.STATISTICS, {"sets": sets, "metrics": records})
+    return scored, dataset
+
+
+def test_the_worst_inversions_of_each_column_and_of_the_opening_one_are_explained(
+    tmp_path: Path,
+) -> None:
+    scored, dataset = _run(tmp_path, [Silent(), Letters()])
+    made: list[Letters] = []
+
+    def rebuild(name: str) -> Metric:
+        made.append({"letters": Letters, "silent": Silent}[name]())
+        return made[-1]
+
+    told = explanations(tmp_path, scored, rebuild, dataset, 4, MemoryStore())
+    assert (told["schema"], told["images_per_column"], list(told["metrics"])) == (1, 4, ["letters"])
+    assert told["metrics"]["letters"]["columns"] == ["Letters", "Letters-first"]
+    captions = results.read_table(tmp_path / results.CAPTIONS)
+    applied = captions["applied"].to_numpy().reshape(3, 30)
+    scores = results.read_table(tmp_path / results.SCORES)
+    expected = set()
+    for column in ("Letters", "Letters-first", "Silent"):  # Silent's is the best ρ
+        values = scores[scores["metric"] == column]["score"].to_numpy().reshape(3, 30)
+        severity = worst_inversion(values, [0, 1, 2], applied)
+        order = sorted(range(30), key=lambda k: (-severity[k], k))
+        expected |= {100 + k for k in order[:4]}
+    images = told["metrics"]["letters"]["images"]
+    assert [entry["image_id"] for entry in images] == sorted(expected)
+    assert 4 < len(images) < 12
+    (letters,) = (metric for metric in made if metric.prepared)
+    assert (letters.prepared, letters.closed) == ([len(images)], 1)  # on these images alone
+    texts: dict[tuple[int, str], str] = captions.set_index(["image_id", "set"])["caption"].to_dict()
+    reference = dict(zip(dataset.image_ids, dataset.references, strict=True))
+    for entry in images:
+        image = entry["image_id"]
+        spoken = [name for name in SETS if not texts[image, name].startswith("x")]
+        assert list(entry["sets"]) == spoken
+        for name in spoken:
+            there = [[x, x in reference[image][0]] for x in texts[image, name]]
+            assert entry["sets"][name] == {
+                "kind": "letters", "letters": there, "third": 0.333333, "row": [0.0, 0.666667]
+            }  # fmt: skip
+
+
+def test_a_metric_that_cannot_explain_is_a_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    scored, dataset = _run(tmp_path, [Letters()])
+    broken = Letters(breaks=True)
+    told = explanations(tmp_path, scored, lambda _: broken, dataset, 3, MemoryStore())
+    assert told["metrics"] == {}
+    assert "no explanations of letters: ValueError: no letters left" in caplog.text
+    assert broken.closed == 1
+
+
+def test_another_metric_than_the_one_that_scored_explains_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Other(Letters):
+        def settings(self) -> Mapping[str, Any]:
+            return {"v": 2}
+
+    scored, dataset = _run(tmp_path, [Letters()])
+    told = explanations(tmp_path, scored, lambda _: Other(), dataset, 3, MemoryStore())
+    assert told["metrics"] == {}
+    assert "it is another metric" in caplog.text
+
+
+def test_the_opening_column_is_a_result() -> None:
+    def record(metric: str, rho: float | None, signature: str = "x|v:1") -> dict[str, Any]:
+        return {"metric": metric, "family": metric.split("-")[0].lower(), "status": "ok",
+                "signature": signature, "rank_order_rho": rho}  # fmt: skip
+
+    records = [
+        record("TIGEr", 0.6), record("TIGEr-WDS", 0.9), record("BLEU-1", 0.7), record("X", None),
+        record("CLIPScore (random)", 0.95, "clipscore|weights:random"),
+    ]  # fmt: skip
+    assert best_column(records) == "BLEU-1"
+    assert best_column(records[-1:]) == "CLIPScore (random)"
+
+
+def test_the_command_writes_the_same_bytes_warm_and_cold(tmp_path: Path) -> None:
+    pytest.importorskip("sklearn")
+    pytest.importorskip("transformers")
+    arguments = ["experiment=replace", "dataset=scenes", "dataset.limit=20", "stats.replicates=20"]
+    arguments += ["metrics=[bleu,vifidel]", "report.explanations=3", "report.figures=false"]
+    for out in ("cold", "warm"):
+        done = subprocess.run(
+            [sys.executable, "-m", "metaeval", *arguments, f"hydra.run.dir={out}"],
+            cwd=tmp_path, env={**os.environ, "METAEVAL_CACHE": str(tmp_path / "cache")},
+            capture_output=True, text=True, timeout=300,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+    cold, warm = (tmp_path / out / results.EXPLANATIONS for out in ("cold", "warm"))
+    told = results.read_json(cold)
+    if not told["metrics"]:  # without the model, VIFIDEL was skipped
+        pytest.skip(
+            results.read_json(tmp_path / "cold" / results.STATISTICS)["metrics"][-1]["reason"]
+        )
+    assert cold.read_bytes() == warm.read_bytes()
+    scores = results.read_table(tmp_path / "warm" / results.SCORES)
+    known = scores.set_index(["image_id", "set", "metric"])["score"]
+    seen = 0
+    for entry in told["metrics"]["vifidel"]["images"]:
+        for name, payload in entry["sets"].items():
+            for column, plan in payload["plans"].items():
+                assert plan["score"] == pytest.approx(
+                    known[entry["image_id"], name, column], abs=1e-6
+                )
+                seen += 1
+    assert seen >= 3 * 4 * 2
+    record = results.read_json(tmp_path / "warm" / results.RUN)
+    assert "explanations" in [stage["name"] for stage in record["stages"]]
+    assert record["metrics"][1]["n_scored"] == 0  # explained without having been scored
