@@ -130,7 +130,8 @@ def _chosen(
     count = np.minimum(np.maximum(np.rint(rate * n), least), n).astype(np.int64)
     keys = np.where(inner, rng.random(tokens.shape), 2.0)
     rank = keys.argsort(axis=1).argsort(axis=1)
-    return inner & (rank < count[:, None])
+    chosen: npt.NDArray[np.bool_] = inner & (rank < count[:, None])
+    return chosen
 
 
 def _permuted(tokens: Ints, chosen: npt.NDArray[np.bool_], rng: np.random.Generator) -> Ints:

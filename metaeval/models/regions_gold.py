@@ -7,7 +7,7 @@ the whole image, which counts the categories: what the image is about, at a glan
 from __future__ import annotations
 
 import logging
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -72,7 +72,7 @@ class GoldRegions(RegionSource):
         return "gold-v1" if self.most == MOST else f"gold-v1-{self.most}"
 
     def load(self, dataset: CaptionDataset, store: Store | None = None) -> Regions:
-        objects = dataset.part("objects")
+        objects: Any = dataset.part("objects")
         none = Objects((), np.zeros((0, 4)))
         features, boxes, labels = [], [], []
         unknown = 0
