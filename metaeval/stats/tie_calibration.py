@@ -160,9 +160,9 @@ def pair_outcomes(pairs: Pairs, epsilon: float, n_groups: int) -> tuple[Floats, 
     pairs, in the order of `numpy.unique` of the labels.
     """
     close = pairs.distance <= epsilon
-    right = np.where(close, pairs.tied, pairs.concordant).astype(np.float64)
-    ones = np.ones(len(right))
-    return (
-        np.bincount(pairs.group, right, minlength=n_groups),
-        np.bincount(pairs.group, ones, minlength=n_groups),
+    right = np.where(close, pairs.tied, pairs.concordant)
+    groups = (
+        np.bincount(pairs.group[right], minlength=n_groups),
+        np.bincount(pairs.group, minlength=n_groups),
     )
+    return groups[0].astype(np.float64), groups[1].astype(np.float64)
