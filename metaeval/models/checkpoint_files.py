@@ -11,6 +11,7 @@ import pickle
 import re
 import warnings
 import zipfile
+from contextlib import nullcontext
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,11 +40,12 @@ def load_torch_checkpoint(path: Path | str) -> Any:
     if not path.is_file():
         raise InputError("there is no such file", file=path)
     _check_sums(path)
-    serialization: Any = torch.serialization
+    # torch before 2.5 lets in nothing but its own list
+    allowing: Any = getattr(torch.serialization, "safe_globals", lambda _: nullcontext())
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of old formats
-            with serialization.safe_globals([argparse.Namespace]):
+            with allowing([argparse.Namespace]):
                 return torch.load(path, map_location="cpu", weights_only=True, encoding="latin1")
     except pickle.UnpicklingError as error:
         if (named := _GLOBAL.search(str(error))) is not None:

@@ -197,8 +197,9 @@ def choose(
         As their card tells: "scan", "faier"; "" for the paper's loss.
     which
         "auto": of the shipped weights for this family of images, variant and regions, those that
-        have learned from the fewest of these images. Otherwise a shipped name, or a folder; then
-        variant and regions are what the card says.
+        have learned from the fewest images of the dataset's pool, so that the choice is the same
+        for any part of a dataset. Otherwise a shipped name, or a folder; then variant and regions
+        are what the card says.
     regions
         The name of the region source, the part of the card's identity before the first "-".
 
@@ -221,7 +222,8 @@ def choose(
             what = f"{kind} weights" + (f" of the variant '{variant}'" if variant else "")
             reason = f"there are no {what} for {regions} regions of {_images(dataset)}"
             return Absent("weights", reason, f"python -m metaeval experiment=train_{kind}")
-        found = min(fit, key=lambda weights: (int(weights.overlap(dataset).sum()), weights.name))
+        keys = image_keys(dataset.pool_ids, dataset.pool, family(dataset))
+        found = min(fit, key=lambda weights: (int(np.isin(keys, weights.seen).sum()), weights.name))
     if found.overlap(dataset).all():
         reason = f"the weights {found.name} have learned from every one of these images"
         return Absent("weights", reason, _remedy(dataset))
