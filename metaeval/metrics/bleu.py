@@ -4,7 +4,9 @@ The first metric, and the pattern of the others. A metric is a class with
   `name`      what the configuration calls it: conf/metric/bleu.yaml,
   `columns`   what tables call its scores: "BLEU-1" … "BLEU-4",
   `prepare`   all that depends on the references alone, once per dataset,
-  `score`     n captions in, an array [n, columns] out; no caption's score depends on the others,
+  `score`     n captions in, an array [n, columns] out; no caption's score depends on the others.
+              Where it comes from counts that add up over captions, as here, `additive.py` has it,
+              and the metric tells `statistics` and what they make, `of_statistics`,
   `settings`  whatever would change a number; from these `base.py` makes the signature.
 `missing` says what would keep it from running here; `identify` (see `cider.py`) is for scores that
 depend on more than their own references; `needs` is for metrics that look at images or objects.
@@ -21,7 +23,8 @@ import numpy.typing as npt
 
 from metaeval.data.types import Absent, CaptionDataset
 from metaeval.errors import ConfigError
-from metaeval.metrics.base import Metric, Scores
+from metaeval.metrics.additive import Additive, Statistics
+from metaeval.metrics.base import Scores
 from metaeval.metrics.ngrams import (
     Grouped,
     Ints,
@@ -36,10 +39,12 @@ from metaeval.metrics.tokenizers import base as tokenizers
 # smoothing → what is added to the matches, and to the n-grams of the candidate
 SMOOTHING = {"none": (0.0, 0.0), "coco": (1e-15, 1e-9)}
 
+Numbers = npt.NDArray[Any]  # counts of candidates, or sums of them
+
 _NONE = 2**40  # as a length: farther from any candidate's than any reference's
 
 
-class Bleu(Metric):
+class Bleu(Additive):
     """BLEU-1 … BLEU-max_n of each caption against the references of its image, in [0, 1].
 
     BLEU-k is the geometric mean of the clipped n-gram precisions of orders 1 … k, times
@@ -89,12 +94,20 @@ class Bleu(Metric):
         references = grouped(dataset.references)
         self._matcher = Matcher(self._words(references.texts), references, self.max_n)
 
-    def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
-        found = self._matcher.match(self._words(captions), image_index)
+    @property
+    def statistics_names(self) -> tuple[str, ...]:
+        return statistics_names(self.max_n)
+
+    def statistics(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Statistics:
+        return self._matcher.match(self._words(captions), image_index).rows()
+
+    def of_statistics(self, statistics: Statistics, *, corpus: bool = False) -> Scores:
+        """BLEU of captions; of a corpus too, which is the same arithmetic on the sums."""
+        found = Matches.of_rows(statistics)
         tiny, small = SMOOTHING[self.smooth]
         penalty = self._brevity_penalty(found, tiny, small)
-        scores = np.empty((len(captions), self.max_n))
-        product = np.ones(len(captions))
+        scores = np.empty((len(statistics), self.max_n))
+        product = np.ones(len(statistics))
         for k in range(self.max_n):
             guesses = found.guesses[:, k] + small
             # no n-grams, no matches: 0/0 counts as 0
@@ -102,7 +115,7 @@ class Bleu(Metric):
             # Python's own power: NumPy's may round by the place that a number has in its array
             root = 1 / (k + 1)
             scores[:, k] = [p**root for p in product.tolist()] * penalty
-        scores[found.reference_length < 0] = np.nan
+        scores[np.isnan(statistics).any(axis=1)] = np.nan
         return scores
 
     def _words(self, texts: Sequence[str]) -> list[list[str]]:
@@ -127,10 +140,30 @@ class Matches(NamedTuple):
         [n] The candidate's words; those of the reference closest to it, -1 if there is none.
     """
 
-    matches: Ints
-    guesses: Ints
-    length: Ints
-    reference_length: Ints
+    matches: Numbers
+    guesses: Numbers
+    length: Numbers
+    reference_length: Numbers
+
+    def rows(self) -> Statistics:
+        """One row of `statistics_names` per candidate; NaN for one without a reference."""
+        lengths = np.stack([self.length, self.reference_length], axis=1)
+        rows = np.concatenate([self.matches, self.guesses, lengths], axis=1).astype(np.float64)
+        rows[self.reference_length < 0] = np.nan
+        return rows
+
+    @classmethod
+    def of_rows(cls, rows: Statistics) -> Matches:
+        """The statistics in such rows, or in sums of them."""
+        n = (rows.shape[1] - 2) // 2
+        return cls(rows[:, :n], rows[:, n : 2 * n], rows[:, -2], rows[:, -1])
+
+
+def statistics_names(max_n: int) -> tuple[str, ...]:
+    """The names of the columns of `Matches.rows`."""
+    orders = range(1, max_n + 1)
+    matches, guesses = [f"matches-{n}" for n in orders], [f"guesses-{n}" for n in orders]
+    return (*matches, *guesses, "length", "reference-length")
 
 
 class Matcher:

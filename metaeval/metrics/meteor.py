@@ -13,16 +13,17 @@ import numpy.typing as npt
 
 from metaeval.data.types import Absent, CaptionDataset
 from metaeval.errors import ConfigError
-from metaeval.metrics.base import Metric, Scores
+from metaeval.metrics.additive import Additive, Statistics
+from metaeval.metrics.base import Scores
 from metaeval.metrics.java import find_java
 from metaeval.metrics.meteor_engine import Engine, find_files, make_engine
-from metaeval.metrics.meteor_score import scores
+from metaeval.metrics.meteor_score import NAMES, scores
 from metaeval.metrics.tokenizers import base as tokenizers
 
 ENGINES = ("auto", "server", "jar")
 
 
-class Meteor(Metric):
+class Meteor(Additive):
     """METEOR of each caption against the best of its image's references, in [0, 1].
 
     The alignment (exact words, stems, WordNet synonyms, paraphrases) is meteor-1.5.jar's; the score
@@ -106,13 +107,23 @@ class Meteor(Metric):
         # corruptions draw their words from the pool: with these known, the table is read once
         self._engine.prepare(references, dataset.pool)
 
-    def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
+    @property
+    def statistics_names(self) -> tuple[str, ...]:
+        return NAMES
+
+    def statistics(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Statistics:
         assert self._engine is not None, "prepare comes first"
-        result = np.full((len(captions), 1), np.nan)
+        result = np.full((len(captions), len(NAMES)), np.nan)
         rows = np.flatnonzero(self._has_reference[image_index])
         texts = self._texts([captions[row] for row in rows.tolist()])
-        images = image_index[rows].tolist()
-        result[rows, 0] = scores(self._engine.statistics(texts, images))
+        result[rows] = self._engine.statistics(texts, image_index[rows].tolist())
+        return result
+
+    def of_statistics(self, statistics: Statistics, *, corpus: bool = False) -> Scores:
+        """METEOR of captions; of a corpus too: the jar's aggregate is the score of the sums."""
+        result = np.full((len(statistics), 1), np.nan)
+        known = ~np.isnan(statistics).any(axis=1)
+        result[known, 0] = scores(statistics[known])
         return result
 
     def close(self) -> None:

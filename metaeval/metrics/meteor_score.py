@@ -12,6 +12,16 @@ import numpy.typing as npt
 STATISTICS = 23
 ALPHA, BETA, GAMMA, DELTA = 0.85, 0.2, 0.6, 0.75  # English, tuned for ranking
 STAGES = ("exact", "stem", "synonym", "paraphrase")
+# the statistics of a caption in the jar's order
+NAMES = (
+    *("words", "reference-words", "function-words", "reference-function-words"),
+    *(
+        f"{stage}-{part}"
+        for stage in STAGES
+        for part in ("content", "reference-content", "function", "reference-function")
+    ),
+    *("chunks", "matches", "reference-matches"),
+)
 WEIGHTS = np.array([1.0, 0.6, 0.8, 0.6])  # what a match at each stage counts
 
 

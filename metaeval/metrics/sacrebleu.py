@@ -15,15 +15,16 @@ from sacrebleu.metrics.bleu import BLEU
 
 from metaeval.data.types import CaptionDataset
 from metaeval.errors import ConfigError
-from metaeval.metrics.base import Metric, Scores
-from metaeval.metrics.bleu import Matcher
+from metaeval.metrics.additive import Additive, Statistics
+from metaeval.metrics.base import Scores
+from metaeval.metrics.bleu import Matcher, Matches, statistics_names
 from metaeval.metrics.ngrams import grouped
 
 TOKENIZERS = ("13a", "intl", "char", "none")  # those of sacrebleu's that need no download
 SMOOTHING = ("exp", "floor", "add-k", "none")
 
 
-class SacreBleu(Metric):
+class SacreBleu(Additive):
     """`sacrebleu.sentence_bleu(caption, references).score / 100`, in [0, 1].
 
     Sentence level, with effective order: orders beyond the caption's length do not count. 0 for a
@@ -72,14 +73,28 @@ class SacreBleu(Metric):
             self._words(references.texts), references, self._bleu.max_ngram_order
         )
 
-    def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
-        found = self._matcher.match(self._words(captions), image_index)
-        scores = np.full((len(captions), 1), np.nan)
+    @property
+    def statistics_names(self) -> tuple[str, ...]:
+        return statistics_names(self._bleu.max_ngram_order)
+
+    def statistics(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Statistics:
+        return self._matcher.match(self._words(captions), image_index).rows()
+
+    def of_statistics(self, statistics: Statistics, *, corpus: bool = False) -> Scores:
+        """`sentence_bleu`, or for sums over a corpus `corpus_bleu`: without effective order."""
+        found = Matches.of_rows(statistics)
+        scores = np.full((len(statistics), 1), np.nan)
         for j, (correct, total, length, closest) in enumerate(
             zip(*(column.tolist() for column in found), strict=True)
         ):
-            if closest >= 0:
-                scores[j] = self._score(correct, total, length, closest)
+            if closest == closest:
+                scores[j] = self._score(
+                    [int(count) for count in correct],
+                    [int(count) for count in total],
+                    int(length),
+                    int(closest),
+                    effective=not corpus,
+                )
         return scores
 
     def _words(self, texts: Sequence[str]) -> list[list[str]]:
@@ -87,7 +102,9 @@ class SacreBleu(Metric):
             texts = [text.lower() for text in texts]
         return [self._bleu.tokenizer(text.rstrip()).split() for text in texts]
 
-    def _score(self, correct: list[int], total: list[int], length: int, closest: int) -> float:
+    def _score(
+        self, correct: list[int], total: list[int], length: int, closest: int, *, effective: bool
+    ) -> float:
         return (
             self._bleu.compute_bleu(
                 correct,
@@ -96,7 +113,7 @@ class SacreBleu(Metric):
                 closest,
                 smooth_method=self._bleu.smooth_method,
                 smooth_value=self._bleu.smooth_value,
-                effective_order=True,
+                effective_order=effective,
                 max_ngram_order=self._bleu.max_ngram_order,
             ).score
             / 100
