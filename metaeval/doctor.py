@@ -21,6 +21,7 @@ from metaeval import provenance, rooms
 from metaeval.components import component
 from metaeval.data.types import Absent, CaptionDataset
 from metaeval.errors import ConfigError, MetaevalError
+from metaeval.models import shipped
 from metaeval.selection import build
 
 # What `--install` can bring: name → (module whose `install(cache, source)` does it, in words).
@@ -61,6 +62,10 @@ def examine(config: DictConfig, say: Callable[[str], object] = print) -> None:
     width = max(len(name) for name in config.metric)
     for name in config.metric:
         say(f"  {name:<{width}}  {verdict(name, config, dataset)}")
+    say("")
+    say("weights that come with metaeval")
+    for line in shipped.lines() or ["none"]:
+        say(f"  {line}")
     if INSTALLERS:
         say("")
         say("python -m metaeval.doctor --install NAME brings")

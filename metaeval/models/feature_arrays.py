@@ -1,4 +1,4 @@
-"""Reading region features from NumPy's files, and how image ids are compared. No pickle is opened."""
+"""Region features in NumPy's files, and how image ids are compared. No pickle is opened."""
 
 from __future__ import annotations
 

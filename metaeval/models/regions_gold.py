@@ -13,6 +13,7 @@ import numpy as np
 
 from metaeval.cache import Store
 from metaeval.data.types import Absent, CaptionDataset, Objects
+from metaeval.errors import ConfigError
 from metaeval.models.regions import MOST, Floats, Regions, RegionSource, padded
 
 log = logging.getLogger(__name__)
@@ -55,6 +56,8 @@ class GoldRegions(RegionSource):
     dim: int = len(CATEGORIES) + 1 + GEOMETRY
 
     def __init__(self, most: int = MOST) -> None:
+        if isinstance(most, bool) or not isinstance(most, int) or most < 1:
+            raise ConfigError(f"regions.most must be a whole number from 1: {most!r}")
         self.most = most
 
     def missing(self, dataset: CaptionDataset) -> Absent | None:
