@@ -17,7 +17,7 @@ from metaeval.metrics.additive import Additive, Statistics
 from metaeval.metrics.base import Scores
 from metaeval.metrics.java import find_java
 from metaeval.metrics.meteor_engine import Engine, find_files, make_engine
-from metaeval.metrics.meteor_score import NAMES, scores
+from metaeval.metrics.meteor_score import NAMES, additive, scores
 from metaeval.metrics.tokenizers import base as tokenizers
 
 ENGINES = ("auto", "server", "jar")
@@ -116,7 +116,7 @@ class Meteor(Additive):
         result = np.full((len(captions), len(NAMES)), np.nan)
         rows = np.flatnonzero(self._has_reference[image_index])
         texts = self._texts([captions[row] for row in rows.tolist()])
-        result[rows] = self._engine.statistics(texts, image_index[rows].tolist())
+        result[rows] = additive(self._engine.statistics(texts, image_index[rows].tolist()))
         return result
 
     def of_statistics(self, statistics: Statistics, *, corpus: bool = False) -> Scores:

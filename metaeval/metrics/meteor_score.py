@@ -49,12 +49,29 @@ def scores(statistics: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     with np.errstate(divide="ignore", invalid="ignore"):
         f_mean = 1 / ((1 - ALPHA) / candidate + ALPHA / reference)
         fragmentation = statistics[:, 20] / ((statistics[:, 21] + statistics[:, 22]) / 2)
-    matched = stages.sum(axis=1)
-    whole = matched[:, :2] + matched[:, 2:] == statistics[:, :2]
-    fragmentation[whole.all(axis=1) & (statistics[:, 20] == 1)] = 0
+    fragmentation[_unbroken(statistics)] = 0
     # Python's own power: NumPy's may round by the place that a number has in its array
     penalty = GAMMA * np.array([x**BETA for x in fragmentation.tolist()]).reshape(-1)
     return np.maximum(np.nan_to_num(f_mean * (1 - penalty), nan=0.0), 0.0)
+
+
+def additive(statistics: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """The statistics in the form in which they add up over captions, [n, 23].
+
+    The jar's aggregate, a corpus score, is the score of the sums; but a caption that matches its
+    reference wholly, in one chunk, adds no chunk. On its own it scores the same either way.
+    """
+    found = statistics.copy()
+    found[_unbroken(statistics), 20] = 0
+    return found
+
+
+def _unbroken(statistics: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+    """Whether all words of candidate and reference match, in one chunk: no penalty then."""
+    matched = statistics[:, 4:20].reshape(-1, len(STAGES), 4).sum(axis=1)
+    whole = matched[:, :2] + matched[:, 2:] == statistics[:, :2]
+    unbroken: npt.NDArray[np.bool_] = whole.all(axis=1) & (statistics[:, 20] == 1)
+    return unbroken
 
 
 def _weighted(
