@@ -17,9 +17,17 @@ from reports import palette, words
 _ROOM = Path(__file__).parent
 
 
-def render(template: str, levels: int, *, scripts: str = "*.js", **context: Any) -> str:
+def render(
+    template: str,
+    levels: int,
+    *,
+    scripts: str = "*.js",
+    styles: str = "*.css",
+    **context: Any,
+) -> str:
     """A template of `templates/` with the style (for so many level colours) and the script set in.
 
+    `scripts` and `styles` are patterns of file names in their folders, several parted by blanks.
     The policy forbids every request, and every script but ours, by its hash.
     """
     script = _joined("script", scripts)
@@ -31,7 +39,7 @@ def render(template: str, levels: int, *, scripts: str = "*.js", **context: Any)
             context,
             csp=f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; "
             f"script-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'",
-            style=Markup(_levels(levels) + _joined("style", "*.css")),
+            style=Markup(_levels(levels) + _joined("style", styles)),
             script=Markup(script),
         )
     )
@@ -75,6 +83,6 @@ def _levels(n: int) -> str:
 
 
 @cache
-def _joined(folder: str, pattern: str) -> str:
-    parts = sorted((_ROOM / folder).glob(pattern))
+def _joined(folder: str, patterns: str) -> str:
+    parts = [p for pattern in patterns.split() for p in sorted((_ROOM / folder).glob(pattern))]
     return "".join(p.read_text(encoding="utf-8") for p in parts)
