@@ -24,12 +24,12 @@ from metaeval.errors import ConfigError, InputError
 from metaeval.models import card as cards
 from metaeval.models.checkpoint_files import load_safetensors
 from metaeval.models.clip_weights import is_scenes
+from metaeval.models.shipped import SHIPPED
 from metaeval.models.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     import torch
 
-SHIPPED = Path(__file__).resolve().parents[1] / "weights"
 VOCABULARY = "vocab.json"
 AUTO = "auto"
 COCO, SCENES = "coco", "scenes"

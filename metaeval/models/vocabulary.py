@@ -163,8 +163,12 @@ def batch(sequences: Sequence[Sequence[int]]) -> tuple[torch.Tensor, torch.Tenso
 
 
 # nltk's word_tokenize first parts sentences with trained data; in a caption that is where a full
-# stop, a question or an exclamation mark is followed by a space
-_SENTENCE_END = re.compile(r"(?<=[^\s.][.?!])\s+")
+# stop, a question or an exclamation mark is followed by a space, but not after "u.s." or "mr."
+_SENTENCE_END = re.compile(
+    r"(?<=[^\s.][.?!])(?<!\.\w\.)"
+    + "".join(rf"(?<!\b{word}\.)" for word in ("dr", "jr", "mr", "mrs", "ms", "st", "vs"))
+    + r"\s+"
+)
 
 
 @cache
