@@ -9,13 +9,14 @@ import argparse
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from metaeval import results
 from metaeval.errors import MetaevalError
 from reports import alerts, glossary, page, payload, provenance, table, words
 from reports.bins import density, order_counts
 from reports.drawings import density_chart, order_chart
+from reports.explained import Explained, explained
 from reports.photos import thumbnails
 from reports.run import Run, load
 from reports.standing import standing
@@ -69,28 +70,59 @@ def write_report(
 
         write_figures(run)
     path = run.directory / results.REPORT
-    html = render(run, figures=figures, examples=examples, photos=photos, max_bytes=max_bytes)
+    html = render(
+        run,
+        figures=figures,
+        examples=examples,
+        explanations=explanations,
+        photos=photos,
+        max_bytes=max_bytes,
+    )
     results.atomic(path, lambda p: p.write_text(html, encoding="utf-8", newline="\n"))
     return path
 
 
-def render(run: Run, *, figures: bool, examples: int, photos: int, max_bytes: int) -> str:
-    """The page as text, no longer than `max_bytes` where leaving out examples can make it so."""
+def render(
+    run: Run, *, figures: bool, examples: int, explanations: int, photos: int, max_bytes: int
+) -> str:
+    """The page as text, no longer than `max_bytes` where leaving out examples can make it so.
+
+    Explanations get at most a third of it: rather fewer of them than fewer captions.
+    """
     order = payload.worst_first(run)
     shots = thumbnails(run, order[:photos])
     set_page = _page(run, figures)
-    fixed = len(set_page("", "", 0, examples, shots).encode())
+    fixed = len(set_page(Data("", "", explained(run, (), 0)), 0, examples, shots).encode())
+    while explanations and len(explained(run, order, explanations).data) > max_bytes // 3:
+        explanations //= 2
     keep = len(order)
     while True:
         chosen = sorted(order[:keep])
-        data = payload.captions(run, chosen), payload.scores(run.scores[:, :, chosen])
-        size = fixed + sum(map(len, data))
+        data = Data(
+            payload.captions(run, chosen),
+            payload.scores(run.scores[:, :, chosen]),
+            explained(run, chosen, explanations),
+        )
+        size = fixed + data.size
         if size <= max_bytes or keep <= 1:
-            return set_page(*data, keep, examples, shots)
+            return set_page(data, keep, examples, shots)
         keep = max(1, int(keep * 0.97 * max(max_bytes - fixed, 1) / max(size - fixed, 1)))
 
 
-def _page(run: Run, figures: bool) -> Callable[[str, str, int, int, Mapping[str, str]], str]:
+class Data(NamedTuple):
+    """The packed data of the images that the page shows."""
+
+    captions: str
+    scores: str
+    explained: Explained
+
+    @property
+    def size(self) -> int:
+        listed = sum(len(str(metric["images"])) for metric in self.explained.brief)
+        return len(self.captions) + len(self.scores) + len(self.explained.data) + listed
+
+
+def _page(run: Run, figures: bool) -> Callable[[Data, int, int, Mapping[str, str]], str]:
     """A function that sets the page around given data: all that does not depend on the data."""
     experiment = run.info.get("experiment") or {}
     context: dict[str, Any] = {
@@ -111,7 +143,7 @@ def _page(run: Run, figures: bool) -> Callable[[str, str, int, int, Mapping[str,
         "statistics": payload.packed_json(run.statistics),
     }
 
-    def made(captions: str, scores: str, kept: int, examples: int, shots: Mapping[str, str]) -> str:
+    def made(data: Data, kept: int, examples: int, shots: Mapping[str, str]) -> str:
         meta = {
             "sets": [{"name": s["name"], "level": s["level"]} for s in run.sets],
             "metrics": [_brief(run, column) for column in run.columns],
@@ -119,10 +151,11 @@ def _page(run: Run, figures: bool) -> Callable[[str, str, int, int, Mapping[str,
             "config": run.config,
             "name": run.statistics["experiment"],
             "photos": dict(shots),
+            "explained": data.explained.brief,
         }
         return page.render(
-            "report.html.j2", len(run.sets), captions=captions, scores=scores, kept=kept,
-            meta=page.inert(meta), **context,
+            "report.html.j2", len(run.sets), captions=data.captions, scores=data.scores,
+            explanations=data.explained.data, kept=kept, meta=page.inert(meta), **context,
         )  # fmt: skip
 
     return made
@@ -173,10 +206,19 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m reports.html", description=__doc__)
     parser.add_argument("run_dir", type=Path, help="directory of a finished run")
     parser.add_argument("--no-figures", action="store_true", help="do not write the SVG files")
+    parser.add_argument(
+        "--explanations", type=int, default=12, help="images to explain a column (default: 12)"
+    )
     parser.add_argument("--photos", type=int, default=0, help="photos to embed (default: none)")
     given = parser.parse_args(arguments)
     try:
-        print(write_report(given.run_dir, figures=not given.no_figures, photos=given.photos))
+        path = write_report(
+            given.run_dir,
+            figures=not given.no_figures,
+            explanations=given.explanations,
+            photos=given.photos,
+        )
+        print(path)
     except MetaevalError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from metaeval.stats import inversions
+from metaeval.stats.inversions import worst_inversion
 from reports.run import Run
 
 DIGITS = 5
@@ -69,28 +71,20 @@ def rounded(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 def worst_first(run: Run) -> list[int]:
     """Image indices by their worst inversions, taking turns among the metrics."""
-    n = len(run.image_ids)
-    if not run.columns:
-        return list(range(n))
-    higher = {m["metric"]: m.get("higher_is_better", True) for m in run.metrics}
-    turns = np.full(n, n)
-    for name, values in zip(run.columns, run.scores, strict=True):
-        severity = inversion(values if higher[name] else -values, run)
-        place = np.empty(n, dtype=int)
-        place[np.argsort(-severity, kind="stable")] = np.arange(n)
+    turns = np.full(len(run.image_ids), len(run.image_ids))
+    for place in places(run).values():
         turns = np.minimum(turns, place)
     return [int(i) for i in np.argsort(turns, kind="stable")]
 
 
-def inversion(values: npt.NDArray[np.float64], run: Run) -> npt.NDArray[np.float64]:
-    """Per image, the most by which a worse version outscores a better one; scores [s, n].
-
-    Unapplied corruptions are left out: an unchanged caption is not worse than the original.
-    """
-    worst = np.full(values.shape[1], -np.inf)
-    values = np.where(run.applied, values, np.nan)
-    for a, lower in enumerate(run.sets):
-        for b, upper in enumerate(run.sets):
-            if lower["level"] < upper["level"]:
-                worst = np.fmax(worst, values[a] - values[b])
-    return worst
+def places(run: Run) -> dict[str, npt.NDArray[np.intp]]:
+    """Column → the place of each image [n] when those of its worst inversions come first."""
+    higher = {m["metric"]: m.get("higher_is_better", True) for m in run.metrics}
+    levels = [s["level"] for s in run.sets]
+    found = {}
+    for name, values in zip(run.columns, run.scores, strict=True):
+        severity = worst_inversion(values, levels, run.applied, higher_is_better=higher[name])
+        place = np.empty(len(run.image_ids), dtype=np.intp)
+        place[inversions.worst_first(severity)] = np.arange(len(place))
+        found[name] = place
+    return found

@@ -24,7 +24,8 @@ class Run:
     `sets` are the records of statistics.json in ascending level (0 = worst). With s sets, n images
     and c metric columns that ran, `captions[s][n]` holds marked captions (see `reports.marks`; None
     where a set lacks the image), `applied` is bool [s, n] and `scores` float64 [c, s, n], NaN where
-    there is no score.
+    there is no score. `explanations` are the metrics of explanations.json, none where the run has
+    no such file.
     """
 
     directory: Path
@@ -40,6 +41,7 @@ class Run:
     applied: npt.NDArray[np.bool_]
     columns: tuple[str, ...]
     scores: npt.NDArray[np.float64]
+    explanations: Mapping[str, Any]
 
     @property
     def metrics(self) -> list[Mapping[str, Any]]:
@@ -66,7 +68,7 @@ def load(directory: Path) -> Run:
     """Read all files of a run; `InputError` names the file that is missing or broken."""
     statistics = results.read_json(directory / results.STATISTICS)
     info = results.read_json(directory / results.RUN)
-    config = directory / results.CONFIG
+    config, explained = directory / results.CONFIG, directory / results.EXPLANATIONS
     references = results.read_table(directory / results.REFERENCES)
     captions = results.read_table(directory / results.CAPTIONS)
     scores = results.read_table(directory / results.SCORES)
@@ -113,6 +115,7 @@ def load(directory: Path) -> Run:
         applied=applied,
         columns=columns,
         scores=values,
+        explanations=results.read_json(explained)["metrics"] if explained.is_file() else {},
     )
 
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +18,7 @@ from metaeval.data.types import CaptionDataset
 from metaeval.metrics.base import Metric, Scores
 from metaeval.scoring import Scored, score_captions
 from metaeval.stats.inversions import worst_inversion
+from tests.experiments.vifidel_run import run_vifidel
 
 SETS = ("Random", "Half", "Human")  # levels 0, 1, 2
 
@@ -188,23 +186,13 @@ def test_the_opening_column_is_a_result() -> None:
 
 def test_the_command_writes_the_same_bytes_warm_and_cold(tmp_path: Path) -> None:
     pytest.importorskip("sklearn")
-    pytest.importorskip("transformers")
-    arguments = ["experiment=replace", "dataset=scenes", "dataset.limit=20", "stats.replicates=20"]
-    arguments += ["metrics=[bleu,vifidel]", "report.explanations=3", "report.figures=false"]
-    for out in ("cold", "warm"):
-        done = subprocess.run(
-            [sys.executable, "-m", "metaeval", *arguments, f"hydra.run.dir={out}"],
-            cwd=tmp_path, env={**os.environ, "METAEVAL_CACHE": str(tmp_path / "cache")},
-            capture_output=True, text=True, timeout=300,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-    cold, warm = (tmp_path / out / results.EXPLANATIONS for out in ("cold", "warm"))
-    told = results.read_json(cold)
-    if not told["metrics"]:  # without the model, VIFIDEL was skipped
-        pytest.skip(
-            results.read_json(tmp_path / "cold" / results.STATISTICS)["metrics"][-1]["reason"]
-        )
+    cold, warm = (
+        run_vifidel(tmp_path, out, "report.explanations=3") / results.EXPLANATIONS
+        for out in ("cold", "warm")
+    )
     assert cold.read_bytes() == warm.read_bytes()
+    told = results.read_json(cold)
+    assert told["metrics"]["vifidel"]["columns"] == ["VIFIDEL", "VIFIDEL-ref"]
     scores = results.read_table(tmp_path / "warm" / results.SCORES)
     known = scores.set_index(["image_id", "set", "metric"])["score"]
     seen = 0
