@@ -196,7 +196,10 @@ def fit(
             raise ConfigError(
                 f"the loss is {mean} in epoch {epoch + 1}: lower training.learning_rate"
             )
-        if (score := float(found[settings.select])) > trained.best:
+        score = float(found[settings.select])
+        if not math.isfinite(score):
+            raise ConfigError(f"'{settings.select}' of the validation is {score}")
+        if score > trained.best:
             trained.best, trained.best_epoch = score, epoch + 1
             kept = average or model.state_dict()
             best = {k: v.detach().clone() for k, v in kept.items()}
