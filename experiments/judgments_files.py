@@ -68,7 +68,7 @@ def write_score_columns(
 ) -> None:
     """scores.parquet from the scores of each column; `constant` adds a column per part."""
     empty: Floats = np.empty(0)
-    numbers = np.concatenate([np.arange(len(v), dtype=np.int64) for _, v in parts] or [empty])
+    numbers = [n for _, v in parts for n in range(len(v))]
     columns = {
         unit: pa.array(numbers, pa.int64()),
         **{

@@ -96,7 +96,7 @@ def statistics(
                     )  # fmt: skip
                 record["human"][name] = found
                 bar.update()
-    compared = [c for c in columns if by_name[c.name]["part_of"] is None and _varies(c)]
+    compared = [c for c in columns if _ranked(by_name[c.name]) and _varies(c)]
     differences = {
         name: _differences(
             compared, given, units, counts,
@@ -120,6 +120,11 @@ def _head(s: Scored, column: int) -> dict[str, Any]:
         "higher_is_better": s.higher_is_better,
         "bounds": s.bounds,
     }
+
+
+def _ranked(record: dict[str, Any]) -> bool:
+    """Whether a metric takes part in comparisons: no part of another, no untrained weights."""
+    return record["part_of"] is None and "weights:random" not in (record["signature"] or "")
 
 
 def _varies(column: Column) -> bool:

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from metaeval import results
 from metaeval.errors import MetaevalError
-from reports import page, provenance
+from reports import page, provenance, words
 from reports.judgments_findings import findings
 from reports.judgments_matrix import matrix
 from reports.judgments_table import choice_table, ratings_table, system_table
@@ -67,7 +67,7 @@ def render(statistics: Mapping[str, Any], info: Mapping[str, Any], config: str) 
         facts=provenance.facts(cast(Any, run)),
         protocol=_protocol(statistics),
         config=config,
-        tests=" and ".join(_tests(statistics)),
+        tests=words.listed(_tests(statistics)),
         alpha=alpha,
     )
 
@@ -76,9 +76,11 @@ def _tests(statistics: Mapping[str, Any]) -> list[str]:
     told = {
         "permutation": "P the paired permutation test",
         "bootstrap": "B the paired bootstrap over images",
-        "williams": "W Williams' test on the captions' mean ratings",
+        "williams": "W Williams' test (of Pearson's r with the captions' mean ratings)",
     }
-    pair = next((p for d in statistics["differences"].values() for p in d["pairs"]), {})
+    pair: Mapping[str, Any] = next(
+        (p for d in statistics["differences"].values() for p in d["pairs"]), {}
+    )
     return [text for test, text in told.items() if test in pair]
 
 

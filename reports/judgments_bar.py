@@ -28,9 +28,11 @@ def bar(
     def x(v: float) -> str:
         return f"{_place(v, span):.1f}"
 
-    middle, parts = HEIGHT / 2, []
-    for tick in _ticks(span):
-        parts.append(f'<path class="{"tick" if tick else "zero"}" d="M{x(tick)} 0V{HEIGHT}"/>')
+    middle = HEIGHT / 2
+    parts = [
+        f'<path class="{"tick" if tick else "zero"}" d="M{x(tick)} 0V{HEIGHT}"/>'
+        for tick in _ticks(span)
+    ]
     if ci and ci[0] is not None and ci[1] is not None:
         parts.append(f'<path class="ci" d="M{x(ci[0])} {middle:g}H{x(ci[1])}"/>')
     if published is not None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from reports.judgments_matrix import Line
 from reports.judgments_table import STATISTICS, Table
-from reports.words import amount, capital, known, listed, number, percent
+from reports.words import amount, capital, known, listed, number, percent, spelled
 
 
 def findings(
@@ -67,7 +67,7 @@ def _published(statistics: Mapping[str, Any]) -> list[str]:
         return []
     source = statistics["published"]["source"]
     return [
-        f"Of {amount(len(ours), 'value')} that {source} printed, {len(same)} "
+        f"Of {amount(len(ours), 'value')} that {source} printed, {spelled(len(same))} "
         f"come{'s' if len(same) == 1 else ''} out equal to the last printed digit."
     ]
 

@@ -223,7 +223,7 @@ def choice_table(statistics: Mapping[str, Any]) -> Table:
                 ),
             ]  # fmt: skip
 
-        made = [_row(r, records, lambda r=r: cells(r), heads) for r in records]  # noqa: B023
+        made = [_row(r, records, lambda r=r: cells(r), heads) for r in records]
         means = {
             r["metric"]: r["choice"][place]["accuracy"]["mean"]["value"]
             for r in records
