@@ -6,10 +6,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from metaeval.results import Count, paper_value
+
 
 def printout(summary: Mapping[str, Any], published: Mapping[str, float], file: Path) -> str:
     """A plain table of rank-order ρ with its interval, ties, and the published value.
 
+    Below it, what metrics counted (captions that were cut, images without objects, …).
     `file` is what to open next: the report, or the statistics of a run without one.
     """
     return "\n".join([*_rows(summary, published), f"{file.stem}: {file}"])
@@ -30,8 +33,13 @@ def _rows(summary: Mapping[str, Any], published: Mapping[str, float]) -> Iterato
             f"{r['metric']:<{width}}  {r['rank_order_rho']:>12.4f}  {interval:<16} "
             f"{r['kendall_tau_b']:>6.3f} {100 * r['tie_fraction']:>5.1f}%"
         )
-        value = published.get(r["metric"])
-        yield line if value is None else f"{line}  {value:>9.4f}"
+        paper = paper_value(published, r["metric"])
+        other = "" if paper is None or paper.same_model else " (another model)"
+        yield line if paper is None else f"{line}  {paper.value:>9.4f}{other}"
+    told = {r["family"]: [Count(**c) for c in r.get("counts") or ()] for r in records}
+    for name, counts in told.items():
+        if said := [str(count) for count in counts if count.n]:
+            yield f"{name}: " + "; ".join(said)
     lacking = {r["family"]: r["status"] for r in records if r["status"] != "ok"}
     if lacking:  # the reasons went to stderr, and are in the report
         yield "not run: " + ", ".join(f"{name} ({status})" for name, status in lacking.items())

@@ -11,9 +11,9 @@ import json
 import math
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -63,6 +63,42 @@ _COLUMNS: dict[str, dict[str, pa.DataType]] = {
         "score": pa.float64(),
     },
 }
+
+
+class Count(NamedTuple):
+    """How often something that a metric counts occurred: `n`, of `of` where the unit has a total.
+
+    `unit` is "captions", "images" or "words", as in `Metric.counted`.
+    """
+
+    what: str
+    unit: str
+    n: int
+    of: int | None
+
+    def __str__(self) -> str:
+        of = "" if self.of is None else f"of {self.of:,} "
+        return f"{self.n:,} {of}{self.what}"
+
+
+class PaperValue(NamedTuple):
+    """A published value, and whether it is of the same model as ours."""
+
+    value: float
+    same_model: bool
+
+
+def paper_value(published: Mapping[str, float], column: str) -> PaperValue | None:
+    """What was published for a column: its own value, or that of the metric with another model.
+
+    A column names its model in brackets where it is not the paper's: "BERTScore (MiniLM)" stands
+    beside the paper's "BERTScore", but what is true of one model need not be of another, so no one
+    may call that agreement or disagreement. `None` if nothing was published.
+    """
+    if column in published:
+        return PaperValue(published[column], True)
+    plain = column.split(" (")[0]
+    return PaperValue(published[plain], False) if plain in published else None
 
 
 def atomic(path: Path, write: Callable[[Path], object]) -> None:

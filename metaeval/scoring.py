@@ -7,7 +7,6 @@ import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,20 +15,9 @@ from tqdm import tqdm
 from metaeval.cache import Store, item_key
 from metaeval.data.types import Absent, CaptionDataset
 from metaeval.metrics.base import Metric, Scores
+from metaeval.results import Count
 
 log = logging.getLogger(__name__)
-
-
-class Count(NamedTuple):
-    """How often something that a metric counts occurred: `n`, of `of` where the unit has a total.
-
-    `unit` is "captions", "images" or "words", as in `Metric.counted`.
-    """
-
-    what: str
-    unit: str
-    n: int
-    of: int | None
 
 
 @dataclass(frozen=True, slots=True)

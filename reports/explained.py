@@ -18,6 +18,11 @@ class Explained(NamedTuple):
     brief: list[dict[str, Any]]
     data: str
 
+    @property
+    def size(self) -> int:
+        """Bytes in the page, or a few more."""
+        return len(self.data) + len(str(self.brief).encode())
+
 
 def explained(run: Run, images: Collection[int], most: int) -> Explained:
     """The explanations of those `images` (positions) that are among the `most` first ones.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import fsum
 from typing import NamedTuple
 
+from metaeval.results import paper_value
 from reports.run import Run
 from reports.standing import Record, against_paper, ranked, rho, standing
 from reports.words import amount, capital, known, listed, number, percent, spelled
@@ -51,9 +52,14 @@ def paper(run: Run) -> Finding | None:
     published = run.info.get("published")
     if not published or not published.get("rank_order_rho"):
         return None
-    values = published["rank_order_rho"]
-    rows = [r for r in ranked(run.metrics) if r["metric"] in values]
-    if not rows:
+    known = {
+        r["metric"]: (r, value)
+        for r in ranked(run.metrics)
+        if (value := paper_value(published["rank_order_rho"], r["metric"])) is not None
+    }
+    rows = [r for r, value in known.values() if value.same_model]
+    others = [name for name, (_, value) in known.items() if not value.same_model]
+    if not known:
         return None
     if not published.get("comparable", True):
         return Finding(
@@ -61,24 +67,31 @@ def paper(run: Run) -> Finding | None:
             f"The published values ({published['source'].rstrip('.')}) stand beside ours, but are "
             f"not comparable: {published.get('why_not') or 'other data'}.",
         )
-    near = [r for r in rows if abs(r["rank_order_rho"] - values[r["metric"]]) <= CLOSE]
+    apart = (
+        f"{listed(others)} {'uses another model' if len(others) == 1 else 'use other models'} than "
+        "the paper, whose value for the metric stands in the table and is not compared."
+    )
+    if not rows:
+        return Finding("Published.", apart)
+
+    def off(record: Record) -> float:
+        return abs(float(record["rank_order_rho"]) - known[record["metric"]][1].value)
+
+    near = [r for r in rows if off(r) <= CLOSE]
     text = (
         f"{capital(spelled(len(near)))} of {amount(len(rows), 'value')} "
         f"{'lies' if len(near) == 1 else 'lie'} within {CLOSE} of those published "
         f"({published['source'].rstrip('.')})."
     )
-    far = sorted(
-        (r for r in rows if r not in near),
-        key=lambda r: -abs(r["rank_order_rho"] - values[r["metric"]]),
-    )
+    far = sorted((r for r in rows if r not in near), key=lambda r: -off(r))
     if far:
         parts = []
         for record in far:
-            there = values[record["metric"]]
+            there = known[record["metric"]][1].value
             why = " (ties can explain it)" if against_paper(record, there)[0] == "ties" else ""
             parts.append(f"{record['metric']} {number(rho(record))} against {number(there)}{why}")
         text += f" Further off: {listed(parts)}."
-    return Finding("Published.", text)
+    return Finding("Published.", f"{text} {apart}" if others else text)
 
 
 def absent(run: Run) -> Finding | None:

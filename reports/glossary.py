@@ -32,7 +32,13 @@ TERMS: tuple[Term, ...] = (
         "to the best way of breaking ties, the diamond the published value. Not the same as "
         "Spearman's ρ of level and score, which averages tied ranks.",
     ),
-    Term("paper", "Paper", "The published rank-order ρ of the same experiment."),
+    Term(
+        "paper",
+        "Paper",
+        "The published rank-order ρ of the same experiment.",
+        "Where a metric names another model than the paper's (BERTScore (MiniLM)), the paper's "
+        "value is shown for orientation, marked “another model”, and never compared.",
+    ),
     Term(
         "delta",
         "Difference",

@@ -15,6 +15,7 @@ from metaeval import results
 from metaeval.errors import MetaevalError
 from reports import alerts, glossary, page, payload, provenance, table, words
 from reports.bins import density, order_counts
+from reports.counts import counts
 from reports.drawings import density_chart, order_chart
 from reports.explained import Explained, explained
 from reports.photos import thumbnails
@@ -87,26 +88,31 @@ def render(
 ) -> str:
     """The page as text, no longer than `max_bytes` where leaving out examples can make it so.
 
-    Explanations get at most a third of it: rather fewer of them than fewer captions.
+    Explanations get what the captions leave them, or at least a tenth: rather fewer explanations
+    than fewer captions.
     """
     order = payload.worst_first(run)
     shots = thumbnails(run, order[:photos])
     set_page = _page(run, figures)
-    fixed = len(set_page(Data("", "", explained(run, (), 0)), 0, examples, shots).encode())
-    while explanations and len(explained(run, order, explanations).data) > max_bytes // 3:
-        explanations //= 2
-    keep = len(order)
-    while True:
+    nothing = Data("", "", Explained([], ""))
+    fixed = len(set_page(nothing, 0, examples, shots).encode())
+
+    def data_of(keep: int, most: int) -> Data:
         chosen = sorted(order[:keep])
-        data = Data(
-            payload.captions(run, chosen),
-            payload.scores(run.scores[:, :, chosen]),
-            explained(run, chosen, explanations),
-        )
+        scores = payload.scores(run.scores[:, :, chosen])
+        return Data(payload.captions(run, chosen), scores, explained(run, chosen, most))
+
+    keep, data = len(order), data_of(len(order), 0)
+    left = max(max_bytes - fixed - data.size, (max_bytes - fixed) // 10)
+    while explanations and explained(run, order, explanations).size > left:
+        explanations //= 2
+    data = data._replace(explained=explained(run, order, explanations))
+    while True:
         size = fixed + data.size
         if size <= max_bytes or keep <= 1:
             return set_page(data, keep, examples, shots)
         keep = max(1, int(keep * 0.97 * max(max_bytes - fixed, 1) / max(size - fixed, 1)))
+        data = data_of(keep, explanations)
 
 
 class Data(NamedTuple):
@@ -118,8 +124,7 @@ class Data(NamedTuple):
 
     @property
     def size(self) -> int:
-        listed = sum(len(str(metric["images"])) for metric in self.explained.brief)
-        return len(self.captions) + len(self.scores) + len(self.explained.data) + listed
+        return len(self.captions) + len(self.scores) + self.explained.size
 
 
 def _page(run: Run, figures: bool) -> Callable[[Data, int, int, Mapping[str, str]], str]:
@@ -136,6 +141,7 @@ def _page(run: Run, figures: bool) -> Callable[[Data, int, int, Mapping[str, str
         "columns": [glossary.COLUMNS[key] for key in table.columns(run)],
         "bodies": _bodies(run),
         "axis": table.axis_of(run),
+        "counts": counts(run),
         "charts": _charts(run, figures),
         "bins": ORDER_BINS,
         "sets": run.sets,
@@ -186,14 +192,14 @@ def _charts(run: Run, figures: bool) -> list[dict[str, Any]]:
         if row.kind == "absent":
             continue
         record, values = records[row.metric], run.scores[run.columns.index(row.metric)]
-        counts = order_counts(values, run.seed, ORDER_BINS, record.get("higher_is_better", True))
+        placed = order_counts(values, run.seed, ORDER_BINS, record.get("higher_is_better", True))
         charts.append(
             {
                 "metric": row.metric,
                 "stem": words.file_stem(row.metric),
                 "kind": row.kind,
                 "record": record,
-                "order": order_chart(counts, names),
+                "order": order_chart(placed, names),
                 "density": density_chart(density(values), names),
                 "files": figures,
             }

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup, escape
 
+from metaeval.results import PaperValue, paper_value
 from reports.standing import Record, rho
 from reports.words import interval, number
 
@@ -21,8 +22,8 @@ def domain(records: Sequence[Record], published: Mapping[str, float]) -> tuple[f
     values = [0.0, 0.1]
     for r in records:
         values += [float(v) for v in r.get("rank_order_rho_ci") or (rho(r),) if v is not None]
-        if r["metric"] in published:
-            values.append(published[r["metric"]])
+        if (paper := paper_value(published, r["metric"])) is not None:
+            values.append(paper.value)
     return math.floor(10 * min(values)) / 10, math.ceil(10 * max(values)) / 10
 
 
@@ -48,8 +49,11 @@ def _ticks(span: tuple[float, float]) -> list[float]:
     return [k * step for k in range(-5, 6) if span[0] - 1e-9 <= k * step <= span[1] + 1e-9]
 
 
-def interval_bar(record: Record, published: float | None, span: tuple[float, float]) -> Markup:
-    """Inline SVG; the number stands beside it, so the drawing is hidden from screen readers."""
+def interval_bar(record: Record, published: PaperValue | None, span: tuple[float, float]) -> Markup:
+    """Inline SVG; the number stands beside it, so the drawing is hidden from screen readers.
+
+    The diamond of a published value is dotted where it is another model's.
+    """
 
     def x(value: float) -> str:
         return f"{_place(value, span):.1f}"
@@ -64,9 +68,9 @@ def interval_bar(record: Record, published: float | None, span: tuple[float, flo
         if pair and None not in pair:
             parts.append(f'<path class="{kind}" d="M{x(pair[0])} {middle:g}H{x(pair[1])}"/>')
     if published is not None:
-        at = float(x(published))
+        at, kind = float(x(published.value)), "paper" if published.same_model else "paper other"
         parts.append(
-            f'<path class="paper" d="M{at - 3.5:.1f} {middle:g}l3.5 -3.5 3.5 3.5 -3.5 3.5z"/>'
+            f'<path class="{kind}" d="M{at - 3.5:.1f} {middle:g}l3.5 -3.5 3.5 3.5 -3.5 3.5z"/>'
         )
     if value is not None:
         parts.append(f'<path class="dot" d="M{x(value)} {middle - 5:g}v10"/>')
@@ -76,7 +80,8 @@ def interval_bar(record: Record, published: float | None, span: tuple[float, flo
         f"tie-breaking alone: {interval(record.get('rank_order_rho_bounds'), 4)}",
     ]
     if published is not None:
-        told.append(f"published: {number(published, 4)}")
+        who = "" if published.same_model else " for another model"
+        told.append(f"published{who}: {number(published.value, 4)}")
     return Markup(  # numbers and our own words only
         f'<span class="rho"><b>{number(value)}</b>'
         f'<svg class="iv" width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" '

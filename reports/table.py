@@ -7,11 +7,17 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
+from metaeval.results import PaperValue, paper_value
 from reports.glossary import COLUMNS
 from reports.interval_bar import axis, domain, interval_bar
 from reports.run import Run
 from reports.standing import Record, against_paper, parent, rho, standing
 from reports.words import DASH, interval, known, number, percent
+
+OTHER_MODEL = (
+    "The paper's value is of the same metric with another model. The two do not compare, so no "
+    "difference is given."
+)
 
 
 class Cell(NamedTuple):
@@ -39,8 +45,8 @@ class Row(NamedTuple):
 def columns(run: Run) -> list[str]:
     """The table's columns; those on a paper only where there is one to compare with."""
     compared = _published(run, applied=False)
-    names = {r["metric"] for r in run.metrics}
-    skipped = () if names & set(compared) else ("paper", "delta")
+    known = any(paper_value(compared, r["metric"]) for r in run.metrics)
+    skipped = () if known else ("paper", "delta")
     return [key for key in COLUMNS if key not in skipped]
 
 
@@ -118,7 +124,7 @@ def _row(
             f"{r['status']}: {r['reason'] or ''}",
             r.get("remedy") or "",
         )
-    cells = {c.key: c for c in (head, *_statistics(r, published.get(name), span, why_not))}
+    cells = {c.key: c for c in (head, *_statistics(r, paper_value(published, name), span, why_not))}
     return Row(
         name,
         kind,
@@ -129,7 +135,7 @@ def _row(
 
 
 def _statistics(
-    r: Record, paper: float | None, span: tuple[float, float], why_not: str
+    r: Record, paper: PaperValue | None, span: tuple[float, float], why_not: str
 ) -> list[Cell]:
     def plain(key: str, field: str) -> Cell:
         ci = r.get(f"{field}_ci")
@@ -161,10 +167,14 @@ def _statistics(
         share("inversions", "inversion_rate"),
     ]
     value = rho(r)
-    if paper is not None and value is not None:
-        short, long = ("not comparable", why_not) if why_not else against_paper(r, paper)
-        cells.append(Cell("paper", number(paper), paper))
-        cells.append(Cell("delta", number(value - paper, sign=True), value - paper, long, short))
+    if paper is not None and not paper.same_model:
+        cells.append(Cell("paper", number(paper.value), paper.value, OTHER_MODEL, "another model"))
+        cells.append(Cell("delta", DASH, None, OTHER_MODEL))
+    elif paper is not None and value is not None:
+        short, long = ("not comparable", why_not) if why_not else against_paper(r, paper.value)
+        difference = value - paper.value
+        cells.append(Cell("paper", number(paper.value), paper.value))
+        cells.append(Cell("delta", number(difference, sign=True), difference, long, short))
     return cells
 
 

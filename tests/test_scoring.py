@@ -13,7 +13,8 @@ import pytest
 from metaeval.cache import MemoryStore
 from metaeval.data.types import Absent, CaptionDataset
 from metaeval.metrics.base import Metric, Scores, content_digest
-from metaeval.scoring import Count, score_captions
+from metaeval.results import Count
+from metaeval.scoring import score_captions
 
 
 class LengthRatio(Metric):

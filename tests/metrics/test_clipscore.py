@@ -22,7 +22,8 @@ from metaeval.metrics.base import Scores
 from metaeval.metrics.clipscore import ClipScore
 from metaeval.metrics.refclipscore import RefClipScore, harmonic_mean
 from metaeval.models import card, clip_weights
-from metaeval.scoring import Count, score_captions
+from metaeval.results import Count
+from metaeval.scoring import score_captions
 
 torch = pytest.importorskip("torch")
 open_clip = pytest.importorskip("open_clip")

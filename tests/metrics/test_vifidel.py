@@ -16,7 +16,8 @@ pytest.importorskip("sklearn")
 from metaeval.cache import MemoryStore
 from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.vifidel import Vifidel
-from metaeval.scoring import Count, score_captions
+from metaeval.results import Count
+from metaeval.scoring import score_captions
 from tests.metrics.vifidel_cases import VECTORS, dataset, ready, vector_file
 
 # dog, dog, cat against "man", "dog": 2/3 and 1/3 of mass against 1/2 and 1/2. Best is: 1/2 stays

@@ -15,7 +15,9 @@ import pytest
 
 from metaeval import results
 from metaeval.errors import InputError
+from metaeval.stats.inversions import worst_inversion
 from reports.html import main, write_report
+from tests.reports.explained_files import REGIONS, grounding, write_explanations
 from tests.reports.run_files import HOSTILE, IMAGES, SETS, absent, corrupt, write_run
 
 
@@ -267,6 +269,97 @@ def test_a_score_of_an_unknown_image_is_refused(run: Path) -> None:
 def test_nothing_ran(tmp_path: Path) -> None:
     run = write_run(tmp_path, scores={}, scorers={}, absents=[absent("SPICE", "skipped", "no", "")])
     assert "No metric gave a result on the four versions" in report(run).words
+
+
+def test_another_model_stands_beside_the_papers_value_and_is_not_compared(tmp_path: Path) -> None:
+    captions = corrupt(IMAGES, 3)
+    good = captions["level"].to_numpy() + np.arange(len(captions)) % 3
+    scores = {"BERTScore (MiniLM)": good, "SacreBLEU": -good}
+    published = {"source": "The paper", "comparable": True, "why_not": None,
+                 "rank_order_rho": {"BERTScore": 0.5569, "SacreBLEU": 0.5606}}  # fmt: skip
+    run = write_run(tmp_path, captions=captions, scores=scores, run={"published": published})
+    html = write_report(run, figures=False).read_text()
+    row = html[html.index('data-metric="BERTScore (MiniLM)"') :]
+    row = row[: row.index("</tr>")]
+    assert ">0.557<small" in row
+    assert "another model</small>" in row
+    assert 'class="paper other"' in row
+    assert "published for another model: 0.5569" in row
+    difference = row[row.index('class="c-delta"') :].split("</td>")[0] + "</td>"
+    assert ">–</td>" in difference
+    assert "<small" not in difference
+    words = Reader(html).words
+    assert "BERTScore (MiniLM) uses another model than the paper" in words
+    assert "of one value" in words  # SacreBLEU's alone is compared
+    assert not re.search(r"(within 0\.02|Further off)[^.]*BERTScore", words)
+
+
+def test_only_another_model_and_nothing_to_compare(tmp_path: Path) -> None:
+    captions = corrupt(IMAGES, 3)
+    published = {"source": "The paper", "comparable": True, "why_not": None,
+                 "rank_order_rho": {"BERTScore": 0.5569}}  # fmt: skip
+    scores = {"BERTScore (MiniLM)": captions["level"].to_numpy() + 0.0}
+    run = write_run(tmp_path, captions=captions, scores=scores, run={"published": published})
+    words = report(run).words
+    assert "Published. BERTScore (MiniLM) uses another model" in words
+    assert "within 0.02" not in words
+
+
+def test_what_was_counted_stands_under_the_table(run: Path) -> None:
+    def count(statistics: dict[str, Any]) -> None:
+        statistics["metrics"][0]["counts"] = [
+            {"what": "images without objects", "unit": "images", "n": 2, "of": 8},
+            {"what": "captions without words", "unit": "captions", "n": 0, "of": 32},
+            {"what": "words without a vector", "unit": "words", "n": 1234, "of": None},
+        ]
+
+    assert "images without objects" not in report(run).words
+    edit(run / "statistics.json", count)
+    words = report(run).words
+    assert "SacreBLEU 2 of 8 images without objects; 1,234 words without a vector." in words
+    assert "captions without words" not in words
+
+
+def test_explanations_go_in_for_the_first_images_and_never_beyond_the_limit(tmp_path: Path) -> None:
+    many = [(i, f"{human} {i}", refs) for i in range(60) for _, human, refs in [IMAGES[i % 8]]]
+    captions = corrupt(many, 1)
+    rng = np.random.default_rng(0)
+    scores = {"TIGEr": rng.random(len(captions)), "BLEU-1": rng.random(len(captions))}
+    run = write_run(tmp_path, many, captions=captions, scores=scores)
+    payloads: dict[int | str, dict[str, Any]] = {}
+    for (image, name), text in captions.set_index(["image_id", "set"])["caption"].items():
+        payloads.setdefault(image, {})[name] = grounding(REGIONS, 100 * int(image) + len(text))
+    write_explanations(run, {"tiger": payloads}, {"tiger": ["TIGEr"]})
+
+    def told(**options: Any) -> tuple[list[str], dict[str, Any]]:
+        page = report(run, **options)
+        (brief,) = json.loads(page.data["meta"])["explained"] or [{"images": []}]
+        return brief["images"], json.loads(unpacked(page.data["data-explanations"]))
+
+    images, data = told(explanations=5)
+    wide = {name: values.reshape(4, 60) for name, values in scores.items()}  # worst level first
+    expected = set()
+    best = max(
+        results.read_json(run / "statistics.json")["metrics"], key=lambda r: r["rank_order_rho"]
+    )
+    for name in {"TIGEr", best["metric"]}:
+        severity = worst_inversion(wide[name], range(4))
+        expected |= {str(i) for i in np.argsort(-severity, kind="stable")[:5]}
+    assert set(images) == set(data["tiger"]) == expected
+    names = [s for s, _ in SETS]
+    for image, sets in data["tiger"].items():
+        assert {names[int(k)]: p for k, p in sets.items()} == payloads[int(image)]
+    assert told(explanations=0) == ([], {})
+    without = (run / "report.html").stat().st_size
+    every, _ = told(explanations=60)
+    assert len(every) == 60
+    limit = (without + (run / "report.html").stat().st_size) // 2
+    few, _ = told(explanations=60, max_bytes=limit)
+    assert (run / "report.html").stat().st_size <= limit
+    assert 0 < len(few) < 60
+    assert "All 60 images are in this file" in report(run, max_bytes=limit).words
+    (run / "explanations.json").unlink()  # an older run's files have none
+    assert told() == ([], {})
 
 
 def test_text_ids_and_sets_of_unequal_size(tmp_path: Path) -> None:
