@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from reports.models_run import ModelsRun
@@ -211,8 +211,3 @@ def p_value(p: float | None) -> str:
 
 def _percent(run: ModelsRun) -> str:
     return f"{100 * (1 - run.alpha):g}%"
-
-
-def named(cells: Sequence[str]) -> list[str]:
-    """Names without the aggregate in brackets, for narrow headers."""
-    return [cell.split(" (")[0] for cell in cells]

@@ -115,7 +115,7 @@ def _human(run: ModelsRun) -> Finding | None:
         groups.setdefault(tuple(names), []).append(metric)
     parts = [f"{listed(list(names))} by {listed(by)}" for names, by in groups.items()]
     text = (
-        f"Against the same other references, captions of machines are ranked above those of people: "
+        f"Against the same other references, machines' captions are ranked above people's: "
         f"{'; '.join(parts)}."
     )
     if below:
@@ -140,7 +140,7 @@ def _undecided(run: ModelsRun) -> Finding | None:
     n = sum(map(len, pairs.values()))
     return Finding(
         "Neighbours.",
-        f"{capital(spelled(n))} of {count(total)} pairs of neighbours in these rankings are not told "
+        f"{capital(spelled(n))} of {count(total)} pairs of neighbours in the rankings are not told "
         f"apart, so claim no order there: {'; '.join(parts)}.",
     )
 

@@ -13,8 +13,15 @@ SIDE = 320
 
 
 def thumbnails(run: Run, images: Sequence[int]) -> dict[str, str]:
+    """The thumbnails of a run's images at these positions, see `thumbnails_of`."""
+    return thumbnails_of(run.image_ids, run.image_paths, images)
+
+
+def thumbnails_of(
+    image_ids: Sequence[int | str], image_paths: Sequence[str | None], images: Sequence[int]
+) -> dict[str, str]:
     """Image id → data URL of a JPEG of at most SIDE pixels a side; unreadable files left out."""
-    paths = {i: Path(p) for i in images if (p := run.image_paths[i])}
+    paths = {i: Path(p) for i in images if (p := image_paths[i])}
     if not paths:
         return {}
     from PIL import Image  # only needed here
@@ -30,5 +37,5 @@ def thumbnails(run: Run, images: Sequence[int]) -> dict[str, str]:
         buffer = io.BytesIO()
         image.save(buffer, "JPEG", quality=72, optimize=True)
         data = base64.b64encode(buffer.getvalue()).decode("ascii")
-        found[str(run.image_ids[i])] = f"data:image/jpeg;base64,{data}"
+        found[str(image_ids[i])] = f"data:image/jpeg;base64,{data}"
     return found

@@ -1,0 +1,63 @@
+// Files made in the browser from the data of this page.
+function save(name, type, parts) {
+  const url = URL.createObjectURL(new Blob(parts, { type }));
+  const link = element("a", { href: url, download: name });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}
+
+function csvLine(values) {
+  const cell = (v) => {
+    const s = v === null || v === undefined ? "" : String(v);
+    return /[",\n\r]/.test(s) ? `"${s.replaceAll('"', '""')}"` : s;
+  };
+  return values.map(cell).join(",") + "\n";
+}
+
+// One line a score and system, in full precision, with what separates it from the next.
+async function tableCsv() {
+  const statistics = JSON.parse(await unfoldText("statistics"));
+  const human = new Map(statistics.against_human.map((r) => [r.metric, r.systems]));
+  const lines = [csvLine(["metric", "family", "aggregate", "status", "system", "rank", "n", "score", "score_low", "score_high",
+    "ahead_of", "difference", "p_permutation", "p_permutation_holm", "p_bootstrap", "p_bootstrap_holm",
+    "rank_order_rho_against_human", "rho_low", "rho_high", "signature", "reason"])];
+  for (const r of statistics.metrics) {
+    const start = [r.metric, r.family, r.aggregate, r.status];
+    if (r.status !== "ok") lines.push(csvLine([...start, ...Array(16).fill(""), r.reason]));
+    for (const [name, own] of Object.entries(r.systems)) {
+      const test = r.neighbours.find((t) => t.better === name) ?? {};
+      const duel = r.aggregate === "corpus" ? {} : human.get(r.column)?.[name] ?? {};
+      const rank = r.ranking.indexOf(name) + 1 || "";
+      lines.push(csvLine([...start, name, rank, own.n, own.score, ...own.score_ci,
+        test.worse, test.difference, test.p_permutation, test.p_permutation_holm, test.p_bootstrap, test.p_bootstrap_holm,
+        duel.rank_order_rho, ...(duel.rank_order_rho_ci ?? ["", ""]), r.signature, r.reason]));
+    }
+  }
+  return lines;
+}
+
+// One line a caption, one column a metric, five significant digits.
+async function scoresCsv() {
+  const data = await examplesData();
+  const lines = [csvLine(["image_id", "disagreement", "system", "caption", ...meta.metrics.map((m) => m.name)])];
+  data.rows.forEach(([id, disagreement, captions], i) => {
+    captions.forEach((caption, s) => {
+      if (caption === null) return;
+      const scores = meta.metrics.map((_, m) => exact(data.score(m, s, i)));
+      lines.push(csvLine([id, disagreement, meta.sets[s].name, caption, ...scores]));
+    });
+  });
+  return lines;
+}
+
+const downloads = {
+  table: async () => save(`${meta.name}-scores.csv`, "text/csv", await tableCsv()),
+  scores: async () => save(`${meta.name}-captions.csv`, "text/csv", await scoresCsv()),
+  statistics: async () => save("statistics.json", "application/json", [await unfoldText("statistics")]),
+  config: async () => save("config.yaml", "text/yaml", [meta.config]),
+};
+for (const button of $$("[data-download]")) {
+  button.addEventListener("click", () => downloads[button.dataset.download]());
+}
