@@ -54,10 +54,11 @@ def _first(run: ModelsRun) -> Finding:
     best, n = firsts[0]
     sure = [r for r in heads if r["ranking"][0] == best and _ahead(run, r, 0)]
     text = f"{best} is first by {_of(n, len(heads))}"
-    if len(run.systems) > 1:
-        text += (
-            f", and by {spelled(len(sure)) if sure else 'none'} of these more than chance explains"
-        )
+    if len(run.systems) > 1 and len(sure) == n:
+        text += ", each time further ahead of the second than chance explains"
+    elif len(run.systems) > 1:
+        share = spelled(len(sure)) if sure else "none"
+        text += f", by {share} of them further ahead of the second than chance explains"
     text += "."
     for name, _ in firsts[1:]:
         by = [r["metric"] for r in heads if r["ranking"][0] == name]
