@@ -1,0 +1,195 @@
+"""Training FAIEr: `python -m metaeval experiment=train_faier variant=r dataset=coco_karpathy_test`.
+
+Writes weights, vocabulary, card and the digests of the images learned from into the run's folder;
+`metric.faier.weights=FOLDER` then scores with them. Part of the images is held out to choose by;
+what is reported on other images was never looked at here.
+"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, ClassVar
+
+from omegaconf import DictConfig, OmegaConf
+
+from experiments.faier_dev import HeldOut
+from metaeval.cache import SqliteStore
+from metaeval.components import component
+from metaeval.data.types import CaptionDataset
+from metaeval.errors import ConfigError
+from metaeval.models.needs import lacking
+from metaeval.provenance import machine
+
+CHECKPOINT = "checkpoint.safetensors"
+
+
+class TrainFaier:
+    """Training of one variant on one dataset.
+
+    Parameters
+    ----------
+    variant
+        "r" (0 to 4 references a sample), "4", "1", "rel" (r without relations), "fier" (no
+        references at all), "r_neg" (r, and trained on corruptions); see `faier_training.py`.
+    regions
+        Where regions come from: a node of `conf/regions`.
+    dev
+        Images held out to choose by.
+    min_count
+        How often a word must occur in the training captions to be known.
+    parser
+        "rules" or "spice": what finds triplets.
+    network
+        `width`, `d` and `dropout` of `faier.Shape`.
+    model
+        Options of `faier_training.FaierSettings` but the variant.
+    training
+        Options of `training.TrainingSettings` but the seed.
+    device, threads
+        "auto", "cpu", "cuda"; processor threads, `None` for torch's choice.
+    """
+
+    name: ClassVar[str] = "train_faier"
+
+    def __init__(
+        self,
+        variant: str | int,
+        regions: Any,
+        dev: int,
+        network: Mapping[str, Any],
+        model: Mapping[str, Any],
+        training: Mapping[str, Any],
+        min_count: int = 4,
+        parser: str = "rules",
+        device: str = "auto",
+        threads: int | None = None,
+    ) -> None:
+        if (absent := lacking("train_faier", "torch", "safetensors")) is not None:
+            raise ConfigError(str(absent))
+        self.variant, self.regions, self.dev = str(variant), regions, dev
+        self.network, self.model, self.training = network, model, training
+        self.min_count, self.parser = min_count, parser
+        self.device, self.threads = device, threads
+
+    def run(self, config: DictConfig, out: Path) -> dict[str, Any]:
+        """Train, measure on the images held out, and write the weights' folder."""
+        import torch
+
+        from metaeval.models import faier_captions, grounded_weights
+        from metaeval.models.device import resolve
+        from metaeval.models.faier import Faier, Shape
+        from metaeval.models.faier_training import FaierSettings, FaierTask
+        from metaeval.models.faier_triplets import TripletParser
+        from metaeval.models.grounded_data import CaptionedImages
+        from metaeval.models.training import TrainingSettings, fit
+
+        seed = int(config.seed)
+        settings = FaierSettings(self.variant, **_plain(self.model))
+        training = TrainingSettings(seed=seed, **_plain(self.training))
+        if self.threads is not None:
+            torch.set_num_threads(self.threads)
+        torch.manual_seed(seed)
+        device = resolve(self.device)
+        dataset: CaptionDataset = component(config.dataset, "dataset")
+        cache = Path(config.paths.cache).expanduser()
+        store = SqliteStore(cache / "content.sqlite") if config.cache.enabled else None
+        try:
+            parser = TripletParser(self.parser, store, cache)
+            if (absent := parser.missing()) is not None:
+                raise ConfigError(str(absent))
+            images = CaptionedImages.of(dataset, self.regions, store)
+            # one split for all seeds: they differ in weights and batches alone
+            train, dev = images.split(self.dev, seed=0)
+            flat = [text for own in train.captions for text in own]
+            vocabulary = faier_captions.build_vocabulary(flat, parser(flat), self.min_count)
+            shape = Shape(
+                images.regions.dim,
+                len(vocabulary),
+                relations=self.variant != "rel",
+                fused=self.variant != "fier",
+                **_plain(self.network),
+            )
+            model = Faier(shape).to(device)
+            task = FaierTask(model, train, parser, vocabulary, settings)
+            chooser = HeldOut(dev, dataset, parser, vocabulary)
+
+            def validate() -> dict[str, Any]:
+                found = chooser.measure(model, (_references(self.variant),))
+                return {**_flat(found), **_selection(found)}
+
+            trained = fit(
+                model,
+                task.batches,
+                task.loss,
+                validate,
+                training,
+                out / CHECKPOINT,
+                identity=f"{settings}|{shape}|{vocabulary.digest()}|{self.regions.identity()}",
+                title=f"faier {self.variant}",
+            )
+            grounded_weights.half(model)
+            turns = min(len(own) for own in dev.captions)
+            held_out = HeldOut(dev, dataset, parser, vocabulary, turns).measure(model)
+        finally:
+            if store is not None:
+                store.close()
+        card = {
+            "kind": "faier",
+            "variant": self.variant,
+            "regions": self.regions.identity(),
+            "parser": parser.identity(),
+            "trained_on_corruptions": self.variant == "r_neg",
+            "shape": shape.record(),
+            "settings": asdict(settings),
+            "training": {**asdict(training), **trained.card()},
+            "command": shlex.join(["python", *sys.orig_argv[1:]]),
+            "seed": seed,
+            "data": {
+                "dataset": dataset.name,
+                "n_train": len(train),
+                "n_dev": len(dev),
+                "sources": dict(dataset.sources),
+                "notes": list(dataset.notes),
+            },
+            "device": str(device),
+            "machine": machine(),
+            "held_out": {"n_images": len(dev), "turns": turns, "by_references": held_out},
+        }
+        grounded_weights.save(out, model, vocabulary, card, dataset)
+        (out / CHECKPOINT).unlink(missing_ok=True)
+        print(f"{len(trained.history)} epochs in {trained.seconds:,.0f} s; held out: {held_out}")
+        return card
+
+
+def _references(variant: str) -> int:
+    """With how many references a variant is measured after each epoch."""
+    return {"1": 1, "fier": 0}.get(variant, 4)
+
+
+def _selection(found: Mapping[str, Any]) -> dict[str, float]:
+    """What an epoch can be chosen by: the mean of rsum, and of the two rank-order ρ."""
+    n = len(found)
+    return {
+        "rsum": sum(each["rsum"] for each in found.values()) / n,
+        "replace": sum(each["replace"]["rho"] for each in found.values()) / n,
+        "rho": sum(each["replace"]["rho"] + each["shuffle"]["rho"] for each in found.values())
+        / (2 * n),
+    }
+
+
+def _flat(found: Mapping[str, Any]) -> dict[str, float]:
+    """The numbers of a history, named by experiment and number of references."""
+    return {
+        f"{name}_{k}": each[name]["rho"]
+        for k, each in found.items()
+        for name in ("replace", "shuffle")
+    }
+
+
+def _plain(node: Mapping[str, Any]) -> dict[str, Any]:
+    plain = OmegaConf.to_container(node) if OmegaConf.is_config(node) else dict(node)
+    return plain  # type: ignore[return-value]

@@ -1,0 +1,50 @@
+"""Spoiled copies of training captions, with their triplets, for the variant trained on corruptions.
+
+The words come from the training captions alone, and the random numbers from the training's stream.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from metaeval.models import negatives
+from metaeval.models.faier_captions import Captions, encode
+from metaeval.models.faier_triplets import TripletParser
+from metaeval.models.vocabulary import Vocabulary
+
+Ints = npt.NDArray[np.int64]
+
+
+class Spoiler:
+    """Makes a shuffled and a replaced copy of captions, anew each time.
+
+    Parameters
+    ----------
+    captions
+        All captions that are learned from; the bag is made of their words.
+    parser, vocabulary
+        How copies are read. The parser keeps nothing of them: no copy comes twice.
+    """
+
+    def __init__(
+        self, captions: Sequence[str], parser: TripletParser, vocabulary: Vocabulary
+    ) -> None:
+        self._words = vocabulary.tokenise(captions)
+        self._bag = negatives.bag(self._words)
+        self._parser = TripletParser(parser.name, None, parser.cache)
+        self._vocabulary = vocabulary
+
+    def __call__(
+        self, rows: Ints, rng: np.random.Generator
+    ) -> tuple[Captions, npt.NDArray[np.bool_]]:
+        """Copies of n captions, first n shuffled ones, then n replaced ones; which differ [2n]."""
+        own = [self._words[row] for row in rows]
+        shuffled = negatives.spoiled_words(own, "shuffled", rng)
+        replaced = negatives.spoiled_words(own, "replaced", rng, self._bag)
+        copies = [*shuffled, *replaced]
+        changed = np.array([a != b for a, b in zip(copies, [*own, *own], strict=True)])
+        texts = [" ".join(words) for words in copies]
+        return encode(texts, self._parser, self._vocabulary), changed

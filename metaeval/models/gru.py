@@ -1,0 +1,144 @@
+"""A GRU over sequences of any lengths, without padding, that is quick to train on a processor.
+
+torch's own packed GRU spends most of its backward pass there on copies: the gradient of each
+step's slice is a whole array of zeros. Here backward is written out, and the gradient of the
+weights is one matrix product over all steps. The numbers are those of `torch.nn.GRU` (tested), of
+which it also takes the parameters.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+
+@dataclass(frozen=True, slots=True)
+class Packing:
+    """How n sequences are laid out step by step, the longest first.
+
+    Attributes
+    ----------
+    row, step
+        int64 [total]: sequence and place in it of each element; all first elements come first.
+    sizes
+        Sequences that are still going on at each step.
+    order
+        int64 [n]: the sequences in order of falling length.
+    lengths
+        int64 [n], of the sequences as given.
+    """
+
+    row: torch.Tensor
+    step: torch.Tensor
+    sizes: tuple[int, ...]
+    order: torch.Tensor
+    lengths: torch.Tensor
+
+    @classmethod
+    def of(cls, lengths: torch.Tensor) -> Packing:
+        """The packing of sequences of these lengths (int64 [n] on the CPU, each at least 1)."""
+        order = torch.argsort(lengths, descending=True, stable=True)
+        falling = lengths[order]
+        steps = torch.arange(int(falling[0]))
+        going = falling[None, :] > steps[:, None]  # [steps, n]
+        step, place = going.nonzero(as_tuple=True)
+        return cls(order[place], step, tuple(going.sum(dim=1).tolist()), order, lengths)
+
+    def turned(self) -> torch.Tensor:
+        """int64 [total]: where each element of the reversed sequences is; its own inverse."""
+        starts = torch.tensor(self.sizes).cumsum(0) - torch.tensor(self.sizes)
+        place = torch.empty_like(self.order)
+        place[self.order] = torch.arange(len(self.order))
+        return starts[self.lengths[self.row] - 1 - self.step] + place[self.row]
+
+
+class _Steps(torch.autograd.Function):
+    """h_t from h_(t−1) and the inputs' part of the gates, over all steps; and backwards."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        inputs: torch.Tensor,
+        weight: torch.Tensor,
+        bias: torch.Tensor,
+        sizes: tuple[int, ...],
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        total, d = len(inputs), weight.shape[1]
+        state = inputs.new_zeros(sizes[0], d)
+        before, after = inputs.new_empty(total, d), inputs.new_empty(total, d)
+        gates = inputs.new_empty(total, 4 * d)  # r, z, n, and what r is multiplied by
+        start = 0
+        transposed = weight.T
+        for size in sizes:
+            now = slice(start, start + size)
+            old = before[now].copy_(state[:size])
+            gate, mine = gates[now], inputs[now]
+            hidden = torch.addmm(bias, old, transposed)
+            rz = gate[:, : 2 * d]
+            torch.add(mine[:, : 2 * d], hidden[:, : 2 * d], out=rz).sigmoid_()
+            gate[:, 3 * d :] = hidden[:, 2 * d :]
+            n = gate[:, 2 * d : 3 * d]
+            torch.addcmul(mine[:, 2 * d :], gate[:, :d], hidden[:, 2 * d :], out=n).tanh_()
+            torch.lerp(n, old, gate[:, d : 2 * d], out=after[now])
+            state[:size] = after[now]
+            start += size
+        ctx.save_for_backward(weight, before, gates)
+        ctx.sizes = sizes
+        return after, state
+
+    @staticmethod
+    def backward(ctx: Any, *grads: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        weight, before, gates = ctx.saved_tensors
+        d = weight.shape[1]
+        by_state, d_last = grads
+        d_state = d_last.clone()
+        r, z, n, inner = gates.split(d, dim=1)
+        # everything that does not depend on later steps, for all steps at once
+        to_n = (1 - z) * (1 - n * n)
+        to_z = (before - n) * z * (1 - z)
+        to_r = inner * r * (1 - r)
+        d_inputs = torch.empty(len(before), 3 * d, dtype=before.dtype, device=before.device)
+        d_hidden = torch.empty_like(d_inputs)
+        stop = len(before)
+        for size in reversed(ctx.sizes):
+            now = slice(stop - size, stop)
+            grad = d_state[:size] + by_state[now]
+            d_n = grad * to_n[now]
+            mine, hidden = d_inputs[now], d_hidden[now]
+            torch.mul(d_n, to_r[now], out=hidden[:, :d])
+            torch.mul(grad, to_z[now], out=hidden[:, d : 2 * d])
+            torch.mul(d_n, r[now], out=hidden[:, 2 * d :])
+            mine[:, 2 * d :] = d_n
+            d_state[:size] = torch.addmm(grad * z[now], hidden, weight)
+            stop -= size
+        d_inputs[:, : 2 * d] = d_hidden[:, : 2 * d]
+        return d_inputs, d_hidden.T @ before, d_hidden.sum(dim=0), None
+
+
+def project(gru: torch.nn.GRU, inputs: torch.Tensor, direction: str = "") -> torch.Tensor:
+    """The inputs' part of the gates, [..., 3d] of [..., d_in]: the same wherever an input stands.
+
+    `direction` is the ending of torch's parameter names: "" or "_reverse".
+    """
+    weight, bias = (getattr(gru, f"{kind}_ih_l0{direction}") for kind in ("weight", "bias"))
+    return torch.nn.functional.linear(inputs, weight, bias)
+
+
+def recur(
+    gru: torch.nn.GRU, projected: torch.Tensor, packing: Packing, direction: str = ""
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """States [total, d], packed, of projected inputs [total, 3d], and the last ones [n, d], in the
+    order of the sequences as given."""
+    weight, bias = (getattr(gru, f"{kind}_hh_l0{direction}") for kind in ("weight", "bias"))
+    states, last = _Steps.apply(projected, weight, bias, packing.sizes)  # type: ignore[no-untyped-call]
+    order = packing.order.to(last.device)
+    return states, torch.empty_like(last).index_copy(0, order, last)
+
+
+def run(
+    gru: torch.nn.GRU, packed: torch.Tensor, packing: Packing, direction: str = ""
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """One direction of a one-layer GRU over packed inputs [total, d_in]: `project` and `recur`."""
+    return recur(gru, project(gru, packed, direction), packing, direction)
