@@ -9,11 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from metaeval.components import component
 from metaeval.data.coco import load_coco
 from metaeval.data.scenes import load_scenes
 from metaeval.data.types import Absent
+from metaeval.doctor import compose_config
 from metaeval.errors import ConfigError
-from metaeval.models.regions import Regions, padded
+from metaeval.models.regions import Regions, RegionSource, padded
 from metaeval.models.regions_gold import CATEGORIES, WHOLE, GoldRegions
 from tests.models.region_cases import dataset, objects
 
@@ -163,3 +165,19 @@ def test_scenes_have_regions() -> None:
     for row, image_id in enumerate(data.image_ids):
         assert sorted(regions.labels[row][1:]) == sorted(objects_of[image_id].labels)
         assert regions.features[row, 0, :80].sum() > 0
+
+
+def test_the_configuration_builds_each_source(tmp_path: Path) -> None:
+    options = {
+        "gold": [],
+        "bottomup": [f"regions.file={tmp_path}/a.tsv"],
+        "detector": ["regions.most=10", f"paths.cache={tmp_path}"],
+    }
+    for name, more in options.items():
+        config = compose_config([f"regions={name}", *more])
+        source = component(config.regions, "regions")
+        assert isinstance(source, RegionSource)
+        assert source.name == name
+    assert compose_config([]).regions._target_.endswith("GoldRegions")
+    with pytest.raises(ConfigError, match=r"regions: .*argument 'many'"):
+        component(compose_config(["+regions.many=3"]).regions, "regions")
