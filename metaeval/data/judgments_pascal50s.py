@@ -10,6 +10,7 @@ to A (1: B, −1: C). So a pair has 48 votes and, in the 48 sentences A, its ref
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -170,22 +171,28 @@ def load_pascal50s(
 def _consensus(
     triplets: Any, b: str, c: str, tidy: Tidy, path: Path, start: int
 ) -> tuple[tuple[str, ...], tuple[int, int]]:
-    """The sentences A of a pair, and its votes. B and C may have changed places in a triplet."""
-    references, votes = [], {b: 0, c: 0}
+    """The sentences A of a pair, and its votes. B and C may have changed places in a triplet, and
+    are compared by their letters and digits alone."""
+    references, votes = [], {_letters(b): 0, _letters(c): 0}
     for j, triplet in enumerate(triplets):
         where = f"triplet {start + j + 1:,}"
         parts = [_leaf(x) for x in _members(triplet)]
         if len(parts) != 4 or not all(isinstance(p, str) for p in parts[:3]):
             raise InputError("is not three sentences and a vote", file=path, record=where)
         a, left, right = (tidied(p, tidy, path, where, "triplets") for p in parts[:3])
-        if {left, right} != {b, c}:
+        if {_letters(left), _letters(right)} != set(votes):
             raise InputError(
                 f"its captions are not those of pair {start // VOTES + 1:,}",
                 file=path, record=where,
             )  # fmt: skip
-        votes[left if parts[3] == 1 else right] += 1
+        votes[_letters(left if parts[3] == 1 else right)] += 1
         references.append(a)
-    return tuple(references), (votes[b], votes[c] if c != b else 0)
+    first, second = _letters(b), _letters(c)
+    return tuple(references), (votes[first], votes[second] if second != first else 0)
+
+
+def _letters(caption: str) -> str:
+    return re.sub(r"\W+", "", caption).lower()
 
 
 def _matlab(path: Path) -> Mapping[str, Any]:
@@ -193,7 +200,7 @@ def _matlab(path: Path) -> Mapping[str, Any]:
 
     try:
         found: Mapping[str, Any] = loadmat(path)
-    except (ValueError, TypeError, OSError, NotImplementedError) as error:
+    except Exception as error:  # scipy has no common ancestor for what may be wrong with a file
         raise InputError(f"not a readable MATLAB file ({error})", file=path) from None
     return found
 
