@@ -20,12 +20,12 @@ from metaeval.errors import ConfigError, MetaevalError  # noqa: E402
 
 def execute(config: DictConfig) -> dict[str, Any]:
     """Compose nothing, catch nothing: instantiate the configured experiment and run it."""
-    from hydra.utils import instantiate
+    from metaeval.components import component  # slow to import: not for --help
 
     if config.get("protocol") is None:
         choices = sorted(path.stem for path in (rooms.conf() / "experiment").glob("*.yaml"))
         raise ConfigError(f"choose an experiment: experiment={'|'.join(choices)}")
-    experiment = instantiate(config.protocol)
+    experiment = component(config.protocol, "protocol")
     summary: dict[str, Any] = experiment.run(config, Path(HydraConfig.get().runtime.output_dir))
     return summary
 
