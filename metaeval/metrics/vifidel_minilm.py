@@ -9,24 +9,24 @@ its alphabet ([UNK]).
 from __future__ import annotations
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+from tqdm import tqdm
 
 from metaeval.cache import MemoryStore, Store
 from metaeval.data.types import Absent
 from metaeval.data.vectors import Vectors, WordVectors, unit
 from metaeval.models import weight_files
+from metaeval.models.device import in_batches
 from metaeval.models.needs import lacking
 from metaeval.models.text_encoder import TextEncoder
 from metaeval.models.text_models import MINILM, TextModel, locate
 
-if TYPE_CHECKING:
-    import torch
-
 _LAYERS = 6
+_TOKENS = {"cpu": 512, "cuda": 32_768}  # of a batch; another number would change the 7th digit
 
 
 class MiniLmVectors(WordVectors):
@@ -80,14 +80,7 @@ class MiniLmVectors(WordVectors):
         if self._encoder is None:
             self._encoder = _WordEncoder(self._model(), _LAYERS, self._device)
         ids, _ = self._encoder.tokenize(words)
-        rows: list[npt.NDArray[np.float32] | None] = [None] * len(words)
-
-        def keep(positions: list[int], vectors: torch.Tensor) -> None:
-            for position, row in zip(positions, vectors.cpu().numpy(), strict=True):
-                rows[position] = row
-
-        self._encoder.encode(ids, keep)
-        made = np.array(rows, dtype=np.float32)
+        made = self._encoder.means(ids)
         unknown = self._encoder.tokenizer.unk_token_id
         made[[unknown in tokens for tokens in ids]] = 0
         return made
@@ -99,12 +92,29 @@ class MiniLmVectors(WordVectors):
 
 
 class _WordEncoder(TextEncoder):
-    """Keeps the mean of a text's token vectors instead of the vectors themselves."""
+    """Means of token vectors as the network gives them, not of vectors of unit length."""
 
-    def _forward(self, ids: torch.Tensor) -> torch.Tensor:
+    def means(self, ids: Sequence[Sequence[int]]) -> npt.NDArray[np.float32]:
+        """[n, width] of n token sequences; batches of one shape a length, as in `TextEncoder`."""
         import torch
 
-        with torch.inference_mode():
-            states = self._network(ids, attention_mask=torch.ones_like(ids))[0].float()
-            mean: torch.Tensor = states.mean(dim=1)
-            return mean
+        found = np.empty((len(ids), self._network.config.hidden_size), dtype=np.float32)
+        by_length: dict[int, list[int]] = defaultdict(list)
+        for position, tokens in enumerate(ids):
+            by_length[len(tokens)].append(position)
+        with tqdm(total=len(ids), desc="word vectors", unit="", leave=False, delay=2) as bar:
+            for length, positions in sorted(by_length.items()):
+
+                def work(
+                    start: int, stop: int, size: int, positions: list[int] = positions
+                ) -> None:
+                    mine = positions[start:stop]
+                    rows = [ids[p] for p in mine]
+                    batch = torch.tensor(rows + rows[:1] * (size - len(rows)), device=self.device)
+                    with torch.inference_mode():
+                        states = self._network(batch, attention_mask=torch.ones_like(batch))[0]
+                        found[mine] = states.float().mean(dim=1)[: len(mine)].cpu().numpy()
+                    bar.update(len(mine))
+
+                in_batches(len(positions), max(1, _TOKENS[self.device.type] // length), work)
+        return found
