@@ -22,7 +22,7 @@ function drawGrounding(told, set, { id }) {
   const table = element("table", { class: "weights" },
     element("thead", {}, element("tr", {}, ...["Region", "Candidate", "References"].map((name) => element("th", { scope: "col" }, name)))),
     element("tbody", {}, ...rows));
-  return [valuesOf(payload), legendOf(of, "grounding weight"),
+  return [valuesOf(payload), element("p", {}, "How much of each region is in the words. TIGEr asks whether the candidate ranks the regions as the references do (RRS) and weighs them alike (WDS)."), legendOf(of, "grounding weight"),
     element("div", { class: "grounding" }, ...views.map((view) => view.node), element("div", { class: "list" }, table))];
 }
 

@@ -22,7 +22,7 @@ function drawMatches(told, set, { id }) {
   ], view, see, rest);
   const others = payload.references.map((reference, k) =>
     heatTable(`Reference ${k + 1}`, names, [{ title: "Words", rows: reference.words, matches: reference.matches, of: words }], view, see, rest));
-  return [valuesOf(payload),
+  return [valuesOf(payload), element("p", {}, "Rows are words and relations, columns regions. A ring marks the best match of a row, the only one that counts; a row pointed at is shown in the image."),
     element("div", { class: "matches" }, element("div", { class: "aside" }, view.node, legendOf(words, "words"), relations.low <= relations.high ? legendOf(relations, "relations") : null),
       element("div", { class: "maps" }, main, ...others))];
 }
