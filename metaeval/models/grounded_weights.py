@@ -8,7 +8,6 @@ images ("coco" or "scenes") and which regions. No image that was learned from is
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -172,11 +171,11 @@ def read(folder: Path) -> GroundedWeights:
 
 
 def shipped() -> list[GroundedWeights]:
-    """All grounded weights of this installation, by name."""
+    """All grounded weights of this installation, by name; InputError for a damaged folder."""
     found = []
     for folder in sorted(SHIPPED.iterdir()) if SHIPPED.is_dir() else []:
         path = folder / cards.CARD
-        if path.is_file() and "kind" in json.loads(path.read_text(encoding="utf-8")):
+        if path.is_file() and "kind" in (read_json(path)[0] or ()):
             found.append(read(folder))
     return found
 
@@ -210,9 +209,13 @@ def choose(
     if which != AUTO:
         found = _named(kind, which)
     else:
+        try:
+            known = shipped()
+        except InputError as error:
+            return Absent("weights", str(error), "install metaeval anew")
         fit = [
             weights
-            for weights in shipped()
+            for weights in known
             if weights.card["kind"] == kind
             and weights.card["variant"] == variant
             and weights.card["family"] == family(dataset)

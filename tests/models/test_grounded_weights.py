@@ -127,6 +127,10 @@ def test_what_cannot_be_chosen_is_said(place: Path) -> None:
         choose("scan", dataset(), "scan_z")
     with pytest.raises(ConfigError, match="are of scan, not of faier"):
         choose("faier", dataset(), "scan_a")
+    (place / "scan_a" / "card.json").write_text("{")
+    damaged = choose("scan", dataset([7]))
+    assert isinstance(damaged, Absent)  # a row of the table, not the end of the run
+    assert "card.json: invalid JSON" in damaged.reason
 
 
 @pytest.mark.parametrize(
