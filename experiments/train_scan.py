@@ -1,0 +1,193 @@
+"""Training SCAN: `python -m metaeval experiment=train_scan dataset=… regions=…`.
+
+Writes weights, vocabulary, card and the digests of the images learned from into the run's folder;
+`metric.tiger.weights=FOLDER` then scores with them. Some of the dataset's images are held out to
+choose the best epoch by. A run that was interrupted goes on when it is started again with the same
+`hydra.run.dir`.
+"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from omegaconf import DictConfig, OmegaConf
+
+from metaeval.cache import SqliteStore
+from metaeval.components import component
+from metaeval.data.types import CaptionDataset
+from metaeval.errors import ConfigError
+from metaeval.models.needs import lacking
+from metaeval.provenance import machine
+
+if TYPE_CHECKING:
+    from metaeval.cache import Store
+    from metaeval.models.grounded_data import CaptionedImages
+
+CHECKPOINT = "checkpoint.safetensors"
+
+
+class TrainScan:
+    """Training of a SCAN network on the captions and regions of one dataset.
+
+    Parameters
+    ----------
+    regions
+        Where regions come from: a node of `conf/regions`.
+    dev
+        Images held out to choose by.
+    min_count
+        How often a word must occur in the training captions to be known.
+    network
+        `embed`, `word` and `hidden` of `scan.ScanShape`.
+    vectors
+        What the word embedding starts from: a node of `conf/vectors`; `None`: random numbers.
+    losses, training
+        Options of `scan_training.ScanLosses`, and of `training.TrainingSettings` but the seed.
+    held_out
+        Another split of the dataset (`split`, and what to `exclude` from it), for the card alone;
+        a split of `None` for none. At most 1,000 images are taken, none that was learned from.
+    device, threads
+        "auto", "cpu", "cuda"; processor threads, `None` for torch's choice.
+    """
+
+    name: ClassVar[str] = "train_scan"
+
+    def __init__(
+        self,
+        regions: Any,
+        dev: int,
+        network: Mapping[str, Any],
+        losses: Mapping[str, Any],
+        training: Mapping[str, Any],
+        min_count: int = 4,
+        vectors: Any = None,
+        held_out: Mapping[str, Any] | None = None,
+        device: str = "auto",
+        threads: int | None = None,
+    ) -> None:
+        if (absent := lacking("train_scan", "torch", "safetensors")) is not None:
+            raise ConfigError(str(absent))
+        self.regions, self.dev, self.min_count = regions, dev, min_count
+        self.network, self.losses, self.training = network, losses, training
+        self.vectors = vectors
+        self.held_out = {k: v for k, v in _plain(held_out or {}).items() if v is not None}
+        self.device, self.threads = device, threads
+
+    def run(self, config: DictConfig, out: Path) -> dict[str, Any]:
+        """Train, measure on images that were not learned from, and write the weights' folder."""
+        cache = Path(config.paths.cache).expanduser()
+        store = SqliteStore(cache / "content.sqlite") if config.cache.enabled else None
+        try:
+            return self._run(config, out, store)
+        finally:
+            if store is not None:
+                store.close()
+
+    def _run(self, config: DictConfig, out: Path, store: Store | None) -> dict[str, Any]:
+        import torch
+
+        from metaeval.models import grounded_weights
+        from metaeval.models.device import resolve
+        from metaeval.models.grounded_data import CaptionedImages
+        from metaeval.models.scan import Scan, ScanShape
+        from metaeval.models.scan_retrieval import retrieval
+        from metaeval.models.scan_start import start_from
+        from metaeval.models.scan_training import ScanLosses, ScanTask
+        from metaeval.models.training import TrainingSettings, fit
+        from metaeval.models.vocabulary import Vocabulary
+
+        seed = int(config.seed)
+        losses = ScanLosses(**_plain(self.losses))
+        training = TrainingSettings(seed=seed, **_plain(self.training))
+        if self.threads is not None:
+            torch.set_num_threads(self.threads)
+        torch.manual_seed(seed)
+        device = resolve(self.device)
+        dataset: CaptionDataset = component(config.dataset, "dataset")
+        images = CaptionedImages.of(dataset, self.regions, store)
+        # one split for all seeds: they differ in first weights and batches alone
+        train, dev = images.split(self.dev, seed=0)
+        vocabulary = Vocabulary.build((t for own in train.captions for t in own), self.min_count)
+        shape = ScanShape(images.regions.dim, len(vocabulary), **_plain(self.network))
+        model = Scan(shape)
+        started = None
+        if self.vectors is not None:
+            if (absent := self.vectors.missing()) is not None:
+                raise ConfigError(str(absent))
+            n = start_from(model, self.vectors, vocabulary, store)
+            started = {"vectors": self.vectors.identity(), "words": n}
+        model.to(device)
+        task = ScanTask(model, vocabulary, train, dev, losses, seed)
+        identity = f"{losses}|{shape}|{started}|{vocabulary.digest()}|{self.regions.identity()}"
+        trained = fit(
+            model, task.batches, task.loss, task.validate, training, out / CHECKPOINT, identity
+        )
+        grounded_weights.half(model)  # the numbers below are those of the weights in the file
+        chosen = task.validate()
+        card = {
+            "kind": "scan",
+            "variant": "corruptions" if losses.corrupted_weight else "",
+            "trained_on_corruptions": losses.corrupted_weight > 0,
+            "regions": self.regions.identity(),
+            "shape": shape.to_json(),
+            "smooth": losses.smooth,
+            "human_cosine": chosen["human_cosine"],
+            "command": shlex.join(["python", *sys.orig_argv[1:]]),
+            "seed": seed,
+            "data": {
+                "dataset": dataset.name,
+                "n_train": len(train),
+                "n_dev": len(dev),
+                "min_count": self.min_count,
+                "sources": dict(dataset.sources),
+                "notes": list(dataset.notes),
+            },
+            "start": started,
+            "losses": asdict(losses),
+            "training": {**asdict(training), **trained.card()},
+            "dev": {"n_images": len(dev), **chosen},
+            "device": str(device),
+            "machine": machine(),
+        }
+        weights = grounded_weights.save(out, model, vocabulary, card, dataset)
+        if self.held_out:
+            others = self._others(config, weights, store)
+            encoded = others.encoded(vocabulary)
+            found = retrieval(model, others.regions, encoded, losses.smooth)
+            card["held_out"] = {"dataset": others.name, "n_images": len(others), **found}
+            grounded_weights.save(out, model, vocabulary, card, dataset)
+        (out / CHECKPOINT).unlink(missing_ok=True)
+        print(
+            f"{len(trained.history)} epochs in {trained.seconds:,.0f} s, the best of them number "
+            f"{trained.best_epoch}; rsum {chosen['rsum']} on dev"
+            + (f", {card['held_out']['rsum']} on {card['held_out']['n_images']:,} others"
+               if "held_out" in card else ""),
+            flush=True,
+        )  # fmt: skip
+        return card
+
+    def _others(self, config: DictConfig, weights: Any, store: Store | None) -> CaptionedImages:
+        """Up to 1,000 images that the weights have not learned from, by id."""
+        from metaeval.models.grounded_data import CaptionedImages
+
+        resolved: Any = OmegaConf.to_container(config.dataset, resolve=True)
+        plain = {**resolved, "limit": None, **self.held_out}
+        if "exclude" in plain:
+            plain["exclude"] = self.held_out.get("exclude")
+        dataset: CaptionDataset = component(plain, "dataset")
+        fresh = np.flatnonzero(~weights.overlap(dataset))[:1000]
+        if not len(fresh):
+            raise ConfigError("protocol.held_out: every image of it was learned from")
+        return CaptionedImages.of(dataset.subset(fresh.tolist()), self.regions, store)
+
+
+def _plain(node: Mapping[str, Any]) -> dict[str, Any]:
+    """A plain dictionary of a configuration node."""
+    plain = OmegaConf.to_container(node) if OmegaConf.is_config(node) else dict(node)
+    return plain  # type: ignore[return-value]

@@ -1,0 +1,151 @@
+"""SCAN (Lee et al., ECCV 2018): regions and words in one space, compared by cross attention.
+
+Regions go through one linear layer, words through an embedding and a bidirectional GRU whose two
+directions are averaged; both end on the unit sphere. The parameters carry the names and shapes of
+the authors' checkpoints. For regions that say nothing but a category and a box (`hidden` > 0), a
+small network is added to the linear layer: it sees the region together with the whole image.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+from torch import nn
+
+from metaeval.errors import InputError
+from metaeval.models import gru
+from metaeval.models.scan_attention import l2norm
+
+
+@dataclass(frozen=True, slots=True)
+class ScanShape:
+    """What makes two SCAN networks of the same shape.
+
+    `dim` numbers describe a region, `embed` is the dimension of the common space, `word` that of
+    the word embedding, `words` the vocabulary's size. `hidden` is the width of the network beside
+    the linear layer (0, the authors': none). `region_norm`, `text_norm`: whether vectors are scaled
+    to unit length; `both_ways`: whether the GRU reads backwards as well.
+    """
+
+    dim: int
+    words: int
+    embed: int = 1024
+    word: int = 300
+    hidden: int = 0
+    layers: int = 1
+    both_ways: bool = True
+    region_norm: bool = True
+    text_norm: bool = True
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def of_json(cls, value: Mapping[str, Any]) -> ScanShape:
+        """From a card; raises InputError for what is not a shape."""
+        try:
+            return cls(**value)
+        except TypeError as error:
+            raise InputError(f"not the shape of a SCAN network ({error})") from None
+
+
+class RegionEncoder(nn.Module):
+    """Region features [n, r, dim] to vectors [n, r, embed]; 0 where the mask is False."""
+
+    def __init__(self, shape: ScanShape) -> None:
+        super().__init__()
+        self._norm = shape.region_norm
+        self.fc = nn.Linear(shape.dim, shape.embed)
+        nn.init.xavier_uniform_(self.fc.weight)
+        nn.init.zeros_(self.fc.bias)
+        self.hidden: nn.Module | None = None
+        if shape.hidden:
+            self.hidden = nn.Linear(2 * shape.dim, shape.hidden)
+            self.out = nn.Linear(shape.hidden, shape.embed, bias=False)
+
+    def forward(self, features: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        whole = features[:, :1].expand_as(features)  # region 0 is the whole image
+        vectors = self.rows(features[mask], whole[mask])  # few images fill their rows
+        return vectors.new_zeros(*mask.shape, vectors.shape[1]).index_put((mask,), vectors)
+
+    def rows(self, features: torch.Tensor, whole: torch.Tensor) -> torch.Tensor:
+        """Single regions [k, dim], each with its image's region 0, to vectors [k, embed]."""
+        vectors: torch.Tensor = self.fc(features)
+        if self.hidden is not None:
+            vectors = vectors + self.out(torch.relu(self.hidden(torch.cat([features, whole], 1))))
+        return l2norm(vectors) if self._norm else vectors
+
+
+class TextEncoder(nn.Module):
+    """Word ids [n, w] to word states [n, w, embed]; 0 behind a caption's end."""
+
+    def __init__(self, shape: ScanShape) -> None:
+        super().__init__()
+        self._norm, self._both_ways = shape.text_norm, shape.both_ways
+        self._quick = shape.layers == 1 and shape.both_ways
+        self.embed = nn.Embedding(shape.words, shape.word)
+        nn.init.uniform_(self.embed.weight, -0.1, 0.1)
+        self.rnn = nn.GRU(
+            shape.word,
+            shape.embed,
+            shape.layers,
+            batch_first=True,
+            bidirectional=shape.both_ways,
+        )
+
+    def forward(
+        self, ids: torch.Tensor, lengths: torch.Tensor | None = None, dropout: float = 0.0
+    ) -> torch.Tensor:
+        """Word states.
+
+        Parameters
+        ----------
+        lengths
+            int64 [n], on the CPU; `None`: every caption fills its row.
+        dropout
+            Share of the embedding's numbers that are set to 0, while training.
+        """
+        if lengths is None:
+            return self._finished(self.rnn(self.embed(ids))[0])
+        if self._quick and ids.device.type == "cpu" and not torch.is_autocast_enabled("cpu"):
+            return self._packed(ids, lengths, dropout)
+        vectors = nn.functional.dropout(self.embed(ids), dropout, self.training)
+        packed = nn.utils.rnn.pack_padded_sequence(
+            vectors, lengths, batch_first=True, enforce_sorted=False
+        )
+        states, _ = nn.utils.rnn.pad_packed_sequence(
+            self.rnn(packed)[0], batch_first=True, total_length=ids.shape[1]
+        )
+        return self._finished(states)  # padding is zero and stays so
+
+    def _packed(self, ids: torch.Tensor, lengths: torch.Tensor, dropout: float) -> torch.Tensor:
+        """The same by `gru`, which trains faster on a CPU."""
+        packing = gru.Packing.of(lengths)
+        vectors = self.embed(ids[packing.row, packing.step])
+        vectors = nn.functional.dropout(vectors, dropout, self.training)
+        turned = packing.turned()
+        forward, _ = gru.run(self.rnn, vectors, packing)
+        backward, _ = gru.run(self.rnn, vectors[turned], packing, "_reverse")
+        states = self._finished(torch.cat([forward, backward[turned]], dim=1))
+        out = states.new_zeros(*ids.shape, states.shape[1])
+        return out.index_put((packing.row, packing.step), states)
+
+    def _finished(self, states: torch.Tensor) -> torch.Tensor:
+        """The two directions averaged, and put onto the unit sphere."""
+        if self._both_ways:
+            forward, backward = states.chunk(2, dim=-1)
+            states = (forward + backward) / 2
+        return l2norm(states) if self._norm else states
+
+
+class Scan(nn.Module):
+    """The two encoders; what is done with their vectors is in `scan_attention`."""
+
+    def __init__(self, shape: ScanShape) -> None:
+        super().__init__()
+        self.shape = shape
+        self.image = RegionEncoder(shape)
+        self.text = TextEncoder(shape)

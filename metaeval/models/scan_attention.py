@@ -1,0 +1,117 @@
+"""Stacked cross attention between regions and words (Lee et al., ECCV 2018), without its detours.
+
+The paper attends to the words with each region (image → text) or to the regions with each word
+(text → image) and takes the cosine of what was attended to. With A = queries · contextᵀ, both of
+unit length, the weights are softmax(λ · l2norm(LeakyReLU(A))), the norm being taken over the
+queries. The attended vector itself is never needed: with weights e before normalisation and the
+Gram matrix G of the context, its cosine with the query q is Σ e·A / (‖q‖ √(eᵀ G e)), and what the
+softmax would divide by drops out. That spares the dimension d of the vectors (256 or 1,024) in all
+products but A and G.
+
+No masks: rows that are padding are zero vectors. As queries they add nothing to a norm, as context
+nothing to Σ e·A nor to eᵀ G e, and their own cosine is 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+LEAK = 0.1  # the slope of LeakyReLU for negative similarities
+EPS = 1e-8  # added to norms
+_TINY = 1e-30
+
+
+WAYS = ("i2t", "t2i")  # image → text: regions attend to words; text → image: words to regions
+
+
+def l2norm(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
+    """x / (‖x‖ + 1e-8) along a dimension, as SCAN defines it."""
+    return x / (_length(x, dim, keepdim=True) + EPS)
+
+
+def cosines(query: torch.Tensor, context: torch.Tensor, smooth: float) -> torch.Tensor:
+    """The cosine of each query with what it attends to, pair by pair.
+
+    Parameters
+    ----------
+    query, context
+        [n, q, d] and [n, c, d]: regions and words for image → text (TIGEr's grounding vector),
+        words and regions for text → image. Zero rows are padding.
+    smooth
+        λ of the softmax over the context.
+
+    Returns [n, q]; 0 for padding.
+    """
+    products = query @ context.transpose(1, 2)  # [n, q, c]
+    weights = _weights(products, smooth, dim=1)
+    square = ((weights @ (context @ context.transpose(1, 2))) * weights).sum(dim=2)
+    return _cosine((weights * products).sum(dim=2), square, _length(query, 2))
+
+
+def pairing(
+    regions: torch.Tensor,
+    n_regions: torch.Tensor,
+    words: torch.Tensor,
+    n_words: torch.Tensor,
+    smooth: float,
+    ways: Sequence[str] = WAYS,
+) -> dict[str, torch.Tensor]:
+    """SCAN's similarity of every image with every caption: the mean cosine, for each of the ways.
+
+    Parameters
+    ----------
+    regions, n_regions
+        [m, r, d] and how many of the rows are regions [m].
+    words, n_words
+        [n, w, d] and how many of the rows are words [n].
+
+    Returns [m, n] under "i2t" and "t2i".
+    """
+    (m, r, d), (n, w, _) = regions.shape, words.shape
+    # images and captions, the many, stand last; regions and words, the few, before them: so sums
+    # over the few are sums of long rows, which is several times as fast
+    products = words.reshape(n * w, d) @ regions.transpose(0, 1).reshape(r * m, d).T
+    to_words = products.view(n, w, r, m)
+    found = {}
+    if "i2t" in ways:
+        found["i2t"] = _all_cosines(to_words, regions, words, smooth).T / n_regions[:, None]
+    if "t2i" in ways:
+        to_regions = to_words.permute(3, 2, 1, 0).contiguous()  # [m, r, w, n]
+        found["t2i"] = _all_cosines(to_regions, words, regions, smooth) / n_words
+    return found
+
+
+def _all_cosines(
+    products: torch.Tensor, query: torch.Tensor, context: torch.Tensor, smooth: float
+) -> torch.Tensor:
+    """[k, n] The cosines of all of n items' queries with each of k items' contexts, summed.
+
+    `products` is [k, c, q, n], `query` [n, q, d], `context` [k, c, d].
+    """
+    k, c, q, n = products.shape
+    weights = _weights(products, smooth, dim=2)
+    dot = (weights * products).sum(dim=1)
+    flat = weights.view(k, c, q * n)
+    square = torch.bmm(context @ context.transpose(1, 2), flat).mul_(flat).sum(dim=1)
+    return _cosine(dot, square.view(k, q, n), _length(query, 2).T).sum(dim=1)
+
+
+def _weights(products: torch.Tensor, smooth: float, dim: int) -> torch.Tensor:
+    """Attention before normalisation: exp(λ · l2norm(LeakyReLU(A))), the norm over `dim`.
+
+    The exponents lie in [-λ, λ], so nothing overflows and no maximum need be taken off.
+    """
+    leaky = torch.nn.functional.leaky_relu(products, LEAK)
+    return (leaky * (smooth / (_length(leaky, dim, keepdim=True) + EPS))).exp_()
+
+
+def _cosine(dot: torch.Tensor, square: torch.Tensor, length: torch.Tensor) -> torch.Tensor:
+    """dot / (length · √square); 0 for padding, and where rounding makes a tiny square negative."""
+    return dot / (square.clamp(min=_TINY).sqrt() * length).clamp(min=_TINY)
+
+
+def _length(x: torch.Tensor, dim: int, keepdim: bool = False) -> torch.Tensor:
+    """‖x‖, with a gradient of 0 at 0 (padding); torch's own is slow but over the last dim."""
+    return x.square().sum(dim=dim, keepdim=keepdim).clamp_(min=_TINY).sqrt_()

@@ -1,0 +1,78 @@
+"""SCAN's triplet loss with the hardest negatives, computed for the pairs that have a gradient.
+
+Of a batch of b images and b captions, all b² similarities are needed to find the hardest negatives,
+but only 3 b of them (the matching pairs and two negatives each) have a gradient. So the search runs
+without one, and the loss is computed for those pairs alone: the same loss, the same gradient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+
+Similarity = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+"""Image rows [k] and caption rows [k] → similarities [k], with a gradient."""
+
+
+class Hardest(NamedTuple):
+    """The hardest caption for each image and the hardest image for each caption: int64 [b]."""
+
+    caption: torch.Tensor
+    image: torch.Tensor
+
+
+def hardest(similarity: torch.Tensor) -> Hardest:
+    """The most similar wrong partners by a matrix [b images, b captions]; pairs match by row."""
+    wrong = similarity.masked_fill(_diagonal(similarity), -torch.inf)
+    return Hardest(wrong.argmax(dim=1), wrong.argmax(dim=0))
+
+
+def drawn(similarity: torch.Tensor, margin: float) -> Hardest:
+    """Wrong partners drawn at random among those that violate the margin, or among all if none do.
+
+    For the first steps: while all vectors are much alike the hardest negatives teach nothing.
+    """
+    right = similarity.diagonal()
+    least = torch.full_like(similarity, 1e-6).masked_fill(_diagonal(similarity), 0)
+    picks = []
+    for violation in (margin + similarity - right[:, None], margin + similarity.T - right[:, None]):
+        weights = least + (violation > 0).to(similarity.dtype).masked_fill(_diagonal(similarity), 0)
+        picks.append(torch.multinomial(weights, 1)[:, 0])
+    return Hardest(*picks)
+
+
+class Triplet(NamedTuple):
+    """The loss, and the similarities [n] of the matching pairs that it holds."""
+
+    loss: torch.Tensor
+    right: torch.Tensor
+
+
+def triplet(similar: Similarity, n: int, negatives: Hardest, margin: float) -> Triplet:
+    """The loss over n matching pairs and their negatives, summed over the batch.
+
+    Σ max(0, margin + s(I, T⁻) - s(I, T)) + max(0, margin + s(I⁻, T) - s(I, T)).
+    """
+    rows = torch.arange(n, device=negatives.caption.device)
+    images = torch.cat([rows, rows, negatives.image])
+    captions = torch.cat([rows, negatives.caption, rows])
+    right, wrong_caption, wrong_image = torch.split(similar(images, captions), n)
+    cost = (margin + wrong_caption - right).clamp(min=0) + (margin + wrong_image - right).clamp(
+        min=0
+    )
+    return Triplet(cost.sum(), right)
+
+
+def anchor(right: torch.Tensor, least: float) -> torch.Tensor:
+    """Σ max(0, least - s(I, T)): what fixes the sign that the triplet loss leaves free.
+
+    The triplet loss looks at differences only, so a network may come out with matching pairs at
+    negative cosines. TIGEr's norm term would then read better grounding as worse.
+    """
+    return (least - right).clamp(min=0).sum()
+
+
+def _diagonal(similarity: torch.Tensor) -> torch.Tensor:
+    return torch.eye(len(similarity), dtype=torch.bool, device=similarity.device)

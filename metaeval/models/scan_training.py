@@ -1,0 +1,259 @@
+"""What SCAN learns from: batches of images and captions, and the losses over them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from metaeval.errors import ConfigError
+from metaeval.models import negatives
+from metaeval.models.grounded_data import CaptionedImages, Ints
+from metaeval.models.scan import Scan
+from metaeval.models.scan_attention import WAYS, cosines
+from metaeval.models.scan_loss import Hardest, Similarity, anchor, drawn, hardest, triplet
+from metaeval.models.scan_retrieval import all_pairs, retrieval
+from metaeval.models.vocabulary import UNK, Vocabulary
+
+_LEVELS = (4, 8, 12, 20)  # pairs are compared by their image's number of regions
+
+
+@dataclass(frozen=True, slots=True)
+class ScanLosses:
+    """What is made small.
+
+    Attributes
+    ----------
+    margin, smooth
+        Of the triplet loss; λ of the attention.
+    way
+        Which similarity: regions attending to words ("i2t"), words to regions ("t2i"), or the
+        losses of both added ("both").
+    easy_epochs
+        In so many first epochs negatives are drawn at random instead of the hardest taken.
+    anchor, anchor_weight
+        The least similarity of a matching pair, and the weight of what is lacking; see
+        `scan_loss.anchor`. 0 for none.
+    corrupted_weight
+        Weight of a hinge against a shuffled and a word-replaced copy of each caption; above 0 the
+        weights are of the variant "trained on corruptions".
+    batch, dropout, unknown
+        Pairs a step; dropout on word embeddings; the share of words read as `<unk>`.
+    lost_regions, mirrored
+        The share of regions that are left out (never the whole image); the share of images whose
+        boxes are mirrored, left to right. Both for gold regions only.
+    """
+
+    margin: float = 0.2
+    smooth: float = 9.0
+    way: str = "both"
+    easy_epochs: int = 1
+    anchor: float = 0.5
+    anchor_weight: float = 1.0
+    corrupted_weight: float = 0.0
+    batch: int = 128
+    dropout: float = 0.0
+    unknown: float = 0.0
+    lost_regions: float = 0.0
+    mirrored: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.way not in (*WAYS, "both"):
+            raise ConfigError(f"losses.way must be i2t, t2i or both, not '{self.way}'")
+        for name, good in (
+            ("margin", self.margin > 0),
+            ("smooth", 0 < self.smooth <= 40),
+            ("easy_epochs", self.easy_epochs >= 0),
+            ("anchor", -1 <= self.anchor <= 1),
+            ("anchor_weight", self.anchor_weight >= 0),
+            ("corrupted_weight", self.corrupted_weight >= 0),
+            ("batch", self.batch >= 2),
+            *((name, 0 <= getattr(self, name) < 1) for name in ("dropout", "unknown")),
+            *((name, 0 <= getattr(self, name) < 1) for name in ("lost_regions", "mirrored")),
+        ):
+            if not good:
+                raise ConfigError(f"losses.{name} cannot be {getattr(self, name)!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """One step's pairs: caption rows, and corrupted copies of them (tokens, lengths)."""
+
+    rows: Ints
+    corrupted: tuple[torch.Tensor, torch.Tensor] | None
+
+
+class ScanTask:
+    """Batches, loss and validation, as `training.fit` wants them.
+
+    Parameters
+    ----------
+    model
+        Whose encoders are trained.
+    train, dev
+        Images to learn from, and to choose the best epoch by.
+    seed
+        Of the corrupted copies.
+    """
+
+    def __init__(
+        self,
+        model: Scan,
+        vocabulary: Vocabulary,
+        train: CaptionedImages,
+        dev: CaptionedImages,
+        losses: ScanLosses,
+        seed: int,
+    ) -> None:
+        self._model, self._losses, self._seed = model, losses, seed
+        self._device = next(model.parameters()).device
+        self._captions, self._dev = train.encoded(vocabulary), dev.encoded(vocabulary)
+        self._dev_regions = dev.regions
+        self._features, _, self._mask = train.regions.tensors(self._device)
+        self._bag = negatives.bag_numbers(vocabulary)
+        if losses.mirrored and train.regions.dim != _GOLD_DIM:
+            raise ConfigError("losses.mirrored is for gold regions only")
+
+    def batches(self, epoch: int, rng: np.random.Generator) -> Sequence[Batch]:
+        """The batches of an epoch, with corrupted copies where they are wanted."""
+        cut = self._captions.batches(self._losses.batch, rng, bucket=8)
+        if not self._losses.corrupted_weight:
+            return [Batch(rows, None) for rows in cut]
+        own = negatives.generator(self._seed, epoch)
+        return [Batch(rows, self._spoiled(rows, own)) for rows in cut]
+
+    def _spoiled(self, rows: Ints, rng: np.random.Generator) -> tuple[torch.Tensor, torch.Tensor]:
+        tokens, lengths = self._captions.pick(rows)
+        mine, sizes = tokens.numpy(), lengths.numpy()
+        copies = np.concatenate([
+            negatives.shuffled(mine, sizes, rng),
+            negatives.replaced(mine, sizes, rng, self._bag),
+        ])  # fmt: skip
+        return torch.from_numpy(copies), torch.cat([lengths, lengths])
+
+    def validate(self) -> Mapping[str, Any]:
+        """Retrieval among the dev images."""
+        return retrieval(self._model, self._dev_regions, self._dev, self._losses.smooth)
+
+    def loss(self, batch: Batch, epoch: int) -> torch.Tensor:
+        """The losses of one step, per pair."""
+        options, n = self._losses, len(batch.rows)
+        ids, lengths = self._captions.pick(batch.rows)
+        if batch.corrupted is not None:
+            ids = torch.cat([ids, batch.corrupted[0]])
+            lengths = torch.cat([lengths, batch.corrupted[1]])
+        words = self._model.text(self._with_unknown(ids).to(self._device), lengths, options.dropout)
+        features, mask = self._regions(self._captions.owner[batch.rows])
+        regions, n_regions = self._model.image(features, mask), mask.sum(dim=1)
+        n_words = lengths.to(self._device)
+        pairs = Pairs(regions, n_regions, words, n_words, options.smooth)
+        ways = WAYS if options.way == "both" else (options.way,)
+        with torch.no_grad():
+            found = all_pairs(
+                regions.detach(), n_regions, words[:n].detach(), n_words[:n], options.smooth, ways
+            )
+        total = regions.new_zeros(())
+        for way in ways:
+            worst = self._negatives(found[way], epoch)
+            similar = pairs.of(way)
+            done = triplet(similar, n, worst, options.margin)
+            total = total + done.loss
+            if options.anchor_weight:
+                total = total + options.anchor_weight * anchor(done.right, options.anchor)
+            if batch.corrupted is not None:
+                rows = torch.arange(n, device=self._device)
+                spoiled = similar(rows.repeat(2), torch.arange(n, 3 * n, device=self._device))
+                cost = (options.margin + spoiled - done.right.repeat(2)).clamp(min=0)
+                total = total + options.corrupted_weight * cost.sum()
+        loss: torch.Tensor = total / n
+        return loss
+
+    def _negatives(self, similarity: torch.Tensor, epoch: int) -> Hardest:
+        if epoch < self._losses.easy_epochs:
+            return drawn(similarity, self._losses.margin)
+        return hardest(similarity)
+
+    def _with_unknown(self, ids: torch.Tensor) -> torch.Tensor:
+        if not self._losses.unknown:
+            return ids
+        gone = (torch.rand(ids.shape) < self._losses.unknown) & (ids > UNK)
+        return ids.masked_fill(gone, UNK)
+
+    def _regions(self, images: Ints) -> tuple[torch.Tensor, torch.Tensor]:
+        """Features and mask of these images, augmented."""
+        index = torch.from_numpy(images).to(self._device)
+        mask = self._mask[index]
+        most = int(mask.sum(dim=1).max())
+        mask, features = mask[:, :most], self._features[index, :most]
+        if self._losses.lost_regions:
+            lost = torch.rand(mask.shape, device=self._device) < self._losses.lost_regions
+            lost[:, 0] = False
+            mask = mask & ~lost
+        if self._losses.mirrored:
+            turn = torch.rand(len(mask), device=self._device) < self._losses.mirrored
+            features = torch.where(turn[:, None, None], mirrored(features), features)
+        return features * mask[..., None], mask
+
+
+class Pairs:
+    """Similarities of matched pairs, with a gradient, by rows of encoded images and captions."""
+
+    def __init__(
+        self,
+        regions: torch.Tensor,
+        n_regions: torch.Tensor,
+        words: torch.Tensor,
+        n_words: torch.Tensor,
+        smooth: float,
+    ) -> None:
+        self._regions, self._n_regions = regions, n_regions
+        self._words, self._n_words, self._smooth = words, n_words, smooth
+
+    def of(self, way: str) -> Similarity:
+        """A function (image rows [k], caption rows [k]) → similarities [k]."""
+
+        def similar(images: torch.Tensor, captions: torch.Tensor) -> torch.Tensor:
+            out = self._regions.new_zeros(len(images))
+            n = self._n_regions[images]
+            least = 0
+            for most in (*_LEVELS, self._regions.shape[1]):
+                rows = ((n > least) & (n <= most)).nonzero()[:, 0]
+                least = max(least, most)
+                if len(rows):
+                    # little padding is compared where images have few regions
+                    regions = self._regions[:, :most].index_select(0, images[rows])
+                    words = self._words.index_select(0, captions[rows])
+                    out = out.index_copy(
+                        0,
+                        rows,
+                        self._mean(way, regions, words, n[rows], self._n_words[captions[rows]]),
+                    )
+            return out
+
+        return similar
+
+    def _mean(
+        self,
+        way: str,
+        regions: torch.Tensor,
+        words: torch.Tensor,
+        n_regions: torch.Tensor,
+        n_words: torch.Tensor,
+    ) -> torch.Tensor:
+        if way == "i2t":
+            return cosines(regions, words, self._smooth).sum(dim=1) / n_regions
+        return cosines(words, regions, self._smooth).sum(dim=1) / n_words
+
+
+_GOLD_DIM = 88
+
+
+def mirrored(features: torch.Tensor) -> torch.Tensor:
+    """Gold features with left and right exchanged: x1 becomes 1 - x2 and x2 becomes 1 - x1."""
+    out = features.clone()
+    x1, x2 = _GOLD_DIM - 7, _GOLD_DIM - 5
+    out[..., x1], out[..., x2] = 1 - features[..., x2], 1 - features[..., x1]
+    return out
