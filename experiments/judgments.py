@@ -16,7 +16,7 @@ from omegaconf import DictConfig, OmegaConf
 from experiments.judgments_choice import forced_choice
 from experiments.judgments_files import write_judgments, write_pairs, write_scores
 from experiments.judgments_printout import printout
-from experiments.judgments_published import SOURCE, published
+from experiments.judgments_published import published
 from experiments.judgments_statistics import statistics
 from experiments.pipeline import Run, score
 from metaeval import results
@@ -158,16 +158,12 @@ class AgainstPeople:
             write_scores(out, scored)
         with state.stage("statistics"):
             found = statistics(judged, scored, config, self.permutations, self.swap)
-        complete = config.dataset.get("limit") is None
         return {
             "kind": "ratings",
             "protocol": judged.protocol.as_dict(),
             "facts": {**facts, "rows": rows},
             "dimensions": list(judged.dimensions),
-            "published": {
-                "source": SOURCE,
-                "values": published(judged.name, judged.protocol.name, complete),
-            },
+            "published": published(judged, config.dataset.get("limit")),
             **found,
         }, scored
 

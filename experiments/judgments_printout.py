@@ -22,8 +22,9 @@ def _ratings(summary: Mapping[str, Any]) -> Iterator[str]:
     others = [name for name in SYMBOL if name != statistic]
     done = [r for r in summary["metrics"] if r["status"] == "ok" and r["part_of"] is None]
     width = max((len(r["metric"]) for r in done), default=0)
-    published = summary["published"]["values"]
     for dimension in summary["dimensions"]:
+        told = summary["published"]
+        published = told["values"] if told["dimension"] == dimension else {}
         confidence = f"{round(100 * summary['settings']['confidence'], 6):g}% interval"
         head = f"{dimension:<{width}}  {SYMBOL[statistic]:>8}  {confidence:<18}"
         head += "".join(f" {SYMBOL[name]:>7}" for name in others) + "  accuracy"

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
+
+from metaeval.data.judgments import Judgments
 
 SOURCE = "Hessel et al. (2021), CLIPScore, EMNLP"
 
@@ -23,8 +26,25 @@ _CLIPSCORE_2021: Mapping[str, Mapping[str, float]] = {
 }  # fmt: skip
 
 
-def published(dataset: str, protocol: str, complete: bool) -> Mapping[str, float]:
-    """Published values of a dataset, as fractions; none under another protocol or on a part."""
-    if protocol != "clipscore2021" or not complete:
-        return {}
-    return {metric: value / 100 for metric, value in _CLIPSCORE_2021.get(dataset, {}).items()}
+# dataset → what was rated, and how many judged captions its files hold
+_WHOLE = {
+    "flickr8k_expert": ("rating", 5822),
+    "flickr8k_cf": ("yes", 47830),
+    "composite": ("correctness", 11985),
+}
+
+
+def published(judged: Judgments, limit: int | None) -> dict[str, Any]:
+    """source, dimension and values (as fractions) of what was published on this data.
+
+    There are no values under another protocol, or where only a part of the data is used.
+    """
+    dimension, n = _WHOLE.get(judged.name, (judged.dimensions[0], 0))
+    whole = limit is None and judged.facts["judged_in_files"] == n
+    same = judged.protocol.name == "clipscore2021"
+    values = _CLIPSCORE_2021.get(judged.name, {}) if whole and same else {}
+    return {
+        "source": SOURCE,
+        "dimension": dimension,
+        "values": {metric: value / 100 for metric, value in values.items()},
+    }

@@ -56,7 +56,8 @@ def _published(statistics: Mapping[str, Any]) -> list[str]:
     published = (statistics.get("published") or {}).get("values") or {}
     if not published:
         return []
-    statistic, dimension = statistics["protocol"]["statistic"], statistics["dimensions"][0]
+    statistic = statistics["protocol"]["statistic"]
+    dimension = statistics["published"]["dimension"]
     ours = {
         r["metric"]: r["human"][dimension][statistic]
         for r in statistics["metrics"]

@@ -90,10 +90,17 @@ def ratings_table(statistics: Mapping[str, Any]) -> Table:
         heads.append(Head("paper", "Paper", f"The value of {statistics['published']['source']}."))
         heads.append(Head("delta", "Difference", "Ours minus the paper's."))
     bodies = [
-        (name, _ordered(records, name, quoted, published, span, heads))
+        (name, _ordered(records, name, quoted, _of(statistics, name), span, heads))
         for name in statistics["dimensions"]
     ]
     return Table(heads, bodies)
+
+
+def _of(statistics: Mapping[str, Any], dimension: str) -> Mapping[str, float]:
+    """The published values of a dimension."""
+    published = statistics["published"]
+    values: Mapping[str, float] = published["values"]
+    return values if published["dimension"] == dimension else {}
 
 
 def _ordered(
