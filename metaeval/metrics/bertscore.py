@@ -155,10 +155,8 @@ class BertScore(Metric):
         self._number: list[int] = []
         self._token_weights: dict[int, list[Floats]] = {}
         self._references = dataset.references
-        self._idf_of: Mapping[int, float] | None = None
         every = [text for texts in dataset.references for text in texts]
-        if self._idf:
-            self._idf_of = self._document_frequencies(every)
+        self._weight_of = self._weights_by_token(every)
         self._encode(every)
 
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
@@ -207,34 +205,34 @@ class BertScore(Metric):
         self._index.update({text: base + j for j, text in enumerate(new)})
         self._length += [len(tokens) for tokens in ids]
         self._number += [0] * len(new)
-        special = set(self._encoder.tokenizer.all_special_ids) & self._edges()
 
         def keep(positions: list[int], vectors: Any) -> None:
             for position, number in zip(positions, bank.add(vectors), strict=True):
                 self._number[base + position] = number
-            rows = [[self._weight(token, special) for token in ids[p]] for p in positions]
-            self._token_weights.setdefault(vectors.shape[1], []).append(np.array(rows))
+            rows = self._weight_of[np.array([ids[p] for p in positions])]
+            self._token_weights.setdefault(vectors.shape[1], []).append(rows)
 
         self._encoder.encode(ids, keep)
 
-    def _edges(self) -> set[int]:
-        """The tokens that begin and end every sentence; they weigh nothing without idf."""
+    def _weights_by_token(self, references: Sequence[str]) -> Floats:
+        """The weight of each token: its idf, or 1 but for those at a sentence's edges."""
         assert self._encoder is not None
         tokenizer = self._encoder.tokenizer
-        return {t for t in (tokenizer.cls_token_id, tokenizer.sep_token_id) if t is not None}
+        n = 1 + max(tokenizer.get_vocab().values())
+        if self._idf:
+            return document_frequencies(self._encoder.tokenize(references)[0], n)
+        weights = np.ones(n)
+        weights[[t for t in (tokenizer.cls_token_id, tokenizer.sep_token_id) if t is not None]] = 0
+        return weights
 
-    def _weight(self, token: int, edges: set[int]) -> float:
-        if self._idf_of is not None:
-            return self._idf_of.get(token, self._idf_unseen)
-        return 0.0 if token in edges else 1.0
 
-    def _document_frequencies(self, texts: Sequence[str]) -> Mapping[int, float]:
-        """log((N + 1) / (df + 1)) over N references; a token in none of them has df 0."""
-        assert self._encoder is not None
-        ids, _ = self._encoder.tokenize(texts)
-        df = Counter(token for tokens in ids for token in set(tokens))
-        self._idf_unseen = float(np.log(len(texts) + 1))
-        return {t: float(np.log((len(texts) + 1) / (n + 1))) for t, n in df.items()}
+def document_frequencies(documents: Sequence[Sequence[int]], n_tokens: int) -> Floats:
+    """log((N + 1) / (df + 1)) of each token over N documents; a token in none has df 0."""
+    df = Counter(token for document in documents for token in set(document))
+    found = np.zeros(n_tokens)
+    found[list(df)] = list(df.values())
+    idf: Floats = np.log((len(documents) + 1) / (found + 1))
+    return idf
 
 
 def column_name(model: TextModel | Absent, asked: str) -> str:

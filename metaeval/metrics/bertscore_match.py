@@ -1,8 +1,9 @@
 """BERTScore's greedy matching (Zhang et al., 2020, section 3), for many sentence pairs at once.
 
-Pairs are taken by the lengths of their two sentences, always as many at a time, so that no padding
-takes part and the shape of a matrix product is the pair's own: its score is the same, to the last
-bit, in whatever company it is computed.
+Pairs are taken by the lengths of their two sentences, so that no padding takes part. On a processor
+each has a matrix product of its own, straight from the bank: copying the vectors together would
+cost more than the product. On a GPU always as many are multiplied at a time. Either way the shape
+of the product is the pair's own: its score is the same, to the last bit, in whatever company.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from metaeval.models.token_bank import TokenBank
 
 Ints = npt.NDArray[np.intp]
 Floats = npt.NDArray[np.float64]
+Singles = npt.NDArray[np.float32]
 
-_PAIRS = {"cpu": 64, "cuda": 1024}
+_PAIRS = 1024
 
 
 class Sentences:
@@ -44,35 +46,56 @@ def pair_scores(
     sentence; precision is the weighted mean over the candidate's tokens, recall over the
     reference's. All three are 0 where either sentence is empty, F1 also where both others are 0.
     """
-    import torch
-
     out = np.zeros((len(candidate), 3))
     lengths = np.stack([sentences.length[candidate], sentences.length[reference]], axis=1)
     shapes, group = np.unique(lengths, axis=0, return_inverse=True)
     order = np.argsort(group.reshape(-1), kind="stable")
     bounds = np.searchsorted(group.reshape(-1)[order], np.arange(len(shapes) + 1))
-    size = _PAIRS[device]
+    best = _best_on_cpu if device == "cpu" else _best
     for (long_c, long_r), first, last in zip(
         shapes.tolist(), bounds[:-1].tolist(), bounds[1:].tolist(), strict=True
     ):
-        for start in range(first, last, size):
-            mine = order[start : min(start + size, last)]
-            filled = np.resize(mine, size)  # repeated up to the usual number of pairs
-            cand, ref = sentences.number[candidate[filled]], sentences.number[reference[filled]]
-            with torch.inference_mode():
-                similar = torch.bmm(bank.get(long_c, cand), bank.get(long_r, ref).transpose(1, 2))
-                best_c = similar.amax(dim=2).cpu().numpy()
-                best_r = similar.amax(dim=1).cpu().numpy()
-            n = len(mine)
-            out[mine, 0] = _mean(best_c[:n], weights[long_c][cand[:n]])
-            out[mine, 1] = _mean(best_r[:n], weights[long_r][ref[:n]])
+        for start in range(first, last, _PAIRS):
+            mine = order[start : min(start + _PAIRS, last)]
+            cand, ref = sentences.number[candidate[mine]], sentences.number[reference[mine]]
+            best_c, best_r = best(bank, long_c, cand, long_r, ref)
+            out[mine, 0] = _mean(best_c, weights[long_c][cand])
+            out[mine, 1] = _mean(best_r, weights[long_r][ref])
     out[sentences.empty[candidate] | sentences.empty[reference]] = 0.0
     total = out[:, 0] + out[:, 1]
     np.divide(2 * out[:, 0] * out[:, 1], total, out=out[:, 2], where=total != 0)
     return out
 
 
-def _mean(values: npt.NDArray[np.float32], weights: Floats) -> Floats:
+def _best_on_cpu(
+    bank: TokenBank, long_c: int, cand: Ints, long_r: int, ref: Ints
+) -> tuple[Singles, Singles]:
+    """The highest cosine of each token of n pairs: [n, long_c] and [n, long_r]."""
+    import torch
+
+    with torch.inference_mode():
+        similar = torch.empty(len(cand), long_c, long_r)
+        rows, columns = bank.sentences(long_c), bank.sentences(long_r)
+        for c, r, out in zip(cand.tolist(), ref.tolist(), similar.unbind(), strict=True):
+            torch.mm(rows[c], columns[r].t(), out=out)
+        return similar.amax(dim=2).numpy(), similar.amax(dim=1).numpy()
+
+
+def _best(
+    bank: TokenBank, long_c: int, cand: Ints, long_r: int, ref: Ints
+) -> tuple[Singles, Singles]:
+    """The same in one product of `_PAIRS` pairs, the last ones repeated."""
+    import torch
+
+    filled = np.resize(np.arange(len(cand)), _PAIRS)
+    with torch.inference_mode():
+        similar = torch.bmm(
+            bank.get(long_c, cand[filled]), bank.get(long_r, ref[filled]).transpose(1, 2)
+        )[: len(cand)]
+        return similar.amax(dim=2).cpu().numpy(), similar.amax(dim=1).cpu().numpy()
+
+
+def _mean(values: Singles, weights: Floats) -> Floats:
     """Weighted means of rows, 0 without weight; summed from left to right whatever the shape."""
     total = np.cumsum(values.astype(np.float64) * weights, axis=1)[:, -1]
     weight = np.cumsum(weights, axis=1)[:, -1]

@@ -1,10 +1,11 @@
 """A transformer that turns sentences into token vectors, in batches without padding.
 
-Every batch holds sentences of one length, and always the same number of them for that length (the
-last one is filled up with repetitions). So no padding is computed, and each matrix product has a
-shape that depends on the sentence alone: a sentence gets the same vectors, to the last bit,
-whatever else is encoded with it. Matrix libraries choose their kernels by shape, which is why a
-smaller last batch would change the sixth decimal.
+On a processor, a BERT or RoBERTa in float32 goes through `plain_bert`. All else runs in its own
+module, where every batch holds sentences of one length, and always the same number of them for that
+length (the last one is filled up with repetitions). So no padding is computed, and each matrix
+product has a shape that depends on the sentence alone: a sentence gets the same vectors, to the
+last bit, whatever else is encoded with it. Matrix libraries choose their kernels by shape, which is
+why a smaller last batch would change the sixth decimal.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from tqdm import tqdm
 
 from metaeval.errors import ConfigError
 from metaeval.models.device import check_dtype, in_batches, resolve
+from metaeval.models.plain_bert import PlainBert, plain
 from metaeval.models.text_models import TextModel
 
 if TYPE_CHECKING:
@@ -69,6 +71,9 @@ class TextEncoder:
             positions -= 2  # their position numbers begin after the padding's
         self.max_tokens = int(min(self.tokenizer.model_max_length, positions))
         self._tokens = _TOKENS[self.device.type]
+        self._plain: PlainBert | None = None
+        if self.device.type == "cpu" and dtype == "float32":
+            self._plain = plain(self._network, self.max_tokens)
 
     def tokenize(self, sentences: Sequence[str]) -> tuple[list[list[int]], int]:
         """Token ids with the special ones, and how many sentences were cut at `max_tokens`."""
@@ -76,8 +81,9 @@ class TextEncoder:
         if not texts:
             return [], 0
         ids: list[list[int]] = self.tokenizer(
-            texts, truncation=True, max_length=self.max_tokens, return_attention_mask=False
-        )["input_ids"]
+            texts, truncation=True, max_length=self.max_tokens,
+            return_attention_mask=False, return_token_type_ids=False,
+        )["input_ids"]  # fmt: skip
         full = [j for j, tokens in enumerate(ids) if len(tokens) == self.max_tokens]
         whole = self.tokenizer([texts[j] for j in full])["input_ids"] if full else []
         return ids, sum(len(tokens) > self.max_tokens for tokens in whole)
@@ -86,28 +92,43 @@ class TextEncoder:
         self, ids: Sequence[Sequence[int]], keep: Callable[[list[int], torch.Tensor], None]
     ) -> None:
         """Encode token sequences; `keep(positions, vectors [b, length, width])`, batch by batch."""
+        with tqdm(total=len(ids), desc="encoding", unit=" sentences", leave=False, delay=2) as bar:
+            if self._plain is not None:
+
+                def kept(mine: list[int], vectors: torch.Tensor) -> None:
+                    keep(mine, vectors)
+                    bar.update(len(mine))
+
+                self._plain.encode(ids, kept)
+                return
+            self._batches(ids, keep, bar)
+
+    def _batches(
+        self,
+        ids: Sequence[Sequence[int]],
+        keep: Callable[[list[int], torch.Tensor], None],
+        bar: Any,
+    ) -> None:
+        """Batches of one length through the network's own module."""
         import torch
 
         by_length: dict[int, list[int]] = defaultdict(list)
         for position, tokens in enumerate(ids):
             by_length[len(tokens)].append(position)
-        with tqdm(total=len(ids), desc="encoding", unit=" sentences", leave=False, delay=2) as bar:
-            for length, positions in sorted(by_length.items()):
+        for length, positions in sorted(by_length.items()):
 
-                def work(
-                    start: int, stop: int, size: int, positions: list[int] = positions
-                ) -> None:
-                    mine = positions[start:stop]
-                    rows = [ids[p] for p in mine]
-                    rows += rows[:1] * (size - len(rows))
-                    batch = torch.tensor(rows, device=self.device)
-                    keep(mine, self._forward(batch)[: len(mine)])
-                    bar.update(len(mine))
+            def work(start: int, stop: int, size: int, positions: list[int] = positions) -> None:
+                mine = positions[start:stop]
+                rows = [ids[p] for p in mine]
+                rows += rows[:1] * (size - len(rows))
+                batch = torch.tensor(rows, device=self.device)
+                keep(mine, self._forward(batch)[: len(mine)])
+                bar.update(len(mine))
 
-                more = _MORE if length in _COMMON else 1
-                rows = max(1, more * self._tokens // length)
-                if (fitted := in_batches(len(positions), rows, work)) < rows:
-                    self._tokens = max(1, fitted * length // more)
+            more = _MORE if length in _COMMON else 1
+            rows = max(1, more * self._tokens // length)
+            if (fitted := in_batches(len(positions), rows, work)) < rows:
+                self._tokens = max(1, fitted * length // more)
 
     def _forward(self, ids: torch.Tensor) -> torch.Tensor:
         import torch

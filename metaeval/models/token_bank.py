@@ -27,6 +27,7 @@ class TokenBank:
         self._device, self._free = device, memory
         self._blocks: dict[int, list[torch.Tensor]] = defaultdict(list)
         self._counts: dict[int, int] = defaultdict(int)
+        self._views: dict[int, list[torch.Tensor]] = defaultdict(list)
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self.n_spilled = 0
 
@@ -60,9 +61,17 @@ class TokenBank:
             out[torch.from_numpy(mine).to(self._device)] = picked.to(self._device)
         return out
 
+    def sentences(self, length: int) -> list[torch.Tensor]:
+        """Every sentence of that length [length, width], where it lies, by its number."""
+        views, blocks = self._views[length], self._blocks[length]
+        for block in blocks[len(views) // len(blocks[0]) :]:
+            views.extend(block.unbind())
+        return views
+
     def close(self) -> None:
         """Forget everything and delete the temporary files."""
         self._blocks.clear()
+        self._views.clear()
         self._counts.clear()
         if self._folder is not None:
             self._folder.cleanup()
