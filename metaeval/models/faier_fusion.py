@@ -22,6 +22,21 @@ class Fusion(nn.Module):
         self.attention = nn.Linear(d, 1, bias=False)  # softmax does not see a bias
         self.gru = nn.GRU(d, d, batch_first=True)
         self.union = nn.Linear(2 * d, d)
+        self._begin(d)
+
+    def _begin(self, d: int) -> None:
+        """First weights, which the paper leaves open: such that z starts as v plus a mean of what
+        was attended to. So a caption is compared with the references from the first step on,
+        instead of after epochs of learning to pass words through."""
+        with torch.no_grad():
+            one = torch.eye(d)
+            self.attention.weight.fill_(1.0)
+            self.union.weight.copy_(torch.cat([one, one], dim=1))
+            self.union.bias.zero_()
+            self.gru.weight_ih_l0[d:] = torch.cat([0 * one, one])  # update gate, candidate state
+            self.gru.weight_hh_l0[d:] = 0.0
+            self.gru.bias_ih_l0[d:] = 0.0
+            self.gru.bias_hh_l0[d:] = 0.0
 
     def attended(
         self, regions: torch.Tensor, nodes: torch.Tensor, mask: torch.Tensor
