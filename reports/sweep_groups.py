@@ -52,7 +52,7 @@ def groups(
         rho: dict[str, list[float]] = {}
         for statistics in members:
             for record in statistics["metrics"]:
-                if record["status"] == "ok" and record["rank_order_rho"] is not None:
+                if record["status"] == "ok" and record.get("rank_order_rho") is not None:
                     rho.setdefault(record["metric"], []).append(record["rank_order_rho"])
         made.append(Group(settings, len(members), {m: spread(v) for m, v in rho.items()}))
     if all(number(value) is not None for g in made for _, value in g.settings):
