@@ -8,7 +8,7 @@ little however many images the run has.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,7 @@ DIGITS = 6  # of the numbers in the file: what other images are prepared with it
 
 def explanations(
     out: Path,
-    scored: Sequence[Scored],
+    scored: Mapping[str, Scored],
     rebuild: Callable[[str], Metric],
     dataset: CaptionDataset,
     images: int,
@@ -44,9 +44,9 @@ def explanations(
     out
         The folder with the run's captions.parquet, scores.parquet and statistics.json.
     scored
-        What became of the metrics.
+        What became of each metric, by its name in the configuration.
     rebuild
-        Makes a new metric from its name.
+        Makes a new metric from such a name.
     dataset
         The run's dataset.
     images
@@ -58,8 +58,8 @@ def explanations(
     found: dict[str, Any] = {}
     captions = results.read_table(out / results.CAPTIONS)
     worst: dict[str, list[Any]] = {}
-    for s in scored:
-        metric = rebuild(s.family) if s.status == "ok" else None
+    for name, s in scored.items():
+        metric = rebuild(name) if s.status == "ok" else None
         if metric is None or type(metric).explain is Metric.explain:
             continue
         worst = worst or worst_images(out, captions)
@@ -68,12 +68,12 @@ def explanations(
         few = dataset.subset([k for k, i in enumerate(dataset.image_ids) if i in chosen])
         try:
             told = _explained(metric, s, few, captions, store)
-            found[s.family] = {"columns": list(s.columns), "images": told}
+            found[name] = {"columns": list(s.columns), "images": told}
         except Exception as error:  # the run has its numbers; the drill-down can do without
-            log.debug("no explanations of %s", s.family, exc_info=True)
+            log.debug("no explanations of %s", name, exc_info=True)
             known = isinstance(error, MetaevalError)
             reason = str(error) if known else f"{type(error).__name__}: {error}"
-            log.warning("no explanations of %s: %s", s.family, reason)
+            log.warning("no explanations of %s: %s", name, reason)
         finally:
             metric.close()
     return {"schema": 1, "images_per_column": images, "metrics": found}
@@ -107,15 +107,12 @@ def best_column(records: Sequence[dict[str, Any]]) -> str:
         for r in done
         if "weights:random" not in r["signature"]
         and not any(
-            r["family"] == other["family"] and r["metric"].startswith(f"{other['metric']}-")
+            r["family"] == other["family"] and results.is_part(r["metric"], other["metric"])
             for other in done
         )
     ]
-    return str(
-        max(
-            whole or done, key=lambda r: -2 if r["rank_order_rho"] is None else r["rank_order_rho"]
-        )["metric"]
-    )
+    rho = {r["metric"]: r["rank_order_rho"] for r in whole or done}
+    return str(max(rho, key=lambda column: -2 if rho[column] is None else rho[column]))
 
 
 def _explained(

@@ -121,7 +121,8 @@ def run(experiment: Experiment, config: DictConfig, out: Path) -> dict[str, Any]
     if explained:
         with state.stage("explanations"), stored(config) as store:
             rebuild = partial(build, config=config)
-            told = explanations(out, scored, rebuild, dataset, explained, store)
+            by_name = dict(zip(names, scored, strict=True))
+            told = explanations(out, by_name, rebuild, dataset, explained, store)
             results.write_json(out / results.EXPLANATIONS, told, indent=None)
     else:
         (out / results.EXPLANATIONS).unlink(missing_ok=True)  # of an earlier run into this folder

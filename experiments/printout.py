@@ -36,10 +36,12 @@ def _rows(summary: Mapping[str, Any], published: Mapping[str, float]) -> Iterato
         paper = paper_value(published, r["metric"])
         other = "" if paper is None or paper.same_model else " (another model)"
         yield line if paper is None else f"{line}  {paper.value:>9.4f}{other}"
-    told = {r["family"]: [Count(**c) for c in r.get("counts") or ()] for r in records}
-    for name, counts in told.items():
-        if said := [str(count) for count in counts if count.n]:
-            yield f"{name}: " + "; ".join(said)
+    told: dict[str, None] = {}
+    for record in records:
+        counts = (Count(**count) for count in record.get("counts") or ())
+        if said := "; ".join(str(count) for count in counts if count.n):
+            told[f"{record['family']}: {said}"] = None  # the columns of one metric say the same
+    yield from told
     lacking = {r["family"]: r["status"] for r in records if r["status"] != "ok"}
     if lacking:  # the reasons went to stderr, and are in the report
         yield "not run: " + ", ".join(f"{name} ({status})" for name, status in lacking.items())

@@ -32,9 +32,10 @@ CONFIG = "config.yaml"
 REPORT = "report.html"
 FIGURES = "figures"
 
-# EXPLANATIONS is {"schema": 1, "images_per_column": N, "metrics": {family: {"columns": [column, …],
+# EXPLANATIONS is {"schema": 1, "images_per_column": N, "metrics": {name: {"columns": [column, …],
 # "images": [{"image_id": id, "sets": {set: payload}}, …]}}}: of the metrics that tell how a score
-# came about, what `Metric.explain` says of each version of an image; a run need not have it.
+# came about, by their names in the configuration, what `Metric.explain` says of each version of an
+# image; a run need not have it.
 
 _EDIT = pa.struct([("position", pa.int32()), ("before", pa.string()), ("after", pa.string())])
 
@@ -99,6 +100,17 @@ def paper_value(published: Mapping[str, float], column: str) -> PaperValue | Non
         return PaperValue(published[column], True)
     plain = column.split(" (")[0]
     return PaperValue(published[plain], False) if plain in published else None
+
+
+def is_part(column: str, whole: str) -> bool:
+    """Whether a column is a part of another of its family: "TIGEr-RRS" of "TIGEr".
+
+    What the names say in brackets must be the same: "FAIEr-object (no references)" is a part of
+    "FAIEr (no references)" and not of "FAIEr".
+    """
+    own, _, note = column.partition(" (")
+    other, _, other_note = whole.partition(" (")
+    return note == other_note and own.startswith(f"{other}-")
 
 
 def atomic(path: Path, write: Callable[[Path], object]) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from metaeval.results import is_part
+
 Record = Mapping[str, Any]
 
 # the width of the exact tie bounds from which on ties, not scores, decide a good part of ρ
@@ -23,9 +25,7 @@ def standing(record: Record, records: Sequence[Record]) -> str:
 def parent(record: Record, records: Sequence[Record]) -> str | None:
     """The column of the same family that this one is a sub-score of: TIGEr for TIGEr-RRS."""
     for other in records:
-        if other["family"] == record["family"] and record["metric"].startswith(
-            f"{other['metric']}-"
-        ):
+        if other["family"] == record["family"] and is_part(record["metric"], other["metric"]):
             return str(other["metric"])
     return None
 

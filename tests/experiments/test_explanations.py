@@ -111,15 +111,20 @@ def test_the_worst_inversions_of_each_column_and_of_the_opening_one_are_explaine
     tmp_path: Path,
 ) -> None:
     scored, dataset = _run(tmp_path, [Silent(), Letters()])
+    named = {"silent": scored[0], "letters_neg": scored[1]}  # not always the class's own name
     made: list[Letters] = []
 
     def rebuild(name: str) -> Metric:
-        made.append({"letters": Letters, "silent": Silent}[name]())
+        made.append({"letters_neg": Letters, "silent": Silent}[name]())
         return made[-1]
 
-    told = explanations(tmp_path, scored, rebuild, dataset, 4, MemoryStore())
-    assert (told["schema"], told["images_per_column"], list(told["metrics"])) == (1, 4, ["letters"])
-    assert told["metrics"]["letters"]["columns"] == ["Letters", "Letters-first"]
+    told = explanations(tmp_path, named, rebuild, dataset, 4, MemoryStore())
+    assert (told["schema"], told["images_per_column"], list(told["metrics"])) == (
+        1,
+        4,
+        ["letters_neg"],
+    )
+    assert told["metrics"]["letters_neg"]["columns"] == ["Letters", "Letters-first"]
     captions = results.read_table(tmp_path / results.CAPTIONS)
     applied = captions["applied"].to_numpy().reshape(3, 30)
     scores = results.read_table(tmp_path / results.SCORES)
@@ -129,7 +134,7 @@ def test_the_worst_inversions_of_each_column_and_of_the_opening_one_are_explaine
         severity = worst_inversion(values, [0, 1, 2], applied)
         order = sorted(range(30), key=lambda k: (-severity[k], k))
         expected |= {100 + k for k in order[:4]}
-    images = told["metrics"]["letters"]["images"]
+    images = told["metrics"]["letters_neg"]["images"]
     assert [entry["image_id"] for entry in images] == sorted(expected)
     assert 4 < len(images) < 12
     (letters,) = (metric for metric in made if metric.prepared)
@@ -152,7 +157,9 @@ def test_a_metric_that_cannot_explain_is_a_warning(
 ) -> None:
     scored, dataset = _run(tmp_path, [Letters()])
     broken = Letters(breaks=True)
-    told = explanations(tmp_path, scored, lambda _: broken, dataset, 3, MemoryStore())
+    told = explanations(
+        tmp_path, {"letters": scored[0]}, lambda _: broken, dataset, 3, MemoryStore()
+    )
     assert told["metrics"] == {}
     assert "no explanations of letters: ValueError: no letters left" in caplog.text
     assert broken.closed == 1
@@ -166,20 +173,26 @@ def test_another_metric_than_the_one_that_scored_explains_nothing(
             return {"v": 2}
 
     scored, dataset = _run(tmp_path, [Letters()])
-    told = explanations(tmp_path, scored, lambda _: Other(), dataset, 3, MemoryStore())
+    told = explanations(
+        tmp_path, {"letters": scored[0]}, lambda _: Other(), dataset, 3, MemoryStore()
+    )
     assert told["metrics"] == {}
     assert "it is another metric" in caplog.text
 
 
 def test_the_opening_column_is_a_result() -> None:
     def record(metric: str, rho: float | None, signature: str = "x|v:1") -> dict[str, Any]:
-        return {"metric": metric, "family": metric.split("-")[0].lower(), "status": "ok",
-                "signature": signature, "rank_order_rho": rho}  # fmt: skip
+        family = metric.split("-")[0].split(" (")[0].lower()
+        return {"metric": metric, "family": family, "status": "ok", "signature": signature,
+                "rank_order_rho": rho}  # fmt: skip
 
     records = [
-        record("TIGEr", 0.6), record("TIGEr-WDS", 0.9), record("BLEU-1", 0.7), record("X", None),
+        record("TIGEr (x)", 0.6),
+        record("TIGEr-WDS (x)", 0.9),
+        record("BLEU-1", 0.7),
+        record("X", None),
         record("CLIPScore (random)", 0.95, "clipscore|weights:random"),
-    ]  # fmt: skip
+    ]
     assert best_column(records) == "BLEU-1"
     assert best_column(records[-1:]) == "CLIPScore (random)"
 

@@ -20,6 +20,8 @@ def record(metric: str, rho: float | None = 0.5, **more: Any) -> dict[str, Any]:
 def test_parts_belong_to_the_column_they_extend() -> None:
     records = [record(m) for m in ("BLEU-1", "BLEU-10", "TIGEr", "TIGEr-RRS", "SCAN-i2t")]
     assert [parent(r, records) for r in records] == [None, None, None, "TIGEr", None]
+    variants = [record(m, family="faier") for m in ("FAIEr (none)", "FAIEr", "FAIEr-object (none)")]
+    assert [parent(r, variants) for r in variants] == [None, None, "FAIEr (none)"]
     other = record("SPICE-object", family="other")
     assert parent(other, [record("SPICE"), other]) is None
 
