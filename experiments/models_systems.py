@@ -82,23 +82,21 @@ def system_records(
     drawn = np.array([resampled_scores(scale.parts[:, s], scale.of_sums, counts).T for s in names])
     sentences = scale.family.scored.scores
     assert sentences is not None
-    pairs: dict[tuple[int, int], list[SystemDifference]] = {}
+    orders = [_ranking(scores, higher) for scores in points]
+    pairs = sorted({pair for order in orders for pair in pairwise(order)})
+    found = compare_systems(
+        [(scale.parts[:, a], scale.parts[:, b]) for a, b in pairs],
+        scale.of_sums,
+        counts,
+        permutations=permutations,
+        confidence=config.stats.confidence,
+        seed=config.stats.seed,
+    )
+    differences = dict(zip(pairs, found, strict=True))
     records = []
-    for c, label in enumerate(scale.labels):
-        order = _ranking(points[c], higher)
-        neighbours = list(pairwise(order))
-        for a, b in neighbours:
-            if (a, b) not in pairs:
-                pairs[a, b] = compare_systems(
-                    scale.parts[:, a],
-                    scale.parts[:, b],
-                    scale.of_sums,
-                    counts,
-                    permutations=permutations,
-                    confidence=config.stats.confidence,
-                    seed=config.stats.seed,
-                )
+    for c, (label, order) in enumerate(zip(scale.labels, orders, strict=True)):
         ranking = [systems[s] for s in order]
+        tests = [differences[pair][c] for pair in pairwise(order)]
         there = ~np.isnan(scale.parts[:, :, c if scale.aggregate == MEAN else 0])
         records.append(
             head(scale.family, c, label, scale.aggregate)
@@ -114,7 +112,7 @@ def system_records(
                     for s in names
                 },
                 "ranking": ranking,
-                "neighbours": _neighbours([pairs[pair][c] for pair in neighbours], ranking),
+                "neighbours": _neighbours(tests, ranking),
             }
         )
     return records, np.swapaxes(drawn, 0, 1)

@@ -8,10 +8,11 @@ all: per image some parts that add up, and what their sums make (`metrics/additi
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from metaeval.errors import InputError
 from metaeval.stats.bootstrap import Counts
@@ -103,35 +104,33 @@ def resampled_scores(parts: Floats, of_sums: OfSums, counts: Counts) -> Floats:
     (a relative error below 1e-10 for any number of images in use), so that the result is the same
     to the last bit however a matrix product orders its additions.
     """
-    exact = _fixed_point(np.nan_to_num(parts, nan=0.0))
-    sums = [
-        counts[start : start + _CHUNK].astype(np.float64) @ exact
-        for start in range(0, len(counts), _CHUNK)
-    ]
-    return of_sums(np.concatenate([np.empty((0, parts.shape[1])), *sums]))
+    return of_sums(_weighted(counts, _fixed_point(np.nan_to_num(parts, nan=0.0))))
 
 
 def compare_systems(
-    a: Floats,
-    b: Floats,
+    pairs: Sequence[tuple[Floats, Floats]],
     of_sums: OfSums,
     counts: Counts,
     *,
     permutations: int = 10_000,
     confidence: float = 0.95,
     seed: int = 0,
-) -> list[SystemDifference]:
-    """Do two systems differ, on the images that both have? One result per score (column).
+) -> list[list[SystemDifference]]:
+    """Do two systems differ, on the images that both have? For any number of pairs of systems.
 
     Parameters
     ----------
-    a, b
-        float64 [n_images, k], the parts of the two systems. A part that either lacks counts for
-        neither.
+    pairs
+        Per pair, the parts of its two systems, float64 [n_images, k] each. A part that either
+        lacks counts for neither.
     of_sums, counts
-        As in `resampled_scores`; the same counts for all pairs of systems.
+        As in `resampled_scores`; the same counts for all pairs.
     permutations, seed
-        Random arrangements of the permutation test; the same seed gives every pair the same swaps.
+        Random arrangements of the permutation test; all pairs get the same swaps.
+
+    Returns
+    -------
+    Per pair, one result per score (column of `of_sums`). No pair's results depend on the others.
 
     Notes
     -----
@@ -155,60 +154,88 @@ def compare_systems(
     >>> from metaeval.stats.bootstrap import bootstrap_counts
     >>> a = parts_of_means(np.array([[0.5], [0.7], [0.9], [0.6]]))
     >>> b = parts_of_means(np.array([[0.4], [0.7], [0.5], [0.3]]))
-    >>> result = compare_systems(a, b, mean_of_sums, bootstrap_counts(4, 500, 0))[0]
+    >>> [[result]] = compare_systems([(a, b)], mean_of_sums, bootstrap_counts(4, 500, 0))
     >>> round(result.difference, 4), 0.2 < result.p_permutation < 0.3, result.n_images
     (0.2, True, 4)
     """
-    if a.shape != b.shape or counts.shape[1] != len(a):
-        raise InputError(
-            f"shapes {a.shape}, {b.shape} and counts {counts.shape} do not fit", field="parts"
-        )
-    gone = np.isnan(a) | np.isnan(b)
-    both = _fixed_point(np.where(gone, 0.0, np.concatenate([[a], [b]])))
-    first, second = both.sum(axis=1)
-    observed = of_sums(np.array([first, second]))
-    drawn = [resampled_scores(np.where(gone, np.nan, part), of_sums, counts) for part in both]
-    gaps = np.concatenate(
-        [np.empty((0, observed.shape[1]))]
-        + [
-            of_sums(second + moved) - of_sums(first - moved)
-            for moved in _moved(both[0] - both[1], permutations, seed)
-        ]
-    )
-    # a mean has its own images, scores that share their sums share their images
-    lacking = gone[:, : observed.shape[1]] if of_sums is mean_of_sums else gone.max(axis=1)[:, None]
-    n_images = np.broadcast_to((~lacking).sum(axis=0), observed.shape[1:]).tolist()
-    results = []
-    for c in range(observed.shape[1]):
-        one, other = (float(score) for score in observed[:, c])
-        paired = difference_of(one, other, drawn[0][:, c], drawn[1][:, c], confidence)
-        reach = abs(one - other) - _SAME * max(1.0, abs(one - other))
-        swapped = gaps[~np.isnan(gaps[:, c]), c]
-        extreme = (1 + int((np.abs(swapped) >= reach).sum())) / (1 + len(swapped))
-        results.append(
-            SystemDifference(
-                paired.difference,
-                paired.low,
-                paired.high,
-                paired.p_two_sided,
-                float("nan") if math.isnan(one - other) else extreme,
-                n_images[c],
+    for a, b in pairs:
+        if a.shape != b.shape or counts.shape[1] != len(a):
+            raise InputError(
+                f"shapes {a.shape}, {b.shape} and counts {counts.shape} do not fit", field="parts"
             )
-        )
+    if not pairs:
+        return []
+    gone = [np.isnan(a) | np.isnan(b) for a, b in pairs]
+    exact = [
+        _fixed_point(np.where(lacking, 0.0, np.stack(pair)))
+        for pair, lacking in zip(pairs, gone, strict=True)
+    ]
+    sides = [np.concatenate([both[side] for both in exact], axis=1) for side in (0, 1)]
+    width = exact[0].shape[2]
+    drawn = [_of_all(of_sums, _weighted(counts, side), width) for side in sides]
+    # what moves from the second system to the first: the gaps of the images that stay in place
+    moved = np.concatenate(
+        [_weighted(keep, sides[0] - sides[1]) for keep in _swaps(len(gone[0]), permutations, seed)]
+    )
+    swapped = [
+        _of_all(of_sums, side.sum(axis=0) + sign * moved, width)
+        for side, sign in ((sides[1], 1.0), (sides[0], -1.0))
+    ]
+    results = []
+    for p, both in enumerate(exact):
+        observed = of_sums(both.sum(axis=1))
+        gaps = swapped[0][p] - swapped[1][p]
+        # a mean has its own images, scores that share their sums share their images
+        lacking = gone[p][:, : observed.shape[1]] if of_sums is mean_of_sums else gone[p]
+        if of_sums is not mean_of_sums:
+            lacking = lacking.max(axis=1, keepdims=True)
+        n_images = np.broadcast_to((~lacking).sum(axis=0), observed.shape[1:]).tolist()
+        results.append(
+            [
+                _difference(
+                    observed[:, c], (drawn[0][p][:, c], drawn[1][p][:, c]), gaps[:, c], n_images[c],
+                    confidence,
+                )
+                for c in range(observed.shape[1])
+            ]
+        )  # fmt: skip
     return results
 
 
-def _moved(gaps: Floats, permutations: int, seed: int) -> list[Floats]:
-    """What moves from the second system to the first, [≤ _CHUNK, k] at a time: sums of the gaps of
-    the images that stay where they are."""
-    rng = np.random.default_rng([_STREAM, seed])
-    return [
-        rng.integers(2, size=(min(_CHUNK, permutations - start), len(gaps)), dtype=np.int8).astype(
-            np.float64
-        )
-        @ gaps
-        for start in range(0, permutations, _CHUNK)
+def _difference(
+    observed: Floats, drawn: tuple[Floats, Floats], gaps: Floats, n_images: int, confidence: float
+) -> SystemDifference:
+    """The result of one pair and score from two scores, their replicates, and permuted gaps."""
+    a, b = (float(score) for score in observed)
+    paired = difference_of(a, b, *drawn, confidence)
+    gaps = gaps[~np.isnan(gaps)]
+    reach = abs(a - b) - _SAME * max(1.0, abs(a - b))
+    p = (1 + int((np.abs(gaps) >= reach).sum())) / (1 + len(gaps))
+    if math.isnan(a - b):
+        p = float("nan")
+    low, high = paired.low, paired.high
+    return SystemDifference(paired.difference, low, high, paired.p_two_sided, p, n_images)
+
+
+def _of_all(of_sums: OfSums, sums: Floats, width: int) -> list[Floats]:
+    """The scores [r, c] of each system from the sums [r, systems · width] of all."""
+    return [of_sums(sums[:, k : k + width]) for k in range(0, sums.shape[1], width)]
+
+
+def _weighted(weights: npt.NDArray[np.integer], parts: Floats) -> Floats:
+    """Weighted sums [r, k] of parts [n, k] in fixed point, for whole weights [r, n]."""
+    blocks = [
+        weights[start : start + _CHUNK].astype(np.float64) @ parts
+        for start in range(0, len(weights), _CHUNK)
     ]
+    return np.concatenate([np.empty((0, parts.shape[1])), *blocks])
+
+
+def _swaps(n: int, permutations: int, seed: int) -> Iterator[npt.NDArray[np.int8]]:
+    """Random arrangements, [≤ _CHUNK, n] at a time, 1 = the captions stay in their places."""
+    rng = np.random.default_rng([_STREAM, seed])
+    for start in range(0, permutations, _CHUNK):
+        yield rng.integers(2, size=(min(_CHUNK, permutations - start), n), dtype=np.int8)
 
 
 def _fixed_point(values: Floats) -> Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from metaeval.stats.items import Floats
 from metaeval.stats.paired_bootstrap import bootstrap_of_means
 from metaeval.stats.paired_permutation import permutation_of_means
 from metaeval.stats.system_scores import (
+    SystemDifference,
     compare_systems,
     mean_of_sums,
     parts_of_means,
@@ -34,11 +36,20 @@ def ratio(sums: Floats) -> Floats:
     return found
 
 
+def compared(a: Floats, b: Floats, *given: Any, **options: Any) -> list[SystemDifference]:
+    """One pair of systems; asked beside another pair, it must get the same answer."""
+    alone, beside = (
+        compare_systems(pairs, *given, **options)[0] for pairs in ([(a, b)], [(a, b), (b, b)])
+    )
+    np.testing.assert_array_equal(alone, beside)
+    return alone
+
+
 def test_difference_of_means_equals_the_tests_of_means() -> None:
     """The bootstrap draws the same images, so it is equal; the swaps are drawn from another stream,
     so p-values agree within what 10,000 arrangements can tell."""
     a, b = two_systems(120, 0.03)
-    result = compare_systems(
+    result = compared(
         parts_of_means(a[:, None]), parts_of_means(b[:, None]), mean_of_sums,
         bootstrap_counts(120, 800, 3), permutations=10_000, seed=3,
     )[0]  # fmt: skip
@@ -64,7 +75,7 @@ def test_permutation_equals_the_exact_test_on_few_images() -> None:
         first, second = np.where(chosen, b, a).sum(axis=0), np.where(chosen, a, b).sum(axis=0)
         extreme += abs(first[0] / first[1] - second[0] / second[1]) >= observed - 1e-12
     counts = bootstrap_counts(8, 10, 0)
-    found = compare_systems(a, b, ratio, counts, permutations=40_000)[0]
+    found = compared(a, b, ratio, counts, permutations=40_000)[0]
     exact = extreme / 256
     # four standard errors of a share of 40,000
     assert 0 < exact < 1
@@ -87,7 +98,7 @@ def test_interval_is_that_of_scipy() -> None:
     a, b = two_systems(200, 0.1)
     counts = bootstrap_counts(200, 4000, 0)
     parts = [parts_of_means(x[:, None]) for x in (a, b)]
-    found = compare_systems(*parts, mean_of_sums, counts, permutations=100)[0]
+    found = compared(*parts, mean_of_sums, counts, permutations=100)[0]
     theirs = bootstrap(
         (a - b,), np.mean, n_resamples=4000, method="percentile", rng=np.random.default_rng(0)
     ).confidence_interval
@@ -101,14 +112,14 @@ def test_only_images_that_both_have_count() -> None:
     a[:7], b[5:12] = np.nan, np.nan
     parts = [parts_of_means(x[:, None]) for x in (a, b)]
     counts = bootstrap_counts(60, 300, 0)
-    found = compare_systems(*parts, mean_of_sums, counts, permutations=300)[0]
+    found = compared(*parts, mean_of_sums, counts, permutations=300)[0]
     assert found.n_images == 48
     assert found.difference == pytest.approx(np.nanmean(a - b), abs=1e-10)
     # a score on its own uses all that the system has
     assert system_score(parts[0], mean_of_sums)[0] == pytest.approx(np.nanmean(a))
     # each of two scores leaves out its own
     both = [np.stack([x, np.where(np.isnan(x), 0.5, x)], axis=1) for x in (a, b)]
-    two = compare_systems(*map(parts_of_means, both), mean_of_sums, counts, permutations=300)
+    two = compared(*map(parts_of_means, both), mean_of_sums, counts, permutations=300)
     assert [d.n_images for d in two] == [48, 60]
     assert two[0] == found
 
@@ -116,7 +127,7 @@ def test_only_images_that_both_have_count() -> None:
 def test_equal_systems_are_not_told_apart() -> None:
     a, _ = two_systems(40, 0)
     parts = parts_of_means(a[:, None])
-    found = compare_systems(parts, parts, mean_of_sums, bootstrap_counts(40, 100, 0))[0]
+    found = compared(parts, parts, mean_of_sums, bootstrap_counts(40, 100, 0))[0]
     assert found.difference == 0
     assert found.p_permutation == 1
     assert found.p_bootstrap == 1
@@ -137,7 +148,7 @@ def test_order_of_images_and_size_of_blocks_change_no_bit() -> None:
 def test_nothing_scored_is_undefined() -> None:
     parts = parts_of_means(np.full((4, 1), np.nan))
     assert np.isnan(system_score(parts, mean_of_sums)[0])
-    found = compare_systems(parts, parts, mean_of_sums, bootstrap_counts(4, 10, 0))[0]
+    found = compared(parts, parts, mean_of_sums, bootstrap_counts(4, 10, 0))[0]
     assert np.isnan(found.difference)
     assert np.isnan(found.p_permutation)
     assert np.isnan(found.p_bootstrap)
@@ -147,6 +158,6 @@ def test_nothing_scored_is_undefined() -> None:
 def test_wrong_shapes_are_refused() -> None:
     parts = parts_of_means(np.ones((4, 1)))
     with pytest.raises(InputError, match="do not fit"):
-        compare_systems(parts, parts[:3], mean_of_sums, bootstrap_counts(4, 10, 0))
+        compared(parts, parts[:3], mean_of_sums, bootstrap_counts(4, 10, 0))
     with pytest.raises(InputError, match="do not fit"):
-        compare_systems(parts, parts, mean_of_sums, bootstrap_counts(5, 10, 0))
+        compared(parts, parts, mean_of_sums, bootstrap_counts(5, 10, 0))
