@@ -15,6 +15,7 @@ from experiments.pipeline import score
 from metaeval.data.types import CaptionDataset
 from metaeval.metrics.additive import Additive, Sufficient
 from metaeval.metrics.base import Metric
+from metaeval.results import is_part
 from metaeval.scoring import Scored
 from metaeval.stats.items import Floats
 
@@ -88,7 +89,7 @@ def part_of(column: str, columns: Sequence[str]) -> str | None:
     A score with references ("VIFIDEL-ref") is a score of its own.
     """
     for other in columns:
-        if column.startswith(f"{other}-") and not column.endswith("-ref"):
+        if is_part(column, other) and not column.endswith("-ref"):
             return other
     return None
 

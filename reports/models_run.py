@@ -55,11 +55,12 @@ class ModelsRun:
 
     @property
     def absent(self) -> list[Mapping[str, Any]]:
-        """One record per metric that did not run."""
-        found = {
-            r["family"]: r for r in reversed(self.statistics["metrics"]) if r["status"] != "ok"
-        }
-        return list(reversed(found.values()))
+        """One record per metric that did not run, and reason."""
+        found: dict[tuple[str, str], Mapping[str, Any]] = {}
+        for r in self.statistics["metrics"]:
+            if r["status"] != "ok":
+                found.setdefault((r["family"], str(r["reason"])), r)
+        return list(found.values())
 
     @property
     def alpha(self) -> float:

@@ -141,7 +141,7 @@ def _undecided(run: ModelsRun) -> Finding | None:
     n = sum(map(len, pairs.values()))
     return Finding(
         "Neighbours.",
-        f"{capital(spelled(n))} of {spelled(total)} pairs of neighbours in the rankings are not told "
+        f"{capital(spelled(n))} of {spelled(total)} pairs of neighbours in rankings are not told "
         f"apart, so claim no order there: {'; '.join(parts)}.",
     )
 
