@@ -23,7 +23,7 @@ from metaeval.metrics import meteor as meteor_module
 from metaeval.metrics.java import JavaError, JavaRuntime, find_java
 from metaeval.metrics.meteor import Meteor
 from metaeval.metrics.meteor_engine import JarEngine, ServerEngine, one_line
-from metaeval.metrics.meteor_score import scores
+from metaeval.metrics.meteor_score import additive, scores
 from tests.metrics.processes import gone
 
 pytestmark = pytest.mark.java
@@ -123,6 +123,7 @@ class Reference(NamedTuple):
     image: npt.NDArray[np.intp]
     statistics: npt.NDArray[np.float64]
     scores: npt.NDArray[np.float64]
+    corpus: float
 
 
 @pytest.fixture(scope="module")
@@ -150,7 +151,7 @@ def reference(coco_root: Path) -> Reference:
     image = np.tile(np.arange(IMAGES), 4)
     theirs = Theirs()
     lines = [theirs._stat(c, references[i]) for c, i in zip(captions, image, strict=True)]
-    _, found = theirs.compute_score(
+    corpus, found = theirs.compute_score(
         {j: references[i] for j, i in enumerate(image)}, {j: [c] for j, c in enumerate(captions)}
     )
     return Reference(
@@ -159,6 +160,7 @@ def reference(coco_root: Path) -> Reference:
         image,
         np.array([line.split() for line in lines], dtype=np.float64),
         np.array(found),
+        corpus,
     )
 
 
@@ -173,6 +175,17 @@ def ours(reference: Reference) -> Iterator[Meteor]:
 @pytest.mark.coco
 def test_the_formula_is_that_of_the_jar(reference: Reference) -> None:
     assert np.abs(scores(reference.statistics) - reference.scores).max() < TOLERANCE
+
+
+@pytest.mark.coco
+def test_the_corpus_score_is_the_jars_aggregate(reference: Reference) -> None:
+    sums = additive(reference.statistics).sum(axis=0, keepdims=True)
+    assert scores(sums)[0] == pytest.approx(reference.corpus, rel=TOLERANCE)
+    # some captions match a reference wholly, and would add a chunk each
+    plain = scores(reference.statistics.sum(axis=0, keepdims=True))[0]
+    assert plain < reference.corpus * (1 - 100 * TOLERANCE)
+    # on its own such a caption scores the same in either form
+    assert np.array_equal(scores(additive(reference.statistics)), scores(reference.statistics))
 
 
 @pytest.mark.coco
