@@ -51,7 +51,7 @@ class TrainScan:
         Options of `scan_training.ScanLosses`, and of `training.TrainingSettings` but the seed.
     held_out
         Another split of the dataset (`split`, and what to `exclude` from it), for the card alone;
-        a split of `None` for none. At most 1,000 images are taken, none that was learned from.
+        a split of `None` for none. At most `n` images are taken, none that was learned from.
     device, threads
         "auto", "cpu", "cuda"; processor threads, `None` for torch's choice.
     """
@@ -77,6 +77,7 @@ class TrainScan:
         self.network, self.losses, self.training = network, losses, training
         self.vectors = vectors
         self.held_out = {k: v for k, v in _plain(held_out or {}).items() if v is not None}
+        self.n_held_out = int(self.held_out.pop("n", 1000))
         self.device, self.threads = device, threads
 
     def run(self, config: DictConfig, out: Path) -> dict[str, Any]:
@@ -130,6 +131,7 @@ class TrainScan:
         )
         grounded_weights.half(model)  # the numbers below are those of the weights in the file
         chosen = task.validate()
+        packages = machine()["packages"]
         card = {
             "kind": "scan",
             "variant": "corruptions" if losses.corrupted_weight else "",
@@ -138,7 +140,7 @@ class TrainScan:
             "shape": shape.to_json(),
             "smooth": losses.smooth,
             "human_cosine": chosen["human_cosine"],
-            "command": shlex.join(["python", *sys.orig_argv[1:]]),
+            "command": _command(),
             "seed": seed,
             "data": {
                 "dataset": dataset.name,
@@ -153,14 +155,14 @@ class TrainScan:
             "training": {**asdict(training), **trained.card()},
             "dev": {"n_images": len(dev), **chosen},
             "device": str(device),
-            "machine": machine(),
+            "packages": {key: packages[key] for key in ("numpy", "torch") if key in packages},
         }
         weights = grounded_weights.save(out, model, vocabulary, card, dataset)
-        if self.held_out:
+        if "split" in self.held_out:
             others = self._others(config, weights, store)
             encoded = others.encoded(vocabulary)
             found = retrieval(model, others.regions, encoded, losses.smooth)
-            card["held_out"] = {"dataset": others.name, "n_images": len(others), **found}
+            card["held_out"] = {**self.held_out, "n_images": len(others), **found}
             grounded_weights.save(out, model, vocabulary, card, dataset)
         (out / CHECKPOINT).unlink(missing_ok=True)
         print(
@@ -173,7 +175,7 @@ class TrainScan:
         return card
 
     def _others(self, config: DictConfig, weights: Any, store: Store | None) -> CaptionedImages:
-        """Up to 1,000 images that the weights have not learned from, by id."""
+        """The first images by id that the weights have not learned from."""
         from metaeval.models.grounded_data import CaptionedImages
 
         resolved: Any = OmegaConf.to_container(config.dataset, resolve=True)
@@ -181,10 +183,15 @@ class TrainScan:
         if "exclude" in plain:
             plain["exclude"] = self.held_out.get("exclude")
         dataset: CaptionDataset = component(plain, "dataset")
-        fresh = np.flatnonzero(~weights.overlap(dataset))[:1000]
+        fresh = np.flatnonzero(~weights.overlap(dataset))[: self.n_held_out]
         if not len(fresh):
             raise ConfigError("protocol.held_out: every image of it was learned from")
         return CaptionedImages.of(dataset.subset(fresh.tolist()), self.regions, store)
+
+
+def _command() -> str:
+    """How this run was started, without where its files went."""
+    return shlex.join(["python", *(a for a in sys.orig_argv[1:] if not a.startswith("hydra."))])
 
 
 def _plain(node: Mapping[str, Any]) -> dict[str, Any]:

@@ -136,7 +136,7 @@ class ScanMetric(Metric):
         }
 
     def context(self, dataset: CaptionDataset, index: int) -> bytes:
-        return self._digests[index] + bytes([self._seen[index]])
+        return self._digests[index] + bytes([bool(self._seen[index])])
 
     def tally(
         self, captions: Sequence[str], image_index: npt.NDArray[np.intp]

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.errors import ConfigError, InputError
-from metaeval.models import card, clip_pixels
+from metaeval.models import card, clip_pixels, hub
 from metaeval.models.clip_text import WordTokenizer, can_be_short, text_features
 from metaeval.models.clip_weights import ClipWeights, tag_config
 from metaeval.models.device import check_dtype, in_batches, resolve
@@ -123,7 +123,11 @@ def tokenizer_of(weights: ClipWeights) -> Any:
     if weights.tag == "scenes" and weights.path is not None:
         facts = card.read_card(weights.path.parent)
         return WordTokenizer(facts["words"], facts["model_cfg"]["text_cfg"]["context_length"])
-    return import_module("open_clip").get_tokenizer(weights.model)
+    try:
+        with hub.unplugged():  # the vocabularies of some models are on the hub only
+            return import_module("open_clip").get_tokenizer(weights.model)
+    except OSError:
+        raise InputError(f"the vocabulary of {weights.model} is not on this machine") from None
 
 
 def too_long(tokenizer: Any, text: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -15,27 +16,42 @@ log = logging.getLogger(__name__)
 
 DTYPES = ("float32", "bfloat16", "float16")
 
+_used: set[str] = set()
+
 
 def resolve(name: str) -> torch.device:
     """The device called `name`: "auto" (the first CUDA device, else the CPU), "cpu", "cuda:1", …
 
-    Raises ConfigError for a device that this machine does not have.
+    Remembers that it is used: see `used`. Raises ConfigError for a device that this machine does
+    not have.
     """
     import torch
 
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        device = torch.device(name)
-    except RuntimeError:
-        raise ConfigError(f"unknown device '{name}': choose auto, cpu, cuda or cuda:1") from None
-    if device.type == "cuda":
-        count = torch.cuda.device_count() if torch.cuda.is_available() else 0
-        if (device.index or 0) >= count:
-            raise ConfigError(f"device '{name}': this machine has {count} CUDA devices")
-    elif device.type != "cpu":
-        raise ConfigError(f"unknown device '{name}': choose auto, cpu, cuda or cuda:1")
+    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if check_name(name) == "auto":
+        name = "cuda" if count else "cpu"
+    device = torch.device(name)
+    if device.type == "cuda" and (device.index or 0) >= count:
+        raise ConfigError(f"device '{name}': this machine has {count} CUDA devices")
+    _used.add(str(device))
     return device
+
+
+def check_name(name: str) -> str:
+    """The name of a device that there can be; ConfigError for another. Loads nothing."""
+    if not re.fullmatch(r"auto|cpu|cuda(:\d+)?", str(name)):
+        raise ConfigError(f"unknown device '{name}': choose auto, cpu, cuda or cuda:1")
+    return str(name)
+
+
+def used() -> str:
+    """Where networks were put since `forget`: "cpu" (also for none), "cuda", "cpu, cuda:1"."""
+    return ", ".join(sorted(_used)) or "cpu"
+
+
+def forget() -> None:
+    """Begin anew with what is `used`; a sweep's runs share a process."""
+    _used.clear()
 
 
 def check_dtype(name: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 
 from metaeval.errors import MetaevalError
@@ -21,3 +23,15 @@ def fetch(model: str) -> None:
     except Exception as error:  # its errors have no common class but this one
         first = (str(error).strip().splitlines() or [type(error).__name__])[0]
         raise MetaevalError(f"{model} cannot be downloaded: {first}") from None
+
+
+@contextmanager
+def unplugged() -> Iterator[None]:
+    """While this lasts, Hugging Face's libraries look on this machine only."""
+    constants = import_module("huggingface_hub.constants")
+    before = constants.HF_HUB_OFFLINE
+    constants.HF_HUB_OFFLINE = True
+    try:
+        yield
+    finally:
+        constants.HF_HUB_OFFLINE = before

@@ -3,7 +3,7 @@
 Regions go through one linear layer, words through an embedding and a bidirectional GRU whose two
 directions are averaged; both end on the unit sphere. The parameters carry the names and shapes of
 the authors' checkpoints. For regions that say nothing but a category and a box (`hidden` > 0), a
-small network is added to the linear layer: it sees the region together with the whole image.
+small network is added to the linear layer.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ class ScanShape:
 
     `dim` numbers describe a region, `embed` is the dimension of the common space, `word` that of
     the word embedding, `words` the vocabulary's size. `hidden` is the width of the network beside
-    the linear layer (0, the authors': none). `region_norm`, `text_norm`: whether vectors are scaled
-    to unit length; `both_ways`: whether the GRU reads backwards as well.
+    the linear layer (0, the authors': none); with `context` it sees the whole image as well.
+    `region_norm`, `text_norm`: whether vectors are scaled to unit length; `both_ways`: whether the
+    GRU reads backwards as well.
     """
 
     dim: int
@@ -35,6 +36,7 @@ class ScanShape:
     embed: int = 1024
     word: int = 300
     hidden: int = 0
+    context: bool = False
     layers: int = 1
     both_ways: bool = True
     region_norm: bool = True
@@ -57,13 +59,13 @@ class RegionEncoder(nn.Module):
 
     def __init__(self, shape: ScanShape) -> None:
         super().__init__()
-        self._norm = shape.region_norm
+        self._norm, self._context = shape.region_norm, shape.context
         self.fc = nn.Linear(shape.dim, shape.embed)
         nn.init.xavier_uniform_(self.fc.weight)
         nn.init.zeros_(self.fc.bias)
         self.hidden: nn.Module | None = None
         if shape.hidden:
-            self.hidden = nn.Linear(2 * shape.dim, shape.hidden)
+            self.hidden = nn.Linear((1 + shape.context) * shape.dim, shape.hidden)
             self.out = nn.Linear(shape.hidden, shape.embed, bias=False)
 
     def forward(self, features: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
@@ -75,7 +77,8 @@ class RegionEncoder(nn.Module):
         """Single regions [k, dim], each with its image's region 0, to vectors [k, embed]."""
         vectors: torch.Tensor = self.fc(features)
         if self.hidden is not None:
-            vectors = vectors + self.out(torch.relu(self.hidden(torch.cat([features, whole], 1))))
+            seen = torch.cat([features, whole], 1) if self._context else features
+            vectors = vectors + self.out(torch.relu(self.hidden(seen)))
         return l2norm(vectors) if self._norm else vectors
 
 

@@ -37,7 +37,8 @@ def all_pairs(
     sizes = _BLOCKS["cuda" if regions.is_cuda else "cpu"]
     images = torch.split(torch.argsort(n_regions, stable=True), sizes[0])
     captions = torch.split(torch.argsort(n_words, stable=True), sizes[1])
-    found = {way: regions.new_empty(len(regions), len(words)) for way in ways}
+    shape, dtype = (len(regions), len(words)), torch.promote_types(regions.dtype, torch.float32)
+    found = {way: regions.new_empty(shape, dtype=dtype) for way in ways}
     for mine in tqdm(images, desc=progress, disable=progress is None, leave=False, delay=2):
         n = n_regions[mine]
         own = regions[mine, : int(n.max())]
@@ -45,7 +46,7 @@ def all_pairs(
             m = n_words[theirs]
             block = pairing(own, n, words[theirs, : int(m.max())], m, smooth, ways)
             for way, part in block.items():
-                found[way][mine[:, None], theirs[None, :]] = part
+                found[way][mine[:, None], theirs[None, :]] = part.to(dtype)
     return found
 
 

@@ -216,7 +216,8 @@ class Pairs:
         """A function (image rows [k], caption rows [k]) → similarities [k]."""
 
         def similar(images: torch.Tensor, captions: torch.Tensor) -> torch.Tensor:
-            out = self._regions.new_zeros(len(images))
+            dtype = torch.promote_types(self._regions.dtype, torch.float32)  # under bfloat16
+            out = self._regions.new_zeros(len(images), dtype=dtype)
             n = self._n_regions[images]
             least = 0
             for most in (*_LEVELS, self._regions.shape[1]):
@@ -226,11 +227,8 @@ class Pairs:
                     # little padding is compared where images have few regions
                     regions = self._regions[:, :most].index_select(0, images[rows])
                     words = self._words.index_select(0, captions[rows])
-                    out = out.index_copy(
-                        0,
-                        rows,
-                        self._mean(way, regions, words, n[rows], self._n_words[captions[rows]]),
-                    )
+                    mean = self._mean(way, regions, words, n[rows], self._n_words[captions[rows]])
+                    out = out.index_copy(0, rows, mean.to(dtype))
             return out
 
         return similar

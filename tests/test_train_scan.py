@@ -1,0 +1,197 @@
+"""Training SCAN: a tiny run that learns, goes on after an interruption, and leaves what it says."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from omegaconf import OmegaConf
+
+pytest.importorskip("torch")
+pytest.importorskip("safetensors")
+
+import torch
+
+from experiments.train_scan import TrainScan
+from metaeval.cache import MemoryStore
+from metaeval.data.scenes import load_scenes
+from metaeval.data.vectors import Vectors, WordVectors
+from metaeval.doctor import compose_config
+from metaeval.errors import ConfigError
+from metaeval.metrics.tiger import Tiger
+from metaeval.models import card, grounded_weights
+from metaeval.models.grounded_data import CaptionedImages
+from metaeval.models.regions_gold import GoldRegions
+from metaeval.models.scan import Scan, ScanShape
+from metaeval.models.scan_start import start_from
+from metaeval.models.scan_training import ScanLosses, ScanTask, mirrored
+from metaeval.models.training import TrainingSettings, fit
+from metaeval.models.vocabulary import SPECIAL, Vocabulary
+
+NETWORK = {"embed": 24, "word": 12, "hidden": 16}
+LOSSES = {"batch": 16, "dropout": 0.1, "unknown": 0.05, "lost_regions": 0.1, "mirrored": 0.5}
+
+
+def settings(**changes: Any) -> dict[str, Any]:
+    return {"epochs": 4, "learning_rate": 5e-3, "schedule": "cosine", "warmup": 0.5, **changes}
+
+
+def images(tmp_path: Path, n: int = 60) -> CaptionedImages:
+    scenes = load_scenes(split="train", n=n, images=False, cache=tmp_path)
+    return CaptionedImages.of(scenes, GoldRegions())
+
+
+def task_of(tmp_path: Path, **losses: Any) -> tuple[Scan, ScanTask]:
+    train, dev = images(tmp_path).split(20)
+    words = Vocabulary.build((t for own in train.captions for t in own), 2)
+    torch.manual_seed(0)
+    model = Scan(ScanShape(GoldRegions().dim, len(words), **NETWORK))
+    return model, ScanTask(model, words, train, dev, ScanLosses(**{**LOSSES, **losses}), seed=0)
+
+
+def test_the_command_trains_and_its_weights_score(tmp_path: Path) -> None:
+    config = OmegaConf.create({
+        "seed": 3,
+        "dataset": {"_target_": "metaeval.data.scenes.load_scenes", "split": "train", "n": 60,
+                    "images": False, "cache": str(tmp_path)},
+        "paths": {"cache": str(tmp_path)},
+        "cache": {"enabled": False},
+    })  # fmt: skip
+    out = tmp_path / "out"
+    told = TrainScan(
+        GoldRegions(), 20, NETWORK, {**LOSSES, "corrupted_weight": 0.3}, settings(), min_count=2,
+        held_out={"split": "dev", "exclude": None, "n": 30}, device="cpu",
+    ).run(config, out)  # fmt: skip
+    losses = [epoch["loss"] for epoch in told["training"]["history"]]
+    assert losses[-1] < 0.8 * losses[0]
+    # chance among 20 images of 5 captions is an rsum of about 250
+    assert told["dev"]["rsum"] > 300
+    assert told["held_out"]["n_images"] == 30
+    assert told["human_cosine"] > 0
+    assert (told["seed"], told["variant"], told["trained_on_corruptions"]) == (
+        3, "corruptions", True,
+    )  # fmt: skip
+    written = json.loads((out / card.CARD).read_text())
+    assert written["dev"] == told["dev"]
+    assert not (out / "checkpoint.safetensors").exists()
+
+    learned = load_scenes(split="train", n=60, images=False, cache=tmp_path)
+    fresh = load_scenes(split="dev", n=40, images=False, cache=tmp_path)
+    weights = grounded_weights.read(out)
+    assert weights.overlap(learned).all()  # dev images of the split included
+    assert not weights.overlap(fresh).any()
+    metric = Tiger(GoldRegions(), weights=str(out), device="cpu")
+    metric.store = MemoryStore()
+    assert metric.missing(fresh) is None
+    metric.identify(fresh)
+    metric.prepare(fresh)
+    index = np.arange(40)
+    own = metric.score(fresh.human, index)[:, 0].mean()
+    assert own > metric.score(fresh.human, (index + 1) % 40)[:, 0].mean() + 0.01
+
+
+@pytest.mark.parametrize("corrupted", [0.0, 0.3])
+def test_an_interrupted_training_ends_as_if_it_had_not_been(
+    tmp_path: Path, corrupted: float
+) -> None:
+    plan = TrainingSettings(**settings(epochs=3, average=0.9))
+    states = []
+    for stops in ([3], [1, 3]):
+        file = tmp_path / f"{len(stops)}.safetensors"
+        for last in stops:
+            model, task = task_of(tmp_path, corrupted_weight=corrupted)
+            calls = iter(range(last))
+
+            def batches(epoch: int, rng: Any, task: Any = task, calls: Any = calls) -> Any:
+                if next(calls, None) is None:
+                    raise KeyboardInterrupt
+                return task.batches(epoch, rng)
+
+            if len(stops) == 2 and last == 1:
+                with pytest.raises(KeyboardInterrupt):
+                    fit(model, batches, task.loss, task.validate, plan, file)
+            else:
+                fit(model, task.batches, task.loss, task.validate, plan, file)
+        states.append(model.state_dict())
+    assert all(torch.equal(states[0][name], states[1][name]) for name in states[0])
+
+
+def test_bf16_learns_too(tmp_path: Path) -> None:
+    model, task = task_of(tmp_path)
+    plan = TrainingSettings(**settings(epochs=2, bf16=True))
+    done = fit(model, task.batches, task.loss, task.validate, plan)
+    assert done.history[1]["loss"] < done.history[0]["loss"] * 1.5
+    assert all(bool(torch.isfinite(value).all()) for value in model.state_dict().values())
+
+
+class Corners(WordVectors):
+    """Vectors of three words, none for the others."""
+
+    def identity(self) -> str:
+        return "corners"
+
+    def embed(self, words: Any, store: Any = None) -> Vectors:
+        rows = {"a": [1.0, 0, 0], "b": [0, 1.0, 0], "c": [0, 0, 1.0]}
+        known = np.array([word in rows for word in words])
+        return Vectors(np.array([rows.get(word, [0.0, 0, 0]) for word in words]), known)
+
+
+def test_words_start_from_vectors() -> None:
+    words = Vocabulary((*SPECIAL, "a", "b", "c", "unheard"))
+    model = Scan(ScanShape(dim=3, words=8, embed=4, word=2))
+    before = model.text.embed.weight.detach().clone()
+    assert start_from(model, Corners(), words) == 3
+    after = model.text.embed.weight.detach()
+    assert torch.equal(before[[0, 1, 2, 3, 7]], after[[0, 1, 2, 3, 7]])
+    own = after[4:7].numpy()
+    assert own.std() == pytest.approx(0.1, rel=1e-5)
+    # three corners lie in a plane: two components keep their equal distances
+    gaps = [np.linalg.norm(own[i] - own[j]) for i, j in ((0, 1), (0, 2), (1, 2))]
+    assert gaps == pytest.approx([gaps[0]] * 3, rel=1e-5)
+
+
+def test_mirroring_moves_boxes_only(tmp_path: Path) -> None:
+    features = torch.from_numpy(images(tmp_path, 5).regions.features)
+    turned = mirrored(features)
+    assert torch.equal(turned[..., :81], features[..., :81])
+    x1, x2 = features[..., 81], features[..., 83]
+    torch.testing.assert_close(turned[..., 81], 1 - x2)
+    torch.testing.assert_close(turned[..., 83] - turned[..., 81], x2 - x1)
+    torch.testing.assert_close(mirrored(turned), features)
+
+
+def test_wrong_losses_are_refused() -> None:
+    for wrong in ({"way": "sideways"}, {"margin": 0}, {"smooth": 50}, {"batch": 1}, {"unknown": 1}):
+        with pytest.raises(ConfigError, match=f"losses.{next(iter(wrong))}"):
+            ScanLosses(**wrong)  # type: ignore[arg-type]
+
+
+def test_the_configuration_fits_the_code() -> None:
+    node: Any = compose_config(["experiment=train_scan", "dataset=scenes"]).protocol
+    plain = OmegaConf.to_container(node, resolve=False)
+    assert isinstance(plain, dict)
+    for key, kind in (("losses", ScanLosses), ("training", TrainingSettings)):
+        known = {field.name for field in dataclasses.fields(kind)} - {"seed"}
+        assert set(plain[key]) == known
+        kind(**plain[key])
+    ScanShape(dim=88, words=9, **plain["network"])
+
+
+SHIPPED = [w for w in grounded_weights.shipped() if w.card["kind"] == "scan"]
+
+
+@pytest.mark.parametrize("weights", SHIPPED, ids=lambda w: w.name)
+def test_shipped_weights_are_what_their_cards_say(weights: Any) -> None:
+    assert weights.card["human_cosine"] > 0
+    assert weights.card["trained_on_corruptions"] == (weights.card["variant"] == "corruptions")
+    model = Scan(ScanShape.of_json(weights.card["shape"]))
+    model.load_state_dict(weights.state())  # whose checksum is the card's
+    assert len(weights.vocabulary()) == model.shape.words
+    assert len(weights.seen) == weights.card["data"]["n_train"] + weights.card["data"]["n_dev"]
+    best = weights.card["training"]["best_epoch"]
+    measured = weights.card["training"]["history"][best - 1]["rsum"]
+    assert weights.card["dev"]["rsum"] == pytest.approx(measured, abs=3)  # float16 since then
