@@ -146,7 +146,7 @@ class TrainFaier:
             "shape": shape.record(),
             "settings": asdict(settings),
             "training": {**asdict(training), **trained.card()},
-            "command": shlex.join(["python", *sys.orig_argv[1:]]),
+            "command": _command(),
             "seed": seed,
             "data": {
                 "dataset": dataset.name,
@@ -156,13 +156,19 @@ class TrainFaier:
                 "notes": list(dataset.notes),
             },
             "device": str(device),
-            "machine": machine(),
+            "versions": {"python": machine()["python"], "torch": torch.__version__},
             "held_out": {"n_images": len(dev), "turns": turns, "by_references": held_out},
         }
         grounded_weights.save(out, model, vocabulary, card, dataset)
         (out / CHECKPOINT).unlink(missing_ok=True)
         print(f"{len(trained.history)} epochs in {trained.seconds:,.0f} s; held out: {held_out}")
         return card
+
+
+def _command() -> str:
+    """What was typed, without where things lie on this machine."""
+    here = ("hydra.", "paths.", "protocol.threads=", "protocol.device=")
+    return shlex.join(["python", *(a for a in sys.orig_argv[1:] if not a.startswith(here))])
 
 
 def _references(variant: str) -> int:

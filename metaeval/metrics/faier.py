@@ -60,6 +60,9 @@ class Faier(Metric):
     references
         How many of an image's references are used, at most, in their order; `None`: all. With 0 the
         columns' names say so.
+    calibrate
+        This share of the mean score that the image's own references have is taken off every score
+        of the image. 0 is the paper's FAIEr; anything else is said in the columns' names.
     parser
         What finds triplets: "auto" (that of the training), "rules" or "spice".
     device
@@ -81,6 +84,7 @@ class Faier(Metric):
         variant: str | int = "r",
         weights: str = grounded_weights.AUTO,
         references: int | None = 4,
+        calibrate: float = 0.0,
         parser: str = "auto",
         device: str = "auto",
         cache: str | Path | None = None,
@@ -94,6 +98,11 @@ class Faier(Metric):
         if str(variant) not in VARIANTS:
             known = ", ".join(VARIANTS)
             raise ConfigError(f"unknown metric.faier.variant '{variant}': choose from {known}")
+        if isinstance(calibrate, bool) or not 0 <= calibrate <= 1:
+            raise ConfigError(f"metric.faier.calibrate must be in [0, 1], not {calibrate!r}")
+        if calibrate and references == 0:
+            raise ConfigError("metric.faier.calibrate needs references")
+        self._calibrate = float(calibrate)
         self._source, self._variant, self._which = regions, str(variant), weights
         self._references, self._parser_name, self._device = references, parser, device
         self._cache = Path(cache).expanduser() if cache is not None else None
@@ -134,6 +143,7 @@ class Faier(Metric):
             "variant": self._variant,
             "regions": self._source.identity(),
             "parser": self._parser().identity(),
+            "cal": self._calibrate,
             "refs": count if self._variant != "fier" else 0,
             "dtype": "float32",
             "v": 1,
@@ -163,13 +173,32 @@ class Faier(Metric):
         references = encode(list(distinct), self._parser(), self._vocabulary)
         scorer.prepare(self._regions, references, [[distinct[t] for t in g] for g in groups])
         self._scorer = scorer
+        self._offset = np.zeros((len(dataset), 2 if network.shape.relations else 1))
+        if self._calibrate:
+            self._offset = self._calibrate * self._means(dataset.references)
+
+    def _means(self, references: Sequence[Sequence[str]]) -> Scores:
+        """The mean score, level by level, of each image's own references; 0 where there are none.
+
+        They are scored with the union that they are a part of, as it is there already.
+        """
+        from metaeval.models.faier_captions import encode
+
+        own = [group[: self._references] for group in references]
+        counts = np.array([len(group) for group in own], dtype=np.intp)
+        texts = [text for group in own for text in group]
+        index = np.repeat(np.arange(len(own)), counts)
+        scores = self._ready().score(encode(texts, self._parser(), self._vocabulary), index)
+        total = np.zeros((len(own), scores.shape[1]))
+        np.add.at(total, index, scores)
+        return total / np.maximum(counts, 1)[:, None]
 
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
         from metaeval.models.faier_captions import encode
 
         index = np.asarray(image_index)
         encoded = encode(captions, self._parser(), self._vocabulary)
-        levels = self._ready().score(encoded, index)
+        levels = self._ready().score(encoded, index) - self._offset[index]
         scores = np.column_stack([levels.sum(axis=1), levels]) if len(self.columns) > 1 else levels
         blind = self._overlap | ~self._regions.mask.any(axis=1)
         scores[blind[index]] = np.nan
@@ -223,6 +252,8 @@ class Faier(Metric):
         notes = [note] if note else []
         if self._references == 0 or variant == "fier":
             notes.append("no references")
+        if self._calibrate:
+            notes.append("calibrated")
         behind = f" ({', '.join(notes)})" if notes else ""
         levels = ("",) if variant == "rel" else ("", "-object", "-relation")
         self.columns = tuple(f"{title}{level}{behind}" for level in levels)

@@ -135,6 +135,19 @@ def test_references_change_a_score_and_none_are_needed(
     assert (scored(metric(weights), cut, texts, index).scores == two).all()
 
 
+def test_calibration_takes_off_what_the_references_score(
+    weights: dict[str, Path], scenes: CaptionDataset
+) -> None:
+    own = metric(weights, calibrate=0.25)
+    found = scored(own, scenes, [scenes.human[3]], [3]).scores[0]
+    plain = scored(metric(weights), scenes, [scenes.human[3], *scenes.references[3]], [3] * 5)
+    assert own.columns[0] == "FAIEr (calibrated)"
+    assert "|cal:0.25|" in own.signature(own.columns[0])
+    # float64 of the same float32 scores
+    expected = plain.scores[0] - 0.25 * plain.scores[1:].mean(axis=0)
+    assert found == pytest.approx(expected, abs=1e-12)
+
+
 def test_a_score_does_not_depend_on_the_others(
     weights: dict[str, Path], scenes: CaptionDataset
 ) -> None:
@@ -180,6 +193,8 @@ def test_what_is_missing_is_said(weights: dict[str, Path], scenes: CaptionDatase
         ({"variant": "x"}, "unknown metric.faier.variant 'x'"),
         ({"references": -1}, "metric.faier.references"),
         ({"references": True}, "metric.faier.references"),
+        ({"calibrate": 2.0}, "metric.faier.calibrate"),
+        ({"calibrate": 0.5, "references": 0}, "calibrate needs references"),
     ],
 )
 def test_wrong_options_are_refused(options: dict[str, Any], message: str) -> None:
