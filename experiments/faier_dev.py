@@ -54,6 +54,8 @@ class HeldOut:
         How captions are read.
     turns
         How many captions of an image take their turn as the human one.
+    seed
+        Of the spoiled captions.
     """
 
     def __init__(
@@ -63,7 +65,9 @@ class HeldOut:
         parser: TripletParser,
         vocabulary: Vocabulary,
         turns: int = 1,
+        seed: int = _SEED,
     ) -> None:
+        self._seed = seed
         self.images, self.n = images, len(images)
         self.turns = min(turns, *(len(own) for own in images.captions))
         texts = {name: self._spoiled(corruption, pool) for name, corruption in _SETS.items()}
@@ -87,7 +91,7 @@ class HeldOut:
                 self.images.image_ids if isinstance(corruption, Random) else pool.pool_ids,
                 human if isinstance(corruption, Random) else pool.pool,
             )
-            found.append([each.text for each in corruption.apply(dataset, _SEED + h)])
+            found.append([each.text for each in corruption.apply(dataset, self._seed + h)])
         return [text for own in zip(*found, strict=True) for text in own]
 
     def measure(self, model: Faier, references: Sequence[int] = (4, 0)) -> dict[str, Any]:

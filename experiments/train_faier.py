@@ -49,6 +49,9 @@ class TrainFaier:
         Options of `faier_training.FaierSettings` but the variant.
     training
         Options of `training.TrainingSettings` but the seed.
+    test
+        Another dataset, a node of `conf/dataset`, to measure on once, at the very end, for the
+        card; `None` for none. Its images must not be among those learned from.
     device, threads
         "auto", "cpu", "cuda"; processor threads, `None` for torch's choice.
     """
@@ -65,6 +68,7 @@ class TrainFaier:
         training: Mapping[str, Any],
         min_count: int = 4,
         parser: str = "rules",
+        test: Any = None,
         device: str = "auto",
         threads: int | None = None,
     ) -> None:
@@ -72,7 +76,7 @@ class TrainFaier:
             raise ConfigError(str(absent))
         self.variant, self.regions, self.dev = str(variant), regions, dev
         self.network, self.model, self.training = network, model, training
-        self.min_count, self.parser = min_count, parser
+        self.min_count, self.parser, self.test = min_count, parser, test
         self.device, self.threads = device, threads
 
     def run(self, config: DictConfig, out: Path) -> dict[str, Any]:
@@ -95,6 +99,8 @@ class TrainFaier:
         torch.manual_seed(seed)
         device = resolve(self.device)
         dataset: CaptionDataset = component(config.dataset, "dataset")
+        if self.test is not None:
+            _disjoint(dataset, self.test)
         cache = Path(config.paths.cache).expanduser()
         store = SqliteStore(cache / "content.sqlite") if config.cache.enabled else None
         try:
@@ -134,6 +140,13 @@ class TrainFaier:
             grounded_weights.half(model)
             turns = min(len(own) for own in dev.captions)
             held_out = HeldOut(dev, dataset, parser, vocabulary, turns).measure(model)
+            tested = None
+            if self.test is not None:
+                other: CaptionDataset = self.test
+                there = CaptionedImages.of(other, self.regions, store)
+                # the captions that `experiment=replace` and `shuffle` make with seed=0
+                measured = HeldOut(there, other, parser, vocabulary, seed=0).measure(model)
+                tested = {"dataset": other.name, "n_images": len(other), "by_references": measured}
         finally:
             if store is not None:
                 store.close()
@@ -157,12 +170,21 @@ class TrainFaier:
             },
             "device": str(device),
             "versions": {"python": machine()["python"], "torch": torch.__version__},
+            "test": tested,
             "held_out": {"n_images": len(dev), "turns": turns, "by_references": held_out},
         }
         grounded_weights.save(out, model, vocabulary, card, dataset)
         (out / CHECKPOINT).unlink(missing_ok=True)
         print(f"{len(trained.history)} epochs in {trained.seconds:,.0f} s; held out: {held_out}")
         return card
+
+
+def _disjoint(dataset: CaptionDataset, other: CaptionDataset) -> None:
+    from metaeval.models.grounded_weights import family, image_keys
+
+    keys = [set(image_keys(d.image_ids, d.human, family(d)).tolist()) for d in (dataset, other)]
+    if shared := len(keys[0] & keys[1]):
+        raise ConfigError(f"{shared:,} images of protocol.test are learned from")
 
 
 def _command() -> str:
