@@ -26,6 +26,7 @@ from metaeval.cache import MemoryStore, SqliteStore
 from metaeval.components import component
 from metaeval.data.types import Absent, CaptionDataset
 from metaeval.errors import StrictError
+from metaeval.models import device
 from metaeval.scoring import Scored, score_captions
 from metaeval.selection import build, selected
 
@@ -37,13 +38,13 @@ class Run:
 
     def __init__(self, config: DictConfig, out: Path) -> None:
         self.config, self.out = config, out
+        device.forget()
         self.record: dict[str, Any] = {
             "schema": 1,
             "command": sys.orig_argv[1:],
             "working_directory": str(Path.cwd()),
             "started": datetime.now(UTC).isoformat(timespec="seconds"),
             "seed": config.seed,
-            "device": "cpu",
             **provenance.machine(),
             "stages": [],
         }
@@ -57,6 +58,7 @@ class Run:
         log.debug("%s: %.3f s", name, seconds)
 
     def write(self) -> None:
+        self.record["device"] = device.used()
         self.record["finished"] = datetime.now(UTC).isoformat(timespec="seconds")
         results.write_json(self.out / results.RUN, self.record)
 

@@ -27,7 +27,7 @@ from metaeval.metrics.base import Metric, Scores, content_digest
 from metaeval.metrics.bertscore_baseline import baseline_f1
 from metaeval.metrics.bertscore_match import Floats, Sentences, pair_scores
 from metaeval.models import hub, text_models, weight_files
-from metaeval.models.device import check_dtype
+from metaeval.models.device import check_dtype, check_name
 from metaeval.models.needs import lacking, offline, truthy
 from metaeval.models.text_encoder import TextEncoder
 from metaeval.models.text_models import TextModel
@@ -85,7 +85,7 @@ class BertScore(Metric):
         if memory_gib <= 0:
             raise ConfigError(f"metric.bertscore.memory_gib must be positive: {memory_gib!r}")
         self._asked, self._layer, self._idf, self._rescale = model, layer, idf, rescale
-        self._device, self._dtype = device, check_dtype(dtype)
+        self._device, self._dtype = check_name(device), check_dtype(dtype)
         self._memory = memory_gib * 2**30
         self._download, self._offline = download, truthy(offline)
         self._cache = Path(cache).expanduser() if cache is not None else None

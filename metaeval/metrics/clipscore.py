@@ -26,7 +26,7 @@ from metaeval.metrics.base import Metric, Scores
 from metaeval.models import clip_weights, image_files, weight_files
 from metaeval.models.clip import Clip, Vectors, tokenizer_of, too_long
 from metaeval.models.clip_weights import ClipWeights
-from metaeval.models.device import check_dtype
+from metaeval.models.device import check_dtype, check_name
 from metaeval.models.embeddings import Embeddings, text_key
 from metaeval.models.needs import lacking, offline, truthy
 
@@ -85,7 +85,7 @@ class ClipScore(Metric):
             raise ConfigError(f"metric.{self.name}.weight must be positive: {weight!r}")
         self._model, self._pretrained = model, pretrained
         self._prefix, self._weight = prefix, float(weight)
-        self._device, self._dtype = device, check_dtype(dtype)
+        self._device, self._dtype = check_name(device), check_dtype(dtype)
         self._download, self._offline = download, truthy(offline)
         self._cache = Path(cache).expanduser() if cache is not None else None
         self.columns = (self.title,)

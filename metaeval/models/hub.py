@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from typing import Any
 
 from metaeval.errors import MetaevalError
 
@@ -28,7 +29,7 @@ def fetch(model: str) -> None:
 @contextmanager
 def unplugged() -> Iterator[None]:
     """While this lasts, Hugging Face's libraries look on this machine only."""
-    constants = import_module("huggingface_hub.constants")
+    constants: Any = import_module("huggingface_hub.constants")
     before = constants.HF_HUB_OFFLINE
     constants.HF_HUB_OFFLINE = True
     try:

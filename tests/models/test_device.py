@@ -7,7 +7,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from metaeval.errors import ConfigError  # noqa: E402
-from metaeval.models.device import check_dtype, in_batches, resolve  # noqa: E402
+from metaeval.models.device import check_dtype, forget, in_batches, resolve, used  # noqa: E402
 
 
 @pytest.mark.parametrize("n", [0, 1, 7, 64, 100])
@@ -31,6 +31,19 @@ def test_one_item_that_does_not_fit_is_an_error() -> None:
 
     with pytest.raises(torch.cuda.OutOfMemoryError):
         in_batches(5, 4, work)
+
+
+def test_what_was_used_is_remembered_until_forgotten() -> None:
+    forget()
+    resolve("cpu")
+    with pytest.raises(ConfigError):
+        resolve("cuda:99")
+    assert used() == "cpu"
+    if torch.cuda.is_available():
+        resolve("cuda:0")
+        assert used() == "cpu, cuda:0"
+    forget()
+    assert used() == "cpu"  # without any network, the processor did the work
 
 
 def test_devices_by_name() -> None:
