@@ -13,7 +13,7 @@ from metaeval.stats.correlations import NAMES, WeightedCorrelations
 from metaeval.stats.items import Floats, Ints, as_scores
 
 _STREAM = 0x5A4B  # keeps the swaps apart from the resampling under the same seed
-_CHUNK = 32  # arrangements at a time: the running totals of 40,000 items stay in the cache
+_CHUNK = 128  # arrangements drawn at a time
 _SAME = 1e-12  # an arrangement as extreme as the one observed may differ from it by rounding
 
 
@@ -216,7 +216,7 @@ def _standardised(values: Floats) -> Floats:
 
 
 def _swaps(n_units: int, replicates: int, seed: int) -> Iterator[npt.NDArray[np.int8]]:
-    """Random arrangements, chunk by chunk: int8 [≤ 32, n_units], 1 = kept."""
+    """Random arrangements, chunk by chunk: int8 [≤ 128, n_units], 1 = kept."""
     rng = np.random.default_rng([_STREAM, seed])
     for start in range(0, replicates, _CHUNK):
         yield rng.integers(2, size=(min(_CHUNK, replicates - start), n_units), dtype=np.int8)
