@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from reports.judgments_bar import Span, axis, bar, span_of
-from reports.standing import parent, standing, told
 from reports.words import DASH, count, interval, known, number, percent
 
 Record = Mapping[str, Any]
@@ -67,6 +66,20 @@ class Table(NamedTuple):
     bodies: list[tuple[str, list[Row]]]
 
 
+def kind_of(record: Record) -> str:
+    """ "result", "part" (SPICE-object of SPICE), "random" (untrained weights) or "absent"."""
+    if record["status"] != "ok":
+        return "absent"
+    if "weights:random" in (record["signature"] or ""):
+        return "random"
+    return "part" if record["part_of"] else "result"
+
+
+def told(records: Sequence[Record]) -> list[Record]:
+    """The records without the parts of a metric that did not run: its own row says why, once."""
+    return [r for r in records if r["status"] == "ok" or not r["part_of"]]
+
+
 def ratings_table(statistics: Mapping[str, Any]) -> Table:
     """A row a metric, a body a dimension; best first by the protocol's statistic."""
     quoted = statistics["protocol"]["statistic"]
@@ -113,7 +126,6 @@ def _ordered(
     made = [
         _row(
             r,
-            records,
             lambda r=r: _cells(r, r["human"][dimension], quoted, published, span),
             heads,
         )
@@ -136,15 +148,15 @@ def in_order(rows: Sequence[Row], values: Mapping[str, float | None]) -> list[Ro
     return ordered + [r for kind in ("random", "absent") for r in rows if r.kind == kind]
 
 
-def _row(r: Record, records: Sequence[Record], cells: Any, heads: Sequence[Head]) -> Row:
-    kind, name = standing(r, records), r["metric"]
+def _row(r: Record, cells: Any, heads: Sequence[Head]) -> Row:
+    kind, name = kind_of(r), r["metric"]
     head = Cell("metric", name, name.lower())
     if kind == "absent":
         reason = f"{r['status']}: {r['reason'] or ''}"
-        return Row(name, kind, parent(r, records), "", (head,), reason, r.get("remedy") or "")
+        return Row(name, kind, r["part_of"], "", (head,), reason, r.get("remedy") or "")
     made = {c.key: c for c in (head, *cells())}
     row = tuple(made.get(h.key, Cell(h.key, DASH)) for h in heads)
-    return Row(name, kind, parent(r, records), r.get("signature") or "", row)
+    return Row(name, kind, r["part_of"], r.get("signature") or "", row)
 
 
 def _cells(
@@ -188,7 +200,7 @@ def system_table(statistics: Mapping[str, Any], dimension: str) -> list[tuple[st
     rows = []
     for r in told(statistics["metrics"]):
         system = ((r.get("human") or {}).get(dimension) or {}).get("system")
-        if system is None or standing(r, statistics["metrics"]) != "result":
+        if system is None or kind_of(r) != "result":
             continue
         cells = [
             f"{number(system[key])} ({interval(system[f'{key}_ci'], 2)})"
@@ -230,7 +242,7 @@ def choice_table(statistics: Mapping[str, Any]) -> Table:
                 ),
             ]  # fmt: skip
 
-        made = [_row(r, records, lambda r=r: cells(r), heads) for r in records]
+        made = [_row(r, lambda r=r: cells(r), heads) for r in records]
         means = {
             r["metric"]: r["choice"][place]["accuracy"]["mean"]["value"]
             for r in records
