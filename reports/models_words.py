@@ -224,7 +224,7 @@ def _lacking(run: ModelsRun) -> Finding | None:
         names = [r["column"] for r in run.absent if r["status"] == status]
         if names:
             parts.append(f"{listed(names)} {words}; see the alerts for the remedy.")
-    return Finding("Missing.", " ".join(capital(part) for part in parts)) if parts else None
+    return Finding("Missing.", " ".join(parts)) if parts else None
 
 
 def alerts(run: ModelsRun) -> list[Alert]:
