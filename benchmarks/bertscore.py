@@ -8,7 +8,8 @@ references per image), asserts that all scores agree, and prints how many times 
 takes when it is called once a set, as it is used, and once with all sets together. Loading the
 model is in neither. On a busy machine the ratio of processor times (one thread) is the one to
 trust. With --random-roberta the network is roberta-large's with random weights,
-which are as fast as real ones. Without the device that is asked for, the reason is printed.
+which are as fast as real ones. --parts also prints where our time goes: tokenising, encoding and,
+what is left, matching. Without the device that is asked for, the reason is printed.
 """
 
 from __future__ import annotations
@@ -58,6 +59,21 @@ def ours(dataset: CaptionDataset, sets: list[list[str]], **options: Any) -> tupl
     return scores, clocks() - started
 
 
+def parts(dataset: CaptionDataset, sets: list[list[str]], **options: Any) -> tuple[Any, Any]:
+    """The seconds of tokenising and of encoding all distinct sentences, each for itself."""
+    metric = BertScore(**options)
+    metric.identify(dataset)
+    metric.prepare(CaptionDataset("one", (1,), ("a",), (("a",),), (1,), ("a",)))
+    encoder = metric._encoder
+    assert encoder is not None
+    every = [text for texts in (*sets, *dataset.references) for text in texts]
+    started = clocks()
+    ids, _ = encoder.tokenize(list(dict.fromkeys(every)))
+    tokenised = clocks()
+    encoder.encode(ids, lambda _positions, vectors: vectors[0, 0, 0].item())  # waits for a GPU
+    return tokenised - started, clocks() - tokenised
+
+
 def theirs(scorer: Any, dataset: CaptionDataset, sets: list[list[str]]) -> tuple[Any, Any]:
     started = clocks()
     references = [list(group) for group in dataset.references]
@@ -93,6 +109,7 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--dtype", default="float32", help="ours only")
     parser.add_argument("--random-roberta", action="store_true")
+    parser.add_argument("--parts", action="store_true", help="where our time goes")
     options = parser.parse_args()
     if (absent := lacking("bertscore", "torch", "bert_score", "transformers")) is not None:
         sys.exit(f"nothing measured: {absent}")
@@ -121,6 +138,12 @@ def main() -> None:
         print(f"{n:,} captions, {torch.get_num_threads()} threads, {options.device}")
         print(f"{'':<24}{'clock':>11}{'processor':>11}{'captions/s':>13}{'ratios':>16}")
         print(f"{'metaeval':<24}{fast[0]:>9.1f} s{fast[1]:>9.1f} s{n / fast[0]:>13,.0f}")
+        if options.parts:
+            tokenising, encoding = parts(
+                dataset, sets, model=model, layer=layer, device=options.device, dtype=options.dtype
+            )
+            for name, each in (("  tokenising", tokenising), ("  encoding", encoding)):
+                print(f"{name:<24}{each[0]:>9.1f} s{each[1]:>9.1f} s")
         scorer = BERTScorer(model_type=model, num_layers=layer, device=options.device)
         joined = CaptionDataset(
             "all sets", tuple(range(n)), tuple(t for texts in sets for t in texts),

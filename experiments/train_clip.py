@@ -45,7 +45,8 @@ class TrainClip:
         open_clip's model configuration (`vision_cfg`, `text_cfg` without the vocabulary).
     epochs, minutes
         Passes over the training images; the time after which training is cut short at the latest
-        (the learning rate follows whichever ends first).
+        (the learning rate follows whichever ends first), `None` for no limit. With a limit that
+        is reached, the weights depend on how fast the machine is.
     batch, learning_rate, weight_decay, warmup
         AdamW with a cosine schedule; `warmup` is a share of the training.
     captions
@@ -65,7 +66,7 @@ class TrainClip:
         vision: Mapping[str, Any],
         text: Mapping[str, Any],
         epochs: int,
-        minutes: float,
+        minutes: float | None,
         batch: int,
         learning_rate: float,
         weight_decay: float,
@@ -181,7 +182,9 @@ class TrainClip:
         with tqdm(total=total, desc="training", unit=" steps", delay=2) as bar:
             while True:
                 # the schedule runs over the share of the work or of the time, whichever is further
-                share = max(step / total, (time.perf_counter() - started) / (60 * self.minutes))
+                share = step / total
+                if self.minutes is not None:
+                    share = max(share, (time.perf_counter() - started) / (60 * self.minutes))
                 if share >= 1:
                     break
                 for group in optimizer.param_groups:

@@ -26,7 +26,7 @@ TINY: dict[str, Any] = {
     "n_train": 48, "n_held_out": 40, "image_size": 32, "embed_dim": 32,
     "vision": {"layers": [1, 1, 1, 1], "width": 8, "head_width": 32, "patch_size": None},
     "text": {"context_length": 32, "width": 32, "heads": 2, "layers": 1},
-    "epochs": 40, "minutes": 5, "batch": 24, "learning_rate": 3e-3, "weight_decay": 0.05,
+    "epochs": 40, "minutes": None, "batch": 24, "learning_rate": 3e-3, "weight_decay": 0.05,
     "warmup": 0.05, "device": "cpu", "threads": 1,
 }  # fmt: skip
 
