@@ -39,14 +39,19 @@ def forced_choice(
     captions = pd.DataFrame({"image_id": [*keys, *keys], "caption": [*pairs.first, *pairs.second]})
     people = np.sign(pairs.votes[:, 0] - pairs.votes[:, 1])
     outcomes: dict[str, list[Floats]] = {}
-    kept, parts, told = [], [], {"n_references": [], "draw": []}  # type: ignore[var-annotated]
+    first: list[Scored] | None = None
+    asked, parts = list(metrics), []
+    told: dict[str, list[int]] = {"n_references": [], "draw": []}
     for n_references in pairs.n_references:
         draws = 1 if n_references == VOTES else pairs.draws
         sums: dict[str, Floats] = {}
         for draw in range(draws):
             documents = pairs.documents(n_references, draw, config.seed)
-            kept = score(list(metrics), documents, captions, config)
-            for s in kept:
+            found = score(asked, documents, captions, config)
+            if first is None:  # what does not run now would not with other references
+                first = found
+                asked = [m for m, s in zip(asked, found, strict=True) if s.status == "ok"]
+            for s in found:
                 for c, name in enumerate(s.columns if s.scores is not None else ()):
                     assert s.scores is not None
                     column = s.scores[:, c] if s.higher_is_better else -s.scores[:, c]
@@ -61,7 +66,8 @@ def forced_choice(
     write_score_columns(out, "candidate", parts, **told)
     image = np.unique(pairs.image, return_inverse=True)[1].reshape(-1)
     counts = bootstrap_counts(int(image.max()) + 1, config.stats.replicates, config.stats.seed)
-    records = [_head(s, c) for s in kept for c in range(len(s.columns))]
+    assert first is not None  # there is at least one number of references and one draw
+    records = [_head(s, c) for s in first for c in range(len(s.columns))]
     for record in records:
         record["choice"] = [
             {
@@ -84,7 +90,7 @@ def forced_choice(
             )
             for k, n in enumerate(pairs.n_references)
         },
-    }, kept
+    }, first
 
 
 def _agreement(difference: Floats, people: Floats) -> Floats:

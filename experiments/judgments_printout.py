@@ -62,7 +62,8 @@ def _choice(summary: Mapping[str, Any]) -> Iterator[str]:
     width = max((len(r["metric"]) for r in done), default=0)
     groups = summary["groups"]
     for place, n in enumerate(summary["n_references"]):
-        head = f"{f'{n} references':<{max(width, 13)}}"
+        name = f"{n} reference{'' if n == 1 else 's'}"
+        head = f"{name:<{max(width, 13)}}"
         yield head + "".join(f" {group:>7}" for group in groups)
         rows = [(r, r["choice"][place]["accuracy"]) for r in done]
         for r, accuracy in sorted(rows, key=lambda row: -row[1][groups[-1]]["value"]):

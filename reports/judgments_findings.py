@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reports.judgments_matrix import Line
 from reports.judgments_table import STATISTICS, Table
-from reports.words import amount, capital, known, listed, number, percent, spelled
+from reports.words import amount, capital, count, known, listed, number, percent, spelled
 
 
 def findings(
@@ -33,6 +34,7 @@ def findings(
         told += _significance(best.metric, lines)
     told += _published(statistics)
     told += _calibration(statistics)
+    told += too_few(statistics)
     return told or ["No metric ran."]
 
 
@@ -71,6 +73,27 @@ def _published(statistics: Mapping[str, Any]) -> list[str]:
         f"Of {amount(len(ours), 'value')} that {source} printed, {spelled(len(same))} "
         f"come{'s' if len(same) == 1 else ''} out equal to the last printed digit."
     ]
+
+
+def too_few(statistics: Mapping[str, Any]) -> list[str]:
+    """Tests that cannot call anything significant, because they drew too little for so many pairs.
+
+    With m pairs, the smallest p-value after Holm's correction is m/(R + 1) for R arrangements of
+    the permutation test and 2m/(R + 1) for R replicates of the two-sided bootstrap.
+    """
+    settings, told = statistics["settings"], []
+    pairs = max((len(d["pairs"]) for d in statistics["differences"].values()), default=0)
+    for sides, drawn, option, test in (
+        (1, settings["permutations"], "protocol.permutations", "permutation test"),
+        (2, settings["replicates"], "stats.replicates", "bootstrap"),
+    ):
+        if pairs and sides * pairs / (drawn + 1) > settings["alpha"]:
+            needed = math.ceil(sides * pairs / settings["alpha"]) - 1
+            told.append(
+                f"{count(drawn)} draws are too few for the {test} to call any of {count(pairs)} "
+                f"differences significant: set {option} to {count(needed)} or more."
+            )
+    return told
 
 
 def _calibration(statistics: Mapping[str, Any]) -> list[str]:

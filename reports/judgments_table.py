@@ -248,7 +248,7 @@ def choice_table(statistics: Mapping[str, Any]) -> Table:
             for r in records
             if r.get("choice")
         }
-        bodies.append((f"{n} references", in_order(made, means)))
+        bodies.append((f"{n} reference{'' if n == 1 else 's'}", in_order(made, means)))
     return Table(heads, bodies)
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from metaeval import results
 from reports.judgments import main, render, write_report
+from reports.judgments_findings import too_few
 from reports.judgments_matrix import matrix
 from tests.data.test_judgments import pascal50s
 from tests.experiments.test_judgments import own_table, run_in
@@ -119,6 +120,21 @@ def test_the_summary_says_what_is_significant(run: Path, statistics: dict[str, A
     assert "is not sure: not every test says so" in text(sure)
 
 
+def test_too_few_draws_are_told_of() -> None:
+    """36 pairs at 0.05: 2 · 36 / (R + 1) ≤ 0.05 from R = 1439 on, 36 / (R + 1) from R = 719 on."""
+    value = {
+        "settings": {"permutations": 719, "replicates": 1438, "alpha": 0.05},
+        "differences": {"rating": {"pairs": [None] * 36}},
+    }
+    assert too_few(value) == [
+        "1,438 draws are too few for the bootstrap to call any of 36 differences significant: set "
+        "stats.replicates to 1,439 or more."
+    ]
+    value["settings"] |= {"permutations": 718, "replicates": 1439}
+    assert len(too_few(value)) == 1
+    assert "protocol.permutations to 719 or more" in too_few(value)[0]
+
+
 def test_published_values_stand_beside_ours(run: Path, statistics: dict[str, Any]) -> None:
     value = copy.deepcopy(statistics)
     ours = value["metrics"][0]["human"]["human"]["kendall_tau_b"]
@@ -141,7 +157,7 @@ def test_forced_choice_has_a_page(tmp_path: Path) -> None:
     )  # fmt: skip
     html = write_report(tmp_path / "OUT").read_text(encoding="utf-8")
     assert "Metrics against people on PASCAL-50S" in html
-    assert '<tbody data-items="1 references">' in html
+    assert '<tbody data-items="1 reference">' in html
     assert '<tbody data-items="2 references" hidden>' in html
     assert "2008" not in html  # no image name, only numbers
     assert ">HC</button>" in html
