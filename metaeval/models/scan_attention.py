@@ -5,7 +5,7 @@ The paper attends to the words with each region (image → text) or to the regio
 unit length, the weights are softmax(λ · l2norm(LeakyReLU(A))), the norm being taken over the
 queries. The attended vector itself is never needed: with weights e before normalisation and the
 Gram matrix G of the context, its cosine with the query q is Σ e·A / (‖q‖ √(eᵀ G e)), and what the
-softmax would divide by drops out. That spares the dimension d of the vectors (256 or 1,024) in all
+softmax would divide by drops out. That spares the dimension d of the vectors (160 or 1,024) in all
 products but A and G.
 
 No masks: rows that are padding are zero vectors. As queries they add nothing to a norm, as context
@@ -31,7 +31,9 @@ def l2norm(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
     return x / (_length(x, dim, keepdim=True) + EPS)
 
 
-def cosines(query: torch.Tensor, context: torch.Tensor, smooth: float) -> torch.Tensor:
+def cosines(
+    query: torch.Tensor, context: torch.Tensor, smooth: float, lengths: torch.Tensor | None = None
+) -> torch.Tensor:
     """The cosine of each query with what it attends to, pair by pair.
 
     Parameters
@@ -41,13 +43,20 @@ def cosines(query: torch.Tensor, context: torch.Tensor, smooth: float) -> torch.
         words and regions for text → image. Zero rows are padding.
     smooth
         λ of the softmax over the context.
+    lengths
+        [n, q], of the queries, where they are known.
 
     Returns [n, q]; 0 for padding.
     """
     products = query @ context.transpose(1, 2)  # [n, q, c]
     weights = _weights(products, smooth, dim=1)
-    square = ((weights @ (context @ context.transpose(1, 2))) * weights).sum(dim=2)
-    return _cosine((weights * products).sum(dim=2), square, _length(query, 2))
+    if query.shape[1] < context.shape[1]:  # then the attended vectors are less work than their Gram
+        length = _length(weights @ context, 2)
+    else:
+        gram = context @ context.transpose(1, 2)
+        length = ((weights @ gram) * weights).sum(dim=2).clamp(min=_TINY).sqrt()
+    own = _length(query, 2) if lengths is None else lengths
+    return _cosine((weights * products).sum(dim=2), length, own)
 
 
 def pairing(
@@ -95,7 +104,8 @@ def _all_cosines(
     dot = (weights * products).sum(dim=1)
     flat = weights.view(k, c, q * n)
     square = torch.bmm(context @ context.transpose(1, 2), flat).mul_(flat).sum(dim=1)
-    return _cosine(dot, square.view(k, q, n), _length(query, 2).T).sum(dim=1)
+    attended = square.clamp(min=_TINY).sqrt().view(k, q, n)  # rounding can make it negative
+    return _cosine(dot, attended, _length(query, 2).T).sum(dim=1)
 
 
 def _weights(products: torch.Tensor, smooth: float, dim: int) -> torch.Tensor:
@@ -107,9 +117,9 @@ def _weights(products: torch.Tensor, smooth: float, dim: int) -> torch.Tensor:
     return (leaky * (smooth / (_length(leaky, dim, keepdim=True) + EPS))).exp_()
 
 
-def _cosine(dot: torch.Tensor, square: torch.Tensor, length: torch.Tensor) -> torch.Tensor:
-    """dot / (length · √square); 0 for padding, and where rounding makes a tiny square negative."""
-    return dot / (square.clamp(min=_TINY).sqrt() * length).clamp(min=_TINY)
+def _cosine(dot: torch.Tensor, one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+    """A product divided by the two lengths; 0 for padding."""
+    return dot / (one * other).clamp(min=_TINY)
 
 
 def _length(x: torch.Tensor, dim: int, keepdim: bool = False) -> torch.Tensor:

@@ -24,7 +24,7 @@ from metaeval.models.vocabulary import Vocabulary
 Floats = npt.NDArray[np.float64]
 
 _TOKENS = {"cpu": 1024, "cuda": 131_072}  # encoded at a time
-_NUMBERS = {"cpu": 1 << 20, "cuda": 1 << 28}  # numbers of regions compared at a time
+_NUMBERS = {"cpu": 1 << 17, "cuda": 1 << 28}  # numbers of regions compared at a time
 _STEP = 4  # an image's regions are padded to a multiple of this
 _REGIONS = 1024  # encoded at a time
 
@@ -54,6 +54,8 @@ class Grounder:
         self.n_regions = regions.mask.sum(axis=1)
         self.width = int(regions.mask.shape[1])
         self._vectors = self._encoded_regions(regions)
+        # in float64, as everything behind the encoders
+        self._lengths = torch.stack([own.double().norm(dim=1) for own in self._vectors])
 
     def grounding(self, captions: Sequence[str], images: npt.NDArray[np.intp]) -> Floats:
         """The grounding vector of each caption in its image: float64 [n, r], 0 behind the last.
@@ -63,7 +65,9 @@ class Grounder:
         out = np.zeros((len(captions), self.width))
 
         def work(rows: npt.NDArray[np.intp], regions: torch.Tensor, words: torch.Tensor) -> None:
-            found = cosines(regions, words, self._smooth).cpu().numpy()
+            index = torch.from_numpy(images[rows]).to(self.device)
+            own = self._lengths[:, : regions.shape[1]].index_select(0, index)
+            found = cosines(regions, words, self._smooth, own).cpu().numpy()
             out[rows, : min(found.shape[1], self.width)] = found[:, : self.width]
 
         self._each(captions, images, work)
