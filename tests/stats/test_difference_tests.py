@@ -46,6 +46,19 @@ def test_williams_p_value_of_the_published_example() -> None:
     assert williams(0.4, 0.3, 0.5, 100).p_greater == pytest.approx(0.2843 / 2, abs=5e-5)
 
 
+@pytest.mark.parametrize(
+    ("r1", "r2", "r12", "n", "p"),
+    [
+        (0.55, 0.45, 0.6, 200, 0.059858433975413),
+        (0.1, -0.2, 0.3, 25, 0.23107973431022158),
+        (0.81, 0.8, 0.97, 60, 0.5994513214395322),
+    ],
+)
+def test_williams_equals_mt_metrics_eval(r1, r2, r12, n, p) -> None:
+    """Printed by google-research/mt-metrics-eval's `WilliamsTest(…, one_sided=False)`."""
+    assert williams(r1, r2, r12, n).p_two_sided == pytest.approx(p, rel=1e-10)
+
+
 def test_williams_equals_the_formula_with_a_determinant() -> None:
     """From raw scores, the determinant by LU decomposition and Student's t from scipy."""
     rng = np.random.default_rng(3)

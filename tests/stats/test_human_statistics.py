@@ -167,3 +167,24 @@ def test_outcomes_by_group_add_up_to_the_accuracy() -> None:
     right, total = pair_outcomes(pairs_within(scores, human, groups), found.epsilon, 9)
     held = total > 0
     assert (right[held] / total[held]).mean() == pytest.approx(found.accuracy, abs=TOLERANCE)
+
+
+@pytest.mark.parametrize(
+    ("groups", "accuracy", "uncalibrated"),
+    [
+        (np.repeat([0, 1, 2], 5), 0.8333333333333334, 0.6666666666666666),  # average_by="item"
+        (None, 0.7428571428571429, 0.7047619047619048),  # average_by="none"
+    ],
+)
+def test_tie_calibration_equals_mt_metrics_eval(groups, accuracy, uncalibrated) -> None:
+    """Printed by google-research/mt-metrics-eval's `tau_optimization` with `acc_23`."""
+    human = [4, 3, 3, 1, 2, 1, 1, 1, 2, 4, 2, 4, 4, 4, 3]
+    scores = [
+        *(0.71, 0.52, 0.55, 0.12, 0.40),
+        *(0.33, 0.30, 0.31, 0.60, 0.58),
+        *(0.20, 0.64, 0.90, 0.61, 0.66),
+    ]
+    found = tie_calibration(scores, human, groups)
+    assert found.accuracy == pytest.approx(accuracy, abs=TOLERANCE)
+    assert found.uncalibrated == pytest.approx(uncalibrated, abs=TOLERANCE)
+    assert found.epsilon == 0.030000000000000027
