@@ -79,8 +79,8 @@ def paper(run: Run) -> Finding | None:
 
     near = [r for r in rows if off(r) <= CLOSE]
     text = (
-        f"{capital(spelled(len(near)))} of {amount(len(rows), 'value')} "
-        f"{'lies' if len(near) == 1 else 'lie'} within {CLOSE} of those published "
+        f"{capital(spelled(len(near))) if near else 'None'} of {amount(len(rows), 'value')} "
+        f"{'lies' if len(near) < 2 else 'lie'} within {CLOSE} of those published "
         f"({published['source'].rstrip('.')})."
     )
     far = sorted((r for r in rows if r not in near), key=lambda r: -off(r))

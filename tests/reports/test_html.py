@@ -290,7 +290,7 @@ def test_another_model_stands_beside_the_papers_value_and_is_not_compared(tmp_pa
     assert "<small" not in difference
     words = Reader(html).words
     assert "BERTScore (MiniLM) uses another model than the paper" in words
-    assert "of one value" in words  # SacreBLEU's alone is compared
+    assert "Published. None of one value lies within 0.02" in words  # SacreBLEU's, no other
     assert not re.search(r"(within 0\.02|Further off)[^.]*BERTScore", words)
 
 
