@@ -142,7 +142,7 @@ class BertScore(Metric):
             "f": "max-over-refs",
             "dtype": self._dtype,
             "transformers": version("transformers"),
-            "v": 1,
+            "v": 2,
         }
 
     def prepare(self, dataset: CaptionDataset, encoder: TextEncoder | None = None) -> None:
