@@ -7,6 +7,7 @@ contradict each other. See docs/models.md for what each number means.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -25,6 +26,8 @@ from metaeval.data.results_json import SystemCaptions, read_results, results_fil
 from metaeval.data.types import CaptionDataset, ImageId
 from metaeval.errors import ConfigError, InputError, StrictError
 from metaeval.selection import build, selected
+
+log = logging.getLogger(__name__)
 
 HUMAN = "Human"
 AGAINST_HUMAN = "against_human"  # the folder of what was scored against the other references
@@ -60,6 +63,13 @@ class Models:
         files = results_files(OmegaConf.to_object(given) if OmegaConf.is_config(given) else given)
         if HUMAN in files:
             raise ConfigError(f"'{HUMAN}' is what people's captions are called: rename the system")
+        least = max(1, len(files) - 1) / (self.permutations + 1)
+        if least > 1 - config.stats.confidence:
+            log.warning(
+                "with %d permutations no difference can be shown at %g: no p-value after Holm's "
+                "correction is below %.2g; raise protocol.permutations",
+                *(self.permutations, 1 - config.stats.confidence, least),
+            )
         state = Run(config, out)
         results.atomic(
             out / results.CONFIG,

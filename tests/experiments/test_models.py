@@ -272,6 +272,14 @@ def test_one_system_has_no_neighbours(tiny: Path) -> None:
     assert statistics(out)["disagreement"]["mean"] is None
 
 
+def test_too_few_permutations_are_told(tiny: Path, caplog: pytest.LogCaptureFixture) -> None:
+    given = f"captions=[{tiny}/parrot.json,{tiny}/mute.json]"
+    run(tiny, given)
+    assert "permutations" not in caplog.text
+    run(tiny, given, "protocol.permutations=50", "stats.confidence=0.99")
+    assert "with 50 permutations no difference can be shown at 0.01" in caplog.text
+
+
 @pytest.mark.parametrize(
     ("captions", "more", "message"),
     [

@@ -13,9 +13,11 @@ import metaeval.stats
 MODULES = [module.name for module in pkgutil.iter_modules(metaeval.stats.__path__)]
 # What a user calls has an example; the machinery below it need not.
 WITH_EXAMPLES = [
+    "agreement",
     "auc",
     "bootstrap",
     "correlations",
+    "disagreement",
     "graded",
     "holm",
     "kendall",
@@ -27,6 +29,7 @@ WITH_EXAMPLES = [
     "rank_order",
     "rank_order_within",
     "spearman",
+    "system_scores",
     "tau_c",
     "tie_calibration",
     "ties",
