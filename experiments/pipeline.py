@@ -25,7 +25,7 @@ from metaeval import provenance, results
 from metaeval.cache import MemoryStore, SqliteStore
 from metaeval.components import component
 from metaeval.data.types import Absent, CaptionDataset
-from metaeval.errors import StrictError
+from metaeval.errors import ConfigError, StrictError
 from metaeval.models import device
 from metaeval.scoring import Scored, score_captions
 from metaeval.selection import build, selected
@@ -77,6 +77,8 @@ def run(experiment: Experiment, config: DictConfig, out: Path) -> dict[str, Any]
     )
     with state.stage("dataset"):
         dataset: CaptionDataset = component(config.dataset, "dataset")
+    if not isinstance(dataset, CaptionDataset):
+        raise ConfigError("these are captions that people judged: experiment=judgments is for them")
     print(f"{experiment.name} on {describe(dataset)}", flush=True)
     state.record["dataset"] = {
         "name": dataset.name,

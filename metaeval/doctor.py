@@ -80,6 +80,8 @@ def find_dataset(config: DictConfig, say: Callable[[str], object]) -> CaptionDat
     except MetaevalError as error:
         say(f"dataset  none: {error}")
         return None
+    if not isinstance(dataset, CaptionDataset):  # judged captions: say what metrics see of them
+        dataset = dataset.documents()
     say(f"dataset  {dataset.name}: {len(dataset):,} images")
     if dataset.fallback:
         say(f"         {dataset.fallback}")

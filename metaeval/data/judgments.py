@@ -82,6 +82,10 @@ class Judgments:
     def __len__(self) -> int:
         return len(self.judged)
 
+    def documents(self) -> CaptionDataset:
+        """What metrics see: `dataset`."""
+        return self.dataset
+
     def rows(self, dimension: str) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.float64]]:
         """The rows that correlations are taken over: the caption of each, and its rating.
 

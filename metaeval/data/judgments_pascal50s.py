@@ -65,7 +65,7 @@ class ForcedChoice:
     def __len__(self) -> int:
         return len(self.image)
 
-    def documents(self, n_references: int, draw: int, seed: int) -> CaptionDataset:
+    def documents(self, n_references: int = 1, draw: int = 0, seed: int = 0) -> CaptionDataset:
         """Every pair as a document with so many of its references, drawn at random.
 
         The references of a pair depend on seed, draw and the pair's place only: fewer references

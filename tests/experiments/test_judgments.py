@@ -17,6 +17,7 @@ from metaeval import results, rooms
 from metaeval.cache import MemoryStore
 from metaeval.components import component
 from metaeval.data.judgments_flickr8k import load_crowd, load_expert
+from metaeval.doctor import find_dataset
 from metaeval.errors import ConfigError
 from metaeval.metrics.base import Metric
 from metaeval.metrics.bleu import Bleu
@@ -248,3 +249,21 @@ def test_thumb_has_a_system_level(tmp_path: Path) -> None:
 def test_what_cannot_run_is_a_config_error(tmp_path: Path, overrides: str, problem: str) -> None:
     with pytest.raises(ConfigError, match=problem):
         run_in(tmp_path, *overrides.split(), "metrics=[bleu]")
+
+
+def test_other_experiments_say_what_judged_captions_are_for(tmp_path: Path) -> None:
+    table = own_table(tmp_path, 3)
+    with initialize_config_dir(str(rooms.conf().resolve()), version_base="1.3"):
+        config = compose("config", ["experiment=replace", "dataset=table", f"dataset.file={table}"])
+    with pytest.raises(ConfigError, match="experiment=judgments is for them"):
+        component(config.protocol, "protocol").run(config, tmp_path / "OUT")
+
+
+def test_the_doctor_speaks_of_judged_captions(tmp_path: Path) -> None:
+    table = own_table(tmp_path, 3)
+    with initialize_config_dir(str(rooms.conf().resolve()), version_base="1.3"):
+        config = compose("config", ["dataset=table", f"dataset.file={table}"])
+    said: list[str] = []
+    find_dataset(config, said.append)
+    assert said[0] == "dataset  table: 3 images"
+    assert "give their folder as dataset.images=FOLDER" in said[1]
