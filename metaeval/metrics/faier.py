@@ -61,8 +61,9 @@ class Faier(Metric):
         How many of an image's references are used, at most, in their order; `None`: all. With 0 the
         columns' names say so.
     calibrate
-        This share of the mean score that the image's own references have is taken off every score
-        of the image. 0 is the paper's FAIEr; anything else is said in the columns' names.
+        Divide an image's scores by the mean FAIEr of its own references, so that 1 is as good as a
+        reference is. Not in the paper: the columns' names say so. Not a number where that mean is
+        not positive, or where there are no references.
     parser
         What finds triplets: "auto" (that of the training), "rules" or "spice".
     device
@@ -84,7 +85,7 @@ class Faier(Metric):
         variant: str | int = "r",
         weights: str = grounded_weights.AUTO,
         references: int | None = 4,
-        calibrate: float = 0.0,
+        calibrate: bool = False,
         parser: str = "auto",
         device: str = "auto",
         cache: str | Path | None = None,
@@ -98,11 +99,9 @@ class Faier(Metric):
         if str(variant) not in VARIANTS:
             known = ", ".join(VARIANTS)
             raise ConfigError(f"unknown metric.faier.variant '{variant}': choose from {known}")
-        if isinstance(calibrate, bool) or not 0 <= calibrate <= 1:
-            raise ConfigError(f"metric.faier.calibrate must be in [0, 1], not {calibrate!r}")
         if calibrate and references == 0:
             raise ConfigError("metric.faier.calibrate needs references")
-        self._calibrate = float(calibrate)
+        self._calibrate = bool(calibrate)
         self._source, self._variant, self._which = regions, str(variant), weights
         self._references, self._parser_name, self._device = references, parser, device
         self._cache = Path(cache).expanduser() if cache is not None else None
@@ -119,11 +118,15 @@ class Faier(Metric):
         )
         if isinstance(found, Absent):
             return found
-        card = found.card
-        if card["regions"] != self._source.identity() and self._source.name == "gold":
+        card, identity = found.card, self._source.identity()
+        theirs = str(card["regions"])
+        exact = self._source.name == "gold"  # what files and detectors give is named by its content
+        if (theirs != identity) if exact else (theirs.split("-")[0] != self._source.name):
+            raise ConfigError(f"the weights {found.name} are for regions {theirs}, not {identity}")
+        if (width := card["shape"]["d_u"]) != self._source.dim:
             raise ConfigError(
-                f"the weights {found.name} are for regions {card['regions']}, "
-                f"not for {self._source.identity()}"
+                f"the weights {found.name} are for regions of {width} numbers, "
+                f"not of {self._source.dim}"
             )
         self._weights = found
         self._variant = str(card["variant"])
@@ -143,7 +146,7 @@ class Faier(Metric):
             "variant": self._variant,
             "regions": self._source.identity(),
             "parser": self._parser().identity(),
-            "cal": self._calibrate,
+            "cal": "references" if self._calibrate else "none",
             "refs": count if self._variant != "fier" else 0,
             "dtype": "float32",
             "v": 1,
@@ -173,12 +176,12 @@ class Faier(Metric):
         references = encode(list(distinct), self._parser(), self._vocabulary)
         scorer.prepare(self._regions, references, [[distinct[t] for t in g] for g in groups])
         self._scorer = scorer
-        self._offset = np.zeros((len(dataset), 2 if network.shape.relations else 1))
+        self._unit = np.ones(len(dataset))
         if self._calibrate:
-            self._offset = self._calibrate * self._means(dataset.references)
+            self._unit = self._means(dataset.references)
 
-    def _means(self, references: Sequence[Sequence[str]]) -> Scores:
-        """The mean score, level by level, of each image's own references; 0 where there are none.
+    def _means(self, references: Sequence[Sequence[str]]) -> npt.NDArray[np.float64]:
+        """The mean FAIEr of each image's own references [n], NaN where it is no unit.
 
         They are scored with the union that they are a part of, as it is there already.
         """
@@ -189,16 +192,15 @@ class Faier(Metric):
         texts = [text for group in own for text in group]
         index = np.repeat(np.arange(len(own)), counts)
         scores = self._ready().score(encode(texts, self._parser(), self._vocabulary), index)
-        total = np.zeros((len(own), scores.shape[1]))
-        np.add.at(total, index, scores)
-        return total / np.maximum(counts, 1)[:, None]
+        total = np.bincount(index, scores.sum(axis=1), minlength=len(own))
+        return np.where(total > 0, total / np.maximum(counts, 1), np.nan)
 
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
         from metaeval.models.faier_captions import encode
 
         index = np.asarray(image_index)
         encoded = encode(captions, self._parser(), self._vocabulary)
-        levels = self._ready().score(encoded, index) - self._offset[index]
+        levels = self._ready().score(encoded, index) / self._unit[index][:, None]
         scores = np.column_stack([levels.sum(axis=1), levels]) if len(self.columns) > 1 else levels
         blind = self._overlap | ~self._regions.mask.any(axis=1)
         scores[blind[index]] = np.nan
