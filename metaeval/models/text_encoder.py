@@ -74,6 +74,8 @@ class TextEncoder:
         self._plain: PlainBert | None = None
         if self.device.type == "cpu" and dtype == "float32":
             self._plain = plain(self._network, self.max_tokens)
+            if self._plain is not None:
+                self._network = None  # not twice the weights in memory
 
     def tokenize(self, sentences: Sequence[str]) -> tuple[list[list[int]], int]:
         """Token ids with the special ones, and how many sentences were cut at `max_tokens`."""
