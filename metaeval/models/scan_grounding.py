@@ -24,7 +24,7 @@ from metaeval.models.vocabulary import Vocabulary
 Floats = npt.NDArray[np.float64]
 
 _TOKENS = {"cpu": 1024, "cuda": 131_072}  # encoded at a time
-_NUMBERS = {"cpu": 1 << 17, "cuda": 1 << 28}  # numbers of regions compared at a time
+_NUMBERS = {"cpu": 1 << 19, "cuda": 1 << 28}  # numbers of regions compared at a time
 _STEP = 4  # an image's regions are padded to a multiple of this
 _REGIONS = 1024  # encoded at a time
 
@@ -106,7 +106,7 @@ class Grounder:
             for length, rows in sorted(by_length.items()):
                 distinct: dict[tuple[int, ...], int] = {}
                 place = np.array([distinct.setdefault(tuple(ids[k]), len(distinct)) for k in rows])
-                states = self._encoded_words(list(distinct), length)
+                states = self._encoded_words(list(distinct), length).double()
                 mine = np.array(rows, dtype=np.intp)
                 own_level = level[images[mine]]
                 for most in np.unique(own_level).tolist():
@@ -117,7 +117,7 @@ class Grounder:
                         index = torch.from_numpy(images[mine[some]]).to(self.device)
                         regions = self._vectors[:, :most].index_select(0, index)
                         words = states.index_select(0, torch.from_numpy(place[some]).to(index))
-                        work(mine[some], regions.double(), words.double())
+                        work(mine[some], regions.double(), words)
 
     def _encoded_words(self, ids: Sequence[tuple[int, ...]], length: int) -> torch.Tensor:
         """[n, length, d] The word states of captions of one length."""
