@@ -43,7 +43,7 @@ def run(tmp_path: Path, *arguments: str) -> tuple[subprocess.CompletedProcess[st
         cwd=tmp_path,
         env={**environment, **home, "PYTHONPATH": str(guard),
              "METAEVAL_CACHE": str(tmp_path / "cache")},
-        capture_output=True, text=True, timeout=300,
+        capture_output=True, text=True, timeout=900,
     )  # fmt: skip
     return done, trace
 
