@@ -13,15 +13,11 @@ SOURCE = "Hessel et al. (2021), CLIPScore, EMNLP"
 _CLIPSCORE_2021: Mapping[str, Mapping[str, float]] = {
     "flickr8k_expert": {
         "BLEU-1": 32.3, "BLEU-4": 30.8, "ROUGE-L": 32.3, "METEOR": 41.8, "CIDEr": 43.9,
-        "SPICE": 44.9, "BERTScore": 39.2, "TIGEr": 49.3, "CLIPScore": 51.2, "RefCLIPScore": 53.0,
+        "SPICE": 44.9, "CLIPScore": 51.2, "RefCLIPScore": 53.0,
     },
     "flickr8k_cf": {
         "BLEU-4": 16.9, "ROUGE-L": 19.9, "METEOR": 22.2, "CIDEr": 24.6, "SPICE": 24.4,
-        "BERTScore": 22.8, "CLIPScore": 34.4, "RefCLIPScore": 36.4,
-    },
-    "composite": {
-        "BLEU-1": 31.3, "BLEU-4": 30.6, "ROUGE-L": 32.4, "METEOR": 38.9, "CIDEr": 37.7,
-        "SPICE": 40.3, "BERTScore": 30.1, "TIGEr": 45.4, "CLIPScore": 53.8, "RefCLIPScore": 55.4,
+        "CLIPScore": 34.4, "RefCLIPScore": 36.4,
     },
 }  # fmt: skip
 
@@ -30,7 +26,6 @@ _CLIPSCORE_2021: Mapping[str, Mapping[str, float]] = {
 _WHOLE = {
     "flickr8k_expert": ("rating", 5822),
     "flickr8k_cf": ("yes", 47830),
-    "composite": ("correctness", 11985),
 }
 
 
