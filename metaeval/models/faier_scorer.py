@@ -18,7 +18,7 @@ import torch
 
 from metaeval.models.faier import Faier, Unions
 from metaeval.models.faier_captions import Captions
-from metaeval.models.faier_fusion import level_score
+from metaeval.models.faier_fusion import Fusion, level_score
 from metaeval.models.faier_step import Ragged, matrix
 from metaeval.models.regions import MOST, Regions
 
@@ -101,7 +101,7 @@ class FaierScorer:
                     out[target] = vectors[at]
                     continue
                 nodes, mask = self._reference_nodes(read, level, [rows[i] for i in filled])
-                attended = model.fusion[level].attended(vectors, nodes, mask)[at]
+                attended = self._fusion(level).attended(vectors, nodes, mask)[at]
                 out[target] = self._joined(level, vectors[at], attended)
 
     @torch.inference_mode()
@@ -181,8 +181,8 @@ class FaierScorer:
             at = starts[mine][:, None] + np.arange(states.shape[1])
             words[torch.from_numpy(at).to(self.device)] = states[: len(mine)]
             if text.triplets is not None:
-                at = torch.from_numpy(relation_starts[mine]).to(self.device)
-                relations[at] = text.sentence(last)[: len(mine)]
+                first = torch.from_numpy(relation_starts[mine]).to(self.device)
+                relations[first] = text.sentence(last)[: len(mine)]
         if text.triplets is not None:
             owner = np.repeat(np.arange(len(captions)), captions.count)
             slot = np.arange(len(owner)) - captions.first[owner]
@@ -208,8 +208,12 @@ class FaierScorer:
         for start in range(0, len(regions), size):
             filled = torch.arange(start, start + size, device=self.device)
             filled = torch.where(filled < len(regions), filled, start)
-            found.append(self.model.fusion[level].join(regions[filled], attended[filled], counts))
+            found.append(self._fusion(level).join(regions[filled], attended[filled], counts))
         return torch.cat(found)[: len(regions)]
+
+    def _fusion(self, level: str) -> Fusion:
+        found: Fusion = self.model.fusion[level]  # type: ignore[assignment]
+        return found
 
     def _image_keys(
         self, rows: Sequence[Sequence[int]], read: _Read | None

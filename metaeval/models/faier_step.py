@@ -110,7 +110,7 @@ def matrix(images: Ragged, captions: Ragged, budget: int = 2**24) -> Tensor:
         torch.segment_reduce(
             images.vectors @ nodes.T, "max", lengths=images.count, axis=0, unsafe=True
         )
-        for nodes in captions.vectors.split(step)
+        for nodes in captions.vectors.split(step)  # type: ignore[no-untyped-call]
     ], dim=1).T.contiguous()  # fmt: skip
     total = torch.segment_reduce(best, "sum", lengths=captions.count, axis=0, unsafe=True)
     return total / captions.count[:, None]
