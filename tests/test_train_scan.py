@@ -63,8 +63,8 @@ def test_the_command_trains_and_its_weights_score(tmp_path: Path) -> None:
     })  # fmt: skip
     out = tmp_path / "out"
     told = TrainScan(
-        GoldRegions(), 20, NETWORK, {**LOSSES, "corrupted_weight": 0.3}, settings(epochs=8), min_count=2,
-        held_out={"split": "dev", "exclude": None, "n": 30}, device="cpu",
+        GoldRegions(), 20, NETWORK, {**LOSSES, "corrupted_weight": 0.3}, settings(epochs=8),
+        min_count=2, held_out={"split": "dev", "exclude": None, "n": 30}, device="cpu",
     ).run(config, out)  # fmt: skip
     losses = [epoch["loss"] for epoch in told["training"]["history"]]
     assert losses[-1] < 0.8 * losses[0]
