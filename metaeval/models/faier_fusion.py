@@ -33,10 +33,10 @@ class Fusion(nn.Module):
             self.attention.weight.fill_(1.0)
             self.union.weight.copy_(torch.cat([one, one], dim=1))
             self.union.bias.zero_()
-            self.gru.weight_ih_l0[d:] = torch.cat([0 * one, one])  # update gate, candidate state
-            self.gru.weight_hh_l0[d:] = 0.0
-            self.gru.bias_ih_l0[d:] = 0.0
-            self.gru.bias_hh_l0[d:] = 0.0
+            ((inputs, *others),) = self.gru.all_weights  # one layer, one direction
+            inputs[d:] = torch.cat([0 * one, one])  # update gate, candidate state
+            for parameter in others:
+                parameter[d:] = 0.0
 
     def attended(
         self, regions: torch.Tensor, nodes: torch.Tensor, mask: torch.Tensor

@@ -42,4 +42,5 @@ class Visual(nn.Module):
         self, objects: torch.Tensor, boxes: torch.Tensor, mask: torch.Tensor
     ) -> torch.Tensor:
         """v^r [n, r, d] of visual objects [n, r, d]."""
-        return self.attention(boxes, mask) @ self.relation(objects)
+        related: torch.Tensor = self.attention(boxes, mask) @ self.relation(objects)
+        return related

@@ -132,7 +132,7 @@ def recur(
     """States [total, d], packed, of projected inputs [total, 3d], and the last ones [n, d], in the
     order of the sequences as given."""
     weight, bias = (getattr(gru, f"{kind}_hh_l0{direction}") for kind in ("weight", "bias"))
-    states, last = _Steps.apply(projected, weight, bias, packing.sizes)  # type: ignore[no-untyped-call]
+    states, last = _Steps.apply(projected, weight, bias, packing.sizes)
     order = packing.order.to(last.device)
     return states, torch.empty_like(last).index_copy(0, order, last)
 

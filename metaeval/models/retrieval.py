@@ -20,8 +20,11 @@ def recall(
 
     Returns {"image_to_text": {"R@1": …}, "text_to_image": {…}}, shares in [0, 1]. Image → text
     counts as found where any of the image's captions is among the first k. Ties count against the
-    model: the rank is that behind all equal ones.
+    model: the rank is that behind all equal ones. Raises ValueError for similarities that are not
+    numbers, of which every comparison would come out in the model's favour.
     """
+    if np.isnan(similarity).any():
+        raise ValueError("similarity holds values that are not numbers")
     n_images = len(similarity)
     own = np.full(n_images, -np.inf)
     np.maximum.at(own, owner, similarity[owner, np.arange(len(owner))])

@@ -38,3 +38,9 @@ def test_by_brute_force() -> None:
         top = np.argsort(-similarity, axis=0)[:k]
         hits = [owner[j] in top[:, j] for j in range(120)]
         assert found["text_to_image"][f"R@{k}"] == pytest.approx(np.mean(hits), abs=1e-4)
+
+
+def test_what_is_not_a_number_is_refused() -> None:
+    similarity = np.array([[0.9, np.nan], [0.1, 0.8]])
+    with pytest.raises(ValueError, match="not numbers"):
+        recall(similarity, np.array([0, 1]))
