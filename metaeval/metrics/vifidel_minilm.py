@@ -94,6 +94,8 @@ class MiniLmVectors(WordVectors):
 class _WordEncoder(TextEncoder):
     """Means of token vectors as the network gives them, not of vectors of unit length."""
 
+    through_plain = False
+
     def means(self, ids: Sequence[Sequence[int]]) -> npt.NDArray[np.float32]:
         """[n, width] of n token sequences; batches of one shape a length, as in `TextEncoder`."""
         import torch

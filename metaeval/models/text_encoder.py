@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from tqdm import tqdm
 
@@ -44,7 +44,15 @@ class TextEncoder:
         Layers above this one (counted from 1) are not computed.
     device, dtype
         "auto", "cpu", "cuda", "cuda:1"; the type that the network computes in.
+
+    Class attributes
+    ----------------
+    through_plain
+        Whether `plain_bert` may take the network's place, which is then dropped. False in a class
+        that runs the network itself.
     """
+
+    through_plain: ClassVar[bool] = True
 
     def __init__(
         self, model: TextModel, layer: int, device: str = "auto", dtype: str = "float32"
@@ -72,7 +80,7 @@ class TextEncoder:
         self.max_tokens = int(min(self.tokenizer.model_max_length, positions))
         self._tokens = _TOKENS[self.device.type]
         self._plain: PlainBert | None = None
-        if self.device.type == "cpu" and dtype == "float32":
+        if self.through_plain and self.device.type == "cpu" and dtype == "float32":
             self._plain = plain(self._network, self.max_tokens)
             if self._plain is not None:
                 self._network = None  # not twice the weights in memory
