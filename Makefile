@@ -1,6 +1,6 @@
 # make run    an experiment, from nothing: make run ARGS="experiment=shuffle metrics=[bleu,cider]"
 #             with BERTScore and CLIPScore too (5 GB more): make run EXTRAS=dev,models
-# make test   every test that needs no GPU and no download
+# make test   every test that needs no GPU and no download, in two processes: make test WORKERS=1
 # make slow   the tests marked slow
 # make lint   ruff and mypy
 
@@ -9,6 +9,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 ARGS   ?= experiment=replace
 EXTRAS ?= dev
+WORKERS ?= 2
 comma  := ,
 READY  := $(VENV)/.ready-$(subst $(comma),-,$(EXTRAS))
 
@@ -18,7 +19,7 @@ run: $(READY)
 	$(BIN)/python -m metaeval $(ARGS)
 
 test: $(READY)
-	$(BIN)/python -m pytest -m "not slow and not gpu" $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not slow and not gpu" $(PYTEST_ARGS)
 
 slow: $(READY)
 	$(BIN)/python -m pytest -m "slow and not gpu" $(PYTEST_ARGS)
