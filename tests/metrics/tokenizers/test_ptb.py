@@ -60,7 +60,7 @@ def test_the_easy_way_agrees_with_the_complete_one(text: str) -> None:
     assert easy is None or easy == ptb._completely(text)
 
 
-@pytest.mark.parametrize("word", [*ptb.ABBREVIATIONS, "cannot", "x", "Gonna", "dog"])
+@pytest.mark.parametrize("word", [*sorted(ptb.ABBREVIATIONS), "cannot", "x", "Gonna", "dog"])
 def test_the_easy_way_knows_the_words_it_cannot_do(word: str) -> None:
     for text in (word, f"{word}.", f"a {word}. dog", f"{word.upper()}. Dog", f"{word}, {word} dog"):
         easy = ptb._easily(text)
