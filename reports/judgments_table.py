@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from reports.judgments_bar import Span, axis, bar, span_of
+from reports.table import Cell, Row
 from reports.words import DASH, count, interval, known, number, percent
 
 Record = Mapping[str, Any]
@@ -39,24 +40,6 @@ class Head(NamedTuple):
     name: str
     short: str
     axis: Markup | str = ""
-
-
-class Cell(NamedTuple):
-    key: str
-    text: str | Markup
-    value: float | str | None = None
-    title: str = ""
-    note: str = ""
-
-
-class Row(NamedTuple):
-    metric: str
-    kind: str
-    parent: str | None
-    signature: str
-    cells: tuple[Cell, ...]
-    reason: str = ""
-    remedy: str = ""
 
 
 class Table(NamedTuple):

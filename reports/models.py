@@ -19,7 +19,7 @@ from reports import models_facts, models_tables, models_words, page, payload
 from reports.models_run import ModelsRun, load
 from reports.photos import thumbnails_of
 
-SCRIPTS = "[012]-*.js models/*.js"
+SCRIPTS = "[012]-*.js 3-files.js models/*.js"
 STYLES = "[0123]-*.css models/*.css 9-*.css"
 
 

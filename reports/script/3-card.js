@@ -1,23 +1,4 @@
 // One image's card: its versions with their changed words marked, references, all scores.
-function element(name, attributes = {}, ...children) {
-  const node = document.createElement(name);
-  for (const [key, v] of Object.entries(attributes)) if (v) node.setAttribute(key, v);
-  node.append(...children.filter((c) => c !== null));
-  return node;
-}
-
-// Text with the words searched for marked; always text nodes, never markup.
-function text(string, hit) {
-  if (!hit) return [string];
-  const parts = [];
-  const lower = string.toLowerCase();
-  let at = 0;
-  for (let i; (i = lower.indexOf(hit, at)) >= 0; at = i + hit.length) {
-    parts.push(string.slice(at, i), element("mark", {}, string.slice(i, i + hit.length)));
-  }
-  return [...parts, string.slice(at)];
-}
-
 function marked(caption, hit) {
   return pieces(caption).map(([kind, before, after]) => {
     const node = document.createDocumentFragment();
@@ -62,9 +43,6 @@ function fault(data, metric, set, image) {
   });
   return found;
 }
-
-const digits = (v) => (Number.isNaN(v) ? "–" : v.toFixed(4).replace("-", "−"));
-const exact = (v) => (Number.isNaN(v) ? "" : String(Number(v.toPrecision(5))));
 
 function card(data, image, hit) {
   const [id, , , captions, references] = data.rows[image];

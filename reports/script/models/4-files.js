@@ -1,21 +1,4 @@
-// Files made in the browser from the data of this page.
-function save(name, type, parts) {
-  const url = URL.createObjectURL(new Blob(parts, { type }));
-  const link = element("a", { href: url, download: name });
-  document.body.append(link);
-  link.click();
-  link.remove();
-  setTimeout(() => URL.revokeObjectURL(url), 10_000);
-}
-
-function csvLine(values) {
-  const cell = (v) => {
-    const s = v === null || v === undefined ? "" : String(v);
-    return /[",\n\r]/.test(s) ? `"${s.replaceAll('"', '""')}"` : s;
-  };
-  return values.map(cell).join(",") + "\n";
-}
-
+// What can be downloaded from this page.
 // One line a score and system, in full precision, with what separates it from the next.
 async function tableCsv() {
   const statistics = JSON.parse(await unfoldText("statistics"));
