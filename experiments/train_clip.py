@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 from tqdm import tqdm
 
+from metaeval.components import plain
 from metaeval.data.scenes import load_scenes
 from metaeval.data.types import CaptionDataset
 from metaeval.errors import ConfigError
@@ -78,8 +79,8 @@ class TrainClip:
         if (absent := lacking("train_clip", "torch", "open_clip", "safetensors")) is not None:
             raise ConfigError(str(absent))
         self.n_train, self.n_held_out, self.image_size = n_train, n_held_out, image_size
-        self.vision = {"image_size": image_size, **_plain(vision)}
-        self.text, self.embed_dim = _plain(text), embed_dim
+        self.vision = {"image_size": image_size, **plain(vision)}
+        self.text, self.embed_dim = plain(text), embed_dim
         self.epochs, self.minutes, self.batch = epochs, minutes, batch
         self.learning_rate, self.weight_decay = learning_rate, weight_decay
         self.warmup, self.captions = warmup, captions
@@ -225,9 +226,3 @@ class TrainClip:
 
 def _clip(model_cfg: Mapping[str, Any]) -> Any:
     return import_module("open_clip.model").CLIP(**model_cfg)
-
-
-def _plain(node: Mapping[str, Any]) -> dict[str, Any]:
-    """A plain dictionary of a configuration node, which can be written as JSON."""
-    plain = OmegaConf.to_container(node) if OmegaConf.is_config(node) else dict(node)
-    return plain  # type: ignore[return-value]

@@ -7,24 +7,24 @@ what is reported on other images was never looked at here.
 
 from __future__ import annotations
 
-import shlex
-import sys
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, ClassVar
 
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
 from experiments.faier_dev import HeldOut
 from metaeval.cache import SqliteStore
-from metaeval.components import component
+from metaeval.components import component, plain
 from metaeval.data.types import CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.models.needs import lacking
-from metaeval.provenance import machine
+from metaeval.provenance import command, machine
 
 CHECKPOINT = "checkpoint.safetensors"
+# of what was typed: where things lie on this machine
+_HERE = ("hydra.", "paths.", "protocol.threads=", "protocol.device=")
 
 
 class TrainFaier:
@@ -92,8 +92,8 @@ class TrainFaier:
         from metaeval.models.training import TrainingSettings, fit
 
         seed = int(config.seed)
-        settings = FaierSettings(self.variant, **_plain(self.model))
-        training = TrainingSettings(seed=seed, **_plain(self.training))
+        settings = FaierSettings(self.variant, **plain(self.model))
+        training = TrainingSettings(seed=seed, **plain(self.training))
         if self.threads is not None:
             torch.set_num_threads(self.threads)
         torch.manual_seed(seed)
@@ -117,7 +117,7 @@ class TrainFaier:
                 len(vocabulary),
                 relations=self.variant != "rel",
                 fused=self.variant != "fier",
-                **_plain(self.network),
+                **plain(self.network),
             )
             model = Faier(shape).to(device)
             task = FaierTask(model, train, parser, vocabulary, settings)
@@ -159,7 +159,7 @@ class TrainFaier:
             "shape": shape.record(),
             "settings": asdict(settings),
             "training": {**asdict(training), **trained.card()},
-            "command": _command(),
+            "command": command(without=_HERE),
             "seed": seed,
             "data": {
                 "dataset": dataset.name,
@@ -187,12 +187,6 @@ def _disjoint(dataset: CaptionDataset, other: CaptionDataset) -> None:
         raise ConfigError(f"{shared:,} images of protocol.test are learned from")
 
 
-def _command() -> str:
-    """What was typed, without where things lie on this machine."""
-    here = ("hydra.", "paths.", "protocol.threads=", "protocol.device=")
-    return shlex.join(["python", *(a for a in sys.orig_argv[1:] if not a.startswith(here))])
-
-
 def _references(variant: str) -> int:
     """With how many references a variant is measured after each epoch."""
     return {"1": 1, "fier": 0}.get(variant, 4)
@@ -216,8 +210,3 @@ def _flat(found: Mapping[str, Any]) -> dict[str, float]:
         for k, each in found.items()
         for name in ("replace", "shuffle")
     }
-
-
-def _plain(node: Mapping[str, Any]) -> dict[str, Any]:
-    plain = OmegaConf.to_container(node) if OmegaConf.is_config(node) else dict(node)
-    return plain  # type: ignore[return-value]

@@ -8,8 +8,6 @@ choose the best epoch by. A run that was interrupted goes on when it is started 
 
 from __future__ import annotations
 
-import shlex
-import sys
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -19,11 +17,11 @@ import numpy as np
 from omegaconf import DictConfig, OmegaConf
 
 from metaeval.cache import SqliteStore
-from metaeval.components import component
+from metaeval.components import component, plain
 from metaeval.data.types import CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.models.needs import lacking
-from metaeval.provenance import machine
+from metaeval.provenance import command, machine
 
 if TYPE_CHECKING:
     from metaeval.cache import Store
@@ -76,7 +74,7 @@ class TrainScan:
         self.regions, self.dev, self.min_count = regions, dev, min_count
         self.network, self.losses, self.training = network, losses, training
         self.vectors = vectors
-        self.held_out = {k: v for k, v in _plain(held_out or {}).items() if v is not None}
+        self.held_out = {k: v for k, v in plain(held_out or {}).items() if v is not None}
         self.n_held_out = int(self.held_out.pop("n", 1000))
         self.device, self.threads = device, threads
 
@@ -104,8 +102,8 @@ class TrainScan:
         from metaeval.models.vocabulary import Vocabulary
 
         seed = int(config.seed)
-        losses = ScanLosses(**_plain(self.losses))
-        training = TrainingSettings(seed=seed, **_plain(self.training))
+        losses = ScanLosses(**plain(self.losses))
+        training = TrainingSettings(seed=seed, **plain(self.training))
         if self.threads is not None:
             torch.set_num_threads(self.threads)
         torch.manual_seed(seed)
@@ -115,7 +113,7 @@ class TrainScan:
         # one split for all seeds: they differ in first weights and batches alone
         train, dev = images.split(self.dev, seed=0)
         vocabulary = Vocabulary.build((t for own in train.captions for t in own), self.min_count)
-        shape = ScanShape(images.regions.dim, len(vocabulary), **_plain(self.network))
+        shape = ScanShape(images.regions.dim, len(vocabulary), **plain(self.network))
         model = Scan(shape)
         started = None
         if self.vectors is not None:
@@ -140,7 +138,7 @@ class TrainScan:
             "shape": shape.to_json(),
             "smooth": losses.smooth,
             "human_cosine": chosen["human_cosine"],
-            "command": _command(),
+            "command": command(without=("hydra.",)),
             "seed": seed,
             "data": {
                 "dataset": dataset.name,
@@ -179,22 +177,11 @@ class TrainScan:
         from metaeval.models.grounded_data import CaptionedImages
 
         resolved: Any = OmegaConf.to_container(config.dataset, resolve=True)
-        plain = {**resolved, "limit": None, **self.held_out}
-        if "exclude" in plain:
-            plain["exclude"] = self.held_out.get("exclude")
-        dataset: CaptionDataset = component(plain, "dataset")
+        node = {**resolved, "limit": None, **self.held_out}
+        if "exclude" in node:
+            node["exclude"] = self.held_out.get("exclude")
+        dataset: CaptionDataset = component(node, "dataset")
         fresh = np.flatnonzero(~weights.overlap(dataset))[: self.n_held_out]
         if not len(fresh):
             raise ConfigError("protocol.held_out: every image of it was learned from")
         return CaptionedImages.of(dataset.subset(fresh.tolist()), self.regions, store)
-
-
-def _command() -> str:
-    """How this run was started, without where its files went."""
-    return shlex.join(["python", *(a for a in sys.orig_argv[1:] if not a.startswith("hydra."))])
-
-
-def _plain(node: Mapping[str, Any]) -> dict[str, Any]:
-    """A plain dictionary of a configuration node."""
-    plain = OmegaConf.to_container(node) if OmegaConf.is_config(node) else dict(node)
-    return plain  # type: ignore[return-value]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from hydra.errors import InstantiationException
 from hydra.utils import instantiate
+from omegaconf import OmegaConf
 
 from metaeval.errors import ConfigError, MetaevalError
 
@@ -23,3 +25,9 @@ def component(node: Any, what: str) -> Any:
         if isinstance(cause, MetaevalError):
             raise cause from None
         raise ConfigError(f"{what}: {cause or error}") from None
+
+
+def plain(node: Mapping[str, Any]) -> dict[str, Any]:
+    """A plain dictionary of a configuration node, which can be written as JSON."""
+    found = OmegaConf.to_container(node) if OmegaConf.is_config(node) else dict(node)
+    return found  # type: ignore[return-value]

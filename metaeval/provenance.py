@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import shlex
 import subprocess
 import sys
 from importlib import metadata
@@ -80,3 +81,9 @@ def machine() -> dict[str, Any]:
         "java": java_version(),
         "cuda": cuda(),
     }
+
+
+def command(*, without: tuple[str, ...]) -> str:
+    """How this process was started, less the arguments that begin with one of `without`: for a
+    card, which tells what was done and not where the files lay."""
+    return shlex.join(["python", *(a for a in sys.orig_argv[1:] if not a.startswith(without))])
