@@ -138,7 +138,13 @@ class Metric(ABC):
           their `relation_matches` [relations, r], and `references`, each with its own `words` and
           `matches`.
 
-        `values`, in the latter two, is column → score.
+        - "alignment" (BERTScore): the caption's tokens, `words`, with their `weights`, and
+          `references`, each with its own `words`, `weights`, the `similarity` [caption's tokens,
+          its own], `precision`, `recall` and `f1`; `best`: the place of the one that counts.
+        - "tuples" (SPICE): what the `candidate` and the `references` say, each a list of
+          {"tuple": one to three names, "matched"}.
+
+        `values`, in all but the first, is column → score.
         """
         return None
 

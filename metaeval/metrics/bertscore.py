@@ -24,6 +24,7 @@ import numpy.typing as npt
 from metaeval.data.types import Absent, CaptionDataset
 from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.base import Metric, Scores, content_digest
+from metaeval.metrics.bertscore_alignment import explanation
 from metaeval.metrics.bertscore_baseline import baseline_f1
 from metaeval.metrics.bertscore_match import Floats, Sentences, pair_scores
 from metaeval.models import hub, text_models, weight_files
@@ -167,18 +168,9 @@ class BertScore(Metric):
         counts = np.array([len(group) for group in groups], dtype=np.intp)
         cand = np.repeat([self._index[caption] for caption in captions], counts).astype(np.intp)
         ref = np.array([self._index[r] for group in groups for r in group], dtype=np.intp)
-        length = np.array(self._length, dtype=np.intp)
-        sentences = Sentences(
-            length, np.array(self._number, dtype=np.intp), length <= self._encoder.n_special
-        )
-        weights = {size: np.concatenate(rows) for size, rows in self._token_weights.items()}
         # the same two sentences are compared once
         distinct, inverse = np.unique(cand * len(self._index) + ref, return_inverse=True)
-        first, second = np.divmod(distinct, len(self._index))
-        f1 = pair_scores(
-            self._bank, weights, sentences, first, second,
-            self._encoder.device.type,
-        )[:, 2][inverse]  # fmt: skip
+        f1 = self._pairs(*np.divmod(distinct, len(self._index)))[:, 2][inverse]
         scores = np.full((len(captions), 1), np.nan)
         has = counts > 0
         if has.any():
@@ -188,10 +180,42 @@ class BertScore(Metric):
             scores = (scores - self._baseline) / (1 - self._baseline)
         return scores
 
+    def explain(self, caption: str, image_index: int) -> Mapping[str, Any] | None:
+        """Which token of the caption met which token of each reference, and how alike they are."""
+        if not (references := self._references[image_index]):
+            return None
+        assert self._encoder is not None
+        assert self._bank is not None
+        value = float(self.score([caption], np.array([image_index]))[0, 0])
+        mine = self._index[caption]
+        theirs = np.array([self._index[text] for text in references], dtype=np.intp)
+        found = self._pairs(np.full(len(theirs), mine), theirs)
+        ids, _ = self._encoder.tokenize([caption, *references])
+        vectors = [
+            self._bank.get(self._length[k], np.array([self._number[k]]))[0].cpu().numpy()
+            for k in (mine, *theirs.tolist())
+        ]
+        decode = self._encoder.tokenizer.decode
+        words = [[decode([token]).strip() for token in tokens] for tokens in ids]
+        weights = [self._weight_of[np.array(tokens)] for tokens in ids]
+        return {**explanation(words, weights, vectors, found), "values": {self.columns[0]: value}}
+
     def close(self) -> None:
         if self._bank is not None:
             self._bank.close()
         self._encoder = self._bank = None
+
+    def _pairs(self, first: npt.NDArray[np.intp], second: npt.NDArray[np.intp]) -> Floats:
+        """Precision, recall and F1 [n, 3] of pairs of sentences, by their places in the index."""
+        assert self._encoder is not None
+        assert self._bank is not None
+        length = np.array(self._length, dtype=np.intp)
+        sentences = Sentences(
+            length, np.array(self._number, dtype=np.intp), length <= self._encoder.n_special
+        )
+        weights = {size: np.concatenate(rows) for size, rows in self._token_weights.items()}
+        device = self._encoder.device.type
+        return pair_scores(self._bank, weights, sentences, first, second, device)
 
     def _encode(self, texts: Sequence[str]) -> None:
         """Bring the vectors of those sentences into the bank that are not there yet."""

@@ -120,7 +120,8 @@ class Spice(Metric):
         tuples, references = self._tuples([caption])[0], self._references[image_index]
         if tuples is None or references is None:
             return None
-        mine, theirs = Graph(tuples, self._synonyms()).tuples(), references.tuples()
+        graph = Graph(tuples, self._synonyms())
+        mine, theirs = graph.tuples(), references.tuples()
         pairs = [
             (i, j)
             for i, one in enumerate(mine)
@@ -132,14 +133,15 @@ class Spice(Metric):
             ("references", theirs, {j for _, j in pairs}),
         )
         return {
-            "kind": "matches",
+            "kind": "tuples",
             **{
                 side: [
                     {"tuple": ["/".join(sorted(c.phrases)) for c in t], "matched": k in matched}
-                    for k, t in enumerate(graph)
+                    for k, t in enumerate(every)
                 ]
-                for side, graph, matched in sides
+                for side, every, matched in sides
             },
+            "values": {self.columns[0]: float(f_scores(graph, references)[0])},
         }
 
     def close(self) -> None:

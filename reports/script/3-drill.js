@@ -35,7 +35,7 @@ async function unfoldDrill(body, family, data, image, metric) {
       const found = shownMetrics.find((m) => m.name === name);
       return [name, found ? data.score(found.k, set, image) : NaN];
     }));
-    const draw = { transport: drawTransport, grounding: drawGrounding, matches: drawMatches }[told[set].kind];
+    const draw = { transport: drawTransport, grounding: drawGrounding, matches: drawMatches, alignment: drawAlignment, tuples: drawTuples }[told[set].kind];
     said.replaceChildren(...marked(captions[set], ""));
     place.replaceChildren(...(draw ? draw(told, set, { id: String(id), scores, width: place.clientWidth }) : [
       element("p", {}, "This report cannot draw what the metric tells; see explanations.json."),

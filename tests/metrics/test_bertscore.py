@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -119,6 +120,38 @@ def test_baselines_are_read_from_bert_scores_own_table(tmp_path: Path) -> None:
     for layer in (1, 2):
         with pytest.raises(InputError, match=f"layer {layer}"):
             baseline_f1(str(table), "any", layer)
+
+
+def test_explanation_is_what_bert_score_computes() -> None:
+    """Precision, recall and F1 are bert-score's, and follow from the cosines (4 digits each)."""
+    dataset, caption, image = dataset_of(), CAPTIONS[4][0], CAPTIONS[4][1]
+    metric = BertScore(model="all-MiniLM-L6-v2", device="cpu")
+    metric.identify(dataset)
+    metric.prepare(dataset)
+    told = metric.explain(caption, image)
+    assert told is not None
+    json.dumps(told)
+    references = list(dataset.references[image])
+    found = text_models.locate("all-MiniLM-L6-v2")
+    assert not isinstance(found, Absent)
+    scorer = bert_score.BERTScorer(
+        model_type=str(found.folder), num_layers=metric._at, device="cpu"
+    )
+    expected = np.stack(scorer.score([caption] * len(references), references), axis=1)
+    scores = [[own[key] for key in ("precision", "recall", "f1")] for own in told["references"]]
+    np.testing.assert_allclose(scores, expected, rtol=0, atol=TOLERANCE)
+    assert told["best"] == int(expected[:, 2].argmax())
+    assert told["values"] == {metric.columns[0]: max(own["f1"] for own in told["references"])}
+    for own in told["references"]:
+        similar = np.array(own["similarity"])
+        assert similar.shape == (len(told["words"]), len(own["words"]))
+        for best, weights, key in (
+            (similar.max(axis=1), told["weights"], "precision"),
+            (similar.max(axis=0), own["weights"], "recall"),
+        ):
+            assert np.average(best, weights=weights) == pytest.approx(own[key], abs=1e-4)
+            assert [w for w in weights if w == 0] == [0, 0]  # [CLS] and [SEP]
+    assert told["words"][0] == "[CLS]"
 
 
 def test_identical_caption_is_one_and_empty_is_zero() -> None:

@@ -154,7 +154,9 @@ def test_explains_which_tuples_matched(raw: Spice) -> None:
     right = sum(t["matched"] for t in told["candidate"])
     precision, recall = right / len(told["candidate"]), right / len(told["references"])
     expected = raw.score([FAIER[0]], np.array([1]))[0, 0]
+    assert told["kind"] == "tuples"
     assert 2 * precision * recall / (precision + recall) == pytest.approx(expected, abs=1e-12)
+    assert told["values"] == {"SPICE": expected}
 
 
 @pytest.mark.java

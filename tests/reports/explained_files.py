@@ -6,6 +6,7 @@ The numbers are arbitrary but fixed: what is tested is that they arrive where th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,51 @@ def matches(
         "relation_matches": table(relations),
         "references": [{"words": list(r), "matches": table(r)} for r in references],
         "values": {"FAIEr": 4.67, "FAIEr-object": 2.5, "FAIEr-relation": 2.17},
+    }
+
+
+def alignment(words: Sequence[str], references: Sequence[Sequence[str]]) -> dict[str, Any]:
+    """What BERTScore tells."""
+    rng = np.random.default_rng(len(words))
+
+    def cosines(*shape: int) -> list[list[float]]:
+        found: list[list[float]] = (rng.uniform(-0.2, 1, shape).round(3) + 0.0).tolist()
+        return found
+
+    told = [
+        {
+            "words": ["[CLS]", *own],
+            "weights": [0.0, *(1.0 for _ in own)],
+            "similarity": cosines(len(words) + 1, len(own) + 1),
+            "precision": 0.71 + k / 100,
+            "recall": 0.61 + k / 100,
+            "f1": 0.66 + k / 100,
+        }
+        for k, own in enumerate(references)
+    ]
+    return {
+        "kind": "alignment",
+        "words": ["[CLS]", *words],
+        "weights": [0.0, *(1.0 for _ in words)],
+        "references": told,
+        "best": len(told) - 1,
+        "values": {"BERTScore": told[-1]["f1"]},
+    }
+
+
+def tuples(words: Sequence[str], references: Sequence[Sequence[str]]) -> dict[str, Any]:
+    """What SPICE tells: here every word is an object, and neighbours are related."""
+    theirs = sorted({word for own in references for word in own})
+
+    def graph(own: Sequence[str], others: Sequence[str]) -> list[dict[str, Any]]:
+        said = [*((w,) for w in own), *pairwise(own)]
+        return [{"tuple": list(t), "matched": set(t) <= set(others) and len(t) == 1} for t in said]
+
+    return {
+        "kind": "tuples",
+        "candidate": graph(list(words), theirs),
+        "references": graph(theirs, words),
+        "values": {"SPICE": 0.25},
     }
 
 

@@ -14,7 +14,14 @@ from metaeval import results
 from reports.html import write_report
 from tests.experiments.vifidel_run import run_vifidel
 from tests.reports.browser import EXECUTABLE, Page, chromium
-from tests.reports.explained_files import REGIONS, grounding, matches, write_explanations
+from tests.reports.explained_files import (
+    REGIONS,
+    alignment,
+    grounding,
+    matches,
+    tuples,
+    write_explanations,
+)
 from tests.reports.run_files import HOSTILE, IMAGES, SCORERS, SETS, corrupt, write_run
 
 pytestmark = pytest.mark.skipif(EXECUTABLE is None, reason="no Chromium on PATH")
@@ -36,7 +43,7 @@ def transport(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def grounded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Explanations of TIGEr's and FAIEr's kind, for honest and hostile captions; two photos."""
+    """Explanations of four kinds, for honest and hostile captions; two photos."""
     from PIL import Image
 
     folder = tmp_path_factory.mktemp("grounded")
@@ -45,16 +52,19 @@ def grounded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     references = {image: refs for image, _, refs in images}
     pairs = list(zip(captions["image_id"], captions["caption"], strict=True))
     values = np.array([SCORERS["SacreBLEU"](c, references[i]) for i, c in pairs])
-    noise = np.random.default_rng(0).normal(0, 0.1, (2, len(values)))
-    scores = {"TIGEr": values + noise[0], "FAIEr": values + noise[1]}
+    columns = ("TIGEr", "FAIEr", "BERTScore", "SPICE")
+    noise = np.random.default_rng(0).normal(0, 0.1, (len(columns), len(values)))
+    scores = {column: values + own for column, own in zip(columns, noise, strict=True)}
     run = write_run(folder, images, captions=captions, scores=scores)
     regions = [*REGIONS, {"label": HOSTILE_LABEL, "box": [0.1, 0.1, 0.2, 0.2]}]
-    payloads: dict[str, dict[Any, dict[str, Any]]] = {"tiger": {}, "faier": {}}
+    payloads: dict[str, dict[Any, dict[str, Any]]] = {column.lower(): {} for column in columns}
     for (image, name), text in captions.set_index(["image_id", "set"])["caption"].items():
         own = [refs.split() for refs in references[image]]
         payloads["tiger"].setdefault(image, {})[name] = grounding(regions, len(text))
         payloads["faier"].setdefault(image, {})[name] = matches(regions, text.split(), own)
-    write_explanations(run, payloads, {"tiger": ["TIGEr"], "faier": ["FAIEr"]})
+        payloads["bertscore"].setdefault(image, {})[name] = alignment(text.split(), own)
+        payloads["spice"].setdefault(image, {})[name] = tuples(text.split(), own)
+    write_explanations(run, payloads, {column.lower(): [column] for column in columns})
     Image.new("RGB", (90, 60), "teal").save(folder / "photo.png")
     table = results.read_table(run / results.REFERENCES)
     shot = str(folder / "photo.png")
@@ -254,6 +264,71 @@ def test_matches_have_a_cell_a_word_and_region_and_shade_the_image(
     assert page.run("document.querySelectorAll('.card script').length") == 0
 
 
+def test_alignment_marks_the_best_of_each_row_and_column(page: Page, grounded: Path) -> None:
+    told = visit(page, grounded, "BERTScore")
+    every = [
+        v for p in told.values() for r in p["references"] for row in r["similarity"] for v in row
+    ]
+    low, high = min(every), max(every)
+    for name, payload in told.items():
+        choose(page, name)
+        tables = page.run("""[...document.querySelectorAll(
+            '.card:first-child .why[open] .heat')].map(table => [table.caption.textContent,
+                [...table.tHead.rows[0].cells].map(c => [c.textContent, c.className]),
+                [...table.tBodies[0].rows].map(row => [
+                    [row.cells[0].textContent, row.cells[0].className],
+                    [...row.querySelectorAll('.cell')].map(c => [c.title.split(': ').at(-1),
+                        c.className, parseFloat(c.style.getPropertyValue('--w'))]),
+                    row.cells[row.cells.length - 1].textContent])])""")
+        count = len(payload["references"])
+        order = [payload["best"], *(k for k in range(count) if k != payload["best"])]
+        assert len(tables) == count == 4
+        for k, (title, heads, rows) in zip(order, tables, strict=True):
+            own = payload["references"][k]
+            similar = np.array(own["similarity"])
+            values = (shown(own[key]) for key in ("precision", "recall", "f1"))
+            assert title == "Reference {}: precision {}, recall {}, F1 {}".format(k + 1, *values)
+            assert heads[1:-1] == [[w, "" if i else "pale"] for i, w in enumerate(own["words"])]
+            assert len(rows) == len(payload["words"])
+            for i, (head, cells, most) in enumerate(rows):
+                assert head == [payload["words"][i], "" if i else "pale"]
+                assert most == (shown(similar[i].max()) if i else "–")
+                for j, (value, classes, shade) in enumerate(cells):
+                    assert value == shown(similar[i, j])
+                    assert ("best" in classes) == (j == similar[i].argmax())
+                    assert ("met" in classes) == (i == similar[:, j].argmax())
+                    assert shade == pytest.approx(
+                        100 * (similar[i, j] - low) / (high - low), abs=0.1
+                    )
+    assert page.errors == []
+    assert page.run("window.pwned === undefined")
+
+
+def test_tuples_are_told_by_side_and_kind_and_shared_ones_are_marked(
+    page: Page, grounded: Path
+) -> None:
+    told = visit(page, grounded, "SPICE")
+    for name, payload in told.items():
+        choose(page, name)
+        sides = page.run("""[...document.querySelectorAll(
+            '.card:first-child .why[open] .tuples')].map(side => [
+                side.querySelector('h4 span').textContent,
+                [...side.querySelectorAll('li')].map(
+                    li => [li.textContent, li.className === 'matched'])])""")
+        right = sum(t["matched"] for t in payload["candidate"])
+        assert right > 0 or name == "Random"
+        for (score, items), side, title in zip(
+            sides, ("candidate", "references"), ("precision", "recall"), strict=True
+        ):
+            own = payload[side]
+            share = f": {shown(right / len(own))}" if own else ""
+            assert score == f"{title} {right} of {len(own)}{share}"
+            assert items == [[" – ".join(t["tuple"]), t["matched"]] for t in own]
+        assert texts(page, ".values span") == ["SPICE 0.250"]
+    assert page.errors == []
+    assert page.run("window.pwned === undefined")
+
+
 def test_photos_stand_behind_the_regions_and_nothing_is_fetched(page: Page, grounded: Path) -> None:
     visit(page, grounded, "TIGEr")
     page.run("for (const d of document.querySelectorAll('.why')) d.open = true")
@@ -269,13 +344,17 @@ def test_photos_stand_behind_the_regions_and_nothing_is_fetched(page: Page, grou
 def test_drawings_fit_narrow_screens_and_the_dark(
     page: Page, grounded: Path, transport: Path
 ) -> None:
-    for run, metric in ((grounded, "TIGEr"), (grounded, "FAIEr"), (transport, "VIFIDEL")):
+    for run, metric in (
+        *((grounded, metric) for metric in ("TIGEr", "FAIEr", "BERTScore", "SPICE")),
+        (transport, "VIFIDEL"),
+    ):
         visit(page, run, metric)
         for width in (360, 768, 1280):
             page.size(width, 800)
             assert page.run("document.documentElement.scrollWidth <= innerWidth")
         page.size(1280, 900)
-        mark = "document.querySelector('.card:first-child :is(.box.top, .cell.best, .ribbon)')"
+        marks = ".box.top, .cell.best, .ribbon, li.matched"
+        mark = f"document.querySelector('.card:first-child :is({marks})')"
         colour = f"(c => c.backgroundColor + c.borderColor + c.fill)(getComputedStyle({mark}))"
         light = page.run(colour)
         page.media("dark")
