@@ -6,7 +6,7 @@ one, with the others as its references, so that few images give steady numbers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from corruptions.shuffle import Shuffle
 from metaeval.data.types import CaptionDataset
 from metaeval.models.faier import Faier
 from metaeval.models.faier_captions import NO_REFERENCE, encode
-from metaeval.models.faier_scorer import FaierScorer
+from metaeval.models.faier_scorer import FaierScorer, Read
 from metaeval.models.faier_triplets import TripletParser
 from metaeval.models.grounded_data import CaptionedImages
 from metaeval.models.retrieval import recall
@@ -96,29 +96,28 @@ class HeldOut:
 
     def measure(self, model: Faier, references: Sequence[int] = (4, 0)) -> dict[str, Any]:
         """Retrieval and rank-order ρ with so many references, by their number."""
-        return {str(k): self._with(model, k) for k in references}
+        scorer = FaierScorer(model)
+        sets = {name: scorer.read(captions) for name, captions in self._sets.items()}
+        return {str(k): self._with(scorer, sets, k) for k in references}
 
-    def _with(self, model: Faier, k: int) -> dict[str, Any]:
+    def _with(self, scorer: FaierScorer, sets: Mapping[str, Read], k: int) -> dict[str, Any]:
         none = len(self._captions) - 1
         rows = []
         for i, own in enumerate(self.images.captions):
             for h in range(self.turns):
                 others = [int(self._first[i]) + j for j in range(len(own)) if j != h]
                 rows.append(others[:k] or [none])
-        scorer = FaierScorer(model)
         image = np.repeat(np.arange(self.n), self.turns)
         scorer.prepare(self.images.regions.subset(image), self._captions, rows)
-        scores = {
-            name: scorer.score(captions, self._index) for name, captions in self._sets.items()
-        }
+        scores = {name: scorer.score(captions, self._index) for name, captions in sets.items()}
         found: dict[str, Any] = {}
-        for name, sets in _LEVELS.items():
-            both = np.stack([scores[each] for each in sets], axis=1)
+        for name, levels in _LEVELS.items():
+            both = np.stack([scores[each] for each in levels], axis=1)
             found[name] = self._rho(both.sum(axis=2))
             for level, column in zip(("object", "relation"), range(both.shape[2]), strict=False):
                 found[f"{name}_{level}"] = self._rho(both[:, :, column])
         turn = np.arange(0, self.n * self.turns, self.turns)
-        table = scorer.matrix(self._sets["Human"], turn, turn)
+        table = scorer.matrix(sets["Human"], turn, turn)
         found |= recall(table.T, np.arange(self.n))
         ways = (found["image_to_text"], found["text_to_image"])
         found["rsum"] = round(100 * sum(sum(way.values()) for way in ways), 2)

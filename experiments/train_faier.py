@@ -49,6 +49,8 @@ class TrainFaier:
         Options of `faier_training.FaierSettings` but the variant.
     training
         Options of `training.TrainingSettings` but the seed.
+    vectors
+        What the word embedding starts from: a node of `conf/vectors`; `None`: random numbers.
     test
         Another dataset, a node of `conf/dataset`, to measure on once, at the very end, for the
         card; `None` for none. Its images must not be among those learned from.
@@ -68,6 +70,7 @@ class TrainFaier:
         training: Mapping[str, Any],
         min_count: int = 4,
         parser: str = "rules",
+        vectors: Any = None,
         test: Any = None,
         device: str = "auto",
         threads: int | None = None,
@@ -77,6 +80,7 @@ class TrainFaier:
         self.variant, self.regions, self.dev = str(variant), regions, dev
         self.network, self.model, self.training = network, model, training
         self.min_count, self.parser, self.test = min_count, parser, test
+        self.vectors = vectors
         self.device, self.threads = device, threads
 
     def run(self, config: DictConfig, out: Path) -> dict[str, Any]:
@@ -90,6 +94,7 @@ class TrainFaier:
         from metaeval.models.faier_triplets import TripletParser
         from metaeval.models.grounded_data import CaptionedImages
         from metaeval.models.training import TrainingSettings, fit
+        from metaeval.models.word_start import start_embedding
 
         seed = int(config.seed)
         settings = FaierSettings(self.variant, **plain(self.model))
@@ -119,7 +124,14 @@ class TrainFaier:
                 fused=self.variant != "fier",
                 **plain(self.network),
             )
-            model = Faier(shape).to(device)
+            model = Faier(shape)
+            started = None
+            if self.vectors is not None:
+                if (absent := self.vectors.missing()) is not None:
+                    raise ConfigError(str(absent))
+                n = start_embedding(model.text.embedding, self.vectors, vocabulary, 1.0, store)
+                started = {"vectors": self.vectors.identity(), "words": n}
+            model.to(device)
             task = FaierTask(model, train, parser, vocabulary, settings)
             chooser = HeldOut(dev, dataset, parser, vocabulary)
 
@@ -134,7 +146,7 @@ class TrainFaier:
                 validate,
                 training,
                 out / CHECKPOINT,
-                identity=f"{settings}|{shape}|{vocabulary.digest()}|{self.regions.identity()}",
+                identity=f"{settings}|{shape}|{started}|{vocabulary.digest()}|{self.regions.identity()}",
                 title=f"faier {self.variant}",
             )
             grounded_weights.half(model)
@@ -157,6 +169,7 @@ class TrainFaier:
             "parser": parser.identity(),
             "trained_on_corruptions": self.variant == "r_neg",
             "shape": shape.record(),
+            "start": started,
             "settings": asdict(settings),
             "training": {**asdict(training), **trained.card()},
             "command": command(without=_HERE),

@@ -46,7 +46,7 @@ class Fusion(nn.Module):
         n, r, d = regions.shape
         m, k = mask.shape[1:]
         queries = regions * self.attention.weight[0]
-        logits = (queries @ nodes.view(n, m * k, d).transpose(1, 2)).view(n, r, m, k)
+        logits = (queries @ nodes.reshape(n, m * k, d).transpose(1, 2)).view(n, r, m, k)
         logits = logits.masked_fill(~mask[:, None], torch.finfo(logits.dtype).min)
         weights = logits.softmax(dim=-1)
         return (weights.transpose(1, 2) @ nodes).transpose(1, 2)

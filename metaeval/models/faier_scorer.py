@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,7 @@ from metaeval.models.faier import Faier, Unions
 from metaeval.models.faier_captions import Captions
 from metaeval.models.faier_fusion import Fusion, level_score
 from metaeval.models.faier_step import Ragged, matrix
+from metaeval.models.faier_text import Projected
 from metaeval.models.regions import MOST, Regions
 
 Ints = npt.NDArray[np.int64]
@@ -30,7 +32,7 @@ _IMAGES = {"cpu": 32, "cuda": 512}
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
+class Read:
     """Node vectors of many captions, those of one caption side by side.
 
     `words` [sum of lengths, d] begin at `starts` [n]; `relations` [sum, d], the sentence and then
@@ -51,7 +53,7 @@ class FaierScorer:
     Parameters
     ----------
     model
-        In eval mode, on the device it is to compute on.
+        In eval mode, on the device it is to compute on; its weights must not change any more.
     """
 
     def __init__(self, model: Faier) -> None:
@@ -60,6 +62,15 @@ class FaierScorer:
         self._rows, self._n_images = _ROWS[self.device.type], _IMAGES[self.device.type]
         self._objects = self._relations = torch.empty(0, 0, device=self.device)
         self._places = torch.empty(0, 0, dtype=torch.int64, device=self.device)
+
+    @cached_property
+    def _tables(self) -> tuple[Projected, Projected | None]:
+        """What each word of the vocabulary adds to the gates of the two GRUs."""
+        text = self.model.text
+        with torch.inference_mode():
+            words = text.words.projected(text.embedding.weight)
+            triplets = text.triplets
+            return words, triplets.projected(text.embedding.weight) if triplets else None
 
     @torch.inference_mode()
     def prepare(
@@ -84,7 +95,7 @@ class FaierScorer:
         self._places = torch.from_numpy(places).to(self.device)
         self._objects = torch.zeros(total + 1, d, device=self.device)
         self._relations = torch.zeros(total + 1, d, device=self.device)
-        read = self._read(references) if model.shape.fused else None
+        read = self.read(references) if model.shape.fused else None
         for mine, size in _groups(self._image_keys(rows, read), self._n_images):
             filled = _filled(mine, size)
             seen = model.see(*_tensors(regions, filled, width, self.device))
@@ -105,9 +116,9 @@ class FaierScorer:
                 out[target] = self._joined(level, vectors[at], attended)
 
     @torch.inference_mode()
-    def score(self, captions: Captions, image_index: npt.NDArray[np.intp]) -> Floats:
+    def score(self, captions: Captions | Read, image_index: npt.NDArray[np.intp]) -> Floats:
         """Object-level and relation-level scores of n captions, float64 [n, 2] (or [n, 1])."""
-        read = self._read(captions)
+        read = captions if isinstance(captions, Read) else self.read(captions)
         index = np.asarray(image_index, dtype=np.int64)
         levels = [self._level(self._objects, read.words, read.starts, read.lengths, index)]
         if self.model.shape.relations:
@@ -124,10 +135,10 @@ class FaierScorer:
 
     @torch.inference_mode()
     def matrix(
-        self, captions: Captions, rows: Ints, images: Ints, budget: int = 2**24
+        self, captions: Captions | Read, rows: Ints, images: Ints, budget: int = 2**24
     ) -> npt.NDArray[np.float32]:
         """FAIEr of some of the captions with the unions of some images: [captions, images]."""
-        read = self._read(captions)
+        read = captions if isinstance(captions, Read) else self.read(captions)
         total = np.zeros((len(rows), len(images)), np.float32)
         places = self._places[torch.from_numpy(images).to(self.device)]
         kinds = [(self._objects, read.words, read.starts, read.lengths)]
@@ -166,9 +177,11 @@ class FaierScorer:
             out[mine] = found[: len(mine)].double().cpu().numpy()
         return out
 
-    def _read(self, captions: Captions) -> _Read:
-        """The node vectors of captions."""
+    @torch.inference_mode()
+    def read(self, captions: Captions) -> Read:
+        """The node vectors of captions, which do not depend on images or references."""
         text, d = self.model.text, self.model.shape.d
+        words_table, triplets_table = self._tables
         starts = np.cumsum(captions.lengths) - captions.lengths
         words = torch.empty(int(captions.lengths.sum()), d, device=self.device)
         counts = captions.count + 1 if text.triplets is not None else 0 * captions.count
@@ -176,7 +189,9 @@ class FaierScorer:
         relations = torch.empty(int(counts.sum()), d, device=self.device)
         for mine, size in _groups(captions.lengths.tolist(), self._rows):
             states, last = text.read(
-                text.words, *self._batch(captions.words, captions.lengths, mine, size)
+                text.words,
+                *self._batch(captions.words, captions.lengths, mine, size),
+                words_table,
             )
             at = starts[mine][:, None] + np.arange(states.shape[1])
             words[torch.from_numpy(at).to(self.device)] = states[: len(mine)]
@@ -189,9 +204,9 @@ class FaierScorer:
             where = relation_starts[owner] + 1 + slot
             for mine, size in _groups(captions.triplet_lengths.tolist(), self._rows):
                 batch = self._batch(captions.triplets, captions.triplet_lengths, mine, size)
-                _, last = text.read(text.triplets, *batch)
+                _, last = text.read(text.triplets, *batch, triplets_table)
                 relations[torch.from_numpy(where[mine]).to(self.device)] = last[: len(mine)]
-        return _Read(words, starts, captions.lengths, relations, relation_starts, counts)
+        return Read(words, starts, captions.lengths, relations, relation_starts, counts)
 
     def _batch(
         self, table: Ints, lengths: Ints, mine: Ints, size: int
@@ -216,7 +231,7 @@ class FaierScorer:
         return found
 
     def _image_keys(
-        self, rows: Sequence[Sequence[int]], read: _Read | None
+        self, rows: Sequence[Sequence[int]], read: Read | None
     ) -> list[tuple[int, ...]]:
         """What the shapes of an image's matrix products depend on."""
         if read is None:
@@ -231,7 +246,7 @@ class FaierScorer:
         ]
 
     def _reference_nodes(
-        self, read: _Read, level: str, rows: Sequence[Sequence[int]]
+        self, read: Read, level: str, rows: Sequence[Sequence[int]]
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Nodes [n, m, k, d] and mask [n, m, k] of n images' references, m each."""
         own = np.array([list(each) for each in rows])

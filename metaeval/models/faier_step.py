@@ -24,6 +24,8 @@ from metaeval.models.gru import Packing
 
 Tensor = torch.Tensor
 
+_TOGETHER = 8  # images that are attended to together
+
 
 @dataclass(frozen=True, slots=True)
 class Splits:
@@ -80,15 +82,15 @@ def unions(
     """
     b, c1 = node_mask.shape[:2]
     there = mask.flatten().nonzero(as_tuple=True)[0]
-    attended = fusion.attended(regions, nodes, node_mask).reshape(-1, c1, regions.shape[-1])
-    projected = gru.project(fusion.gru, attended.index_select(0, there))  # [t, c + 1, 3d]
+    attended, at = _attended(fusion, regions, mask, nodes, node_mask)
+    projected = gru.project(fusion.gru, attended)  # [t, c + 1, 3d]
     own = regions.reshape(-1, regions.shape[-1]).index_select(0, there)
     owner = torch.arange(b).repeat_interleave(mask.sum(dim=1).cpu())
     t, s = len(owner), len(splits.counts)
     packing = Packing.of(splits.counts[:, owner].reshape(-1))
     split, place = packing.row // t, packing.row % t
     slots = splits.references[split, owner[place], packing.step]
-    rows = (place * c1 + slots).to(projected.device)
+    rows = (at[place] * c1 + slots).to(projected.device)
     inputs = projected.reshape(t * c1, -1).index_select(0, rows)
     _, last = gru.recur(fusion.gru, inputs, packing)
     d = own.shape[1]
@@ -97,6 +99,31 @@ def unions(
     united = torch.nn.functional.linear(last, weight[:, d:]).view(s, t, d) + left
     count = mask.sum(dim=1)
     return [Ragged(z, count.cumsum(0) - count, count) for z in united]
+
+
+def _attended(
+    fusion: Fusion, regions: Tensor, mask: Tensor, nodes: Tensor, node_mask: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Attended vectors [t, c + 1, d] of all t regions that are there, and where each of them is.
+
+    Images with about as many regions are computed together: most have few, some have 36.
+    """
+    count = mask.sum(dim=1)
+    order = count.argsort(stable=True)
+    found, which = [], []
+    number = mask.flatten().cumsum(0).view(mask.shape) - 1
+    for rows in order.split(_TOGETHER):
+        r = max(1, int(count[rows[-1]]))
+        there = node_mask[rows]
+        k = int(there.sum(dim=2).max())
+        mine = mask[rows, :r]
+        vectors = fusion.attended(regions[rows, :r], nodes[rows, :, :k], there[:, :, :k])
+        found.append(vectors[mine])
+        which.append(number[rows, :r][mine])
+    where = torch.cat(which).cpu()
+    at = torch.empty_like(where)
+    at[where] = torch.arange(len(where))
+    return torch.cat(found), at
 
 
 @torch.no_grad()

@@ -66,6 +66,9 @@ class Nodes:
         )
 
 
+Projected = tuple[torch.Tensor, torch.Tensor]
+
+
 class BiGru(nn.Module):
     """A bidirectional GRU whose two directions are averaged, so that its width is d."""
 
@@ -79,9 +82,27 @@ class BiGru(nn.Module):
         The last state of the backward direction is the one at the first word.
         """
         turned = packing.turned().to(vectors.device)
-        ahead, ended = gru.run(self.gru, vectors, packing)
-        back, began = gru.run(self.gru, vectors[turned], packing, "_reverse")
-        return (ahead + back[turned]) / 2, (ended + began) / 2
+        ahead = gru.project(self.gru, vectors)
+        back = gru.project(self.gru, vectors[turned], "_reverse")
+        return self._joined(ahead, back, turned, packing)
+
+    def projected(self, vectors: torch.Tensor) -> Projected:
+        """What vectors [n, d_in] add to the gates of both directions, for `run`."""
+        return gru.project(self.gru, vectors), gru.project(self.gru, vectors, "_reverse")
+
+    def run(
+        self, table: Projected, rows: torch.Tensor, packing: Packing
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """As `forward` of `vectors[rows]`, with `table` their `projected`: rows int64 [total]."""
+        turned = packing.turned().to(rows.device)
+        return self._joined(table[0][rows], table[1][rows[turned]], turned, packing)
+
+    def _joined(
+        self, ahead: torch.Tensor, back: torch.Tensor, turned: torch.Tensor, packing: Packing
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        states, ended = gru.recur(self.gru, ahead, packing)
+        others, began = gru.recur(self.gru, back, packing, "_reverse")
+        return (states + others[turned]) / 2, (ended + began) / 2
 
 
 class Text(nn.Module):
@@ -135,12 +156,22 @@ class Text(nn.Module):
         return Nodes(objects, there, flat.view(n, k, -1), mask)
 
     def read(
-        self, gru: BiGru, words: torch.Tensor, lengths: torch.Tensor
+        self,
+        gru: BiGru,
+        words: torch.Tensor,
+        lengths: torch.Tensor,
+        table: Projected | None = None,
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """States [n, l, d], 0 behind each end, and last states [n, d] of sequences of words."""
+        """States [n, l, d], 0 behind each end, and last states [n, d] of sequences of words.
+
+        `table` is `gru.projected(embedding.weight)`, for those who read much with one network.
+        """
         packing = Packing.of(lengths)
         place = packing.row.to(words.device), packing.step.to(words.device)
-        packed, last = gru(self.dropout(self.embedding(words[place])), packing)
+        if table is None:
+            packed, last = gru(self.dropout(self.embedding(words[place])), packing)
+        else:
+            packed, last = gru.run(table, words[place], packing)
         flat = packed.new_zeros(words.numel(), packed.shape[-1])
         flat = flat.index_copy(0, place[0] * words.shape[1] + place[1], packed)
         return flat.view(*words.shape, -1), last

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import torch
 
 from metaeval.errors import ConfigError
-from metaeval.models import faier_loss, faier_step
+from metaeval.models import faier_augment, faier_loss, faier_step
 from metaeval.models.faier import Faier
 from metaeval.models.faier_captions import NO_REFERENCE, Captions, encode
 from metaeval.models.faier_spoiled import Spoiler
@@ -17,6 +17,7 @@ from metaeval.models.faier_step import Level, Ragged, Splits
 from metaeval.models.faier_text import Nodes, Texts
 from metaeval.models.faier_triplets import TripletParser
 from metaeval.models.grounded_data import CaptionedImages
+from metaeval.models.regions_gold import GoldRegions
 from metaeval.models.vocabulary import SPECIAL, UNK, Vocabulary
 
 Ints = npt.NDArray[np.int64]
@@ -45,6 +46,9 @@ class FaierSettings:
         paper's loss alone.
     word_dropout
         The share of words that are read as `<unk>` in training.
+    lost_regions, mirrored
+        The share of regions that are left out (never an image's first), and of images whose left
+        and right are exchanged (gold regions only); see `faier_augment.py`.
     spoiled
         For "r_neg": in so many of the splits every candidate has a shuffled and a replaced copy.
     spoiled_within, spoiled_across
@@ -58,6 +62,8 @@ class FaierSettings:
     margin: float = 0.2
     across: float = 0.0
     word_dropout: float = 0.0
+    lost_regions: float = 0.0
+    mirrored: float = 0.0
     spoiled: int = 2
     spoiled_within: float = 1.0
     spoiled_across: float = 1.0
@@ -72,6 +78,8 @@ class FaierSettings:
             ("margin", self.margin >= 0),
             ("across", self.across >= 0),
             ("word_dropout", 0 <= self.word_dropout < 1),
+            ("lost_regions", 0 <= self.lost_regions < 1),
+            ("mirrored", 0 <= self.mirrored <= 1),
             ("spoiled", 0 <= self.spoiled <= self.splits),
         ):
             if not good:
@@ -116,6 +124,8 @@ class FaierTask:
         self.c = min(len(texts) for texts in images.captions)
         if self.c < 2:
             raise ConfigError(f"FAIEr learns from two captions an image; '{images.name}' has fewer")
+        if settings.mirrored and images.regions.dim != GoldRegions.dim:
+            raise ConfigError("protocol.model.mirrored is for gold regions only")
         if len(images) < settings.batch:
             raise ConfigError(f"protocol.model.batch is above the {len(images):,} training images")
         texts = [text for own in images.captions for text in own[: self.c]]
@@ -158,9 +168,7 @@ class FaierTask:
         b = len(batch.images)
         rows = (batch.images[:, None] * self.c + np.arange(self.c)).ravel()
         nodes = self._read(self.captions, np.append(rows, len(self.captions) - 1))
-        most = int(self._counts[batch.images].max())
-        see = tuple(part[batch.images, :most].to(self.device) for part in self._regions)
-        found = faier_step.levels(self.model, see, nodes, self.c, batch.splits)  # type: ignore[arg-type]
+        found = faier_step.levels(self.model, self._see(batch), nodes, self.c, batch.splits)
         here = torch.arange(b, device=self.device)
         total = torch.zeros((), device=self.device)
         right, wrong = [], []
@@ -213,6 +221,16 @@ class FaierTask:
             term = faier_loss.across(torch.cat(right), torch.cat(all_wrong), self.settings.margin)
             total = total + self.settings.spoiled_across * term
         return total
+
+    def _see(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Features, boxes and mask of a batch's images, changed as the settings say."""
+        most = int(self._counts[batch.images].max())
+        see = tuple(part[batch.images, :most].to(self.device) for part in self._regions)
+        if self.settings.lost_regions:
+            see = faier_augment.without_some(*see, self.settings.lost_regions)
+        if self.settings.mirrored:
+            see = faier_augment.mirrored(*see, self.settings.mirrored)
+        return see[0], see[1], see[2]
 
     def _read(self, captions: Captions, rows: Ints) -> Nodes:
         texts = captions.take(rows).to(self.device)

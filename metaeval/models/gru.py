@@ -55,7 +55,11 @@ class Packing:
 
 
 class _Steps(torch.autograd.Function):
-    """h_t from h_(t−1) and the inputs' part of the gates, over all steps; and backwards."""
+    """h_t from h_(t−1) and the inputs' part of the gates, over all steps; and backwards.
+
+    The first step's h_(t−1) is 0: no product is spent on it. The state before a later step is the
+    beginning of the step's before, as the longest sequences come first.
+    """
 
     @staticmethod
     def forward(
@@ -66,55 +70,70 @@ class _Steps(torch.autograd.Function):
         sizes: tuple[int, ...],
     ) -> tuple[torch.Tensor, torch.Tensor]:
         total, d = len(inputs), weight.shape[1]
-        state = inputs.new_zeros(sizes[0], d)
-        before, after = inputs.new_empty(total, d), inputs.new_empty(total, d)
+        last = inputs.new_empty(sizes[0], d)
+        after = inputs.new_empty(total, d)
         gates = inputs.new_empty(total, 4 * d)  # r, z, n, and what r is multiplied by
-        start = 0
-        transposed = weight.T
+        start, ended, transposed = 0, sizes[0], weight.T
+        old: torch.Tensor | None = None
         for size in sizes:
             now = slice(start, start + size)
-            old = before[now].copy_(state[:size])
             gate, mine = gates[now], inputs[now]
-            hidden = torch.addmm(bias, old, transposed)
+            hidden = bias.expand(size, -1)
+            if old is not None:
+                hidden = torch.addmm(bias, old[:size], transposed)
             rz = gate[:, : 2 * d]
             torch.add(mine[:, : 2 * d], hidden[:, : 2 * d], out=rz).sigmoid_()
             gate[:, 3 * d :] = hidden[:, 2 * d :]
             n = gate[:, 2 * d : 3 * d]
             torch.addcmul(mine[:, 2 * d :], gate[:, :d], hidden[:, 2 * d :], out=n).tanh_()
-            torch.lerp(n, old, gate[:, d : 2 * d], out=after[now])
-            state[:size] = after[now]
+            if old is None:
+                torch.addcmul(n, n, gate[:, d : 2 * d], value=-1, out=after[now])
+            else:
+                torch.lerp(n, old[:size], gate[:, d : 2 * d], out=after[now])
+                last[size:ended] = old[size:ended]  # these sequences were over
+            old, ended = after[now], size
             start += size
-        ctx.save_for_backward(weight, before, gates)
+        last[:ended] = old
+        ctx.save_for_backward(weight, after, gates)
         ctx.sizes = sizes
-        return after, state
+        ctx.set_materialize_grads(False)
+        return after, last
 
     @staticmethod
-    def backward(ctx: Any, *grads: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-        weight, before, gates = ctx.saved_tensors
-        d = weight.shape[1]
+    def backward(ctx: Any, *grads: torch.Tensor | None) -> tuple[torch.Tensor | None, ...]:
+        weight, after, gates = ctx.saved_tensors
+        d, sizes = weight.shape[1], ctx.sizes
         by_state, d_last = grads
-        d_state = d_last.clone()
+        first, total = sizes[0], len(after)
+        d_state = after.new_zeros(first, d) if d_last is None else d_last.clone()
         r, z, n, inner = gates.split(d, dim=1)
         # everything that does not depend on later steps, for all steps at once
-        to_n = (1 - z) * (1 - n * n)
-        to_z = (before - n) * z * (1 - z)
-        to_r = inner * r * (1 - r)
-        d_inputs = torch.empty(len(before), 3 * d, dtype=before.dtype, device=before.device)
+        starts = [sum(sizes[:i]) for i in range(len(sizes))]
+        before = torch.cat([after[s : s + k] for s, k in zip(starts, sizes[1:], strict=False)]
+                           or [after[:0]])  # fmt: skip
+        keep = 1 - z
+        to_n = (n * n).neg_().add_(1).mul_(keep)
+        to_z = -n
+        to_z[first:] += before
+        to_z.mul_(z).mul_(keep)
+        to_r = (1 - r).mul_(r).mul_(inner)
+        d_inputs = torch.empty(total, 3 * d, dtype=after.dtype, device=after.device)
         d_hidden = torch.empty_like(d_inputs)
-        stop = len(before)
-        for size in reversed(ctx.sizes):
-            now = slice(stop - size, stop)
-            grad = d_state[:size] + by_state[now]
-            d_n = grad * to_n[now]
-            mine, hidden = d_inputs[now], d_hidden[now]
+        for start, size in zip(reversed(starts), reversed(sizes), strict=True):
+            now = slice(start, start + size)
+            grad = d_state[:size]
+            if by_state is not None:
+                grad = grad + by_state[now]
+            hidden = d_hidden[now]
+            d_n = d_inputs[now, 2 * d :]
+            torch.mul(grad, to_n[now], out=d_n)
             torch.mul(d_n, to_r[now], out=hidden[:, :d])
             torch.mul(grad, to_z[now], out=hidden[:, d : 2 * d])
             torch.mul(d_n, r[now], out=hidden[:, 2 * d :])
-            mine[:, 2 * d :] = d_n
-            d_state[:size] = torch.addmm(grad * z[now], hidden, weight)
-            stop -= size
+            if start:
+                torch.addmm(grad * z[now], hidden, weight, out=d_state[:size])
         d_inputs[:, : 2 * d] = d_hidden[:, : 2 * d]
-        return d_inputs, d_hidden.T @ before, d_hidden.sum(dim=0), None
+        return d_inputs, d_hidden[first:].T @ before, d_hidden.sum(dim=0), None
 
 
 def project(gru: torch.nn.GRU, inputs: torch.Tensor, direction: str = "") -> torch.Tensor:
