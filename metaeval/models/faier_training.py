@@ -225,12 +225,16 @@ class FaierTask:
     def _see(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Features, boxes and mask of a batch's images, changed as the settings say."""
         most = int(self._counts[batch.images].max())
-        see = tuple(part[batch.images, :most].to(self.device) for part in self._regions)
+        features, boxes, mask = (part[batch.images, :most].to(self.device) for part in self._regions)
         if self.settings.lost_regions:
-            see = faier_augment.without_some(*see, self.settings.lost_regions)
+            features, boxes, mask = faier_augment.without_some(
+                features, boxes, mask, self.settings.lost_regions
+            )
         if self.settings.mirrored:
-            see = faier_augment.mirrored(*see, self.settings.mirrored)
-        return see[0], see[1], see[2]
+            features, boxes, mask = faier_augment.mirrored(
+                features, boxes, mask, self.settings.mirrored
+            )
+        return features, boxes, mask
 
     def _read(self, captions: Captions, rows: Ints) -> Nodes:
         texts = captions.take(rows).to(self.device)

@@ -1,0 +1,103 @@
+"""The paper's variants of FAIEr beside each other, with none to four references at test time.
+
+    python -m benchmarks.faier_variants [--images N] [--references 0,1,2,3,4] [NAME_OR_FOLDER …]
+        [key=value …]
+
+For every variant (those shipped for these images, or the weights named) and every number of
+references: rank-order ρ over all captions, and within images, on the captions that
+`experiment=replace` and `experiment=shuffle` make with seed=0, and retrieval among the first 1,000
+images, R@1, R@5 and R@10 each way. Arguments with "=" choose the data (dataset=coco_val2017 unless
+they say otherwise); the weights must not have learned from it.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from experiments.faier_dev import HeldOut
+from metaeval.cache import SqliteStore
+from metaeval.components import component
+from metaeval.data.types import CaptionDataset
+from metaeval.doctor import compose_config
+from metaeval.models import grounded_weights
+from metaeval.models.faier import Faier, Shape
+from metaeval.models.faier_triplets import TripletParser
+from metaeval.models.grounded_data import CaptionedImages
+from metaeval.models.grounded_weights import GroundedWeights
+from metaeval.models.regions_gold import GoldRegions
+
+VARIANTS = ("fier", "rel", "1", "4", "r", "r_neg")
+_WAYS = ("image_to_text", "text_to_image")
+
+
+def weights_for(dataset: CaptionDataset, named: Sequence[str]) -> list[GroundedWeights]:
+    """The weights asked for, or all that are shipped for these images, in the paper's order."""
+    asked = [(name, "") for name in named] or [(grounded_weights.AUTO, v) for v in VARIANTS]
+    found = []
+    for name, variant in asked:
+        weights = grounded_weights.choose("faier", dataset, name, variant=variant)
+        if not isinstance(weights, GroundedWeights):
+            print(f"left out: {weights}")
+        elif weights.overlap(dataset).any():
+            print(f"left out: {weights.name} has learned from some of these images")
+        else:
+            found.append(weights)
+    return found
+
+
+def rows(
+    weights: GroundedWeights, data: HeldOut, references: Sequence[int]
+) -> list[tuple[Any, ...]]:
+    """(variant, references, ρ and ρ within of Replace, of Shuffle, R@1/5/10 both ways)."""
+    shape = Shape(**weights.card["shape"])
+    model = Faier(shape)
+    model.load_state_dict(weights.state())
+    counts = references if shape.fused else (0,)
+    measured = data.measure(model.eval(), counts)
+    return [
+        (
+            weights.card["variant"],
+            int(k),
+            *(own[name][rho] for name in ("replace", "shuffle") for rho in ("rho", "rho_within")),
+            *(100 * share for way in _WAYS for share in own[way].values()),
+        )
+        for k, own in measured.items()
+    ]
+
+
+def line(row: tuple[Any, ...]) -> str:
+    """A row of the printed table."""
+    rho = " | ".join(f"{value:.3f}" for value in row[2:6])
+    ways = (" / ".join(f"{value:.1f}" for value in row[i : i + 3]) for i in (6, 9))
+    return f"| {row[0]} | {row[1]} | {rho} | {' | '.join(ways)} |"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--images", type=int, default=None, help="only so many, the first ones")
+    parser.add_argument("--references", default="0,1,2,3,4")
+    options, others = parser.parse_known_args()
+    named = [own for own in others if "=" not in own]
+    config = compose_config(["dataset=coco_val2017", *(own for own in others if "=" in own)])
+    dataset: CaptionDataset = component(config.dataset, "dataset")
+    dataset = dataset.limited(options.images)
+    counts = [int(own) for own in options.references.split(",")]
+    images = CaptionedImages.of(dataset, GoldRegions())
+    store = SqliteStore(Path(config.paths.cache).expanduser() / "content.sqlite")
+    print("| variant | references | Replace | within | Shuffle | within | i → t | t → i |")
+    print("|---|---|---|---|---|---|---|---|")
+    try:
+        for weights in weights_for(dataset, named):
+            parser_of = TripletParser("rules", store)
+            data = HeldOut(images, dataset, parser_of, weights.vocabulary(), seed=0)
+            for row in rows(weights, data, counts):
+                print(line(row), flush=True)
+    finally:
+        store.close()
+
+
+if __name__ == "__main__":
+    main()

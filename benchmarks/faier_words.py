@@ -1,0 +1,156 @@
+"""Does FAIEr find in an image the words for what is there? After the paper's Table 5.
+
+    python -m benchmarks.faier_words [--images N] [--weights NAME] [key=value …]
+
+For every image, each word for one of COCO's 80 categories is matched, as "a WORD", with the image's
+union vectors: the mean over its tokens of the best match among the regions. Ground-truth words name
+what is annotated in the image; all others are other words. Printed with four references and with
+none: the mean match of either kind, how often a ground-truth word beats another word of the same
+image (half for ties, mean over images), the same for ground-truth words that no reference has, and
+how often the best object for a ground-truth word is of its category, beside the share of objects
+that are. Further arguments choose the data (dataset=coco_val2017 unless they say otherwise).
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from benchmarks.coco_words import WORDS
+from metaeval.components import component
+from metaeval.data.types import CaptionDataset
+from metaeval.doctor import compose_config
+from metaeval.models import grounded_weights
+from metaeval.models.faier import Faier, Shape
+from metaeval.models.faier_captions import NO_REFERENCE, encode
+from metaeval.models.faier_scorer import FaierScorer
+from metaeval.models.faier_triplets import TripletParser
+from metaeval.models.regions import Regions
+from metaeval.models.regions_gold import GoldRegions
+from metaeval.models.vocabulary import Vocabulary
+
+Floats = npt.NDArray[np.float64]
+
+
+class Found(NamedTuple):
+    """What the table's row says; `unsaid` is of ground-truth words that no reference has."""
+
+    gold: float
+    other: float
+    wins: float
+    unsaid: float
+    pointed: float
+    chance: float
+
+
+def known_words(vocabulary: Vocabulary) -> list[tuple[str, str]]:
+    """(category, word) for all words whose every token the vocabulary has."""
+    return [
+        (category, word)
+        for category, words in WORDS.items()
+        for word in words
+        if all(token in vocabulary for token in vocabulary.tokenise([word])[0])
+    ]
+
+
+def wins(gold: Floats, other: Floats) -> float:
+    """The share of pairs in which the ground-truth word is higher; half for a tie."""
+    over = (gold[:, None] > other).sum() + 0.5 * (gold[:, None] == other).sum()
+    return float(over) / (len(gold) * len(other))
+
+
+def mentioned(references: Sequence[str], vocabulary: Vocabulary) -> set[str]:
+    """The categories that the references have a word for."""
+    texts = [f" {' '.join(tokens)} " for tokens in vocabulary.tokenise(references)]
+    return {c for c, words in WORDS.items() for w in words if any(f" {w} " in t for t in texts)}
+
+
+def measure(
+    scorer: FaierScorer, regions: Regions, dataset: CaptionDataset, vocabulary: Vocabulary
+) -> Found:
+    """The table's row for a scorer that is prepared on the dataset."""
+    known = known_words(vocabulary)
+    read = scorer.read(encode([f"a {word}" for _, word in known], TripletParser(), vocabulary))
+    # the word's tokens stand between "<start> a" and "<end>"
+    spans = [(int(s) + 2, int(s + n) - 1) for s, n in zip(read.starts, read.lengths, strict=True)]
+    category = np.array([own for own, _ in known])
+    means: list[tuple[float, float, float]] = []
+    unsaid, pointed, chance = [], [], []
+    for i, references in enumerate(dataset.references):
+        labels = np.array(regions.labels[i])
+        there = np.isin(category, labels)
+        if not there.any():
+            continue
+        matches = (read.words @ scorer.unions(i).objects[0].T).double().cpu().numpy()
+        best = np.array([matches[a:b].max(axis=1).mean() for a, b in spans])
+        means.append((best[there].mean(), best[~there].mean(), wins(best[there], best[~there])))
+        silent = there & ~np.isin(category, list(mentioned(references, vocabulary)))
+        if silent.any():
+            unsaid.append(wins(best[silent], best[~there]))
+        objects = np.flatnonzero(np.isin(labels, list(WORDS)))
+        for k in np.flatnonzero(there):
+            a, b = spans[k]
+            at = objects[matches[a:b, objects].mean(axis=0).argmax()]
+            pointed.append(labels[at] == category[k])
+            chance.append((labels[objects] == category[k]).mean())
+    gold, other, share = np.mean(means, axis=0)
+    lost = float(np.mean(unsaid)) if unsaid else float("nan")
+    return Found(gold, other, share, lost, float(np.mean(pointed)), float(np.mean(chance)))
+
+
+def table(
+    model: Faier, vocabulary: Vocabulary, dataset: CaptionDataset, counts: Sequence[int] = (4, 0)
+) -> dict[int, Found]:
+    """The rows by number of references."""
+    regions = GoldRegions().load(dataset)
+    flat = [text for own in dataset.references for text in own]
+    references = encode([*flat, NO_REFERENCE], TripletParser(), vocabulary)
+    found, scorer = {}, FaierScorer(model)
+    for k in counts:
+        rows, first = [], 0
+        for own in dataset.references:
+            rows.append(list(range(first, first + min(k, len(own)))) or [len(flat)])
+            first += len(own)
+        scorer.prepare(regions, references, rows)
+        found[k] = measure(scorer, regions, dataset, vocabulary)
+    return found
+
+
+def load(dataset: CaptionDataset, which: str, variant: str = "r") -> tuple[Faier, Vocabulary, str]:
+    """A trained network, its vocabulary and its name."""
+    weights: Any = grounded_weights.choose("faier", dataset, which, variant=variant)
+    if not isinstance(weights, grounded_weights.GroundedWeights):
+        raise SystemExit(str(weights))
+    model = Faier(Shape(**weights.card["shape"]))
+    model.load_state_dict(weights.state())
+    return model.eval(), weights.vocabulary(), weights.name
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--images", type=int, default=None, help="only so many, the first ones")
+    parser.add_argument("--weights", default=grounded_weights.AUTO)
+    options, overrides = parser.parse_known_args()
+    config = compose_config(["dataset=coco_val2017", *overrides])
+    dataset: CaptionDataset = component(config.dataset, "dataset")
+    if options.images:
+        dataset = dataset.limited(options.images)
+    model, vocabulary, name = load(dataset, options.weights)
+    with torch.inference_mode():
+        rows = table(model, vocabulary, dataset)
+    print(
+        f"{name}, {len(known_words(vocabulary))} words, {len(dataset):,} images of {dataset.name}"
+    )
+    titles = ("ground truth", "others", "wins", "wins, unsaid", "pointed at", "by chance")
+    print("references | " + " | ".join(titles))
+    for k, found in rows.items():
+        print(f"{k} | " + " | ".join(f"{value:.3f}" for value in found))
+
+
+if __name__ == "__main__":
+    main()
