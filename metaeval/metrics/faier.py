@@ -25,6 +25,7 @@ from metaeval.models.needs import lacking
 from metaeval.models.regions import Regions, RegionSource
 
 if TYPE_CHECKING:
+    from metaeval.models.faier_explain import Explainer
     from metaeval.models.faier_scorer import FaierScorer
 
 # Variant → the metric's name in tables, and what is said behind it.
@@ -108,6 +109,7 @@ class Faier(Metric):
         self.bounds = (-np.inf, np.inf)
         self._name_columns(self._variant)
         self._scorer: FaierScorer | None = None
+        self._explainer: Explainer | None = None
 
     def missing(self, dataset: CaptionDataset) -> Absent | None:
         absent = super().missing(dataset) or lacking("faier", "torch", "safetensors")
@@ -175,7 +177,7 @@ class Faier(Metric):
         distinct = {text: k for k, text in enumerate(dict.fromkeys(t for g in groups for t in g))}
         references = encode(list(distinct), self._parser(), self._vocabulary)
         scorer.prepare(self._regions, references, [[distinct[t] for t in g] for g in groups])
-        self._scorer = scorer
+        self._scorer, self._explainer = scorer, None
         self._unit = np.ones(len(dataset))
         if self._calibrate:
             self._unit = self._means(dataset.references)
@@ -212,26 +214,25 @@ class Faier(Metric):
         return self._overlap[np.asarray(image_index)][:, None].astype(np.int64)
 
     def explain(self, caption: str, image_index: int) -> Mapping[str, Any] | None:
-        from metaeval.models.faier_explain import explanation
+        from metaeval.models.faier_explain import Explainer
 
         if self._overlap[image_index] or not self._regions.mask[image_index].any():
             return None
-        scores = self.score([caption], np.array([image_index]))[0]
+        if self._explainer is None:
+            references = self._groups if self._reads_references() else [[]] * len(self._groups)
+            self._explainer = Explainer(
+                self._ready(), self._parser(), self._vocabulary, references, self._regions
+            )
+        told, levels = self._explainer.explain(caption, int(image_index))
+        values = np.array(levels) / self._unit[image_index]
+        values = np.append(values.sum(), values) if len(self.columns) > 1 else values
         return {
-            **explanation(
-                self._ready(),
-                self._parser(),
-                self._vocabulary,
-                caption,
-                self._groups[image_index] if self._reads_references() else [],
-                self._regions,
-                image_index,
-            ),
-            "values": {c: round(float(s), 4) for c, s in zip(self.columns, scores, strict=True)},
+            **told,
+            "values": {c: round(float(s), 4) for c, s in zip(self.columns, values, strict=True)},
         }
 
     def close(self) -> None:
-        self._scorer = None
+        self._scorer = self._explainer = None
 
     def _reads_references(self) -> bool:
         return self._ready().model.shape.fused and self._references != 0

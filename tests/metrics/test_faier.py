@@ -183,6 +183,14 @@ def test_explanations_can_be_written_and_add_up(
     assert len(told["references"]) == 4
     assert told["regions"][0] == {"label": "whole image", "box": [0.0, 0.0, 1.0, 1.0]}
     assert own.explain(scenes.human[0], 0) is None
+    again = own.explain(scenes.human[3], 2)
+    assert again is not None
+    assert again["references"] == told["references"]
+    assert again["words"] != told["words"]
+    scores = own.score([scenes.human[2], scenes.human[3]], np.array([2, 2]))
+    for each, row in zip((told, again), scores, strict=True):
+        # the same float32 sums in another order, rounded to four digits
+        assert list(each["values"].values()) == pytest.approx(row.tolist(), abs=6e-5)
 
 
 def test_what_is_missing_is_said(weights: dict[str, Path], scenes: CaptionDataset) -> None:
