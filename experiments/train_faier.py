@@ -90,7 +90,8 @@ class TrainFaier:
         from metaeval.models import faier_captions, grounded_weights
         from metaeval.models.device import resolve
         from metaeval.models.faier import Faier, Shape
-        from metaeval.models.faier_training import FaierSettings, FaierTask
+        from metaeval.models.faier_settings import FaierSettings
+        from metaeval.models.faier_training import FaierTask
         from metaeval.models.faier_triplets import TripletParser
         from metaeval.models.grounded_data import CaptionedImages
         from metaeval.models.training import TrainingSettings, fit

@@ -40,3 +40,20 @@ def across(own: Tensor, other: Tensor, margin: float) -> Tensor:
     images, which a loss within images never does.
     """
     return (margin + other[None, :] - own[:, None]).relu().mean(dim=1).sum()
+
+
+def ranked(better: Tensor, worse: Tensor, apart: Tensor, margin: float) -> Tensor:
+    """[margin · apart − S + S']₊ of pairs of scores [n], `apart` [n] saying how far apart they
+    should be, from 0 to 1; summed. Pairs that are 0 apart do not count."""
+    return ((margin * apart - better + worse).relu() * (apart > 0)).sum()
+
+
+def graded(scores: Tensor, grades: Tensor, margin: float) -> Tensor:
+    """`ranked`, of every pair of n texts of a batch, whatever image they are matched with.
+
+    `grades` [n] say how wrong a text is for its image: 0 not at all, 1 in every word. Mean over the
+    n texts that a text is compared with, sum over the texts: as `across`, but each text is to stay
+    as far below another as its grade is above.
+    """
+    apart = grades[None, :] - grades[:, None]
+    return ranked(scores[:, None], scores[None, :], apart, margin) / len(scores)

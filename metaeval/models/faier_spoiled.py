@@ -39,12 +39,19 @@ class Spoiler:
 
     def __call__(
         self, rows: Ints, rng: np.random.Generator
-    ) -> tuple[Captions, npt.NDArray[np.bool_]]:
-        """Copies of n captions, first n shuffled ones, then n replaced ones; which differ [2n]."""
+    ) -> tuple[Captions, npt.NDArray[np.float32]]:
+        """Copies of n captions, first n shuffled ones, then n replaced ones; and of each the share
+        of its words that are not the caption's at that place, float32 [2n]."""
         own = [self._words[row] for row in rows]
         shuffled = negatives.spoiled_words(own, "shuffled", rng)
         replaced = negatives.spoiled_words(own, "replaced", rng, self._bag)
         copies = [*shuffled, *replaced]
-        changed = np.array([a != b for a, b in zip(copies, [*own, *own], strict=True)])
+        wrong = np.array(
+            [
+                sum(x != y for x, y in zip(copy, words, strict=True)) / max(1, len(words))
+                for copy, words in zip(copies, [*own, *own], strict=True)
+            ],
+            dtype=np.float32,
+        )
         texts = [" ".join(words) for words in copies]
-        return encode(texts, self._parser, self._vocabulary), changed
+        return encode(texts, self._parser, self._vocabulary), wrong

@@ -12,6 +12,8 @@ from metaeval.errors import ConfigError
 from metaeval.models import faier_augment, faier_loss, faier_step
 from metaeval.models.faier import Faier
 from metaeval.models.faier_captions import NO_REFERENCE, Captions, encode
+from metaeval.models.faier_ranking import Ranks
+from metaeval.models.faier_settings import REFERENCES, FaierSettings
 from metaeval.models.faier_spoiled import Spoiler
 from metaeval.models.faier_step import Level, Ragged, Splits
 from metaeval.models.faier_text import Nodes, Texts
@@ -21,69 +23,6 @@ from metaeval.models.regions_gold import GoldRegions
 from metaeval.models.vocabulary import SPECIAL, UNK, Vocabulary
 
 Ints = npt.NDArray[np.int64]
-
-# How many references a sample is trained with, of the c − 1 that its image has: (fewest, most).
-# "r" is the paper's FAIEr-r; "rel" is FAIEr-r without relations; "fier" takes none at all.
-REFERENCES = {"r": (0, 9), "r_neg": (0, 9), "rel": (0, 9), "1": (1, 1), "4": (9, 9), "fier": (0, 0)}
-
-
-@dataclass(frozen=True, slots=True)
-class FaierSettings:
-    """How a variant is trained, beside what `TrainingSettings` says.
-
-    Attributes
-    ----------
-    variant
-        One of `REFERENCES`.
-    batch
-        Images in a batch.
-    splits
-        In how many splits into candidate and references a batch's captions are used.
-    margin
-        Of all hinges.
-    across
-        Weight of the loss across images, with the hardest negatives as the wrong scores; 0 is the
-        paper's loss alone.
-    word_dropout
-        The share of words that are read as `<unk>` in training.
-    lost_regions, mirrored
-        The share of regions that are left out (never an image's first), and of images whose left
-        and right are exchanged (gold regions only); see `faier_augment.py`.
-    spoiled
-        For "r_neg": in so many of the splits every candidate has a shuffled and a replaced copy.
-    spoiled_within, spoiled_across
-        For "r_neg": weights of the hinge against the own copies, and of the loss across images
-        with all copies of the batch as the wrong scores.
-    """
-
-    variant: str = "r"
-    batch: int = 100
-    splits: int = 5
-    margin: float = 0.2
-    across: float = 0.0
-    word_dropout: float = 0.0
-    lost_regions: float = 0.0
-    mirrored: float = 0.0
-    spoiled: int = 2
-    spoiled_within: float = 1.0
-    spoiled_across: float = 1.0
-
-    def __post_init__(self) -> None:
-        if self.variant not in REFERENCES:
-            known = ", ".join(REFERENCES)
-            raise ConfigError(f"unknown variant '{self.variant}' of FAIEr: choose from {known}")
-        for name, good in (
-            ("batch", self.batch >= 2),
-            ("splits", self.splits >= 1),
-            ("margin", self.margin >= 0),
-            ("across", self.across >= 0),
-            ("word_dropout", 0 <= self.word_dropout < 1),
-            ("lost_regions", 0 <= self.lost_regions < 1),
-            ("mirrored", 0 <= self.mirrored <= 1),
-            ("spoiled", 0 <= self.spoiled <= self.splits),
-        ):
-            if not good:
-                raise ConfigError(f"protocol.model.{name} cannot be {getattr(self, name)!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,15 +129,21 @@ class FaierTask:
     def _spoiled(
         self, batch: Batch, found: list[list[Level]], right: list[torch.Tensor]
     ) -> torch.Tensor:
-        """The loss against shuffled and replaced copies of the candidates of some splits."""
+        """The loss against shuffled and replaced copies of the candidates of some splits.
+
+        Texts are ranked by how many of their words are wrong: the caption itself; its copies; the
+        caption of another image, all of which is wrong. Without the last a network learns that
+        broken language is worse than the wrong image.
+        """
         assert self._spoiler is not None
-        b, k = len(batch.images), self.settings.spoiled
+        settings, b, k = self.settings, len(batch.images), self.settings.spoiled
         slots = batch.splits.candidates[:k].numpy()
         candidates = (batch.images * self.c + slots).ravel()  # split by split
-        copies, changed = self._spoiler(candidates, np.random.default_rng([batch.seed, 0xBAD]))
+        rng = np.random.default_rng([batch.seed, 0xBAD])
+        copies, shares = self._spoiler(candidates, rng)
         nodes = self._read(copies, np.arange(len(copies)))  # all shuffled, then all replaced
-        there = torch.from_numpy(changed).to(self.device)
         here = torch.arange(b, device=self.device)
+        other = (here + int(rng.integers(1, b))) % b
         kinds = [
             Ragged.of(vectors, mask)
             for vectors, mask in (
@@ -206,26 +151,30 @@ class FaierTask:
                 (nodes.relations, nodes.relation_mask),
             )
         ]
-        total = torch.zeros((), device=self.device)
-        all_wrong = []
+        shuffled, replaced, wrong = [], [], []
         for split in range(k):
             levels = [level.other(copy) for level, copy in zip(found[split], kinds, strict=False)]
-            for kind in range(2):
-                at = (kind * k + split) * b + here
-                wrong, real = faier_loss.scores(levels, here, at), there[at]
-                hinge = (self.settings.margin + wrong - right[split]).relu()
-                total = total + self.settings.spoiled_within * (hinge * real).sum()
-                all_wrong.append(wrong[real])
-        if self.settings.spoiled_across:
-            # the copies of k splits stand for those of all
-            term = faier_loss.across(torch.cat(right), torch.cat(all_wrong), self.settings.margin)
-            total = total + self.settings.spoiled_across * term
-        return total
+            at = torch.cat([split * b + here, (k + split) * b + here])
+            both = faier_loss.scores(levels, torch.cat([here, here]), at)
+            shuffled.append(both[:b])
+            replaced.append(both[b:])
+            wrong.append(faier_loss.scores(found[split], here, other))
+        scores = Ranks(
+            torch.cat(right[:k]), torch.cat(shuffled), torch.cat(replaced), torch.cat(wrong)
+        )
+        grades = torch.from_numpy(shares).to(self.device).view(2, -1)
+        # the copies of k splits stand for those of all
+        share_of_splits = len(found) / (2 * k)
+        return settings.spoiled_within * scores.within(grades, settings) + (
+            share_of_splits * settings.spoiled_across * scores.across(grades, settings)
+        )
 
     def _see(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Features, boxes and mask of a batch's images, changed as the settings say."""
         most = int(self._counts[batch.images].max())
-        features, boxes, mask = (part[batch.images, :most].to(self.device) for part in self._regions)
+        features, boxes, mask = (
+            part[batch.images, :most].to(self.device) for part in self._regions
+        )
         if self.settings.lost_regions:
             features, boxes, mask = faier_augment.without_some(
                 features, boxes, mask, self.settings.lost_regions

@@ -28,7 +28,7 @@ TINY: dict[str, Any] = {
     "regions": GoldRegions(), "dev": 20, "min_count": 2,
     "network": {"width": 16, "d": 16, "dropout": 0.0},
     "model": {"batch": 20, "splits": 2, "spoiled": 1},
-    "training": {"epochs": 3, "learning_rate": 1e-2, "schedule": "cosine"},
+    "training": {"epochs": 5, "learning_rate": 1e-2, "schedule": "cosine"},
     "device": "cpu", "threads": 1,
 }  # fmt: skip
 
@@ -90,7 +90,7 @@ def test_wrong_options_are_one_line(tmp_path: Path) -> None:
 def test_the_configuration_trains_a_few_megabytes() -> None:
     from metaeval.models.faier import Faier as Network
     from metaeval.models.faier import Shape
-    from metaeval.models.faier_training import FaierSettings
+    from metaeval.models.faier_settings import FaierSettings
     from metaeval.models.training import TrainingSettings
 
     node = compose_config(["experiment=train_faier", "variant=r_neg"]).protocol

@@ -12,8 +12,11 @@ import torch
 from metaeval.errors import ConfigError
 from metaeval.models import faier_loss, faier_step
 from metaeval.models.faier_captions import NO_REFERENCE
+from metaeval.models.faier_ranking import Ranks
+from metaeval.models.faier_settings import FaierSettings
+from metaeval.models.faier_spoiled import Spoiler
 from metaeval.models.faier_step import Ragged, Splits
-from metaeval.models.faier_training import FaierSettings, FaierTask
+from metaeval.models.faier_training import FaierTask
 from metaeval.models.faier_triplets import TripletParser
 from metaeval.models.grounded_data import CaptionedImages
 from tests.models.faier_cases import NONE, VOCABULARY, captions, model, regions
@@ -92,6 +95,67 @@ def test_the_losses_by_hand() -> None:
     assert faier_loss.triplet(own, image, caption, 0.2) == pytest.approx(0.1 + 0.7 + 0.1)
     # 1 against .9, 2.5: .1, 1.7; 2 against them: 0, .7; the mean over two wrong scores
     assert faier_loss.across(own, image, 0.2) == pytest.approx((0.1 + 1.7) / 2 + 0.7 / 2)
+
+
+def test_ranked_losses_by_hand() -> None:
+    better, worse = torch.tensor([1.0, 1.0, 1.0]), torch.tensor([0.9, 0.9, 5.0])
+    # .6 · .5 − 1 + .9 = .2; .6 · .1 − 1 + .9 < 0; nothing apart
+    apart = torch.tensor([0.5, 0.1, 0.0])
+    assert faier_loss.ranked(better, worse, apart, 0.6) == pytest.approx(0.2)
+
+
+def test_the_ranking_of_all_texts_by_a_loop() -> None:
+    rng = np.random.default_rng(0)
+    scores, grades = rng.normal(size=9), rng.choice([0, 0.25, 0.5, 1], size=9)
+    expected = 0.0
+    for i in range(9):
+        for j in range(9):
+            if grades[j] > grades[i]:
+                wanted = 0.6 * (grades[j] - grades[i])
+                expected += max(0.0, wanted - (scores[i] - scores[j])) / 9
+    found = faier_loss.graded(torch.from_numpy(scores), torch.from_numpy(grades), 0.6)
+    assert float(found) == pytest.approx(expected, abs=1e-12)
+
+
+def test_the_texts_of_a_batch_are_ranked_by_their_wrong_words() -> None:
+    rng = np.random.default_rng(1)
+    right, shuffled, replaced, wrong = rng.normal(size=(4, 5))
+    grades = rng.random((2, 5))
+    settings = FaierSettings("r_neg", spoiled_shuffled=3.0)
+    ranks = Ranks(*(torch.from_numpy(x) for x in (right, shuffled, replaced, wrong)))
+
+    def hinge(better: float, worse: float, apart: float) -> float:
+        return max(0.0, 0.6 * apart - better + worse) if apart > 0 else 0.0
+
+    within = across = 0.0
+    for i in range(5):
+        within += 3 * hinge(right[i], shuffled[i], grades[0, i])
+        within += hinge(right[i], replaced[i], grades[1, i])
+        within += hinge(replaced[i], wrong[i], 1 - grades[1, i])
+    by_order = [(x, 0.0) for x in right] + list(zip(shuffled, grades[0], strict=True))
+    by_words = [(x, 0.0) for x in right] + list(zip(replaced, grades[1], strict=True))
+    by_words += [(x, 1.0) for x in wrong]
+    for weight, texts in ((3, by_order), (1, by_words)):
+        for x, g in texts:
+            across += sum(weight * hinge(x, y, h - g) for y, h in texts) / len(texts)
+    both = torch.from_numpy(grades)
+    assert float(ranks.within(both, settings)) == pytest.approx(within, abs=1e-12)
+    assert float(ranks.across(both, settings)) == pytest.approx(across, abs=1e-12)
+
+
+def test_spoiled_copies_tell_how_much_of_them_is_wrong() -> None:
+    texts = ["a man rides a horse", "two cats near a dog", "dog", ""]
+    spoiler = Spoiler(texts * 4, TripletParser(), VOCABULARY)
+    copies, shares = spoiler(np.arange(4), np.random.default_rng(0))
+    for kind in range(2):
+        for k, text in enumerate(texts):
+            row = copies.words[4 * kind + k, : copies.lengths[4 * kind + k]].tolist()
+            own = VOCABULARY.encode(text)
+            assert len(row) == len(own)
+            wrong = sum(a != b for a, b in zip(row, own, strict=True)) / max(1, len(own) - 2)
+            assert shares[4 * kind + k] == pytest.approx(wrong)
+    assert (shares[[0, 1, 4, 5, 6]] > 0).all()
+    assert (shares[[2, 3, 7]] == 0).all()  # one word has no other order
 
 
 def test_ragged_vectors() -> None:

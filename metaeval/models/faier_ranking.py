@@ -1,0 +1,42 @@
+"""What the variant that is trained on corruptions learns: texts ranked by their wrong words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from metaeval.models import faier_loss
+from metaeval.models.faier_settings import FaierSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Ranks:
+    """Scores [n] of n candidates, of their shuffled and replaced copies, and of wrong captions."""
+
+    right: torch.Tensor
+    shuffled: torch.Tensor
+    replaced: torch.Tensor
+    wrong: torch.Tensor
+
+    def within(self, grades: torch.Tensor, settings: FaierSettings) -> torch.Tensor:
+        """The ranking of each image's own texts; `grades` [2, n] of the two kinds of copies."""
+        margin, ranked = settings.spoiled_margin, faier_loss.ranked
+        return (
+            settings.spoiled_shuffled * ranked(self.right, self.shuffled, grades[0], margin)
+            + ranked(self.right, self.replaced, grades[1], margin)
+            + ranked(self.replaced, self.wrong, 1 - grades[1], margin)
+        )
+
+    def across(self, grades: torch.Tensor, settings: FaierSettings) -> torch.Tensor:
+        """The ranking of all texts of the batch, those with shuffled words by themselves."""
+        none, margin = torch.zeros_like(grades[0]), settings.spoiled_margin
+        by_order = faier_loss.graded(
+            torch.cat([self.right, self.shuffled]), torch.cat([none, grades[0]]), margin
+        )
+        by_words = faier_loss.graded(
+            torch.cat([self.right, self.replaced, self.wrong]),
+            torch.cat([none, grades[1], none + 1]),
+            margin,
+        )
+        return settings.spoiled_shuffled * by_order + by_words

@@ -1,0 +1,79 @@
+"""The variants of FAIEr and the options of their training."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from metaeval.errors import ConfigError
+
+# How many references a sample is trained with, of the c − 1 that its image has: (fewest, most).
+# "r" is the paper's FAIEr-r; "rel" is FAIEr-r without relations; "fier" takes none at all.
+REFERENCES = {"r": (0, 9), "r_neg": (0, 9), "rel": (0, 9), "1": (1, 1), "4": (9, 9), "fier": (0, 0)}
+
+
+@dataclass(frozen=True, slots=True)
+class FaierSettings:
+    """How a variant is trained, beside what `TrainingSettings` says.
+
+    Attributes
+    ----------
+    variant
+        One of `REFERENCES`.
+    batch
+        Images in a batch.
+    splits
+        In how many splits into candidate and references a batch's captions are used.
+    margin
+        Of all hinges.
+    across
+        Weight of the loss across images, with the hardest negatives as the wrong scores; 0 is the
+        paper's loss alone.
+    word_dropout
+        The share of words that are read as `<unk>` in training.
+    lost_regions, mirrored
+        The share of regions that are left out (never an image's first), and of images whose left
+        and right are exchanged (gold regions only); see `faier_augment.py`.
+    spoiled
+        For "r_neg": in so many of the splits every candidate has a shuffled and a replaced copy.
+    spoiled_margin
+        For "r_neg": how far, at least, a copy of which every word is wrong should be below.
+    spoiled_within, spoiled_across
+        For "r_neg": weights of the ranking of an image's own texts, and of all of the batch.
+    spoiled_shuffled
+        For "r_neg": weight of the shuffled copies in both, that of the replaced ones being 1.
+    """
+
+    variant: str = "r"
+    batch: int = 100
+    splits: int = 5
+    margin: float = 0.2
+    across: float = 0.0
+    word_dropout: float = 0.0
+    lost_regions: float = 0.0
+    mirrored: float = 0.0
+    spoiled: int = 1
+    spoiled_margin: float = 0.6
+    spoiled_within: float = 1.0
+    spoiled_across: float = 1.0
+    spoiled_shuffled: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.variant not in REFERENCES:
+            known = ", ".join(REFERENCES)
+            raise ConfigError(f"unknown variant '{self.variant}' of FAIEr: choose from {known}")
+        for name, good in (
+            ("batch", self.batch >= 2),
+            ("splits", self.splits >= 1),
+            ("margin", self.margin >= 0),
+            ("across", self.across >= 0),
+            ("word_dropout", 0 <= self.word_dropout < 1),
+            ("lost_regions", 0 <= self.lost_regions < 1),
+            ("mirrored", 0 <= self.mirrored <= 1),
+            ("spoiled", 0 <= self.spoiled <= self.splits),
+            ("spoiled_margin", self.spoiled_margin > 0),
+            ("spoiled_within", self.spoiled_within >= 0),
+            ("spoiled_across", self.spoiled_across >= 0),
+            ("spoiled_shuffled", self.spoiled_shuffled >= 0),
+        ):
+            if not good:
+                raise ConfigError(f"protocol.model.{name} cannot be {getattr(self, name)!r}")
