@@ -12,9 +12,14 @@ Tensor = torch.Tensor
 
 def scores(levels: list[Level], image: Tensor, caption: Tensor) -> Tensor:
     """FAIEr of image `image[k]` with caption `caption[k]`, both levels together: [p]."""
+    return by_level(levels, image, caption).sum(dim=0)
+
+
+def by_level(levels: list[Level], image: Tensor, caption: Tensor) -> Tensor:
+    """`scores`, each level for itself: [levels, p]."""
     return torch.stack([
         faier_step.pairs(level.images, level.captions, image, caption) for level in levels
-    ]).sum(dim=0)  # fmt: skip
+    ])  # fmt: skip
 
 
 def hardest(levels: list[Level]) -> tuple[Tensor, Tensor]:

@@ -28,6 +28,9 @@ class FaierSettings:
     across
         Weight of the loss across images, with the hardest negatives as the wrong scores; 0 is the
         paper's loss alone.
+    levels
+        Weight of the same loss on each level for itself, with its part of the margin and the
+        negatives that are hardest for both together; 0 is the paper's loss alone.
     word_dropout
         The share of words that are read as `<unk>` in training.
     lost_regions, mirrored
@@ -48,6 +51,7 @@ class FaierSettings:
     splits: int = 5
     margin: float = 0.2
     across: float = 0.0
+    levels: float = 0.0
     word_dropout: float = 0.0
     lost_regions: float = 0.0
     mirrored: float = 0.0
@@ -66,6 +70,7 @@ class FaierSettings:
             ("splits", self.splits >= 1),
             ("margin", self.margin >= 0),
             ("across", self.across >= 0),
+            ("levels", self.levels >= 0),
             ("word_dropout", 0 <= self.word_dropout < 1),
             ("lost_regions", 0 <= self.lost_regions < 1),
             ("mirrored", 0 <= self.mirrored <= 1),

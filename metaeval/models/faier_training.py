@@ -113,10 +113,15 @@ class FaierTask:
         right, wrong = [], []
         for levels in found:
             image, caption = faier_loss.hardest(levels)
-            scores = faier_loss.scores(
+            parts = faier_loss.by_level(
                 levels, torch.cat([here, image, here]), torch.cat([here, here, caption])
-            ).view(3, b)
+            ).view(len(levels), 3, b)
+            scores = parts.sum(dim=0)
             total = total + faier_loss.triplet(scores[0], scores[1], scores[2], own.margin)
+            if settings.levels and len(levels) > 1:
+                for part in parts:
+                    alone = faier_loss.triplet(part[0], part[1], part[2], own.margin / len(parts))
+                    total = total + settings.levels * alone
             right.append(scores[0])
             wrong += [scores[1], scores[2]]
         if settings.across:

@@ -234,8 +234,9 @@ def test_the_loss_falls(variant: str) -> None:
     assert np.mean(losses[-4:]) < 0.8 * np.mean(losses[:4])
 
 
-def test_the_loss_of_a_split_by_hand() -> None:
-    own = task("r", splits=2)
+@pytest.mark.parametrize("alone", [0.0, 1.5])
+def test_the_loss_of_a_split_by_hand(alone: float) -> None:
+    own = task("r", splits=2, levels=alone)
     own.model.double()
     own._regions = tuple(
         part.double() if part.is_floating_point() else part for part in own._regions
@@ -250,11 +251,21 @@ def test_the_loss_of_a_split_by_hand() -> None:
             batch.splits.references[s] == 5, 30, first[:, None] + batch.splits.references[s]
         )
         unions = own.model.unite(own.model.see(*see), nodes, rows, batch.splits.counts[s])
-        table = own.model.matrix(unions, nodes[first + batch.splits.candidates[s]])
+        candidates = nodes[first + batch.splits.candidates[s]]
+        table = own.model.matrix(unions, candidates)
+        with torch.no_grad():  # [captions, images, levels]
+            parts = torch.stack([
+                own.model.score(unions, candidates[torch.full((3,), k)]) for k in range(3)
+            ])  # fmt: skip
         for i in range(3):
             wrong = [k for k in range(3) if k != i]
-            for other in (max(table[i, k] for k in wrong), max(table[k, i] for k in wrong)):
-                expected += max(0.0, 0.2 + other - table[i, i])
+            caption = max(wrong, key=lambda k: table[k, i])
+            image = max(wrong, key=lambda k: table[i, k])
+            for at in ((i, image), (caption, i)):
+                expected += max(0.0, 0.2 + table[at] - table[i, i])
+                for level in range(2):
+                    off = parts[at][level] - parts[i, i][level]
+                    expected += alone * max(0.0, 0.1 + off)
     assert own.loss(batch, 0).item() == pytest.approx(float(expected) / 6, abs=1e-10)
 
 
