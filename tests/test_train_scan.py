@@ -155,6 +155,22 @@ def test_words_start_from_vectors() -> None:
     assert gaps == pytest.approx([gaps[0]] * 3, rel=1e-5)
 
 
+def test_regions_that_are_left_out_leave_no_gap(tmp_path: Path) -> None:
+    _, task = task_of(tmp_path, lost_regions=0.5, mirrored=0.0)
+    torch.manual_seed(0)
+    all_of_them = np.arange(40)
+    features, mask = task._regions(all_of_them)
+    count = mask.sum(dim=1)
+    assert torch.equal(mask, torch.arange(mask.shape[1])[None, :] < count[:, None])
+    before, there = task._features[all_of_them], task._mask[all_of_them].sum(dim=1)
+    assert 0.3 < float((count - 1).sum() / (there - 1).sum()) < 0.7
+    for own, whole, n in zip(features, before, count.tolist(), strict=True):
+        assert torch.equal(own[0], whole[0])  # the whole image is never lost
+        place = [int((whole == row).all(dim=1).nonzero()[0]) for row in own[:n]]
+        assert place == sorted(set(place))  # those that stay keep their order
+        assert (own[n:] == 0).all()
+
+
 def test_mirroring_moves_boxes_only(tmp_path: Path) -> None:
     features = torch.from_numpy(images(tmp_path, 5).regions.features)
     turned = mirrored(features)

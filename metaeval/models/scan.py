@@ -26,7 +26,8 @@ class ScanShape:
 
     `dim` numbers describe a region, `embed` is the dimension of the common space, `word` that of
     the word embedding, `words` the vocabulary's size. `hidden` is the width of the network beside
-    the linear layer (0, the authors': none); with `context` it sees the whole image as well.
+    the linear layer (0, the authors': none); with `context` it sees the whole image as well, with
+    `whole_only` it serves the region that is the whole image alone.
     `region_norm`, `text_norm`: whether vectors are scaled to unit length; `both_ways`: whether the
     GRU reads backwards as well.
     """
@@ -37,6 +38,7 @@ class ScanShape:
     word: int = 300
     hidden: int = 0
     context: bool = False
+    whole_only: bool = False
     layers: int = 1
     both_ways: bool = True
     region_norm: bool = True
@@ -60,6 +62,7 @@ class RegionEncoder(nn.Module):
     def __init__(self, shape: ScanShape) -> None:
         super().__init__()
         self._norm, self._context = shape.region_norm, shape.context
+        self._whole_only = shape.whole_only
         self.fc = nn.Linear(shape.dim, shape.embed)
         nn.init.xavier_uniform_(self.fc.weight)
         nn.init.zeros_(self.fc.bias)
@@ -69,17 +72,30 @@ class RegionEncoder(nn.Module):
             self.out = nn.Linear(shape.hidden, shape.embed, bias=False)
 
     def forward(self, features: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        whole = features[:, :1].expand_as(features)  # region 0 is the whole image
-        vectors = self.rows(features[mask], whole[mask])  # few images fill their rows
+        vectors = self.rows(*region_rows(features, mask))  # few images fill their rows
         return vectors.new_zeros(*mask.shape, vectors.shape[1]).index_put((mask,), vectors)
 
-    def rows(self, features: torch.Tensor, whole: torch.Tensor) -> torch.Tensor:
-        """Single regions [k, dim], each with its image's region 0, to vectors [k, embed]."""
+    def rows(
+        self, features: torch.Tensor, whole: torch.Tensor, first: torch.Tensor
+    ) -> torch.Tensor:
+        """Single regions, as `region_rows` gives them, to vectors [k, embed]."""
         vectors: torch.Tensor = self.fc(features)
         if self.hidden is not None:
             seen = torch.cat([features, whole], 1) if self._context else features
-            vectors = vectors + self.out(torch.relu(self.hidden(seen)))
+            more = self.out(torch.relu(self.hidden(seen)))
+            vectors = vectors + (more * first if self._whole_only else more)
         return l2norm(vectors) if self._norm else vectors
+
+
+def region_rows(
+    features: torch.Tensor, mask: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Of all regions: their features [k, dim], those of their image's region 0, which is the whole
+    image, and whether they are that region, 1 or 0 [k, 1]."""
+    whole = features[:, :1].expand_as(features)[mask]
+    first = torch.zeros_like(mask)
+    first[:, 0] = True
+    return features[mask], whole, first[mask][:, None].to(features.dtype)
 
 
 class TextEncoder(nn.Module):
@@ -87,8 +103,8 @@ class TextEncoder(nn.Module):
 
     def __init__(self, shape: ScanShape) -> None:
         super().__init__()
-        self._norm, self._both_ways = shape.text_norm, shape.both_ways
-        self._quick = shape.layers == 1 and shape.both_ways
+        self.unit_length, self._both_ways = shape.text_norm, shape.both_ways
+        self.plain = shape.layers == 1 and shape.both_ways  # as published
         self.embed = nn.Embedding(shape.words, shape.word)
         nn.init.uniform_(self.embed.weight, -0.1, 0.1)
         self.rnn = nn.GRU(
@@ -113,7 +129,7 @@ class TextEncoder(nn.Module):
         """
         if lengths is None:
             return self._finished(self.rnn(self.embed(ids))[0])
-        if self._quick and ids.device.type == "cpu" and not torch.is_autocast_enabled("cpu"):
+        if self.plain and ids.device.type == "cpu" and not torch.is_autocast_enabled("cpu"):
             return self._packed(ids, lengths, dropout)
         vectors = nn.functional.dropout(self.embed(ids), dropout, self.training)
         packed = nn.utils.rnn.pack_padded_sequence(
@@ -128,7 +144,9 @@ class TextEncoder(nn.Module):
         """The same by `gru`, which trains faster on a CPU."""
         packing = gru.Packing.of(lengths)
         vectors = self.embed(ids[packing.row, packing.step])
-        vectors = nn.functional.dropout(vectors, dropout, self.training)
+        if dropout and self.training:  # several times as fast as torch's own
+            kept = torch.rand_like(vectors) >= dropout
+            vectors = vectors * (kept / (1 - dropout))
         turned = packing.turned()
         forward, _ = gru.run(self.rnn, vectors, packing)
         backward, _ = gru.run(self.rnn, vectors[turned], packing, "_reverse")
@@ -141,7 +159,7 @@ class TextEncoder(nn.Module):
         if self._both_ways:
             forward, backward = states.chunk(2, dim=-1)
             states = (forward + backward) / 2
-        return l2norm(states) if self._norm else states
+        return l2norm(states) if self.unit_length else states
 
 
 class Scan(nn.Module):

@@ -14,7 +14,7 @@ nothing to Σ e·A nor to eᵀ G e, and their own cosine is 0.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 
@@ -49,14 +49,33 @@ def cosines(
     Returns [n, q]; 0 for padding.
     """
     products = query @ context.transpose(1, 2)  # [n, q, c]
-    weights = _weights(products, smooth, dim=1)
-    if query.shape[1] < context.shape[1]:  # then the attended vectors are less work than their Gram
-        length = _length(weights @ context, 2)
-    else:
-        gram = context @ context.transpose(1, 2)
-        length = ((weights @ gram) * weights).sum(dim=2).clamp(min=_TINY).sqrt()
     own = _length(query, 2) if lengths is None else lengths
-    return _cosine((weights * products).sum(dim=2), length, own)
+    if query.shape[1] < context.shape[1]:  # then the attended vectors are less work than their Gram
+        return attending(products, own, smooth, lambda weights: _length(weights @ context, 2))
+    return attending(products, own, smooth, by_gram(context @ context.transpose(1, 2)))
+
+
+def attending(
+    products: torch.Tensor,
+    own: torch.Tensor,
+    smooth: float,
+    length: Callable[[torch.Tensor], torch.Tensor],
+) -> torch.Tensor:
+    """`cosines` from products [n, q, c] of queries and context, and the queries' lengths [n, q].
+
+    `length` says how long the attended vectors are, [n, q], by their weights [n, q, c].
+    """
+    weights = _weights(products, smooth, dim=1)
+    return _cosine((weights * products).sum(dim=2), length(weights), own)
+
+
+def by_gram(gram: torch.Tensor) -> Callable[[torch.Tensor], torch.Tensor]:
+    """Lengths for `attending` from the Gram matrices [n, c, c] of the context."""
+
+    def length(weights: torch.Tensor) -> torch.Tensor:
+        return ((weights @ gram) * weights).sum(dim=2).clamp(min=_TINY).sqrt()
+
+    return length
 
 
 def pairing(

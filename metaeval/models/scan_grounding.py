@@ -1,32 +1,76 @@
 """Captions grounded in images by a SCAN network: many at a time, each as if it were alone.
 
-Captions of one length are encoded together, always the same number of them (the last batch is
-filled up), and compared together with images of about as many regions. So no padding of words is
-computed, and every product has a shape that depends on the caption and its image alone: a caption
-gets the same numbers, to the last bit, whatever else is in the call.
+Captions of one length are compared together with images of about as many regions. So no padding of
+words is computed, and every product has a shape that depends on the caption and its image alone: a
+caption gets the same numbers, to the last bit, whatever else is in the call.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
 from metaeval.models.device import resolve
+from metaeval.models.parallel import together
 from metaeval.models.regions import Regions
-from metaeval.models.scan import Scan
-from metaeval.models.scan_attention import cosines
+from metaeval.models.scan import Scan, region_rows
+from metaeval.models.scan_attention import attending, by_gram
+from metaeval.models.scan_words import PlainWordStates, WordStates
 from metaeval.models.vocabulary import Vocabulary
 
 Floats = npt.NDArray[np.float64]
 
-_TOKENS = {"cpu": 1024, "cuda": 131_072}  # encoded at a time
-_NUMBERS = {"cpu": 1 << 19, "cuda": 1 << 28}  # numbers of regions compared at a time
+Words = WordStates | PlainWordStates
+
+_NUMBERS = {"cpu": 1 << 19, "cuda": 1 << 28}  # numbers compared at a time
 _STEP = 4  # an image's regions are padded to a multiple of this
 _REGIONS = 1024  # encoded at a time
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """The regions of n images that have about as many, in float64, as all behind the encoders.
+
+    Attributes
+    ----------
+    turned
+        Their vectors, [n, d, r]: products with words are then quick.
+    lengths, gram
+        The vectors' lengths [n, r] and their products with each other [n, r, r].
+    """
+
+    turned: torch.Tensor
+    lengths: torch.Tensor
+    gram: torch.Tensor
+
+    @classmethod
+    def of(cls, vectors: torch.Tensor) -> Shelf:
+        """Of vectors [n, r, d]; zeros where there is no region."""
+        own = vectors.double()
+        turned = own.transpose(1, 2).contiguous()
+        return cls(turned, own.norm(dim=2), own @ turned)
+
+    def of_images(self, rows: npt.NDArray[np.int64]) -> Shelf:
+        """The regions of some of the images, in this order; an image may come again."""
+        index = torch.from_numpy(rows).to(self.turned.device)
+        return Shelf(*(x.index_select(0, index) for x in (self.turned, self.lengths, self.gram)))
+
+    def attending_to(self, words: torch.Tensor, smooth: float) -> torch.Tensor:
+        """[n, r] The cosine of each region with the words [n, w, d] it attends to."""
+        products = (words @ self.turned).transpose(1, 2).contiguous()
+        if self.turned.shape[2] < words.shape[1]:  # the shorter way to the attended vectors' length
+            return attending(products, self.lengths, smooth, lambda e: (e @ words).norm(dim=2))
+        gram = by_gram(words @ words.transpose(1, 2))
+        return attending(products, self.lengths, smooth, gram)
+
+    def attended_by(self, words: torch.Tensor, smooth: float) -> torch.Tensor:
+        """[n, w] The cosine of each word with the regions it attends to."""
+        return attending(words @ self.turned, words.norm(dim=2), smooth, by_gram(self.gram))
 
 
 class Grounder:
@@ -53,9 +97,16 @@ class Grounder:
         self._smooth = smooth
         self.n_regions = regions.mask.sum(axis=1)
         self.width = int(regions.mask.shape[1])
-        self._vectors = self._encoded_regions(regions)
-        # in float64, as everything behind the encoders
-        self._lengths = torch.stack([own.double().norm(dim=1) for own in self._vectors])
+        self._level = -(-np.maximum(self.n_regions, 1) // _STEP) * _STEP
+        vectors = self._encoded_regions(regions)
+        self._shelves = {
+            int(most): Shelf.of(vectors[torch.from_numpy(self._level == most), :most])
+            for most in np.unique(self._level)
+        }
+        self._place = np.empty(len(self._level), dtype=np.int64)  # on its shelf
+        for most in self._shelves:
+            mine = np.flatnonzero(self._level == most)
+            self._place[mine] = np.arange(len(mine))
 
     def grounding(self, captions: Sequence[str], images: npt.NDArray[np.intp]) -> Floats:
         """The grounding vector of each caption in its image: float64 [n, r], 0 behind the last.
@@ -64,10 +115,8 @@ class Grounder:
         """
         out = np.zeros((len(captions), self.width))
 
-        def work(rows: npt.NDArray[np.intp], regions: torch.Tensor, words: torch.Tensor) -> None:
-            index = torch.from_numpy(images[rows]).to(self.device)
-            own = self._lengths[:, : regions.shape[1]].index_select(0, index)
-            found = cosines(regions, words, self._smooth, own).cpu().numpy()
+        def work(rows: npt.NDArray[np.intp], regions: Shelf, words: torch.Tensor) -> None:
+            found = regions.attending_to(words, self._smooth).cpu().numpy()
             out[rows, : min(found.shape[1], self.width)] = found[:, : self.width]
 
         self._each(captions, images, work)
@@ -81,11 +130,12 @@ class Grounder:
         """
         out = np.empty((len(captions), 2))
 
-        def work(rows: npt.NDArray[np.intp], regions: torch.Tensor, words: torch.Tensor) -> None:
-            for column, pair in enumerate(((regions, words), (words, regions))):
-                found = cosines(*pair, self._smooth).sum(dim=1).cpu().numpy()
-                n = self.n_regions[images[rows]] if column == 0 else words.shape[1]
-                out[rows, column] = found / n
+        def work(rows: npt.NDArray[np.intp], regions: Shelf, words: torch.Tensor) -> None:
+            ways = (regions.attending_to, self.n_regions[images[rows]]), (
+                regions.attended_by, words.shape[1],
+            )  # fmt: skip
+            for column, (way, n) in enumerate(ways):
+                out[rows, column] = way(words, self._smooth).sum(dim=1).cpu().numpy() / n
 
         self._each(captions, images, work)
         return out
@@ -94,54 +144,57 @@ class Grounder:
         self,
         captions: Sequence[str],
         images: npt.NDArray[np.intp],
-        work: Callable[[npt.NDArray[np.intp], torch.Tensor, torch.Tensor], None],
+        work: Callable[[npt.NDArray[np.intp], Shelf, torch.Tensor], None],
     ) -> None:
-        """Call `work(rows, regions [k, r, d], words [k, w, d])`, float64, for all captions."""
-        ids = self._vocabulary.encode_all(captions)
-        by_length: dict[int, list[int]] = defaultdict(list)
-        for row, own in enumerate(ids):
-            by_length[len(own)].append(row)
-        level = -(-np.maximum(self.n_regions, 1) // _STEP) * _STEP
-        with torch.inference_mode():
-            for length, rows in sorted(by_length.items()):
-                distinct: dict[tuple[int, ...], int] = {}
-                place = np.array([distinct.setdefault(tuple(ids[k]), len(distinct)) for k in rows])
-                states = self._encoded_words(list(distinct), length).double()
-                mine = np.array(rows, dtype=np.intp)
-                own_level = level[images[mine]]
-                for most in np.unique(own_level).tolist():
-                    here = np.flatnonzero(own_level == most)
-                    size = max(1, _NUMBERS[self.device.type] // (most * states.shape[2]))
-                    for start in range(0, len(here), size):
-                        some = here[start : start + size]
-                        index = torch.from_numpy(images[mine[some]]).to(self.device)
-                        regions = self._vectors[:, :most].index_select(0, index)
-                        words = states.index_select(0, torch.from_numpy(place[some]).to(index))
-                        work(mine[some], regions.double(), words)
+        """Call `work(rows, their images' regions, words [k, w, d] in float64)` for all captions."""
+        if not len(captions):
+            return
+        words = self._encoded_words(self._vocabulary.encode_all(captions))
+        level = self._level[images]
+        # captions of one length in images of about as many regions, together
+        order = np.lexsort((images, level, words.lengths))
+        kind = np.stack([words.lengths, level])[:, order]
+        cuts = np.flatnonzero((kind[:, 1:] != kind[:, :-1]).any(axis=0)) + 1
+        jobs = []
+        for rows in np.split(order, cuts):
+            length, most = int(words.lengths[rows[0]]), int(level[rows[0]])
+            size = max(1, _NUMBERS[self.device.type] // ((most + length) * self._model.shape.embed))
+            jobs += [
+                partial(self._compared, rows[start : start + size], images, words, most, work)
+                for start in range(0, len(rows), size)
+            ]
+        together(jobs)
 
-    def _encoded_words(self, ids: Sequence[tuple[int, ...]], length: int) -> torch.Tensor:
-        """[n, length, d] The word states of captions of one length."""
-        size = max(1, _TOKENS[self.device.type] // length)
-        found = []
-        for start in range(0, len(ids), size):
-            some = list(ids[start : start + size])
-            batch = torch.tensor(some + some[:1] * (size - len(some)), device=self.device)
-            found.append(self._model.text(batch)[: len(some)])
-        return torch.cat(found)
+    def _compared(
+        self,
+        rows: npt.NDArray[np.intp],
+        images: npt.NDArray[np.intp],
+        words: Words,
+        most: int,
+        work: Callable[[npt.NDArray[np.intp], Shelf, torch.Tensor], None],
+    ) -> None:
+        """Do the work for captions of one length and images of at most `most` regions."""
+        regions = self._shelves[most].of_images(self._place[images[rows]])
+        work(rows, regions, words.of(rows, int(words.lengths[rows[0]])))
+
+    def _encoded_words(self, ids: Sequence[Sequence[int]]) -> Words:
+        """The word states of captions."""
+        if self._model.text.plain:
+            return WordStates(self._model.text, ids)
+        return PlainWordStates(self._model.text, ids)
 
     def _encoded_regions(self, regions: Regions) -> torch.Tensor:
         """[n, r, d] The region vectors, r a multiple of `_STEP`; zeros where there is none."""
         features, _, mask = regions.tensors(self.device)
-        whole = features[:, :1].expand_as(features)[mask]
-        own = features[mask]
+        rows = region_rows(features, mask)
         found = []
         with torch.inference_mode():
-            for start in range(0, len(own), _REGIONS):
-                some = own[start : start + _REGIONS], whole[start : start + _REGIONS]
+            for start in range(0, len(rows[0]), _REGIONS):
+                some = [each[start : start + _REGIONS] for each in rows]
                 lacking = _REGIONS - len(some[0])
                 full = (torch.nn.functional.pad(each, (0, 0, 0, lacking)) for each in some)
                 found.append(self._model.image.rows(*full)[: len(some[0])])
             width = self.width + -self.width % _STEP
-            out = own.new_zeros(len(mask), width, self._model.shape.embed)
+            out = features.new_zeros(len(mask), width, self._model.shape.embed)
             out[:, : self.width][mask] = torch.cat(found) if found else out[0, :0]
         return out

@@ -186,12 +186,14 @@ class ScanTask:
         """Features and mask of these images, augmented."""
         index = torch.from_numpy(images).to(self._device)
         mask = self._mask[index]
-        most = int(mask.sum(dim=1).max())
-        mask, features = mask[:, :most], self._features[index, :most]
         if self._losses.lost_regions:
             lost = torch.rand(mask.shape, device=self._device) < self._losses.lost_regions
             lost[:, 0] = False
             mask = mask & ~lost
+        # those that are left move up, so that an image's n regions are its first n
+        most = int(mask.sum(dim=1).max())
+        order = mask.byte().argsort(dim=1, descending=True, stable=True)[:, :most]
+        mask, features = mask.gather(1, order), self._features[index[:, None], order]
         if self._losses.mirrored:
             turn = torch.rand(len(mask), device=self._device) < self._losses.mirrored
             features = torch.where(turn[:, None, None], mirrored(features), features)
@@ -209,8 +211,9 @@ class Pairs:
         n_words: torch.Tensor,
         smooth: float,
     ) -> None:
-        self._regions, self._n_regions = regions, n_regions
-        self._words, self._n_words, self._smooth = words, n_words, smooth
+        self._regions, self._images = _packed(regions, n_regions)
+        self._words, self._captions = _packed(words, n_words)
+        self._n_regions, self._n_words, self._smooth = n_regions, n_words, smooth
 
     def of(self, way: str) -> Similarity:
         """A function (image rows [k], caption rows [k]) → similarities [k]."""
@@ -218,16 +221,17 @@ class Pairs:
         def similar(images: torch.Tensor, captions: torch.Tensor) -> torch.Tensor:
             dtype = torch.promote_types(self._regions.dtype, torch.float32)  # under bfloat16
             out = self._regions.new_zeros(len(images), dtype=dtype)
-            n = self._n_regions[images]
+            n, m = self._n_regions[images], self._n_words[captions]
             least = 0
-            for most in (*_LEVELS, self._regions.shape[1]):
+            for most in (*_LEVELS, self._images.shape[1]):
                 rows = ((n > least) & (n <= most)).nonzero()[:, 0]
                 least = max(least, most)
                 if len(rows):
                     # little padding is compared where images have few regions
-                    regions = self._regions[:, :most].index_select(0, images[rows])
-                    words = self._words.index_select(0, captions[rows])
-                    mean = self._mean(way, regions, words, n[rows], self._n_words[captions[rows]])
+                    regions = _picked(self._regions, self._images[images[rows], :most])
+                    longest = int(m[rows].max())
+                    words = _picked(self._words, self._captions[captions[rows], :longest])
+                    mean = self._mean(way, regions, words, n[rows], m[rows])
                     out = out.index_copy(0, rows, mean.to(dtype))
             return out
 
@@ -244,6 +248,25 @@ class Pairs:
         if way == "i2t":
             return cosines(regions, words, self._smooth).sum(dim=1) / n_regions
         return cosines(words, regions, self._smooth).sum(dim=1) / n_words
+
+
+def _packed(vectors: torch.Tensor, counts: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Without padding, [total + 1, d], the first a zero; and where each was, [n, most], 0 for none.
+
+    So the gradients that are added up hold no padding either.
+    """
+    n, most, d = vectors.shape
+    there = torch.arange(most, device=counts.device)[None, :] < counts[:, None]
+    rows = there.flatten().nonzero()[:, 0]
+    place = torch.zeros(n * most, dtype=torch.int64, device=counts.device)
+    place[rows] = torch.arange(1, len(rows) + 1, device=counts.device)
+    own = vectors.reshape(n * most, d).index_select(0, rows)
+    return torch.cat([own.new_zeros(1, d), own]), place.view(n, most)
+
+
+def _picked(packed: torch.Tensor, place: torch.Tensor) -> torch.Tensor:
+    """[k, r, d] The vectors at these places [k, r]."""
+    return packed.index_select(0, place.flatten()).view(*place.shape, packed.shape[1])
 
 
 _GOLD_DIM = 88

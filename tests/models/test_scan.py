@@ -91,6 +91,21 @@ def test_the_authors_code_gives_the_same_grounding(tmp_path: Path, through_a_fil
     )
 
 
+def test_the_network_for_the_whole_image_leaves_the_others_alone() -> None:
+    features = torch.randn(2, 3, 6, generator=torch.Generator().manual_seed(0))
+    mask = torch.tensor([[True, True, False], [True, True, True]])
+    found = {}
+    for kind in ("none", "whole", "all"):
+        torch.manual_seed(0)
+        hidden, whole = 0 if kind == "none" else 8, kind == "whole"
+        model = Scan(ScanShape(dim=6, words=9, embed=5, word=4, hidden=hidden, whole_only=whole))
+        found[kind] = model.image(features, mask).detach()
+    assert torch.equal(found["whole"][:, 1:], found["none"][:, 1:])
+    assert torch.equal(found["whole"][:, 0], found["all"][:, 0])
+    assert not torch.isclose(found["whole"], found["none"])[:, 0].any()
+    assert not torch.isclose(found["all"], found["none"])[:, 1].any()
+
+
 def test_the_quick_gru_is_torchs() -> None:
     torch.manual_seed(0)
     text = Scan(ScanShape(dim=6, words=30, embed=7, word=5)).text
