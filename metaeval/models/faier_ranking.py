@@ -21,22 +21,25 @@ class Ranks:
 
     def within(self, grades: torch.Tensor, settings: FaierSettings) -> torch.Tensor:
         """The ranking of each image's own texts; `grades` [2, n] of the two kinds of copies."""
-        margin, ranked = settings.spoiled_margin, faier_loss.ranked
+        ranked, words = faier_loss.ranked, settings.spoiled_words
+        by_order = ranked(self.right, self.shuffled, grades[0], settings.spoiled_order)
         return (
-            settings.spoiled_shuffled * ranked(self.right, self.shuffled, grades[0], margin)
-            + ranked(self.right, self.replaced, grades[1], margin)
-            + ranked(self.replaced, self.wrong, 1 - grades[1], margin)
+            settings.spoiled_shuffled * by_order
+            + ranked(self.right, self.replaced, grades[1], words)
+            + ranked(self.replaced, self.wrong, 1 - grades[1], words)
         )
 
     def across(self, grades: torch.Tensor, settings: FaierSettings) -> torch.Tensor:
         """The ranking of all texts of the batch, those with shuffled words by themselves."""
-        none, margin = torch.zeros_like(grades[0]), settings.spoiled_margin
+        none = torch.zeros_like(grades[0])
         by_order = faier_loss.graded(
-            torch.cat([self.right, self.shuffled]), torch.cat([none, grades[0]]), margin
+            torch.cat([self.right, self.shuffled]),
+            torch.cat([none, grades[0]]),
+            settings.spoiled_order,
         )
         by_words = faier_loss.graded(
             torch.cat([self.right, self.replaced, self.wrong]),
             torch.cat([none, grades[1], none + 1]),
-            margin,
+            settings.spoiled_words,
         )
         return settings.spoiled_shuffled * by_order + by_words

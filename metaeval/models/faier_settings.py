@@ -38,8 +38,9 @@ class FaierSettings:
         and right are exchanged (gold regions only); see `faier_augment.py`.
     spoiled
         For "r_neg": in so many of the splits every candidate has a shuffled and a replaced copy.
-    spoiled_margin
-        For "r_neg": how far, at least, a copy of which every word is wrong should be below.
+    spoiled_order, spoiled_words
+        For "r_neg": how far, at least, a copy should be below of which every word is at the wrong
+        place, and one of which every word is wrong.
     spoiled_within, spoiled_across
         For "r_neg": weights of the ranking of an image's own texts, and of all of the batch.
     spoiled_shuffled
@@ -56,7 +57,8 @@ class FaierSettings:
     lost_regions: float = 0.0
     mirrored: float = 0.0
     spoiled: int = 1
-    spoiled_margin: float = 0.6
+    spoiled_order: float = 0.6
+    spoiled_words: float = 1.5
     spoiled_within: float = 1.0
     spoiled_across: float = 1.0
     spoiled_shuffled: float = 1.0
@@ -75,7 +77,8 @@ class FaierSettings:
             ("lost_regions", 0 <= self.lost_regions < 1),
             ("mirrored", 0 <= self.mirrored <= 1),
             ("spoiled", 0 <= self.spoiled <= self.splits),
-            ("spoiled_margin", self.spoiled_margin > 0),
+            ("spoiled_order", self.spoiled_order > 0),
+            ("spoiled_words", self.spoiled_words > 0),
             ("spoiled_within", self.spoiled_within >= 0),
             ("spoiled_across", self.spoiled_across >= 0),
             ("spoiled_shuffled", self.spoiled_shuffled >= 0),

@@ -54,7 +54,7 @@ def test_a_tiny_run_learns_and_can_score(tmp_path: Path, variant: str) -> None:
     out = tmp_path / "out"
     facts = TrainFaier(variant, **TINY).run(config(tmp_path), out)
     losses = [epoch["loss"] for epoch in facts["training"]["history"]]
-    assert losses[-1] < 0.9 * losses[0]
+    assert losses[-1] < 0.95 * losses[0]
     assert sorted(path.name for path in out.iterdir()) == [
         "card.json", "model.safetensors", "trained_on.npy", "vocab.json",
     ]  # fmt: skip

@@ -124,20 +124,21 @@ def test_the_texts_of_a_batch_are_ranked_by_their_wrong_words() -> None:
     settings = FaierSettings("r_neg", spoiled_shuffled=3.0)
     ranks = Ranks(*(torch.from_numpy(x) for x in (right, shuffled, replaced, wrong)))
 
-    def hinge(better: float, worse: float, apart: float) -> float:
-        return max(0.0, 0.6 * apart - better + worse) if apart > 0 else 0.0
+    def hinge(better: float, worse: float, apart: float, margin: float = 1.5) -> float:
+        return max(0.0, margin * apart - better + worse) if apart > 0 else 0.0
 
     within = across = 0.0
     for i in range(5):
-        within += 3 * hinge(right[i], shuffled[i], grades[0, i])
+        within += 3 * hinge(right[i], shuffled[i], grades[0, i], 0.6)
         within += hinge(right[i], replaced[i], grades[1, i])
         within += hinge(replaced[i], wrong[i], 1 - grades[1, i])
     by_order = [(x, 0.0) for x in right] + list(zip(shuffled, grades[0], strict=True))
     by_words = [(x, 0.0) for x in right] + list(zip(replaced, grades[1], strict=True))
     by_words += [(x, 1.0) for x in wrong]
-    for weight, texts in ((3, by_order), (1, by_words)):
+    for weight, margin, texts in ((3, 0.6, by_order), (1, 1.5, by_words)):
         for x, g in texts:
-            across += sum(weight * hinge(x, y, h - g) for y, h in texts) / len(texts)
+            pairs = (hinge(x, y, h - g, margin) for y, h in texts)
+            across += weight * sum(pairs) / len(texts)
     both = torch.from_numpy(grades)
     assert float(ranks.within(both, settings)) == pytest.approx(within, abs=1e-12)
     assert float(ranks.across(both, settings)) == pytest.approx(across, abs=1e-12)
