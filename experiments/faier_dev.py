@@ -17,7 +17,7 @@ from corruptions.replace import Replace
 from corruptions.shuffle import Shuffle
 from metaeval.data.types import CaptionDataset
 from metaeval.models.faier import Faier
-from metaeval.models.faier_captions import NO_REFERENCE, encode
+from metaeval.models.faier_captions import NO_REFERENCE, Captions, encode
 from metaeval.models.faier_scorer import FaierScorer, Read
 from metaeval.models.faier_triplets import TripletParser
 from metaeval.models.grounded_data import CaptionedImages
@@ -99,9 +99,12 @@ class HeldOut:
         """Retrieval and rank-order ρ with so many references, by their number."""
         scorer = FaierScorer(model)
         sets = {name: scorer.read(captions) for name, captions in self._sets.items()}
-        return {str(k): self._with(scorer, sets, k) for k in references}
+        captions = scorer.read(self._captions) if model.shape.fused else self._captions
+        return {str(k): self._with(scorer, sets, captions, k) for k in references}
 
-    def _with(self, scorer: FaierScorer, sets: Mapping[str, Read], k: int) -> dict[str, Any]:
+    def _with(
+        self, scorer: FaierScorer, sets: Mapping[str, Read], captions: Captions | Read, k: int
+    ) -> dict[str, Any]:
         none = len(self._captions) - 1
         rows = []
         for i, own in enumerate(self.images.captions):
@@ -109,7 +112,7 @@ class HeldOut:
                 others = [int(self._first[i]) + j for j in range(len(own)) if j != h]
                 rows.append(others[:k] or [none])
         image = np.repeat(np.arange(self.n), self.turns)
-        scorer.prepare(self.images.regions.subset(image), self._captions, rows)
+        scorer.prepare(self.images.regions.subset(image), captions, rows)
         scores = {name: scorer.score(captions, self._index) for name, captions in sets.items()}
         found: dict[str, Any] = {}
         for name, levels in _LEVELS.items():

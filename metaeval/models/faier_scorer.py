@@ -74,7 +74,7 @@ class FaierScorer:
 
     @torch.inference_mode()
     def prepare(
-        self, regions: Regions, references: Captions, rows: Sequence[Sequence[int]]
+        self, regions: Regions, references: Captions | Read, rows: Sequence[Sequence[int]]
     ) -> None:
         """Compute the union vectors of n images.
 
@@ -83,7 +83,8 @@ class FaierScorer:
         regions
             Of n images; r must not be above 36 (or all images have the same number).
         references, rows
-            All references, and which of them each image has, in their order, at least one.
+            All references (or what `read` made of them), and which of them each image has, in
+            their order, at least one.
         """
         model, d = self.model, self.model.shape.d
         counts = regions.mask.sum(axis=1)
@@ -95,7 +96,9 @@ class FaierScorer:
         self._places = torch.from_numpy(places).to(self.device)
         self._objects = torch.zeros(total + 1, d, device=self.device)
         self._relations = torch.zeros(total + 1, d, device=self.device)
-        read = self.read(references) if model.shape.fused else None
+        read: Read | None = None
+        if model.shape.fused:
+            read = references if isinstance(references, Read) else self.read(references)
         for mine, size in _groups(self._image_keys(rows, read), self._n_images):
             filled = _filled(mine, size)
             seen = model.see(*_tensors(regions, filled, width, self.device))

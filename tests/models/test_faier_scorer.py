@@ -11,7 +11,7 @@ import torch
 
 from metaeval.models.faier import Faier, Shape
 from metaeval.models.faier_captions import Captions, build_vocabulary
-from metaeval.models.faier_explain import explanation
+from metaeval.models.faier_explain import Explainer
 from metaeval.models.faier_scorer import FaierScorer
 from metaeval.models.faier_triplets import TripletParser
 from metaeval.models.regions import Regions
@@ -85,11 +85,12 @@ def test_an_image_without_regions_breaks_nothing() -> None:
 def test_the_matches_of_a_caption_add_up_to_its_score() -> None:
     own = scorer()
     text = "a man rides a horse near two cats"
-    told = explanation(
-        own, TripletParser(), VOCABULARY, text, ["a dog", "a man on a horse"], regions(), 2
-    )
+    references = [[], [], ["a dog", "a man on a horse"]]
+    explainer = Explainer(own, TripletParser(), VOCABULARY, references, regions())
+    told, levels = explainer.explain(text, 2)
     encoded = Captions.of([text], TripletParser()([text]), VOCABULARY)
     score = own.score(encoded, np.array([2]))[0]
+    assert levels == pytest.approx(score.tolist(), **CLOSE)
     assert told["words"] == ["<start>", *text.split(), "<end>"]
     assert np.array(told["matches"]).shape == (len(told["words"]), 4)
     # rounded to four digits
