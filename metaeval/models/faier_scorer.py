@@ -9,9 +9,9 @@ scored with it.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,8 @@ from metaeval.models.faier import Faier, Unions
 from metaeval.models.faier_captions import Captions
 from metaeval.models.faier_fusion import Fusion, level_score
 from metaeval.models.faier_step import Ragged, matrix
-from metaeval.models.faier_text import Projected
+from metaeval.models.faier_text import BiGru, Projected
+from metaeval.models.parallel import together
 from metaeval.models.regions import MOST, Regions
 
 Ints = npt.NDArray[np.int64]
@@ -99,7 +100,8 @@ class FaierScorer:
         read: Read | None = None
         if model.shape.fused:
             read = references if isinstance(references, Read) else self.read(references)
-        for mine, size in _groups(self._image_keys(rows, read), self._n_images):
+
+        def unite(mine: Ints, size: int) -> None:
             filled = _filled(mine, size)
             seen = model.see(*_tensors(regions, filled, width, self.device))
             real = np.arange(size) < len(mine)
@@ -117,6 +119,8 @@ class FaierScorer:
                 nodes, mask = self._reference_nodes(read, level, [rows[i] for i in filled])
                 attended = self._fusion(level).attended(vectors, nodes, mask)[at]
                 out[target] = self._joined(level, vectors[at], attended)
+
+        self._each(unite, _groups(self._image_keys(rows, read), self._n_images))
 
     @torch.inference_mode()
     def score(self, captions: Captions | Read, image_index: npt.NDArray[np.intp]) -> Floats:
@@ -170,7 +174,8 @@ class FaierScorer:
     ) -> Floats:
         """One level's score of each caption, whose nodes lie side by side."""
         out = np.empty(len(starts))
-        for mine, size in _groups(counts.tolist(), self._rows):
+
+        def match(mine: Ints, size: int) -> None:
             filled = _filled(mine, size)
             k = int(counts[filled[0]])
             at = torch.from_numpy(starts[filled][:, None] + np.arange(k)).to(self.device)
@@ -178,7 +183,19 @@ class FaierScorer:
             there = torch.ones(size, k, dtype=torch.bool, device=self.device)
             found = level_score(unions[places], places < len(unions) - 1, nodes[at], there)
             out[mine] = found[: len(mine)].double().cpu().numpy()
+
+        self._each(match, _groups(counts.tolist(), self._rows))
         return out
+
+    def _each(self, work: Callable[[Ints, int], None], groups: Iterable[tuple[Ints, int]]) -> None:
+        """Work on all groups, on the processor several at a time: each has its own part of what
+        is written, and is computed alone."""
+        jobs = [partial(work, mine, size) for mine, size in groups]
+        if self.device.type == "cpu":
+            together(jobs)
+        else:
+            for job in jobs:
+                job()
 
     @torch.inference_mode()
     def read(self, captions: Captions) -> Read:
@@ -190,7 +207,8 @@ class FaierScorer:
         counts = captions.count + 1 if text.triplets is not None else 0 * captions.count
         relation_starts = np.cumsum(counts) - counts
         relations = torch.empty(int(counts.sum()), d, device=self.device)
-        for mine, size in _groups(captions.lengths.tolist(), self._rows):
+
+        def read_words(mine: Ints, size: int) -> None:
             states, last = text.read(
                 text.words,
                 *self._batch(captions.words, captions.lengths, mine, size),
@@ -201,14 +219,20 @@ class FaierScorer:
             if text.triplets is not None:
                 first = torch.from_numpy(relation_starts[mine]).to(self.device)
                 relations[first] = text.sentence(last)[: len(mine)]
+
+        self._each(read_words, _groups(captions.lengths.tolist(), self._rows))
         if text.triplets is not None:
+            gru: BiGru = text.triplets
             owner = np.repeat(np.arange(len(captions)), captions.count)
             slot = np.arange(len(owner)) - captions.first[owner]
             where = relation_starts[owner] + 1 + slot
-            for mine, size in _groups(captions.triplet_lengths.tolist(), self._rows):
+
+            def read_triplets(mine: Ints, size: int) -> None:
                 batch = self._batch(captions.triplets, captions.triplet_lengths, mine, size)
-                _, last = text.read(text.triplets, *batch, triplets_table)
+                _, last = text.read(gru, *batch, triplets_table)
                 relations[torch.from_numpy(where[mine]).to(self.device)] = last[: len(mine)]
+
+            self._each(read_triplets, _groups(captions.triplet_lengths.tolist(), self._rows))
         return Read(words, starts, captions.lengths, relations, relation_starts, counts)
 
     def _batch(

@@ -82,6 +82,19 @@ def test_an_image_without_regions_breaks_nothing() -> None:
     assert not np.isfinite(own.score(captions(), np.zeros(len(TEXTS), dtype=np.intp))).any()
 
 
+def test_the_number_of_threads_changes_nothing() -> None:
+    before, found = torch.get_num_threads(), []
+    try:
+        for threads in (1, 2, 3):
+            torch.set_num_threads(threads)
+            own = scorer()
+            found.append(own.score(captions(), np.array([0, 1, 2, 0, 1, 2, 0])).tobytes())
+            assert torch.get_num_threads() == threads
+    finally:
+        torch.set_num_threads(before)
+    assert found[0] == found[1] == found[2]
+
+
 def test_the_matches_of_a_caption_add_up_to_its_score() -> None:
     own = scorer()
     text = "a man rides a horse near two cats"
