@@ -91,7 +91,8 @@ def own_steps() -> dict[str, Any]:
         scores = scores / (scores.pow(2).sum(dim=1, keepdim=True).sqrt() + 1e-8)
         attended = torch.softmax(scores.T * SMOOTH, dim=1) @ words
         lengths = image.norm(dim=1) * attended.norm(dim=1)
-        return (image * attended).sum(dim=1) / lengths.clamp(min=1e-8)
+        found: torch.Tensor = (image * attended).sum(dim=1) / lengths.clamp(min=1e-8)
+        return found
 
     def ndcg(ref: list[float], test: list[float]) -> float:
         low, high = min(ref), max(ref)

@@ -1,14 +1,13 @@
 """Captions grounded in images by a SCAN network: many at a time, each as if it were alone.
 
-Captions of one length are compared together with images of about as many regions. So no padding of
-words is computed, and every product has a shape that depends on the caption and its image alone: a
-caption gets the same numbers, to the last bit, whatever else is in the call.
+Captions of about one length are compared together with images of about as many regions. So every
+product has a shape that depends on the caption and its image alone: a caption gets the same
+numbers, to the last bit, whatever else is in the call.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -19,58 +18,20 @@ from metaeval.models.device import resolve
 from metaeval.models.parallel import together
 from metaeval.models.regions import Regions
 from metaeval.models.scan import Scan, region_rows
-from metaeval.models.scan_attention import attending, by_gram
+from metaeval.models.scan_shelf import Shelf
 from metaeval.models.scan_words import PlainWordStates, WordStates
 from metaeval.models.vocabulary import Vocabulary
 
 Floats = npt.NDArray[np.float64]
 
+Rows = npt.NDArray[np.int64]
 Words = WordStates | PlainWordStates
+Work = Callable[[Rows, Shelf, torch.Tensor, Rows], None]
 
 _NUMBERS = {"cpu": 1 << 19, "cuda": 1 << 28}  # numbers compared at a time
-_STEP = 4  # an image's regions are padded to a multiple of this
+_STATES = {"cpu": 1 << 20, "cuda": 1 << 25}  # captions encoded at a time × their dimensions
+_STEP = 4  # regions and words are padded to a multiple of this
 _REGIONS = 1024  # encoded at a time
-
-
-@dataclass(frozen=True, slots=True)
-class Shelf:
-    """The regions of n images that have about as many, in float64, as all behind the encoders.
-
-    Attributes
-    ----------
-    turned
-        Their vectors, [n, d, r]: products with words are then quick.
-    lengths, gram
-        The vectors' lengths [n, r] and their products with each other [n, r, r].
-    """
-
-    turned: torch.Tensor
-    lengths: torch.Tensor
-    gram: torch.Tensor
-
-    @classmethod
-    def of(cls, vectors: torch.Tensor) -> Shelf:
-        """Of vectors [n, r, d]; zeros where there is no region."""
-        own = vectors.double()
-        turned = own.transpose(1, 2).contiguous()
-        return cls(turned, own.norm(dim=2), own @ turned)
-
-    def of_images(self, rows: npt.NDArray[np.int64]) -> Shelf:
-        """The regions of some of the images, in this order; an image may come again."""
-        index = torch.from_numpy(rows).to(self.turned.device)
-        return Shelf(*(x.index_select(0, index) for x in (self.turned, self.lengths, self.gram)))
-
-    def attending_to(self, words: torch.Tensor, smooth: float) -> torch.Tensor:
-        """[n, r] The cosine of each region with the words [n, w, d] it attends to."""
-        products = (words @ self.turned).transpose(1, 2).contiguous()
-        if self.turned.shape[2] < words.shape[1]:  # the shorter way to the attended vectors' length
-            return attending(products, self.lengths, smooth, lambda e: (e @ words).norm(dim=2))
-        gram = by_gram(words @ words.transpose(1, 2))
-        return attending(products, self.lengths, smooth, gram)
-
-    def attended_by(self, words: torch.Tensor, smooth: float) -> torch.Tensor:
-        """[n, w] The cosine of each word with the regions it attends to."""
-        return attending(words @ self.turned, words.norm(dim=2), smooth, by_gram(self.gram))
 
 
 class Grounder:
@@ -115,7 +76,7 @@ class Grounder:
         """
         out = np.zeros((len(captions), self.width))
 
-        def work(rows: npt.NDArray[np.intp], regions: Shelf, words: torch.Tensor) -> None:
+        def work(rows: Rows, regions: Shelf, words: torch.Tensor, _: Rows) -> None:
             found = regions.attending_to(words, self._smooth).cpu().numpy()
             out[rows, : min(found.shape[1], self.width)] = found[:, : self.width]
 
@@ -130,11 +91,11 @@ class Grounder:
         """
         out = np.empty((len(captions), 2))
 
-        def work(rows: npt.NDArray[np.intp], regions: Shelf, words: torch.Tensor) -> None:
-            ways = (regions.attending_to, self.n_regions[images[rows]]), (
-                regions.attended_by, words.shape[1],
-            )  # fmt: skip
-            for column, (way, n) in enumerate(ways):
+        def work(rows: Rows, regions: Shelf, words: torch.Tensor, n_words: Rows) -> None:
+            for column, (way, n) in enumerate((
+                (regions.attending_to, self.n_regions[images[rows]]),
+                (regions.attended_by, n_words),
+            )):  # fmt: skip
                 out[rows, column] = way(words, self._smooth).sum(dim=1).cpu().numpy() / n
 
         self._each(captions, images, work)
@@ -144,38 +105,49 @@ class Grounder:
         self,
         captions: Sequence[str],
         images: npt.NDArray[np.intp],
-        work: Callable[[npt.NDArray[np.intp], Shelf, torch.Tensor], None],
+        work: Work,
     ) -> None:
-        """Call `work(rows, their images' regions, words [k, w, d] in float64)` for all captions."""
-        if not len(captions):
-            return
-        words = self._encoded_words(self._vocabulary.encode_all(captions))
-        level = self._level[images]
-        # captions of one length in images of about as many regions, together
-        order = np.lexsort((images, level, words.lengths))
-        kind = np.stack([words.lengths, level])[:, order]
-        cuts = np.flatnonzero((kind[:, 1:] != kind[:, :-1]).any(axis=0)) + 1
-        jobs = []
-        for rows in np.split(order, cuts):
-            length, most = int(words.lengths[rows[0]]), int(level[rows[0]])
-            size = max(1, _NUMBERS[self.device.type] // ((most + length) * self._model.shape.embed))
-            jobs += [
-                partial(self._compared, rows[start : start + size], images, words, most, work)
-                for start in range(0, len(rows), size)
-            ]
-        together(jobs)
+        """Call `work(rows, their images' regions, words [k, w, d] in float64, how many)` for all.
+
+        Words are padded with zeros, which change no sum.
+        """
+        ids = self._vocabulary.encode_all(captions)
+        # captions of one image stand together: they share most
+        order = np.argsort(images, kind="stable")
+        together([
+            partial(self._compared, some, ids, images, work)
+            for some in np.array_split(order, self._n_jobs(len(order)))
+        ])  # fmt: skip
+
+    def _n_jobs(self, n: int) -> int:
+        """In how many parts n captions are taken: as few as fit, and work for every thread."""
+        most = max(1, _STATES[self.device.type] // self._model.shape.embed)
+        threads = torch.get_num_threads() if self.device.type == "cpu" else 1
+        return max(1, threads * -(-n // (most * threads)))
 
     def _compared(
         self,
-        rows: npt.NDArray[np.intp],
+        some: npt.NDArray[np.intp],
+        ids: Sequence[Sequence[int]],
         images: npt.NDArray[np.intp],
-        words: Words,
-        most: int,
-        work: Callable[[npt.NDArray[np.intp], Shelf, torch.Tensor], None],
+        work: Work,
     ) -> None:
-        """Do the work for captions of one length and images of at most `most` regions."""
-        regions = self._shelves[most].of_images(self._place[images[rows]])
-        work(rows, regions, words.of(rows, int(words.lengths[rows[0]])))
+        """Do the work for some of the captions."""
+        if not len(some):
+            return
+        words = self._encoded_words([ids[row] for row in some.tolist()])
+        level, long = self._level[images[some]], words.lengths + -words.lengths % _STEP
+        # captions of about one length in images of about as many regions, together
+        order = np.lexsort((level, long))
+        kind = np.stack([long, level])[:, order]
+        cuts = np.flatnonzero((kind[:, 1:] != kind[:, :-1]).any(axis=0)) + 1
+        for group in np.split(order, cuts):
+            length, most = int(long[group[0]]), int(level[group[0]])
+            size = max(1, _NUMBERS[self.device.type] // ((most + length) * self._model.shape.embed))
+            for start in range(0, len(group), size):
+                mine = group[start : start + size]
+                regions = self._shelves[most].of_images(self._place[images[some[mine]]])
+                work(some[mine], regions, words.of(mine, length), words.lengths[mine])
 
     def _encoded_words(self, ids: Sequence[Sequence[int]]) -> Words:
         """The word states of captions."""

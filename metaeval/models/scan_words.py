@@ -17,13 +17,12 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from metaeval.models.parallel import together
 from metaeval.models.scan import TextEncoder
 from metaeval.models.scan_attention import EPS
 
 Ints = npt.NDArray[np.int64]
 
-_BLOCK = {"cpu": 256, "cuda": 8192}  # states computed at a time
+_BLOCK = {"cpu": 128, "cuda": 8192}  # states computed at a time
 _WORDS = 256  # words projected at a time
 
 
@@ -80,22 +79,25 @@ class WordStates:
         self._encoder = encoder
         self._device = encoder.embed.weight.device
         self.lengths = np.fromiter(map(len, ids), dtype=np.int64, count=len(ids))
-        tokens = np.zeros((len(ids), int(self.lengths.max(initial=0))), dtype=np.int64)
+        longest = int(self.lengths.max(initial=0))
+        tokens = np.zeros((len(ids), longest), dtype=np.int64)
         inside = np.arange(tokens.shape[1])[None, :] < self.lengths[:, None]
         tokens[inside] = [number for own in ids for number in own]
         back = np.maximum(self.lengths[:, None] - 1 - np.arange(tokens.shape[1])[None, :], 0)
         turned = np.take_along_axis(tokens, back, axis=1)
-        (self._forward, ahead), (self._backward, behind) = together(
-            [lambda: self._run(tokens, ""), lambda: self._run(turned, "_reverse")]
-        )
+        with torch.inference_mode():
+            self._forward, ahead = self._run(tokens, "")
+            self._backward, behind = self._run(turned, "_reverse")
         # the backward GRU's states stand in the order in which it reads: turn them again
-        behind = np.take_along_axis(behind, back, axis=1)
+        behind = np.where(inside, np.take_along_axis(behind, back, axis=1), 0)
         self._place = torch.from_numpy(np.stack([ahead, behind])).to(self._device)
 
     def of(self, rows: npt.NDArray[np.intp], length: int) -> torch.Tensor:
-        """[k, length, d] The states of these captions, all of that length, as float64."""
+        """[k, length, d] The states of these captions as float64; zeros behind a caption's end."""
         index = torch.from_numpy(rows).to(self._device)
-        ahead, behind = self._place.index_select(1, index)[:, :, :length].flatten(1)
+        place = self._place.index_select(1, index)[:, :, :length]
+        lacking = length - place.shape[2]
+        ahead, behind = torch.nn.functional.pad(place, (0, max(0, lacking))).flatten(1)
         states = self._forward.index_select(0, ahead).add_(self._backward.index_select(0, behind))
         found = states.double()
         if self._encoder.unit_length:
@@ -155,5 +157,8 @@ class PlainWordStates:
                 self._known[own] = encoder(torch.tensor([own], device=device))[0]
 
     def of(self, rows: npt.NDArray[np.intp], length: int) -> torch.Tensor:
-        """[k, length, d] The states of these captions, all of that length, as float64."""
-        return torch.stack([self._known[self._ids[row]] for row in rows.tolist()]).double()
+        """[k, length, d] The states of these captions as float64; zeros behind a caption's end."""
+        own = [self._known[self._ids[row]].double() for row in rows.tolist()]
+        return torch.stack([
+            torch.nn.functional.pad(states, (0, 0, 0, length - len(states))) for states in own
+        ])  # fmt: skip

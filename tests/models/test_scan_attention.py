@@ -13,8 +13,8 @@ import torch
 
 from metaeval.models.scan_attention import WAYS, cosines, l2norm, pairing
 from metaeval.models.scan_loss import Hardest, anchor, drawn, hardest, triplet
+from metaeval.models.scan_pairs import Pairs
 from metaeval.models.scan_retrieval import all_pairs
-from metaeval.models.scan_training import Pairs
 
 SMOOTH = 9.0
 
