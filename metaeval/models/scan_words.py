@@ -22,7 +22,7 @@ from metaeval.models.scan_attention import EPS
 
 Ints = npt.NDArray[np.int64]
 
-_BLOCK = {"cpu": 128, "cuda": 8192}  # states computed at a time
+_BLOCK = {"cpu": 1 << 15, "cuda": 1 << 20}  # numbers of states computed at a time
 _WORDS = 256  # words projected at a time
 
 
@@ -114,7 +114,7 @@ class WordStates:
         d, device = gru.hidden_size, self._device
         names = (f"weight_hh_l0{direction}", f"bias_hh_l0{direction}")
         weight, bias = (getattr(gru, name) for name in names)
-        block, transposed = _BLOCK[device.type], weight.T.contiguous()
+        block, transposed = max(1, _BLOCK[device.type] // d), weight.T.contiguous()
         table, number = self._projected(shared.word, direction)
         parent, word = (torch.from_numpy(x).to(device) for x in (shared.parent, number))
         states = weight.new_empty(len(word) + 1, d)
