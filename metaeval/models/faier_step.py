@@ -112,7 +112,7 @@ def _attended(
     order = count.argsort(stable=True)
     found, which = [], []
     number = mask.flatten().cumsum(0).view(mask.shape) - 1
-    for rows in order.split(_TOGETHER):
+    for rows in order.split(_TOGETHER):  # type: ignore[no-untyped-call]
         r = max(1, int(count[rows[-1]]))
         there = node_mask[rows]
         k = int(there.sum(dim=2).max())

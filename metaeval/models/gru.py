@@ -93,6 +93,7 @@ class _Steps(torch.autograd.Function):
                 last[size:ended] = old[size:ended]  # these sequences were over
             old, ended = after[now], size
             start += size
+        assert old is not None  # there is a step
         last[:ended] = old
         ctx.save_for_backward(weight, after, gates)
         ctx.sizes = sizes
