@@ -21,7 +21,7 @@ def test_there_are_the_three_of_the_paper():
     assert {"random", "replace", "shuffle"} <= {file.stem for file in FILES}
 
 
-@pytest.mark.parametrize("name", ["random", "replace", "shuffle"])
+@pytest.mark.parametrize("name", ["random", "replace", "shuffle", "delete", "insert", "reverse"])
 def test_configured_corruptions_run(name):
     file = next(file for file in FILES if file.stem == name)
     options = OmegaConf.to_container(OmegaConf.load(file))

@@ -12,8 +12,11 @@ from pathlib import Path
 import pytest
 
 from corruptions.base import Corruption
+from corruptions.delete import Delete
+from corruptions.insert import Insert
 from corruptions.random import Random
 from corruptions.replace import Replace
+from corruptions.reverse import Reverse
 from corruptions.shuffle import Shuffle
 from metaeval.data.types import CaptionDataset
 
@@ -27,6 +30,9 @@ ALL = [
     Shuffle(0.25),
     Shuffle(0.5, derange=True),
     Shuffle(1),
+    Delete(0.5),
+    Insert(0.5),
+    Reverse(),
 ]
 
 
