@@ -63,7 +63,10 @@ def test_a_subset_of_images_gets_the_same_corruptions(corruption: Corruption, id
     assert corruption.apply(odd, 3) == [everything[i] for i in odd.image_ids]
 
 
-@pytest.mark.parametrize("corruption", ALL, ids=lambda c: c.label)
+# of the corruptions Reverse alone has nothing random in it
+@pytest.mark.parametrize(
+    "corruption", [c for c in ALL if not isinstance(c, Reverse)], ids=lambda c: c.label
+)
 def test_seeds_differ_and_repeat(corruption: Corruption):
     data = made(100)
     first = corruption.apply(data, 0)
