@@ -25,10 +25,11 @@ from metaeval.errors import ConfigError
 from metaeval.metrics.tiger import Tiger
 from metaeval.models import card, grounded_weights
 from metaeval.models.grounded_data import CaptionedImages
+from metaeval.models.region_augment import flipped
 from metaeval.models.regions_gold import GoldRegions
 from metaeval.models.scan import Scan, ScanShape
 from metaeval.models.scan_start import start_from
-from metaeval.models.scan_training import ScanLosses, ScanTask, mirrored
+from metaeval.models.scan_training import ScanLosses, ScanTask
 from metaeval.models.training import TrainingSettings, fit
 from metaeval.models.vocabulary import SPECIAL, Vocabulary
 
@@ -173,12 +174,12 @@ def test_regions_that_are_left_out_leave_no_gap(tmp_path: Path) -> None:
 
 def test_mirroring_moves_boxes_only(tmp_path: Path) -> None:
     features = torch.from_numpy(images(tmp_path, 5).regions.features)
-    turned = mirrored(features)
+    turned = flipped(features)
     assert torch.equal(turned[..., :81], features[..., :81])
     x1, x2 = features[..., 81], features[..., 83]
     torch.testing.assert_close(turned[..., 81], 1 - x2)
     torch.testing.assert_close(turned[..., 83] - turned[..., 81], x2 - x1)
-    torch.testing.assert_close(mirrored(turned), features)
+    torch.testing.assert_close(flipped(turned), features)
 
 
 def test_wrong_losses_are_refused() -> None:

@@ -35,7 +35,7 @@ class FaierSettings:
         The share of words that are read as `<unk>` in training.
     lost_regions, mirrored
         The share of regions that are left out (never an image's first), and of images whose left
-        and right are exchanged (gold regions only); see `faier_augment.py`.
+        and right are exchanged (gold regions only); see `region_augment.py`.
     spoiled
         For "r_neg": in so many of the splits every candidate has a shuffled and a replaced copy.
     spoiled_order, spoiled_words

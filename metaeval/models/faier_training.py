@@ -9,7 +9,7 @@ import numpy.typing as npt
 import torch
 
 from metaeval.errors import ConfigError
-from metaeval.models import faier_augment, faier_loss, faier_step
+from metaeval.models import faier_loss, faier_step, region_augment
 from metaeval.models.faier import Faier
 from metaeval.models.faier_captions import NO_REFERENCE, Captions, encode
 from metaeval.models.faier_ranking import Ranks
@@ -103,8 +103,7 @@ class FaierTask:
 
     def loss(self, batch: Batch, epoch: int) -> torch.Tensor:
         """The loss of a batch, a candidate's mean share."""
-        own, settings = self.settings, self.settings
-        b = len(batch.images)
+        settings, b = self.settings, len(batch.images)
         rows = (batch.images[:, None] * self.c + np.arange(self.c)).ravel()
         nodes = self._read(self.captions, np.append(rows, len(self.captions) - 1))
         found = faier_step.levels(self.model, self._see(batch), nodes, self.c, batch.splits)
@@ -117,15 +116,16 @@ class FaierTask:
                 levels, torch.cat([here, image, here]), torch.cat([here, here, caption])
             ).view(len(levels), 3, b)
             scores = parts.sum(dim=0)
-            total = total + faier_loss.triplet(scores[0], scores[1], scores[2], own.margin)
+            total = total + faier_loss.triplet(scores[0], scores[1], scores[2], settings.margin)
             if settings.levels and len(levels) > 1:
+                margin = settings.margin / len(parts)
                 for part in parts:
-                    alone = faier_loss.triplet(part[0], part[1], part[2], own.margin / len(parts))
+                    alone = faier_loss.triplet(part[0], part[1], part[2], margin)
                     total = total + settings.levels * alone
             right.append(scores[0])
             wrong += [scores[1], scores[2]]
         if settings.across:
-            term = faier_loss.across(torch.cat(right), torch.cat(wrong), own.margin)
+            term = faier_loss.across(torch.cat(right), torch.cat(wrong), settings.margin)
             total = total + settings.across * term
         if self._spoiler is not None and settings.spoiled:
             total = total + self._spoiled(batch, found, right)
@@ -181,11 +181,11 @@ class FaierTask:
             part[batch.images, :most].to(self.device) for part in self._regions
         )
         if self.settings.lost_regions:
-            features, boxes, mask = faier_augment.without_some(
+            features, boxes, mask = region_augment.without_some(
                 features, boxes, mask, self.settings.lost_regions
             )
         if self.settings.mirrored:
-            features, boxes, mask = faier_augment.mirrored(
+            features, boxes, mask = region_augment.mirrored(
                 features, boxes, mask, self.settings.mirrored
             )
         return features, boxes, mask

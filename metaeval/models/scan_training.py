@@ -12,6 +12,8 @@ import torch
 from metaeval.errors import ConfigError
 from metaeval.models import negatives
 from metaeval.models.grounded_data import CaptionedImages, Ints
+from metaeval.models.region_augment import flipped, staying, to_front
+from metaeval.models.regions_gold import GoldRegions
 from metaeval.models.scan import Scan
 from metaeval.models.scan_attention import WAYS
 from metaeval.models.scan_loss import Hardest, anchor, drawn, hardest, triplet
@@ -113,7 +115,7 @@ class ScanTask:
         self._dev_regions = dev.regions
         self._features, _, self._mask = train.regions.tensors(self._device)
         self._bag = negatives.bag_numbers(vocabulary)
-        if losses.mirrored and train.regions.dim != _GOLD_DIM:
+        if losses.mirrored and train.regions.dim != GoldRegions.dim:
             raise ConfigError("losses.mirrored is for gold regions only")
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Sequence[Batch]:
@@ -186,25 +188,11 @@ class ScanTask:
         index = torch.from_numpy(images).to(self._device)
         mask = self._mask[index]
         if self._losses.lost_regions:
-            lost = torch.rand(mask.shape, device=self._device) < self._losses.lost_regions
-            lost[:, 0] = False
-            mask = mask & ~lost
+            mask = staying(mask, self._losses.lost_regions)
         # those that are left move up, so that an image's n regions are its first n
-        most = int(mask.sum(dim=1).max())
-        order = mask.byte().argsort(dim=1, descending=True, stable=True)[:, :most]
-        mask, features = mask.gather(1, order), self._features[index[:, None], order]
+        order, mask = to_front(mask)
+        features = self._features[index[:, None], order]
         if self._losses.mirrored:
             turn = torch.rand(len(mask), device=self._device) < self._losses.mirrored
-            features = torch.where(turn[:, None, None], mirrored(features), features)
+            features = torch.where(turn[:, None, None], flipped(features), features)
         return features * mask[..., None], mask
-
-
-_GOLD_DIM = 88
-
-
-def mirrored(features: torch.Tensor) -> torch.Tensor:
-    """Gold features with left and right exchanged: x1 becomes 1 - x2 and x2 becomes 1 - x1."""
-    out = features.clone()
-    x1, x2 = _GOLD_DIM - 7, _GOLD_DIM - 5
-    out[..., x1], out[..., x2] = 1 - features[..., x2], 1 - features[..., x1]
-    return out

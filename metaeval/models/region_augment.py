@@ -13,6 +13,27 @@ Tensor = torch.Tensor
 _X1, _X2 = GoldRegions.dim - 7, GoldRegions.dim - 5
 
 
+def staying(mask: Tensor, share: float) -> Tensor:
+    """The mask [n, r] without a share of the regions, drawn anew; the first always stays."""
+    lost = torch.rand(mask.shape, device=mask.device) < share
+    lost[:, 0] = False
+    return mask & ~lost
+
+
+def to_front(mask: Tensor) -> tuple[Tensor, Tensor]:
+    """Places [n, most] that bring an image's regions to the front, and the mask there."""
+    order = (~mask).to(torch.uint8).argsort(dim=1, stable=True)
+    order = order[:, : max(1, int(mask.sum(dim=1).max()))]
+    return order, mask.gather(1, order)
+
+
+def flipped(features: Tensor) -> Tensor:
+    """Gold features with left and right exchanged: x1 becomes 1 − x2 and x2 becomes 1 − x1."""
+    out = features.clone()
+    out[..., _X1], out[..., _X2] = 1 - features[..., _X2], 1 - features[..., _X1]
+    return out
+
+
 def without_some(
     features: Tensor, boxes: Tensor, mask: Tensor, share: float
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -20,13 +41,8 @@ def without_some(
 
     [n, r, d], [n, r, 4] and [n, r] → the same with the regions that stay moved to the front.
     """
-    lost = torch.rand(mask.shape, device=mask.device) < share
-    lost[:, 0] = False
-    kept = mask & ~lost
-    order = (~kept).to(torch.uint8).argsort(dim=1, stable=True)
-    order = order[:, : max(1, int(kept.sum(dim=1).max()))]
+    order, kept = to_front(staying(mask, share))
     wide = order[:, :, None]
-    kept = kept.gather(1, order)
     there = kept[:, :, None]
     return (
         features.gather(1, wide.expand(-1, -1, features.shape[2])) * there,
@@ -38,11 +54,10 @@ def without_some(
 def mirrored(
     features: Tensor, boxes: Tensor, mask: Tensor, share: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Exchange left and right in a share of the images, drawn anew: x1 becomes 1 − x2 and x2
-    becomes 1 − x1, in boxes and in the features of gold regions."""
-    turned, swapped = features.clone(), boxes.clone()
-    turned[..., _X1], turned[..., _X2] = 1 - features[..., _X2], 1 - features[..., _X1]
+    """Exchange left and right in a share of the images, drawn anew: in boxes and in the features
+    of gold regions (`flipped`)."""
+    swapped = boxes.clone()
     swapped[..., 0], swapped[..., 2] = 1 - boxes[..., 2], 1 - boxes[..., 0]
     chosen = (torch.rand(len(mask), 1, device=mask.device) < share) & mask
     where = chosen[:, :, None]
-    return torch.where(where, turned, features), torch.where(where, swapped, boxes), mask
+    return torch.where(where, flipped(features), features), torch.where(where, swapped, boxes), mask

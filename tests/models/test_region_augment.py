@@ -11,7 +11,7 @@ pytest.importorskip("torch")
 import torch
 
 from metaeval.data.scenes import load_scenes
-from metaeval.models.faier_augment import mirrored, without_some
+from metaeval.models.region_augment import mirrored, without_some
 from metaeval.models.regions_gold import CATEGORIES, GoldRegions
 
 
