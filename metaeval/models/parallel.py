@@ -6,12 +6,15 @@ do. A number computed so does not depend on how many threads there are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import TypeVar
 
 import torch
 
+S = TypeVar("S")
 T = TypeVar("T")
 
 
@@ -34,3 +37,33 @@ def together(jobs: Sequence[Callable[[], T]]) -> list[T]:
             return list(pool.map(alone, jobs))
     finally:
         torch.set_num_threads(threads)
+
+
+def in_order(job: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
+    """What `job` returns for each item, in order, on as many threads as torch may use.
+
+    Each runs without gradients, its operators on one thread. At most two items a thread are taken
+    ahead of the result that is asked for next, so that results need not all be in memory. The
+    first exception is raised in its place; what has not begun by then never does.
+    """
+
+    def alone(item: S) -> T:
+        with torch.inference_mode():
+            return job(item)
+
+    threads = torch.get_num_threads()
+    if threads == 1:
+        yield from map(alone, items)
+        return
+    pending: deque[Future[T]] = deque()
+    with ThreadPoolExecutor(threads, initializer=partial(torch.set_num_threads, 1)) as pool:
+        try:
+            for item in items:
+                pending.append(pool.submit(alone, item))
+                if len(pending) > 2 * threads:
+                    yield pending.popleft().result()
+            while pending:
+                yield pending.popleft().result()
+        finally:
+            for future in pending:
+                future.cancel()

@@ -7,14 +7,17 @@ weight matrix is a large one. What the first layer multiplies depends on a word 
 written out as it is defined, because the usual routines spend most of their time on softmaxes over
 rows that are shorter than a vector register.
 
-A token's vector depends, to the last bit, on its own sentence only: products with weights have the
-same shape in every block (what is left of the last one is zeros), and the attention of a sentence
-is a product of its own.
+Blocks are computed side by side, one on each thread: products of this size are not worth dividing.
+
+A token's vector depends, to the last bit, on its own sentence only, and not on the number of
+threads: products with weights have the same shape in every block (what is left of the last one is
+zeros), and the attention of a sentence is a product of its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -51,6 +54,23 @@ class _Layer(NamedTuple):
     down: torch.Tensor
     down_bias: torch.Tensor
     norm: torch.nn.LayerNorm
+
+
+class _Room(NamedTuple):
+    """Memory that is written over in every layer of every block: fresh memory would cost time."""
+
+    wide: torch.Tensor
+    narrow: torch.Tensor
+
+    def product(self, x: torch.Tensor, matrix: torch.Tensor) -> torch.Tensor:
+        """x · matrix, in the place of the last such product."""
+        import torch
+
+        return torch.mm(x, matrix, out=self.buffer(matrix.shape[1]))
+
+    def buffer(self, width: int) -> torch.Tensor:
+        tokens = len(self.narrow)
+        return self.wide[: tokens * width].view(tokens, width)
 
 
 class _First(NamedTuple):
@@ -108,9 +128,8 @@ class PlainBert:
         self._norm = embeddings.LayerNorm
         self.tokens = max(_TOKENS if self._width < _WIDE else _TOKENS_WIDE, max_tokens)
         middle = max(layer.up.shape[1] for layer in self._layers)
-        # written over in every layer of every block: fresh memory would cost time
-        self._wide = torch.empty(self.tokens * max(3 * self._width, middle))
-        self._narrow = torch.empty(self.tokens, self._width)
+        self._wide = max(3 * self._width, middle)
+        self._rooms: list[_Room] = []  # those that no thread is in
 
     def encode(
         self, ids: Sequence[Sequence[int]], keep: Callable[[list[int], torch.Tensor], None]
@@ -121,22 +140,42 @@ class PlainBert:
         """
         import torch
 
+        from metaeval.models.parallel import in_order
+
         with torch.inference_mode():
             words = torch.tensor(list(chain.from_iterable(ids)), dtype=torch.int64)
             lengths = [len(tokens) for tokens in ids]
             starts = np.cumsum([0, *lengths])
             rows, first = self._first_layer(words, self._numbers(ids))
-            for block in blocks(lengths, self.tokens):
+
+            def compute(block: list[int]) -> list[tuple[list[int], torch.Tensor]]:
                 groups = [list(each) for _, each in groupby(block, key=lengths.__getitem__)]
                 shapes = [(len(mine), lengths[mine[0]]) for mine in groups]
                 mine = np.concatenate([np.arange(starts[p], starts[p + 1]) for p in block])
-                vectors = self._forward(first(rows[torch.from_numpy(mine)]), shapes)
-                for positions, part in zip(groups, _split(vectors, shapes), strict=True):
+                with self._room() as room:
+                    vectors = self._forward(first(rows[torch.from_numpy(mine)], room), shapes, room)
+                return list(zip(groups, _split(vectors, shapes), strict=True))
+
+            for found in in_order(compute, blocks(lengths, self.tokens)):
+                for positions, part in found:
                     keep(positions, part)
+
+    @contextmanager
+    def _room(self) -> Iterator[_Room]:
+        """Room for one block, which another thread must not write to meanwhile."""
+        import torch
+
+        try:
+            room = self._rooms.pop()
+        except IndexError:
+            wide = torch.empty(self.tokens * self._wide)
+            room = _Room(wide, torch.empty(self.tokens, self._width))
+        yield room
+        self._rooms.append(room)
 
     def _first_layer(
         self, words: torch.Tensor, places: torch.Tensor
-    ) -> tuple[torch.Tensor, Callable[[torch.Tensor], _First]]:
+    ) -> tuple[torch.Tensor, Callable[[torch.Tensor, _Room], _First]]:
         """A number for each token, and what gives the first layer's part of up to a block of them.
 
         The same words in the same places have the same number. Where they are many, their products
@@ -144,34 +183,43 @@ class PlainBert:
         """
         import torch
 
+        from metaeval.models.parallel import in_order
+
         pairs, rows = torch.unique(words * len(self._places) + places, return_inverse=True)
         word, place = pairs // len(self._places), pairs % len(self._places)
 
-        def compute(mine: torch.Tensor) -> _First:
+        def compute(mine: torch.Tensor, room: _Room) -> _First:
             x = torch.zeros(self.tokens, self._width)
             x[: len(mine)] = self._words[word[mine]] + self._places[place[mine]]
             x = self._norm(x)
-            return _First(x, self._product(x, self._layers[0].qkv))
+            return _First(x, room.product(x, self._layers[0].qkv))
 
         size = 4 * 4 * self._width * len(pairs)
         if 2 * len(pairs) > len(words) or size > _TABLE_BYTES:
             return rows, compute
         inputs = torch.empty(len(pairs), self._width)
         products = torch.empty(len(pairs), 3 * self._width)
-        for start in range(0, len(pairs), self.tokens):
-            some = torch.arange(start, min(start + self.tokens, len(pairs)))
-            made = compute(some)
-            inputs[some], products[some] = made.inputs[: len(some)], made.products[: len(some)]
 
-        def look_up(mine: torch.Tensor) -> _First:
-            x, qkv = torch.zeros(self.tokens, self._width), self._buffer(3 * self._width)
+        def enter(start: int) -> None:
+            some = torch.arange(start, min(start + self.tokens, len(pairs)))
+            with self._room() as room:
+                made = compute(some, room)
+                inputs[some], products[some] = made.inputs[: len(some)], made.products[: len(some)]
+
+        for _ in in_order(enter, range(0, len(pairs), self.tokens)):
+            pass
+
+        def look_up(mine: torch.Tensor, room: _Room) -> _First:
+            x, qkv = torch.zeros(self.tokens, self._width), room.buffer(3 * self._width)
             torch.index_select(inputs, 0, mine, out=x[: len(mine)])
             torch.index_select(products, 0, mine, out=qkv[: len(mine)])
             return _First(x, qkv)
 
         return rows, look_up
 
-    def _forward(self, first: _First, shapes: Sequence[tuple[int, int]]) -> torch.Tensor:
+    def _forward(
+        self, first: _First, shapes: Sequence[tuple[int, int]], room: _Room
+    ) -> torch.Tensor:
         """Unit vectors [tokens, width] of sentences, [n, length] of one shape after another."""
         import torch
 
@@ -179,24 +227,15 @@ class PlainBert:
         mixed = torch.zeros_like(x)
         for number, layer in enumerate(self._layers):
             if number:
-                qkv = self._product(x, layer.qkv)
+                qkv = room.product(x, layer.qkv)
             for part, out in zip(_split(qkv, shapes), _split(mixed, shapes), strict=True):
                 self._attend(part, layer.query_bias, out)
-            y = torch.addmm(x, mixed, layer.mix, out=self._narrow)
+            y = torch.addmm(x, mixed, layer.mix, out=room.narrow)
             x = layer.mix_norm(y.add_(layer.mix_bias))
-            middle = torch.ops.aten.gelu_(self._product(x, layer.up).add_(layer.up_bias))
-            y = torch.addmm(x, middle, layer.down, out=self._narrow)
+            middle = torch.ops.aten.gelu_(room.product(x, layer.up).add_(layer.up_bias))
+            y = torch.addmm(x, middle, layer.down, out=room.narrow)
             x = layer.norm(y.add_(layer.down_bias))
         return x.div_(x.norm(dim=-1, keepdim=True))
-
-    def _product(self, x: torch.Tensor, matrix: torch.Tensor) -> torch.Tensor:
-        """x · matrix, in the place of the last such product."""
-        import torch
-
-        return torch.mm(x, matrix, out=self._buffer(matrix.shape[1]))
-
-    def _buffer(self, width: int) -> torch.Tensor:
-        return self._wide[: self.tokens * width].view(self.tokens, width)
 
     def _attend(self, qkv: torch.Tensor, query_bias: torch.Tensor, out: torch.Tensor) -> None:
         """Write values mixed by attention [n, length, width] from qkv [n, length, 3 · width]."""

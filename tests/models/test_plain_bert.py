@@ -73,6 +73,25 @@ def test_company_does_not_change_a_bit() -> None:
     assert all(torch.equal(a, b) for a, b in zip(backwards, together, strict=True))
 
 
+def test_threads_do_not_change_a_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor the order in which vectors are handed over; blocks share no memory."""
+    monkeypatch.setattr(plain_bert, "_TOKENS", 72)  # some forty blocks
+    fast = plain(network("Bert"), 70)
+    ids = sentences(150, 40)
+    before = torch.get_num_threads()
+    found = {}
+    try:
+        for threads in (1, 4):
+            torch.set_num_threads(threads)
+            order: list[int] = []
+            fast.encode(ids, lambda positions, _, order=order: order.extend(positions))
+            found[threads] = (encoded(fast, ids), order)
+    finally:
+        torch.set_num_threads(before)
+    assert found[1][1] == found[4][1]
+    assert all(torch.equal(a, b) for a, b in zip(found[1][0], found[4][0], strict=True))
+
+
 def test_large_scores_do_not_overflow() -> None:
     model = network("Bert")
     with torch.no_grad():
