@@ -34,7 +34,10 @@ from metaeval.models.training import TrainingSettings, fit
 from metaeval.models.vocabulary import SPECIAL, Vocabulary
 
 NETWORK = {"embed": 24, "word": 12, "hidden": 16}
-LOSSES = {"batch": 16, "dropout": 0.1, "unknown": 0.05, "lost_regions": 0.1, "mirrored": 0.5}
+LOSSES = {
+    "batch": 16, "dropout": 0.1, "unknown": 0.05, "lost_regions": 0.1, "lost_whole": 0.1,
+    "mirrored": 0.5,
+}  # fmt: skip
 
 
 def settings(**changes: Any) -> dict[str, Any]:
@@ -157,11 +160,13 @@ def test_words_start_from_vectors() -> None:
 
 
 def test_regions_that_are_left_out_leave_no_gap(tmp_path: Path) -> None:
-    _, task = task_of(tmp_path, lost_regions=0.5, mirrored=0.0)
+    _, task = task_of(tmp_path, lost_regions=0.5, lost_whole=0.0, mirrored=0.0)
     torch.manual_seed(0)
     all_of_them = np.arange(40)
-    features, mask = task._regions(all_of_them)
+    features, mask, first = task._regions(all_of_them)
     count = mask.sum(dim=1)
+    assert first[:, 0].all()
+    assert not first[:, 1:].any()
     assert torch.equal(mask, torch.arange(mask.shape[1])[None, :] < count[:, None])
     before, there = task._features[all_of_them], task._mask[all_of_them].sum(dim=1)
     assert 0.3 < float((count - 1).sum() / (there - 1).sum()) < 0.7
@@ -170,6 +175,25 @@ def test_regions_that_are_left_out_leave_no_gap(tmp_path: Path) -> None:
         place = [int((whole == row).all(dim=1).nonzero()[0]) for row in own[:n]]
         assert place == sorted(set(place))  # those that stay keep their order
         assert (own[n:] == 0).all()
+
+
+def test_a_whole_image_that_is_left_out_is_not_taken_for_another_region(tmp_path: Path) -> None:
+    """The network beside the linear layer serves the whole image, wherever it stands or not."""
+    _, task = task_of(tmp_path, lost_regions=0.2, lost_whole=0.5, mirrored=0.0)
+    torch.manual_seed(0)
+    all_of_them = np.arange(40)
+    features, mask, first = task._regions(all_of_them)
+    whole = features[..., 80] == 1  # gold regions say so themselves
+    assert torch.equal(first & mask, whole & mask)
+    assert mask.any(dim=1).all()
+    several = task._mask[all_of_them].sum(dim=1) > 1
+    assert 0.3 < float(whole[several].any(dim=1).float().mean()) < 0.8
+    vectors = task._model.image(features, mask, first)
+    alone = torch.stack([
+        task._model.image(row[None, None], mask.new_ones(1, 1), is_whole.view(1, 1))[0, 0]
+        for row, is_whole in zip(features[mask], whole[mask], strict=True)
+    ])  # fmt: skip
+    torch.testing.assert_close(vectors[mask], alone)
 
 
 def test_mirroring_moves_boxes_only(tmp_path: Path) -> None:

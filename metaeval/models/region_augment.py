@@ -13,10 +13,17 @@ Tensor = torch.Tensor
 _X1, _X2 = GoldRegions.dim - 7, GoldRegions.dim - 5
 
 
-def staying(mask: Tensor, share: float) -> Tensor:
-    """The mask [n, r] without a share of the regions, drawn anew; the first always stays."""
+def staying(mask: Tensor, share: float, of_first: float = 0.0) -> Tensor:
+    """The mask [n, r] without a share of the regions, drawn anew.
+
+    Of the first ones, which are the whole image, another share is left out, and only where another
+    region is left: no image loses all.
+    """
     lost = torch.rand(mask.shape, device=mask.device) < share
     lost[:, 0] = False
+    others = (mask & ~lost)[:, 1:].any(dim=1)
+    if of_first:
+        lost[:, 0] = (torch.rand(len(mask), device=mask.device) < of_first) & others
     return mask & ~lost
 
 

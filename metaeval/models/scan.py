@@ -71,8 +71,10 @@ class RegionEncoder(nn.Module):
             self.hidden = nn.Linear((1 + shape.context) * shape.dim, shape.hidden)
             self.out = nn.Linear(shape.hidden, shape.embed, bias=False)
 
-    def forward(self, features: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        vectors = self.rows(*region_rows(features, mask))  # few images fill their rows
+    def forward(
+        self, features: torch.Tensor, mask: torch.Tensor, first: torch.Tensor | None = None
+    ) -> torch.Tensor:
+        vectors = self.rows(*region_rows(features, mask, first))  # few images fill their rows
         return vectors.new_zeros(*mask.shape, vectors.shape[1]).index_put((mask,), vectors)
 
     def rows(
@@ -88,13 +90,17 @@ class RegionEncoder(nn.Module):
 
 
 def region_rows(
-    features: torch.Tensor, mask: torch.Tensor
+    features: torch.Tensor, mask: torch.Tensor, first: torch.Tensor | None = None
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Of all regions: their features [k, dim], those of their image's region 0, which is the whole
-    image, and whether they are that region, 1 or 0 [k, 1]."""
+    image, and whether they are that region, 1 or 0 [k, 1].
+
+    `first` [n, r] says which region is the whole image where it is not always region 0.
+    """
     whole = features[:, :1].expand_as(features)[mask]
-    first = torch.zeros_like(mask)
-    first[:, 0] = True
+    if first is None:
+        first = torch.zeros_like(mask)
+        first[:, 0] = True
     return features[mask], whole, first[mask][:, None].to(features.dtype)
 
 

@@ -43,9 +43,11 @@ class ScanLosses:
         weights are of the variant "trained on corruptions".
     batch, dropout, unknown
         Pairs a step; dropout on word embeddings; the share of words read as `<unk>`.
-    lost_regions, mirrored
-        The share of regions that are left out (never the whole image); the share of images whose
-        boxes are mirrored, left to right. Both for gold regions only.
+    lost_regions, lost_whole
+        The share of regions that are left out, and that of whole-image regions (not where nothing
+        else is left). Objects have to speak for themselves where the whole image does not.
+    mirrored
+        The share of images whose boxes are mirrored, left to right. For gold regions only.
     """
 
     margin: float = 0.2
@@ -59,6 +61,7 @@ class ScanLosses:
     dropout: float = 0.0
     unknown: float = 0.0
     lost_regions: float = 0.0
+    lost_whole: float = 0.0
     mirrored: float = 0.0
 
     def __post_init__(self) -> None:
@@ -73,7 +76,8 @@ class ScanLosses:
             ("corrupted_weight", self.corrupted_weight >= 0),
             ("batch", self.batch >= 2),
             *((name, 0 <= getattr(self, name) < 1) for name in ("dropout", "unknown")),
-            *((name, 0 <= getattr(self, name) < 1) for name in ("lost_regions", "mirrored")),
+            *((name, 0 <= getattr(self, name) < 1) for name in ("lost_regions", "lost_whole")),
+            ("mirrored", 0 <= self.mirrored <= 1),
         ):
             if not good:
                 raise ConfigError(f"losses.{name} cannot be {getattr(self, name)!r}")
@@ -117,6 +121,10 @@ class ScanTask:
         self._bag = negatives.bag_numbers(vocabulary)
         if losses.mirrored and train.regions.dim != GoldRegions.dim:
             raise ConfigError("losses.mirrored is for gold regions only")
+        if losses.lost_whole and train.regions.dim != GoldRegions.dim:
+            raise ConfigError("losses.lost_whole is for gold regions only")
+        if losses.lost_whole and model.shape.context:
+            raise ConfigError("losses.lost_whole leaves nothing to network.context")
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Sequence[Batch]:
         """The batches of an epoch, with corrupted copies where they are wanted."""
@@ -147,8 +155,8 @@ class ScanTask:
             ids = torch.cat([ids, batch.corrupted[0]])
             lengths = torch.cat([lengths, batch.corrupted[1]])
         words = self._model.text(self._with_unknown(ids).to(self._device), lengths, options.dropout)
-        features, mask = self._regions(self._captions.owner[batch.rows])
-        regions, n_regions = self._model.image(features, mask), mask.sum(dim=1)
+        features, mask, first = self._regions(self._captions.owner[batch.rows])
+        regions, n_regions = self._model.image(features, mask, first), mask.sum(dim=1)
         n_words = lengths.to(self._device)
         pairs = Pairs(regions, n_regions, words, n_words, options.smooth)
         ways = WAYS if options.way == "both" else (options.way,)
@@ -183,16 +191,16 @@ class ScanTask:
         gone = (torch.rand(ids.shape) < self._losses.unknown) & (ids > UNK)
         return ids.masked_fill(gone, UNK)
 
-    def _regions(self, images: Ints) -> tuple[torch.Tensor, torch.Tensor]:
-        """Features and mask of these images, augmented."""
+    def _regions(self, images: Ints) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Features and mask of these images, augmented, and which region is the whole image."""
         index = torch.from_numpy(images).to(self._device)
         mask = self._mask[index]
-        if self._losses.lost_regions:
-            mask = staying(mask, self._losses.lost_regions)
+        if self._losses.lost_regions or self._losses.lost_whole:
+            mask = staying(mask, self._losses.lost_regions, self._losses.lost_whole)
         # those that are left move up, so that an image's n regions are its first n
         order, mask = to_front(mask)
         features = self._features[index[:, None], order]
         if self._losses.mirrored:
             turn = torch.rand(len(mask), device=self._device) < self._losses.mirrored
             features = torch.where(turn[:, None, None], flipped(features), features)
-        return features * mask[..., None], mask
+        return features * mask[..., None], mask, order == 0
