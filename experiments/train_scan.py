@@ -28,6 +28,11 @@ if TYPE_CHECKING:
     from metaeval.models.grounded_data import CaptionedImages
 
 CHECKPOINT = "checkpoint.safetensors"
+# What makes sense only where region 0 is the whole image and boxes are features: what stands in
+# the configuration as null is this with gold regions, and none of it with others.
+OF_GOLD: Mapping[str, Any] = {
+    "hidden": 256, "whole_only": True, "lost_whole": 0.5, "mirrored": 0.5,
+}  # fmt: skip
 
 
 class TrainScan:
@@ -42,7 +47,7 @@ class TrainScan:
     min_count
         How often a word must occur in the training captions to be known.
     network
-        `embed`, `word` and `hidden` of `scan.ScanShape`.
+        Options of `scan.ScanShape`; here and in `losses`, those of `OF_GOLD` may be `None`.
     vectors
         What the word embedding starts from: a node of `conf/vectors`; `None`: random numbers.
     losses, training
@@ -102,7 +107,8 @@ class TrainScan:
         from metaeval.models.vocabulary import Vocabulary
 
         seed = int(config.seed)
-        losses = ScanLosses(**plain(self.losses))
+        gold = self.regions.name == "gold"
+        losses = ScanLosses(**filled_in(plain(self.losses), gold))
         training = TrainingSettings(seed=seed, **plain(self.training))
         if self.threads is not None:
             torch.set_num_threads(self.threads)
@@ -113,7 +119,8 @@ class TrainScan:
         # one split for all seeds: they differ in first weights and batches alone
         train, dev = images.split(self.dev, seed=0)
         vocabulary = Vocabulary.build((t for own in train.captions for t in own), self.min_count)
-        shape = ScanShape(images.regions.dim, len(vocabulary), **plain(self.network))
+        network = filled_in(plain(self.network), gold)
+        shape = ScanShape(images.regions.dim, len(vocabulary), **network)
         model = Scan(shape)
         started = None
         if self.vectors is not None:
@@ -185,3 +192,13 @@ class TrainScan:
         if not len(fresh):
             raise ConfigError("protocol.held_out: every image of it was learned from")
         return CaptionedImages.of(dataset.subset(fresh.tolist()), self.regions, store)
+
+
+def filled_in(options: Mapping[str, Any], gold: bool) -> dict[str, Any]:
+    """The options with `OF_GOLD`'s value, or none of it, for each of its names that is `None`."""
+    return {
+        name: (OF_GOLD[name] if gold else type(OF_GOLD[name])())
+        if value is None and name in OF_GOLD
+        else value
+        for name, value in options.items()
+    }

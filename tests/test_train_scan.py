@@ -16,7 +16,7 @@ pytest.importorskip("safetensors")
 
 import torch
 
-from experiments.train_scan import TrainScan
+from experiments.train_scan import TrainScan, filled_in
 from metaeval.cache import MemoryStore
 from metaeval.data.scenes import load_scenes
 from metaeval.data.vectors import Vectors, WordVectors
@@ -26,6 +26,7 @@ from metaeval.metrics.tiger import Tiger
 from metaeval.models import card, grounded_weights
 from metaeval.models.grounded_data import CaptionedImages
 from metaeval.models.region_augment import flipped
+from metaeval.models.regions_bottomup import BottomUpRegions
 from metaeval.models.regions_gold import GoldRegions
 from metaeval.models.scan import Scan, ScanShape
 from metaeval.models.scan_start import start_from
@@ -219,8 +220,37 @@ def test_the_configuration_fits_the_code() -> None:
     for key, kind in (("losses", ScanLosses), ("training", TrainingSettings)):
         known = {field.name for field in dataclasses.fields(kind)} - {"seed"}
         assert set(plain[key]) == known
-        kind(**plain[key])
-    ScanShape(dim=88, words=9, **plain["network"])
+        assert kind is TrainingSettings or plain[key]["lost_whole"] is None
+        kind(**filled_in(plain[key], gold=True))
+    gold, other = (filled_in({**plain["network"], **plain["losses"]}, x) for x in (True, False))
+    for name, value in (("hidden", 256), ("whole_only", True), ("mirrored", 0.5)):
+        assert (gold[name], other[name]) == (value, type(value)())
+    assert filled_in({"hidden": 7, "embed": None}, gold=True) == {"hidden": 7, "embed": None}
+
+
+def test_features_from_a_file_train_as_configured(tmp_path: Path) -> None:
+    """What is made for gold regions is left out: region 0 is one like any other there."""
+    scenes = load_scenes(split="train", n=40, images=False, cache=tmp_path)
+    rng = np.random.default_rng(0)
+    np.save(tmp_path / "regions.npy", rng.normal(size=(40, 5, 6)).astype(np.float32))
+    (tmp_path / "regions_ids.txt").write_text("\n".join(map(str, scenes.image_ids)))
+    node = compose_config(["experiment=train_scan", "dataset=scenes"]).protocol
+    plain: Any = OmegaConf.to_container(node, resolve=False)
+    config = OmegaConf.create({
+        "seed": 0,
+        "dataset": {"_target_": "metaeval.data.scenes.load_scenes", "split": "train", "n": 40,
+                    "images": False, "cache": str(tmp_path)},
+        "paths": {"cache": str(tmp_path)},
+        "cache": {"enabled": False},
+    })  # fmt: skip
+    told = TrainScan(
+        BottomUpRegions(tmp_path / "regions.npy", tmp_path / "regions_ids.txt", dim=6), 10,
+        plain["network"], plain["losses"], settings(epochs=1), device="cpu",
+    ).run(config, tmp_path / "out")  # fmt: skip
+    assert told["shape"]["dim"] == 6
+    assert not told["shape"]["hidden"]
+    assert not told["losses"]["mirrored"]
+    assert not told["losses"]["lost_whole"]
 
 
 SHIPPED = [w for w in grounded_weights.shipped() if w.card["kind"] == "scan"]
