@@ -1,14 +1,32 @@
-"""The bag of words that replacements are drawn from."""
+"""The bag of words that wrong words are drawn from."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
+from corruptions.base import Corruption
 from corruptions.words import words
+from metaeval.data.types import CaptionDataset
 from metaeval.errors import ConfigError
 
 MIN_COUNT = 4
+
+
+class FromBag(Corruption):
+    """A corruption that draws words from the bag of the dataset's human captions."""
+
+    def __init__(self, min_count: int = MIN_COUNT) -> None:
+        self.min_count = min_count
+        self.bag: tuple[str, ...] = ()
+
+    def fit(self, dataset: CaptionDataset) -> None:
+        # the pool is the whole file: the bag does not change with `dataset.limit`
+        self.bag = bag_of_words(dataset.pool, self.min_count)
+
+    def facts(self) -> Mapping[str, Any]:
+        return {"bag_words": len(self.bag), "bag_min_count": self.min_count}
 
 
 def bag_of_words(captions: Iterable[str], min_count: int = MIN_COUNT) -> tuple[str, ...]:

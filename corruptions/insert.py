@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from corruptions.bag import MIN_COUNT, bag_of_words
-from corruptions.base import Caption, Corrupted, Corruption, Edit
+from corruptions.bag import MIN_COUNT, FromBag
+from corruptions.base import Caption, Corrupted, Edit
 from corruptions.words import checked_rate, words
-from metaeval.data.types import CaptionDataset
 
 
-class Insert(Corruption):
+class Insert(FromBag):
     """round(rate · n) words of the bag come into a caption of n words.
 
     Each is uniform over the bag that Replace draws from, in lower case, and stands before a word of
@@ -31,9 +30,8 @@ class Insert(Corruption):
     name = "insert"
 
     def __init__(self, rate: float, min_count: int = MIN_COUNT) -> None:
+        super().__init__(min_count)
         self.rate = checked_rate(rate, self.name)
-        self.min_count = min_count
-        self.bag: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:
@@ -42,13 +40,6 @@ class Insert(Corruption):
     @property
     def parameters(self) -> Mapping[str, Any]:
         return {"rate": self.rate, "min_count": self.min_count}
-
-    def fit(self, dataset: CaptionDataset) -> None:
-        # the pool is the whole file: the bag does not change with `dataset.limit`
-        self.bag = bag_of_words(dataset.pool, self.min_count)
-
-    def facts(self) -> Mapping[str, Any]:
-        return {"bag_words": len(self.bag), "bag_min_count": self.min_count}
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
         tokens = caption.text.split()

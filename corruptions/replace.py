@@ -17,13 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from corruptions.bag import MIN_COUNT, bag_of_words
-from corruptions.base import Caption, Corrupted, Corruption
+from corruptions.bag import MIN_COUNT, FromBag
+from corruptions.base import Caption, Corrupted
 from corruptions.words import checked_rate, rewritten, with_word, words
 from metaeval.data.types import CaptionDataset
 
 
-class Replace(Corruption):
+class Replace(FromBag):
     """round(rate · n) of a caption's n words are replaced, each by a word of the bag.
 
     The rule of González-Chávez et al., "Are metrics measuring what they should?". `round` is
@@ -44,10 +44,9 @@ class Replace(Corruption):
     name = "replace"
 
     def __init__(self, rate: float, distinct: bool = False, min_count: int = MIN_COUNT) -> None:
+        super().__init__(min_count)
         self.rate = checked_rate(rate, self.name)
         self.distinct = distinct
-        self.min_count = min_count
-        self.bag: tuple[str, ...] = ()
         self._place: dict[str, int] = {}
 
     @property
@@ -59,12 +58,8 @@ class Replace(Corruption):
         return {"rate": self.rate, "distinct": self.distinct, "min_count": self.min_count}
 
     def fit(self, dataset: CaptionDataset) -> None:
-        # the pool is the whole file: the bag does not change with `dataset.limit`
-        self.bag = bag_of_words(dataset.pool, self.min_count)
+        super().fit(dataset)
         self._place = {word: i for i, word in enumerate(self.bag)}
-
-    def facts(self) -> Mapping[str, Any]:
-        return {"bag_words": len(self.bag), "bag_min_count": self.min_count}
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
         tokens = caption.text.split()

@@ -45,6 +45,17 @@ def settings(**changes: Any) -> dict[str, Any]:
     return {"epochs": 4, "learning_rate": 5e-3, "schedule": "cosine", "warmup": 0.5, **changes}
 
 
+def run_config(tmp_path: Path, seed: int, n: int) -> Any:
+    """What a run is configured by beside its protocol: the first n scenes to learn from."""
+    return OmegaConf.create({
+        "seed": seed,
+        "dataset": {"_target_": "metaeval.data.scenes.load_scenes", "split": "train", "n": n,
+                    "images": False, "cache": str(tmp_path)},
+        "paths": {"cache": str(tmp_path)},
+        "cache": {"enabled": False},
+    })  # fmt: skip
+
+
 def images(tmp_path: Path, n: int = 60) -> CaptionedImages:
     scenes = load_scenes(split="train", n=n, images=False, cache=tmp_path)
     return CaptionedImages.of(scenes, GoldRegions())
@@ -59,18 +70,11 @@ def task_of(tmp_path: Path, **losses: Any) -> tuple[Scan, ScanTask]:
 
 
 def test_the_command_trains_and_its_weights_score(tmp_path: Path) -> None:
-    config = OmegaConf.create({
-        "seed": 3,
-        "dataset": {"_target_": "metaeval.data.scenes.load_scenes", "split": "train", "n": 60,
-                    "images": False, "cache": str(tmp_path)},
-        "paths": {"cache": str(tmp_path)},
-        "cache": {"enabled": False},
-    })  # fmt: skip
     out = tmp_path / "out"
     told = TrainScan(
         GoldRegions(), 20, NETWORK, {**LOSSES, "corrupted_weight": 0.3}, settings(epochs=8),
         min_count=2, held_out={"split": "dev", "exclude": None, "n": 30}, device="cpu",
-    ).run(config, out)  # fmt: skip
+    ).run(run_config(tmp_path, seed=3, n=60), out)  # fmt: skip
     losses = [epoch["loss"] for epoch in told["training"]["history"]]
     assert losses[-1] < 0.8 * losses[0]
     # chance among 20 images of 5 captions each is an rsum of about 150
@@ -236,17 +240,10 @@ def test_features_from_a_file_train_as_configured(tmp_path: Path) -> None:
     (tmp_path / "regions_ids.txt").write_text("\n".join(map(str, scenes.image_ids)))
     node = compose_config(["experiment=train_scan", "dataset=scenes"]).protocol
     plain: Any = OmegaConf.to_container(node, resolve=False)
-    config = OmegaConf.create({
-        "seed": 0,
-        "dataset": {"_target_": "metaeval.data.scenes.load_scenes", "split": "train", "n": 40,
-                    "images": False, "cache": str(tmp_path)},
-        "paths": {"cache": str(tmp_path)},
-        "cache": {"enabled": False},
-    })  # fmt: skip
     told = TrainScan(
         BottomUpRegions(tmp_path / "regions.npy", tmp_path / "regions_ids.txt", dim=6), 10,
         plain["network"], plain["losses"], settings(epochs=1), device="cpu",
-    ).run(config, tmp_path / "out")  # fmt: skip
+    ).run(run_config(tmp_path, seed=0, n=40), tmp_path / "out")  # fmt: skip
     assert told["shape"]["dim"] == 6
     assert not told["shape"]["hidden"]
     assert not told["losses"]["mirrored"]

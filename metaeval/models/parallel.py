@@ -12,31 +12,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import TypeVar
 
-import torch
-
 S = TypeVar("S")
 T = TypeVar("T")
 
 
 def together(jobs: Sequence[Callable[[], T]]) -> list[T]:
-    """What the jobs return, in order, run on as many threads as torch may use.
-
-    Each runs without gradients, its operators on one thread. The first exception is raised.
-    """
-    threads = torch.get_num_threads()
-
-    def alone(job: Callable[[], T]) -> T:
-        torch.set_num_threads(1)  # of this thread
-        with torch.inference_mode():
-            return job()
-
-    try:
-        if threads == 1:
-            return [alone(job) for job in jobs]
-        with ThreadPoolExecutor(threads) as pool:
-            return list(pool.map(alone, jobs))
-    finally:
-        torch.set_num_threads(threads)
+    """What the jobs return, in order, each run as by `in_order`."""
+    return list(in_order(lambda job: job(), jobs))
 
 
 def in_order(job: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
@@ -46,6 +28,7 @@ def in_order(job: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
     ahead of the result that is asked for next, so that results need not all be in memory. The
     first exception is raised in its place; what has not begun by then never does.
     """
+    import torch
 
     def alone(item: S) -> T:
         with torch.inference_mode():

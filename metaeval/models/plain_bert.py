@@ -23,6 +23,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from metaeval.models.parallel import in_order
+
 if TYPE_CHECKING:
     import torch
 
@@ -140,8 +142,6 @@ class PlainBert:
         """
         import torch
 
-        from metaeval.models.parallel import in_order
-
         with torch.inference_mode():
             words = torch.tensor(list(chain.from_iterable(ids)), dtype=torch.int64)
             lengths = [len(tokens) for tokens in ids]
@@ -182,8 +182,6 @@ class PlainBert:
         are made beforehand and looked up.
         """
         import torch
-
-        from metaeval.models.parallel import in_order
 
         pairs, rows = torch.unique(words * len(self._places) + places, return_inverse=True)
         word, place = pairs // len(self._places), pairs % len(self._places)

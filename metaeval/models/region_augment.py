@@ -21,8 +21,8 @@ def staying(mask: Tensor, share: float, of_first: float = 0.0) -> Tensor:
     """
     lost = torch.rand(mask.shape, device=mask.device) < share
     lost[:, 0] = False
-    others = (mask & ~lost)[:, 1:].any(dim=1)
     if of_first:
+        others = (mask & ~lost)[:, 1:].any(dim=1)
         lost[:, 0] = (torch.rand(len(mask), device=mask.device) < of_first) & others
     return mask & ~lost
 

@@ -21,6 +21,8 @@ from metaeval.models.scan_pairs import Pairs
 from metaeval.models.scan_retrieval import all_pairs, retrieval
 from metaeval.models.vocabulary import UNK, Vocabulary
 
+_SHARES = ("dropout", "unknown", "lost_regions", "lost_whole", "mirrored")
+
 
 @dataclass(frozen=True, slots=True)
 class ScanLosses:
@@ -75,9 +77,7 @@ class ScanLosses:
             ("anchor_weight", self.anchor_weight >= 0),
             ("corrupted_weight", self.corrupted_weight >= 0),
             ("batch", self.batch >= 2),
-            *((name, 0 <= getattr(self, name) < 1) for name in ("dropout", "unknown")),
-            *((name, 0 <= getattr(self, name) < 1) for name in ("lost_regions", "lost_whole")),
-            ("mirrored", 0 <= self.mirrored <= 1),
+            *((name, 0 <= getattr(self, name) < 1) for name in _SHARES),
         ):
             if not good:
                 raise ConfigError(f"losses.{name} cannot be {getattr(self, name)!r}")
@@ -119,10 +119,9 @@ class ScanTask:
         self._dev_regions = dev.regions
         self._features, _, self._mask = train.regions.tensors(self._device)
         self._bag = negatives.bag_numbers(vocabulary)
-        if losses.mirrored and train.regions.dim != GoldRegions.dim:
-            raise ConfigError("losses.mirrored is for gold regions only")
-        if losses.lost_whole and train.regions.dim != GoldRegions.dim:
-            raise ConfigError("losses.lost_whole is for gold regions only")
+        for name in ("mirrored", "lost_whole"):
+            if getattr(losses, name) and train.regions.dim != GoldRegions.dim:
+                raise ConfigError(f"losses.{name} is for gold regions only")
         if losses.lost_whole and model.shape.context:
             raise ConfigError("losses.lost_whole leaves nothing to network.context")
 
