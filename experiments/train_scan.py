@@ -9,7 +9,7 @@ choose the best epoch by. A run that was interrupted goes on when it is started 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -31,7 +31,7 @@ CHECKPOINT = "checkpoint.safetensors"
 # What makes sense only where region 0 is the whole image and boxes are features: what stands in
 # the configuration as null is this with gold regions, and none of it with others.
 OF_GOLD: Mapping[str, Any] = {
-    "hidden": 256, "whole_only": True, "lost_whole": 0.5, "mirrored": 0.5,
+    "hidden": 256, "whole_only": True, "grid": 3, "lost_whole": 0.5, "mirrored": 0.5,
 }  # fmt: skip
 
 
@@ -99,6 +99,7 @@ class TrainScan:
         from metaeval.models import grounded_weights
         from metaeval.models.device import resolve
         from metaeval.models.grounded_data import CaptionedImages
+        from metaeval.models.region_grid import gridded
         from metaeval.models.scan import Scan, ScanShape
         from metaeval.models.scan_retrieval import retrieval
         from metaeval.models.scan_start import start_from
@@ -115,11 +116,13 @@ class TrainScan:
         torch.manual_seed(seed)
         device = resolve(self.device)
         dataset: CaptionDataset = component(config.dataset, "dataset")
-        images = CaptionedImages.of(dataset, self.regions, store)
+        network = filled_in(plain(self.network), gold)
+        found = CaptionedImages.of(dataset, self.regions, store)
+        grid = network.get("grid", 0)
+        images = replace(found, regions=gridded(found.regions, grid))
         # one split for all seeds: they differ in first weights and batches alone
         train, dev = images.split(self.dev, seed=0)
         vocabulary = Vocabulary.build((t for own in train.captions for t in own), self.min_count)
-        network = filled_in(plain(self.network), gold)
         shape = ScanShape(images.regions.dim, len(vocabulary), **network)
         model = Scan(shape)
         started = None
@@ -166,8 +169,9 @@ class TrainScan:
         if "split" in self.held_out:
             others = self._others(config, weights, store)
             encoded = others.encoded(vocabulary)
-            found = retrieval(model, others.regions, encoded, losses.smooth)
-            card["held_out"] = {**self.held_out, "n_images": len(others), **found}
+            seen = gridded(others.regions, grid)
+            measured = retrieval(model, seen, encoded, losses.smooth)
+            card["held_out"] = {**self.held_out, "n_images": len(others), **measured}
             grounded_weights.save(out, model, vocabulary, card, dataset)
         (out / CHECKPOINT).unlink(missing_ok=True)
         print(

@@ -147,8 +147,9 @@ class ScanMetric(Metric):
         self._grounder = None
 
     def _load(self) -> Grounder:
-        """The network with its regions; InputError where they do not fit."""
+        """The network with the regions that it looks at; InputError where they do not fit."""
         from metaeval.models.checkpoint_files import load_weights
+        from metaeval.models.region_grid import gridded
         from metaeval.models.scan import Scan, ScanShape
         from metaeval.models.scan_checkpoint import load_checkpoint
         from metaeval.models.scan_grounding import Grounder
@@ -170,7 +171,8 @@ class ScanMetric(Metric):
             raise InputError(problem, file=place)
         if (absent := words.missing()) is not None:
             raise ConfigError(str(absent))
-        return Grounder(model, words, self._regions, self._smooth, self._device)
+        self._looked_at = gridded(self._regions, model.shape.grid)
+        return Grounder(model, words, self._looked_at, self._smooth, self._device)
 
     def _ready(self) -> Grounder:
         if self._grounder is None:

@@ -119,7 +119,7 @@ class Tiger(ScanMetric):
         vector = self._vectors([caption], own)[0]
         scores = self.score([caption], own)[0]
         n = int(self._ready().n_regions[image_index])
-        boxes, labels = self._regions.boxes[image_index], self._regions.labels[image_index]
+        boxes, labels = self._looked_at.boxes[image_index], self._looked_at.labels[image_index]
         return {
             "kind": "grounding",
             "regions": [

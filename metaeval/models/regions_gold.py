@@ -10,6 +10,7 @@ import logging
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from metaeval.cache import Store
 from metaeval.data.types import Absent, CaptionDataset, Objects
@@ -106,12 +107,15 @@ def regions_of(objects: Objects, most: int = MOST) -> tuple[Floats, Floats, tupl
     shown = columns[order]
     known = np.flatnonzero(shown >= 0)
     features[1 + known, shown[known]] = 1.0
-    size = boxes[:, 2:] - boxes[:, :2]
-    features[:, c + 1 : c + 5] = boxes
-    features[:, c + 5 : c + 7] = size
-    features[:, c + 7] = size.prod(axis=1)
+    features[:, c + 1 :] = geometry(boxes)
     names = (WHOLE, *(objects.labels[i] for i in order))
     return features.astype(np.float32), boxes.astype(np.float32), names
+
+
+def geometry(boxes: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Boxes [r, 4] to the seven numbers that tell a region's place, [r, 7]."""
+    size = boxes[:, 2:] - boxes[:, :2]
+    return np.concatenate([boxes, size, size.prod(axis=1, keepdims=True)], axis=1)
 
 
 def _key(name: str) -> str:

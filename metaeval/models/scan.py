@@ -28,6 +28,8 @@ class ScanShape:
     the word embedding, `words` the vocabulary's size. `hidden` is the width of the network beside
     the linear layer (0, the authors': none); with `context` it sees the whole image as well, with
     `whole_only` it serves the region that is the whole image alone.
+    `grid` is the side of the grid that gold regions are given (`region_grid`; 0: none), whose cells
+    count as whole images here.
     `region_norm`, `text_norm`: whether vectors are scaled to unit length; `both_ways`: whether the
     GRU reads backwards as well.
     """
@@ -39,6 +41,7 @@ class ScanShape:
     hidden: int = 0
     context: bool = False
     whole_only: bool = False
+    grid: int = 0
     layers: int = 1
     both_ways: bool = True
     region_norm: bool = True
@@ -46,6 +49,11 @@ class ScanShape:
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
+
+    @property
+    def wholes(self) -> int:
+        """How many first regions of an image are no single object: the whole image, and cells."""
+        return 1 + self.grid**2
 
     @classmethod
     def of_json(cls, value: Mapping[str, Any]) -> ScanShape:
@@ -61,7 +69,7 @@ class RegionEncoder(nn.Module):
 
     def __init__(self, shape: ScanShape) -> None:
         super().__init__()
-        self._norm, self._context = shape.region_norm, shape.context
+        self._norm, self._context, self._wholes = shape.region_norm, shape.context, shape.wholes
         self._whole_only = shape.whole_only
         self.fc = nn.Linear(shape.dim, shape.embed)
         nn.init.xavier_uniform_(self.fc.weight)
@@ -74,7 +82,7 @@ class RegionEncoder(nn.Module):
     def forward(
         self, features: torch.Tensor, mask: torch.Tensor, first: torch.Tensor | None = None
     ) -> torch.Tensor:
-        vectors = self.rows(*region_rows(features, mask, first))  # few images fill their rows
+        vectors = self.rows(*region_rows(features, mask, self._wholes, first))  # few images fill their rows
         return vectors.new_zeros(*mask.shape, vectors.shape[1]).index_put((mask,), vectors)
 
     def rows(
@@ -90,17 +98,20 @@ class RegionEncoder(nn.Module):
 
 
 def region_rows(
-    features: torch.Tensor, mask: torch.Tensor, first: torch.Tensor | None = None
+    features: torch.Tensor,
+    mask: torch.Tensor,
+    wholes: int = 1,
+    first: torch.Tensor | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Of all regions: their features [k, dim], those of their image's region 0, which is the whole
-    image, and whether they are that region, 1 or 0 [k, 1].
+    image, and whether they are no single object, 1 or 0 [k, 1]: the first `wholes` of an image.
 
-    `first` [n, r] says which region is the whole image where it is not always region 0.
+    `first` [n, r] says which those are where they are not always the first.
     """
     whole = features[:, :1].expand_as(features)[mask]
     if first is None:
         first = torch.zeros_like(mask)
-        first[:, 0] = True
+        first[:, :wholes] = True
     return features[mask], whole, first[mask][:, None].to(features.dtype)
 
 

@@ -158,7 +158,7 @@ class Grounder:
     def _encoded_regions(self, regions: Regions) -> torch.Tensor:
         """[n, r, d] The region vectors, r a multiple of `_STEP`; zeros where there is none."""
         features, _, mask = regions.tensors(self.device)
-        rows = region_rows(features, mask)
+        rows = region_rows(features, mask, self._model.shape.wholes)
         found = []
         with torch.inference_mode():
             for start in range(0, len(rows[0]), _REGIONS):

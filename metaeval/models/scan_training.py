@@ -191,7 +191,7 @@ class ScanTask:
         return ids.masked_fill(gone, UNK)
 
     def _regions(self, images: Ints) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Features and mask of these images, augmented, and which region is the whole image."""
+        """Features and mask of these images, augmented, and which regions are no single object."""
         index = torch.from_numpy(images).to(self._device)
         mask = self._mask[index]
         if self._losses.lost_regions or self._losses.lost_whole:
@@ -202,4 +202,4 @@ class ScanTask:
         if self._losses.mirrored:
             turn = torch.rand(len(mask), device=self._device) < self._losses.mirrored
             features = torch.where(turn[:, None, None], flipped(features), features)
-        return features * mask[..., None], mask, order == 0
+        return features * mask[..., None], mask, order < self._model.shape.wholes
