@@ -297,7 +297,7 @@ def main() -> None:
         "val2017, gold regions",
         steps,
         grounder,
-        metric._regions,
+        metric._looked_at,
         groups,
         captions,
         index,

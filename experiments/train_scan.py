@@ -47,7 +47,7 @@ class TrainScan:
     min_count
         How often a word must occur in the training captions to be known.
     network
-        Options of `scan.ScanShape`; here and in `losses`, those of `OF_GOLD` may be `None`.
+        Options of `scan.ScanShape`; here and in `losses`, some may be `None` (`filled_in`).
     vectors
         What the word embedding starts from: a node of `conf/vectors`; `None`: random numbers.
     losses, training
@@ -101,6 +101,7 @@ class TrainScan:
         from metaeval.models.grounded_data import CaptionedImages
         from metaeval.models.region_grid import gridded
         from metaeval.models.scan import Scan, ScanShape
+        from metaeval.models.scan_likeness import Likeness
         from metaeval.models.scan_retrieval import retrieval
         from metaeval.models.scan_start import start_from
         from metaeval.models.scan_training import ScanLosses, ScanTask
@@ -109,7 +110,7 @@ class TrainScan:
 
         seed = int(config.seed)
         gold = self.regions.name == "gold"
-        losses = ScanLosses(**filled_in(plain(self.losses), gold))
+        losses = ScanLosses(**filled_in(plain(self.losses), gold, self.vectors is not None))
         training = TrainingSettings(seed=seed, **plain(self.training))
         if self.threads is not None:
             torch.set_num_threads(self.threads)
@@ -125,14 +126,16 @@ class TrainScan:
         vocabulary = Vocabulary.build((t for own in train.captions for t in own), self.min_count)
         shape = ScanShape(images.regions.dim, len(vocabulary), **network)
         model = Scan(shape)
-        started = None
+        started, likeness = None, None
         if self.vectors is not None:
             if (absent := self.vectors.missing()) is not None:
                 raise ConfigError(str(absent))
             n = start_from(model, self.vectors, vocabulary, store)
             started = {"vectors": self.vectors.identity(), "words": n}
+            if losses.alike:
+                likeness = Likeness(train.encoded(vocabulary), self.vectors, vocabulary, store)
         model.to(device)
-        task = ScanTask(model, vocabulary, train, dev, losses, seed)
+        task = ScanTask(model, vocabulary, train, dev, losses, seed, likeness)
         identity = f"{losses}|{shape}|{started}|{vocabulary.digest()}|{self.regions.identity()}"
         trained = fit(
             model, task.batches, task.loss, task.validate, training, out / CHECKPOINT, identity
@@ -198,11 +201,20 @@ class TrainScan:
         return CaptionedImages.of(dataset.subset(fresh.tolist()), self.regions, store)
 
 
-def filled_in(options: Mapping[str, Any], gold: bool) -> dict[str, Any]:
-    """The options with `OF_GOLD`'s value, or none of it, for each of its names that is `None`."""
-    return {
+def filled_in(options: Mapping[str, Any], gold: bool, vectors: bool = False) -> dict[str, Any]:
+    """The options with a value for those that are `None` in the configuration.
+
+    `OF_GOLD`'s names get its values for gold regions, and none of it for others. `alike` is whether
+    there are word vectors to tell it by; `margin` is wider with it, for it is shared out then.
+    """
+    found = {
         name: (OF_GOLD[name] if gold else type(OF_GOLD[name])())
         if value is None and name in OF_GOLD
         else value
         for name, value in options.items()
     }
+    if "alike" in found and found["alike"] is None:
+        found["alike"] = vectors
+    if "margin" in found and found["margin"] is None:
+        found["margin"] = 0.3 if found.get("alike") else 0.2
+    return found

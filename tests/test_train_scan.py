@@ -227,8 +227,12 @@ def test_the_configuration_fits_the_code() -> None:
         assert kind is TrainingSettings or plain[key]["lost_whole"] is None
         kind(**filled_in(plain[key], gold=True))
     gold, other = (filled_in({**plain["network"], **plain["losses"]}, x) for x in (True, False))
-    for name, value in (("hidden", 256), ("whole_only", True), ("mirrored", 0.5)):
+    for name, value in (("hidden", 256), ("whole_only", True), ("grid", 3), ("mirrored", 0.5)):
         assert (gold[name], other[name]) == (value, type(value)())
+    for vectors, margin in ((True, 0.3), (False, 0.2)):
+        filled = filled_in(plain["losses"], gold=True, vectors=vectors)
+        assert (filled["alike"], filled["margin"]) == (vectors, margin)
+    assert filled_in({"alike": False, "margin": None}, True, vectors=True)["margin"] == 0.2
     assert filled_in({"hidden": 7, "embed": None}, gold=True) == {"hidden": 7, "embed": None}
 
 

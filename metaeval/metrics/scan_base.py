@@ -113,7 +113,9 @@ class ScanMetric(Metric):
         weights = self._weights
         self._regions: Regions = self._source.load(dataset, self.store)
         self._digests = [self._source.digest(self._regions, i) for i in range(len(dataset))]
+        self._grid = 0
         if isinstance(weights, GroundedWeights):
+            self._grid = int(weights.card["shape"].get("grid", 0))
             self._label = weights.label
             self._seen = weights.overlap(dataset)
             self._vocabulary_name = str(weights.card["vocabulary"])
@@ -130,7 +132,7 @@ class ScanMetric(Metric):
             "weights": self._label,
             **({"variant": "trained-on-corruptions"} if trained else {}),
             "words": self._vocabulary_name,
-            "regions": self._source.identity(),
+            "regions": self._source.identity() + (f"+grid{self._grid}" if self._grid else ""),
             "lambda": f"{self._smooth:g}",
             "dtype": "float32+float64",
         }

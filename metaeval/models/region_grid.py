@@ -77,5 +77,6 @@ def _shares(boxes: Floats, cells: npt.NDArray[np.float64]) -> Floats:
     low, high = np.maximum(mine[..., :2], own[..., :2]), np.minimum(mine[..., 2:], own[..., 2:])
     inside = np.clip(high - low, 0, None).prod(axis=-1)
     area = (mine[..., 2:] - mine[..., :2]).prod(axis=-1)
-    share = np.divide(inside, area, out=np.zeros_like(inside), where=area > 0)
-    return share.astype(np.float32)
+    share = np.zeros(inside.shape, np.float32)
+    np.divide(inside, area, out=share, where=area > 0, casting="same_kind")
+    return share

@@ -82,7 +82,8 @@ class RegionEncoder(nn.Module):
     def forward(
         self, features: torch.Tensor, mask: torch.Tensor, first: torch.Tensor | None = None
     ) -> torch.Tensor:
-        vectors = self.rows(*region_rows(features, mask, self._wholes, first))  # few images fill their rows
+        # few images fill their rows
+        vectors = self.rows(*region_rows(features, mask, self._wholes, first))
         return vectors.new_zeros(*mask.shape, vectors.shape[1]).index_put((mask,), vectors)
 
     def rows(

@@ -29,15 +29,18 @@ def hardest(similarity: torch.Tensor) -> Hardest:
     return Hardest(wrong.argmax(dim=1), wrong.argmax(dim=0))
 
 
-def drawn(similarity: torch.Tensor, margin: float) -> Hardest:
+def drawn(similarity: torch.Tensor, margin: float | torch.Tensor) -> Hardest:
     """Wrong partners drawn at random among those that violate the margin, or among all if none do.
+
+    `margin` is one number, or one for each image and caption [b, b].
 
     For the first steps: while all vectors are much alike the hardest negatives teach nothing.
     """
     right = similarity.diagonal()
     least = torch.full_like(similarity, 1e-6).masked_fill(_diagonal(similarity), 0)
     picks = []
-    for violation in (margin + similarity - right[:, None], margin + similarity.T - right[:, None]):
+    asked = margin + similarity
+    for violation in (asked - right[:, None], asked.T - right[:, None]):
         weights = least + (violation > 0).to(similarity.dtype).masked_fill(_diagonal(similarity), 0)
         picks.append(torch.multinomial(weights, 1)[:, 0])
     return Hardest(*picks)
@@ -50,18 +53,23 @@ class Triplet(NamedTuple):
     right: torch.Tensor
 
 
-def triplet(similar: Similarity, n: int, negatives: Hardest, margin: float) -> Triplet:
+def triplet(
+    similar: Similarity, n: int, negatives: Hardest, margin: float | torch.Tensor
+) -> Triplet:
     """The loss over n matching pairs and their negatives, summed over the batch.
 
-    Σ max(0, margin + s(I, T⁻) - s(I, T)) + max(0, margin + s(I⁻, T) - s(I, T)).
+    Σ max(0, margin + s(I, T⁻) - s(I, T)) + max(0, margin + s(I⁻, T) - s(I, T)); `margin` is one
+    number, or one for each image and caption [n, n].
     """
     rows = torch.arange(n, device=negatives.caption.device)
     images = torch.cat([rows, rows, negatives.image])
     captions = torch.cat([rows, negatives.caption, rows])
     right, wrong_caption, wrong_image = torch.split(similar(images, captions), n)
-    cost = (margin + wrong_caption - right).clamp(min=0) + (margin + wrong_image - right).clamp(
-        min=0
-    )
+    of_caption = of_image = margin
+    if isinstance(margin, torch.Tensor):
+        of_caption, of_image = margin[rows, negatives.caption], margin[negatives.image, rows]
+    cost = (of_caption + wrong_caption - right).clamp(min=0)
+    cost = cost + (of_image + wrong_image - right).clamp(min=0)
     return Triplet(cost.sum(), right)
 
 

@@ -16,6 +16,7 @@ from metaeval.models.region_augment import flipped, staying, to_front
 from metaeval.models.regions_gold import GoldRegions
 from metaeval.models.scan import Scan
 from metaeval.models.scan_attention import WAYS
+from metaeval.models.scan_likeness import Likeness
 from metaeval.models.scan_loss import Hardest, anchor, drawn, hardest, triplet
 from metaeval.models.scan_pairs import Pairs
 from metaeval.models.scan_retrieval import all_pairs, retrieval
@@ -32,6 +33,8 @@ class ScanLosses:
     ----------
     margin, smooth
         Of the triplet loss; λ of the attention.
+    alike
+        Whether the margin of a wrong pair is margin · (1 - likeness); see `scan_likeness`.
     way
         Which similarity: regions attending to words ("i2t"), words to regions ("t2i"), or the
         losses of both added ("both").
@@ -54,6 +57,7 @@ class ScanLosses:
 
     margin: float = 0.2
     smooth: float = 9.0
+    alike: bool = False
     way: str = "both"
     easy_epochs: int = 1
     anchor: float = 0.5
@@ -102,6 +106,8 @@ class ScanTask:
         Images to learn from, and to choose the best epoch by.
     seed
         Of the corrupted copies.
+    likeness
+        Of the training captions, for `losses.alike`.
     """
 
     def __init__(
@@ -112,6 +118,7 @@ class ScanTask:
         dev: CaptionedImages,
         losses: ScanLosses,
         seed: int,
+        likeness: Likeness | None = None,
     ) -> None:
         self._model, self._losses, self._seed = model, losses, seed
         self._device = next(model.parameters()).device
@@ -119,6 +126,9 @@ class ScanTask:
         self._dev_regions = dev.regions
         self._features, _, self._mask = train.regions.tensors(self._device)
         self._bag = negatives.bag_numbers(vocabulary)
+        if losses.alike and likeness is None:
+            raise ConfigError("losses.alike needs word vectors: vectors=minilm, or false")
+        self._likeness = likeness if losses.alike else None
         for name in ("mirrored", "lost_whole"):
             if getattr(losses, name) and train.regions.dim != GoldRegions.dim:
                 raise ConfigError(f"losses.{name} is for gold regions only")
@@ -163,11 +173,12 @@ class ScanTask:
             found = all_pairs(
                 regions.detach(), n_regions, words[:n].detach(), n_words[:n], options.smooth, ways
             )
+        margin = self._margin(batch.rows)
         total = regions.new_zeros(())
         for way in ways:
-            worst = self._negatives(found[way], epoch)
+            worst = self._negatives(found[way], margin, epoch)
             similar = pairs.of(way)
-            done = triplet(similar, n, worst, options.margin)
+            done = triplet(similar, n, worst, margin)
             total = total + done.loss
             if options.anchor_weight:
                 total = total + options.anchor_weight * anchor(done.right, options.anchor)
@@ -179,10 +190,18 @@ class ScanTask:
         loss: torch.Tensor = total / n
         return loss
 
-    def _negatives(self, similarity: torch.Tensor, epoch: int) -> Hardest:
+    def _margin(self, rows: Ints) -> float | torch.Tensor:
+        """The margin, or that of each image and caption [b, b]."""
+        if self._likeness is None:
+            return self._losses.margin
+        return self._losses.margin * (1 - self._likeness.of(rows).to(self._device))
+
+    def _negatives(
+        self, similarity: torch.Tensor, margin: float | torch.Tensor, epoch: int
+    ) -> Hardest:
         if epoch < self._losses.easy_epochs:
-            return drawn(similarity, self._losses.margin)
-        return hardest(similarity)
+            return drawn(similarity, margin)
+        return hardest(similarity + margin)  # those that cost most
 
     def _with_unknown(self, ids: torch.Tensor) -> torch.Tensor:
         if not self._losses.unknown:
