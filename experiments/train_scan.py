@@ -96,6 +96,8 @@ class TrainScan:
     def _run(self, config: DictConfig, out: Path, store: Store | None) -> dict[str, Any]:
         import torch
 
+        from experiments.dev_captions import turns_of
+        from experiments.scan_dev import measured
         from metaeval.models import grounded_weights
         from metaeval.models.device import resolve
         from metaeval.models.grounded_data import CaptionedImages
@@ -141,7 +143,9 @@ class TrainScan:
             model, task.batches, task.loss, task.validate, training, out / CHECKPOINT, identity
         )
         grounded_weights.half(model)  # the numbers below are those of the weights in the file
-        chosen = task.validate()
+        chosen = dict(task.validate())
+        if turns_of(dev) > 1:
+            chosen["rho"] = measured(model, vocabulary, dev, dataset, losses.smooth, self.device)
         packages = machine()["packages"]
         card = {
             "kind": "scan",
@@ -173,15 +177,18 @@ class TrainScan:
             others = self._others(config, weights, store)
             encoded = others.encoded(vocabulary)
             seen = gridded(others.regions, grid)
-            measured = retrieval(model, seen, encoded, losses.smooth)
-            card["held_out"] = {**self.held_out, "n_images": len(others), **measured}
+            recalls = retrieval(model, seen, encoded, losses.smooth)
+            card["held_out"] = {**self.held_out, "n_images": len(others), **recalls}
             grounded_weights.save(out, model, vocabulary, card, dataset)
         (out / CHECKPOINT).unlink(missing_ok=True)
         print(
             f"{len(trained.history)} epochs in {trained.seconds:,.0f} s, the best of them number "
             f"{trained.best_epoch}; rsum {chosen['rsum']} on dev"
             + (f", {card['held_out']['rsum']} on {card['held_out']['n_images']:,} others"
-               if "held_out" in card else ""),
+               if "held_out" in card else "")
+            + "".join(f"\n{column}: rank-order ρ on dev {rho['replace']:.3f} (Replace), "
+                      f"{rho['shuffle']:.3f} (Shuffle)"
+                      for column, rho in chosen.get("rho", {}).items()),
             flush=True,
         )  # fmt: skip
         return card

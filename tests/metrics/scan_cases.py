@@ -44,7 +44,7 @@ def dataset(first_id: int = 1) -> CaptionDataset:
     )
 
 
-def weights(folder: Path, sign: float = 1.0, seed: int = 0, **card: Any) -> Path:
+def weights(folder: Path, sign: float = 1.0, seed: int = 0, grid: int = 0, **card: Any) -> Path:
     """Random weights in a folder, "trained" on five other images (ids from 101).
 
     Human captions ground positively under them, or with `sign=-1` negatively: the regions' bias is
@@ -52,7 +52,7 @@ def weights(folder: Path, sign: float = 1.0, seed: int = 0, **card: Any) -> Path
     """
     words = Vocabulary.build([*HUMAN, *(t for group in REFERENCES for t in group)], min_count=1)
     torch.manual_seed(seed)
-    model = Scan(ScanShape(dim=GoldRegions().dim, words=len(words), embed=16, word=8))
+    model = Scan(ScanShape(dim=GoldRegions().dim, words=len(words), embed=16, word=8, grid=grid))
     with torch.no_grad():
         model.text.embed.weight *= 10
         model.text.rnn.bias_ih_l0 += 0.3

@@ -124,16 +124,23 @@ def test_weights_under_which_humans_ground_negatively_are_refused(tmp_path: Path
     assert "cosines:clamped" in clamped.signature("TIGEr")
 
 
-def test_what_is_drawn_is_what_is_scored(tmp_path: Path) -> None:
-    metric = ready(Tiger(GoldRegions(), weights=str(weights(tmp_path))), dataset())
+@pytest.mark.parametrize("grid", [0, 2])
+def test_what_is_drawn_is_what_is_scored(tmp_path: Path, grid: int) -> None:
+    metric = ready(Tiger(GoldRegions(), weights=str(weights(tmp_path, grid=grid))), dataset())
     told = metric.explain(CAPTIONS[1], 1)
     assert told is not None
     assert json.loads(json.dumps(told)) == told
     assert told["kind"] == "grounding"
-    assert [each["label"] for each in told["regions"]] == ["whole image", "cat", "cat", "bed"]
+    cells = ["top left", "top right", "bottom left", "bottom right"] if grid else []
+    names = ["whole image", *cells, "cat", "cat", "bed"]
+    assert [each["label"] for each in told["regions"]] == names
     assert told["regions"][0]["box"] == [0, 0, 1, 1]
+    assert told["regions"][-1]["box"] == [0.2, 0.2, 0.7, 0.9]
+    assert ("+grid2" in metric.signature()) == bool(grid)
     rows = [np.array([told[who]]) for who in ("references", "candidate")]
-    again = tiger(*rows, np.ones((1, 4), np.bool_))  # from the rounded numbers that are drawn
+    again = tiger(
+        *rows, np.ones((1, len(names)), np.bool_)
+    )  # from the rounded numbers that are drawn
     assert list(told["values"]) == list(metric.columns)
     assert list(told["values"].values()) == pytest.approx([v[0] for v in again], abs=2e-3)
 
