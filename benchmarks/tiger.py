@@ -45,7 +45,7 @@ from corruptions.replace import Replace
 from metaeval.cache import MemoryStore
 from metaeval.data.coco import load_coco
 from metaeval.metrics.tiger import Tiger
-from metaeval.metrics.tiger_score import tiger
+from metaeval.metrics.tiger_batches import tiger_of
 from metaeval.metrics.tokenizers.base import get
 from metaeval.models.regions import Regions
 from metaeval.models.regions_gold import GoldRegions
@@ -195,7 +195,6 @@ def compare(
 ) -> None:
     """Time both from captions to scores (the loop over the first `n_loop` images)."""
     n = len(references)
-    mask = np.arange(grounder.width)[None, :] < grounder.n_regions[:, None]
     model, vocabulary = grounder._model, grounder._vocabulary
     forget: Callable[[], None] = get("ptb")._memory.clear
 
@@ -204,7 +203,8 @@ def compare(
         vectors = grounder.grounding([text for group in references for text in group], owner)
         first = np.searchsorted(owner, np.arange(n))
         mean = np.add.reduceat(vectors, first, axis=0) / np.bincount(owner)[:, None]
-        return tiger(mean[index], grounder.grounding(candidates, index), mask[index]).tiger
+        vectors = grounder.grounding(candidates, index)
+        return tiger_of(mean, grounder.n_regions, vectors, index)[:, 0]
 
     some = range(min(n, n_loop))
     with torch.inference_mode():

@@ -19,7 +19,8 @@ from metaeval.data.types import Absent, CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.metrics.base import Scores, content_digest
 from metaeval.metrics.scan_base import ScanMetric
-from metaeval.metrics.tiger_score import GAINS, MIN_MAX, TAU, tiger
+from metaeval.metrics.tiger_batches import tiger_of
+from metaeval.metrics.tiger_score import GAINS, MIN_MAX, TAU
 from metaeval.models.grounded_weights import AUTO, GroundedWeights
 from metaeval.models.regions import RegionSource
 
@@ -89,7 +90,6 @@ class Tiger(ScanMetric):
         owner = np.repeat(np.arange(len(dataset)), counts)
         flat = [text for group in dataset.references for text in group]
         vectors = self._vectors(flat, owner)
-        self._mask = np.arange(grounder.width)[None, :] < grounder.n_regions[:, None]
         self._references = np.full((len(dataset), grounder.width), np.nan)
         there = np.array(counts) > 0
         if len(flat):
@@ -106,10 +106,14 @@ class Tiger(ScanMetric):
         if len(rows):
             images = image_index[rows]
             vectors = self._vectors([captions[k] for k in rows.tolist()], images)
-            found = tiger(
-                self._references[images], vectors, self._mask[images], self._tau, self._gains
+            scores[rows] = tiger_of(
+                self._references,
+                self._ready().n_regions,
+                vectors,
+                images,
+                self._tau,
+                self._gains,
             )
-            scores[rows] = np.stack(found, axis=1)
         return scores
 
     def explain(self, caption: str, image_index: int) -> Mapping[str, Any] | None:
@@ -143,8 +147,10 @@ class Tiger(ScanMetric):
         """Refuse weights under which human captions ground negatively."""
         if not self._usable.any():
             return
-        own = np.where(self._mask, self._references, 0.0)[self._usable]
-        mean = float((own.sum(axis=1) / self._ready().n_regions[self._usable]).mean())
+        n_regions = self._ready().n_regions
+        mask = np.arange(self._references.shape[1])[None, :] < n_regions[:, None]
+        own = np.where(mask, self._references, 0.0)[self._usable]
+        mean = float((own.sum(axis=1) / n_regions[self._usable]).mean())
         if not (mean > 0 or self._clamp):
             raise ConfigError(f"{_upside_down(self._label, mean)}; {_REMEDY}")
 
