@@ -43,9 +43,9 @@ class ScanLosses:
     anchor, anchor_weight
         The least similarity of a matching pair, and the weight of what is lacking; see
         `scan_loss.anchor`. 0 for none.
-    corrupted_weight
-        Weight of a hinge against a shuffled and a word-replaced copy of each caption; above 0 the
-        weights are of the variant "trained on corruptions".
+    corrupted_weight, corrupted_margin
+        Weight and margin of a hinge against a shuffled and a word-replaced copy of each caption;
+        with a weight above 0 the weights are of the variant "trained on corruptions".
     batch, dropout, unknown
         Pairs a step; dropout on word embeddings; the share of words read as `<unk>`.
     lost_regions, lost_whole
@@ -63,6 +63,7 @@ class ScanLosses:
     anchor: float = 0.5
     anchor_weight: float = 1.0
     corrupted_weight: float = 0.0
+    corrupted_margin: float = 0.2
     batch: int = 128
     dropout: float = 0.0
     unknown: float = 0.0
@@ -80,6 +81,7 @@ class ScanLosses:
             ("anchor", -1 <= self.anchor <= 1),
             ("anchor_weight", self.anchor_weight >= 0),
             ("corrupted_weight", self.corrupted_weight >= 0),
+            ("corrupted_margin", self.corrupted_margin > 0),
             ("batch", self.batch >= 2),
             *((name, 0 <= getattr(self, name) < 1) for name in _SHARES),
         ):
@@ -185,7 +187,7 @@ class ScanTask:
             if batch.corrupted is not None:
                 rows = torch.arange(n, device=self._device)
                 spoiled = similar(rows.repeat(2), torch.arange(n, 3 * n, device=self._device))
-                cost = (options.margin + spoiled - done.right.repeat(2)).clamp(min=0)
+                cost = (options.corrupted_margin + spoiled - done.right.repeat(2)).clamp(min=0)
                 total = total + options.corrupted_weight * cost.sum()
         loss: torch.Tensor = total / n
         return loss
