@@ -132,7 +132,8 @@ class Metric(ABC):
         not depend on the others. JSON-serialisable, a "kind" and what belongs to it:
 
         - "transport" (VIFIDEL): which object went to which word; see `vifidel_plan.explanation`.
-        - "grounding" (TIGEr): `regions` (r of {"label", "box": x1 y1 x2 y2 in [0, 1]}), and the
+        - "grounding" (TIGEr): `regions` (r of {"label", "box": x1 y1 x2 y2 in [0, 1]}, and
+          "cell": true for one of a grid, which is drawn beneath the others), and the
           grounding weights [r] of the `candidate` and, averaged, of the `references`.
         - "matches" (FAIEr): `regions`, `words` and their `matches` [words, r], `relations` and
           their `relation_matches` [relations, r], and `references`, each with its own `words` and

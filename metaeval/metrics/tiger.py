@@ -127,7 +127,11 @@ class Tiger(ScanMetric):
         return {
             "kind": "grounding",
             "regions": [
-                {"label": label, "box": [round(float(x), 4) for x in boxes[k]]}
+                {
+                    "label": label,
+                    "box": [round(float(x), 4) for x in boxes[k]],
+                    **({"cell": True} if 0 < k <= self._grid**2 else {}),
+                }
                 for k, label in enumerate(labels)
             ],
             "candidate": [round(float(x), 4) for x in vector[:n]],

@@ -14,16 +14,16 @@ function regionNames(regions) {
 // { node, shade(values, title), point(k or -1) }: the picture and what can be done with it.
 function regionView(regions, names, id, of) {
   const photo = meta.photos[id];
-  const boxes = regions.map(({ box: [x1, y1, x2, y2] }, k) => {
+  const boxes = regions.map(({ box: [x1, y1, x2, y2], cell }, k) => {
     // a name at the right edge is written to the left, so that the frame does not cut it
-    const kind = `${isWhole([x1, y1, x2, y2]) ? " whole" : ""}${x1 > 0.7 ? " right" : ""}${y1 > 0.9 ? " low" : ""}`;
+    const kind = `${isWhole([x1, y1, x2, y2]) ? " whole" : ""}${cell ? " cell" : ""}${x1 > 0.7 ? " right" : ""}${y1 > 0.9 ? " low" : ""}`;
     const node = element("div", { class: `box${kind}` }, element("span", {}, names[k]));
     const at = { left: x1, top: y1, width: x2 - x1, height: y2 - y1 };
     for (const [side, v] of Object.entries(at)) node.style[side] = `${(100 * v).toFixed(2)}%`;
     return node;
   });
-  // small boxes above the large ones that hold them
-  const size = ({ box: [x1, y1, x2, y2] }) => (x2 - x1) * (y2 - y1);
+  // small boxes above the large ones that hold them, and all above the cells of a grid
+  const size = ({ box: [x1, y1, x2, y2], cell }) => (cell ? 1 : (x2 - x1) * (y2 - y1));
   const stack = boxes.map((node, k) => [size(regions[k]), node]).sort((a, b) => b[0] - a[0]).map(([, node]) => node);
   const picture = element("div", { class: photo ? "view" : "view bare", role: "img" }, photo ? element("img", { src: photo, alt: "" }) : null, ...stack);
   const caption = element("figcaption");

@@ -136,6 +136,9 @@ def test_what_is_drawn_is_what_is_scored(tmp_path: Path, grid: int) -> None:
     assert [each["label"] for each in told["regions"]] == names
     assert told["regions"][0]["box"] == [0, 0, 1, 1]
     assert told["regions"][-1]["box"] == [0.2, 0.2, 0.7, 0.9]
+    assert [k for k, each in enumerate(told["regions"]) if "cell" in each] == [
+        *range(1, 1 + len(cells))
+    ]
     assert ("+grid2" in metric.signature("TIGEr")) == bool(grid)
     rows = [np.array([told[who]]) for who in ("references", "candidate")]
     again = tiger(

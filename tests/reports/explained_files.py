@@ -14,8 +14,9 @@ import numpy as np
 
 from metaeval import results
 
-REGIONS = [
+REGIONS: list[dict[str, Any]] = [
     {"label": "whole image", "box": [0.0, 0.0, 1.0, 1.0]},
+    {"label": "top left", "box": [0.0, 0.0, 0.5, 0.5], "cell": True},
     {"label": "horse", "box": [0.25, 0.3, 0.75, 0.9]},
     {"label": "person", "box": [0.4, 0.1, 0.6, 0.6]},
     {"label": "person", "box": [0.05, 0.4, 0.12, 0.7]},

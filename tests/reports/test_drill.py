@@ -185,7 +185,7 @@ def test_grounding_shades_the_same_regions_for_candidate_and_references(
     told = visit(page, grounded, "TIGEr")
     every = [v for p in told.values() for key in ("candidate", "references") for v in p[key]]
     low, high = min(every), max(every)
-    names = ["whole image", "horse", "person", "person 2", "region 5", HOSTILE_LABEL]
+    names = ["whole image", "top left", "horse", "person", "person 2", "region 6", HOSTILE_LABEL]
     for name, payload in told.items():
         choose(page, name)
         boxes = page.run("""[...document.querySelectorAll('.card:first-child .why[open] .view')]
@@ -195,6 +195,8 @@ def test_grounding_shades_the_same_regions_for_candidate_and_references(
         for found, key in zip(boxes, ("candidate", "references"), strict=True):
             placed = {label: rest for label, *rest in found}
             assert sorted(placed) == sorted(names)
+            # cells of the grid lie beneath all objects, even larger ones, and above nothing else
+            assert [label for label, *_ in found][:2] == ["whole image", "top left"]
             for k, label in enumerate(names):
                 shade, left, width = placed[label]
                 assert shade == pytest.approx(100 * (payload[key][k] - low) / (high - low), abs=0.1)
@@ -253,7 +255,7 @@ def test_matches_have_a_cell_a_word_and_region_and_shade_the_image(
     shades = page.run("""[...document.querySelectorAll('.card:first-child .why[open] .box')].map(
         b => [b.textContent, parseFloat(b.style.getPropertyValue('--w'))])""")
     assert dict(shades)["horse"] == pytest.approx(
-        100 * (payload["matches"][0][1] - low) / (high - low), abs=0.1
+        100 * (payload["matches"][0][2] - low) / (high - low), abs=0.1
     )
     page.press("ArrowDown", 40)
     assert texts(page, ".seen figcaption") == [f"“{payload['words'][1]}”"]
