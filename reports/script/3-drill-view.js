@@ -27,8 +27,9 @@ function regionView(regions, names, id, of) {
   const stack = boxes.map((node, k) => [size(regions[k]), node]).sort((a, b) => b[0] - a[0]).map(([, node]) => node);
   const picture = element("div", { class: photo ? "view" : "view bare", role: "img" }, photo ? element("img", { src: photo, alt: "" }) : null, ...stack);
   const caption = element("figcaption");
+  // names are shown of the strongest, the cells of a grid aside: they would cover the objects'
   function shade(values, title) {
-    const top = values.map((v, k) => [v, k]).filter(([v]) => Number.isFinite(v)).sort((a, b) => b[0] - a[0]).slice(0, 3).map(([, k]) => k);
+    const top = values.map((v, k) => [v, k]).filter(([v, k]) => Number.isFinite(v) && !regions[k].cell).sort((a, b) => b[0] - a[0]).slice(0, 3).map(([, k]) => k);
     boxes.forEach((node, k) => {
       heat(node, of(values[k])).classList.toggle("top", top.includes(k));
       node.title = `${names[k]}: ${brief(values[k])}`;
