@@ -1,9 +1,9 @@
 """A grid over gold regions: what stands in each part of an image, told by its objects alone.
 
-Few objects make few regions: a third of val2017's images have two or three, and there is little to
-rank in them. A cell of the grid is a region as the whole image is one: it counts the categories,
-each object by the share of its box that lies in the cell. Detectors' features have such a sibling,
-grid features (Jiang et al., CVPR 2020).
+Few objects make few regions: nearly a third of val2017's images have three or fewer, and there is
+little to rank in them. A cell of the grid is a region as the whole image is one: it counts the
+categories, each object by the share of its box that lies in the cell. Detectors' features have such
+a sibling, grid features (Jiang et al., CVPR 2020).
 """
 
 from __future__ import annotations
