@@ -110,12 +110,14 @@ class ScanMetric(Metric):
         return None
 
     def identify(self, dataset: CaptionDataset) -> None:
+        from metaeval.models.scan import ScanShape
+
         weights = self._weights
         self._regions: Regions = self._source.load(dataset, self.store)
         self._digests = [self._source.digest(self._regions, i) for i in range(len(dataset))]
         self._grid = 0
         if isinstance(weights, GroundedWeights):
-            self._grid = int(weights.card["shape"].get("grid", 0))
+            self._grid = ScanShape.of_json(weights.card["shape"]).grid
             self._label = weights.label
             self._seen = weights.overlap(dataset)
             self._vocabulary_name = str(weights.card["vocabulary"])

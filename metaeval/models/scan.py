@@ -59,9 +59,12 @@ class ScanShape:
     def of_json(cls, value: Mapping[str, Any]) -> ScanShape:
         """From a card; raises InputError for what is not a shape."""
         try:
-            return cls(**value)
+            shape = cls(**value)
         except TypeError as error:
             raise InputError(f"not the shape of a SCAN network ({error})") from None
+        if isinstance(shape.grid, bool) or not isinstance(shape.grid, int) or shape.grid < 0:
+            raise InputError(f"not the shape of a SCAN network (grid is {shape.grid!r})")
+        return shape
 
 
 class RegionEncoder(nn.Module):

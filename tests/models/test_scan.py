@@ -148,6 +148,9 @@ def test_shapes_come_back_from_a_card() -> None:
     assert ScanShape.of_json(json.loads(json.dumps(SMALL.to_json()))) == SMALL
     with pytest.raises(InputError, match="not the shape"):
         ScanShape.of_json({"width": 3})
+    for grid in (-1, "3", True):
+        with pytest.raises(InputError, match="grid is"):
+            ScanShape.of_json({**SMALL.to_json(), "grid": grid})
 
 
 class Evil:
