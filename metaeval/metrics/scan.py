@@ -29,7 +29,7 @@ class ScanSimilarity(ScanMetric):
     bounds = (-2.0, 2.0)
 
     def settings(self) -> Mapping[str, Any]:
-        return {**super().settings(), "mean": "cosines", "v": 1}
+        return {**super().settings(), "mean": "cosines", "v": 2}
 
     def prepare(self, dataset: CaptionDataset) -> None:
         self._grounder = self._load()

@@ -42,7 +42,8 @@ class Grounder:
     smooth
         λ of the attention.
     device
-        "auto", "cpu", "cuda", "cuda:1". Encoders run in float32, attention in float64.
+        "auto", "cpu", "cuda", "cuda:1". Encoders run in float32, and so do the products of words
+        with words; the rest of attention in float64.
     """
 
     def __init__(
@@ -107,7 +108,7 @@ class Grounder:
         images: npt.NDArray[np.intp],
         work: Work,
     ) -> None:
-        """Call `work(rows, their images' regions, words [k, w, d] in float64, how many)` for all.
+        """Call `work(rows, their images' regions, words [k, w, d], how many)` for all.
 
         Words are padded with zeros, which change no sum.
         """

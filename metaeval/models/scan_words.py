@@ -93,19 +93,18 @@ class WordStates:
         self._place = torch.from_numpy(np.stack([ahead, behind])).to(self._device)
 
     def of(self, rows: npt.NDArray[np.intp], length: int) -> torch.Tensor:
-        """[k, length, d] The states of these captions as float64; zeros behind a caption's end."""
+        """[k, length, d] The states of these captions; zeros behind a caption's end."""
         index = torch.from_numpy(rows).to(self._device)
         place = self._place.index_select(1, index)[:, :, :length]
         lacking = length - place.shape[2]
         ahead, behind = torch.nn.functional.pad(place, (0, max(0, lacking))).flatten(1)
         states = self._forward.index_select(0, ahead).add_(self._backward.index_select(0, behind))
-        found = states.double()
         if self._encoder.unit_length:
             # half of the sum, put onto the unit sphere
-            found.div_(torch.linalg.vector_norm(states, dim=1, keepdim=True) + 2 * EPS)
+            states.div_(torch.linalg.vector_norm(states, dim=1, keepdim=True) + 2 * EPS)
         else:
-            found.div_(2)
-        return found.view(len(rows), length, -1)
+            states.div_(2)
+        return states.view(len(rows), length, -1)
 
     def _run(self, tokens: Ints, direction: str) -> tuple[torch.Tensor, Ints]:
         """The states of one direction, [k, d], and where each caption's are: [n, longest]."""
@@ -157,8 +156,8 @@ class PlainWordStates:
                 self._known[own] = encoder(torch.tensor([own], device=device))[0]
 
     def of(self, rows: npt.NDArray[np.intp], length: int) -> torch.Tensor:
-        """[k, length, d] The states of these captions as float64; zeros behind a caption's end."""
-        own = [self._known[self._ids[row]].double() for row in rows.tolist()]
+        """[k, length, d] The states of these captions; zeros behind a caption's end."""
+        own = [self._known[self._ids[row]] for row in rows.tolist()]
         return torch.stack([
             torch.nn.functional.pad(states, (0, 0, 0, length - len(states))) for states in own
         ])  # fmt: skip
