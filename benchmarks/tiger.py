@@ -244,12 +244,12 @@ def compare(
     print(f"\n{title}: {len(candidates):,} captions and {sum(map(len, references)):,} references")
     spent: dict[str, list[npt.NDArray[np.float64]]] = {"all": [], "grounding": []}
     for _ in range(_ROUNDS):  # in turn, for the machine's other work
+        vocabulary.encode_all = real_split  # type: ignore[method-assign]
         forget()
         states, *encoding = timed(words, loop_threads)
         slow, *grounding = timed(partial(loop, states), loop_threads)
         forget()
         grounder._encoded_words = real  # type: ignore[method-assign]
-        vocabulary.encode_all = real_split  # type: ignore[method-assign]
         found, *whole = timed(ours)
         known.clear()
         grounder._encoded_words = remembered  # type: ignore[method-assign]
