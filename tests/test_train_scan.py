@@ -19,7 +19,7 @@ import torch
 from experiments.train_scan import TrainScan, filled_in
 from metaeval.cache import MemoryStore
 from metaeval.data.scenes import load_scenes
-from metaeval.data.vectors import Vectors, WordVectors
+from metaeval.data.vectors import Vectors, WordVectors, unit
 from metaeval.doctor import compose_config
 from metaeval.errors import ConfigError
 from metaeval.metrics.tiger import Tiger
@@ -148,6 +148,32 @@ class Corners(WordVectors):
         rows = {"a": [1.0, 0, 0], "b": [0, 1.0, 0], "c": [0, 0, 1.0]}
         known = np.array([word in rows for word in words])
         return Vectors(np.array([rows.get(word, [0.0, 0, 0]) for word in words]), known)
+
+
+class Lettered(WordVectors):
+    """Vectors of all words: how often each letter occurs."""
+
+    def identity(self) -> str:
+        return "letters"
+
+    def embed(self, words: Any, store: Any = None) -> Vectors:
+        rows = np.array([[word.count(chr(97 + k)) for k in range(26)] for word in words], float)
+        return unit(rows, np.ones(len(words), np.bool_))
+
+
+def test_vectors_make_margins_of_likeness(tmp_path: Path) -> None:
+    losses = {}
+    for alike in (None, False):
+        told = TrainScan(
+            GoldRegions(), 20, NETWORK, {**LOSSES, "alike": alike, "margin": 0.3},
+            settings(epochs=1), vectors=Lettered(), device="cpu",
+        ).run(run_config(tmp_path, seed=0, n=60), tmp_path / str(alike))  # fmt: skip
+        assert told["losses"]["alike"] == (alike is None)
+        assert set(told["dev"]["rho"]["TIGEr"]) == {"replace", "shuffle"}
+        losses[alike] = told["training"]["history"][0]["loss"]
+    assert losses[None] != losses[False]
+    with pytest.raises(ConfigError, match=r"losses\.alike needs word vectors"):
+        task_of(tmp_path, alike=True)
 
 
 def test_words_start_from_vectors() -> None:

@@ -17,7 +17,9 @@ from metaeval.data.vectors import WordVectors
 from metaeval.models.grounded_data import EncodedCaptions, Ints
 from metaeval.models.vocabulary import SPECIAL, Vocabulary
 
-_FEW = 1e-12  # a vector that is no longer than this has no direction
+# what is no longer than this is what rounding leaves of nothing, and has no direction (unlike
+# `metaeval.data.vectors.unit`, which is for vectors as they are read)
+_FEW = 1e-12
 
 
 class Likeness:
@@ -49,7 +51,8 @@ class Likeness:
         sums = np.zeros((len(captions), width))
         for step in range(tokens.shape[1]):  # padding and other special words are zero vectors
             sums += words[tokens[:, step]]
-        own = _directions(_directions(sums) - _directions(sums).mean(axis=0))
+        directions = _directions(sums)
+        own = _directions(directions - directions.mean(axis=0))
         images = np.zeros((len(captions.of_image), width))
         np.add.at(images, captions.owner, own)
         self._owner = captions.owner
