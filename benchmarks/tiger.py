@@ -229,7 +229,7 @@ def compare(
     real_split, known_split = vocabulary.encode_all, {}
 
     def remembered(ids: Any) -> Any:
-        key = (len(ids), tuple(ids[0]), tuple(ids[-1]))
+        key = (sum(map(len, ids)), tuple(ids[0][0]), tuple(ids[-1][-1]))
         if key not in known:
             known[key] = real(ids)
         return known[key]

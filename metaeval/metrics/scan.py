@@ -29,7 +29,7 @@ class ScanSimilarity(ScanMetric):
     bounds = (-2.0, 2.0)
 
     def settings(self) -> Mapping[str, Any]:
-        return {**super().settings(), "mean": "cosines", "v": 2}
+        return {**super().settings(), "mean": "cosines", "v": 3}
 
     def prepare(self, dataset: CaptionDataset) -> None:
         self._grounder = self._load()

@@ -72,7 +72,7 @@ class Tiger(ScanMetric):
             "gains": self._gains,
             "cosines": "clamped" if self._clamp else "signed",
             "refs": "mean",
-            "v": 2,
+            "v": 3,
         }
 
     def context(self, dataset: CaptionDataset, index: int) -> bytes:

@@ -31,9 +31,7 @@ def l2norm(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
     return x / (_length(x, dim, keepdim=True) + EPS)
 
 
-def cosines(
-    query: torch.Tensor, context: torch.Tensor, smooth: float, lengths: torch.Tensor | None = None
-) -> torch.Tensor:
+def cosines(query: torch.Tensor, context: torch.Tensor, smooth: float) -> torch.Tensor:
     """The cosine of each query with what it attends to, pair by pair.
 
     Parameters
@@ -43,13 +41,11 @@ def cosines(
         words and regions for text → image. Zero rows are padding.
     smooth
         λ of the softmax over the context.
-    lengths
-        [n, q], of the queries, where they are known.
 
     Returns [n, q]; 0 for padding.
     """
     products = query @ context.transpose(1, 2)  # [n, q, c]
-    own = _length(query, 2) if lengths is None else lengths
+    own = _length(query, 2)
     if query.shape[1] < context.shape[1]:  # then the attended vectors are less work than their Gram
         return attending(products, own, smooth, lambda weights: _length(weights @ context, 2))
     return attending(products, own, smooth, by_gram(context @ context.transpose(1, 2)))

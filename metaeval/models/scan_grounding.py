@@ -7,8 +7,9 @@ numbers, to the last bit, whatever else is in the call.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,18 +19,20 @@ from metaeval.models.device import resolve
 from metaeval.models.parallel import together
 from metaeval.models.regions import Regions
 from metaeval.models.scan import Scan, region_rows
+from metaeval.models.scan_attention import WAYS
 from metaeval.models.scan_shelf import Shelf
-from metaeval.models.scan_words import PlainWordStates, WordStates
+from metaeval.models.scan_words import PlainWordStates, WordStates, encoded
 from metaeval.models.vocabulary import Vocabulary
 
 Floats = npt.NDArray[np.float64]
 
+T = TypeVar("T")
 Rows = npt.NDArray[np.int64]
 Words = WordStates | PlainWordStates
-Work = Callable[[Rows, Shelf, torch.Tensor, Rows], None]
+Work = Callable[[Rows, Mapping[str, Floats], Rows], None]
 
-_NUMBERS = {"cpu": 1 << 19, "cuda": 1 << 28}  # numbers compared at a time
-_STATES = {"cpu": 1 << 20, "cuda": 1 << 25}  # captions encoded at a time × their dimensions
+_NUMBERS = {"cpu": 1 << 20, "cuda": 1 << 28}  # numbers compared at a time
+_STATES = {"cpu": 1 << 22, "cuda": 1 << 25}  # captions encoded at a time × their dimensions
 _STEP = 4  # regions and words are padded to a multiple of this
 _REGIONS = 1024  # encoded at a time
 
@@ -42,8 +45,8 @@ class Grounder:
     smooth
         λ of the attention.
     device
-        "auto", "cpu", "cuda", "cuda:1". Encoders run in float32, and so do the products of words
-        with words; the rest of attention in float64.
+        "auto", "cpu", "cuda", "cuda:1". Encoders run in float32, and so do the lengths of what
+        regions attend to; the rest of attention in float64.
     """
 
     def __init__(
@@ -77,11 +80,11 @@ class Grounder:
         """
         out = np.zeros((len(captions), self.width))
 
-        def work(rows: Rows, regions: Shelf, words: torch.Tensor, _: Rows) -> None:
-            found = regions.attending_to(words, self._smooth).cpu().numpy()
+        def work(rows: Rows, cosines: Mapping[str, Floats], _: Rows) -> None:
+            found = cosines["i2t"]
             out[rows, : min(found.shape[1], self.width)] = found[:, : self.width]
 
-        self._each(captions, images, work)
+        self._each(captions, images, ("i2t",), work)
         return out
 
     def similarity(self, captions: Sequence[str], images: npt.NDArray[np.intp]) -> Floats:
@@ -92,69 +95,82 @@ class Grounder:
         """
         out = np.empty((len(captions), 2))
 
-        def work(rows: Rows, regions: Shelf, words: torch.Tensor, n_words: Rows) -> None:
-            for column, (way, n) in enumerate((
-                (regions.attending_to, self.n_regions[images[rows]]),
-                (regions.attended_by, n_words),
-            )):  # fmt: skip
-                out[rows, column] = way(words, self._smooth).sum(dim=1).cpu().numpy() / n
+        def work(rows: Rows, cosines: Mapping[str, Floats], n_words: Rows) -> None:
+            out[rows, 0] = cosines["i2t"].sum(axis=1) / self.n_regions[images[rows]]
+            out[rows, 1] = cosines["t2i"].sum(axis=1) / n_words
 
-        self._each(captions, images, work)
+        self._each(captions, images, WAYS, work)
         return out
 
     def _each(
         self,
         captions: Sequence[str],
         images: npt.NDArray[np.intp],
+        ways: Sequence[str],
         work: Work,
     ) -> None:
-        """Call `work(rows, their images' regions, words [k, w, d], how many)` for all.
+        """Call `work(rows, their cosines by the way of attending, their numbers of words)` for all.
 
         Words are padded with zeros, which change no sum.
         """
         ids = self._vocabulary.encode_all(captions)
         # captions of one image stand together: they share most
         order = np.argsort(images, kind="stable")
-        together([
-            partial(self._compared, some, ids, images, work)
-            for some in np.array_split(order, self._n_jobs(len(order)))
-        ])  # fmt: skip
-
-    def _n_jobs(self, n: int) -> int:
-        """In how many parts n captions are taken: as few as fit, and work for every thread."""
         most = max(1, _STATES[self.device.type] // self._model.shape.embed)
-        threads = torch.get_num_threads() if self.device.type == "cpu" else 1
-        return max(1, threads * -(-n // (most * threads)))
+        for some in np.array_split(order, max(1, -(-len(order) // most))):
+            # two threads for each part, one for each of the GRU's directions
+            cut = np.array_split(some, -(-self._threads() // 2))
+            parts = [part for part in cut if len(part)]
+            words = self._encoded_words([[ids[row] for row in part.tolist()] for part in parts])
+            self._run([
+                job
+                for part, states in zip(parts, words, strict=True)
+                for job in self._comparisons(part, states, images, ways, work)
+            ])  # fmt: skip
 
-    def _compared(
+    def _threads(self) -> int:
+        return torch.get_num_threads() if self.device.type == "cpu" else 1
+
+    def _run(self, jobs: Sequence[Callable[[], T]]) -> list[T]:
+        """What the jobs return: on all threads of a processor, one after the other on a GPU."""
+        if self.device.type == "cpu":
+            return together(jobs)
+        with torch.inference_mode():
+            return [job() for job in jobs]
+
+    def _comparisons(
         self,
-        some: npt.NDArray[np.intp],
-        ids: Sequence[Sequence[int]],
+        some: Rows,
+        words: Words,
         images: npt.NDArray[np.intp],
+        ways: Sequence[str],
         work: Work,
-    ) -> None:
-        """Do the work for some of the captions."""
-        if not len(some):
-            return
-        words = self._encoded_words([ids[row] for row in some.tolist()])
+    ) -> Iterator[Callable[[], None]]:
+        """The jobs that do the work for some of the captions."""
         level, long = self._level[images[some]], words.lengths + -words.lengths % _STEP
         # captions of about one length in images of about as many regions, together
         order = np.lexsort((level, long))
         kind = np.stack([long, level])[:, order]
         cuts = np.flatnonzero((kind[:, 1:] != kind[:, :-1]).any(axis=0)) + 1
+
+        def compare(mine: npt.NDArray[np.intp], length: int, most: int) -> None:
+            vectors = words.of(mine, length)
+            place = self._place[images[some[mine]]]
+            found = self._shelves[most].cosines(place, vectors, self._smooth, ways)
+            cosines = {way: values.cpu().numpy() for way, values in found.items()}
+            work(some[mine], cosines, words.lengths[mine])
+
         for group in np.split(order, cuts):
             length, most = int(long[group[0]]), int(level[group[0]])
             size = max(1, _NUMBERS[self.device.type] // ((most + length) * self._model.shape.embed))
             for start in range(0, len(group), size):
-                mine = group[start : start + size]
-                regions = self._shelves[most].of_images(self._place[images[some[mine]]])
-                work(some[mine], regions, words.of(mine, length), words.lengths[mine])
+                yield partial(compare, group[start : start + size], length, most)
 
-    def _encoded_words(self, ids: Sequence[Sequence[int]]) -> Words:
-        """The word states of captions."""
+    def _encoded_words(self, parts: Sequence[Sequence[Sequence[int]]]) -> Sequence[Words]:
+        """The word states of the captions of each part."""
         if self._model.text.plain:
-            return WordStates(self._model.text, ids)
-        return PlainWordStates(self._model.text, ids)
+            return encoded(self._model.text, parts, self._run)
+        return [PlainWordStates(self._model.text, ids) for ids in parts]
 
     def _encoded_regions(self, regions: Regions) -> torch.Tensor:
         """[n, r, d] The region vectors, r a multiple of `_STEP`; zeros where there is none."""

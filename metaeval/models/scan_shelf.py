@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
-from metaeval.models.scan_attention import attending, by_gram
+from metaeval.models.scan_attention import WAYS, attending, by_gram
+
+# from so many regions a word on, Gram matrices are the shorter way to attended vectors' lengths
+_WIDE = 2
+# the greatest λ at which float32 holds the squares of weights, which reach exp(±λ)
+_SMOOTH = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,25 +40,47 @@ class Shelf:
         turned = own.transpose(1, 2).contiguous()
         return cls(turned, own.norm(dim=2), own @ turned)
 
-    def of_images(self, rows: npt.NDArray[np.int64]) -> Shelf:
-        """The regions of some of the images, in this order; an image may come again."""
-        index = torch.from_numpy(rows).to(self.turned.device)
-        return Shelf(*(x.index_select(0, index) for x in (self.turned, self.lengths, self.gram)))
+    def cosines(
+        self,
+        rows: npt.NDArray[np.int64],
+        words: torch.Tensor,
+        smooth: float,
+        ways: Sequence[str] = WAYS,
+    ) -> dict[str, torch.Tensor]:
+        """What images' regions and captions' words have in common, float64, for each of the ways.
 
-    def attending_to(self, words: torch.Tensor, smooth: float) -> torch.Tensor:
-        """[n, r] The cosine of each region with the words [n, w, d] it attends to, float64.
+        "i2t": the cosine of each region with the words it attends to, [k, r]; "t2i": that of each
+        word with the regions it attends to, [k, w].
 
-        Products with regions are what the softmax magnifies: those are float64. The attended
-        vectors' lengths are quicker in float32, and no worse than the words themselves.
+        Parameters
+        ----------
+        rows, words
+            The images [k], of which one may come again, and the words of a caption each [k, w, d].
+        smooth
+            λ of the attention.
         """
-        own = words.double()
-        products = (own @ self.turned).transpose(1, 2).contiguous()
-        if self.turned.shape[2] < words.shape[1]:  # the shorter way to the attended vectors' length
-            return attending(products, self.lengths, smooth, lambda e: (e @ own).norm(dim=2))
-        gram = by_gram((words @ words.transpose(1, 2)).double())
-        return attending(products, self.lengths, smooth, gram)
+        index = torch.from_numpy(rows).to(self.turned.device)
+        own, turned = words.double(), self.turned.index_select(0, index)
+        # products with regions are what the softmax magnifies: in float64, therefore
+        products = own @ turned
+        found = {}
+        if "i2t" in ways:
+            lengths = self.lengths.index_select(0, index)
+            length = _in_words(words, turned.shape[2], smooth)
+            found["i2t"] = attending(products.transpose(1, 2).contiguous(), lengths, smooth, length)
+        if "t2i" in ways:
+            length = by_gram(self.gram.index_select(0, index))
+            found["t2i"] = attending(products, own.norm(dim=2), smooth, length)
+        return found
 
-    def attended_by(self, words: torch.Tensor, smooth: float) -> torch.Tensor:
-        """[n, w] The cosine of each word with the regions it attends to, float64."""
-        own = words.double()
-        return attending(own @ self.turned, own.norm(dim=2), smooth, by_gram(self.gram))
+
+def _in_words(
+    words: torch.Tensor, n_regions: int, smooth: float
+) -> Callable[[torch.Tensor], torch.Tensor]:
+    """Lengths, for `attending`, of what regions attend to: of all words, by their weights.
+
+    They are quicker in float32, and no worse than the words themselves.
+    """
+    if n_regions < _WIDE * words.shape[1] and smooth <= _SMOOTH:
+        return lambda weights: (weights.float() @ words).norm(dim=2)
+    return by_gram((words @ words.transpose(1, 2).contiguous()).double())

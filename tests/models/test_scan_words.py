@@ -14,7 +14,7 @@ import torch
 
 from metaeval.models.parallel import together
 from metaeval.models.scan import ScanShape, TextEncoder
-from metaeval.models.scan_words import Beginnings, PlainWordStates, WordStates
+from metaeval.models.scan_words import PlainWordStates, encoded
 
 
 def captions(n: int, words: int = 40, most: int = 14) -> list[list[int]]:
@@ -33,20 +33,10 @@ def encoder(**shape: Any) -> TextEncoder:
     return TextEncoder(ScanShape(dim=6, words=40, embed=24, word=10, **shape)).eval()
 
 
-def test_beginnings_worked_by_hand() -> None:
-    tokens = np.array([[1, 5, 2, 0], [1, 5, 6, 2], [1, 5, 2, 0], [7, 0, 0, 0]])
-    found = Beginnings.of(tokens, np.array([3, 4, 3, 1]))
-    # 1: (1), 2: (7), 3: (1 5), 4: (1 5 2), 5: (1 5 6), 6: (1 5 6 2)
-    assert found.word.tolist() == [1, 7, 5, 2, 6, 2]
-    assert found.parent.tolist() == [0, 0, 1, 3, 3, 5]
-    assert found.levels == (1, 3, 4, 6, 7)
-    assert found.place.tolist() == [[1, 3, 4, 0], [1, 3, 5, 6], [1, 3, 4, 0], [2, 0, 0, 0]]
-
-
 @pytest.mark.parametrize("shape", [{}, {"text_norm": False}, {"layers": 2}, {"both_ways": False}])
 def test_states_are_those_of_torch(shape: dict[str, Any]) -> None:
     text, ids = encoder(**shape), captions(60)
-    found = (WordStates if text.plain else PlainWordStates)(text, ids)
+    found = encoded(text, [ids], together)[0] if text.plain else PlainWordStates(text, ids)
     assert text.plain == (shape in ({}, {"text_norm": False}))
     for row, own in enumerate(ids):
         with torch.no_grad():
@@ -65,10 +55,11 @@ def test_states_do_not_depend_on_company_or_threads() -> None:
     try:
         for threads, rows in ((1, range(len(ids))), (2, range(len(ids))), (1, range(7, 300, 31))):
             torch.set_num_threads(threads)
-            own = WordStates(text, [ids[row] for row in rows])
+            own, other = encoded(text, [[ids[row] for row in rows], ids[:9]], together)
             found.append({
                 row: own.of(np.array([k]), len(ids[row]))[0] for k, row in enumerate(rows)
             })  # fmt: skip
+            assert other.lengths.tolist() == [len(each) for each in ids[:9]]
     finally:
         torch.set_num_threads(before)
     for row, states in found[2].items():
