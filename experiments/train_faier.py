@@ -46,11 +46,13 @@ class TrainFaier:
     network
         `width`, `d` and `dropout` of `faier.Shape`.
     model
-        Options of `faier_training.FaierSettings` but the variant.
+        Options of `faier_settings.FaierSettings` but the variant. `alike` and `unreferenced` may
+        be `None`; see `filled_in`.
     training
         Options of `training.TrainingSettings` but the seed.
     vectors
-        What the word embedding starts from: a node of `conf/vectors`; `None`: random numbers.
+        What the word embedding starts from, and likeness is told by: a node of `conf/vectors`;
+        `None`: random numbers.
     test
         Another dataset, a node of `conf/dataset`, to measure on once, at the very end, for the
         card; `None` for none. Its images must not be among those learned from.
@@ -94,11 +96,13 @@ class TrainFaier:
         from metaeval.models.faier_training import FaierTask
         from metaeval.models.faier_triplets import TripletParser
         from metaeval.models.grounded_data import CaptionedImages
+        from metaeval.models.likeness import Likeness
         from metaeval.models.training import TrainingSettings, fit
         from metaeval.models.word_start import start_embedding
 
         seed = int(config.seed)
-        settings = FaierSettings(self.variant, **plain(self.model))
+        options = filled_in(plain(self.model), self.variant, self.vectors is not None)
+        settings = FaierSettings(self.variant, **options)
         training = TrainingSettings(seed=seed, **plain(self.training))
         if self.threads is not None:
             torch.set_num_threads(self.threads)
@@ -126,14 +130,16 @@ class TrainFaier:
                 **plain(self.network),
             )
             model = Faier(shape)
-            started = None
+            started, likeness = None, None
             if self.vectors is not None:
                 if (absent := self.vectors.missing()) is not None:
                     raise ConfigError(str(absent))
                 n = start_embedding(model.text.embedding, self.vectors, vocabulary, 1.0, store)
                 started = {"vectors": self.vectors.identity(), "words": n}
+                if settings.alike:
+                    likeness = Likeness(train.encoded(vocabulary), self.vectors, vocabulary, store)
             model.to(device)
-            task = FaierTask(model, train, parser, vocabulary, settings)
+            task = FaierTask(model, train, parser, vocabulary, settings, likeness)
             chooser = HeldOut(dev, dataset, parser, vocabulary)
 
             def validate() -> dict[str, Any]:
@@ -191,6 +197,19 @@ class TrainFaier:
         (out / CHECKPOINT).unlink(missing_ok=True)
         print(f"{len(trained.history)} epochs in {trained.seconds:,.0f} s; held out: {held_out}")
         return card
+
+
+def filled_in(options: Mapping[str, Any], variant: str, vectors: bool) -> dict[str, Any]:
+    """The options with a value for `alike` and `unreferenced` where these are `None` or missing.
+
+    They are 0.3 (if there are word vectors to tell likeness by) and 0.25, but 0 for "r_neg", whose
+    spoiled copies leave little for them to teach.
+    """
+    found = dict(options)
+    for name, value in (("alike", 0.3 if vectors else 0.0), ("unreferenced", 0.25)):
+        if found.get(name) is None:
+            found[name] = 0.0 if variant == "r_neg" else value
+    return found
 
 
 def _disjoint(dataset: CaptionDataset, other: CaptionDataset) -> None:

@@ -101,9 +101,9 @@ class TrainScan:
         from metaeval.models import grounded_weights
         from metaeval.models.device import resolve
         from metaeval.models.grounded_data import CaptionedImages
+        from metaeval.models.likeness import Likeness
         from metaeval.models.region_grid import gridded
         from metaeval.models.scan import Scan, ScanShape
-        from metaeval.models.scan_likeness import Likeness
         from metaeval.models.scan_retrieval import retrieval
         from metaeval.models.scan_start import start_from
         from metaeval.models.scan_training import ScanLosses, ScanTask

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import torch
 
 from metaeval.models import faier_step
@@ -22,20 +24,45 @@ def by_level(levels: list[Level], image: Tensor, caption: Tensor) -> Tensor:
     ])  # fmt: skip
 
 
-def hardest(levels: list[Level]) -> tuple[Tensor, Tensor]:
-    """For each candidate the wrong image, and for each image the wrong candidate, of the highest
-    score: int64 [b] each. Candidate i belongs to image i."""
-    table = torch.stack([faier_step.matrix(each.images, each.captions) for each in levels])
-    table = table.sum(dim=0).fill_diagonal_(float("-inf"))
-    return table.argmax(dim=1), table.argmax(dim=0)
+@dataclass(frozen=True, slots=True)
+class Hardest:
+    """For each candidate a wrong image, and for each image a wrong candidate.
 
-
-def triplet(own: Tensor, wrong_image: Tensor, wrong_caption: Tensor, margin: float) -> Tensor:
-    """The paper's loss: [margin − S(I, c) + S(I', c)]₊ + [margin − S(I, c) + S(I, c')]₊, summed.
-
-    I', c' are the hardest negatives of the batch; an image goes with its references. All [b].
+    `image`, `caption` int64 [b]; `image_margin`, `caption_margin`: what these are asked for, [b] or
+    one number.
     """
-    return (margin + wrong_image - own).relu().sum() + (margin + wrong_caption - own).relu().sum()
+
+    image: Tensor
+    caption: Tensor
+    image_margin: Tensor | float
+    caption_margin: Tensor | float
+
+    def triplet(self, scores: Tensor, share: float = 1.0) -> Tensor:
+        """The paper's: [margin − S(I, c) + S(I', c)]₊ + [margin − S(I, c) + S(I, c')]₊, summed.
+
+        `scores` [3, b] are S of the right pairs, with the wrong images I', and with the wrong
+        candidates c'; an image goes with its references. `share` of the margins is asked for.
+        """
+        right, image, caption = scores
+        by_image: Tensor = (share * self.image_margin + image - right).relu().sum()
+        by_caption: Tensor = (share * self.caption_margin + caption - right).relu().sum()
+        return by_image + by_caption
+
+
+def hardest(levels: list[Level], margin: Tensor | float) -> Hardest:
+    """The wrong partners that cost most: those of the highest score, or of score and margin.
+
+    `margin` is one for all, or each image's with each candidate [b, b]. Candidate i belongs to
+    image i.
+    """
+    table = torch.stack([faier_step.matrix(each.images, each.captions) for each in levels])
+    cost = table.sum(dim=0).T  # [images, candidates]
+    cost = (cost + margin).fill_diagonal_(float("-inf"))
+    image, caption = cost.argmax(dim=0), cost.argmax(dim=1)
+    if not isinstance(margin, Tensor):
+        return Hardest(image, caption, margin, margin)
+    here = torch.arange(len(image), device=image.device)
+    return Hardest(image, caption, margin[image, here], margin[here, caption])
 
 
 def across(own: Tensor, other: Tensor, margin: float) -> Tensor:

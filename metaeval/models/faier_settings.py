@@ -25,6 +25,12 @@ class FaierSettings:
         In how many splits into candidate and references a batch's captions are used.
     margin
         Of all hinges.
+    alike
+        The margin, in the loss within images, of a wrong pair that has nothing in common: it is
+        asked for alike · (1 - likeness); see `likeness.py`. 0: the margin is the same for all.
+    unreferenced
+        For variants that see any number of references: the share of samples that get none, however
+        many were drawn.
     across
         Weight of the loss across images, with the hardest negatives as the wrong scores; 0 is the
         paper's loss alone.
@@ -51,6 +57,8 @@ class FaierSettings:
     batch: int = 100
     splits: int = 5
     margin: float = 0.2
+    alike: float = 0.0
+    unreferenced: float = 0.0
     across: float = 0.0
     levels: float = 0.0
     word_dropout: float = 0.0
@@ -71,6 +79,8 @@ class FaierSettings:
             ("batch", self.batch >= 2),
             ("splits", self.splits >= 1),
             ("margin", self.margin >= 0),
+            ("alike", self.alike >= 0),
+            ("unreferenced", 0 <= self.unreferenced <= 1),
             ("across", self.across >= 0),
             ("levels", self.levels >= 0),
             ("word_dropout", 0 <= self.word_dropout < 1),

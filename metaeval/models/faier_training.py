@@ -19,6 +19,7 @@ from metaeval.models.faier_step import Level, Ragged, Splits
 from metaeval.models.faier_text import Nodes, Texts
 from metaeval.models.faier_triplets import TripletParser
 from metaeval.models.grounded_data import CaptionedImages
+from metaeval.models.likeness import Likeness
 from metaeval.models.regions_gold import GoldRegions
 from metaeval.models.vocabulary import SPECIAL, UNK, Vocabulary
 
@@ -48,6 +49,8 @@ class FaierTask:
         How captions are read.
     settings
         The variant and its options.
+    likeness
+        Of the images' captions, for `settings.alike`.
     """
 
     def __init__(
@@ -57,6 +60,7 @@ class FaierTask:
         parser: TripletParser,
         vocabulary: Vocabulary,
         settings: FaierSettings,
+        likeness: Likeness | None = None,
     ) -> None:
         self.model, self.settings = model, settings
         self.device = next(model.parameters()).device
@@ -67,6 +71,9 @@ class FaierTask:
             raise ConfigError("protocol.model.mirrored is for gold regions only")
         if len(images) < settings.batch:
             raise ConfigError(f"protocol.model.batch is above the {len(images):,} training images")
+        if settings.alike and likeness is None:
+            raise ConfigError("protocol.model.alike needs word vectors: vectors=minilm, or 0")
+        self._likeness = likeness if settings.alike else None
         texts = [text for own in images.captions for text in own[: self.c]]
         self.captions: Captions = encode([*texts, NO_REFERENCE], parser, vocabulary)
         self.n = len(images)
@@ -93,6 +100,8 @@ class FaierTask:
         turned = [np.roll(order, -(k % c), axis=1) for k in range(s)]
         fewest, most = (min(x, c - 1) for x in REFERENCES[self.settings.variant])
         counts = rng.integers(fewest, most + 1, size=(s, b))
+        if self.settings.unreferenced and fewest == 0 < most:
+            counts[rng.random((s, b)) < self.settings.unreferenced] = 0
         references = np.stack([each[:, 1:] for each in turned])
         references[counts == 0] = c  # the empty reference
         return Splits(
@@ -110,18 +119,18 @@ class FaierTask:
         here = torch.arange(b, device=self.device)
         total = torch.zeros((), device=self.device)
         right, wrong = [], []
-        for levels in found:
-            image, caption = faier_loss.hardest(levels)
+        for split, levels in enumerate(found):
+            worst = faier_loss.hardest(levels, self._margin(batch, split))
             parts = faier_loss.by_level(
-                levels, torch.cat([here, image, here]), torch.cat([here, here, caption])
+                levels,
+                torch.cat([here, worst.image, here]),
+                torch.cat([here, here, worst.caption]),
             ).view(len(levels), 3, b)
             scores = parts.sum(dim=0)
-            total = total + faier_loss.triplet(scores[0], scores[1], scores[2], settings.margin)
+            total = total + worst.triplet(scores)
             if settings.levels and len(levels) > 1:
-                margin = settings.margin / len(parts)
                 for part in parts:
-                    alone = faier_loss.triplet(part[0], part[1], part[2], margin)
-                    total = total + settings.levels * alone
+                    total = total + settings.levels * worst.triplet(part, 1 / len(parts))
             right.append(scores[0])
             wrong += [scores[1], scores[2]]
         if settings.across:
@@ -130,6 +139,13 @@ class FaierTask:
         if self._spoiler is not None and settings.spoiled:
             total = total + self._spoiled(batch, found, right)
         return total / (b * len(found))
+
+    def _margin(self, batch: Batch, split: int) -> float | torch.Tensor:
+        """The margin, or that of each image with each candidate of a split, [b, b]."""
+        if self._likeness is None:
+            return self.settings.margin
+        rows = self._likeness.of_image[batch.images, batch.splits.candidates[split].numpy()]
+        return self.settings.alike * (1 - self._likeness.of(rows).to(self.device))
 
     def _spoiled(
         self, batch: Batch, found: list[list[Level]], right: list[torch.Tensor]

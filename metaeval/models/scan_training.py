@@ -12,11 +12,11 @@ import torch
 from metaeval.errors import ConfigError
 from metaeval.models import negatives
 from metaeval.models.grounded_data import CaptionedImages, Ints
+from metaeval.models.likeness import Likeness
 from metaeval.models.region_augment import flipped, staying, to_front
 from metaeval.models.regions_gold import GoldRegions
 from metaeval.models.scan import Scan
 from metaeval.models.scan_attention import WAYS
-from metaeval.models.scan_likeness import Likeness
 from metaeval.models.scan_loss import Hardest, anchor, drawn, hardest, triplet
 from metaeval.models.scan_pairs import Pairs
 from metaeval.models.scan_retrieval import all_pairs, retrieval
@@ -34,7 +34,7 @@ class ScanLosses:
     margin, smooth
         Of the triplet loss; λ of the attention.
     alike
-        Whether the margin of a wrong pair is margin · (1 - likeness); see `scan_likeness`.
+        Whether the margin of a wrong pair is margin · (1 - likeness); see `likeness`.
     way
         Which similarity: regions attending to words ("i2t"), words to regions ("t2i"), or the
         losses of both added ("both").

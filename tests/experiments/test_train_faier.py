@@ -13,9 +13,10 @@ from omegaconf import OmegaConf
 pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
-from experiments.train_faier import TrainFaier
+from experiments.train_faier import TrainFaier, filled_in
 from metaeval.cache import MemoryStore
 from metaeval.data.scenes import load_scenes
+from metaeval.data.vectors import Vectors, WordVectors, unit
 from metaeval.doctor import compose_config
 from metaeval.errors import ConfigError
 from metaeval.metrics.faier import Faier
@@ -80,6 +81,38 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
     assert sums[0] == sums[1] != sums[2]
 
 
+class Lettered(WordVectors):
+    """Vectors of all words: how often each letter occurs."""
+
+    def identity(self) -> str:
+        return "letters"
+
+    def embed(self, words: Any, store: Any = None) -> Vectors:
+        rows = np.array([[word.count(chr(97 + k)) for k in range(26)] for word in words], float)
+        return unit(rows, np.ones(len(words), np.bool_))
+
+
+def test_vectors_make_margins_of_likeness(tmp_path: Path) -> None:
+    losses = {}
+    for alike in (None, 0.0):
+        tiny = {**TINY, "model": {**TINY["model"], "alike": alike}, "training": {"epochs": 1}}
+        told = TrainFaier("r", **tiny, vectors=Lettered()).run(
+            config(tmp_path), tmp_path / str(alike)
+        )
+        assert told["settings"]["alike"] == (0.3 if alike is None else 0.0)
+        losses[alike] = told["training"]["history"][0]["loss"]
+    assert losses[None] != losses[0.0]
+    without = TrainFaier("r", **{**tiny, "model": {**TINY["model"], "alike": None}})
+    assert without.run(config(tmp_path), tmp_path / "without")["settings"]["alike"] == 0
+    assert filled_in({"alike": None}, "r_neg", vectors=True) == {"alike": 0, "unreferenced": 0}
+    assert filled_in({"alike": 0.1}, "r_neg", vectors=True)["alike"] == 0.1
+    assert filled_in({"unreferenced": 0.0}, "r", vectors=True) == {"alike": 0.3, "unreferenced": 0}
+    with pytest.raises(ConfigError, match=r"model\.alike needs word vectors"):
+        TrainFaier("r", **{**TINY, "model": {**TINY["model"], "alike": 0.3}}).run(
+            config(tmp_path), tmp_path / "refused"
+        )
+
+
 def test_wrong_options_are_one_line(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="unknown variant 'x'"):
         TrainFaier("x", **TINY).run(config(tmp_path), tmp_path)
@@ -97,7 +130,8 @@ def test_the_configuration_trains_a_few_megabytes() -> None:
     protocol: Any = OmegaConf.to_container(node, resolve=True)
     network = Network(Shape(88, 2600, **protocol["network"]))
     assert sum(p.numel() for p in network.parameters()) * 2 <= 4_000_000  # bytes, in float16
-    assert FaierSettings(protocol["variant"], **protocol["model"]).variant == "r_neg"
+    options = filled_in(protocol["model"], "r_neg", vectors=True)
+    assert FaierSettings("r_neg", **options).variant == "r_neg"
     assert TrainingSettings(**protocol["training"]).epochs >= 1
 
 

@@ -80,19 +80,35 @@ def test_the_matrix_in_slices() -> None:
 
 def test_the_hardest_negatives() -> None:
     _, _, quick = plain_and_quick()
-    image, caption = faier_loss.hardest(quick[0])
     table = sum(faier_step.matrix(each.images, each.captions) for each in quick[0]).numpy()
-    for i in range(3):
-        wrong = [k for k in range(3) if k != i]
-        assert image[i] == max(wrong, key=lambda k: table[i, k])
-        assert caption[i] == max(wrong, key=lambda k: table[k, i])
+    own = torch.tensor([[0.0, 9.0, 0.1], [0.2, 0.0, 7.0], [8.0, 0.3, 0.0]], dtype=torch.double)
+    for margin in (0.2, own):
+        found = faier_loss.hardest(quick[0], margin)
+        asked = own.numpy() if margin is own else np.full((3, 3), margin)
+        for i in range(3):
+            wrong = [k for k in range(3) if k != i]
+            image = max(wrong, key=lambda k: table[i, k] + asked[k, i])
+            caption = max(wrong, key=lambda k: table[k, i] + asked[i, k])
+            assert (found.image[i], found.caption[i]) == (image, caption)
+            if margin is own:
+                assert found.image_margin[i] == own[image, i]
+                assert found.caption_margin[i] == own[i, caption]
+            else:
+                assert found.image_margin == found.caption_margin == 0.2
 
 
 def test_the_losses_by_hand() -> None:
     own, image = torch.tensor([1.0, 2.0]), torch.tensor([0.9, 2.5])
     caption = torch.tensor([0.0, 1.9])
     # .2 − 1 + .9 = .1 and .2 − 2 + 2.5 = .7; 0 and .2 − 2 + 1.9 = .1
-    assert faier_loss.triplet(own, image, caption, 0.2) == pytest.approx(0.1 + 0.7 + 0.1)
+    none = torch.zeros(2, dtype=torch.int64)
+    worst, scores = faier_loss.Hardest(none, none, 0.2, 0.2), torch.stack([own, image, caption])
+    assert worst.triplet(scores) == pytest.approx(0.1 + 0.7 + 0.1)
+    # half the margin: 0 and .6; 0 and 0
+    assert worst.triplet(scores, 0.5) == pytest.approx(0.6)
+    # .3 − 1 + .9 = .2, .1 − 2 + 2.5 = .6; 1.4 − 1 = .4, 0
+    worst = faier_loss.Hardest(none, none, torch.tensor([0.3, 0.1]), torch.tensor([1.4, 0.1]))
+    assert worst.triplet(scores) == pytest.approx(0.2 + 0.6 + 0.4)
     # 1 against .9, 2.5: .1, 1.7; 2 against them: 0, .7; the mean over two wrong scores
     assert faier_loss.across(own, image, 0.2) == pytest.approx((0.1 + 1.7) / 2 + 0.7 / 2)
 
@@ -183,10 +199,10 @@ def images(n: int = 6) -> CaptionedImages:
     return CaptionedImages(tuple(range(n)), tuple(texts), own, "some", {})
 
 
-def task(variant: str, **options) -> FaierTask:
+def task(variant: str, likeness=None, **options) -> FaierTask:
     settings = FaierSettings(variant, batch=3, **options)
     net = model(dtype=torch.float32, relations=variant != "rel", fused=variant != "fier")
-    return FaierTask(net, images(), TripletParser(), VOCABULARY, settings)
+    return FaierTask(net, images(), TripletParser(), VOCABULARY, settings, likeness)
 
 
 @pytest.mark.parametrize(
@@ -212,6 +228,22 @@ def test_a_candidate_is_never_among_its_own_references(variant: str, counts: set
     assert own.captions.words[-1].tolist()[:3] == [*VOCABULARY.encode(NO_REFERENCE), 0]
 
 
+@pytest.mark.parametrize(("variant", "changed"), [("r", True), ("1", False), ("4", False)])
+def test_samples_without_references(variant: str, changed: bool) -> None:
+    """Of 0 to 4 references a fifth has none; with half of the rest, three fifths."""
+    none = []
+    for share in (0.0, 0.5, 1.0):
+        own = task(variant, unreferenced=share)
+        found = [
+            batch.splits.references[..., 0] == 5
+            for epoch in range(60)
+            for batch in own.batches(epoch, np.random.default_rng(epoch))
+        ]
+        none.append(float(torch.stack(found).double().mean()))
+    # 60 epochs are 1,800 samples: three standard errors are .035
+    assert none == pytest.approx([0.2, 0.6, 1.0] if changed else [0, 0, 0], abs=0.035)
+
+
 def test_every_image_comes_once_an_epoch() -> None:
     batches = task("r").batches(0, np.random.default_rng(0))
     assert sorted(np.concatenate([batch.images for batch in batches])) == list(range(6))
@@ -235,9 +267,18 @@ def test_the_loss_falls(variant: str) -> None:
     assert np.mean(losses[-4:]) < 0.8 * np.mean(losses[:4])
 
 
-@pytest.mark.parametrize("alone", [0.0, 1.5])
-def test_the_loss_of_a_split_by_hand(alone: float) -> None:
-    own = task("r", splits=2, levels=alone)
+class Alike:
+    """Likenesses made up by hand, in the place of those of word vectors."""
+
+    of_image = np.arange(30).reshape(6, 5)
+
+    def of(self, rows: np.ndarray) -> torch.Tensor:
+        return torch.from_numpy(np.cos(np.add.outer(2.0 * (rows // 5), rows)))
+
+
+@pytest.mark.parametrize(("alone", "alike"), [(0.0, 0.0), (1.5, 0.0), (0.7, 0.4)])
+def test_the_loss_of_a_split_by_hand(alone: float, alike: float) -> None:
+    own = task("r", splits=2, levels=alone, alike=alike, likeness=Alike())
     own.model.double()
     own._regions = tuple(
         part.double() if part.is_floating_point() else part for part in own._regions
@@ -258,15 +299,19 @@ def test_the_loss_of_a_split_by_hand(alone: float) -> None:
             parts = torch.stack([
                 own.model.score(unions, candidates[torch.full((3,), k)]) for k in range(3)
             ])  # fmt: skip
+        row = batch.images * 5 + batch.splits.candidates[s].numpy()
+        margin = np.full((3, 3), 0.2)  # [captions, images]
+        if alike:
+            margin = alike * (1 - np.cos(np.add.outer(row, 2.0 * batch.images)))
         for i in range(3):
             wrong = [k for k in range(3) if k != i]
-            caption = max(wrong, key=lambda k: table[k, i])
-            image = max(wrong, key=lambda k: table[i, k])
+            caption = max(wrong, key=lambda k: table[k, i] + margin[k, i])
+            image = max(wrong, key=lambda k: table[i, k] + margin[i, k])
             for at in ((i, image), (caption, i)):
-                expected += max(0.0, 0.2 + table[at] - table[i, i])
+                expected += max(0.0, margin[at] + table[at] - table[i, i])
                 for level in range(2):
                     off = parts[at][level] - parts[i, i][level]
-                    expected += alone * max(0.0, 0.1 + off)
+                    expected += alone * max(0.0, margin[at] / 2 + off)
     assert own.loss(batch, 0).item() == pytest.approx(float(expected) / 6, abs=1e-10)
 
 
@@ -275,3 +320,7 @@ def test_unknown_variants_and_options_are_refused() -> None:
         FaierSettings("x")
     with pytest.raises(ConfigError, match=r"protocol\.model\.batch"):
         FaierSettings("r", batch=1)
+    with pytest.raises(ConfigError, match=r"protocol\.model\.unreferenced"):
+        FaierSettings("r", unreferenced=1.5)
+    with pytest.raises(ConfigError, match=r"model\.alike needs word vectors"):
+        task("r", alike=0.3)

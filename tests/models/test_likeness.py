@@ -13,7 +13,7 @@ import torch
 
 from metaeval.data.vectors import Vectors, WordVectors
 from metaeval.models.grounded_data import EncodedCaptions
-from metaeval.models.scan_likeness import Likeness
+from metaeval.models.likeness import Likeness
 from metaeval.models.scan_loss import drawn, hardest, triplet
 from metaeval.models.vocabulary import SPECIAL, Vocabulary
 

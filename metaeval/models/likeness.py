@@ -28,6 +28,8 @@ class Likeness:
     A caption is the sum of its words' vectors, each less the mean vector and weighted by the log of
     how rare it is (inverse document frequency over these captions); these, less their own mean, are
     scaled to unit length. An image is the mean of its captions. Likeness is the cosine.
+
+    `of_image` int64 [n, most] says which rows each image's captions are, padded with -1.
     """
 
     def __init__(
@@ -55,7 +57,7 @@ class Likeness:
         own = _directions(directions - directions.mean(axis=0))
         images = np.zeros((len(captions.of_image), width))
         np.add.at(images, captions.owner, own)
-        self._owner = captions.owner
+        self._owner, self.of_image = captions.owner, captions.of_image
         self._captions = torch.from_numpy(own).float()
         self._images = torch.from_numpy(_directions(images)).float()
 
