@@ -19,7 +19,7 @@ import torch
 from experiments.train_scan import TrainScan, filled_in
 from metaeval.cache import MemoryStore
 from metaeval.data.scenes import load_scenes
-from metaeval.data.vectors import Vectors, WordVectors, unit
+from metaeval.data.vectors import Vectors, WordVectors
 from metaeval.doctor import compose_config
 from metaeval.errors import ConfigError
 from metaeval.metrics.tiger import Tiger
@@ -33,6 +33,7 @@ from metaeval.models.scan_start import start_from
 from metaeval.models.scan_training import ScanLosses, ScanTask
 from metaeval.models.training import TrainingSettings, fit
 from metaeval.models.vocabulary import SPECIAL, Vocabulary
+from tests.models.lettered import Lettered
 
 NETWORK = {"embed": 24, "word": 12, "hidden": 16}
 LOSSES = {
@@ -148,17 +149,6 @@ class Corners(WordVectors):
         rows = {"a": [1.0, 0, 0], "b": [0, 1.0, 0], "c": [0, 0, 1.0]}
         known = np.array([word in rows for word in words])
         return Vectors(np.array([rows.get(word, [0.0, 0, 0]) for word in words]), known)
-
-
-class Lettered(WordVectors):
-    """Vectors of all words: how often each letter occurs."""
-
-    def identity(self) -> str:
-        return "letters"
-
-    def embed(self, words: Any, store: Any = None) -> Vectors:
-        rows = np.array([[word.count(chr(97 + k)) for k in range(26)] for word in words], float)
-        return unit(rows, np.ones(len(words), np.bool_))
 
 
 def test_vectors_make_margins_of_likeness(tmp_path: Path) -> None:

@@ -16,7 +16,6 @@ pytest.importorskip("safetensors")
 from experiments.train_faier import TrainFaier, filled_in
 from metaeval.cache import MemoryStore
 from metaeval.data.scenes import load_scenes
-from metaeval.data.vectors import Vectors, WordVectors, unit
 from metaeval.doctor import compose_config
 from metaeval.errors import ConfigError
 from metaeval.metrics.faier import Faier
@@ -24,6 +23,7 @@ from metaeval.models import card as cards
 from metaeval.models import grounded_weights
 from metaeval.models.regions_gold import GoldRegions
 from metaeval.scoring import score_captions
+from tests.models.lettered import Lettered
 
 TINY: dict[str, Any] = {
     "regions": GoldRegions(), "dev": 20, "min_count": 2,
@@ -79,17 +79,6 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
         TrainFaier("r", **TINY).run(own, tmp_path / name)
         sums.append(hashlib.sha256((tmp_path / name / cards.WEIGHTS).read_bytes()).hexdigest())
     assert sums[0] == sums[1] != sums[2]
-
-
-class Lettered(WordVectors):
-    """Vectors of all words: how often each letter occurs."""
-
-    def identity(self) -> str:
-        return "letters"
-
-    def embed(self, words: Any, store: Any = None) -> Vectors:
-        rows = np.array([[word.count(chr(97 + k)) for k in range(26)] for word in words], float)
-        return unit(rows, np.ones(len(words), np.bool_))
 
 
 def test_vectors_make_margins_of_likeness(tmp_path: Path) -> None:
