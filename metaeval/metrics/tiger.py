@@ -106,22 +106,15 @@ class Tiger(ScanMetric):
         if len(rows):
             images = image_index[rows]
             vectors = self._vectors([captions[k] for k in rows.tolist()], images)
-            scores[rows] = tiger_of(
-                self._references,
-                self._ready().n_regions,
-                vectors,
-                images,
-                self._tau,
-                self._gains,
-            )
+            scores[rows] = self._compared(vectors, images)
         return scores
 
     def explain(self, caption: str, image_index: int) -> Mapping[str, Any] | None:
         if not self._usable[image_index]:
             return None
         own = np.array([image_index], dtype=np.intp)
-        vector = self._vectors([caption], own)[0]
-        scores = self.score([caption], own)[0]
+        vectors = self._vectors([caption], own)
+        vector, scores = vectors[0], self._compared(vectors, own)[0]
         n = int(self._ready().n_regions[image_index])
         boxes, labels = self._looked_at.boxes[image_index], self._looked_at.labels[image_index]
         return {
@@ -146,6 +139,11 @@ class Tiger(ScanMetric):
         """[n, r] Grounding vectors, clamped where asked for."""
         found = self._ready().grounding(captions, images)
         return np.maximum(found, 0.0) if self._clamp else found
+
+    def _compared(self, vectors: Scores, images: npt.NDArray[np.intp]) -> Scores:
+        """[n, 3] TIGEr, RRS and WDS of candidates by their grounding vectors [n, r]."""
+        n_regions = self._ready().n_regions
+        return tiger_of(self._references, n_regions, vectors, images, self._tau, self._gains)
 
     def _check_sign(self) -> None:
         """Refuse weights under which human captions ground negatively."""

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.metrics.tiger_score import MIN_MAX, TAU, Floats, tiger
+from metaeval.models.kinds import of_one_kind
 from metaeval.models.parallel import together
 
 _STEP = 4  # regions are filled up to a multiple of this
@@ -38,7 +39,6 @@ def tiger_of(
     """
     count = n_regions[images]
     level = -(-count // _STEP) * _STEP
-    order = np.argsort(level, kind="stable")
     found = np.empty((len(images), 3))
 
     def work(mine: npt.NDArray[np.intp]) -> None:
@@ -48,10 +48,9 @@ def tiger_of(
         scores = tiger(_filled(reference, most), _filled(candidate, most), mask, tau, gains)
         found[mine] = np.stack(scores, axis=1)
 
-    cuts = np.flatnonzero(np.diff(level[order])) + 1
     together([
         partial(work, group[start : start + _ROWS])
-        for group in np.split(order, cuts)
+        for group in of_one_kind(level)
         for start in range(0, len(group), _ROWS)
     ])  # fmt: skip
     return found

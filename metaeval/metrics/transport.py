@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.metrics.transport_paths import solve
+from metaeval.models.kinds import of_one_kind
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
@@ -85,11 +86,8 @@ def buckets(rows: Indices, columns: Indices) -> Iterator[tuple[int, int, Indices
     Sizes are rounded up, for few buckets and little padding; 1 stays 1.
     """
     m, n = _rounded(rows), _rounded(columns)
-    order = np.lexsort((n, m))
-    changes = np.flatnonzero(np.diff(m[order]) | np.diff(n[order])) + 1
-    for which in np.split(order, changes):
-        if len(which):
-            yield int(m[which[0]]), int(n[which[0]]), which
+    for which in of_one_kind(m, n):
+        yield int(m[which[0]]), int(n[which[0]]), which
 
 
 def _rounded(sizes: Indices) -> Indices:

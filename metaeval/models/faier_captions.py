@@ -12,7 +12,7 @@ import torch
 
 from metaeval.models.faier_text import Texts
 from metaeval.models.faier_triplets import Triplet, TripletParser, words_of
-from metaeval.models.vocabulary import SPECIAL, Vocabulary
+from metaeval.models.vocabulary import SPECIAL, Vocabulary, padded
 
 Ints = npt.NDArray[np.int64]
 
@@ -52,8 +52,8 @@ class Captions:
             for triplet in own
         ]
         count = np.array([len(own) for own in triplets], dtype=np.int64)
-        table, lengths = _padded(words)
-        inner, inner_lengths = _padded(flat)
+        table, lengths = padded(words)
+        inner, inner_lengths = padded(flat)
         return cls(table, lengths, inner, inner_lengths, np.cumsum(count) - count, count)
 
     def __len__(self) -> int:
@@ -89,11 +89,3 @@ def build_vocabulary(
     lemmas = Counter(w for own in triplets for triplet in own for w in words_of(triplet))
     more = {word for word, n in lemmas.items() if n >= min_count and word not in plain}
     return Vocabulary((*SPECIAL, *sorted({*plain.words[len(SPECIAL) :], *more})))
-
-
-def _padded(sequences: Sequence[Sequence[int]]) -> tuple[Ints, Ints]:
-    lengths = np.array([len(each) for each in sequences], dtype=np.int64)
-    table = np.zeros((len(sequences), int(lengths.max(initial=0))), dtype=np.int64)
-    there = np.arange(table.shape[1])[None, :] < lengths[:, None]
-    table[there] = [number for each in sequences for number in each]
-    return table, lengths

@@ -24,7 +24,7 @@ class FaierSettings:
     splits
         In how many splits into candidate and references a batch's captions are used.
     margin
-        Of all hinges.
+        Of all hinges, but for those that `alike` is for.
     alike
         The margin, in the loss within images, of a wrong pair that has nothing in common: it is
         asked for alike · (1 - likeness); see `likeness.py`. 0: the margin is the same for all.

@@ -16,6 +16,7 @@ import numpy.typing as npt
 import torch
 
 from metaeval.models.device import resolve
+from metaeval.models.kinds import of_one_kind
 from metaeval.models.parallel import together
 from metaeval.models.regions import Regions
 from metaeval.models.scan import Scan, region_rows
@@ -148,10 +149,6 @@ class Grounder:
     ) -> Iterator[Callable[[], None]]:
         """The jobs that do the work for some of the captions."""
         level, long = self._level[images[some]], words.lengths + -words.lengths % _STEP
-        # captions of about one length in images of about as many regions, together
-        order = np.lexsort((level, long))
-        kind = np.stack([long, level])[:, order]
-        cuts = np.flatnonzero((kind[:, 1:] != kind[:, :-1]).any(axis=0)) + 1
 
         def compare(mine: npt.NDArray[np.intp], length: int, most: int) -> None:
             vectors = words.of(mine, length)
@@ -160,7 +157,8 @@ class Grounder:
             cosines = {way: values.cpu().numpy() for way, values in found.items()}
             work(some[mine], cosines, words.lengths[mine])
 
-        for group in np.split(order, cuts):
+        # captions of about one length in images of about as many regions, together
+        for group in of_one_kind(long, level):
             length, most = int(long[group[0]]), int(level[group[0]])
             size = max(1, _NUMBERS[self.device.type] // ((most + length) * self._model.shape.embed))
             for start in range(0, len(group), size):

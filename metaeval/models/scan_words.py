@@ -11,7 +11,6 @@ whatever else is encoded along with it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -22,6 +21,7 @@ import torch
 from metaeval.models.beginnings import Beginnings
 from metaeval.models.scan import TextEncoder
 from metaeval.models.scan_attention import EPS
+from metaeval.models.vocabulary import padded
 
 Ints = npt.NDArray[np.int64]
 Run = Callable[[Sequence[Callable[[], Any]]], Sequence[Any]]
@@ -29,32 +29,6 @@ Run = Callable[[Sequence[Callable[[], Any]]], Sequence[Any]]
 _BLOCK = {"cpu": 1 << 15, "cuda": 1 << 20}  # numbers of states computed at a time
 _WORDS = 256  # words projected at a time
 _FORWARD, _BACKWARD = "", "_reverse"  # as torch's GRU names its weights
-
-
-@dataclass(frozen=True, slots=True)
-class Sequences:
-    """n captions as word numbers, in the order in which they are read either way.
-
-    Attributes
-    ----------
-    tokens, turned
-        int64 [n, longest]: the numbers, first word first and last word first; 0 behind the last.
-    lengths
-        int64 [n], each at least 1.
-    """
-
-    tokens: Ints
-    turned: Ints
-    lengths: Ints
-
-    @classmethod
-    def of(cls, ids: Sequence[Sequence[int]]) -> Sequences:
-        """Of the word numbers of each caption."""
-        lengths = np.fromiter(map(len, ids), dtype=np.int64, count=len(ids))
-        tokens = np.zeros((len(ids), int(lengths.max(initial=0))), dtype=np.int64)
-        inside = np.arange(tokens.shape[1])[None, :] < lengths[:, None]
-        tokens[inside] = [number for own in ids for number in own]
-        return cls(tokens, _turned(tokens, lengths), lengths)
 
 
 class WordStates:
@@ -106,15 +80,15 @@ def encoded(
         Does all jobs, in any order, and returns their results in order. There are two for each
         part: the GRU's directions do not need each other.
     """
-    sequences = [Sequences.of(ids) for ids in parts]
+    sequences = [padded(ids) for ids in parts]
     shared = run([
-        partial(Beginnings.of, tokens, own.lengths)
-        for own in sequences
-        for tokens in (own.tokens, own.turned)
+        partial(Beginnings.of, read, lengths)
+        for tokens, lengths in sequences
+        for read in (tokens, _turned(tokens, lengths))
     ])  # fmt: skip
     weight = encoder.embed.weight
     found, jobs = [], []
-    for own, ahead, behind in zip(sequences, shared[::2], shared[1::2], strict=True):
+    for (_, lengths), ahead, behind in zip(sequences, shared[::2], shared[1::2], strict=True):
         first = ahead.levels[-1]
         states = weight.new_empty(first + behind.levels[-1], encoder.rnn.hidden_size)
         jobs += [
@@ -122,9 +96,9 @@ def encoded(
             partial(_read, encoder, _BACKWARD, behind, states[first:]),
         ]
         # the backward GRU's states stand in the order in which it reads: turn them again
-        second = _turned(np.where(behind.place > 0, behind.place + first, 0), own.lengths)
+        second = _turned(np.where(behind.place > 0, behind.place + first, 0), lengths)
         place = np.stack([ahead.place, second], axis=2)
-        found.append(WordStates(states, place, own.lengths, encoder.unit_length))
+        found.append(WordStates(states, place, lengths, encoder.unit_length))
     run(jobs)
     return found
 

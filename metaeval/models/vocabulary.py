@@ -16,6 +16,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import numpy.typing as npt
+
 from metaeval.data.records import kind, read_json
 from metaeval.data.types import Absent
 from metaeval.errors import InputError
@@ -28,6 +31,8 @@ if TYPE_CHECKING:
 SPECIAL = ("<pad>", "<start>", "<end>", "<unk>")
 PAD, START, END, UNK = range(4)
 PTB, NLTK = "ptb", "nltk"
+
+Ints = npt.NDArray[np.int64]
 
 
 class Vocabulary:
@@ -151,15 +156,21 @@ def tokenise(captions: Sequence[str], tokenizer: str = PTB) -> list[list[str]]:
     ]
 
 
-def batch(sequences: Sequence[Sequence[int]]) -> tuple[torch.Tensor, torch.Tensor]:
+def padded(sequences: Sequence[Sequence[int]]) -> tuple[Ints, Ints]:
     """Lists of numbers as int64 [n, longest], padded with `<pad>`, and their lengths, int64 [n]."""
+    lengths = np.fromiter(map(len, sequences), dtype=np.int64, count=len(sequences))
+    out = np.full((len(sequences), int(lengths.max(initial=0))), PAD, dtype=np.int64)
+    inside = np.arange(out.shape[1])[None, :] < lengths[:, None]
+    out[inside] = [number for each in sequences for number in each]
+    return out, lengths
+
+
+def batch(sequences: Sequence[Sequence[int]]) -> tuple[torch.Tensor, torch.Tensor]:
+    """`padded`, as tensors."""
     import torch
 
-    lengths = torch.tensor([len(each) for each in sequences], dtype=torch.int64)
-    out = torch.full((len(sequences), int(lengths.max()) if len(sequences) else 0), PAD)
-    mask = torch.arange(out.shape[1])[None, :] < lengths[:, None]
-    out[mask] = torch.tensor([i for each in sequences for i in each], dtype=torch.int64)
-    return out, lengths
+    tokens, lengths = padded(sequences)
+    return torch.from_numpy(tokens), torch.from_numpy(lengths)
 
 
 # nltk's word_tokenize first parts sentences with trained data; in a caption that is where a full
