@@ -23,13 +23,13 @@ from typing import Any
 
 import numpy as np
 
-from corruptions.random import Random
-from corruptions.replace import Replace
-from metaeval.data.coco import load_coco
-from metaeval.data.types import Absent, CaptionDataset
-from metaeval.metrics.bertscore import BertScore
-from metaeval.models import text_models
-from metaeval.models.needs import lacking
+from corruptions.graded.random import Random
+from corruptions.graded.replace import Replace
+from metaeval.compute.requirements import lacking
+from metaeval.data.coco.load import load_coco
+from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.metrics.bertscore.metric import BertScore
+from metaeval.text.transformers import locate
 
 # float32 in another order of summation; on a GPU the two use other kernels as well
 TOLERANCE = {"cpu": 1e-5, "cuda": 1e-4}
@@ -125,7 +125,7 @@ def main() -> None:
         if options.random_roberta:
             model, layer = random_roberta(Path(folder)), 17
         else:
-            found = text_models.locate("all-MiniLM-L6-v2")
+            found = locate.locate("all-MiniLM-L6-v2")
             if isinstance(found, Absent):
                 sys.exit(f"nothing measured: {found}")
             model, layer = str(found.folder), 5

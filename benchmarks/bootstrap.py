@@ -19,9 +19,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from metaeval.stats.bootstrap import bootstrap_counts
-from metaeval.stats.graded import graded_statistics
-from metaeval.stats.replicates import replicate_statistics
+from metaeval.stats.ordering.graded import graded_statistics
+from metaeval.stats.resampling.bootstrap import bootstrap_counts
+from metaeval.stats.resampling.replicates import replicate_statistics
 
 LEVELS = np.arange(4)
 NAMES = ["Random", "Replace 50%", "Replace 25%", "Human"]

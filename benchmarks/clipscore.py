@@ -21,15 +21,15 @@ from typing import Any
 
 import numpy as np
 
-from corruptions.random import Random
-from corruptions.replace import Replace
-from metaeval.cache import MemoryStore
+from corruptions.graded.random import Random
+from corruptions.graded.replace import Replace
+from metaeval.compute.requirements import lacking
+from metaeval.data import image_files
+from metaeval.data.dataset import CaptionDataset
 from metaeval.data.scenes import load_scenes
-from metaeval.data.types import CaptionDataset
-from metaeval.metrics.clipscore import ClipScore
-from metaeval.metrics.refclipscore import RefClipScore
-from metaeval.models import image_files
-from metaeval.models.needs import lacking
+from metaeval.metrics.clipscore.metric import ClipScore
+from metaeval.metrics.clipscore.refclipscore import RefClipScore
+from metaeval.runs.store import MemoryStore
 
 TOLERANCE = {"cpu": 1e-5, "cuda": 1e-4}
 
@@ -110,8 +110,8 @@ def limits(dataset: CaptionDataset, model: str, device: str) -> None:
     """Images a second that reading, transferring and computing allow, each for itself."""
     import torch
 
-    from metaeval.models.clip import Clip
-    from metaeval.models.clip_weights import ClipWeights
+    from metaeval.metrics.clipscore.network import Clip
+    from metaeval.metrics.clipscore.weights import ClipWeights
 
     clip = Clip(ClipWeights(model, "random", None), device)
     paths = [path for path in image_files.paths_of(dataset) if path is not None]

@@ -20,19 +20,19 @@ from typing import Any
 import numpy as np
 import torch
 
-from corruptions.random import Random
-from corruptions.replace import Replace
-from corruptions.shuffle import Shuffle
+from corruptions.graded.random import Random
+from corruptions.graded.replace import Replace
+from corruptions.graded.shuffle import Shuffle
+from metaeval.compute import device as devices
+from metaeval.data.dataset import CaptionDataset
 from metaeval.data.scenes import load_scenes
-from metaeval.data.types import CaptionDataset
 from metaeval.errors import ConfigError
-from metaeval.models import device as devices
-from metaeval.models import grounded_weights
-from metaeval.models.faier import Faier, Shape
-from metaeval.models.faier_captions import Captions, build_vocabulary, encode
-from metaeval.models.faier_scorer import FaierScorer
-from metaeval.models.faier_triplets import TripletParser
-from metaeval.models.regions_gold import GoldRegions
+from metaeval.metrics.faier.captions import Captions, build_vocabulary, encode
+from metaeval.metrics.faier.network import Faier, Shape
+from metaeval.metrics.faier.scorer import FaierScorer
+from metaeval.text.scene_graphs.triplets import TripletParser
+from metaeval.vision.regions.gold import GoldRegions
+from metaeval.weights import pretrained
 
 TOLERANCE = 1e-4  # float32 scores of a few units, added up in another order
 
@@ -53,8 +53,8 @@ class Clock:
 def network(dataset: CaptionDataset, weights: str | None) -> tuple[Faier, Any]:
     """Trained weights, or random ones of the shipped size: both are equally fast."""
     if weights is not None:
-        found = grounded_weights.choose("faier", dataset, weights, variant="r")
-        if not isinstance(found, grounded_weights.GroundedWeights):
+        found = pretrained.choose("faier", dataset, weights, variant="r")
+        if not isinstance(found, pretrained.GroundedWeights):
             raise SystemExit(str(found))
         model = Faier(Shape(**found.card["shape"]))
         model.load_state_dict(found.state())

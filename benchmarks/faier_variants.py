@@ -17,17 +17,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from experiments.faier_dev import HeldOut
-from metaeval.cache import SqliteStore
-from metaeval.components import component
-from metaeval.data.types import CaptionDataset
+from experiments.training.faier_dev import HeldOut
+from metaeval.config import component
+from metaeval.data.dataset import CaptionDataset
 from metaeval.doctor import compose_config
-from metaeval.models import grounded_weights
-from metaeval.models.faier import Faier, Shape
-from metaeval.models.faier_triplets import TripletParser
-from metaeval.models.grounded_data import CaptionedImages
-from metaeval.models.grounded_weights import GroundedWeights
-from metaeval.models.regions_gold import GoldRegions
+from metaeval.metrics.faier.network import Faier, Shape
+from metaeval.runs.store import SqliteStore
+from metaeval.text.scene_graphs.triplets import TripletParser
+from metaeval.training.dataset import CaptionedImages
+from metaeval.vision.regions.gold import GoldRegions
+from metaeval.weights import pretrained
+from metaeval.weights.pretrained import GroundedWeights
 
 VARIANTS = ("fier", "rel", "1", "4", "r", "r_neg")
 _WAYS = ("image_to_text", "text_to_image")
@@ -35,10 +35,10 @@ _WAYS = ("image_to_text", "text_to_image")
 
 def weights_for(dataset: CaptionDataset, named: Sequence[str]) -> list[GroundedWeights]:
     """The weights asked for, or all that are shipped for these images, in the paper's order."""
-    asked = [(name, "") for name in named] or [(grounded_weights.AUTO, v) for v in VARIANTS]
+    asked = [(name, "") for name in named] or [(pretrained.AUTO, v) for v in VARIANTS]
     found = []
     for name, variant in asked:
-        weights = grounded_weights.choose("faier", dataset, name, variant=variant)
+        weights = pretrained.choose("faier", dataset, name, variant=variant)
         if not isinstance(weights, GroundedWeights):
             print(f"left out: {weights}")
         elif weights.overlap(dataset).any():

@@ -22,17 +22,17 @@ import numpy.typing as npt
 import torch
 
 from benchmarks.coco_words import WORDS
-from metaeval.components import component
-from metaeval.data.types import CaptionDataset
+from metaeval.config import component
+from metaeval.data.dataset import CaptionDataset
 from metaeval.doctor import compose_config
-from metaeval.models import grounded_weights
-from metaeval.models.faier import Faier, Shape
-from metaeval.models.faier_captions import NO_REFERENCE, encode
-from metaeval.models.faier_scorer import FaierScorer
-from metaeval.models.faier_triplets import TripletParser
-from metaeval.models.regions import Regions
-from metaeval.models.regions_gold import GoldRegions
-from metaeval.models.vocabulary import Vocabulary
+from metaeval.metrics.faier.captions import NO_REFERENCE, encode
+from metaeval.metrics.faier.network import Faier, Shape
+from metaeval.metrics.faier.scorer import FaierScorer
+from metaeval.text.scene_graphs.triplets import TripletParser
+from metaeval.text.vocabulary import Vocabulary
+from metaeval.vision.regions.base import Regions
+from metaeval.vision.regions.gold import GoldRegions
+from metaeval.weights import pretrained
 
 Floats = npt.NDArray[np.float64]
 
@@ -123,8 +123,8 @@ def table(
 
 def load(dataset: CaptionDataset, which: str, variant: str = "r") -> tuple[Faier, Vocabulary, str]:
     """A trained network, its vocabulary and its name."""
-    weights: Any = grounded_weights.choose("faier", dataset, which, variant=variant)
-    if not isinstance(weights, grounded_weights.GroundedWeights):
+    weights: Any = pretrained.choose("faier", dataset, which, variant=variant)
+    if not isinstance(weights, pretrained.GroundedWeights):
         raise SystemExit(str(weights))
     model = Faier(Shape(**weights.card["shape"]))
     model.load_state_dict(weights.state())
@@ -134,7 +134,7 @@ def load(dataset: CaptionDataset, which: str, variant: str = "r") -> tuple[Faier
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--images", type=int, default=None, help="only so many, the first ones")
-    parser.add_argument("--weights", default=grounded_weights.AUTO)
+    parser.add_argument("--weights", default=pretrained.AUTO)
     options, overrides = parser.parse_known_args()
     config = compose_config(["dataset=coco_val2017", *overrides])
     dataset: CaptionDataset = component(config.dataset, "dataset")

@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 from scipy.stats import kendalltau, zscore
 
-from metaeval.stats.bootstrap import bootstrap_counts
-from metaeval.stats.correlations import WeightedCorrelations
-from metaeval.stats.paired_permutation import perm_both
-from metaeval.stats.tau_c import kendall_c
-from metaeval.stats.tie_calibration import tie_calibration
+from metaeval.stats.correlation.correlations import WeightedCorrelations
+from metaeval.stats.correlation.tau_c import kendall_c
+from metaeval.stats.ordering.tie_calibration import tie_calibration
+from metaeval.stats.resampling.bootstrap import bootstrap_counts
+from metaeval.stats.significance.paired_permutation import perm_both
 
 TURNS = 5
 

@@ -27,15 +27,15 @@ from pycocoevalcap.cider.cider import Cider as CocoCider
 from pycocoevalcap.rouge.rouge import Rouge as CocoRouge
 
 from corruptions.base import Corruption
-from corruptions.random import Random
-from corruptions.replace import Replace
-from metaeval.data.coco import load_coco
-from metaeval.data.types import CaptionDataset
+from corruptions.graded.random import Random
+from corruptions.graded.replace import Replace
+from metaeval.data.coco.load import load_coco
+from metaeval.data.dataset import CaptionDataset
 from metaeval.metrics.base import Metric, Scores
-from metaeval.metrics.bleu import Bleu
-from metaeval.metrics.cider import Cider
-from metaeval.metrics.rouge_l import RougeL
-from metaeval.metrics.tokenizers import base as tokenizers
+from metaeval.metrics.ngram.bleu import Bleu
+from metaeval.metrics.ngram.cider import Cider
+from metaeval.metrics.ngram.rouge_l import RougeL
+from metaeval.text.tokenizers import base as tokenizers
 
 Sets = Sequence[Sequence[str]]
 Scorer = Callable[[dict[int, list[str]], dict[int, list[str]]], Any]
@@ -132,7 +132,7 @@ def meteor(dataset: CaptionDataset, sets: Sets) -> None:
     """METEOR, from a cold start of Java on either side."""
     from pycocoevalcap.meteor.meteor import Meteor as CocoMeteor
 
-    from metaeval.metrics.meteor import Meteor
+    from metaeval.metrics.meteor.metric import Meteor
 
     compare(
         "METEOR (clock)",

@@ -20,8 +20,8 @@ from pathlib import Path
 
 import numpy as np
 
-from metaeval.cache import MemoryStore, SqliteStore, Store
-from metaeval.metrics.scene_graph import parse
+from metaeval.runs.store import MemoryStore, SqliteStore, Store
+from metaeval.text.scene_graphs.parse import parse
 
 KINDS = ("objects", "attributes", "relations")
 

@@ -24,13 +24,13 @@ from typing import Any
 
 import PIL
 
-from corruptions.truth_add_object import AddObject
-from corruptions.truth_drop_salient import DropSalient
-from corruptions.truth_replace_attribute import ReplaceAttribute
-from corruptions.truth_replace_count import ReplaceCount
-from corruptions.truth_replace_object import ReplaceObject
-from corruptions.truth_replace_relation import ReplaceRelation
-from corruptions.truth_swap_arguments import SwapArguments
+from corruptions.truth.add_object import AddObject
+from corruptions.truth.drop_salient import DropSalient
+from corruptions.truth.replace_attribute import ReplaceAttribute
+from corruptions.truth.replace_count import ReplaceCount
+from corruptions.truth.replace_object import ReplaceObject
+from corruptions.truth.replace_relation import ReplaceRelation
+from corruptions.truth.swap_arguments import SwapArguments
 from metaeval.data.scenes import SceneGraph, generate, load_scenes
 from metaeval.data.scenes.files import captions_json, graphs_json, instances_json
 from metaeval.data.scenes.render import png, render

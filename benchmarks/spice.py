@@ -26,14 +26,15 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import kendalltau
 
-from metaeval.cache import MemoryStore, SqliteStore, Store
-from metaeval.data.types import Absent
-from metaeval.metrics import spice_service, spice_synonyms
-from metaeval.metrics.java import find_java
-from metaeval.metrics.scene_graph import default_cache
-from metaeval.metrics.spice_graph import CATEGORIES, Graph, f_scores
-from metaeval.metrics.spice_service import SpiceParser, Tuples
-from metaeval.metrics.tokenizers.base import get as get_tokenizer
+from metaeval.data.dataset import Absent
+from metaeval.java.runtime import find_java
+from metaeval.metrics.spice import synonyms as spice_synonyms
+from metaeval.metrics.spice.graph import CATEGORIES, Graph, f_scores
+from metaeval.runs.store import MemoryStore, SqliteStore, Store
+from metaeval.text.scene_graphs import spice_service
+from metaeval.text.scene_graphs.parse import default_cache
+from metaeval.text.scene_graphs.spice_service import SpiceParser, Tuples
+from metaeval.text.tokenizers.base import get as get_tokenizer
 
 Item = tuple[str, list[str]]  # a candidate and its references
 

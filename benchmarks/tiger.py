@@ -40,19 +40,19 @@ import numpy.typing as npt
 import torch
 
 from corruptions.base import Corruption
-from corruptions.random import Random
-from corruptions.replace import Replace
-from metaeval.cache import MemoryStore
-from metaeval.data.coco import load_coco
-from metaeval.metrics.tiger import Tiger
-from metaeval.metrics.tiger_batches import tiger_of
-from metaeval.metrics.tokenizers.base import get
-from metaeval.models.regions import Regions
-from metaeval.models.regions_gold import GoldRegions
-from metaeval.models.scan import Scan, ScanShape
-from metaeval.models.scan_attention import l2norm
-from metaeval.models.scan_grounding import Grounder
-from metaeval.models.vocabulary import SPECIAL, Vocabulary
+from corruptions.graded.random import Random
+from corruptions.graded.replace import Replace
+from metaeval.data.coco.load import load_coco
+from metaeval.metrics.scan.attention import l2norm
+from metaeval.metrics.scan.grounding import Grounder
+from metaeval.metrics.scan.network import Scan, ScanShape
+from metaeval.metrics.scan.tiger import Tiger
+from metaeval.metrics.scan.tiger_batches import tiger_of
+from metaeval.runs.store import MemoryStore
+from metaeval.text.tokenizers.base import get
+from metaeval.text.vocabulary import SPECIAL, Vocabulary
+from metaeval.vision.regions.base import Regions
+from metaeval.vision.regions.gold import GoldRegions
 
 Floats = npt.NDArray[np.float64]
 SMOOTH, TAU = 9.0, 1.5

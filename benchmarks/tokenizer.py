@@ -20,8 +20,8 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from metaeval.metrics.tokenizers.java import JavaPtbTokenizer
-from metaeval.metrics.tokenizers.ptb import PtbTokenizer
+from metaeval.text.tokenizers.java import JavaPtbTokenizer
+from metaeval.text.tokenizers.ptb import PtbTokenizer
 
 FILES = ("captions_val2017.json", "captions_karpathy_test.json")
 Tokenize = Callable[[Sequence[str]], list[list[str]]]

@@ -32,15 +32,15 @@ import numpy.typing as npt
 import ot
 
 from corruptions.base import Corruption
-from corruptions.random import Random
-from corruptions.replace import Replace
-from metaeval.cache import MemoryStore
-from metaeval.data.coco import load_coco
-from metaeval.data.types import CaptionDataset
-from metaeval.metrics import transport
-from metaeval.metrics.vifidel import Vifidel
-from metaeval.metrics.vifidel_minilm import MiniLmVectors
-from metaeval.metrics.vifidel_words import Lexicon
+from corruptions.graded.random import Random
+from corruptions.graded.replace import Replace
+from metaeval.compute import transport
+from metaeval.data.coco.load import load_coco
+from metaeval.data.dataset import CaptionDataset
+from metaeval.metrics.vifidel.metric import Vifidel
+from metaeval.metrics.vifidel.words import Lexicon
+from metaeval.runs.store import MemoryStore
+from metaeval.text.word_vectors.minilm import MiniLmVectors
 
 Floats = npt.NDArray[np.float64]
 Batch = tuple[Floats, Floats, Floats]

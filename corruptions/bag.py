@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from corruptions.base import Corruption
-from corruptions.words import words
-from metaeval.data.types import CaptionDataset
+from corruptions.tokens import words
+from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError
 
 MIN_COUNT = 4

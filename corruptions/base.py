@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from metaeval.data.types import Absent, CaptionDataset, ImageId
+from metaeval.data.dataset import Absent, CaptionDataset, ImageId
 
 
 @dataclass(frozen=True, slots=True)

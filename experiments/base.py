@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from omegaconf import DictConfig
 
 from corruptions.base import Corrupted
-from metaeval.data.types import CaptionDataset
+from metaeval.data.dataset import CaptionDataset
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +61,6 @@ class Experiment(ABC):
 
     def run(self, config: DictConfig, out: Path) -> dict[str, Any]:
         """Run the whole pipeline into the folder `out`; returns what `statistics.json` holds."""
-        from experiments.pipeline import run  # the pipeline knows this contract, not the reverse
+        from experiments.run import run  # the pipeline knows this contract, not the reverse
 
         return run(self, config, out)

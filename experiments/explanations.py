@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from experiments.statistics import matrix
-from metaeval import results
-from metaeval.cache import Store
-from metaeval.data.types import CaptionDataset
+from experiments.graded.statistics import matrix
+from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import MetaevalError
 from metaeval.metrics.base import Metric
+from metaeval.runs import files as results
+from metaeval.runs.store import Store
 from metaeval.scoring import Scored
-from metaeval.stats.inversions import worst_first, worst_inversion
+from metaeval.stats.ordering.inversions import worst_first, worst_inversion
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +37,7 @@ def explanations(
     images: int,
     store: Store,
 ) -> dict[str, Any]:
-    """What explanations.json holds (see `metaeval.results`), from a run's files in `out`.
+    """What explanations.json holds (see `metaeval.runs.files`), from a run's files in `out`.
 
     Parameters
     ----------

@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from metaeval import rooms
+from metaeval import installation
 
-rooms.install()  # before Hydra imports anything by the name of `experiments` or `reports`
+installation.install()  # before Hydra imports anything by the name of `experiments` or `reports`
 
 import hydra  # noqa: E402
 from hydra.core.hydra_config import HydraConfig  # noqa: E402
@@ -20,10 +20,10 @@ from metaeval.errors import ConfigError, MetaevalError  # noqa: E402
 
 def execute(config: DictConfig) -> dict[str, Any]:
     """Compose nothing, catch nothing: instantiate the configured experiment and run it."""
-    from metaeval.components import component  # slow to import: not for --help
+    from metaeval.config import component  # slow to import: not for --help
 
     if config.get("protocol") is None:
-        choices = sorted(path.stem for path in (rooms.conf() / "experiment").glob("*.yaml"))
+        choices = sorted(path.stem for path in (installation.conf() / "experiment").glob("*.yaml"))
         raise ConfigError(f"choose an experiment: experiment={'|'.join(choices)}")
     experiment = component(config.protocol, "protocol")
     summary: dict[str, Any] = experiment.run(config, Path(HydraConfig.get().runtime.output_dir))
@@ -34,7 +34,7 @@ def main() -> None:
     """Entry point. Exit codes: 0, 1 (a metric failed under `strict`), 2 (bad input or config)."""
     started = False
 
-    @hydra.main(version_base="1.3", config_path=str(rooms.conf()), config_name="config")
+    @hydra.main(version_base="1.3", config_path=str(installation.conf()), config_name="config")
     def command(config: DictConfig) -> None:
         nonlocal started
         started = True

@@ -17,30 +17,30 @@ from hydra import compose, initialize_config_dir
 from hydra.errors import HydraException
 from omegaconf import DictConfig
 
-from metaeval import provenance, rooms
-from metaeval.components import component
-from metaeval.data.types import Absent, CaptionDataset
+from metaeval import installation, provenance
+from metaeval.config import component
+from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError, MetaevalError
-from metaeval.models import shipped
 from metaeval.selection import build
+from metaeval.weights import shipped
 
 # What `--install` can bring: name → (module whose `install(cache, source)` does it, in words).
 INSTALLERS: dict[str, tuple[str, str]] = {
     "spice": (
-        "metaeval.metrics.spice_install",
+        "metaeval.text.scene_graphs.install",
         "SPICE's parser: CoreNLP 3.6.0 (385 MB, about a minute)",
     ),
-    "bertscore": ("metaeval.models.install_bertscore", "roberta-large for BERTScore (1.4 GB)"),
-    "clip": ("metaeval.models.install_clip", "OpenAI's ViT-B/32 for CLIPScore (354 MB)"),
-    "coco-images": ("metaeval.models.install_coco_images", "COCO val2017's photographs (816 MB)"),
-    "coco": ("metaeval.data.coco_files", "the annotations of COCO 2017 (253 MB)"),
+    "bertscore": ("metaeval.text.transformers.install", "roberta-large for BERTScore (1.4 GB)"),
+    "clip": ("metaeval.metrics.clipscore.install", "OpenAI's ViT-B/32 for CLIPScore (354 MB)"),
+    "coco-images": ("metaeval.data.coco.install_images", "COCO val2017's photographs (816 MB)"),
+    "coco": ("metaeval.data.coco.files", "the annotations of COCO 2017 (253 MB)"),
 }
 
 
 def compose_config(overrides: Sequence[str]) -> DictConfig:
     """The configuration that the command would run with; ConfigError where it makes none."""
     try:
-        with initialize_config_dir(str(rooms.conf()), version_base="1.3"):
+        with initialize_config_dir(str(installation.conf()), version_base="1.3"):
             return compose("config", overrides=list(overrides))
     except HydraException as error:
         raise ConfigError(str(error).splitlines()[0]) from None

@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 from tqdm import tqdm
 
-from metaeval.cache import Store, item_key
-from metaeval.data.types import Absent, CaptionDataset
+from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.metrics.base import Metric, Scores
-from metaeval.results import Count
+from metaeval.runs.files import Count
+from metaeval.runs.store import Store, item_key
 
 log = logging.getLogger(__name__)
 

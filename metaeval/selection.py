@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from omegaconf import DictConfig, ListConfig, OmegaConf
 
-from metaeval.components import component
+from metaeval.config import component
 from metaeval.errors import ConfigError
 from metaeval.metrics.base import Metric
 

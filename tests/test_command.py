@@ -17,7 +17,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from metaeval import results
+from metaeval.runs import files as results
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 SMALL = ("dataset=scenes", "dataset.limit=40", "stats.replicates=50")

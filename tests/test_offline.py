@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from metaeval import results
+from metaeval.runs import files as results
 
 pytest.importorskip("torch")
 pytest.importorskip("bert_score")

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from metaeval.cache import MemoryStore
-from metaeval.data.types import Absent, CaptionDataset
+from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.metrics.base import Metric, Scores, content_digest
-from metaeval.results import Count
+from metaeval.runs.files import Count
+from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
 
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from metaeval.data.coco import load_coco
-from metaeval.data.coco_files import find_coco_captions
-from metaeval.data.types import Absent, CaptionDataset
+from metaeval.data.coco.files import find_coco_captions
+from metaeval.data.coco.load import load_coco
+from metaeval.data.dataset import Absent, CaptionDataset
 
 
 def load_auto(

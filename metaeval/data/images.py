@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 
-from metaeval.data.types import ImageId
+from metaeval.data.dataset import ImageId
 
 # COCO 2014 put the split before the number: COCO_val2014_000000000042.jpg is 000000000042.jpg
 _PREFIX = re.compile(r"^COCO_\w+?_(?=\d{12}\.\w+$)")

@@ -18,8 +18,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.cache import Store
-from metaeval.data.types import Absent, CaptionDataset
+from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.runs.store import Store
 
 Scores = npt.NDArray[np.float64]
 

@@ -14,15 +14,15 @@ import torch
 
 from benchmarks import faier_variants, faier_words
 from benchmarks.coco_words import WORDS
-from experiments.faier_dev import HeldOut
+from experiments.training.faier_dev import HeldOut
+from metaeval.data.dataset import CaptionDataset
 from metaeval.data.scenes import load_scenes
-from metaeval.data.types import CaptionDataset
-from metaeval.models import grounded_weights
-from metaeval.models.faier_captions import encode
-from metaeval.models.faier_scorer import FaierScorer
-from metaeval.models.faier_triplets import TripletParser
-from metaeval.models.grounded_data import CaptionedImages
-from metaeval.models.regions_gold import CATEGORIES, GoldRegions
+from metaeval.metrics.faier.captions import encode
+from metaeval.metrics.faier.scorer import FaierScorer
+from metaeval.text.scene_graphs.triplets import TripletParser
+from metaeval.training.dataset import CaptionedImages
+from metaeval.vision.regions.gold import CATEGORIES, GoldRegions
+from metaeval.weights import pretrained
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,7 @@ def test_pairs_by_hand() -> None:
 
 
 def test_words_of_what_is_there_are_found(scenes: CaptionDataset) -> None:
-    model, vocabulary, _ = faier_words.load(scenes, grounded_weights.AUTO)
+    model, vocabulary, _ = faier_words.load(scenes, pretrained.AUTO)
     found = faier_words.table(model, vocabulary, scenes)
     for row in found.values():
         assert row.gold > row.other
@@ -54,7 +54,7 @@ def test_words_of_what_is_there_are_found(scenes: CaptionDataset) -> None:
 @torch.inference_mode()
 def test_a_word_by_the_plain_model(scenes: CaptionDataset) -> None:
     """The mean match of ground-truth words and of others, word by word and image by image."""
-    model, vocabulary, _ = faier_words.load(scenes, grounded_weights.AUTO)
+    model, vocabulary, _ = faier_words.load(scenes, pretrained.AUTO)
     few = scenes.limited(2)
     regions = GoldRegions().load(few)
     row = faier_words.table(model, vocabulary, few, counts=(4,))[4]
@@ -111,8 +111,8 @@ def test_weights_that_know_the_images_are_left_out(
     assert "left out: " in capsys.readouterr().out
 
 
-def _network(weights: grounded_weights.GroundedWeights) -> torch.nn.Module:
-    from metaeval.models.faier import Faier, Shape
+def _network(weights: pretrained.GroundedWeights) -> torch.nn.Module:
+    from metaeval.metrics.faier.network import Faier, Shape
 
     model = Faier(Shape(**weights.card["shape"]))
     model.load_state_dict(weights.state())

@@ -9,7 +9,7 @@ from hydra.utils import instantiate
 from omegaconf import OmegaConf
 
 from corruptions.base import Corruption
-from metaeval.data.types import CaptionDataset
+from metaeval.data.dataset import CaptionDataset
 
 FILES = sorted((Path(__file__).parents[2] / "conf/corruption").glob("*.yaml"))
 HUMAN = ("A dog and a cat sit on the mat.", "A cow and a dog run on the grass.") * 4

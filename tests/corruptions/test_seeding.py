@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from corruptions.base import Corruption
-from corruptions.delete import Delete
-from corruptions.insert import Insert
-from corruptions.random import Random
-from corruptions.replace import Replace
-from corruptions.reverse import Reverse
-from corruptions.shuffle import Shuffle
-from metaeval.data.types import CaptionDataset
+from corruptions.graded.delete import Delete
+from corruptions.graded.insert import Insert
+from corruptions.graded.random import Random
+from corruptions.graded.replace import Replace
+from corruptions.graded.reverse import Reverse
+from corruptions.graded.shuffle import Shuffle
+from metaeval.data.dataset import CaptionDataset
 
 ROOT = Path(__file__).parents[2]
 NOUNS = ["man", "woman", "child", "dog", "cat", "horse", "bus", "train", "plate", "pizza"]

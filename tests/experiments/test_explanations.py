@@ -12,12 +12,12 @@ import pandas as pd
 import pytest
 
 from experiments.explanations import best_column, explanations
-from metaeval import results
-from metaeval.cache import MemoryStore
-from metaeval.data.types import CaptionDataset
+from metaeval.data.dataset import CaptionDataset
 from metaeval.metrics.base import Metric, Scores
+from metaeval.runs import files as results
+from metaeval.runs.store import MemoryStore
 from metaeval.scoring import Scored, score_captions
-from metaeval.stats.inversions import worst_inversion
+from metaeval.stats.ordering.inversions import worst_inversion
 from tests.experiments.vifidel_run import run_vifidel
 
 SETS = ("Random", "Half", "Human")  # levels 0, 1, 2

@@ -16,7 +16,7 @@ import pandas as pd
 import sacrebleu
 from scipy import stats
 
-from metaeval import results
+from metaeval.runs import files as results
 
 Image = tuple[int | str, str, tuple[str, ...]]  # id, human caption, references
 Scorer = Callable[[str, Sequence[str]], float]

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from metaeval import results
-from reports.html import write_report
-from reports.sweep import write_sweep
+from metaeval.runs import files as results
+from reports.graded.page import write_report
+from reports.sweep.page import write_sweep
 from tests.reports.browser import EXECUTABLE, Page, chromium
 from tests.reports.run_files import HOSTILE, IMAGES, SCORERS, absent, corrupt, write_run
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 import PIL
 
+from metaeval.data.dataset import Absent, CaptionDataset, ImageId, Objects, Part
 from metaeval.data.scenes.files import captions_json, file_name, scaled
 from metaeval.data.scenes.generate import SPLITS, generate
 from metaeval.data.scenes.graph import SceneGraph
 from metaeval.data.scenes.render import save
-from metaeval.data.types import Absent, CaptionDataset, ImageId, Objects, Part
 from metaeval.errors import ConfigError
 
 

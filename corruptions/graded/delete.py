@@ -1,0 +1,52 @@
+"""Delete: a share of a caption's words is left out; no wrong word comes in, none changes place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from corruptions.base import Caption, Corrupted, Corruption, Edit
+from corruptions.tokens import checked_rate, words
+
+
+class Delete(Corruption):
+    """round(rate · n) of a caption's n words, chosen at random, are left out, but never the last
+    one that is left.
+
+    `round` is Python's (2.5 is 2). Punctuation goes with the word that it is attached to.
+
+    Parameters
+    ----------
+    rate
+        The share of words to leave out, in (0, 1].
+    """
+
+    name = "delete"
+
+    def __init__(self, rate: float) -> None:
+        self.rate = checked_rate(rate, self.name)
+
+    @property
+    def label(self) -> str:
+        return f"Delete {100 * self.rate:g}%"
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        return {"rate": self.rate}
+
+    def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
+        tokens = caption.text.split()
+        holds_word = list(words(tokens))
+        n = min(round(self.rate * len(holds_word)), len(holds_word) - 1)
+        if n <= 0:
+            return Corrupted(caption.text, False, (), self.rate, 0.0)
+        chosen = set(rng.permutation(holds_word)[:n].tolist())
+        return Corrupted(
+            " ".join(token for i, token in enumerate(tokens) if i not in chosen),
+            True,
+            tuple(Edit(i, tokens[i], "") for i in sorted(chosen)),
+            self.rate,
+            n / len(holds_word),
+        )

@@ -1,0 +1,57 @@
+"""Insert: words of the corpus come in at random places; all that was said is still there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from corruptions.bag import MIN_COUNT, FromBag
+from corruptions.base import Caption, Corrupted, Edit
+from corruptions.tokens import checked_rate, words
+
+
+class Insert(FromBag):
+    """round(rate · n) words of the bag come into a caption of n words.
+
+    Each is uniform over the bag that Replace draws from, in lower case, and stands before a word of
+    the caption that is drawn anew each time; so the caption's last word, with its full stop, stays
+    the last. `round` is Python's (2.5 is 2).
+
+    Parameters
+    ----------
+    rate
+        How many words come in, as a share of those that are there, in (0, 1].
+    min_count
+        How often a word must occur in the human captions to be in the bag.
+    """
+
+    name = "insert"
+
+    def __init__(self, rate: float, min_count: int = MIN_COUNT) -> None:
+        super().__init__(min_count)
+        self.rate = checked_rate(rate, self.name)
+
+    @property
+    def label(self) -> str:
+        return f"Insert {100 * self.rate:g}%"
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        return {"rate": self.rate, "min_count": self.min_count}
+
+    def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
+        tokens = caption.text.split()
+        holds_word = list(words(tokens))
+        n = round(self.rate * len(holds_word))
+        if n == 0:
+            return Corrupted(caption.text, False, (), self.rate, 0.0)
+        places = sorted(holds_word[k] for k in rng.integers(len(holds_word), size=n))
+        new = [self.bag[k] for k in rng.integers(len(self.bag), size=n)]
+        edits = tuple(Edit(i, "", word) for i, word in zip(places, new, strict=True))
+        out = []
+        for i, token in enumerate(tokens):
+            out += [edit.after for edit in edits if edit.position == i]
+            out.append(token)
+        return Corrupted(" ".join(out), True, edits, self.rate, n / len(holds_word))

@@ -1,0 +1,76 @@
+"""Random: another image's caption, fluent and wrong."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from corruptions.base import Caption, Corrupted, Corruption
+from metaeval.data.dataset import CaptionDataset, ImageId
+
+_ROUNDS = 20  # orders tried to keep equal captions apart
+
+
+class Random(Corruption):
+    """Every image gets the human caption of another image; each caption is given away once.
+
+    A derangement of the whole dataset's human captions: all its images are put in the order of a
+    hash of (seed, image id), and each takes the caption of the next one. The donor of an image
+    depends on the file and the seed alone, neither on `dataset.limit` nor on the file's order.
+
+    Different images may hold the same caption ("a man riding a wave on top of a surfboard."). An
+    order that makes one of them the donor of another is thrown away for the next, up to 20 orders;
+    what is left then, in a dataset of very few different captions, is `applied = False`.
+    """
+
+    name = "random"
+
+    def __init__(self) -> None:
+        self._donated: dict[ImageId, str] = {}
+
+    @property
+    def label(self) -> str:
+        return "Random"
+
+    def apply(self, dataset: CaptionDataset, seed: int) -> list[Corrupted]:
+        # the one corruption in which captions depend on each other: the seed is needed beforehand
+        self._donated = donated(dataset.pool_ids, dataset.pool, seed)
+        return super().apply(dataset, seed)
+
+    def facts(self) -> Mapping[str, Any]:
+        return {"random_donors": len(self._donated)}
+
+    def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
+        text = self._donated[caption.image_id]
+        if _same(text, caption.text):
+            return Corrupted(caption.text, False, (), None, 0.0)
+        return Corrupted(text, True, (), None, 1.0)
+
+
+def donated(ids: Sequence[ImageId], captions: Sequence[str], seed: int) -> dict[ImageId, str]:
+    """Image id → the caption that another image gives it."""
+    text = dict(zip(ids, captions, strict=True))
+    best: dict[ImageId, str] = {}
+    fewest = len(text) + 1
+    for attempt in range(_ROUNDS):
+        order = sorted(text, key=lambda i: _rank(seed, attempt, i))
+        taken = {i: text[j] for i, j in zip(order, order[1:] + order[:1], strict=True)}
+        equal = sum(_same(taken[i], text[i]) for i in order)
+        if equal < fewest:
+            best, fewest = taken, equal
+        if not equal:
+            break
+    return best
+
+
+def _rank(seed: int, attempt: int, image_id: ImageId) -> bytes:
+    return hashlib.sha256(json.dumps([seed, attempt, image_id]).encode()).digest()
+
+
+def _same(a: str, b: str) -> bool:
+    """Whether two captions read the same: white space and case do not count."""
+    return a.lower().split() == b.lower().split()

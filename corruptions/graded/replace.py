@@ -1,0 +1,80 @@
+"""Replace: a share of a caption's words gives way to random words of the corpus.
+
+The first corruption, and the pattern of the others. A corruption is a class with
+  `name`        what the configuration calls it: conf/corruption/replace.yaml,
+  `label`       what tables call one instance of it: "Replace 25%",
+  `parameters`  the options that make one instance differ from another; they enter the seed,
+  `fit`         (optional) what it takes from the whole dataset before the first caption,
+  `corrupt`     one caption in, one `Corrupted` out, drawing on `rng` and on nothing else random.
+Everything else (a generator per image, running over a dataset) is in `base.py`; splitting a
+caption into words and putting it together again is in `words.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from corruptions.bag import MIN_COUNT, FromBag
+from corruptions.base import Caption, Corrupted
+from corruptions.tokens import checked_rate, rewritten, with_word, words
+from metaeval.data.dataset import CaptionDataset
+
+
+class Replace(FromBag):
+    """round(rate · n) of a caption's n words are replaced, each by a word of the bag.
+
+    The rule of González-Chávez et al., "Are metrics measuring what they should?". `round` is
+    Python's: a half goes to the even number, so 2.5 words are 2. The words are chosen at random
+    without repetition; each new word is uniform over the bag, in lower case, and takes over the
+    punctuation around the old one.
+
+    Parameters
+    ----------
+    rate
+        The share of words to replace, in (0, 1].
+    distinct
+        A word is never replaced by itself. Off in the paper, where chance may draw it again.
+    min_count
+        How often a word must occur in the human captions to be in the bag.
+    """
+
+    name = "replace"
+
+    def __init__(self, rate: float, distinct: bool = False, min_count: int = MIN_COUNT) -> None:
+        super().__init__(min_count)
+        self.rate = checked_rate(rate, self.name)
+        self.distinct = distinct
+        self._place: dict[str, int] = {}
+
+    @property
+    def label(self) -> str:
+        return f"Replace {100 * self.rate:g}%"
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        return {"rate": self.rate, "distinct": self.distinct, "min_count": self.min_count}
+
+    def fit(self, dataset: CaptionDataset) -> None:
+        super().fit(dataset)
+        self._place = {word: i for i, word in enumerate(self.bag)}
+
+    def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
+        tokens = caption.text.split()
+        old = words(tokens)
+        # a prefix of a permutation, not `choice`: its stream is the plainest NumPy has
+        chosen = rng.permutation(list(old))[: round(self.rate * len(old))].tolist()
+        new = {i: with_word(tokens[i], self._draw(old[i], rng)) for i in chosen}
+        return rewritten(caption.text, new, self.rate)
+
+    def _draw(self, old: str, rng: np.random.Generator) -> str:
+        """A word of the bag; with `distinct`, one of those that are not `old`."""
+        place = self._place.get(old.lower()) if self.distinct else None
+        if place is None:
+            return self.bag[rng.integers(len(self.bag))]
+        if len(self.bag) == 1:
+            return old  # there is no other word
+        i = int(rng.integers(len(self.bag) - 1))
+        return self.bag[i + (i >= place)]

@@ -1,0 +1,28 @@
+"""Reverse: a caption's words from the last to the first."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from corruptions.base import Caption, Corrupted, Corruption
+from corruptions.tokens import rewritten, words
+
+
+class Reverse(Corruption):
+    """The words of a caption in reversed order, each with the punctuation attached to it.
+
+    The farthest that order can be from right with every pair of words turned round; nothing about
+    it is random. Tokens without a word stay where they are.
+    """
+
+    name = "reverse"
+
+    @property
+    def label(self) -> str:
+        return "Reversed"
+
+    def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
+        tokens = caption.text.split()
+        places = list(words(tokens))
+        new = {i: tokens[j] for i, j in zip(places, reversed(places), strict=True)}
+        return rewritten(caption.text, new, 1.0)

@@ -1,0 +1,84 @@
+"""Shuffle: a share of a caption's words change places among themselves; no word is lost."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from corruptions.base import Caption, Corrupted, Corruption
+from corruptions.tokens import checked_rate, read, rewritten, words
+
+_DRAWS = 50  # a random permutation moves every word with probability about 1/e
+
+
+class Shuffle(Corruption):
+    """round(rate · n) of a caption's n words, chosen at random, are permuted among their places.
+
+    The rule of González-Chávez et al., "Are metrics measuring what they should?", with Python's
+    `round` (2.5 is 2). The permutation is uniform over all of them, so that a few words often come
+    out as they were: such captions are `applied = False`, about 37 % of COCO val2017 at rate 0.25
+    and 2 % at 0.5. Punctuation goes with the word that it is attached to: left behind, the full
+    stop would often follow "a", and tokenisers would read an initial, "a.", where no word changed.
+
+    Parameters
+    ----------
+    rate
+        The share of words to permute, in (0, 1].
+    derange
+        Every chosen place gets another word than it had. Places whose words do not allow that
+        ("a", "a", "dog") are drawn again; if 50 draws of places find none that do, as many
+        words as can be change. The permutation is uniform over those that leave no word as far as
+        50 draws find one, and constructed otherwise. A single word still cannot move.
+    """
+
+    name = "shuffle"
+
+    def __init__(self, rate: float, derange: bool = False) -> None:
+        self.rate = checked_rate(rate, self.name)
+        self.derange = derange
+
+    @property
+    def label(self) -> str:
+        return f"Shuffle {100 * self.rate:g}%"
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        return {"rate": self.rate, "derange": self.derange}
+
+    def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
+        tokens = caption.text.split()
+        holds_word = list(words(tokens))
+        n = round(self.rate * len(holds_word))
+        for _ in range(_DRAWS):
+            places = rng.permutation(holds_word)[:n].tolist()
+            before = [tokens[i] for i in places]
+            if not self.derange or 2 * most_frequent(before) <= n:
+                break
+        order = deranged(before, rng) if self.derange else rng.permutation(len(places)).tolist()
+        new = {place: before[j] for place, j in zip(places, order, strict=True)}
+        return rewritten(caption.text, new, self.rate)
+
+
+def deranged(tokens: Sequence[str], rng: np.random.Generator) -> list[int]:
+    """An order of the tokens that leaves as few places as possible with the word they had."""
+    word = [read(token) for token in tokens]
+    for _ in range(_DRAWS):
+        order: list[int] = rng.permutation(len(tokens)).tolist()
+        if all(word[i] != word[j] for i, j in enumerate(order)):
+            return order
+    # Equal words side by side, and each place gets the word as far on as the most frequent word
+    # occurs: no group of equal words can reach into itself unless it is more than half of all.
+    most = most_frequent(tokens)
+    side_by_side = sorted(rng.permutation(len(tokens)).tolist(), key=lambda i: word[i])
+    order = list(range(len(tokens)))
+    for i, j in zip(side_by_side, side_by_side[most:] + side_by_side[:most], strict=True):
+        order[i] = j
+    return order
+
+
+def most_frequent(tokens: Sequence[str]) -> int:
+    """How often the most frequent of the tokens' words occurs; 0 of no tokens."""
+    return max(Counter(map(read, tokens)).values(), default=0)

@@ -1,0 +1,42 @@
+"""Add object: "a dog on a couch" becomes "a dog on a couch with a cat nearby"."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from corruptions.truth.base import Change, Effect, TruthCorruption, pick
+from corruptions.truth.facts import Facts
+from corruptions.truth.patch import Patch
+from metaeval.data.scenes.graph import Mark
+from metaeval.data.scenes.lexicon import NOUNS, article
+from metaeval.data.scenes.things import THINGS
+
+WAYS = ("with {} nearby", "with {} to the side", "next to {}", "with {} close by")
+
+
+class AddObject(TruthCorruption):
+    """The caption names one more thing, of a category that the image does not show.
+
+    It is of a supercategory that the image does show, so that it could well be there. One false
+    statement is added; the others stay true.
+    """
+
+    name = "add_object"
+    title = "Add object"
+    effect: Effect = "hallucination"  # type: ignore[misc]
+
+    def places(self, facts: Facts, tokens: Sequence[str]) -> list[Mark]:
+        return [Mark(len(tokens), len(tokens), "end", -1)]
+
+    def change(
+        self, facts: Facts, tokens: Sequence[str], place: Mark, rng: np.random.Generator
+    ) -> Change | None:
+        families = {thing.family for thing in facts.things.values()} - {"person"}
+        absent = [k for k, t in THINGS.items() if k not in facts.present and k != "person"]
+        options = [k for k in absent if THINGS[k].family in families] or absent
+        kind = pick(rng, options)
+        noun = NOUNS["sailing boat" if kind == "boat" else kind][0][0]
+        words = pick(rng, WAYS).format(f"{article(noun)} {noun}").split()
+        return Change((Patch(place.start, place.end, tuple(words)),), added=1)

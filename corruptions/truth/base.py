@@ -1,0 +1,154 @@
+"""The contract of a truth-aware corruption: it knows what is true, and says what it made false.
+
+To add one, copy `truth_replace_attribute.py`: give it a `name` and an `effect`, list in `places`
+where a caption can be changed, and say in `change` how. The harm follows from the statements that
+a change makes false or loses.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from corruptions.base import Caption, Corrupted, Corruption
+from corruptions.truth.facts import Facts, Finder, SceneFinder, Statement
+from corruptions.truth.patch import Patch, patched
+from metaeval.data.scenes.graph import Mark
+from metaeval.errors import ConfigError
+
+Effect = Literal["contradiction", "hallucination", "omission"]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Patches, and which of the caption's statements they make false or lose.
+
+    `added` counts new statements, all of them false.
+    """
+
+    patches: tuple[Patch, ...]
+    false: frozenset[Statement] = frozenset()
+    lost: frozenset[Statement] = frozenset()
+    added: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Harmed(Corrupted):
+    """What became of a caption, and how far from the truth it is now.
+
+    Attributes
+    ----------
+    effect
+        "contradiction" (a statement became false), "hallucination" (a false one was added) or
+        "omission" (a true one was lost).
+    statements
+        What the source caption stated: each object, attribute, number, relation and setting once.
+    false, lost, added
+        How many of them became false, how many were lost, how many false ones were added.
+    harm
+        In [0, 1]: the share of the corrupted caption's statements that are false, or, for an
+        omission, the share of the source's that were lost. 0 where nothing was changed.
+    """
+
+    effect: Effect = "contradiction"
+    statements: int = 0
+    false: int = 0
+    lost: int = 0
+    added: int = 0
+
+    @property
+    def harm(self) -> float:
+        if self.effect == "omission":
+            return self.lost / self.statements if self.statements else 0.0
+        total = self.statements + self.added
+        return (self.false + self.added) / total if total else 0.0
+
+
+class TruthCorruption(Corruption):
+    """Changes a caption in one or more places so that it is false (or less) of its image.
+
+    Parameters
+    ----------
+    times
+        In how many places, at most; a caption that offers fewer is changed where it can be.
+    finder
+        What tells the statements of a caption; by default the scene graphs of the dataset.
+    """
+
+    needs: ClassVar[frozenset[str]] = SceneFinder.needs
+    effect: ClassVar[Effect] = "contradiction"
+    title: ClassVar[str]
+
+    def __init__(self, times: int = 1, finder: Finder | None = None) -> None:
+        if isinstance(times, bool) or not isinstance(times, int) or times < 1:
+            raise ConfigError(f"{self.name}: times must be a whole number from 1, not {times!r}")
+        self.times = times
+        self.finder: Finder = finder or SceneFinder()
+        self.needs = self.finder.needs  # type: ignore[misc]  # a text-only finder needs no truth
+
+    @property
+    def label(self) -> str:
+        return self.title if self.times == 1 else f"{self.title} ×{self.times}"
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        return {"times": self.times}
+
+    @abstractmethod
+    def places(self, facts: Facts, tokens: Sequence[str]) -> list[Mark]:
+        """Where the caption could be changed, in order."""
+
+    @abstractmethod
+    def change(
+        self, facts: Facts, tokens: Sequence[str], place: Mark, rng: np.random.Generator
+    ) -> Change | None:
+        """One change at a place, or `None` if the truth leaves no false alternative."""
+
+    def corrupt(self, caption: Caption, rng: np.random.Generator) -> Harmed:
+        facts = self.finder.find(caption)
+        if facts is None:
+            return Harmed(caption.text, False, effect=self.effect)
+        tokens = caption.text.split()
+        places = self.places(facts, tokens)
+        chosen: list[Change] = []
+        touched: set[int] = set()
+        for i in rng.permutation(len(places)):
+            change = self.change(facts, tokens, places[int(i)], rng)
+            if change is None:
+                continue
+            span = {p for patch in change.patches for p in range(patch.start, patch.end + 1)}
+            if span & touched:
+                continue
+            touched |= span
+            chosen.append(change)
+            if len(chosen) == self.times:
+                break
+        return self._applied(caption.text, facts, chosen)
+
+    def _applied(self, text: str, facts: Facts, changes: list[Change]) -> Harmed:
+        total = len(facts.statements())
+        new, edits = (
+            patched(text, [p for c in changes for p in c.patches]) if changes else (text, ())
+        )
+        if new == text:
+            return Harmed(text, False, effect=self.effect, statements=total)
+        false = frozenset[Statement]().union(*(c.false for c in changes))
+        lost = frozenset[Statement]().union(*(c.lost for c in changes))
+        added = sum(c.added for c in changes)
+        return Harmed(
+            new, True, edits, None, None, self.effect, total, len(false), len(lost), added
+        )
+
+
+def pick(rng: np.random.Generator, options: Sequence[str]) -> str:
+    """One of the options, each with the same chance."""
+    return options[int(rng.integers(len(options)))]
+
+
+def other_number(facts: Facts, tokens: Sequence[str], target: int) -> list[Patch]:
+    """Patches that put every word agreeing with `target` into its other number."""
+    return [Patch(m.start, m.end, tuple(m.value.split())) for m in facts.of("agree", target)]

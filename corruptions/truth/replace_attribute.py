@@ -1,0 +1,55 @@
+"""Replace attribute: "a red bus" becomes "a green bus"."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from corruptions.truth.base import Change, TruthCorruption, pick
+from corruptions.truth.facts import Facts, Thing, statement
+from corruptions.truth.patch import Patch
+from metaeval.data.scenes.graph import Mark
+from metaeval.data.scenes.things import LOOKALIKES, THINGS
+
+COLOURS = ("red", "blue", "green", "yellow", "orange", "purple", "pink", "brown", "black", "white",
+           "gray")  # fmt: skip
+OPPOSITES = {"large": "small", "small": "large", "old": "young", "young": "old"}
+MATERIALS = ("wooden", "metal", "plastic", "glass", "leather", "ceramic")
+
+
+class ReplaceAttribute(TruthCorruption):
+    """A colour, size, material or age gives way to another that is false of the thing.
+
+    No colour takes the place of one that people confuse with it (tan and brown, gray and silver).
+    False is the one attribute.
+    """
+
+    name = "replace_attribute"
+    title = "Replace attribute"
+
+    def places(self, facts: Facts, tokens: Sequence[str]) -> list[Mark]:
+        return facts.of("attribute")
+
+    def change(
+        self, facts: Facts, tokens: Sequence[str], place: Mark, rng: np.random.Generator
+    ) -> Change | None:
+        options = false_values(facts, facts.things[place.target], place.value)
+        if not options:
+            return None
+        patch = Patch(place.start, place.end, (pick(rng, options),))
+        return Change((patch,), false=frozenset({statement(place)}))
+
+
+def false_values(facts: Facts, thing: Thing, attribute: str) -> list[str]:
+    """Values of the attribute that nobody would call true of the thing."""
+    true = thing.attributes[attribute]
+    if true in OPPOSITES:
+        return [OPPOSITES[true]]
+    if attribute == "material":
+        return [m for m in MATERIALS if m != true]
+    confused = LOOKALIKES[true] | {true}
+    if attribute in ("clothing", "hat", "dress"):
+        return [c for c in COLOURS if c not in confused and c not in facts.worn]
+    usual = [c for c in THINGS[thing.category].colours if c not in confused and " " not in c]
+    return usual or [c for c in COLOURS if c not in confused]

@@ -1,0 +1,47 @@
+"""Replace object: "a dog on a couch" becomes "a cat on a couch"."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from corruptions.truth.base import Change, TruthCorruption, pick
+from corruptions.truth.facts import Facts
+from corruptions.truth.patch import Patch
+from metaeval.data.scenes.graph import Mark
+from metaeval.data.scenes.lexicon import NOUNS
+from metaeval.data.scenes.things import THINGS
+
+COUNTERPARTS = {"man": "woman", "woman": "man", "boy": "girl", "girl": "boy"}
+
+
+class ReplaceObject(TruthCorruption):
+    """A noun gives way to that of another category of the same supercategory.
+
+    The new category is nowhere in the image. A man becomes a woman (a boy a girl, and back); a
+    mixed group of people becomes a group of animals. Number and article stay right. False are the
+    object and all that was said of it: attributes, number, relations.
+    """
+
+    name = "replace_object"
+    title = "Replace object"
+
+    def places(self, facts: Facts, tokens: Sequence[str]) -> list[Mark]:
+        return facts.of("noun")
+
+    def change(
+        self, facts: Facts, tokens: Sequence[str], place: Mark, rng: np.random.Generator
+    ) -> Change | None:
+        thing = facts.things[place.target]
+        if thing.category == "person" and thing.kind in COUNTERPARTS:
+            kinds = [COUNTERPARTS[thing.kind]]
+        else:
+            family = "animal" if thing.category == "person" else thing.family
+            kinds = [k for k, t in THINGS.items() if t.family == family and k not in facts.present]
+        if not kinds:
+            return None
+        kind = pick(rng, kinds)
+        noun = NOUNS["sailing boat" if kind == "boat" else kind][0][thing.n > 1]
+        patch = Patch(place.start, place.end, tuple(noun.split()))
+        return Change((patch,), false=facts.about(place.target))

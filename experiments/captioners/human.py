@@ -1,0 +1,60 @@
+"""Each system against Human, by the two-level protocol of the paper (section 4.2)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from omegaconf import DictConfig
+
+from experiments.captioners.scores import Family, by_image_and_set, head
+from experiments.captioners.systems import MEAN
+from metaeval.stats.ordering.graded import graded_statistics
+from metaeval.stats.resampling.bootstrap import Counts
+
+# with two levels these say nothing that the pairwise accuracy does not
+_LEFT_OUT = ("sets", "monotone_rate", "monotone_rate_ci", "rank_order_rho_within")
+
+
+def against_human(
+    family: Family,
+    captions: pd.DataFrame,
+    images: pd.Index[Any],
+    sets: list[str],
+    counts: Counts,
+    config: DictConfig,
+) -> list[dict[str, Any]]:
+    """Per column, each system (level 0) against Human (level 1) on the images that both have."""
+    columns = family.scored.columns
+    if family.scored.scores is None:
+        return [head(family, c, name, MEAN) | {"systems": {}} for c, name in enumerate(columns)]
+    scores = by_image_and_set(family.scored.scores, captions, images, sets)
+    records = []
+    for c, column in enumerate(columns):
+        own: dict[str, Any] = {}
+        for s, name in enumerate(sets[:-1]):
+            pair = scores[:, [s, -1], c]
+            pair = np.where(np.isnan(pair).any(axis=1, keepdims=True), np.nan, pair)
+            graded = graded_statistics(
+                pair,
+                [0, 1],
+                [name, sets[-1]],
+                higher_is_better=family.scored.higher_is_better,
+                counts=counts,
+                confidence=config.stats.confidence,
+                tie_seeds=config.stats.tie_seeds,
+                seed=config.stats.seed,
+            )
+            own[name] = {
+                "n": int((~np.isnan(pair[:, 0])).sum()),
+                "mean": graded["sets"][name]["mean"],
+                "human_mean": graded["sets"][sets[-1]]["mean"],
+                **{
+                    k: v
+                    for k, v in graded.items()
+                    if k not in ("sets", "monotone_rate", "monotone_rate_ci")
+                },
+            }
+        records.append(head(family, c, column, MEAN) | {"systems": own})
+    return records

@@ -1,0 +1,47 @@
+"""What a finished run prints: one line a metric, best first, and where the report is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from metaeval.runs.files import Count, paper_value
+
+
+def printout(summary: Mapping[str, Any], published: Mapping[str, float], file: Path) -> str:
+    """A plain table of rank-order ρ with its interval, ties, and the published value.
+
+    Below it, what metrics counted (captions that were cut, images without objects, …).
+    `file` is what to open next: the report, or the statistics of a run without one.
+    """
+    return "\n".join([*_rows(summary, published), f"{file.stem}: {file}"])
+
+
+def _rows(summary: Mapping[str, Any], published: Mapping[str, float]) -> Iterator[str]:
+    records = summary["metrics"]
+    done = [r for r in records if r["status"] == "ok"]
+    done.sort(key=lambda r: -r["rank_order_rho"])
+    width = max((len(r["metric"]) for r in done), default=0)
+    head = f"{'':<{width}}  rank-order ρ  {'95% interval':<16} {'τ-b':>6} {'ties':>6}"
+    confidence = round(100 * summary["settings"]["confidence"], 6)
+    yield head.replace("95%", f"{confidence:g}%") + ("  published" if published else "")
+    for r in done:
+        low, high = r["rank_order_rho_ci"]
+        interval = f"{low:.4f} {high:.4f}" if low == low else ""
+        line = (
+            f"{r['metric']:<{width}}  {r['rank_order_rho']:>12.4f}  {interval:<16} "
+            f"{r['kendall_tau_b']:>6.3f} {100 * r['tie_fraction']:>5.1f}%"
+        )
+        paper = paper_value(published, r["metric"])
+        other = "" if paper is None or paper.same_model else " (another model)"
+        yield line if paper is None else f"{line}  {paper.value:>9.4f}{other}"
+    told: dict[str, None] = {}
+    for record in records:
+        counts = (Count(**count) for count in record.get("counts") or ())
+        if said := "; ".join(str(count) for count in counts if count.n):
+            told[f"{record['family']}: {said}"] = None  # the columns of one metric say the same
+    yield from told
+    lacking = {r["family"]: r["status"] for r in records if r["status"] != "ok"}
+    if lacking:  # the reasons went to stderr, and are in the report
+        yield "not run: " + ", ".join(f"{name} ({status})" for name, status in lacking.items())

@@ -1,0 +1,167 @@
+"""Forced choice between two captions (PASCAL-50S): how often does a metric choose as people do?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from omegaconf import DictConfig
+
+from experiments.judgments.files import write_score_columns
+from experiments.judgments.statistics import _head
+from experiments.run import score
+from metaeval.data.judgments.pascal50s import CATEGORIES, VOTES, ForcedChoice
+from metaeval.metrics.base import Metric
+from metaeval.scoring import Scored
+from metaeval.stats.resampling.bootstrap import bootstrap_counts, percentile_interval
+from metaeval.stats.resampling.items import Floats
+from metaeval.stats.significance.holm import holm
+from metaeval.stats.significance.paired_bootstrap import bootstrap_of_means
+from metaeval.stats.significance.paired_permutation import permutation_of_means
+
+ALL = "mean"  # the mean over the categories
+TESTS = ("permutation", "bootstrap")
+
+
+def forced_choice(
+    pairs: ForcedChoice, metrics: Sequence[Metric], config: DictConfig, permutations: int, out: Path
+) -> tuple[dict[str, Any], list[Scored]]:
+    """Score every pair with so many references in so many draws; statistics, and what ran.
+
+    A pair counts 1 where the metric prefers the caption that most people preferred, 0 where it
+    prefers the other, and 1/2 where metric or people are undecided: what random tie-breaking gives
+    on average. Averaged over the draws of references.
+    """
+    keys = pairs.documents(1, 0, 0).image_ids
+    captions = pd.DataFrame({"image_id": [*keys, *keys], "caption": [*pairs.first, *pairs.second]})
+    people = np.sign(pairs.votes[:, 0] - pairs.votes[:, 1])
+    outcomes: dict[str, list[Floats]] = {}
+    first: list[Scored] | None = None
+    asked, parts = list(metrics), []
+    told: dict[str, list[int]] = {"n_references": [], "draw": []}
+    for n_references in pairs.n_references:
+        draws = 1 if n_references == VOTES else pairs.draws
+        sums: dict[str, Floats] = {}
+        for draw in range(draws):
+            documents = pairs.documents(n_references, draw, config.seed)
+            found = score(asked, documents, captions, config)
+            if first is None:  # what does not run now would not with other references
+                first = found
+                asked = [m for m, s in zip(asked, found, strict=True) if s.status == "ok"]
+            for s in found:
+                for c, name in enumerate(s.columns if s.scores is not None else ()):
+                    assert s.scores is not None
+                    column = s.scores[:, c] if s.higher_is_better else -s.scores[:, c]
+                    right = _agreement(column[: len(pairs)] - column[len(pairs) :], people)
+                    sums[name] = sums.get(name, np.zeros(len(pairs))) + right / draws
+                    # first captions, then second ones
+                    parts.append((name, s.scores[:, c]))
+                    told["n_references"].append(n_references)
+                    told["draw"].append(draw)
+        for name, outcome in sums.items():
+            outcomes.setdefault(name, []).append(outcome)
+    write_score_columns(out, "candidate", parts, **told)
+    image = np.unique(pairs.image, return_inverse=True)[1].reshape(-1)
+    counts = bootstrap_counts(int(image.max()) + 1, config.stats.replicates, config.stats.seed)
+    assert first is not None  # there is at least one number of references and one draw
+    records = [_head(s, c) for s in first for c in range(len(s.columns))]
+    for record in records:
+        record["choice"] = [
+            {
+                "n_references": n,
+                "draws": 1 if n == VOTES else pairs.draws,
+                "accuracy": _accuracies(outcome, pairs, image, counts, config.stats.confidence),
+            }
+            for n, outcome in zip(
+                pairs.n_references, outcomes.get(record["metric"], []), strict=False
+            )
+        ]
+    compared = [r["metric"] for r in records if r["part_of"] is None and r["status"] == "ok"]
+    return {
+        "groups": [*_present(pairs), ALL],
+        "n_references": list(pairs.n_references),
+        "metrics": records,
+        "differences": {
+            str(n): _differences(
+                {name: outcomes[name][k] for name in compared}, image, permutations, config
+            )
+            for k, n in enumerate(pairs.n_references)
+        },
+    }, first
+
+
+def _agreement(difference: Floats, people: Floats) -> Floats:
+    """1, 0 or 1/2 for each pair; NaN where a caption has no score."""
+    found = np.where(
+        people == 0, 0.5, np.where(difference == 0, 0.5, np.sign(difference) == people)
+    )
+    return np.where(np.isnan(difference), np.nan, found)
+
+
+def _present(pairs: ForcedChoice) -> list[str]:
+    return [name for name in CATEGORIES if name in pairs.category]
+
+
+def _accuracies(
+    outcome: Floats, pairs: ForcedChoice, image: Any, counts: Any, confidence: float
+) -> dict[str, Any]:
+    """Accuracy by category and their mean, with intervals by resampling images."""
+    category, weights = np.array(pairs.category), counts.astype(np.float64)
+    found: dict[str, Any] = {}
+    points, replicates = [], []
+    for name in _present(pairs):
+        there = (category == name) & ~np.isnan(outcome)
+        right = np.bincount(image[there], outcome[there], minlength=counts.shape[1])
+        total = np.bincount(image[there], minlength=counts.shape[1]).astype(np.float64)
+        with np.errstate(invalid="ignore"):
+            resampled = np.einsum("ru,u->r", weights, right) / np.einsum("ru,u->r", weights, total)
+        points.append(float(outcome[there].mean()) if there.any() else float("nan"))
+        replicates.append(resampled)
+        found[name] = {
+            "value": points[-1],
+            "ci": percentile_interval(resampled, confidence),
+            "n": int(there.sum()),
+        }
+    found[ALL] = {
+        "value": float(np.mean(points)),
+        "ci": percentile_interval(np.mean(replicates, axis=0), confidence),
+        "n": int((~np.isnan(outcome)).sum()),
+    }
+    return found
+
+
+def _differences(
+    outcomes: dict[str, Floats], image: Any, permutations: int, config: DictConfig
+) -> dict[str, Any]:
+    """Paired tests of the mean outcome over all pairs, swapped and resampled by image."""
+    names = list(outcomes)
+    pairs: list[dict[str, Any]] = []
+    for i, a in enumerate(names):
+        for b in names[i + 1 :]:
+            x, y = outcomes[a], outcomes[b]
+            seed = config.stats.seed
+            permuted = permutation_of_means(x, y, image, replicates=permutations, seed=seed)
+            resampled = bootstrap_of_means(
+                x, y, image, replicates=config.stats.replicates,
+                confidence=config.stats.confidence, seed=seed,
+            )  # fmt: skip
+            pairs.append(
+                {
+                    "a": a,
+                    "b": b,
+                    "difference": permuted.difference,
+                    "permutation": {"p": permuted.p_two_sided, "p_greater": permuted.p_greater},
+                    "bootstrap": {
+                        "p": resampled.p_two_sided,
+                        "p_greater": resampled.p_greater,
+                        "ci": [resampled.low, resampled.high],
+                    },
+                }
+            )
+    for test in TESTS:
+        for pair, p in zip(pairs, holm([pair[test]["p"] for pair in pairs]), strict=True):
+            pair[test]["p_holm"] = float(p)
+    return {"statistic": "accuracy", "pairs": pairs}

@@ -1,0 +1,88 @@
+"""The files of a run against human judgements, which have schemas of their own.
+
+`judgments.parquet`: one judged caption a row; `scores.parquet`: one score a row, told by the
+caption's number. See docs/judgments.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from metaeval.data.judgments.judged import Judgments
+from metaeval.data.judgments.pascal50s import ForcedChoice
+from metaeval.runs import files as results
+from metaeval.scoring import Scored
+from metaeval.stats.resampling.items import Floats
+
+JUDGMENTS = "judgments.parquet"
+
+
+def write_judgments(out: Path, judged: Judgments) -> None:
+    """`caption` (its number), image_id, system, candidate, references, and the ratings."""
+    columns: dict[str, Any] = {
+        "caption": pa.array(range(len(judged)), pa.int64()),
+        "image_id": pa.array([j.image for j in judged.judged], pa.string()),
+        "system": pa.array([j.system for j in judged.judged], pa.string()),
+        "candidate": pa.array([j.candidate for j in judged.judged], pa.string()),
+        "references": pa.array([list(j.references) for j in judged.judged], pa.list_(pa.string())),
+    }
+    for name in judged.dimensions:
+        given = [list(j.human.get(name, ())) for j in judged.judged]
+        columns[f"human_{name}"] = pa.array(given, pa.list_(pa.float64()))
+    _write(out / JUDGMENTS, pa.table(columns))
+
+
+def write_pairs(out: Path, pairs: ForcedChoice) -> None:
+    """One pair a row: `pair` (its number), image_id, category, first, second, both votes."""
+    columns = {
+        "pair": pa.array(range(len(pairs)), pa.int64()),
+        "image_id": pa.array(pairs.image, pa.string()),
+        "category": pa.array(pairs.category, pa.string()),
+        "first": pa.array(pairs.first, pa.string()),
+        "second": pa.array(pairs.second, pa.string()),
+        "votes_first": pa.array(pairs.votes[:, 0]),
+        "votes_second": pa.array(pairs.votes[:, 1]),
+    }
+    _write(out / JUDGMENTS, pa.table(columns))
+
+
+def write_scores(out: Path, scored: Sequence[Scored]) -> None:
+    """caption, metric, score (NaN = could not be scored); the ok metrics, one after another."""
+    parts = [
+        (column, s.scores[:, c])
+        for s in scored
+        if s.scores is not None
+        for c, column in enumerate(s.columns)
+    ]
+    write_score_columns(out, "caption", parts)
+
+
+def write_score_columns(
+    out: Path, unit: str, parts: Sequence[tuple[str, Floats]], **constant: Sequence[int]
+) -> None:
+    """scores.parquet from the scores of each column; `constant` adds a column per part."""
+    empty: Floats = np.empty(0)
+    numbers = [n for _, v in parts for n in range(len(v))]
+    columns = {
+        unit: pa.array(numbers, pa.int64()),
+        **{
+            key: pa.array(
+                [x for x, (_, v) in zip(values, parts, strict=True) for _ in range(len(v))],
+                pa.int64(),
+            )
+            for key, values in constant.items()
+        },
+        "metric": pa.array([name for name, v in parts for _ in range(len(v))], pa.string()),
+        "score": pa.array(np.concatenate([v for _, v in parts] or [empty]), pa.float64()),
+    }
+    _write(out / results.SCORES, pa.table(columns))
+
+
+def _write(path: Path, table: pa.Table) -> None:
+    results.atomic(path, lambda p: pq.write_table(table, p, compression="zstd"))

@@ -1,0 +1,311 @@
+"""How well metrics agree with people: the records of a judgement run's `statistics.json`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from omegaconf import DictConfig
+from tqdm import tqdm
+
+from experiments.captioners.scores import part_of
+from metaeval.data.judgments.judged import Judgments
+from metaeval.scoring import Scored
+from metaeval.stats.correlation.correlations import (
+    NAMES,
+    Correlations,
+    WeightedCorrelations,
+    correlations,
+)
+from metaeval.stats.ordering.tie_calibration import pair_outcomes, pairs_within, tie_calibration
+from metaeval.stats.ordering.ties import ties
+from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts, percentile_interval
+from metaeval.stats.resampling.items import Floats
+from metaeval.stats.significance.holm import holm
+from metaeval.stats.significance.paired_bootstrap import difference_of, paired_bootstrap
+from metaeval.stats.significance.paired_permutation import perm_both, swap_units
+from metaeval.stats.significance.williams import williams_test
+
+TESTS = ("permutation", "bootstrap", "williams")
+
+
+class Column(NamedTuple):
+    """One score of a metric that ran: its name and its scores [n], more is better."""
+
+    name: str
+    scores: Floats
+
+
+class Ratings(NamedTuple):
+    """What people said in one dimension, as the correlations need it.
+
+    `row` [rows] is the caption of each row, `value` [rows] its rating; `mean` [n] the mean rating
+    of each caption; `image` [n] the number of each caption's image.
+    """
+
+    row: npt.NDArray[np.intp]
+    value: Floats
+    mean: Floats
+    image: npt.NDArray[np.int64]
+    n_images: int
+
+
+def statistics(
+    judged: Judgments, scored: Sequence[Scored], config: DictConfig, permutations: int, swap: str
+) -> dict[str, Any]:
+    """Everything in `statistics.json` but its head: `metrics`, `systems`, `differences`.
+
+    Parameters
+    ----------
+    permutations, swap
+        How many arrangements of the permutation test, and what it swaps ("both", "image",
+        "system"; see `swap_units`).
+    """
+    images = sorted({j.image for j in judged.judged})
+    number = {image: k for k, image in enumerate(images)}
+    image = np.array([number[j.image] for j in judged.judged], dtype=np.int64)
+    counts = bootstrap_counts(len(images), config.stats.replicates, config.stats.seed)
+    systems = sorted({j.system for j in judged.judged if j.system is not None})
+    units = swap_units([j.system or "" for j in judged.judged], image, swap)
+    if swap == "both" and not systems:  # without systems, every judged caption is on its own
+        units = np.arange(len(image))
+    records = [_head(s, column) for s in scored for column in range(len(s.columns))]
+    columns = [
+        Column(name, s.scores[:, c] if s.higher_is_better else -s.scores[:, c])
+        for s in scored
+        if s.scores is not None
+        for c, name in enumerate(s.columns)
+    ]
+    ratings = {}
+    for name in judged.dimensions:
+        row, value = judged.rows(name)
+        ratings[name] = Ratings(row, value, judged.means(name), image, len(images))
+    by_name = {record["metric"]: record for record in records}
+    replicates: dict[tuple[str, str], Correlations] = {}
+    with tqdm(total=len(columns) * len(ratings), desc="intervals", delay=2, leave=False) as bar:
+        for column in columns:
+            record = by_name[column.name]
+            record["n"] = int((~np.isnan(column.scores)).sum())
+            record["n_nan"] = int(np.isnan(column.scores).sum())
+            record["ties"] = ties(column.scores).pairs
+            record["human"] = {}
+            for name, given in ratings.items():
+                found, resampled = _segment(column, given, counts, config.stats.confidence)
+                replicates[name, column.name] = resampled
+                if len(systems) > 1:
+                    found["system"] = _system(
+                        column, given, [j.system for j in judged.judged], systems, counts,
+                        config.stats.confidence,
+                    )  # fmt: skip
+                record["human"][name] = found
+                bar.update()
+    compared = [c for c in columns if _ranked(by_name[c.name]) and _varies(c)]
+    differences = {
+        name: _differences(
+            compared, given, units, counts,
+            {c.name: replicates[name, c.name] for c in compared},
+            judged.protocol.statistic, permutations, config,
+        )
+        for name, given in ratings.items()
+    }  # fmt: skip
+    return {"metrics": records, "systems": systems, "differences": differences}
+
+
+def _head(s: Scored, column: int) -> dict[str, Any]:
+    return {
+        "metric": s.columns[column],
+        "family": s.family,
+        "part_of": part_of(s.columns[column], s.columns),
+        "signature": s.signatures[column],
+        "status": s.status,
+        "reason": s.reason,
+        "remedy": s.remedy,
+        "higher_is_better": s.higher_is_better,
+        "bounds": s.bounds,
+    }
+
+
+def _ranked(record: dict[str, Any]) -> bool:
+    """Whether a metric takes part in comparisons: no part of another, no untrained weights."""
+    return record["part_of"] is None and "weights:random" not in (record["signature"] or "")
+
+
+def _varies(column: Column) -> bool:
+    there = column.scores[~np.isnan(column.scores)]
+    return len(there) > 1 and bool((there != there[0]).any())
+
+
+def _segment(
+    column: Column, given: Ratings, counts: Counts, confidence: float
+) -> tuple[dict[str, Any], Correlations]:
+    """Correlations over rows and accuracy within images, with intervals; and the replicates."""
+    x, unit = column.scores[given.row], given.image[given.row]
+    weighted = WeightedCorrelations(x, given.value, unit, given.n_images)
+    resampled = weighted.of(counts)
+    found: dict[str, Any] = {"n": int((~np.isnan(x)).sum())}
+    for name, value in correlations(x, given.value).items():
+        found[name] = value
+        found[f"{name}_ci"] = percentile_interval(getattr(resampled, name), confidence)
+    calibrated = tie_calibration(column.scores, given.mean, given.image)
+    found["accuracy"] = {
+        "value": calibrated.accuracy,
+        "ci": _accuracy_interval(column, given, calibrated.epsilon, counts, confidence),
+        "epsilon": calibrated.epsilon,
+        "uncalibrated": calibrated.uncalibrated,
+        "n_pairs": calibrated.n_pairs,
+        "n_images": calibrated.n_groups,
+    }
+    return found, resampled
+
+
+def _accuracy_interval(
+    column: Column, given: Ratings, epsilon: float, counts: Counts, confidence: float
+) -> list[float]:
+    """Images resampled, ε as it is."""
+    pairs = pairs_within(column.scores, given.mean, given.image)
+    # `pairs_within` numbers the images from 0 in ascending order, as `given.image` does
+    right, total = pair_outcomes(pairs, epsilon, given.n_images)
+    held = total > 0
+    if not held.any():
+        return [float("nan"), float("nan")]
+    shares = np.where(held, right / np.maximum(total, 1), 0.0)
+    weights = counts.astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        means = np.einsum("ru,u->r", weights, shares) / np.einsum(
+            "ru,u->r", weights, held.astype(np.float64)
+        )
+    return percentile_interval(means, confidence)
+
+
+def _system(
+    column: Column,
+    given: Ratings,
+    system: Sequence[str | None],
+    systems: Sequence[str],
+    counts: Counts,
+    confidence: float,
+) -> dict[str, Any]:
+    """Agreement over systems: their mean scores against their mean ratings."""
+    there = ~(np.isnan(column.scores) | np.isnan(given.mean))
+    tables = np.zeros((3, given.n_images, len(systems)))  # Σ score, Σ rating, captions
+    place = {name: k for k, name in enumerate(systems)}
+    for j in np.flatnonzero(there).tolist():
+        name = system[j]
+        if name is not None:
+            tables[:, given.image[j], place[name]] += column.scores[j], given.mean[j], 1
+    once = np.ones((1, given.n_images))
+    metric, human = _system_means(tables, once)
+    point = _system_agreement(metric, human)
+    resampled = _system_agreement(*_system_means(tables, counts.astype(np.float64)))
+    return {
+        "means": {
+            name: {"score": float(metric[0, k]), "human": float(human[0, k])}
+            for name, k in place.items()
+        },
+        **{
+            key: value
+            for name in point
+            for key, value in (
+                (name, float(point[name][0])),
+                (f"{name}_ci", percentile_interval(resampled[name], confidence)),
+            )
+        },
+    }
+
+
+def _system_means(tables: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    score, human, n = np.einsum("ru,tus->trs", weights, tables)
+    with np.errstate(invalid="ignore"):
+        return score / n, human / n
+
+
+def _system_agreement(metric: Floats, human: Floats) -> dict[str, Floats]:
+    """Pearson, τ-b and pairwise accuracy over systems, [r] each, from means [r, systems].
+
+    Pairwise accuracy (Kocmi et al. 2021): the share of pairs of systems that metric and people put
+    in the same order.
+    """
+    x, y = (v - v.mean(axis=1, keepdims=True) for v in (metric, human))
+    first, second = np.triu_indices(metric.shape[1], 1)
+    a = np.sign(metric[:, first] - metric[:, second])
+    b = np.sign(human[:, first] - human[:, second])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        pearson = (x * y).sum(axis=1) / np.sqrt((x * x).sum(axis=1) * (y * y).sum(axis=1))
+        tau = (a * b).sum(axis=1) / np.sqrt((a != 0).sum(axis=1) * (b != 0).sum(axis=1))
+    undefined = np.isnan(a).any(axis=1) | np.isnan(b).any(axis=1)
+    accuracy = np.where(undefined, np.nan, (a == b).mean(axis=1))
+    return {"pearson": pearson, "kendall_tau_b": tau, "accuracy": accuracy}
+
+
+def _differences(
+    columns: Sequence[Column],
+    given: Ratings,
+    units: npt.NDArray[np.int64],
+    counts: Counts,
+    replicates: dict[str, Correlations],
+    statistic: str,
+    permutations: int,
+    config: DictConfig,
+) -> dict[str, Any]:
+    """Every pair of metrics, by three tests, each with Holm's correction over all pairs."""
+    assert statistic in NAMES
+    pairs: list[dict[str, Any]] = []
+    n = len(columns)
+    with tqdm(total=n * (n - 1) // 2, desc="differences", delay=2, leave=False) as bar:
+        for i, a in enumerate(columns):
+            for b in columns[i + 1 :]:
+                pairs.append(
+                    _pair(a, b, given, units, counts, replicates, statistic, permutations, config)
+                )
+                bar.update()
+    for test in TESTS:
+        adjusted = holm([pair[test]["p"] for pair in pairs])
+        for pair, p in zip(pairs, adjusted, strict=True):
+            pair[test]["p_holm"] = float(p)
+    return {"statistic": statistic, "pairs": pairs}
+
+
+def _pair(
+    a: Column,
+    b: Column,
+    given: Ratings,
+    units: npt.NDArray[np.int64],
+    counts: Counts,
+    replicates: dict[str, Correlations],
+    statistic: str,
+    permutations: int,
+    config: DictConfig,
+) -> dict[str, Any]:
+    x, y = a.scores[given.row], b.scores[given.row]
+    seed, confidence = config.stats.seed, config.stats.confidence
+    permuted = perm_both(
+        x, y, given.value, units[given.row], statistic=statistic, replicates=permutations, seed=seed
+    )
+    if (np.isnan(a.scores) == np.isnan(b.scores)).all():
+        first, second = (getattr(replicates[c.name], statistic) for c in (a, b))
+        bootstrapped = difference_of(permuted.difference, 0.0, first, second, confidence)
+    else:  # captions that one of the two cannot score are left out of both
+        bootstrapped = paired_bootstrap(
+            x, y, given.value, given.image[given.row], statistic=statistic,
+            counts=counts[:, np.unique(given.image[given.row])], confidence=confidence,
+        )  # fmt: skip
+    williams = williams_test(a.scores, b.scores, given.mean)
+    return {
+        "a": a.name,
+        "b": b.name,
+        "difference": permuted.difference,
+        "permutation": {"p": permuted.p_two_sided, "p_greater": permuted.p_greater},
+        "bootstrap": {
+            "p": bootstrapped.p_two_sided,
+            "p_greater": bootstrapped.p_greater,
+            "ci": [bootstrapped.low, bootstrapped.high],
+        },
+        "williams": {
+            "p": williams.p_two_sided,
+            "p_greater": williams.p_greater,
+            "t": williams.t,
+            "df": williams.df,
+        },
+    }

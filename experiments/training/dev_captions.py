@@ -1,0 +1,87 @@
+"""Held-out captions and their spoiled copies: what weights are chosen by, and what cards tell.
+
+Every caption of an image takes its turn as the human one, with the others as its references, so
+that few images give steady numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from corruptions.base import Corruption
+from corruptions.graded.random import Random
+from corruptions.graded.replace import Replace
+from corruptions.graded.shuffle import Shuffle
+from metaeval.data.dataset import CaptionDataset
+from metaeval.stats.correlation.rank_order import rank_order
+from metaeval.stats.correlation.rank_order_within import rank_order_within
+from metaeval.training.dataset import CaptionedImages
+
+SEED = 90_210  # of the spoiled captions: not the one that runs use
+_SETS: Mapping[str, Corruption] = {
+    "Random": Random(),
+    "Replace 50%": Replace(0.5),
+    "Replace 25%": Replace(0.25),
+    "Shuffle 100%": Shuffle(1.0),
+    "Shuffle 50%": Shuffle(0.5),
+    "Shuffle 25%": Shuffle(0.25),
+}
+LEVELS = {
+    "replace": ("Random", "Replace 50%", "Replace 25%", "Human"),
+    "shuffle": ("Shuffle 100%", "Shuffle 50%", "Shuffle 25%", "Human"),
+}
+
+
+def turns_of(images: CaptionedImages) -> int:
+    """How many captions can take their turn: as many as every image has."""
+    return min(len(own) for own in images.captions)
+
+
+def in_turns(
+    images: CaptionedImages, pool: CaptionDataset, turns: int, seed: int = SEED
+) -> dict[str, list[str]]:
+    """The sets by name, "Human" among them: n · turns captions each, image by image.
+
+    Parameters
+    ----------
+    pool
+        Whose human captions corruptions draw on: those of all images, as in a run.
+    turns
+        How many captions of an image take their turn.
+    """
+    found = {
+        name: _spoiled(corruption, images, pool, turns, seed) for name, corruption in _SETS.items()
+    }
+    found["Human"] = [own[h] for own in images.captions for h in range(turns)]
+    return found
+
+
+def _spoiled(
+    corruption: Corruption, images: CaptionedImages, pool: CaptionDataset, turns: int, seed: int
+) -> list[str]:
+    found = []
+    for h in range(turns):
+        human = tuple(own[h] for own in images.captions)
+        alone = isinstance(corruption, Random)  # another of these images' captions
+        dataset = CaptionDataset(
+            "held out",
+            images.image_ids,
+            human,
+            tuple(() for _ in human),
+            images.image_ids if alone else pool.pool_ids,
+            human if alone else pool.pool,
+        )
+        found.append([each.text for each in corruption.apply(dataset, seed + h)])
+    return [text for own in zip(*found, strict=True) for text in own]
+
+
+def rho(scores: npt.NDArray[np.float64]) -> dict[str, float]:
+    """Rank-order ρ over all, and within images, of scores [n, levels], the worst level first."""
+    levels = np.arange(scores.shape[1])
+    return {
+        "rho": round(rank_order(scores, levels).rho, 4),
+        "rho_within": round(rank_order_within(scores, levels).rho, 4),
+    }

@@ -1,0 +1,92 @@
+"""FAIEr on held-out images: retrieval, and the rank-order ρ of Replace and Shuffle.
+
+For choosing (on the dev split) and for cards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from experiments.training.dev_captions import LEVELS, SEED, in_turns, rho, turns_of
+from metaeval.data.dataset import CaptionDataset
+from metaeval.metrics.faier.captions import NO_REFERENCE, Captions, encode
+from metaeval.metrics.faier.network import Faier
+from metaeval.metrics.faier.scorer import FaierScorer, Read
+from metaeval.text.scene_graphs.triplets import TripletParser
+from metaeval.text.vocabulary import Vocabulary
+from metaeval.training.dataset import CaptionedImages
+from metaeval.training.retrieval import recall
+
+_RETRIEVED = 1000  # retrieval is among the first 1,000 images, as elsewhere in the field
+
+
+class HeldOut:
+    """Images to measure a model on.
+
+    Parameters
+    ----------
+    images
+        The held-out images.
+    pool
+        Human captions that corruptions draw on: those of all images, as in a run.
+    parser, vocabulary
+        How captions are read.
+    turns
+        How many captions of an image take their turn as the human one.
+    seed
+        Of the spoiled captions.
+    """
+
+    def __init__(
+        self,
+        images: CaptionedImages,
+        pool: CaptionDataset,
+        parser: TripletParser,
+        vocabulary: Vocabulary,
+        turns: int = 1,
+        seed: int = SEED,
+    ) -> None:
+        self.images, self.n = images, len(images)
+        self.turns = min(turns, turns_of(images))
+        texts = in_turns(images, pool, self.turns, seed)
+        self._sets = {name: encode(own, parser, vocabulary) for name, own in texts.items()}
+        flat = [text for own in images.captions for text in own]
+        self._captions = encode([*flat, NO_REFERENCE], parser, vocabulary)
+        counts = np.array([len(own) for own in images.captions])
+        self._first = np.cumsum(counts) - counts
+        self._index = np.arange(self.n * self.turns)
+
+    def measure(self, model: Faier, references: Sequence[int] = (4, 0)) -> dict[str, Any]:
+        """Retrieval and rank-order ρ with so many references, by their number."""
+        scorer = FaierScorer(model)
+        sets = {name: scorer.read(captions) for name, captions in self._sets.items()}
+        captions = scorer.read(self._captions) if model.shape.fused else self._captions
+        return {str(k): self._with(scorer, sets, captions, k) for k in references}
+
+    def _with(
+        self, scorer: FaierScorer, sets: Mapping[str, Read], captions: Captions | Read, k: int
+    ) -> dict[str, Any]:
+        none = len(self._captions) - 1
+        rows = []
+        for i, own in enumerate(self.images.captions):
+            for h in range(self.turns):
+                others = [int(self._first[i]) + j for j in range(len(own)) if j != h]
+                rows.append(others[:k] or [none])
+        image = np.repeat(np.arange(self.n), self.turns)
+        scorer.prepare(self.images.regions.subset(image), captions, rows)
+        scores = {name: scorer.score(captions, self._index) for name, captions in sets.items()}
+        found: dict[str, Any] = {}
+        for name, levels in LEVELS.items():
+            both = np.stack([scores[each] for each in levels], axis=1)
+            found[name] = rho(both.sum(axis=2))
+            for level, column in zip(("object", "relation"), range(both.shape[2]), strict=False):
+                found[f"{name}_{level}"] = rho(both[:, :, column])
+        turn = np.arange(0, self.turns * min(self.n, _RETRIEVED), self.turns)
+        table = scorer.matrix(sets["Human"], turn, turn)
+        found |= recall(table.T, np.arange(len(turn)))
+        ways = (found["image_to_text"], found["text_to_image"])
+        found["rsum"] = round(100 * sum(sum(way.values()) for way in ways), 2)
+        return found

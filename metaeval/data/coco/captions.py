@@ -1,0 +1,99 @@
+"""Reading a file of COCO's captions schema: `images` and `annotations` with captions."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from metaeval.data.dataset import ImageId
+from metaeval.data.json_records import kind, read_json, records, unique_ids
+from metaeval.data.tidy import Tidy
+from metaeval.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class CaptionFile:
+    """What a captions file holds, checked and tidied.
+
+    `captions` maps image ids, ascending, to their captions in the order of the annotation ids;
+    `file_names` maps the ids of images that name one to the image's file name.
+    """
+
+    path: Path
+    sha256: str
+    captions: Mapping[ImageId, tuple[str, ...]]
+    file_names: Mapping[ImageId, str]
+    notes: tuple[str, ...]
+
+    def digest(self) -> str:
+        """SHA-256 of ids and tidied captions: the same for any file that holds the same."""
+        plain = json.dumps(list(self.captions.items()), ensure_ascii=True)
+        return hashlib.sha256(plain.encode()).hexdigest()
+
+
+def read_captions(path: Path) -> CaptionFile:
+    """Read and check a captions file; the order of its records does not matter.
+
+    Raises InputError, naming record and field, for anything that is not as the schema says:
+    a missing key, a wrong type, an id used twice, an annotation of an unknown image, a caption
+    with nothing in it. Captions are tidied by the rule of `metaeval.data.tidy`.
+    """
+    value, sha256 = read_json(path)
+    images = records(value, "images", path)
+    annotations = records(value, "annotations", path)
+    image_ids = unique_ids(images, "images", path)
+    if not image_ids:
+        raise InputError("holds no image", file=path, field="images")
+    annotation_ids = unique_ids(annotations, "annotations", path)
+
+    found: dict[ImageId, list[str]] = {i: [] for i in sorted(image_ids)}
+    tidy = Tidy()
+    for i in sorted(range(len(annotations)), key=annotation_ids.__getitem__):
+        annotation = annotations[i]
+        where = f"annotation id {annotation_ids[i]!r}"
+        for key in ("image_id", "caption"):
+            if key not in annotation:
+                raise InputError("is missing", file=path, record=where, field=key)
+        image_id, caption = annotation["image_id"], annotation["caption"]
+        # bool and float compare equal to int: 1.0 would find image 1
+        if type(image_id) not in (int, str) or image_id not in found:
+            problem = f"no image of the file has the id {image_id!r:.60}"
+            raise InputError(problem, file=path, record=where, field="image_id")
+        if not isinstance(caption, str):
+            problem = f"is {kind(caption)}, not a string"
+            raise InputError(problem, file=path, record=where, field="caption")
+        try:
+            text = tidy(caption)
+        except ValueError as error:
+            raise InputError(str(error), file=path, record=where, field="caption") from None
+        if not text:
+            raise InputError("is empty", file=path, record=where, field="caption")
+        found[image_id].append(text)
+    return CaptionFile(
+        path,
+        sha256,
+        {i: tuple(captions) for i, captions in found.items()},
+        _file_names(images, image_ids, path),
+        tuple(tidy.notes()),
+    )
+
+
+def _file_names(
+    images: list[dict[str, object]], ids: list[ImageId], path: Path
+) -> dict[ImageId, str]:
+    """The images' file names; COCO's own pattern where an image with a numeric id names none."""
+    names: dict[ImageId, str] = {}
+    for image_id, image in zip(ids, images, strict=True):
+        name = image.get("file_name")
+        if isinstance(name, str) and name:
+            names[image_id] = name
+        elif name is not None:
+            problem = "must be a string that is not empty"
+            where = f"image id {image_id!r}"
+            raise InputError(problem, file=path, record=where, field="file_name")
+        elif isinstance(image_id, int):
+            names[image_id] = f"{image_id:012d}.jpg"
+    return names

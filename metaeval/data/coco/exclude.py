@@ -1,0 +1,72 @@
+"""Leaving out the images of other captions files: what was learned from is not scored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from metaeval.data.coco.captions import CaptionFile, read_captions
+from metaeval.data.coco.files import find_coco_captions
+from metaeval.data.dataset import Absent
+from metaeval.errors import InputError
+
+
+def without(
+    file: CaptionFile,
+    exclude: Sequence[str | Path],
+    *,
+    root: str | Path | None = None,
+    data: str | Path | None = None,
+    cache: str | Path | None = None,
+) -> tuple[CaptionFile, dict[str, str]]:
+    """The captions file less all images whose id is in one of the others; a note says how many.
+
+    Parameters
+    ----------
+    exclude
+        Captions files, or names of splits ("val2017") whose file lies beside this one or in the
+        usual places.
+    root, data, cache
+        See `metaeval.data.coco.files.find_coco_captions`.
+
+    Returns the smaller file, and the file name → SHA-256 of each file that was read for it.
+    Raises InputError for a file that is not there, and where no image is left.
+    """
+    sources: dict[str, str] = {}
+    for each in exclude:
+        path = _find(str(each), file.path, root, data, cache)
+        other = read_captions(path)
+        sources[path.name] = other.sha256
+        kept = {i: texts for i, texts in file.captions.items() if i not in other.captions}
+        gone = len(file.captions) - len(kept)
+        if not kept:
+            problem = f"no image is left without those of {path} (dataset.exclude)"
+            raise InputError(problem, file=file.path)
+        images = "1 image was" if gone == 1 else f"{gone:,} images were"
+        note = f"{images} left out because {path.name} has them too (dataset.exclude)."
+        file = replace(file, captions=kept, notes=(*file.notes, note))
+    return file, sources
+
+
+def _find(
+    name: str,
+    captions: Path,
+    root: str | Path | None,
+    data: str | Path | None,
+    cache: str | Path | None,
+) -> Path:
+    """The captions file of a split's name, or the file itself."""
+    path = Path(name).expanduser()
+    if path.suffix == ".json" or path.is_file():
+        if not path.is_file():
+            raise InputError("there is no such file; correct dataset.exclude", file=path)
+        return path
+    split = name.removeprefix("coco_")
+    beside = captions.with_name(f"captions_{split}.json")
+    if beside.is_file():
+        return beside
+    found = find_coco_captions(split, root=root, data=data, cache=cache)
+    if isinstance(found, Absent):
+        raise InputError(f"dataset.exclude={name}: {found.reason}")
+    return found

@@ -1,0 +1,160 @@
+"""Where COCO's files are, and how the official annotations are fetched.
+
+A *root* is a folder laid out as COCO's archives unpack, or one that holds such a folder under
+`coco`: `annotations/captions_SPLIT.json` and `annotations/instances_SPLIT.json`, images in `SPLIT`
+or `images/SPLIT`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import zipfile
+from collections.abc import Iterable
+from pathlib import Path
+
+from tqdm import tqdm
+
+from metaeval.data.dataset import Absent
+from metaeval.data.download import download
+from metaeval.errors import ConfigError, InputError
+
+ARCHIVE_URL = "http://images.cocodataset.org/annotations/annotations_trainval2017.zip"
+ARCHIVE_SHA256 = "113a836d90195ee1f884e704da6304dfaaecff1f023f49b6ca93c4aaae470268"
+ARCHIVE_MD5 = "f4bbac642086de4f52a3fdda2de5fa2c"
+ARCHIVE_SPLITS = ("train2017", "val2017")
+# the official captions_val2017.json; copies with other white space or keys have other hashes
+CAPTIONS_SHA256 = {"val2017": "afe3b30e403dd7f228e2373023abbd60042a6e10ec6874d3652df034d289ebb9"}
+# what its captions are, whatever the file's form: see `CaptionFile.digest`
+CONTENT_SHA256 = {"val2017": "89ce04d0afd690c94a308b105c36cb092d14c33a82262c0d33a87ae6a8a62106"}
+IMAGES_URL = "http://images.cocodataset.org/zips/{split}.zip"
+
+
+def find_coco_captions(
+    split: str = "val2017",
+    *,
+    root: str | Path | None = None,
+    captions: str | Path | None = None,
+    data: str | Path | None = None,
+    cache: str | Path | None = None,
+) -> Path | Absent:
+    """The captions file of a split, without reading it; or why there is none and what would help.
+
+    `captions` (a file) or `root` (a folder), where given, are the only places looked at. Otherwise
+    the folder `data` (default: the environment variable METAEVAL_DATA), then the cache folder.
+    """
+    if captions is not None:
+        path = Path(captions).expanduser()
+        if path.is_file():
+            return path
+        return Absent("captions", f"there is no file {path}", "correct dataset.captions")
+    name = f"annotations/captions_{split}.json"
+    looked = [base / name for base in search_bases(root, data, cache)]
+    for path in looked:
+        if path.is_file():
+            return path
+    places = [str(path) for path in looked]
+    if root is None and _data(data) is None:
+        places.insert(0, "METAEVAL_DATA (which is not set)")
+    remedy = f"set METAEVAL_DATA or dataset.root to the folder that holds {name}"
+    if split in ARCHIVE_SPLITS:
+        remedy += ", or fetch COCO's annotations (253 MB) with dataset.download=true"
+    return Absent(
+        "captions",
+        f"the COCO {split} captions were not found; looked at {', '.join(places)}",
+        remedy,
+    )
+
+
+def companions(captions: Path, split: str, bases: Iterable[Path]) -> tuple[list[Path], list[Path]]:
+    """Where the instances file and the image folder of a captions file may be, best first."""
+    beside = captions.parent.parent if captions.parent.name == "annotations" else captions.parent
+    instances = [captions.parent / f"instances_{split}.json"]
+    images = []
+    for base in dict.fromkeys([beside, *bases]):
+        instances.append(base / "annotations" / f"instances_{split}.json")
+        images += [base / split, base / "images" / split]
+    return list(dict.fromkeys(instances)), list(dict.fromkeys(images))
+
+
+def search_bases(
+    root: str | Path | None, data: str | Path | None, cache: str | Path | None
+) -> list[Path]:
+    """The folders that may be laid out as COCO's, in the order of search."""
+    if root is not None:
+        top = Path(root).expanduser()
+        return [top, top / "coco"]
+    bases = []
+    if (folder := _data(data)) is not None:
+        bases += [folder, folder / "coco"]
+    if cache is not None:
+        bases.append(Path(cache).expanduser() / "coco")
+    return bases
+
+
+def _data(data: str | Path | None) -> Path | None:
+    found = data if data is not None else os.environ.get("METAEVAL_DATA")
+    return Path(found).expanduser() if found else None
+
+
+def fetch_annotations(split: str, cache: str | Path, source: Path | None = None) -> Path:
+    """Bring the official captions and instances of a split into the cache; the captions' path.
+
+    The archive stays in the cache, so that the other split needs no second download. With
+    `source`, a local copy of the archive, nothing is fetched. Raises ConfigError for a split that
+    is not in the archive, InputError or DownloadError where checksums do not match.
+    """
+    if split not in ARCHIVE_SPLITS:
+        known = " and ".join(ARCHIVE_SPLITS)
+        raise ConfigError(f"dataset.download=true can fetch the splits {known}, not '{split}'")
+    folder = Path(cache).expanduser() / "coco"
+    archive = folder / "annotations_trainval2017.zip"
+    if source is not None:
+        archive = source.expanduser()
+        if sha256(archive) != ARCHIVE_SHA256:
+            raise InputError("is not COCO's annotations_trainval2017.zip", file=archive)
+    else:
+        download(ARCHIVE_URL, archive, sha256=ARCHIVE_SHA256, md5=ARCHIVE_MD5)
+    captions = folder / "annotations" / f"captions_{split}.json"
+    # the captions last: where they are found, the instances are there too
+    extract(archive, [folder / "annotations" / f"instances_{split}.json", captions])
+    expected = CAPTIONS_SHA256.get(split)
+    if expected and sha256(captions) != expected:
+        raise InputError("is not the official file: delete it and fetch again", file=captions)
+    return captions
+
+
+def install(cache: Path, source: Path | None = None) -> None:
+    """Bring val2017's annotations into the cache folder, from a local archive if given."""
+    fetch_annotations("val2017", cache, source)
+
+
+def extract(archive: Path, targets: Iterable[Path]) -> None:
+    """Unpack `annotations/NAME` of a zip to each target of that name, whole or not at all."""
+    with zipfile.ZipFile(archive) as packed:
+        for target in targets:
+            try:
+                member = packed.getinfo(f"annotations/{target.name}")
+            except KeyError:
+                raise InputError(f"holds no annotations/{target.name}", file=archive) from None
+            with (
+                packed.open(member) as compressed,
+                tqdm.wrapattr(
+                    compressed, "read", member.file_size, desc=target.name, leave=False, delay=1
+                ) as stream,
+            ):
+                target.parent.mkdir(parents=True, exist_ok=True)
+                part = target.with_name(target.name + ".part")
+                with part.open("wb") as file:
+                    shutil.copyfileobj(stream, file, 1 << 20)
+                part.replace(target)
+
+
+def sha256(path: Path) -> str:
+    """A file's SHA-256; InputError where it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror})", file=path) from None

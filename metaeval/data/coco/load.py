@@ -1,0 +1,175 @@
+"""COCO captions, and any dataset in COCO's files, as a `CaptionDataset`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from metaeval.data.coco.captions import CaptionFile, read_captions
+from metaeval.data.coco.exclude import without
+from metaeval.data.coco.files import (
+    ARCHIVE_SPLITS,
+    CONTENT_SHA256,
+    IMAGES_URL,
+    companions,
+    fetch_annotations,
+    find_coco_captions,
+    search_bases,
+)
+from metaeval.data.coco.objects import CocoObjects
+from metaeval.data.dataset import Absent, CaptionDataset, ImageId, Part
+from metaeval.data.images import ImageFiles
+from metaeval.data.tidy import captions as count_captions
+from metaeval.errors import ConfigError, InputError
+
+__all__ = ["find_coco_captions", "load_coco"]
+
+
+def load_coco(
+    name: str = "coco",
+    split: str | None = "val2017",
+    root: str | Path | None = None,
+    captions: str | Path | None = None,
+    instances: str | Path | None = None,
+    images: str | Path | None = None,
+    download: bool = False,
+    limit: int | None = None,
+    n_references: int = 4,
+    data: str | Path | None = None,
+    cache: str | Path | None = None,
+    exclude: str | Path | Sequence[str | Path] | None = None,
+) -> CaptionDataset:
+    """Load captions from a file of COCO's schema by the protocol of González-Chávez et al.
+
+    Images are in ascending order of id. The captions of an image are taken in ascending order of
+    annotation id: the first is the *Human* caption, the next `n_references` are the references,
+    further ones are left out (val2017 has 14 of them). An image with fewer is refused.
+
+    Parameters
+    ----------
+    name
+        The dataset's name in tables.
+    split
+        "val2017", …: the file is `captions_SPLIT.json`. A file given as `captions` tells its split
+        by such a name itself.
+    root, captions
+        A folder (see `metaeval.data.coco.files`) or the file itself; where given, nothing else is
+        looked at. Otherwise `data` (default: METAEVAL_DATA), then `cache`.
+    instances, images
+        The instances file and the folder of image files; by default looked for beside the captions
+        and then in the same places. They are parts of the dataset, "objects" (`CocoObjects`) and
+        "images" (`ImageFiles`), loaded when first asked for.
+    download
+        Fetch COCO's official annotations into `cache` if the captions are not found.
+    limit
+        Only the first so many images by id. The pool of human captions stays whole.
+    exclude
+        Another captions file, the name of a split, or several of them: the images with ids of
+        theirs are left out, of the pool too, as if this file had never had them.
+
+    Raises InputError for files that are not there or not as they should be.
+    """
+    if isinstance(n_references, bool) or not isinstance(n_references, int) or n_references < 1:
+        raise ConfigError(f"dataset.n_references must be a whole number from 1: {n_references!r}")
+    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
+        raise ConfigError(f"dataset.limit must be a whole number from 1, or null: {limit!r}")
+    if captions is not None:
+        stem = Path(captions).stem
+        named = stem.removeprefix("captions_")
+        split = named if named != stem else split or stem
+    elif not split:
+        raise ConfigError("give dataset.captions (a file) or dataset.split")
+    folder = _given(images, "images", "folder")
+    objects_file = _given(instances, "instances", "file")
+
+    path = find_coco_captions(split, root=root, captions=captions, data=data, cache=cache)
+    if isinstance(path, Absent) and download and captions is None:
+        if cache is None:
+            raise ConfigError("dataset.download=true needs a cache folder (paths.cache)")
+        path = fetch_annotations(split, cache)
+    if isinstance(path, Absent):
+        raise InputError(str(path))
+
+    file = read_captions(path)
+    official = file.digest() == CONTENT_SHA256.get(split, file.digest())
+    others = [exclude] if isinstance(exclude, str | Path) else list(exclude or ())
+    file, read = without(file, others, root=root, data=data, cache=cache)
+    human, references, dropped = _protocol(file, n_references)
+    ids = tuple(file.captions)
+    sources = {path.name: file.sha256, **read}
+    places = companions(path, split, search_bases(root, data, cache))
+    objects_files = [objects_file] if objects_file else places[0]
+    folders = [folder] if folder else places[1]
+    parts: dict[str, Part] = {
+        "images": lambda: _images(file.file_names, folders, split),
+        "objects": lambda: _objects(ids, objects_files, sources),
+    }
+    notes = list(file.notes)
+    if not official:
+        notes.insert(0, f"These are not the captions of the official COCO {split} file.")
+    if dropped:
+        notes.append(
+            f"{count_captions(dropped)} after an image's first {1 + n_references} left out."
+        )
+    return CaptionDataset(
+        name, ids, human, references, ids, human, sources, tuple(notes), parts=parts
+    ).limited(limit)
+
+
+def _protocol(
+    file: CaptionFile, k: int
+) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...], int]:
+    """The human captions, k references each, and how many further captions there were."""
+    few = [i for i, captions in file.captions.items() if len(captions) <= k]
+    if few:
+        n = len(file.captions[few[0]])
+        others = f" ({len(few):,} images have too few)" if len(few) > 1 else ""
+        remedy = f"; dataset.n_references={n - 1} would do for it" if n > 1 else ""
+        raise InputError(
+            f"has {count_captions(n)}, {1 + k} are needed (one human and {k} references)"
+            f"{others}{remedy}",
+            file=file.path,
+            record=f"image id {few[0]!r}",
+        )
+    human = tuple(captions[0] for captions in file.captions.values())
+    references = tuple(captions[1 : 1 + k] for captions in file.captions.values())
+    return human, references, sum(len(c) - 1 - k for c in file.captions.values())
+
+
+def _given(path: str | Path | None, option: str, kind: str) -> Path | None:
+    """A file or folder that the user named, which must then be there."""
+    if path is None:
+        return None
+    found = Path(path).expanduser()
+    if not (found.is_dir() if kind == "folder" else found.is_file()):
+        raise InputError(f"there is no such {kind}; correct dataset.{option}", file=found)
+    return found
+
+
+def _images(names: Mapping[ImageId, str], folders: list[Path], split: str) -> ImageFiles | Absent:
+    for folder in folders:
+        files = ImageFiles(folder, names)
+        if len(files):
+            return files
+    looked = ", ".join(map(str, folders))
+    remedy = "give their folder as dataset.images=FOLDER"
+    if split in ARCHIVE_SPLITS:
+        remedy += f" (the official files: {IMAGES_URL.format(split=split)})"
+    return Absent("images", f"no image file of the dataset was found; looked at {looked}", remedy)
+
+
+def _objects(
+    ids: tuple[ImageId, ...], files: list[Path], sources: dict[str, str]
+) -> CocoObjects | Absent:
+    """The objects of all images, or an `Absent`; the file's checksum joins the sources."""
+    path = next((path for path in files if path.is_file()), None)
+    remedy = "give the instances file as dataset.instances=FILE"
+    if path is None:
+        looked = ", ".join(map(str, files))
+        return Absent("objects", f"no annotated objects were found; looked at {looked}", remedy)
+    objects = CocoObjects(path)
+    sources[path.name] = objects.sha256
+    if lacking := sum(i not in objects for i in ids):
+        reason = f"{path} lacks {lacking:,} of the dataset's {len(ids):,} images"
+        return Absent("objects", reason, remedy + " that has them all")
+    return objects

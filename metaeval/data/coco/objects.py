@@ -1,0 +1,134 @@
+"""Reading a file of COCO's instances schema: the annotated objects of every image."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeGuard
+
+import numpy as np
+
+from metaeval.data.dataset import ImageId, Objects
+from metaeval.data.json_records import Record, kind, read_json, records, unique_ids
+from metaeval.errors import InputError
+
+
+class CocoObjects(Mapping[ImageId, Objects]):
+    """Image id → the image's objects, in the order of the annotation ids.
+
+    An image of the file without an annotation has no objects (an empty `Objects`). Boxes are COCO's
+    x, y, width, height in pixels turned into corners, divided by the image's size, and clipped to
+    the image. Left out, and counted in `notes`: crowd regions (`iscrowd` 1: one box around a group,
+    no object of its own) and boxes without an area.
+
+    Raises InputError, naming record and field, for anything that is not as the schema says.
+    """
+
+    def __init__(self, path: Path) -> None:
+        value, self.sha256 = read_json(path)
+        self.path = path
+        images = records(value, "images", path)
+        sizes = {
+            image_id: tuple(_size(image, image_id, side, path) for side in ("width", "height"))
+            for image_id, image in zip(unique_ids(images, "images", path), images, strict=True)
+        }
+        names = _category_names(records(value, "categories", path), path)
+        annotations = records(value, "annotations", path)
+        ids = unique_ids(annotations, "annotations", path)
+        labels: dict[ImageId, list[str]] = {i: [] for i in sizes}
+        boxes: dict[ImageId, list[tuple[float, ...]]] = {i: [] for i in sizes}
+        crowds = flat = 0
+        for i in sorted(range(len(annotations)), key=ids.__getitem__):
+            annotation, where = annotations[i], f"annotation id {ids[i]!r}"
+            image_id = _known(annotation, "image_id", sizes, path, where)
+            label = names[_known(annotation, "category_id", names, path, where)]
+            box = _corners(annotation, sizes[image_id], path, where)
+            if annotation.get("iscrowd"):
+                crowds += 1
+            elif box[0] >= box[2] or box[1] >= box[3]:
+                flat += 1
+            else:
+                labels[image_id].append(label)
+                boxes[image_id].append(box)
+        self._objects = {
+            i: Objects(tuple(labels[i]), np.array(boxes[i], dtype=np.float64).reshape(-1, 4))
+            for i in sizes
+        }
+        self.notes = tuple(
+            f"{n:,} {what} left out of the objects."
+            for n, what in ((crowds, "crowd regions were"), (flat, "boxes without an area were"))
+            if n
+        )
+
+    def __getitem__(self, image_id: ImageId) -> Objects:
+        return self._objects[image_id]
+
+    def __iter__(self) -> Iterator[ImageId]:
+        return iter(self._objects)
+
+    def __len__(self) -> int:
+        return len(self._objects)
+
+    def __str__(self) -> str:
+        return f"{sum(len(o.labels) for o in self._objects.values()):,} objects in {self.path}"
+
+
+def _size(image: Record, image_id: ImageId, side: str, path: Path) -> float:
+    value = image.get(side)
+    if not _is_number(value) or value <= 0:
+        raise InputError(
+            f"must be a number above 0, not {value!r:.60}",
+            file=path,
+            record=f"image id {image_id!r}",
+            field=side,
+        )
+    return float(value)
+
+
+def _category_names(categories: list[Record], path: Path) -> dict[ImageId, str]:
+    names: dict[ImageId, str] = {}
+    for category_id, category in zip(
+        unique_ids(categories, "categories", path), categories, strict=True
+    ):
+        name = category.get("name")
+        if not isinstance(name, str) or not name.strip():
+            where = f"category id {category_id!r}"
+            raise InputError("must be a non-empty string", file=path, record=where, field="name")
+        names[category_id] = " ".join(name.split())
+    return names
+
+
+def _known(
+    annotation: Record, field: str, known: Mapping[ImageId, Any], path: Path, where: str
+) -> ImageId:
+    """The annotation's id of an image or category, which must be one of the known."""
+    value = annotation.get(field)
+    if type(value) is int or type(value) is str:
+        if value in known:
+            return value
+        problem = f"the file has no such {field.removesuffix('_id')}: {value!r:.60}"
+    else:
+        problem = "is missing" if field not in annotation else f"is {kind(value)}, not an id"
+    raise InputError(problem, file=path, record=where, field=field)
+
+
+def _corners(
+    annotation: Record, size: tuple[float, ...], path: Path, where: str
+) -> tuple[float, ...]:
+    """The box as x1 y1 x2 y2 in [0, 1]."""
+    box = annotation.get("bbox")
+    if not isinstance(box, list) or len(box) != 4 or not all(_is_number(v) for v in box):
+        problem = f"must be four numbers (x, y, width, height), not {box!r:.60}"
+        raise InputError(problem, file=path, record=where, field="bbox")
+    x, y, w, h = box
+    if w < 0 or h < 0:
+        raise InputError(
+            f"has a negative width or height: {box!r:.60}", file=path, record=where, field="bbox"
+        )
+    corners = (x / size[0], y / size[1], (x + w) / size[0], (y + h) / size[1])
+    return tuple(min(max(v, 0.0), 1.0) for v in corners)
+
+
+def _is_number(value: Any) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

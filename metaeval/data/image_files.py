@@ -1,0 +1,115 @@
+"""Image files by content: their digests, and their pixels, read by several threads at once."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tqdm import tqdm
+
+from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.runs.store import Store
+
+if TYPE_CHECKING:
+    import torch
+
+log = logging.getLogger(__name__)
+
+_NAMESPACE = "digests of image files by path, size and time of change"
+
+
+def threads() -> int:
+    """Readers at once: decoding leaves Python's lock alone, and one is left for the network."""
+    return max(2, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 4)
+
+
+def digests(paths: Sequence[Path | None], store: Store | None) -> list[bytes | None]:
+    """16 bytes of SHA-256 of each file's content, `None` for a missing one.
+
+    A file is read once for as long as its size and time of change stay the same.
+    """
+    states = [_state(path) for path in paths]
+    asked = [state for state in states if state is not None]
+    known = store.get_many(_NAMESPACE, asked) if store is not None else {}
+    todo = [j for j, state in enumerate(states) if state is not None and state not in known]
+    with ThreadPoolExecutor(threads()) as pool:
+        found = pool.map(lambda j: _digest(paths[j]), todo)
+        jobs = tqdm(found, total=len(todo), desc="images", unit="", leave=False, delay=2)
+        new = {
+            state: digest
+            for j, digest in zip(todo, jobs, strict=True)
+            if digest is not None and (state := states[j]) is not None
+        }
+    if store is not None and new:
+        store.put_many(_NAMESPACE, new)
+    known.update(new)
+    return [None if state is None else known.get(state) for state in states]
+
+
+def paths_of(dataset: CaptionDataset) -> list[Path | None]:
+    """The image file of each image, `None` where there is none. Scenes are drawn for this."""
+    images = dataset.part("images")
+    if isinstance(images, Absent):
+        return [None] * len(dataset)
+    with ThreadPoolExecutor(threads()) as pool:
+        found = pool.map(images.path, dataset.image_ids)
+        return list(tqdm(found, total=len(dataset), desc="images", leave=False, delay=2))
+
+
+def decoded(
+    paths: Sequence[Path], preprocess: Callable[[Any], torch.Tensor], batch: int
+) -> Iterator[tuple[list[int], torch.Tensor | None]]:
+    """Preprocessed images, batch by batch; the next two are read while one is being used.
+
+    Yields the positions of a batch's readable images and their pixels [n, 3, h, w], `None` where
+    none is readable. An unreadable file is named in a warning and left out.
+    """
+    import torch
+
+    def read(position: int) -> torch.Tensor | None:
+        from PIL import Image
+
+        try:
+            with Image.open(paths[position]) as image:
+                return preprocess(image.convert("RGB"))
+        except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+            log.warning("%s cannot be read as an image (%s)", paths[position], error)
+            return None
+
+    with ThreadPoolExecutor(threads()) as pool:
+        starts = list(range(0, len(paths), batch))
+        pending = [[pool.submit(read, j) for j in _span(s, batch, len(paths))] for s in starts[:2]]
+        for number, start in enumerate(starts):
+            if number + 2 < len(starts):
+                ahead = _span(starts[number + 2], batch, len(paths))
+                pending.append([pool.submit(read, j) for j in ahead])
+            pixels = [job.result() for job in pending.pop(0)]
+            good = {start + k: each for k, each in enumerate(pixels) if each is not None}
+            yield list(good), torch.stack(list(good.values())) if good else None
+
+
+def _span(start: int, batch: int, n: int) -> range:
+    return range(start, min(start + batch, n))
+
+
+def _state(path: Path | None) -> bytes | None:
+    if path is None:
+        return None
+    try:
+        stat = path.stat()
+    except OSError:
+        return None
+    text = f"{path.resolve()}\0{stat.st_size}\0{stat.st_mtime_ns}"
+    return hashlib.sha256(text.encode()).digest()[:16]
+
+
+def _digest(path: Path | None) -> bytes | None:
+    try:
+        return hashlib.sha256(path.read_bytes()).digest()[:16] if path is not None else None
+    except OSError:
+        return None

@@ -1,0 +1,100 @@
+"""Reading JSON files of records, with errors that name file, record and field."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from metaeval.data.dataset import ImageId
+from metaeval.errors import InputError
+
+Record = dict[str, Any]
+
+
+def read_json(path: Path) -> tuple[Any, str]:
+    """The value in a UTF-8 JSON file (a byte-order mark is allowed) and the file's SHA-256."""
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror})", file=path) from None
+    try:
+        value = json.loads(raw.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        utf16 = ", it looks like UTF-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else ""
+        raise InputError(
+            f"not UTF-8: byte 0x{raw[error.start]:02x} at offset {error.start:,}{utf16}", file=path
+        ) from None
+    except (ValueError, RecursionError) as error:  # ValueError: JSONDecodeError, absurd numbers
+        raise InputError(f"invalid JSON ({error})", file=path) from None
+    return value, hashlib.sha256(raw).hexdigest()
+
+
+def records(value: Any, key: str, path: Path) -> list[Record]:
+    """The list of records under `key` of the file's top-level object."""
+    if isinstance(value, list):
+        raise InputError(
+            f"holds a list where an object with '{key}' is expected; is this a results file "
+            "(captions of a system) instead of an annotation file?",
+            file=path,
+        )
+    if not isinstance(value, dict):
+        raise InputError(f"holds {kind(value)} where an object is expected", file=path)
+    if key not in value:
+        raise InputError("is missing", file=path, field=key)
+    found = value[key]
+    if not isinstance(found, list):
+        raise InputError(f"is {kind(found)}, not a list", file=path, field=key)
+    for i, record in enumerate(found):
+        if not isinstance(record, dict):
+            raise InputError(f"is {kind(record)}, not an object", file=path, record=f"{key}[{i}]")
+    return found
+
+
+def unique_ids(found: Sequence[Record], key: str, path: Path) -> list[ImageId]:
+    """The "id" of every record: all whole numbers or all strings, no two the same.
+
+    Numbers must fit 64 bits, strings must be printable and not empty: ids go into tables.
+    """
+    ids: list[ImageId] = []
+    seen: dict[ImageId, int] = {}
+    expected = type(found[0].get("id")) if found else None
+    for i, record in enumerate(found):
+        where = f"{key}[{i}]"
+        if "id" not in record:
+            raise InputError("is missing", file=path, record=where, field="id")
+        value: Any = record["id"]
+        if type(value) is int:
+            good = -(2**63) <= value < 2**63
+        else:
+            good = isinstance(value, str) and value != "" and value.isprintable()
+        if not good:
+            problem = f"must be a whole number of 64 bits or a printable string, not {value!r:.60}"
+            raise InputError(problem, file=path, record=where, field="id")
+        if type(value) is not expected:
+            raise InputError(
+                f"is {kind(value)} where {key}[0] has {kind(found[0]['id'])}: ids must be of "
+                "one type",
+                file=path,
+                record=where,
+                field="id",
+            )
+        if value in seen:
+            problem = f"{value!r} is there twice: {key}[{seen[value]}] has it too"
+            raise InputError(problem, file=path, record=where, field="id")
+        checked = cast(ImageId, value)
+        seen[checked] = i
+        ids.append(checked)
+    return ids
+
+
+def kind(value: Any) -> str:
+    """The JSON type of a value, in words."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "a boolean"
+    names = {int: "a number", float: "a number", str: "a string", list: "a list", dict: "an object"}
+    return names[type(value)]

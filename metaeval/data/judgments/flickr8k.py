@@ -1,0 +1,152 @@
+"""Flickr8k-Expert and Flickr8k-CF: the official files of Hodosh, Young and Hockenmaier (2013).
+
+`Flickr8k.token.txt` holds "IMAGE.jpg#K <tab> caption", five captions an image.
+`ExpertAnnotations.txt` holds an image, the id of a caption, and three experts' ratings from 1 to
+4; `CrowdFlowerAnnotations.txt` an image, the id of a caption, the share of "yes" to "does the
+caption describe the image?", and the numbers of yes and no.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from metaeval.data.judgments.files import Text, fields, find, rating, read, tidied
+from metaeval.data.judgments.judged import Judged, Judgments, arrange
+from metaeval.data.judgments.protocol import protocol_for
+from metaeval.data.tidy import Tidy
+from metaeval.errors import InputError
+
+TOKENS = "Flickr8k.token.txt"
+EXPERT = "ExpertAnnotations.txt"
+CROWD = "CrowdFlowerAnnotations.txt"
+SOURCE = "Flickr8k_text.zip of the Flickr8k dataset (Hodosh, Young and Hockenmaier, 2013)"
+
+
+def load_expert(
+    root: str | Path | None = None,
+    data: str | Path | None = None,
+    images: str | Path | None = None,
+    protocol: str | None = "clipscore2021",
+    own_captions: str | None = None,
+    ratings: str | None = None,
+    documents: str | None = None,
+    statistic: str | None = None,
+    limit: int | None = None,
+) -> Judgments:
+    """5,822 captions, each rated by three experts from 1 (unrelated) to 4 (describes the image).
+
+    Parameters
+    ----------
+    root
+        The folder of the three files; by default `flickr8k` in the data folder.
+    data
+        The data folder; by default METAEVAL_DATA.
+    images
+        The folder of the image files, for metrics that look at them.
+    protocol, own_captions, ratings, documents, statistic
+        See `judgments_protocol`. "clipscore2021": own captions dropped (5,664 captions left), every
+        rating a row (16,992), every row a document, τ-c.
+    limit
+        Only the first so many images by name.
+
+    Raises InputError for files that are not there or not as they should be.
+    """
+    chosen = protocol_for(
+        "flickr8k_expert", protocol, own_captions=own_captions, ratings=ratings,
+        documents=documents, statistic=statistic,
+    )  # fmt: skip
+    files = find([TOKENS, EXPERT], folder="flickr8k", source=SOURCE, root=root, data=data)
+    tokens, expert = read(files[TOKENS]), read(files[EXPERT])
+    captions = Captions(tokens)
+    names = ("image", "caption id", "expert 1", "expert 2", "expert 3")
+    judged = [
+        captions.judged(
+            expert, where, image, caption,
+            {"rating": tuple(
+                rating(r, expert.path, where, n) for r, n in zip(three, names[2:], strict=True)
+            )},
+        )
+        for where, (image, caption, *three) in fields(expert, names)
+    ]  # fmt: skip
+    return arrange(
+        "flickr8k_expert", "Flickr8k-Expert", judged, chosen,
+        sources={TOKENS: tokens.sha256, EXPERT: expert.sha256},
+        notes=captions.tidy.notes(), images=images, limit=limit,
+    )  # fmt: skip
+
+
+def load_crowd(
+    root: str | Path | None = None,
+    data: str | Path | None = None,
+    images: str | Path | None = None,
+    protocol: str | None = "clipscore2021",
+    own_captions: str | None = None,
+    ratings: str | None = None,
+    documents: str | None = None,
+    statistic: str | None = None,
+    limit: int | None = None,
+) -> Judgments:
+    """47,830 captions with the share of at least three people who said that it fits the image.
+
+    Parameters as in `load_expert`. "clipscore2021": an image's own captions stay, but go out of
+    the image's references; every caption a document; τ-b.
+    """
+    chosen = protocol_for(
+        "flickr8k_cf", protocol, own_captions=own_captions, ratings=ratings,
+        documents=documents, statistic=statistic,
+    )  # fmt: skip
+    files = find([TOKENS, CROWD], folder="flickr8k", source=SOURCE, root=root, data=data)
+    tokens, crowd = read(files[TOKENS]), read(files[CROWD])
+    captions = Captions(tokens)
+    judged = []
+    names = ("image", "caption id", "share of yes", "yes", "no")
+    for where, (image, caption, *votes) in fields(crowd, names):
+        share, yes, no = (
+            rating(v, crowd.path, where, n) for v, n in zip(votes, names[2:], strict=True)
+        )
+        if min(yes, no) < 0 or yes + no < 1 or abs(share - yes / (yes + no)) > 1e-5:
+            raise InputError(
+                f"{share:g} is not the share of {yes:g} yes and {no:g} no",
+                file=crowd.path, record=where, field=names[2],
+            )  # fmt: skip
+        judged.append(captions.judged(crowd, where, image, caption, {"yes": (share,)}))
+    return arrange(
+        "flickr8k_cf", "Flickr8k-CF", judged, chosen,
+        sources={TOKENS: tokens.sha256, CROWD: crowd.sha256},
+        notes=captions.tidy.notes(), images=images, limit=limit,
+    )  # fmt: skip
+
+
+class Captions:
+    """The captions of Flickr8k by id, and by image in the order of the file."""
+
+    def __init__(self, file: Text) -> None:
+        self.tidy = Tidy()
+        self._caption: dict[str, str] = {}
+        by_image: dict[str, list[str]] = {}
+        for where, (name, text) in fields(file, ("caption id", "caption")):
+            image, mark, _ = name.partition("#")
+            if not mark or name in self._caption:
+                problem = "is there twice" if mark else "is not IMAGE#NUMBER"
+                raise InputError(
+                    f"'{name}' {problem}", file=file.path, record=where, field="caption id"
+                )
+            caption = tidied(text, self.tidy, file.path, where, "caption")
+            self._caption[name] = caption
+            by_image.setdefault(image, []).append(caption)
+        self._references = {image: tuple(captions) for image, captions in by_image.items()}
+
+    def judged(
+        self, file: Text, where: str, image: str, caption: str, human: dict[str, tuple[float, ...]]
+    ) -> Judged:
+        """A line of a judgement file, its ids resolved."""
+        if image not in self._references:
+            raise InputError(
+                f"no caption of '{image}' is in {TOKENS}", file=file.path, record=where,
+                field="image",
+            )  # fmt: skip
+        if caption not in self._caption:
+            raise InputError(
+                f"'{caption}' is not in {TOKENS}", file=file.path, record=where, field="caption id"
+            )
+        return Judged(image, self._caption[caption], self._references[image], human, file=image)

@@ -1,0 +1,218 @@
+"""Captions that people have judged, as a dataset that every metric can score.
+
+A `Judgments` is what the experiment `judgments` works on: one `Judged` for each caption shown to
+people with an image, and a `CaptionDataset` of what the metrics compare it with. The protocol
+(`judgments_protocol`) decides which captions stay, what their references are and how many
+documents CIDEr counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from metaeval.data.dataset import Absent, CaptionDataset, Part
+from metaeval.data.images import ImageFiles
+from metaeval.data.judgments.protocol import Protocol
+from metaeval.errors import ConfigError, InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One caption that people have judged.
+
+    Attributes
+    ----------
+    image
+        The image's id: what belongs together when images are resampled.
+    candidate
+        The judged caption.
+    references
+        The image's human captions, before the protocol has had its say.
+    human
+        Dimension ("rating", "precision", …) → the ratings given to the caption, at least one.
+        More is better.
+    system
+        What wrote the caption, where that is known.
+    file
+        The image's file name.
+    """
+
+    image: str
+    candidate: str
+    references: tuple[str, ...]
+    human: Mapping[str, tuple[float, ...]]
+    system: str | None = None
+    file: str | None = None
+
+
+@dataclass(frozen=True)
+class Judgments:
+    """Judged captions under a protocol.
+
+    Attributes
+    ----------
+    name, title
+        "flickr8k_expert" and what a reader calls it.
+    protocol
+        How the captions were chosen and arranged.
+    judged
+        n captions, references as the protocol leaves them.
+    dataset
+        The documents that metrics see; caption j belongs to document `image_index[j]`.
+    dimensions
+        The names of what people rated.
+    facts
+        Counts: what the files held, what the protocol left out.
+    """
+
+    name: str
+    title: str
+    protocol: Protocol
+    judged: tuple[Judged, ...]
+    dataset: CaptionDataset
+    image_index: npt.NDArray[np.intp]
+    dimensions: tuple[str, ...]
+    facts: Mapping[str, int] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.judged)
+
+    def documents(self) -> CaptionDataset:
+        """What metrics see: `dataset`."""
+        return self.dataset
+
+    def rows(self, dimension: str) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.float64]]:
+        """The rows that correlations are taken over: the caption of each, and its rating.
+
+        With `ratings: each` a caption has as many rows as ratings, with `mean` one.
+        """
+        caption: list[int] = []
+        value: list[float] = []
+        for j, one in enumerate(self.judged):
+            given = one.human.get(dimension, ())
+            if self.protocol.ratings == "mean":
+                given = (float(np.mean(given)),) if given else ()
+            caption += [j] * len(given)
+            value += given
+        return np.array(caption, dtype=np.intp), np.array(value, dtype=np.float64)
+
+    def means(self, dimension: str) -> npt.NDArray[np.float64]:
+        """The mean rating of each caption, NaN where it has none."""
+        given = (one.human.get(dimension, ()) for one in self.judged)
+        return np.array([float(np.mean(g)) if g else np.nan for g in given])
+
+
+def arrange(
+    name: str,
+    title: str,
+    judged: Sequence[Judged],
+    protocol: Protocol,
+    *,
+    sources: Mapping[str, str],
+    notes: Sequence[str] = (),
+    images: str | Path | None = None,
+    limit: int | None = None,
+) -> Judgments:
+    """Apply a protocol to judged captions and make the documents that metrics see.
+
+    Raises InputError where nothing is left, ConfigError for a limit below 1.
+    """
+    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
+        raise ConfigError(f"dataset.limit must be a whole number from 1, or null: {limit!r}")
+    facts = {"judged_in_files": len(judged), "images_in_files": len({j.image for j in judged})}
+    kept = list(judged)
+    if limit is not None:
+        first = set(sorted({j.image for j in kept})[:limit])
+        kept = [j for j in kept if j.image in first]
+    own = [j.candidate in j.references for j in kept]
+    facts["own_captions"] = sum(own)
+    if protocol.own_captions == "drop":
+        kept = [j for j, is_own in zip(kept, own, strict=True) if not is_own]
+    elif protocol.own_captions == "unreference":
+        kept = _unreferenced(kept)
+    if not kept:
+        raise InputError(f"{name}: no judged caption is left")
+    dimensions = tuple(dict.fromkeys(d for j in kept for d in j.human))
+    facts |= {
+        "judged": len(kept),
+        "images": len({j.image for j in kept}),
+        "without_references": sum(not j.references for j in kept),
+    }
+    keys, index, documents = _documents(kept, protocol.documents)
+    facts["documents"] = len(keys)
+    references = tuple(j.references for j in documents)
+    first_words = tuple(r[0] if r else "" for r in references)
+    files = {key: j.file for key, j in zip(keys, documents, strict=True) if j.file}
+    dataset = CaptionDataset(
+        name, keys, first_words, references, keys, first_words, dict(sources), tuple(notes),
+        parts={"images": images_part(files, images)},
+    )  # fmt: skip
+    return Judgments(name, title, protocol, tuple(kept), dataset, index, dimensions, facts)
+
+
+def _unreferenced(judged: Sequence[Judged]) -> list[Judged]:
+    """Take a caption that was judged with its own image out of that image's references, for all
+    captions judged with the image: once for each time it was judged, as often as it is there."""
+    own: dict[str, list[str]] = {}
+    for j in judged:
+        if j.candidate in j.references:
+            own.setdefault(j.image, []).append(j.candidate)
+
+    def without(j: Judged) -> tuple[str, ...]:
+        left = list(j.references)
+        for caption in own[j.image]:
+            if caption in left:
+                left.remove(caption)
+        return tuple(left)
+
+    return [replace(j, references=without(j)) if j.image in own else j for j in judged]
+
+
+def _documents(
+    judged: Sequence[Judged], how: str
+) -> tuple[tuple[str, ...], npt.NDArray[np.intp], list[Judged]]:
+    """The documents' ids (ascending), each caption's document, and one caption of each."""
+    if how == "image":
+        groups: dict[tuple[str, tuple[str, ...]], int] = {}
+        for j in judged:
+            groups.setdefault((j.image, j.references), len(groups))
+        order = sorted(groups)
+        place = {key: p for p, key in enumerate(order)}
+        index = np.array([place[j.image, j.references] for j in judged], dtype=np.intp)
+        one = {place[j.image, j.references]: j for j in judged}
+        seen: dict[str, int] = {}
+        keys = []
+        for image, _ in order:  # the same image with other references is another document
+            seen[image] = seen.get(image, 0) + 1
+            keys.append(image if seen[image] == 1 else f"{image}\t{seen[image]}")
+        rank = sorted(range(len(keys)), key=keys.__getitem__)
+        back = np.empty(len(keys), dtype=np.intp)
+        back[rank] = np.arange(len(keys))
+        return tuple(keys[r] for r in rank), back[index], [one[r] for r in rank]
+    times = [max(map(len, j.human.values())) if how == "rating" else 1 for j in judged]
+    documents = [j for j, n in zip(judged, times, strict=True) for _ in range(n)]
+    # a caption is scored against the first of its documents: all of them are the same
+    index = (np.cumsum(times) - times).astype(np.intp)
+    width = len(str(len(documents)))
+    return tuple(f"{k:0{width}d} {j.image}" for k, j in enumerate(documents)), index, documents
+
+
+def images_part(names: Mapping[str, str], folder: str | Path | None) -> Part:
+    """The part "images" of documents, from document → file name and the folder of the files."""
+    remedy = "give their folder as dataset.images=FOLDER"
+    if folder is None:
+        return Absent("images", "the judgements come without their images", remedy)
+    path = Path(folder).expanduser()
+
+    def load() -> ImageFiles | Absent:
+        files = ImageFiles(path, names)  # type: ignore[arg-type]
+        if len(files):
+            return files
+        return Absent("images", f"no image file of the dataset was found in {path}", remedy)
+
+    return load

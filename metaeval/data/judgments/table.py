@@ -1,0 +1,161 @@
+"""Any judged captions: a table with one record a caption, as JSON Lines, CSV or Parquet.
+
+Columns: `image_id`, `candidate`, `references` (a list of strings; in a CSV cell a JSON list),
+one or more columns of human scores (a number, or a list of numbers from several people; empty = not
+judged), and optionally `system` and `image_path`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from metaeval.data.judgments.files import rating, read, table, tidied
+from metaeval.data.judgments.judged import Judged, Judgments, arrange
+from metaeval.data.judgments.protocol import protocol_for
+from metaeval.data.judgments.thumb import lines
+from metaeval.data.tidy import Tidy
+from metaeval.errors import ConfigError, InputError
+
+FORMATS = (".jsonl", ".csv", ".parquet")
+
+
+def load_table(
+    file: str | Path | None = None,
+    human: str | tuple[str, ...] | list[str] = "human",
+    name: str = "table",
+    images: str | Path | None = None,
+    protocol: str | None = None,
+    own_captions: str | None = None,
+    ratings: str | None = None,
+    documents: str | None = None,
+    statistic: str | None = None,
+    limit: int | None = None,
+) -> Judgments:
+    """Judged captions from a table of your own.
+
+    Parameters
+    ----------
+    file
+        A `.jsonl`, `.csv` or `.parquet` file.
+    human
+        The column or columns that hold what people said; more is better.
+    name
+        What tables call the dataset.
+    images
+        The folder that the names in `image_path` are looked for in.
+    protocol, own_captions, ratings, documents, statistic, limit
+        As in `metaeval.data.judgments.flickr8k.load_expert`; the default ("plain") keeps
+        everything, averages several ratings of a caption, counts images as CIDEr's documents and
+        is quoted by τ-b.
+
+    Raises InputError for a file that is not there or not as it should be.
+    """
+    if file is None:
+        raise ConfigError("dataset=table needs a file: dataset.file=FILE.jsonl (or .csv, .parquet)")
+    path = Path(file).expanduser()
+    if path.suffix.lower() not in FORMATS:
+        raise ConfigError(f"dataset.file: '{path.name}' is not one of {', '.join(FORMATS)}")
+    chosen = protocol_for(
+        name, protocol, own_captions=own_captions, ratings=ratings, documents=documents,
+        statistic=statistic,
+    )  # fmt: skip
+    dimensions = [human] if isinstance(human, str) else list(human)
+    if not dimensions:
+        raise ConfigError("dataset.human names no column")
+    tidy = Tidy()
+    judged, sha256 = [], ""
+    for where, record, sha256 in _records(path):  # noqa: B007  (the last one is the file's)
+        for column in ("image_id", "candidate", *dimensions):
+            if column not in record:
+                raise InputError("is missing", file=path, record=where, field=column)
+        image, candidate = record["image_id"], record["candidate"]
+        if not isinstance(image, int | str) or isinstance(image, bool) or str(image).strip() == "":
+            raise InputError(f"{image!r} is no id", file=path, record=where, field="image_id")
+        if not isinstance(candidate, str):
+            raise InputError("is not a string", file=path, record=where, field="candidate")
+        given = {d: _ratings(record[d], path, where, d) for d in dimensions if _held(record[d])}
+        if not given:
+            continue
+        judged.append(
+            Judged(
+                str(image),
+                tidied(candidate, tidy, path, where, "candidate"),
+                _references(record.get("references"), tidy, path, where),
+                given,
+                _optional(record, "system", path, where),
+                _optional(record, "image_path", path, where),
+            )
+        )
+    return arrange(
+        name, name, judged, chosen, sources={path.name: sha256}, notes=tidy.notes(),
+        images=images, limit=limit,
+    )  # fmt: skip
+
+
+def _records(path: Path) -> Iterator[tuple[str, dict[str, Any], str]]:
+    if path.suffix.lower() == ".parquet":
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        from metaeval.data.coco.files import sha256
+
+        digest = sha256(path)
+        try:
+            rows = pq.read_table(path).to_pylist()
+        except (pa.ArrowInvalid, OSError) as error:
+            raise InputError(f"not a readable Parquet file ({error})", file=path) from None
+        for number, row in enumerate(rows, 1):
+            yield f"row {number:,}", row, digest
+        return
+    text = read(path)
+    found = table(text) if path.suffix.lower() == ".csv" else lines(text)
+    for where, record in found:
+        yield where, dict(record), text.sha256
+
+
+def _held(value: Any) -> bool:
+    """Whether there is a judgement: not null, not an empty cell or list, not NaN."""
+    if value is None or value == "" or value == []:
+        return False
+    return not (isinstance(value, float) and np.isnan(value))
+
+
+def _listed(value: Any) -> Any:
+    """A cell of a CSV file that holds a JSON list, as that list."""
+    if isinstance(value, str) and value.lstrip().startswith("["):
+        try:
+            return json.loads(value)
+        except ValueError:
+            return value
+    return value
+
+
+def _ratings(value: Any, path: Path, where: str, column: str) -> tuple[float, ...]:
+    found = _listed(value)
+    several = found if isinstance(found, list) else [found]
+    return tuple(rating(one, path, where, column) for one in several)
+
+
+def _references(value: Any, tidy: Tidy, path: Path, where: str) -> tuple[str, ...]:
+    found = _listed(value)
+    if found is None or found == "":
+        return ()
+    if isinstance(found, str):
+        found = [found]
+    if not isinstance(found, list) or not all(isinstance(r, str) for r in found):
+        raise InputError("is not a list of strings", file=path, record=where, field="references")
+    return tuple(tidied(r, tidy, path, where, "references") for r in found)
+
+
+def _optional(record: dict[str, Any], column: str, path: Path, where: str) -> str | None:
+    value = record.get(column)
+    if value is None or value == "":
+        return None
+    if not isinstance(value, str):
+        raise InputError("is not a string", file=path, record=where, field=column)
+    return value

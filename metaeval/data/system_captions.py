@@ -1,0 +1,129 @@
+"""Captions of systems in COCO's results format: a JSON list of {"image_id": …, "caption": …}."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from metaeval.data.dataset import ImageId
+from metaeval.data.json_records import kind, read_json
+from metaeval.data.tidy import Tidy
+from metaeval.data.tidy import captions as count_captions
+from metaeval.errors import ConfigError, InputError
+
+
+@dataclass(frozen=True, slots=True)
+class SystemCaptions:
+    """What one system wrote.
+
+    `captions` maps image ids to captions, in the order of the file; `empty` counts captions with
+    nothing in them, which are legal (a system may fail) and scored as each metric defines.
+    """
+
+    name: str
+    path: Path
+    sha256: str
+    captions: Mapping[ImageId, str]
+    empty: int
+    notes: tuple[str, ...]
+
+
+def read_results(path: Path, name: str, known: Collection[ImageId]) -> SystemCaptions:
+    """Read and check one system's file against the ids of the dataset's images, `known`.
+
+    Records may have other fields too. Captions are tidied by the rule of `metaeval.data.tidy`.
+
+    Raises InputError, naming record and field, for anything else than a list of records with an
+    image id of the dataset, no image twice, and a string as caption.
+    """
+    value, sha256 = read_json(path)
+    if not isinstance(value, list):
+        wrong = kind(value)
+        if isinstance(value, dict) and "annotations" in value:
+            wrong += " with annotations (is this a captions file instead of a system's results?)"
+        problem = f"holds {wrong} where a list of image_id and caption is expected"
+        raise InputError(problem, file=path)
+    if not value:
+        raise InputError("holds no caption", file=path)
+    found: dict[ImageId, str] = {}
+    first: dict[ImageId, int] = {}
+    tidy = Tidy()
+    for i, record in enumerate(value):
+        where = f"record {i}"
+        if not isinstance(record, dict):
+            raise InputError(f"is {kind(record)}, not an object", file=path, record=where)
+        for field in ("image_id", "caption"):
+            if field not in record:
+                raise InputError("is missing", file=path, record=where, field=field)
+        image_id = _image_id(record["image_id"], known, path, where)
+        if image_id in first:
+            raise InputError(
+                f"{image_id!r} is there twice: record {first[image_id]} has it too",
+                file=path,
+                record=where,
+                field="image_id",
+            )
+        first[image_id] = i
+        if not isinstance(caption := record["caption"], str):
+            problem = f"is {kind(caption)}, not a string"
+            raise InputError(problem, file=path, record=where, field="caption")
+        try:
+            found[image_id] = tidy(caption)
+        except ValueError as error:
+            raise InputError(str(error), file=path, record=where, field="caption") from None
+    empty = sum(not caption for caption in found.values())
+    notes = list(tidy.notes())
+    if empty:
+        verb = "is" if empty == 1 else "are"
+        notes.append(f"{count_captions(empty)} {verb} empty.")
+    return SystemCaptions(name, path, sha256, found, empty, tuple(notes))
+
+
+def _image_id(value: Any, known: Collection[ImageId], path: Path, where: str) -> ImageId:
+    """The id, which must be one of the dataset's; 1.0 and true are not 1."""
+    if type(value) in (int, str) and value in known:
+        return value  # type: ignore[no-any-return]
+    problem = f"the dataset has no image with the id {value!r:.60}"
+    expected = type(next(iter(known)))
+    if type(value) is not expected:
+        ids = "numbers" if expected is int else "strings"
+        problem = f"is {kind(value)} where the dataset's ids are {ids}"
+    raise InputError(problem, file=path, record=where, field="image_id")
+
+
+def results_files(given: Any) -> dict[str, Path]:
+    """System name → file, for `captions=…`: a folder, a file, a list of those, or name → file.
+
+    A folder stands for its .json files by name. A system is called by its file's name without the
+    suffix, unless it is given as name → file. Raises ConfigError where nothing is given or two
+    systems have one name, InputError for what is not there.
+    """
+    if given is None or given in ("", [], {}):
+        raise ConfigError("give the systems' captions: captions=FOLDER or captions=[FILE,FILE]")
+    if isinstance(given, Mapping):
+        named = [(str(name), Path(str(path)).expanduser()) for name, path in given.items()]
+    else:
+        paths = [given] if isinstance(given, str | Path) else list(given)
+        named = [(p.stem, p) for path in paths for p in _expanded(Path(str(path)).expanduser())]
+    files: dict[str, Path] = {}
+    for name, path in named:
+        if not path.is_file():
+            raise InputError("there is no such file; correct captions=…", file=path)
+        if name in files:
+            raise ConfigError(
+                f"two systems are called '{name}': {files[name]} and {path}; "
+                "name them: captions={NAME: FILE, …}"
+            )
+        files[name] = path
+    return files
+
+
+def _expanded(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    inside = sorted(p for p in path.iterdir() if p.suffix == ".json" and p.is_file())
+    if not inside:
+        raise InputError("the folder holds no .json file", file=path)
+    return inside

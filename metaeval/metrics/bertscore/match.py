@@ -1,0 +1,103 @@
+"""BERTScore's greedy matching (Zhang et al., 2020, section 3), for many sentence pairs at once.
+
+Pairs are taken by the lengths of their two sentences, so that no padding takes part. On a processor
+each has a matrix product of its own, straight from the bank: copying the vectors together would
+cost more than the product. On a GPU always as many are multiplied at a time. Either way the shape
+of the product is the pair's own: its score is the same, to the last bit, in whatever company.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from metaeval.metrics.bertscore.token_bank import TokenBank
+
+Ints = npt.NDArray[np.intp]
+Floats = npt.NDArray[np.float64]
+Singles = npt.NDArray[np.float32]
+
+_PAIRS = 1024
+
+
+class Sentences:
+    """Sentences whose token vectors are in a bank.
+
+    `length` [n] counts all tokens, `number` [n] is the place among the vectors of that length in
+    the bank, `weights` holds per length the weight of every token [n of that length, length]:
+    1, or its idf, and 0 for the special tokens; `empty` [n] tells sentences of special tokens only.
+    """
+
+    def __init__(self, length: Ints, number: Ints, empty: npt.NDArray[np.bool_]) -> None:
+        self.length, self.number, self.empty = length, number, empty
+
+
+def pair_scores(
+    bank: TokenBank,
+    weights: dict[int, Floats],
+    sentences: Sentences,
+    candidate: Ints,
+    reference: Ints,
+    device: str,
+) -> Floats:
+    """Precision, recall and F1 [n, 3] of n pairs of sentences, by their indices.
+
+    Every token is matched with the most similar token (special ones included) of the other
+    sentence; precision is the weighted mean over the candidate's tokens, recall over the
+    reference's. All three are 0 where either sentence is empty, F1 also where both others are 0.
+    """
+    out = np.zeros((len(candidate), 3))
+    lengths = np.stack([sentences.length[candidate], sentences.length[reference]], axis=1)
+    shapes, group = np.unique(lengths, axis=0, return_inverse=True)
+    order = np.argsort(group.reshape(-1), kind="stable")
+    bounds = np.searchsorted(group.reshape(-1)[order], np.arange(len(shapes) + 1))
+    best = _best_on_cpu if device == "cpu" else _best
+    for (long_c, long_r), first, last in zip(
+        shapes.tolist(), bounds[:-1].tolist(), bounds[1:].tolist(), strict=True
+    ):
+        for start in range(first, last, _PAIRS):
+            mine = order[start : min(start + _PAIRS, last)]
+            cand, ref = sentences.number[candidate[mine]], sentences.number[reference[mine]]
+            best_c, best_r = best(bank, long_c, cand, long_r, ref)
+            out[mine, 0] = _mean(best_c, weights[long_c][cand])
+            out[mine, 1] = _mean(best_r, weights[long_r][ref])
+    out[sentences.empty[candidate] | sentences.empty[reference]] = 0.0
+    total = out[:, 0] + out[:, 1]
+    np.divide(2 * out[:, 0] * out[:, 1], total, out=out[:, 2], where=total != 0)
+    return out
+
+
+def _best_on_cpu(
+    bank: TokenBank, long_c: int, cand: Ints, long_r: int, ref: Ints
+) -> tuple[Singles, Singles]:
+    """The highest cosine of each token of n pairs: [n, long_c] and [n, long_r]."""
+    import torch
+
+    with torch.inference_mode():
+        similar = torch.empty(len(cand), long_c, long_r)
+        rows, columns = bank.sentences(long_c), bank.sentences(long_r)
+        for c, r, out in zip(cand.tolist(), ref.tolist(), similar.unbind(), strict=True):
+            torch.mm(rows[c], columns[r].t(), out=out)
+        return similar.amax(dim=2).numpy(), similar.amax(dim=1).numpy()
+
+
+def _best(
+    bank: TokenBank, long_c: int, cand: Ints, long_r: int, ref: Ints
+) -> tuple[Singles, Singles]:
+    """The same in one product of `_PAIRS` pairs, the last ones repeated."""
+    import torch
+
+    filled = np.resize(np.arange(len(cand)), _PAIRS)
+    with torch.inference_mode():
+        similar = torch.bmm(
+            bank.get(long_c, cand[filled]), bank.get(long_r, ref[filled]).transpose(1, 2)
+        )[: len(cand)]
+        return similar.amax(dim=2).cpu().numpy(), similar.amax(dim=1).cpu().numpy()
+
+
+def _mean(values: Singles, weights: Floats) -> Floats:
+    """Weighted means of rows, 0 without weight; summed from left to right whatever the shape."""
+    total = np.cumsum(values.astype(np.float64) * weights, axis=1)[:, -1]
+    weight = np.cumsum(weights, axis=1)[:, -1]
+    mean: Floats = np.divide(total, weight, out=np.zeros_like(total), where=weight > 0)
+    return mean

@@ -1,0 +1,216 @@
+"""An open_clip model that turns captions and images into unit vectors.
+
+Batches always have the same number of rows (the last one is filled up), and texts are taken by
+their length: so a text or an image gets the same vector whatever else is in the run.
+"""
+
+from __future__ import annotations
+
+import logging
+import zipfile
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from metaeval.compute.device import check_dtype, in_batches, resolve
+from metaeval.errors import ConfigError, InputError
+from metaeval.metrics.clipscore import pixels as clip_pixels
+from metaeval.metrics.clipscore.text import WordTokenizer, can_be_short, text_features
+from metaeval.metrics.clipscore.weights import ClipWeights, tag_config
+from metaeval.text.transformers import hub
+from metaeval.weights import cards
+
+if TYPE_CHECKING:
+    import torch
+
+Vectors = npt.NDArray[np.float32]
+
+_TEXT_TOKENS = {"cpu": 512, "cuda": 40_000}
+_IMAGES = {"cpu": 16, "cuda": 256}
+
+
+class Clip:
+    """Unit vectors of captions and images, float32 [n, d].
+
+    Parameters
+    ----------
+    weights
+        Which model, and the file of its weights: see `clip_weights.locate`.
+    device, dtype
+        "auto", "cpu", "cuda", "cuda:1"; the type that the network computes in.
+    """
+
+    def __init__(
+        self, weights: ClipWeights, device: str = "auto", dtype: str = "float32", seed: int = 0
+    ) -> None:
+        import torch
+
+        self.device: torch.device = resolve(device)
+        self._dtype: torch.dtype = getattr(torch, check_dtype(dtype))
+        if weights.tag == "scenes" and weights.path is not None:
+            self._model, self.tokenizer, self.preprocess = _own(weights)
+        else:
+            self._model, self.tokenizer, self.preprocess = _open_clip(weights, seed)
+        self._model.eval().to(device=self.device, dtype=self._dtype)
+        self._short = can_be_short(self._model)
+        self._tokens, self.n_images = _TEXT_TOKENS[self.device.type], _IMAGES[self.device.type]
+
+    def texts(self, texts: Sequence[str]) -> tuple[Vectors, list[bool]]:
+        """Vectors of texts, and which of them were cut (their end token is kept)."""
+        import torch
+
+        ids = self.tokenizer(list(texts))
+        cut = [too_long(self.tokenizer, text) for text in texts]
+        by_length: dict[int, list[int]] = defaultdict(list)
+        for row, length in enumerate((ids != 0).sum(dim=1).tolist()):
+            by_length[length if self._short else ids.shape[1]].append(row)
+        encode: Callable[[Any], Any] = (
+            (lambda batch: text_features(self._model, batch))
+            if self._short
+            else self._model.encode_text
+        )
+        out: Vectors | None = None
+        for length, rows in sorted(by_length.items()):
+
+            def work(
+                start: int, stop: int, size: int, rows: list[int] = rows, n: int = length
+            ) -> None:
+                nonlocal out
+                mine = rows[start:stop]
+                filled = torch.tensor(mine + mine[:1] * (size - len(mine)))
+                vectors = self._unit(encode, ids[filled, :n].to(self.device))[: len(mine)]
+                if out is None:
+                    out = np.empty((len(texts), vectors.shape[1]), np.float32)
+                out[mine] = vectors
+
+            size = max(1, self._tokens // length)
+            if (fitted := in_batches(len(rows), size, work)) < size:
+                self._tokens = fitted * length
+        return (np.empty((0, 0), np.float32) if out is None else out), cut
+
+    def images(self, pixels: torch.Tensor) -> Vectors:
+        """Vectors of preprocessed images [n, 3, h, w]."""
+        import torch
+
+        out: list[Vectors] = []
+
+        def work(start: int, stop: int, size: int) -> None:
+            mine = pixels[start:stop]
+            missing = size - len(mine)
+            batch = torch.cat([mine, mine[:1].expand(missing, -1, -1, -1)]) if missing else mine
+            batch = batch.to(self.device, self._dtype, non_blocking=True)
+            out.append(self._unit(self._model.encode_image, batch)[: len(mine)])
+
+        self.n_images = in_batches(len(pixels), self.n_images, work)
+        return np.concatenate(out)
+
+    def _unit(self, encode: Callable[[Any], Any], batch: torch.Tensor) -> Vectors:
+        import torch
+
+        # convolutions on a GPU would round to 10 bits otherwise
+        exact = torch.backends.cudnn.flags(enabled=True, allow_tf32=False)
+        with torch.inference_mode(), exact:
+            raw = encode(batch).float()
+            unit: Vectors = (raw / raw.norm(dim=-1, keepdim=True)).cpu().numpy()
+            return unit
+
+
+def tokenizer_of(weights: ClipWeights) -> Any:
+    """The tokeniser of a model, without its network."""
+    if weights.tag == "scenes" and weights.path is not None:
+        facts = cards.read_card(weights.path.parent)
+        return WordTokenizer(facts["words"], facts["model_cfg"]["text_cfg"]["context_length"])
+    try:
+        with hub.unplugged():  # the vocabularies of some models are on the hub only
+            return import_module("open_clip").get_tokenizer(weights.model)
+    except OSError:
+        raise InputError(f"the vocabulary of {weights.model} is not on this machine") from None
+
+
+def too_long(tokenizer: Any, text: str) -> bool:
+    """Whether a text has more tokens, beginning and end included, than the model reads."""
+    if hasattr(tokenizer, "encode"):
+        length = len(tokenizer.encode(text)) + 2
+    else:
+        length = len(tokenizer.tokenizer(text)["input_ids"])  # a Hugging Face tokeniser inside
+    return bool(length > tokenizer.context_length)
+
+
+def _own(weights: ClipWeights) -> tuple[Any, Any, Callable[[Any], Any]]:
+    """The small CLIP of this project: model, tokeniser, preprocessing."""
+    assert weights.path is not None
+    facts = cards.read_card(weights.path.parent)
+    configuration = facts["model_cfg"]
+    model = import_module("open_clip.model").CLIP(**configuration)
+    state = import_module("safetensors.torch").load_file(weights.path)
+    model.load_state_dict({name: _full(value) for name, value in state.items()})
+    side = int(configuration["vision_cfg"]["image_size"])
+    return (
+        model,
+        tokenizer_of(weights),
+        lambda image: clip_pixels.normalised(clip_pixels.squared(image, side)[None])[0],
+    )
+
+
+def _full(value: torch.Tensor) -> torch.Tensor:
+    return value.float() if value.is_floating_point() else value
+
+
+def _open_clip(weights: ClipWeights, seed: int) -> tuple[Any, Any, Callable[[Any], Any]]:
+    """A model of open_clip, its tokeniser and its preprocessing; nothing is downloaded."""
+    import torch
+
+    open_clip = import_module("open_clip")
+    factory, transform = import_module("open_clip.factory"), import_module("open_clip.transform")
+    if open_clip.get_model_config(weights.model) is None:
+        raise ConfigError(f"open_clip knows no model '{weights.model}'")
+    known = tag_config(weights.model, weights.tag) if weights.known else {}
+    with torch.random.fork_rng(devices=[]), _without_warnings():
+        torch.manual_seed(seed)
+        model = open_clip.create_model(
+            weights.model,
+            load_weights=False,
+            pretrained_text=False,
+            force_quick_gelu=bool(known.get("quick_gelu")) or weights.tag == "openai",
+        )
+    if weights.path is not None:
+        try:
+            if _is_torchscript(weights.path):
+                state = torch.jit.load(weights.path, map_location="cpu").state_dict()  # type: ignore[no-untyped-call]
+                for name in ("input_resolution", "context_length", "vocab_size"):
+                    state.pop(name, None)
+                model.load_state_dict({name: _full(value) for name, value in state.items()})
+            else:
+                factory.load_checkpoint(model, str(weights.path))
+        except (RuntimeError, KeyError, OSError, ValueError) as error:
+            first = str(error).strip().splitlines()[0]
+            raise InputError(
+                f"these are no weights of {weights.model} ({first})", file=weights.path
+            ) from None
+    settings = transform.merge_preprocess_dict(model.visual.preprocess_cfg, known)
+    preprocess = transform.image_transform_v2(transform.PreprocessCfg(**settings), is_train=False)
+    return model, tokenizer_of(weights), preprocess
+
+
+@contextmanager
+def _without_warnings() -> Iterator[None]:
+    """open_clip warns of a model without weights while we have yet to load them."""
+    before = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    try:
+        yield
+    finally:
+        logging.disable(before)
+
+
+def _is_torchscript(path: Any) -> bool:
+    """Whether a file is an archive of code and weights, as OpenAI published CLIP."""
+    if path.suffix == ".safetensors" or not zipfile.is_zipfile(path):
+        return False
+    with zipfile.ZipFile(path) as archive:
+        return any("/code/" in name for name in archive.namelist())

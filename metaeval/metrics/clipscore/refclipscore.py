@@ -1,0 +1,63 @@
+"""RefCLIPScore (Hessel et al., 2021): CLIPScore, and how well a caption fits the references.
+
+The harmonic mean of CLIPScore (its factor of 2.5 included) and the highest cosine, if positive,
+between CLIP's vectors of the caption and of a reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from metaeval.data.dataset import CaptionDataset
+from metaeval.metrics.base import Scores, content_digest
+from metaeval.metrics.clipscore.metric import ClipScore, dots
+
+
+class RefClipScore(ClipScore):
+    """RefCLIPScore of each caption, in [0, 2·weight/(weight + 1)].
+
+    0 where either part is 0 (the limit of the harmonic mean). Not a number where there is no image
+    or no reference. The parameters are those of `ClipScore`.
+    """
+
+    name = "refclipscore"
+    title: ClassVar[str] = "RefCLIPScore"
+    needs = frozenset({"images", "references"})
+
+    def __init__(self, *args: object, **options: object) -> None:
+        super().__init__(*args, **options)  # type: ignore[arg-type]
+        self.bounds = (0.0, 2 * self._weight / (self._weight + 1))
+
+    def context(self, dataset: CaptionDataset, index: int) -> bytes:
+        return super().context(dataset, index) + content_digest(dataset.references[index])
+
+    def prepare(self, dataset: CaptionDataset) -> None:
+        super().prepare(dataset)
+        self._references = dataset.references
+
+    def _score_with_image(
+        self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
+    ) -> Scores:
+        by_image = super()._score_with_image(captions, image_index)
+        groups = [self._references[i] for i in image_index.tolist()]
+        counts = np.array([len(group) for group in groups], dtype=np.intp)
+        distinct = {text: k for k, text in enumerate(dict.fromkeys(r for g in groups for r in g))}
+        by_text = np.full(len(captions), np.nan)
+        if distinct:
+            references = self._text_vectors(list(distinct))
+            own = np.repeat(self._text_vectors(captions), counts, axis=0)
+            cosine = dots(own, references[[distinct[r] for group in groups for r in group]])
+            has = counts > 0
+            by_text[has] = np.maximum.reduceat(cosine, (np.cumsum(counts) - counts)[has])
+        return harmonic_mean(by_image, np.maximum(by_text, 0.0))
+
+
+def harmonic_mean(a: Scores, b: Scores) -> Scores:
+    """2ab/(a + b) of non-negative numbers, 0 where both are 0; NaN where one is NaN."""
+    total = a + b
+    found: Scores = np.where(total == 0, 0.0, 2 * a * b / np.where(total == 0, 1.0, total))
+    return found

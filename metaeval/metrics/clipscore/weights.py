@@ -1,0 +1,143 @@
+"""Finding the weights of a CLIP model among what is on this machine. Torch only where asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.errors import ConfigError
+from metaeval.text.transformers.locate import hub_folders
+from metaeval.weights import cards, shipped
+
+INSTALL = "python -m metaeval.doctor --install clip"
+OWN = shipped.SHIPPED / "scenes_clip"
+
+# OpenAI's ViT-B/32, the model of the CLIPScore paper: open_clip's name of it, and where it may lie.
+_DEFAULT = ("ViT-B-32", "openai")
+_DEFAULT_HUB = "timm/vit_base_patch32_clip_224.openai"
+_FILES = ("open_clip_model.safetensors", "open_clip_pytorch_model.bin", "model.safetensors")
+
+
+@dataclass(frozen=True, slots=True)
+class ClipWeights:
+    """An open_clip model and its weights.
+
+    Attributes
+    ----------
+    model, tag
+        "ViT-B-32" and "openai"; the tag is "random", "scenes" or the file's name where it is not
+        one of open_clip's.
+    path
+        The weights' file, `None` for random ones.
+    known
+        Whether `tag` is one of open_clip's own: then its preprocessing goes with it.
+    """
+
+    model: str
+    tag: str
+    path: Path | None
+    known: bool = False
+
+    @property
+    def label(self) -> str:
+        """What stands behind the metric's name in tables; empty for OpenAI's ViT-B/32."""
+        if (self.model, self.tag) == _DEFAULT:
+            return ""
+        return self.tag if self.tag in ("random", "scenes") else f"{self.model} {self.tag}"
+
+
+def locate(
+    model: str, pretrained: str, dataset: CaptionDataset, cache: Path | None
+) -> ClipWeights | Absent:
+    """The weights, if they are on this machine; never the network.
+
+    Parameters
+    ----------
+    model
+        open_clip's name of the architecture.
+    pretrained
+        "auto": OpenAI's weights if they are here; else, on the drawn scenes, the small CLIP that
+        was trained for them; else absent. "random": no weights, for trying things out. "scenes":
+        the small CLIP. Otherwise a tag of open_clip ("openai", "laion2b_s34b_b79k") or a file.
+    dataset
+        What is to be scored: the small CLIP never scores an image that it was trained on.
+    cache
+        The cache folder of metaeval.
+    """
+    if pretrained == "auto":
+        found = _tagged(model, "openai", cache)
+        if isinstance(found, Absent) and is_scenes(dataset) and (OWN / cards.WEIGHTS).is_file():
+            return _own(dataset)
+        return found
+    if pretrained == "random":
+        return ClipWeights(model, "random", None)
+    if pretrained == "scenes":
+        return _own(dataset)
+    if (file := Path(pretrained).expanduser()).is_file():
+        return ClipWeights(model, file.stem, file)
+    if "/" in pretrained or Path(pretrained).suffix in (".pt", ".pth", ".bin", ".safetensors"):
+        return Absent("clip", f"there is no file {pretrained}", "correct metric.*.pretrained")
+    return _tagged(model, pretrained, cache)
+
+
+def is_scenes(dataset: CaptionDataset) -> bool:
+    """Whether these are the embedded, drawn scenes."""
+    return dataset.name == "scenes"
+
+
+def download(model: str, pretrained: str) -> None:
+    """Fetch the weights of a tag into Hugging Face's cache; ConfigError for an unknown one."""
+    from metaeval.text.transformers import hub
+
+    tag = "openai" if pretrained == "auto" else pretrained
+    repository = _hub_of(model, tag)
+    if repository is None:
+        raise ConfigError(f"open_clip knows no weights '{tag}' of {model} on the Hugging Face hub")
+    hub.fetch(repository)
+
+
+def tag_config(model: str, tag: str) -> dict[str, Any]:
+    """What open_clip knows about a tag (quick_gelu, mean, std, …); imports torch."""
+    found: dict[str, Any] = import_module("open_clip").get_pretrained_cfg(model, tag)
+    return found
+
+
+def _own(dataset: CaptionDataset) -> ClipWeights | Absent:
+    if not (OWN / cards.WEIGHTS).is_file():
+        remedy = "python -m metaeval experiment=train_clip dataset=scenes"
+        return Absent("clip", "the small CLIP for scenes is not in this installation", remedy)
+    if seen := cards.overlap(OWN, dataset):
+        return Absent(
+            "clip",
+            f"the small CLIP was trained on {seen:,} of these {len(dataset):,} images",
+            "use another split: dataset.split=val",
+        )
+    return ClipWeights("scenes", "scenes", OWN / cards.WEIGHTS)
+
+
+def _tagged(model: str, tag: str, cache: Path | None) -> ClipWeights | Absent:
+    for folder in [cache / "clip"] if cache is not None else []:
+        for suffix in (".pt", ".safetensors"):
+            if (file := folder / f"{model}-{tag}{suffix}").is_file():
+                return ClipWeights(model, tag, file, known=True)
+    openai = Path("~/.cache/clip").expanduser() / f"{model.replace('-quickgelu', '')}.pt"
+    if tag == "openai" and openai.is_file():  # where OpenAI's own package puts it
+        return ClipWeights(model, tag, openai, known=True)
+    if (repository := _hub_of(model, tag)) is not None:
+        for hub in hub_folders():
+            snapshots = hub / f"models--{repository.replace('/', '--')}" / "snapshots"
+            for file in (f for name in _FILES for f in sorted(snapshots.glob(f"*/{name}"))):
+                return ClipWeights(model, tag, file, known=True)
+    remedy = INSTALL if (model, tag) == _DEFAULT else "set metric.*.download=true"
+    return Absent("clip", f"the weights '{tag}' of {model} are not on this machine", remedy)
+
+
+def _hub_of(model: str, tag: str) -> str | None:
+    """The hub's repository for a tag; asks open_clip for all but the usual one."""
+    if (model, tag) == _DEFAULT:
+        return _DEFAULT_HUB
+    found = tag_config(model, tag).get("hf_hub", "")
+    return str(found).strip("/") or None

@@ -1,0 +1,177 @@
+"""FAIEr's textual side: a caption's words and triplets as vectors, by two bidirectional GRUs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+from metaeval.compute import gru
+from metaeval.compute.gru import Packing
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """n captions as word ids.
+
+    Attributes
+    ----------
+    words, lengths
+        int64 [n, l] padded with 0, beginning and end tokens included; int64 [n].
+    triplets, triplet_lengths
+        The words of all captions' triplets, one after another: int64 [t, m], int64 [t].
+    owner, slot
+        int64 [t]: whose triplet it is, and its number there, from 0.
+    """
+
+    words: torch.Tensor
+    lengths: torch.Tensor
+    triplets: torch.Tensor
+    triplet_lengths: torch.Tensor
+    owner: torch.Tensor
+    slot: torch.Tensor
+
+    def to(self, device: torch.device) -> Texts:
+        """The same on another device; lengths stay on the CPU, where packing wants them."""
+        return Texts(
+            self.words.to(device),
+            self.lengths,
+            self.triplets.to(device),
+            self.triplet_lengths,
+            self.owner.to(device),
+            self.slot.to(device),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Nodes:
+    """What n captions are matched by: text objects (words) and text relations.
+
+    `objects` [n, l, d] with `object_mask` [n, l]; `relations` [n, k, d] with `relation_mask`
+    [n, k], of which the first is the sentence itself, then come the triplets.
+    """
+
+    objects: torch.Tensor
+    object_mask: torch.Tensor
+    relations: torch.Tensor
+    relation_mask: torch.Tensor
+
+    def __getitem__(self, rows: torch.Tensor) -> Nodes:
+        return Nodes(
+            self.objects[rows],
+            self.object_mask[rows],
+            self.relations[rows],
+            self.relation_mask[rows],
+        )
+
+
+Projected = tuple[torch.Tensor, torch.Tensor]
+
+
+class BiGru(nn.Module):
+    """A bidirectional GRU whose two directions are averaged, so that its width is d."""
+
+    def __init__(self, d_in: int, d: int) -> None:
+        super().__init__()
+        self.gru = nn.GRU(d_in, d, batch_first=True, bidirectional=True)
+
+    def forward(self, vectors: torch.Tensor, packing: Packing) -> tuple[torch.Tensor, torch.Tensor]:
+        """States [total, d], packed as the vectors [total, d_in] are, and last states [n, d].
+
+        The last state of the backward direction is the one at the first word.
+        """
+        turned = packing.turned().to(vectors.device)
+        ahead = gru.project(self.gru, vectors)
+        back = gru.project(self.gru, vectors[turned], "_reverse")
+        return self._joined(ahead, back, turned, packing)
+
+    def projected(self, vectors: torch.Tensor) -> Projected:
+        """What vectors [n, d_in] add to the gates of both directions, for `run`."""
+        return gru.project(self.gru, vectors), gru.project(self.gru, vectors, "_reverse")
+
+    def run(
+        self, table: Projected, rows: torch.Tensor, packing: Packing
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """As `forward` of `vectors[rows]`, with `table` their `projected`: rows int64 [total]."""
+        turned = packing.turned().to(rows.device)
+        return self._joined(table[0][rows], table[1][rows[turned]], turned, packing)
+
+    def _joined(
+        self, ahead: torch.Tensor, back: torch.Tensor, turned: torch.Tensor, packing: Packing
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        states, ended = gru.recur(self.gru, ahead, packing)
+        others, began = gru.recur(self.gru, back, packing, "_reverse")
+        return (states + others[turned]) / 2, (ended + began) / 2
+
+
+class Text(nn.Module):
+    """Captions → text objects h° (one a word) and text relations h^r (sentence and triplets).
+
+    Words share one embedding. A triplet is read as one sequence, subject, predicate, object, by a
+    GRU of its own, and is its last state. The sentence, read by the words' GRU, is one more
+    relation, so that a caption without any triplet has one.
+
+    Parameters
+    ----------
+    n_words, width
+        Size of the vocabulary and width of the embedding.
+    d
+        Width of the common space.
+    relations
+        False: the words only (the paper's FAIEr\\rel).
+    dropout
+        On the word embeddings, in training.
+    """
+
+    def __init__(
+        self, n_words: int, width: int, d: int, relations: bool = True, dropout: float = 0.0
+    ) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(n_words, width, padding_idx=0)
+        self.words = BiGru(width, d)
+        self.dropout = nn.Dropout(dropout)
+        if relations:
+            self.triplets: BiGru | None = BiGru(width, d)
+            self.sentence = nn.Linear(d, d)
+        else:
+            self.triplets = None
+
+    def forward(self, texts: Texts) -> Nodes:
+        n, length = texts.words.shape
+        objects, last = self.read(self.words, texts.words, texts.lengths)
+        device = objects.device
+        there = torch.arange(length, device=device) < texts.lengths.to(device)[:, None]
+        if self.triplets is None:
+            return Nodes(objects, there, objects[:, :0], there[:, :0])
+        k = 1 + (int(texts.slot.max()) + 1 if len(texts.slot) else 0)
+        flat = objects.new_zeros(n * k, objects.shape[-1])
+        flat = flat.index_copy(0, k * torch.arange(n, device=device), self.sentence(last))
+        mask = torch.zeros(n, k, dtype=torch.bool, device=device)
+        mask[:, 0] = True
+        if len(texts.slot):
+            _, ended = self.read(self.triplets, texts.triplets, texts.triplet_lengths)
+            flat = flat.index_copy(0, k * texts.owner + texts.slot + 1, ended)
+            mask[texts.owner, texts.slot + 1] = True
+        return Nodes(objects, there, flat.view(n, k, -1), mask)
+
+    def read(
+        self,
+        gru: BiGru,
+        words: torch.Tensor,
+        lengths: torch.Tensor,
+        table: Projected | None = None,
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """States [n, l, d], 0 behind each end, and last states [n, d] of sequences of words.
+
+        `table` is `gru.projected(embedding.weight)`, for those who read much with one network.
+        """
+        packing = Packing.of(lengths)
+        place = packing.row.to(words.device), packing.step.to(words.device)
+        if table is None:
+            packed, last = gru(self.dropout(self.embedding(words[place])), packing)
+        else:
+            packed, last = gru.run(table, words[place], packing)
+        flat = packed.new_zeros(words.numel(), packed.shape[-1])
+        flat = flat.index_copy(0, place[0] * words.shape[1] + place[1], packed)
+        return flat.view(*words.shape, -1), last

@@ -1,0 +1,91 @@
+"""FAIEr's loss, and what the variant that is trained on corruptions adds to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from metaeval.metrics.faier.training import step
+from metaeval.metrics.faier.training.step import Level
+
+Tensor = torch.Tensor
+
+
+def scores(levels: list[Level], image: Tensor, caption: Tensor) -> Tensor:
+    """FAIEr of image `image[k]` with caption `caption[k]`, both levels together: [p]."""
+    return by_level(levels, image, caption).sum(dim=0)
+
+
+def by_level(levels: list[Level], image: Tensor, caption: Tensor) -> Tensor:
+    """`scores`, each level for itself: [levels, p]."""
+    return torch.stack([
+        step.pairs(level.images, level.captions, image, caption) for level in levels
+    ])  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Hardest:
+    """For each candidate a wrong image, and for each image a wrong candidate.
+
+    `image`, `caption` int64 [b]; `image_margin`, `caption_margin`: what these are asked for, [b] or
+    one number.
+    """
+
+    image: Tensor
+    caption: Tensor
+    image_margin: Tensor | float
+    caption_margin: Tensor | float
+
+    def triplet(self, scores: Tensor, share: float = 1.0) -> Tensor:
+        """The paper's: [margin − S(I, c) + S(I', c)]₊ + [margin − S(I, c) + S(I, c')]₊, summed.
+
+        `scores` [3, b] are S of the right pairs, with the wrong images I', and with the wrong
+        candidates c'; an image goes with its references. `share` of the margins is asked for.
+        """
+        right, image, caption = scores
+        by_image: Tensor = (share * self.image_margin + image - right).relu().sum()
+        by_caption: Tensor = (share * self.caption_margin + caption - right).relu().sum()
+        return by_image + by_caption
+
+
+def hardest(levels: list[Level], margin: Tensor | float) -> Hardest:
+    """The wrong partners that cost most: those of the highest score, or of score and margin.
+
+    `margin` is one for all, or each image's with each candidate [b, b]. Candidate i belongs to
+    image i.
+    """
+    table = torch.stack([step.matrix(each.images, each.captions) for each in levels])
+    cost = table.sum(dim=0).T  # [images, candidates]
+    cost = (cost + margin).fill_diagonal_(float("-inf"))
+    image, caption = cost.argmax(dim=0), cost.argmax(dim=1)
+    if not isinstance(margin, Tensor):
+        return Hardest(image, caption, margin, margin)
+    here = torch.arange(len(image), device=image.device)
+    return Hardest(image, caption, margin[image, here], margin[here, caption])
+
+
+def across(own: Tensor, other: Tensor, margin: float) -> Tensor:
+    """[margin − S + S']₊ of every right score S [n] with every wrong one S' [m] of the batch.
+
+    Mean over the wrong ones, sum over the right ones. It asks for one scale of scores for all
+    images, which a loss within images never does.
+    """
+    return (margin + other[None, :] - own[:, None]).relu().mean(dim=1).sum()
+
+
+def ranked(better: Tensor, worse: Tensor, apart: Tensor, margin: float) -> Tensor:
+    """[margin · apart − S + S']₊ of pairs of scores [n], `apart` [n] saying how far apart they
+    should be, from 0 to 1; summed. Pairs that are 0 apart do not count."""
+    return ((margin * apart - better + worse).relu() * (apart > 0)).sum()
+
+
+def graded(scores: Tensor, grades: Tensor, margin: float) -> Tensor:
+    """`ranked`, of every pair of n texts of a batch, whatever image they are matched with.
+
+    `grades` [n] say how wrong a text is for its image: 0 not at all, 1 in every word. Mean over the
+    n texts that a text is compared with, sum over the texts: as `across`, but each text is to stay
+    as far below another as its grade is above.
+    """
+    apart = grades[None, :] - grades[:, None]
+    return ranked(scores[:, None], scores[None, :], apart, margin) / len(scores)

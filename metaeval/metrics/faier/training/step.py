@@ -1,0 +1,209 @@
+"""What one training step scores, made cheap: nothing is computed twice, and nothing is padded.
+
+A batch holds b images with c captions each. Every caption is encoded once, and attended by its own
+image's regions once; then each of s *splits* takes one caption of every image as the candidate and
+some of the others as its references. Only the fusion GRU's recurrence differs between splits.
+
+Memory: the score matrix of a split (every candidate with every union) is computed without
+gradients, image by image reduced, only to find the hardest negatives. Gradients flow through the
+pairs that the loss uses, and there through the best region of each node alone, which is all that
+the gradient of a maximum is. So a step keeps O(b) scores with their graph, not O(b²).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from metaeval.compute import gru
+from metaeval.compute.gru import Packing
+from metaeval.metrics.faier.fusion import Fusion
+from metaeval.metrics.faier.network import Faier
+from metaeval.metrics.faier.text import Nodes
+
+Tensor = torch.Tensor
+
+_TOGETHER = 8  # images that are attended to together
+
+
+@dataclass(frozen=True, slots=True)
+class Splits:
+    """Which captions are candidates and which references, for b images in s splits.
+
+    Captions are numbered 0 … c − 1 within their image, and c is the empty reference.
+    `candidates` int64 [s, b]; `references` int64 [s, b, m], of which the first `counts` [s, b],
+    at least 1, are read. All on the CPU.
+    """
+
+    candidates: Tensor
+    references: Tensor
+    counts: Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Ragged:
+    """Vectors of n things with different numbers of them, side by side.
+
+    `vectors` [total, d]; those of thing i are `first[i]` … `first[i] + count[i] − 1`.
+    """
+
+    vectors: Tensor
+    first: Tensor
+    count: Tensor
+
+    @classmethod
+    def of(cls, vectors: Tensor, mask: Tensor) -> Ragged:
+        """From padded vectors [n, k, d] with a mask [n, k] whose true entries come first."""
+        count = mask.sum(dim=1)
+        rows = mask.flatten().nonzero(as_tuple=True)[0]
+        flat = vectors.reshape(-1, vectors.shape[-1]).index_select(0, rows)
+        return cls(flat, count.cumsum(0) - count, count)
+
+    def places(self, things: Tensor) -> tuple[Tensor, Tensor]:
+        """For some things, the rows of their vectors [p, most] and which of these are there."""
+        count = self.count[things]
+        step = torch.arange(int(count.max()), device=count.device)
+        there = step < count[:, None]
+        return torch.where(there, self.first[things][:, None] + step, 0), there
+
+
+def unions(
+    fusion: Fusion, regions: Tensor, mask: Tensor, nodes: Tensor, node_mask: Tensor, splits: Splits
+) -> list[Ragged]:
+    """The union vectors of each split: `Fusion.forward`, with what splits share computed once.
+
+    Parameters
+    ----------
+    regions, mask
+        [b, r, d], [b, r].
+    nodes, node_mask
+        Of the c captions of each image and of the empty reference: [b, c + 1, k, d], [b, c + 1, k].
+    """
+    b, c1 = node_mask.shape[:2]
+    there = mask.flatten().nonzero(as_tuple=True)[0]
+    attended, at = _attended(fusion, regions, mask, nodes, node_mask)
+    projected = gru.project(fusion.gru, attended)  # [t, c + 1, 3d]
+    own = regions.reshape(-1, regions.shape[-1]).index_select(0, there)
+    owner = torch.arange(b).repeat_interleave(mask.sum(dim=1).cpu())
+    t, s = len(owner), len(splits.counts)
+    packing = Packing.of(splits.counts[:, owner].reshape(-1))
+    split, place = packing.row // t, packing.row % t
+    slots = splits.references[split, owner[place], packing.step]
+    rows = (at[place] * c1 + slots).to(projected.device)
+    inputs = projected.reshape(t * c1, -1).index_select(0, rows)
+    _, last = gru.recur(fusion.gru, inputs, packing)
+    d = own.shape[1]
+    weight = fusion.union.weight  # W_u [v; m] = W_u,left v + W_u,right m: the left part is shared
+    left = torch.nn.functional.linear(own, weight[:, :d], fusion.union.bias)
+    united = torch.nn.functional.linear(last, weight[:, d:]).view(s, t, d) + left
+    count = mask.sum(dim=1)
+    return [Ragged(z, count.cumsum(0) - count, count) for z in united]
+
+
+def _attended(
+    fusion: Fusion, regions: Tensor, mask: Tensor, nodes: Tensor, node_mask: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Attended vectors [t, c + 1, d] of all t regions that are there, and where each of them is.
+
+    Images with about as many regions are computed together: most have few, some have 36.
+    """
+    count = mask.sum(dim=1)
+    order = count.argsort(stable=True)
+    found, which = [], []
+    number = mask.flatten().cumsum(0).view(mask.shape) - 1
+    for rows in order.split(_TOGETHER):  # type: ignore[no-untyped-call]
+        r = max(1, int(count[rows[-1]]))
+        there = node_mask[rows]
+        k = int(there.sum(dim=2).max())
+        mine = mask[rows, :r]
+        vectors = fusion.attended(regions[rows, :r], nodes[rows, :, :k], there[:, :, :k])
+        found.append(vectors[mine])
+        which.append(number[rows, :r][mine])
+    where = torch.cat(which).cpu()
+    at = torch.empty_like(where)
+    at[where] = torch.arange(len(where))
+    return torch.cat(found), at
+
+
+@torch.no_grad()
+def matrix(images: Ragged, captions: Ragged, budget: int = 2**24) -> Tensor:
+    """One level's score of every caption with every image: [captions, images].
+
+    Regions are reduced to images in slices of nodes, none with more than `budget` matches.
+    """
+    step = max(1, budget // max(1, len(images.vectors)))
+    best = torch.cat([
+        torch.segment_reduce(
+            images.vectors @ nodes.T, "max", lengths=images.count, axis=0, unsafe=True
+        )
+        for nodes in captions.vectors.split(step)  # type: ignore[no-untyped-call]
+    ], dim=1).T.contiguous()  # fmt: skip
+    total = torch.segment_reduce(best, "sum", lengths=captions.count, axis=0, unsafe=True)
+    return total / captions.count[:, None]
+
+
+def pairs(images: Ragged, captions: Ragged, image: Tensor, caption: Tensor) -> Tensor:
+    """One level's score of image `image[k]` with caption `caption[k]`: [p], with gradients."""
+    nodes, node_there = captions.places(caption)
+    regions, region_there = images.places(image)
+    with torch.no_grad():
+        found = captions.vectors[nodes] @ images.vectors[regions].transpose(1, 2)
+        found = found.masked_fill(~region_there[:, None, :], float("-inf"))
+        best = regions.gather(1, found.argmax(dim=-1))
+    count = captions.count[caption]
+    pair = torch.arange(len(image), device=count.device).repeat_interleave(count)
+    z = images.vectors.index_select(0, best[node_there])
+    h = captions.vectors.index_select(0, nodes[node_there])
+    match = (z * h).sum(dim=1)
+    return match.new_zeros(len(image)).index_add(0, pair, match) / count
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """One level of one split: unions of the b images, and the candidates (or other captions)."""
+
+    images: Ragged
+    captions: Ragged
+
+    def other(self, captions: Ragged) -> Level:
+        """The same images with other captions."""
+        return Level(self.images, captions)
+
+
+def levels(
+    model: Faier,
+    see: tuple[Tensor, Tensor, Tensor],
+    nodes: Nodes,
+    c: int,
+    splits: Splits,
+) -> list[list[Level]]:
+    """Per split its levels: the object level and, where the model has it, the relation level.
+
+    Parameters
+    ----------
+    see
+        Features, boxes and mask of b images.
+    nodes
+        Of their b · c captions, image by image, and last of the empty reference.
+    """
+    seen = model.see(*see)
+    b = len(seen.mask)
+    rows = torch.cat([torch.arange(b * c).view(b, c), torch.full((b, 1), b * c)], dim=1)
+    rows = rows.to(seen.mask.device)
+    kinds = [("objects", seen.objects, nodes.objects, nodes.object_mask)]
+    if model.shape.relations:
+        kinds.append(("relations", seen.relations, nodes.relations, nodes.relation_mask))
+    found: list[list[Level]] = [[] for _ in splits.counts]
+    base = torch.arange(b) * c
+    for kind, regions, vectors, mask in kinds:
+        if model.shape.fused:
+            own = vectors.index_select(0, rows.flatten()).view(b, c + 1, *vectors.shape[1:])
+            united = unions(model.fusion[kind], regions, seen.mask, own, mask[rows], splits)  # type: ignore[arg-type]
+        else:
+            united = [Ragged.of(regions, seen.mask)] * len(splits.counts)
+        for split, (images, slots) in enumerate(zip(united, splits.candidates, strict=True)):
+            chosen = (base + slots).to(vectors.device)
+            captions = Ragged.of(vectors.index_select(0, chosen), mask[chosen])
+            found[split].append(Level(images, captions))
+    return found

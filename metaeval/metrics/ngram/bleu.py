@@ -1,0 +1,217 @@
+"""BLEU (Papineni et al., 2002), of single captions, for many captions at once.
+
+The first metric, and the pattern of the others. A metric is a class with
+  `name`      what the configuration calls it: conf/metric/bleu.yaml,
+  `columns`   what tables call its scores: "BLEU-1" … "BLEU-4",
+  `prepare`   all that depends on the references alone, once per dataset,
+  `score`     n captions in, an array [n, columns] out; no caption's score depends on the others.
+              Where it comes from counts that add up over captions, as here, `additive.py` has it,
+              and the metric tells `statistics` and what they make, `of_statistics`,
+  `settings`  whatever would change a number; from these `base.py` makes the signature.
+`missing` says what would keep it from running here; `identify` (see `cider.py`) is for scores that
+depend on more than their own references; `needs` is for metrics that look at images or objects.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.errors import ConfigError
+from metaeval.metrics.base import Scores
+from metaeval.metrics.ngram.ngrams import (
+    Grouped,
+    Ints,
+    Trie,
+    Vocabulary,
+    distinct_ngrams,
+    grouped,
+    split_at_spaces,
+)
+from metaeval.metrics.summable import Additive, Statistics
+from metaeval.text.tokenizers import base as tokenizers
+
+# smoothing → what is added to the matches, and to the n-grams of the candidate
+SMOOTHING = {"none": (0.0, 0.0), "coco": (1e-15, 1e-9)}
+
+Numbers = npt.NDArray[Any]  # counts of candidates, or sums of them
+
+_NONE = 2**40  # as a length: farther from any candidate's than any reference's
+
+
+class Bleu(Additive):
+    """BLEU-1 … BLEU-max_n of each caption against the references of its image, in [0, 1].
+
+    BLEU-k is the geometric mean of the clipped n-gram precisions of orders 1 … k, times
+    exp(1 - r/c) where the candidate's length c is below r, the reference length closest to c (the
+    shorter of two equally close ones).
+
+    A candidate without a match at order k, or with fewer than k words, has BLEU-k 0 (with
+    `smooth: coco` a tiny number); an empty candidate is 0 at every order, as in pycocoevalcap. Not
+    a number only where the image has no reference.
+
+    Parameters
+    ----------
+    smooth
+        "none": 0 where an order has no match, which is what the published ρ of González-Chávez et
+        al. come from. "coco": pycocoevalcap's bleu_scorer.py, which adds 1e-15 to the matches and
+        1e-9 to the n-grams, so that products never vanish; its numbers to the last bit.
+    tokenizer
+        "ptb", "java" or "whitespace".
+    max_n
+        The highest order.
+    """
+
+    name = "bleu"
+    batch_size = 50_000
+
+    def __init__(self, smooth: str = "none", tokenizer: str = "ptb", max_n: int = 4) -> None:
+        if smooth not in SMOOTHING:
+            raise ConfigError(f"unknown smooth '{smooth}': choose from {', '.join(SMOOTHING)}")
+        if max_n < 1:
+            raise ConfigError(f"max_n must be at least 1, not {max_n}")
+        self.smooth, self.max_n = smooth, max_n
+        self.columns = tuple(f"BLEU-{n}" for n in range(1, max_n + 1))
+        self._tokenizer = tokenizers.get(tokenizer)
+
+    def missing(self, dataset: CaptionDataset) -> Absent | None:
+        return super().missing(dataset) or self._tokenizer.missing()
+
+    def settings(self) -> Mapping[str, Any]:
+        return {
+            "tok": self._tokenizer.signature,
+            "smooth": self.smooth,
+            "ref": "closest",
+            "v": 1,  # raised when this file comes to give another number for the same caption
+        }
+
+    def prepare(self, dataset: CaptionDataset) -> None:
+        references = grouped(dataset.references)
+        self._matcher = Matcher(self._words(references.texts), references, self.max_n)
+
+    @property
+    def statistics_names(self) -> tuple[str, ...]:
+        return statistics_names(self.max_n)
+
+    def statistics(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Statistics:
+        return self._matcher.match(self._words(captions), image_index).rows()
+
+    def of_statistics(self, statistics: Statistics, *, corpus: bool = False) -> Scores:
+        """BLEU of captions; of a corpus too, which is the same arithmetic on the sums."""
+        found = Matches.of_rows(statistics)
+        tiny, small = SMOOTHING[self.smooth]
+        penalty = self._brevity_penalty(found, tiny, small)
+        scores = np.empty((len(statistics), self.max_n))
+        product = np.ones(len(statistics))
+        for k in range(self.max_n):
+            guesses = found.guesses[:, k] + small
+            # no n-grams, no matches: 0/0 counts as 0
+            product *= (found.matches[:, k] + tiny) / np.where(guesses > 0, guesses, 1.0)
+            # Python's own power: NumPy's may round by the place that a number has in its array
+            root = 1 / (k + 1)
+            scores[:, k] = [p**root for p in product.tolist()] * penalty
+        scores[np.isnan(statistics).any(axis=1)] = np.nan
+        return scores
+
+    def _words(self, texts: Sequence[str]) -> list[list[str]]:
+        return split_at_spaces(self._tokenizer(texts))
+
+    @staticmethod
+    def _brevity_penalty(found: Matches, tiny: float, small: float) -> npt.NDArray[np.float64]:
+        """exp(1 - r/c) where c < r, else 1; 0 for an empty candidate."""
+        ratio = (found.length + tiny) / np.maximum(found.reference_length + small, 1e-300)
+        return np.array(
+            [1.0 if x >= 1 else math.exp(1 - 1 / x) if x else 0.0 for x in ratio.tolist()]
+        )
+
+
+class Matches(NamedTuple):
+    """The statistics that the BLEU of n candidates is made of.
+
+    matches, guesses
+        [n, max_n] Per order: the candidate's n-grams that some reference has (each at most as
+        often as the reference that has it most often), and all of the candidate's n-grams.
+    length, reference_length
+        [n] The candidate's words; those of the reference closest to it, -1 if there is none.
+    """
+
+    matches: Numbers
+    guesses: Numbers
+    length: Numbers
+    reference_length: Numbers
+
+    def rows(self) -> Statistics:
+        """One row of `statistics_names` per candidate; NaN for one without a reference."""
+        lengths = np.stack([self.length, self.reference_length], axis=1)
+        rows = np.concatenate([self.matches, self.guesses, lengths], axis=1).astype(np.float64)
+        rows[self.reference_length < 0] = np.nan
+        return rows
+
+    @classmethod
+    def of_rows(cls, rows: Statistics) -> Matches:
+        """The statistics in such rows, or in sums of them."""
+        n = (rows.shape[1] - 2) // 2
+        return cls(rows[:, :n], rows[:, n : 2 * n], rows[:, -2], rows[:, -1])
+
+
+def statistics_names(max_n: int) -> tuple[str, ...]:
+    """The names of the columns of `Matches.rows`."""
+    orders = range(1, max_n + 1)
+    matches, guesses = [f"matches-{n}" for n in orders], [f"guesses-{n}" for n in orders]
+    return (*matches, *guesses, "length", "reference-length")
+
+
+class Matcher:
+    """The references of all images, ready to be compared with candidates.
+
+    Parameters
+    ----------
+    words
+        The words of each reference.
+    references
+        Which image each of them belongs to.
+    max_n
+        The highest order of n-grams.
+    """
+
+    def __init__(self, words: Sequence[Sequence[str]], references: Grouped, max_n: int) -> None:
+        self._max_n = max_n
+        self._vocabulary = Vocabulary()
+        texts = self._vocabulary.learn(words)
+        ngrams = distinct_ngrams(texts, max_n)
+        self._trie = Trie()
+        nodes = self._trie.grow(ngrams, references.image)
+        # per n-gram of an image: how often the reference that has it most often has it
+        self._most = [np.zeros(size, dtype=np.int64) for size in self._trie.sizes()]
+        for most, order, node in zip(self._most, ngrams, nodes, strict=True):
+            np.maximum.at(most, node, order.tf)
+        # [images, most references of any]: their lengths, and _NONE where there is none
+        shape = (len(references.sizes), int(references.sizes.max(initial=1)))
+        self._lengths = np.full(shape, _NONE)
+        self._lengths[references.image, references.slot] = texts.lengths
+        self._lengths.sort(axis=1)
+
+    def match(self, candidates: Sequence[Sequence[str]], image: npt.NDArray[np.intp]) -> Matches:
+        """Compare the words of n candidates with the references of the images `image` [n]."""
+        texts = self._vocabulary.encode(candidates)
+        ngrams = distinct_ngrams(texts, self._max_n)
+        matches = np.empty((len(candidates), self._max_n), dtype=np.int64)
+        nodes = self._trie.find(ngrams, image)
+        for k, (most, order, node) in enumerate(zip(self._most, ngrams, nodes, strict=True)):
+            known = node >= 0
+            clipped = np.minimum(order.tf[known], most[node[known]])
+            matches[:, k] = np.bincount(order.text[known], clipped, len(candidates))
+        guesses = np.maximum(texts.lengths[:, None] - np.arange(self._max_n), 0)
+        return Matches(matches, guesses, texts.lengths, self._closest(texts.lengths, image))
+
+    def _closest(self, lengths: Ints, image: npt.NDArray[np.intp]) -> Ints:
+        table = self._lengths[image]
+        gap = np.abs(table - lengths[:, None])
+        nearest = np.argmin(gap, axis=1)  # the first of equals, and the shorter comes first
+        closest = np.take_along_axis(table, nearest[:, None], axis=1)[:, 0]
+        return np.where(closest == _NONE, -1, closest)

@@ -1,0 +1,183 @@
+"""CIDEr (Vedantam et al., 2015) as in pycocoevalcap (CIDEr-D), for many captions at once."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.errors import ConfigError
+from metaeval.metrics.base import Metric, Scores, content_digest
+from metaeval.metrics.ngram.ngrams import (
+    Ints,
+    Ngrams,
+    Texts,
+    Trie,
+    Vocabulary,
+    distinct_ngrams,
+    grouped,
+    split_at_spaces,
+)
+from metaeval.text.tokenizers import base as tokenizers
+
+log = logging.getLogger(__name__)
+
+ORDERS = 4
+
+Floats = npt.NDArray[np.float64]
+
+
+class Cider(Metric):
+    """CIDEr of each caption against the references of its image, in [0, 10].
+
+    Per order n = 1 … 4 and reference, the cosine between the tf-idf vectors of candidate and
+    reference, where the candidate's weights are clipped at the reference's, times
+    exp(-δ²/(2σ²)), δ being the difference in bigrams (pycocoevalcap's cider_scorer.py). The score
+    is the mean over orders and references, times 10.
+
+    idf is ln N - ln max(1, df): N is the number of images *of this dataset* (after any `limit`),
+    df the number of those whose references contain the n-gram. So a caption's CIDEr depends on
+    which images are in the run, and the signature holds N and a digest of all references. With a
+    single image every idf is 0 and so is every score: that is logged as a warning.
+
+    An empty candidate scores 0, as in pycocoevalcap. Not a number only where the image has no
+    reference.
+
+    Parameters
+    ----------
+    sigma
+        Width of the length penalty, in words.
+    tokenizer
+        "ptb", "java" or "whitespace".
+    """
+
+    name = "cider"
+    columns = ("CIDEr",)
+    bounds = (0.0, 10.0)
+    batch_size = 50_000
+
+    def __init__(self, sigma: float = 6.0, tokenizer: str = "ptb") -> None:
+        if not sigma > 0:
+            raise ConfigError(f"sigma must be above 0, not {sigma}")
+        self.sigma = float(sigma)
+        self._tokenizer = tokenizers.get(tokenizer)
+
+    def missing(self, dataset: CaptionDataset) -> Absent | None:
+        return super().missing(dataset) or self._tokenizer.missing()
+
+    def identify(self, dataset: CaptionDataset) -> None:
+        """Digest the references, image by image; neither the images' order nor that of an image's
+        references changes a document frequency, so neither changes the digest."""
+        if len(dataset) == 1:
+            log.warning("CIDEr is 0 for every caption: its idf needs more than one image")
+        images = sorted(content_digest(sorted(group)) for group in dataset.references)
+        digest = hashlib.sha256(b"".join(images)).hexdigest()[:8]
+        self._corpus = f"{len(dataset)}-images-{digest}"
+
+    def settings(self) -> Mapping[str, Any]:
+        return {
+            "tok": self._tokenizer.signature,
+            "n": ORDERS,
+            "sigma": f"{self.sigma:g}",
+            "df": self._corpus,
+            "v": 1,
+        }
+
+    def prepare(self, dataset: CaptionDataset) -> None:
+        references = grouped(dataset.references)
+        image, slot, self._sizes = references.image, references.slot, references.sizes
+        self._vocabulary = Vocabulary()
+        texts = self._vocabulary.learn(self._words(references.texts))
+        ngrams = distinct_ngrams(texts, ORDERS)
+        self._corpus_ngrams, self._image_ngrams = Trie(), Trie()
+        in_corpus = self._corpus_ngrams.grow(ngrams, np.zeros_like(image))
+        in_image = self._image_ngrams.grow(ngrams, image)
+
+        # per order: the idf of each n-gram of the corpus, and, last, of those that are not in it
+        log_n = math.log(len(dataset))
+        logs = np.array([math.log(max(1, df)) for df in range(len(dataset) + 1)])
+        self._idf = []
+        for size, inside, node in zip(
+            self._corpus_ngrams.sizes(), in_corpus, in_image, strict=True
+        ):
+            # each (image, n-gram) counts once, however many references of the image have it
+            once = np.zeros(int(node.max(initial=-1)) + 1, dtype=np.int64)
+            once[node] = inside
+            df = np.bincount(once, minlength=size + 1)
+            self._idf.append(log_n - logs[df])
+
+        slots = int(self._sizes.max(initial=1))  # the most references that any image has
+        # per order: how often each n-gram of an image is in each of the image's references
+        self._tf = []
+        for size, order, node in zip(self._image_ngrams.sizes(), ngrams, in_image, strict=True):
+            tf = np.zeros((size, slots))
+            tf[node, slot[order.text]] = order.tf
+            self._tf.append(tf)
+
+        # [orders, images, slots]; norm 1 where there is no reference
+        self._norms = np.ones((ORDERS, len(dataset), slots))
+        self._norms[:, image, slot] = self._vector_norms(ngrams, in_corpus, len(image))
+        self._bigrams = np.zeros((len(dataset), slots), dtype=np.int64)
+        self._bigrams[image, slot] = _bigrams(texts)
+
+    def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
+        n, slots = len(captions), self._bigrams.shape[1]
+        texts = self._vocabulary.encode(self._words(captions))
+        ngrams = distinct_ngrams(texts, ORDERS)
+        in_corpus = self._corpus_ngrams.find(ngrams, np.zeros(n, dtype=np.int64))
+        in_image = self._image_ngrams.find(ngrams, image_index)
+        norms = self._vector_norms(ngrams, in_corpus, n)
+
+        total = np.zeros((n, slots))
+        for k, (order, inside, node) in enumerate(zip(ngrams, in_corpus, in_image, strict=True)):
+            shared = np.flatnonzero(node >= 0)
+            tf = self._tf[k][node[shared]]
+            square = self._idf[k][inside[shared]] ** 2
+            weights = np.minimum(order.tf[shared, None], tf) * tf * square[:, None]
+            product = _sums(weights, order.text[shared], n)
+            total += product / (norms[k][:, None] * self._norms[k][image_index])
+
+        delta = np.abs(_bigrams(texts)[:, None] - self._bigrams[image_index])
+        total *= self._penalties(int(delta.max(initial=0)))[delta]
+        scores = np.zeros(n)
+        for reference in range(slots):  # one after the other: np.sum may add in another order
+            scores += total[:, reference]
+        references = self._sizes[image_index]
+        scores *= 10 / (ORDERS * np.maximum(references, 1))
+        scores[references == 0] = np.nan
+        return scores[:, None]
+
+    def _words(self, texts: Sequence[str]) -> list[list[str]]:
+        return split_at_spaces(self._tokenizer(texts))
+
+    def _vector_norms(self, ngrams: list[Ngrams], in_corpus: list[Ints], n: int) -> Floats:
+        """[orders, n] The length of each text's tf-idf vector; 1 for a vector of zeros, whose
+        products are 0 anyway."""
+        norms = np.empty((ORDERS, n))
+        for norm, idf, order, inside in zip(norms, self._idf, ngrams, in_corpus, strict=True):
+            weights = order.tf * idf[inside]
+            norm[:] = np.sqrt(np.bincount(order.text, weights * weights, n))
+        norms[norms == 0] = 1.0
+        return norms
+
+    def _penalties(self, longest: int) -> Floats:
+        """The length penalty for a difference of 0 … longest bigrams."""
+        return np.array([math.exp(-(d * d) / (2 * self.sigma**2)) for d in range(longest + 1)])
+
+
+def _sums(weights: Floats, text: Ints, n: int) -> Floats:
+    """[n, slots] Sums of the rows of `weights` [g, slots] that belong to each text, added up in
+    their order, so that they come out the same to the last bit whatever else is in the array."""
+    columns = [np.bincount(text, column, n) for column in weights.T]
+    return np.stack(columns, axis=1)
+
+
+def _bigrams(texts: Texts) -> Ints:
+    """pycocoevalcap measures length in bigrams."""
+    return np.maximum(texts.lengths - 1, 0)

@@ -1,0 +1,128 @@
+"""ROUGE-L (Lin, 2004) by pycocoevalcap's rule, for many captions at once.
+
+The longest common subsequences come from the bit-parallel algorithm of Crochemore et al. (2001) in
+the form of Hyyrö (2004): a reference is one integer, a bit per word; one addition moves the
+comparison on by one word of the candidate. Here it moves on for all captions and all of their
+references together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.errors import ConfigError
+from metaeval.metrics.base import Metric, Scores
+from metaeval.metrics.ngram.ngrams import Edges, Ints, Texts, Vocabulary, grouped
+from metaeval.text.tokenizers import base as tokenizers
+
+_WORD = 64  # bits of a machine word
+
+
+class RougeL(Metric):
+    """ROUGE-L of each caption against the references of its image, in [0, 1].
+
+    F = (1 + β²)·P·R / (R + β²·P), where P is the *highest* precision LCS/c and R the *highest*
+    recall LCS/r over the references, each on its own, be it from different references
+    (pycocoevalcap's rouge.py; Lin takes the highest F instead). 0 where nothing is in common.
+
+    As in pycocoevalcap, which splits the joined tokens at single spaces, a caption without a token
+    is one empty word: 0 against any reference with words, 1 against another empty one. Not a
+    number only where the image has no reference.
+
+    Parameters
+    ----------
+    beta
+        How much recall counts against precision.
+    tokenizer
+        "ptb", "java" or "whitespace".
+    """
+
+    name = "rouge_l"
+    columns = ("ROUGE-L",)
+    batch_size = 50_000
+
+    def __init__(self, beta: float = 1.2, tokenizer: str = "ptb") -> None:
+        if not beta > 0:
+            raise ConfigError(f"beta must be above 0, not {beta}")
+        self.beta = float(beta)
+        self._tokenizer = tokenizers.get(tokenizer)
+
+    def missing(self, dataset: CaptionDataset) -> Absent | None:
+        return super().missing(dataset) or self._tokenizer.missing()
+
+    def settings(self) -> Mapping[str, Any]:
+        return {"tok": self._tokenizer.signature, "beta": f"{self.beta:g}", "v": 1}
+
+    def prepare(self, dataset: CaptionDataset) -> None:
+        references = grouped(dataset.references)
+        self._sizes = references.sizes
+        self._vocabulary = Vocabulary()
+        texts = self._vocabulary.learn(self._words(references.texts))
+        # [images, slots]; a slot without a reference has length 1 and no bit, so never a match
+        self._lengths = np.ones((len(dataset), int(self._sizes.max(initial=1))), dtype=np.int64)
+        self._lengths[references.image, references.slot] = texts.lengths
+        # Beyond the bits of a machine word, Python's integers do the same arithmetic, only slower.
+        longest = int(self._lengths.max())
+        self._dtype = np.dtype(np.uint64 if longest <= _WORD else object)
+        bits = np.array([1 << i for i in range(longest)], dtype=self._dtype)
+        image = np.repeat(references.image, texts.lengths)
+        slot = np.repeat(references.slot, texts.lengths)
+        self._edges, node = Edges.of(image, texts.words)
+        # [words of images + 1, slots]: where the word stands in each reference; the last row, which
+        # index -1 finds, is for words that no reference of the image has
+        self._places = np.zeros((len(self._edges) + 1, self._lengths.shape[1]), dtype=self._dtype)
+        np.bitwise_or.at(self._places, (node, slot), bits[_positions(texts)])
+
+    def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
+        texts = self._vocabulary.encode(self._words(captions))
+        common = self._common(texts, image_index)
+        precision = (common / texts.lengths[:, None]).max(axis=1, initial=0.0)
+        recall = (common / self._lengths[image_index]).max(axis=1, initial=0.0)
+        weight = self.beta**2
+        below = recall + weight * precision
+        scores: Scores = (1 + weight) * precision * recall / np.where(below > 0, below, 1.0)
+        scores[self._sizes[image_index] == 0] = np.nan
+        return scores[:, None]
+
+    def _words(self, texts: Sequence[str]) -> list[list[str]]:
+        return [tokens or [""] for tokens in self._tokenizer(texts)]
+
+    def _common(self, texts: Texts, image: npt.NDArray[np.intp]) -> Ints:
+        """[n, slots] The length of the longest common subsequence with each reference."""
+        node = self._edges.find(np.repeat(image, texts.lengths), texts.words)
+        # the longest first, so that those with a word left are always the first ones
+        order = np.argsort(-texts.lengths, kind="stable")
+        starts = (np.cumsum(texts.lengths) - texts.lengths)[order]
+        lengths = texts.lengths[order]
+        # a bit falls to 0 where the subsequence grows by that word of the reference
+        state = ~np.zeros((len(order), self._places.shape[1]), dtype=self._dtype)
+        for step in range(int(lengths[0]) if len(lengths) else 0):
+            going = int(np.searchsorted(-lengths, -step, side="left"))  # longer than `step` words
+            v = state[:going]
+            match = v & self._places[node[starts[:going] + step]]
+            state[:going] = (v + match) | (v & ~match)
+        common = np.empty(state.shape, dtype=np.int64)
+        common[order] = _bit_count(~state)
+        return common
+
+
+def _positions(texts: Texts) -> Ints:
+    """The position of each word in its text."""
+    starts = np.cumsum(texts.lengths) - texts.lengths
+    positions: Ints = np.arange(len(texts.words)) - np.repeat(starts, texts.lengths)
+    return positions
+
+
+def _bit_count(values: npt.NDArray[Any]) -> Ints:
+    """How many bits of each integer are set (np.bitwise_count, which NumPy 1.26 has not)."""
+    if values.dtype == object:
+        counts = np.array([int(v).bit_count() for v in values.ravel()], dtype=np.int64)
+        return counts.reshape(values.shape)
+    octets = np.ascontiguousarray(values).view(np.uint8).reshape(*values.shape, 8)
+    ones: Ints = np.unpackbits(octets, axis=-1).sum(axis=-1, dtype=np.int64)
+    return ones

@@ -1,0 +1,120 @@
+"""SacreBLEU (Post, 2018) of single captions: sacrebleu's `sentence_bleu`, for many at once.
+
+Tokens and scores are sacrebleu's own doing. In between, the n-grams are counted by `bleu.Matcher`,
+which looks at each reference once instead of once per candidate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sacrebleu.metrics.bleu import BLEU
+
+from metaeval.data.dataset import CaptionDataset
+from metaeval.errors import ConfigError
+from metaeval.metrics.base import Scores
+from metaeval.metrics.ngram.bleu import Matcher, Matches, statistics_names
+from metaeval.metrics.ngram.ngrams import grouped
+from metaeval.metrics.summable import Additive, Statistics
+
+TOKENIZERS = ("13a", "intl", "char", "none")  # those of sacrebleu's that need no download
+SMOOTHING = ("exp", "floor", "add-k", "none")
+
+
+class SacreBleu(Additive):
+    """`sacrebleu.sentence_bleu(caption, references).score / 100`, in [0, 1].
+
+    Sentence level, with effective order: orders beyond the caption's length do not count. 0 for a
+    caption without any match, an empty one among them. Not a number only where the image has no
+    reference. The raw text goes in: sacrebleu tokenises for itself, and by default keeps case and
+    punctuation.
+
+    Parameters
+    ----------
+    smooth
+        sacrebleu's smoothing: "exp", "floor", "add-k" (the two with their default values), "none".
+    tokenizer
+        sacrebleu's tokeniser: "13a", "intl", "char" or "none".
+    lowercase
+        Fold case first.
+    """
+
+    name = "sacrebleu"
+    columns = ("SacreBLEU",)
+
+    def __init__(
+        self, smooth: str = "exp", tokenizer: str = "13a", lowercase: bool = False
+    ) -> None:
+        if smooth not in SMOOTHING:
+            raise ConfigError(f"unknown smooth '{smooth}': choose from {', '.join(SMOOTHING)}")
+        if tokenizer not in TOKENIZERS:
+            raise ConfigError(
+                f"unknown tokenizer '{tokenizer}' for SacreBLEU: choose from "
+                f"{', '.join(TOKENIZERS)}"
+            )
+        self._bleu = BLEU(
+            smooth_method=smooth, tokenize=tokenizer, lowercase=lowercase, effective_order=True
+        )
+
+    def settings(self) -> Mapping[str, Any]:
+        """sacrebleu's own signature, except for the number of references: those are in the key of
+        every cached score."""
+        self._bleu.num_refs = -1
+        pairs = self._bleu.get_signature().format().split("|")
+        theirs = dict(pair.split(":", 1) for pair in pairs)
+        return {k: v for k, v in theirs.items() if k != "nrefs"} | {"v": 1}
+
+    def prepare(self, dataset: CaptionDataset) -> None:
+        references = grouped(dataset.references)
+        self._matcher = Matcher(
+            self._words(references.texts), references, self._bleu.max_ngram_order
+        )
+
+    @property
+    def statistics_names(self) -> tuple[str, ...]:
+        return statistics_names(self._bleu.max_ngram_order)
+
+    def statistics(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Statistics:
+        return self._matcher.match(self._words(captions), image_index).rows()
+
+    def of_statistics(self, statistics: Statistics, *, corpus: bool = False) -> Scores:
+        """`sentence_bleu`, or for sums over a corpus `corpus_bleu`: without effective order."""
+        found = Matches.of_rows(statistics)
+        scores = np.full((len(statistics), 1), np.nan)
+        for j, (correct, total, length, closest) in enumerate(
+            zip(*(column.tolist() for column in found), strict=True)
+        ):
+            if closest == closest:
+                scores[j] = self._score(
+                    [int(count) for count in correct],
+                    [int(count) for count in total],
+                    int(length),
+                    int(closest),
+                    effective=not corpus,
+                )
+        return scores
+
+    def _words(self, texts: Sequence[str]) -> list[list[str]]:
+        if self._bleu.lowercase:
+            texts = [text.lower() for text in texts]
+        return [self._bleu.tokenizer(text.rstrip()).split() for text in texts]
+
+    def _score(
+        self, correct: list[int], total: list[int], length: int, closest: int, *, effective: bool
+    ) -> float:
+        return (
+            self._bleu.compute_bleu(
+                correct,
+                total,
+                length,
+                closest,
+                smooth_method=self._bleu.smooth_method,
+                smooth_value=self._bleu.smooth_value,
+                effective_order=effective,
+                max_ngram_order=self._bleu.max_ngram_order,
+            ).score
+            / 100
+        )

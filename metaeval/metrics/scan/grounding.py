@@ -1,0 +1,187 @@
+"""Captions grounded in images by a SCAN network: many at a time, each as if it were alone.
+
+Captions of about one length are compared together with images of about as many regions. So every
+product has a shape that depends on the caption and its image alone: a caption gets the same
+numbers, to the last bit, whatever else is in the call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from metaeval.compute.batching import of_one_kind
+from metaeval.compute.device import resolve
+from metaeval.compute.threads import together
+from metaeval.metrics.scan.attention import WAYS
+from metaeval.metrics.scan.network import Scan, region_rows
+from metaeval.metrics.scan.shelf import Shelf
+from metaeval.metrics.scan.word_states import PlainWordStates, WordStates, encoded
+from metaeval.text.vocabulary import Vocabulary
+from metaeval.vision.regions.base import Regions
+
+Floats = npt.NDArray[np.float64]
+
+T = TypeVar("T")
+Rows = npt.NDArray[np.int64]
+Words = WordStates | PlainWordStates
+Work = Callable[[Rows, Mapping[str, Floats], Rows], None]
+
+_NUMBERS = {"cpu": 1 << 20, "cuda": 1 << 28}  # numbers compared at a time
+_STATES = {"cpu": 1 << 22, "cuda": 1 << 25}  # captions encoded at a time × their dimensions
+_STEP = 4  # regions and words are padded to a multiple of this
+_REGIONS = 1024  # encoded at a time
+
+
+class Grounder:
+    """A network, its words, and the regions of n images.
+
+    Parameters
+    ----------
+    smooth
+        λ of the attention.
+    device
+        "auto", "cpu", "cuda", "cuda:1". Encoders run in float32, and so do the lengths of what
+        regions attend to; the rest of attention in float64.
+    """
+
+    def __init__(
+        self,
+        model: Scan,
+        vocabulary: Vocabulary,
+        regions: Regions,
+        smooth: float,
+        device: str = "auto",
+    ) -> None:
+        self.device = resolve(device)
+        self._model, self._vocabulary = model.to(self.device).eval(), vocabulary
+        self._smooth = smooth
+        self.n_regions = regions.mask.sum(axis=1)
+        self.width = int(regions.mask.shape[1])
+        self._level = -(-np.maximum(self.n_regions, 1) // _STEP) * _STEP
+        vectors = self._encoded_regions(regions)
+        self._shelves = {
+            int(most): Shelf.of(vectors[torch.from_numpy(self._level == most), :most])
+            for most in np.unique(self._level)
+        }
+        self._place = np.empty(len(self._level), dtype=np.int64)  # on its shelf
+        for most in self._shelves:
+            mine = np.flatnonzero(self._level == most)
+            self._place[mine] = np.arange(len(mine))
+
+    def grounding(self, captions: Sequence[str], images: npt.NDArray[np.intp]) -> Floats:
+        """The grounding vector of each caption in its image: float64 [n, r], 0 behind the last.
+
+        cos(vᵢ, aᵢ) of each region and the words it attends to, `<start>` and `<end>` among them.
+        """
+        out = np.zeros((len(captions), self.width))
+
+        def work(rows: Rows, cosines: Mapping[str, Floats], _: Rows) -> None:
+            found = cosines["i2t"]
+            out[rows, : min(found.shape[1], self.width)] = found[:, : self.width]
+
+        self._each(captions, images, ("i2t",), work)
+        return out
+
+    def similarity(self, captions: Sequence[str], images: npt.NDArray[np.intp]) -> Floats:
+        """SCAN's own similarity of each caption with its image, both ways: float64 [n, 2].
+
+        The mean cosine of regions that attend to words (image → text), and of words that attend to
+        regions (text → image).
+        """
+        out = np.empty((len(captions), 2))
+
+        def work(rows: Rows, cosines: Mapping[str, Floats], n_words: Rows) -> None:
+            out[rows, 0] = cosines["i2t"].sum(axis=1) / self.n_regions[images[rows]]
+            out[rows, 1] = cosines["t2i"].sum(axis=1) / n_words
+
+        self._each(captions, images, WAYS, work)
+        return out
+
+    def _each(
+        self,
+        captions: Sequence[str],
+        images: npt.NDArray[np.intp],
+        ways: Sequence[str],
+        work: Work,
+    ) -> None:
+        """Call `work(rows, their cosines by the way of attending, their numbers of words)` for all.
+
+        Words are padded with zeros, which change no sum.
+        """
+        ids = self._vocabulary.encode_all(captions)
+        # captions of one image stand together: they share most
+        order = np.argsort(images, kind="stable")
+        most = max(1, _STATES[self.device.type] // self._model.shape.embed)
+        for some in np.array_split(order, max(1, -(-len(order) // most))):
+            # two threads for each part, one for each of the GRU's directions
+            cut = np.array_split(some, -(-self._threads() // 2))
+            parts = [part for part in cut if len(part)]
+            words = self._encoded_words([[ids[row] for row in part.tolist()] for part in parts])
+            self._run([
+                job
+                for part, states in zip(parts, words, strict=True)
+                for job in self._comparisons(part, states, images, ways, work)
+            ])  # fmt: skip
+
+    def _threads(self) -> int:
+        return torch.get_num_threads() if self.device.type == "cpu" else 1
+
+    def _run(self, jobs: Sequence[Callable[[], T]]) -> list[T]:
+        """What the jobs return: on all threads of a processor, one after the other on a GPU."""
+        if self.device.type == "cpu":
+            return together(jobs)
+        with torch.inference_mode():
+            return [job() for job in jobs]
+
+    def _comparisons(
+        self,
+        some: Rows,
+        words: Words,
+        images: npt.NDArray[np.intp],
+        ways: Sequence[str],
+        work: Work,
+    ) -> Iterator[Callable[[], None]]:
+        """The jobs that do the work for some of the captions."""
+        level, long = self._level[images[some]], words.lengths + -words.lengths % _STEP
+
+        def compare(mine: npt.NDArray[np.intp], length: int, most: int) -> None:
+            vectors = words.of(mine, length)
+            place = self._place[images[some[mine]]]
+            found = self._shelves[most].cosines(place, vectors, self._smooth, ways)
+            cosines = {way: values.cpu().numpy() for way, values in found.items()}
+            work(some[mine], cosines, words.lengths[mine])
+
+        # captions of about one length in images of about as many regions, together
+        for group in of_one_kind(long, level):
+            length, most = int(long[group[0]]), int(level[group[0]])
+            size = max(1, _NUMBERS[self.device.type] // ((most + length) * self._model.shape.embed))
+            for start in range(0, len(group), size):
+                yield partial(compare, group[start : start + size], length, most)
+
+    def _encoded_words(self, parts: Sequence[Sequence[Sequence[int]]]) -> Sequence[Words]:
+        """The word states of the captions of each part."""
+        if self._model.text.plain:
+            return encoded(self._model.text, parts, self._run)
+        return [PlainWordStates(self._model.text, ids) for ids in parts]
+
+    def _encoded_regions(self, regions: Regions) -> torch.Tensor:
+        """[n, r, d] The region vectors, r a multiple of `_STEP`; zeros where there is none."""
+        features, _, mask = regions.tensors(self.device)
+        rows = region_rows(features, mask, self._model.shape.wholes)
+        found = []
+        with torch.inference_mode():
+            for start in range(0, len(rows[0]), _REGIONS):
+                some = [each[start : start + _REGIONS] for each in rows]
+                lacking = _REGIONS - len(some[0])
+                full = (torch.nn.functional.pad(each, (0, 0, 0, lacking)) for each in some)
+                found.append(self._model.image.rows(*full)[: len(some[0])])
+            width = self.width + -self.width % _STEP
+            out = features.new_zeros(len(mask), width, self._model.shape.embed)
+            out[:, : self.width][mask] = torch.cat(found) if found else out[0, :0]
+        return out

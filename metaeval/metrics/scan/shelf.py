@@ -1,0 +1,86 @@
+"""The encoded regions of images that have about as many, and their attention with words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from metaeval.metrics.scan.attention import WAYS, attending, by_gram
+
+# from so many regions a word on, Gram matrices are the shorter way to attended vectors' lengths
+_WIDE = 2
+# the greatest λ at which float32 holds the squares of weights, which reach exp(±λ)
+_SMOOTH = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """The regions of n images that have about as many, in float64.
+
+    Attributes
+    ----------
+    turned
+        Their vectors, [n, d, r]: products with words are then quick.
+    lengths, gram
+        The vectors' lengths [n, r] and their products with each other [n, r, r].
+    """
+
+    turned: torch.Tensor
+    lengths: torch.Tensor
+    gram: torch.Tensor
+
+    @classmethod
+    def of(cls, vectors: torch.Tensor) -> Shelf:
+        """Of vectors [n, r, d]; zeros where there is no region."""
+        own = vectors.double()
+        turned = own.transpose(1, 2).contiguous()
+        return cls(turned, own.norm(dim=2), own @ turned)
+
+    def cosines(
+        self,
+        rows: npt.NDArray[np.int64],
+        words: torch.Tensor,
+        smooth: float,
+        ways: Sequence[str] = WAYS,
+    ) -> dict[str, torch.Tensor]:
+        """What images' regions and captions' words have in common, float64, for each of the ways.
+
+        "i2t": the cosine of each region with the words it attends to, [k, r]; "t2i": that of each
+        word with the regions it attends to, [k, w].
+
+        Parameters
+        ----------
+        rows, words
+            The images [k], of which one may come again, and the words of a caption each [k, w, d].
+        smooth
+            λ of the attention.
+        """
+        index = torch.from_numpy(rows).to(self.turned.device)
+        own, turned = words.double(), self.turned.index_select(0, index)
+        # products with regions are what the softmax magnifies: in float64, therefore
+        products = own @ turned
+        found = {}
+        if "i2t" in ways:
+            lengths = self.lengths.index_select(0, index)
+            length = _in_words(words, turned.shape[2], smooth)
+            found["i2t"] = attending(products.transpose(1, 2).contiguous(), lengths, smooth, length)
+        if "t2i" in ways:
+            length = by_gram(self.gram.index_select(0, index))
+            found["t2i"] = attending(products, own.norm(dim=2), smooth, length)
+        return found
+
+
+def _in_words(
+    words: torch.Tensor, n_regions: int, smooth: float
+) -> Callable[[torch.Tensor], torch.Tensor]:
+    """Lengths, for `attending`, of what regions attend to: of all words, by their weights.
+
+    They are quicker in float32, and no worse than the words themselves.
+    """
+    if n_regions < _WIDE * words.shape[1] and smooth <= _SMOOTH:
+        return lambda weights: (weights.float() @ words).norm(dim=2)
+    return by_gram((words @ words.transpose(1, 2).contiguous()).double())

@@ -1,0 +1,163 @@
+"""The word states of many captions at once: what captions share is computed once.
+
+A GRU's state after a word depends on the words before it alone. Captions begin alike ("a man …"),
+spoiled copies of a caption keep parts of it, and reference and candidate may be one sentence. So
+the forward GRU runs over distinct beginnings, the backward GRU over distinct endings, step by step
+for all captions; and what the inputs add to the gates is computed once a word. Every matrix product
+has a fixed shape (the last one is filled up), so a state is the same number, to the last bit,
+whatever else is encoded along with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from metaeval.metrics.scan.attention import EPS
+from metaeval.metrics.scan.network import TextEncoder
+from metaeval.metrics.scan.prefix_trie import Beginnings
+from metaeval.text.vocabulary import padded
+
+Ints = npt.NDArray[np.int64]
+Run = Callable[[Sequence[Callable[[], Any]]], Sequence[Any]]
+
+_BLOCK = {"cpu": 1 << 15, "cuda": 1 << 20}  # numbers of states computed at a time
+_WORDS = 256  # words projected at a time
+_FORWARD, _BACKWARD = "", "_reverse"  # as torch's GRU names its weights
+
+
+class WordStates:
+    """The word states of n captions, for any of them at a time; `encoded` makes them.
+
+    Parameters
+    ----------
+    states
+        [k, d] Of the GRU that reads forwards and of that which reads backwards, zeros first.
+    place
+        int64 [n, longest, 2]: which two of the states are each word's; 0 behind a caption's end.
+    lengths
+        int64 [n]: how many words each caption has.
+    unit_length
+        Whether a word's state is put onto the unit sphere.
+    """
+
+    def __init__(self, states: torch.Tensor, place: Ints, lengths: Ints, unit_length: bool) -> None:
+        self._states, self.lengths, self._unit_length = states, lengths, unit_length
+        self._place = torch.from_numpy(place).to(states.device)
+
+    def of(self, rows: npt.NDArray[np.intp], length: int) -> torch.Tensor:
+        """[k, length, d] The states of these captions; zeros behind a caption's end."""
+        index = torch.from_numpy(rows).to(self._place.device)
+        place = self._place.index_select(0, index)[:, :length]
+        place = torch.nn.functional.pad(place, (0, 0, 0, length - place.shape[1])).flatten(0, 1)
+        # a bag of two: looks both up and adds them in one go
+        states = torch.nn.functional.embedding_bag(place, self._states, mode="sum")
+        if self._unit_length:
+            # half of the sum, put onto the unit sphere
+            states.div_(torch.linalg.vector_norm(states, dim=1, keepdim=True) + 2 * EPS)
+        else:
+            states.div_(2)
+        return states.view(len(rows), length, -1)
+
+
+def encoded(
+    encoder: TextEncoder, parts: Sequence[Sequence[Sequence[int]]], run: Run
+) -> list[WordStates]:
+    """The word states of the captions of each part.
+
+    Parameters
+    ----------
+    encoder
+        A text encoder of one layer that reads both ways, in eval mode.
+    parts
+        For each part word numbers of each caption, at least one.
+    run
+        Does all jobs, in any order, and returns their results in order. There are two for each
+        part: the GRU's directions do not need each other.
+    """
+    sequences = [padded(ids) for ids in parts]
+    shared = run([
+        partial(Beginnings.of, read, lengths)
+        for tokens, lengths in sequences
+        for read in (tokens, _turned(tokens, lengths))
+    ])  # fmt: skip
+    weight = encoder.embed.weight
+    found, jobs = [], []
+    for (_, lengths), ahead, behind in zip(sequences, shared[::2], shared[1::2], strict=True):
+        first = ahead.levels[-1]
+        states = weight.new_empty(first + behind.levels[-1], encoder.rnn.hidden_size)
+        jobs += [
+            partial(_read, encoder, _FORWARD, ahead, states[:first]),
+            partial(_read, encoder, _BACKWARD, behind, states[first:]),
+        ]
+        # the backward GRU's states stand in the order in which it reads: turn them again
+        second = _turned(np.where(behind.place > 0, behind.place + first, 0), lengths)
+        place = np.stack([ahead.place, second], axis=2)
+        found.append(WordStates(states, place, lengths, encoder.unit_length))
+    run(jobs)
+    return found
+
+
+def _turned(rows: Ints, lengths: Ints) -> Ints:
+    """Each row's first numbers, as many as its length says, in reverse; 0 behind them."""
+    back = lengths[:, None] - 1 - np.arange(rows.shape[1])[None, :]
+    return np.where(back >= 0, np.take_along_axis(rows, np.maximum(back, 0), axis=1), 0)
+
+
+def _read(encoder: TextEncoder, direction: str, shared: Beginnings, states: torch.Tensor) -> None:
+    """Fill in the states [k + 1, d] of one of the GRU's directions after each of k beginnings."""
+    gru = encoder.rnn
+    d, device = gru.hidden_size, states.device
+    names = (f"weight_hh_l0{direction}", f"bias_hh_l0{direction}")
+    weight, bias = (getattr(gru, name) for name in names)
+    block, transposed = max(1, _BLOCK[device.type] // d), weight.T.contiguous()
+    table, number = _projected(encoder, shared.word, direction)
+    parent, word = (torch.from_numpy(x).to(device) for x in (shared.parent, number))
+    states[0] = 0.0
+    old, gates = states.new_zeros(block, d), states.new_zeros(block, 3 * d)
+    for start, stop in zip(shared.levels[:-1], shared.levels[1:], strict=True):
+        for first in range(start, stop, block):
+            last = min(first + block, stop)
+            n, mine = last - first, slice(first - 1, last - 1)
+            torch.index_select(states, 0, parent[mine], out=old[:n])
+            torch.addmm(bias, old, transposed, out=gates)
+            given = table.index_select(0, word[mine])
+            rz = given[:, : 2 * d].add_(gates[:n, : 2 * d]).sigmoid_()
+            new = given[:, 2 * d :].addcmul_(rz[:, :d], gates[:n, 2 * d :]).tanh_()
+            torch.lerp(new, old[:n], rz[:, d:], out=states[first:last])
+
+
+def _projected(encoder: TextEncoder, words: Ints, direction: str) -> tuple[torch.Tensor, Ints]:
+    """What each distinct word adds to the gates, [w, 3d], and the row of each of the words."""
+    distinct, number = np.unique(words, return_inverse=True)
+    weight, bias = (getattr(encoder.rnn, f"{x}_ih_l0{direction}") for x in ("weight", "bias"))
+    lacking = -len(distinct) % _WORDS
+    filled = np.concatenate([distinct, np.zeros(lacking, dtype=np.int64)])
+    vectors = encoder.embed(torch.from_numpy(filled).to(weight.device))
+    parts = [torch.nn.functional.linear(own, weight, bias) for own in vectors.split(_WORDS)]
+    return torch.cat(parts), number.astype(np.int64)
+
+
+class PlainWordStates:
+    """The same for text encoders of another shape (more layers, or one direction): one by one."""
+
+    def __init__(self, encoder: TextEncoder, ids: Sequence[Sequence[int]]) -> None:
+        self.lengths = np.fromiter(map(len, ids), dtype=np.int64, count=len(ids))
+        device = encoder.embed.weight.device
+        self._known: dict[tuple[int, ...], torch.Tensor] = {}
+        self._ids = [tuple(own) for own in ids]
+        with torch.inference_mode():
+            for own in dict.fromkeys(self._ids):
+                self._known[own] = encoder(torch.tensor([own], device=device))[0]
+
+    def of(self, rows: npt.NDArray[np.intp], length: int) -> torch.Tensor:
+        """[k, length, d] The states of these captions; zeros behind a caption's end."""
+        own = [self._known[self._ids[row]] for row in rows.tolist()]
+        return torch.stack([
+            torch.nn.functional.pad(states, (0, 0, 0, length - len(states))) for states in own
+        ])  # fmt: skip

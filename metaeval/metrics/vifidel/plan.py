@@ -1,0 +1,65 @@
+"""How a caption came by its VIFIDEL: which object went to which word, and at what price."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from metaeval.compute import transport
+from metaeval.metrics.vifidel.transport import Transport
+from metaeval.metrics.vifidel.words import Bag, Lexicon
+
+
+def explanation(
+    lexicon: Lexicon,
+    prices: Transport,
+    bags: tuple[Bag, Bag],
+    image: int,
+    columns: Sequence[str],
+) -> dict[str, Any]:
+    """Column → its transport plan; a column that has no score, or 0 for want of words, has none.
+
+    A plan holds `objects` and `words` (each with its share of the mass), `flows` (object, word,
+    share moved, price per unit, and the cost: share times price), dearest first, `distance`, the
+    sum of the costs, and `score`.
+    """
+    plans: dict[str, Any] = {}
+    if not all(bags):
+        return plans
+    for column, images in zip(columns, (None, np.array([image])), strict=True):
+        for problem in prices.problems([bags], images):
+            flow = transport.flows(problem.cost, problem.supply, problem.demand)
+            distance = float(transport.costs(problem.cost, flow)[0])
+            share = flow[..., 0] / problem.supply.sum()
+            names = [
+                [lexicon.words[word] for word in side[:, 0]]
+                for side in (problem.objects, problem.words)
+            ]
+            moves = [
+                {
+                    "object": names[0][i],
+                    "word": names[1][j],
+                    "mass": float(share[i, j]),
+                    "price": float(problem.cost[i, j, 0]),
+                    "cost": float(share[i, j] * problem.cost[i, j, 0]),
+                }
+                for i, j in np.argwhere(share > 0)
+            ]
+            plans[column] = {
+                "objects": _shares(names[0], share.sum(axis=1)),
+                "words": _shares(names[1], share.sum(axis=0)),
+                "flows": sorted(moves, key=lambda m: (-m["cost"], m["object"], m["word"])),
+                "distance": distance,
+                "score": float(np.exp(-distance)),
+            }
+    return plans
+
+
+def _shares(names: Sequence[str], masses: Any) -> list[dict[str, Any]]:
+    return [
+        {"word": name, "mass": float(mass)}
+        for name, mass in zip(names, masses, strict=True)
+        if mass > 0
+    ]

@@ -1,0 +1,168 @@
+"""The paper's rank-order ρ: sort all captions by score, and compare the levels with the ideal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from metaeval.stats.correlation.crosstab import Crosstab, crosstab
+from metaeval.stats.resampling.items import Floats, Ints
+
+_STREAM = 0x71E5  # keeps tie-breaking apart from the resampling under the same seed
+
+
+class RankOrder(NamedTuple):
+    """What `rank_order` returns; all NaN with fewer than two levels that have scored items.
+
+    Attributes
+    ----------
+    rho
+        Expectation under random tie-breaking, exact; in [-1, 1]. 0 if all scores are equal.
+    worst, best
+        ρ under the worst and the best way of breaking the ties, exact.
+    draws
+        ρ under the random tie-breaking of each seed.
+    n
+        Number of scored items.
+    """
+
+    rho: float
+    worst: float
+    best: float
+    draws: tuple[float, ...]
+    n: int
+
+    @property
+    def tie_mean(self) -> float:
+        """Mean of the draws; NaN without draws."""
+        return float(np.mean(self.draws)) if self.draws else float("nan")
+
+    @property
+    def tie_std(self) -> float:
+        """Standard deviation of the draws (n − 1 in the denominator); NaN below two draws."""
+        return float(np.std(self.draws, ddof=1)) if len(self.draws) > 1 else float("nan")
+
+
+def rank_order(
+    scores: npt.ArrayLike, levels: npt.ArrayLike, tie_seeds: Sequence[int] = ()
+) -> RankOrder:
+    """Spearman's ρ between the levels read off in order of score and the levels in ideal order.
+
+    Parameters
+    ----------
+    scores, levels
+        As in `metaeval.stats.correlation.spearman.spearman`: [n_images, n_sets] with NaN = not
+        scored, and [n_sets] or the same shape. Equal levels are one level.
+    tie_seeds
+        One random tie-breaking is drawn for each seed.
+
+    Notes
+    -----
+    Definition
+        Put the n scored items in ascending order of score; L_p is the level at position p and I_p
+        the p-th smallest level. ρ is Pearson's correlation of the midranks of L with those of I.
+        With levels of equal size this is 1 − Σd²/(2·n·var) of the paper, d = L − I. Perfectly
+        separated levels give 1, whatever the order inside a level.
+    Ties
+        An order has to put equal scores one after the other, and ρ depends on how. Reported are
+        the expectation over all ways, the two extremes, and some random ways. Only a block of ties
+        across the boundary between two levels of the ideal order can change ρ.
+    Missing
+        An item without a score is left out; the other versions of its image stay.
+    Interval
+        `graded_statistics` resamples images and takes the expectation in every replicate.
+    Seed
+        Each entry of `tie_seeds` seeds a generator of its own.
+    Source
+        O. González-Chávez, G. Ruiz, D. Moctezuma, T. Ramirez-delReal (2022), Are metrics measuring
+        what they should? An evaluation of image captioning task metrics. The tie rule is not in the
+        paper; random tie-breaking is what reproduces its numbers.
+
+    Examples
+    --------
+    >>> from metaeval.stats.correlation.rank_order import rank_order
+    >>> result = rank_order([[0.0, 0.5], [0.0, 0.6], [0.0, 0.0]], [0, 1])
+    >>> result.rho, result.worst, result.best
+    (0.5, 0.3333333333333333, 1.0)
+    """
+    return rank_order_of(crosstab(scores, levels), tie_seeds)
+
+
+def rank_order_of(table: Crosstab, tie_seeds: Sequence[int] = ()) -> RankOrder:
+    """`rank_order` from a table of scores by levels."""
+    counts = table.counts
+    sizes = counts.sum(axis=0)
+    n = int(sizes.sum())
+    if (sizes > 0).sum() < 2:
+        nan = float("nan")
+        return RankOrder(nan, nan, nan, (nan,) * len(tie_seeds), n)
+    # Position p belongs to the first boundary's level if p < boundaries[0], and so on. All that ρ
+    # needs to know is how many items of each level come before each boundary.
+    boundaries = np.cumsum(sizes)[:-1]
+    blocks = counts.sum(axis=1)
+    starts = np.cumsum(blocks) - blocks
+    at = np.minimum(np.searchsorted(starts, boundaries, side="right") - 1, len(blocks) - 1)
+    before = np.array([counts[:row].sum(axis=0) for row in at])  # [boundary, level], whole blocks
+    split, taken = counts[at], boundaries - starts[at]  # the block a boundary cuts; items before it
+
+    def filled(order: Ints) -> Ints:
+        """How many of each level come first if a block puts its levels in the given order."""
+        ahead = np.cumsum(order, axis=1) - order
+        return np.asarray(np.clip(taken[:, None] - ahead, 0, order))
+
+    expected = split * (taken / blocks[at])[:, None]
+    worst, best = filled(split[:, ::-1])[:, ::-1], filled(split)
+    drawn = [_drawn(at, split, taken, seed) for seed in tie_seeds]
+    prefixes = before + np.array([expected, worst, best, *drawn], dtype=np.float64)
+    rhos = [float(rho) for rho in rho_of_prefixes(prefixes.T, sizes)]
+    return RankOrder(rhos[0], rhos[1], rhos[2], tuple(rhos[3:]), n)
+
+
+def _drawn(at: Ints, split: Ints, taken: Ints, seed: int) -> Ints:
+    """Shuffle each block that a boundary cuts, and count the levels before the boundary."""
+    rng = np.random.default_rng([_STREAM, seed])
+    prefix = np.zeros_like(split)
+    for block in np.unique(at[taken > 0]):
+        cuts = np.flatnonzero(at == block)
+        order = rng.permutation(np.repeat(np.arange(split.shape[1]), split[cuts[0]]))
+        for cut in cuts:
+            prefix[cut] = np.bincount(order[: taken[cut]], minlength=split.shape[1])
+    return prefix
+
+
+def rho_of_prefixes(prefixes: Floats, sizes: npt.ArrayLike) -> Floats:
+    """Rank-order ρ from the number of items of each level before each boundary.
+
+    Parameters
+    ----------
+    prefixes
+        float64 [n_levels, n_levels − 1, r]: items of a level among the first b positions, b the
+        number of items at the lowest one, two, … levels; for r orders (replicates) at once.
+    sizes
+        [n_levels] or [n_levels, r]: items at each level.
+
+    Returns
+    -------
+    float64 [r]; NaN where fewer than two levels have items.
+    """
+    w = np.asarray(sizes, dtype=np.float64).reshape(len(prefixes), -1)
+    n = w.sum(axis=0)
+    rank = np.cumsum(w, axis=0) - (w - 1) / 2 - (n + 1) / 2  # centred midrank of each level
+    r = prefixes.shape[2]
+    edges = np.concatenate([np.zeros((len(w), 1, r)), prefixes], axis=1)
+    total = np.zeros(r)
+    for level in range(len(w)):
+        # Items of `level` in the stretch of positions that is ideally level z.
+        stretch = np.diff(edges[level], axis=0, append=np.broadcast_to(w[level], (1, r)))
+        total += rank[level] * (stretch * rank).sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        result: Floats = total / (w * rank * rank).sum(axis=0)
+    return result
+
+
+def tie_breaking_seeds(count: int, seed: int) -> list[int]:
+    """The `count` tie-breaking seeds of a run; runs of different seeds share none of them."""
+    return [seed * count + k for k in range(count)]

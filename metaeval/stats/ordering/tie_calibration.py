@@ -1,0 +1,168 @@
+"""Pairwise accuracy with tie calibration: how close two scores may be and still count as equal."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from metaeval.errors import InputError
+from metaeval.stats.resampling.items import Floats, as_scores
+
+# Means of fractions that are equal on paper differ by roundings; below this they are one.
+_SAME = 1e-12
+_MOST_PAIRS = 200_000_000
+
+
+class TieCalibration(NamedTuple):
+    """What `tie_calibration` returns.
+
+    Attributes
+    ----------
+    accuracy
+        The greatest accuracy that any ε reaches, in [0, 1]; NaN without pairs.
+    epsilon
+        The smallest ε that reaches it. Two scores at most ε apart count as tied.
+    uncalibrated
+        The accuracy at ε = 0.
+    n_pairs, n_groups
+        How many pairs were compared, and how many groups have a pair.
+    """
+
+    accuracy: float
+    epsilon: float
+    uncalibrated: float
+    n_pairs: int
+    n_groups: int
+
+
+class Pairs(NamedTuple):
+    """All pairs of items within groups: float64 [p] distances in score, bool [p] whether the
+    judgements are tied, bool [p] whether the scores are in the judgements' order, int [p] group."""
+
+    distance: Floats
+    tied: npt.NDArray[np.bool_]
+    concordant: npt.NDArray[np.bool_]
+    group: npt.NDArray[np.intp]
+
+
+def tie_calibration(
+    scores: npt.ArrayLike, human: npt.ArrayLike, groups: npt.ArrayLike | None = None
+) -> TieCalibration:
+    """Pairwise accuracy with ties, at the ε that maximises it.
+
+    A metric with fine-grained scores practically never ties two captions, people often do. Plain
+    accuracy makes that a mistake of the metric; here scores within ε count as tied, and ε is the
+    one best for the metric.
+
+    Parameters
+    ----------
+    scores, human
+        float64 [n] each; NaN = not scored or not judged.
+    groups
+        [n] which items are compared with each other: those of one image, say. The accuracy is the
+        mean over the groups of each group's own accuracy. `None`: all items are one group, with
+        n(n − 1)/2 pairs.
+
+    Notes
+    -----
+    Definition
+        (pairs in the order of the judgements + pairs tied on both sides) / all pairs, where scores
+        are tied if |difference| ≤ ε. The candidates for ε are 0 and all differences that occur.
+    Ties
+        Judgements are tied if equal. Of several best ε the smallest is taken.
+    Missing
+        An item without score or judgement is left out; a group without a pair counts nowhere.
+    Time
+        O(p log p) for p pairs, O(p) memory; p is refused above 200 million.
+    Interval
+        By resampling groups at the ε found on all of them (`pair_outcomes`).
+    Source
+        D. Deutsch, G. Foster, M. Freitag (2023), Ties matter: meta-evaluating modern metrics with
+        pairwise accuracy and tie calibration, EMNLP, sections 5 and 6 (acc*_eq); averaged over
+        groups as in mt-metrics-eval.
+
+    Examples
+    --------
+    Two captions that people find equally good, and one worse; at ε = 0.1 all pairs are right:
+
+    >>> from metaeval.stats.ordering.tie_calibration import tie_calibration
+    >>> result = tie_calibration([0.5, 0.6, 0.1], [3, 3, 1])
+    >>> result.accuracy, round(result.epsilon, 6), round(result.uncalibrated, 4)
+    (1.0, 0.1, 0.6667)
+    """
+    pairs = pairs_within(scores, human, groups)
+    n = len(pairs.distance)
+    if not n:
+        nan = float("nan")
+        return TieCalibration(nan, nan, nan, 0, 0)
+    sizes = np.bincount(pairs.group)
+    n_groups = int((sizes > 0).sum())
+    weight = 1 / (sizes[pairs.group] * n_groups)  # of one pair in the mean over the groups
+    # Raising ε past a pair's distance makes the pair tied: right if the judgements are tied, wrong
+    # if it was in order before. Pairs at distance 0 are tied from the start.
+    order = np.argsort(pairs.distance, kind="stable")
+    gain = (pairs.tied.astype(np.int8) - pairs.concordant)[order] * weight[order]
+    start = float(weight[pairs.concordant].sum())
+    distance = pairs.distance[order]
+    last = np.flatnonzero(np.append(distance[1:] != distance[:-1], True))
+    curve = start + np.cumsum(gain)[last]
+    epsilons = distance[last]
+    if epsilons[0] > 0:  # no pair of equal scores: ε = 0 is a candidate of its own
+        epsilons, curve = np.append(0.0, epsilons), np.append(start, curve)
+    epsilon = float(epsilons[np.flatnonzero(curve >= curve.max() - _SAME)[0]])
+    return TieCalibration(
+        _mean_accuracy(pairs, epsilon), epsilon, _mean_accuracy(pairs, 0.0), n, n_groups
+    )
+
+
+def _mean_accuracy(pairs: Pairs, epsilon: float) -> float:
+    """The accuracy at ε without the roundings of running sums."""
+    right, totals = pair_outcomes(pairs, epsilon, int(pairs.group.max()) + 1)
+    return float((right[totals > 0] / totals[totals > 0]).mean())
+
+
+def pairs_within(
+    scores: npt.ArrayLike, human: npt.ArrayLike, groups: npt.ArrayLike | None = None
+) -> Pairs:
+    """Every pair of scored items of the same group; arguments as in `tie_calibration`."""
+    x, y = as_scores(scores), as_scores(human)
+    group = np.zeros(len(x), dtype=np.intp)
+    if groups is not None:
+        group = np.unique(np.asarray(groups), return_inverse=True)[1].reshape(-1)
+    if x.ndim != 1 or not x.shape == y.shape == group.shape:
+        raise InputError(
+            f"scores {x.shape}, judgements {y.shape} and groups {group.shape} are not all [n]",
+            field="scores",
+        )
+    there = np.flatnonzero(~(np.isnan(x) | np.isnan(y)))
+    there = there[np.argsort(group[there], kind="stable")]
+    sizes = np.bincount(group[there])
+    if int((sizes * (sizes - 1) // 2).sum()) > _MOST_PAIRS:
+        raise InputError("more than 200 million pairs: compare within groups", field="groups")
+    # item i of a group is paired with those after it: i is repeated, its partners are counted off
+    ends = np.repeat(np.cumsum(sizes), sizes)
+    partners = ends - np.arange(len(there)) - 1
+    first = np.repeat(np.arange(len(there)), partners)
+    skipped = np.cumsum(partners) - partners
+    second = first + 1 + np.arange(len(first)) - np.repeat(skipped, partners)
+    x, y, group = x[there], y[there], group[there]
+    dx, dy = x[first] - x[second], y[first] - y[second]
+    agree = (dx > 0) & (dy > 0) | (dx < 0) & (dy < 0)
+    return Pairs(np.abs(dx), dy == 0, agree, group[first])
+
+
+def pair_outcomes(pairs: Pairs, epsilon: float, n_groups: int) -> tuple[Floats, Floats]:
+    """Right pairs and all pairs of each group, float64 [n_groups], at a given ε.
+
+    Their resampled ratios give intervals; `n_groups` is the number of groups with and without
+    pairs, in the order of `numpy.unique` of the labels.
+    """
+    close = pairs.distance <= epsilon
+    right = np.where(close, pairs.tied, pairs.concordant)
+    groups = (
+        np.bincount(pairs.group[right], minlength=n_groups),
+        np.bincount(pairs.group, minlength=n_groups),
+    )
+    return groups[0].astype(np.float64), groups[1].astype(np.float64)

@@ -1,0 +1,176 @@
+"""The sums behind the across-item statistics when every image has a weight.
+
+A bootstrap replicate is a vector of image weights. Items are sorted once; in a replicate, the order
+of the items is the same and only the counts change, so each sum below is a few passes over running
+totals. All sums are exact integers: no result depends on chunks or threads.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from metaeval.stats.resampling.buffers import Array, Buffers
+from metaeval.stats.resampling.items import Floats, Ints
+from metaeval.stats.resampling.running import RunningTotals
+
+_BLOCK = 512  # items gathered at a time
+
+
+class Sums(NamedTuple):
+    """Sums of r replicates, float64. Levels ascend; "items" are weighted.
+
+    Attributes
+    ----------
+    sizes
+        [n_levels, r]: items at each level.
+    wins
+        [n_levels, n_levels, r]: at [h, g] the pairs in which the item of level h scores higher than
+        the item of level g, ties counting one half; filled for h > g.
+    ties2, ties3
+        [r]: Σ t² and Σ t³ over the distinct scores, t the number of items with the score.
+    prefixes
+        [n_levels, n_levels − 1, r]: the expected number of items of each level before each boundary
+        of the ideal order, under random tie-breaking (see `rho_of_prefixes`).
+    """
+
+    sizes: Floats
+    wins: Floats
+    ties2: Floats
+    ties3: Floats
+    prefixes: Floats
+
+
+class WeightedOrder:
+    """The items of a table in order of score, ready to be weighted.
+
+    Parameters
+    ----------
+    scores
+        float64 [n_images, n_sets], NaN = not scored: such an item is in no sum.
+    groups
+        int [n_sets]: the place of each set's level among the distinct levels, 0 … n_levels − 1.
+    n_levels
+        Number of levels, with those of which nothing is scored.
+    """
+
+    def __init__(self, scores: Floats, groups: Ints, n_levels: int) -> None:
+        image, column = np.nonzero(~np.isnan(scores))
+        self._arrange(scores[image, column], image, groups[column], len(scores), n_levels)
+
+    @classmethod
+    def of_items(
+        cls, scores: Floats, image: Ints, group: Ints, n_images: int, n_levels: int
+    ) -> WeightedOrder:
+        """The order of n items that are in no table: scores, image and level's place, [n] each."""
+        order = cls.__new__(cls)
+        order._arrange(scores, image, group, n_images, n_levels)
+        return order
+
+    def _arrange(
+        self, scores: Floats, image: Ints, group: Ints, n_images: int, n_levels: int
+    ) -> None:
+        values, code = np.unique(scores, return_inverse=True)
+        order = np.argsort(code.reshape(-1), kind="stable")
+        image, code, group = image[order], code.reshape(-1)[order], group[order]
+        table = np.bincount(code * n_levels + group, minlength=len(values) * n_levels)
+        table = table.reshape(len(values), n_levels)
+        per_score = table.sum(axis=1)
+        shared = np.flatnonzero(per_score > 1)  # scores of several items: blocks of ties
+        alone = per_score[code] == 1  # items with a score of their own
+        first = np.zeros((len(values) + 1, n_levels), dtype=np.int64)
+        np.cumsum(table, axis=0, out=first[1:])  # [score, level]: items below
+
+        self.n_levels, self.n_values, self.n_shared = n_levels, len(values), len(shared)
+        self.totals = [RunningTotals(image[group == g], n_images) for g in range(n_levels)]
+        self.rows = [t.rows(first[:, g]) for g, t in enumerate(self.totals)]
+        self.tie_starts = [rows[shared] for rows in self.rows]
+        self.tie_ends = [rows[shared + 1] for rows in self.rows]
+        self.alone = [image[alone & (group == g)] for g in range(n_levels)]
+        scores_alone = [code[alone & (group == g)] for g in range(n_levels)]
+        self.alone_below = [[rows[s] for rows in self.rows] for s in scores_alone]
+        self.alone_per_image = np.bincount(image[alone], minlength=n_images)
+
+    def sums(self, weights: Array, buffers: Buffers, prefixes: bool = True) -> Sums:
+        """The sums for integer weights [n_images + 1, r], whose last row is zero.
+
+        The dtype of the weights has to hold the greatest possible sum; see `sum_type`. Without
+        `prefixes`, which only the rank-order ρ needs, those are left empty.
+        """
+        k, r = self.n_levels, weights.shape[1]
+        take = buffers.take
+        totals = [t.of(weights, buffers, f"totals {g}") for g, t in enumerate(self.totals)]
+        below = [take(f"below {g}", totals[g], self.tie_starts[g]) for g in range(k)]
+        tied = [take(f"tied {g}", totals[g], self.tie_ends[g]) for g in range(k)]
+        for block, start in zip(tied, below, strict=True):
+            np.subtract(block, start, out=block)
+        wins = np.zeros((k, k, r))
+        for h in range(1, k):
+            # Items alone with their score, some at a time: what is gathered stays in the cache.
+            for first in range(0, len(self.alone[h]), _BLOCK):
+                part = slice(first, first + _BLOCK)
+                own = take("own", weights, self.alone[h][part])
+                for g in range(h):
+                    smaller = take("smaller", totals[g], self.alone_below[h][g][part])
+                    wins[h, g] += np.einsum("ir,ir->r", own, smaller)
+            for g in range(h):
+                wins[h, g] += np.einsum("br,br->r", tied[h], below[g])
+                wins[h, g] += np.einsum("br,br->r", tied[h], tied[g]) / 2
+        squares, cubes = self._tie_sums(weights[:-1], tied, buffers)
+        sizes = np.array([t[rows[-1]] for t, rows in zip(totals, self.rows, strict=True)])
+        before = self._prefixes(totals, sizes) if prefixes else np.empty((k, 0, r))
+        return Sums(sizes.astype(np.float64), wins, squares, cubes, before)
+
+    def _tie_sums(
+        self, weights: Array, tied: list[Array], buffers: Buffers
+    ) -> tuple[Floats, Floats]:
+        """Σ t² and Σ t³: an item alone with its score is as often there as its image."""
+        alone = self.alone_per_image.astype(weights.dtype)
+        power = buffers.empty("power", weights.shape, weights.dtype)
+        np.multiply(weights, weights, out=power)
+        squares = np.einsum("i,ir->r", alone, power).astype(np.float64)
+        np.multiply(power, weights, out=power)
+        cubes = np.einsum("i,ir->r", alone, power).astype(np.float64)
+        if self.n_shared:
+            block = buffers.empty("block", tied[0].shape, np.float64)
+            block[:] = tied[0]
+            for part in tied[1:]:
+                np.add(block, part, out=block)
+            squares += np.einsum("br,br->r", block, block)
+            cubes += np.einsum("br,br,br->r", block, block, block)
+        return squares, cubes
+
+    def _prefixes(self, totals: list[Array], sizes: Array) -> Floats:
+        """Expected items of each level before each boundary, by bisection for the score there."""
+        boundaries = np.cumsum(sizes, axis=0)[:-1]  # [boundary, r]
+        replicate = np.arange(sizes.shape[1])
+
+        def items(score: Ints) -> Array:
+            """Items with a smaller score, [level, boundary, r]."""
+            parts = zip(totals, self.rows, strict=True)
+            return np.array([total[rows[score], replicate] for total, rows in parts])
+
+        low = np.zeros(boundaries.shape, dtype=np.int64)
+        high = np.full(boundaries.shape, self.n_values + 1)
+        for _ in range(int(self.n_values).bit_length()):
+            middle = (low + high) // 2
+            fits = items(middle).sum(axis=0) <= boundaries
+            low, high = np.where(fits, middle, low), np.where(fits, high, middle)
+        start = items(low)
+        block = items(np.minimum(low + 1, self.n_values)) - start
+        taken = boundaries - start.sum(axis=0)
+        # Beyond the last score nothing is left, and nothing is taken.
+        return np.asarray(start + block * (taken / np.maximum(block.sum(axis=0), 1)))
+
+
+def sum_type(counts: npt.NDArray[np.integer], groups: Ints) -> type[np.signedinteger]:
+    """The narrowest integer that holds every sum over these weights: wins, Σ t², Σ t³.
+
+    counts: int [replicates, n_images]; groups: int [n_sets]. Halving the width halves the time.
+    """
+    drawn = int(counts.sum(axis=1).max(initial=0))
+    wins = (int(np.bincount(groups).max()) * drawn) ** 2
+    cubes = len(groups) * drawn * int(counts.max(initial=0)) ** 2
+    return np.int32 if max(wins, cubes) <= np.iinfo(np.int32).max else np.int64

@@ -1,0 +1,335 @@
+"""Captions → SPICE's kind of tuples by a few dozen rules, without Java.
+
+It follows SPICE's parser in what counts as a tuple: every noun that heads a phrase is an object;
+adjectives, numbers before plurals, the first parts of compounds and what "is" says are attributes;
+verbs with an object or a preposition, prepositions between nouns, and possession are relations. A
+clause is read from left to right with one subject, one verb and one last noun in mind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from metaeval.text.scene_graphs.rules import function_words as fn
+from metaeval.text.scene_graphs.rules.phrases import Phrase, read_group
+from metaeval.text.scene_graphs.rules.tagger import Token, tag
+
+IDENTITY = "rules-1"
+
+# Prepositions that, once a verb has its object, describe that object rather than the verb …
+_AFTER_OBJECT = frozenset({"of", "than", "in", "on", "near", "for", "behind", "to", "over"})
+# … and that describe the noun of an earlier preposition rather than the verb.
+_AFTER_PREPOSITION = frozenset(
+    {
+        "of",
+        "than",
+        "with",
+        "in",
+        "on",
+        "at",
+        "near",
+        "for",
+        "behind",
+        "in front of",
+        "over",
+        "under",
+    }
+    | {"against", "inside", "above"}
+)
+# After "noun preposition noun" these go back to the first noun.
+_HIGH = frozenset({"behind", "next to", "under", "around"})
+
+
+@dataclass(slots=True, eq=False)
+class _Verb:
+    predicate: str
+    subjects: list[Phrase]
+    finite: bool = False
+    passive: bool = False
+    filled: bool = False  # has an object or a noun behind a preposition
+    direct: bool = False  # its last noun is its object, with no preposition since
+    open: bool = True  # nothing but particles and adverbs since: a noun phrase is its object
+
+
+@dataclass(slots=True)
+class _Reader:
+    tokens: list[Token]
+    tuples: list[list[str]] = field(default_factory=list)
+    subjects: list[Phrase] = field(default_factory=list)
+    verb: _Verb | None = None
+    last: list[Phrase] = field(default_factory=list)
+    first: list[Phrase] = field(default_factory=list)
+    mentioned: list[Phrase] = field(default_factory=list)
+    at: int = 0
+    copula: bool = False
+
+    def read(self) -> list[list[str]]:
+        while self.at < len(self.tokens):
+            before = self.at
+            self._step()
+            assert self.at > before
+        self._finish_clause()
+        for phrase in self.mentioned:
+            self.tuples += [[phrase.head], *([other] for other in phrase.others)]
+        return self.tuples
+
+    # ---- reading -------------------------------------------------------------------------------
+
+    def _peek(self, offset: int = 0) -> Token:
+        at = self.at + offset
+        return self.tokens[at] if 0 <= at < len(self.tokens) else Token("", ".")
+
+    def _step(self) -> None:
+        token = self._peek()
+        if prepositions := self._preposition():
+            self._prepositional(prepositions)
+        elif token.tag == "BE" or (token.tag == "HAVE" and self._perfect()):
+            self.at += 1
+            self._be()
+        elif token.tag == "HAVE" or (token.tag == "DO" and not self._auxiliary()):
+            self.at += 1
+            self._start_verb(_Verb(token.lemma, self.subjects, finite=True))
+        elif token.is_verb:
+            self._verb_word(token)
+        elif token.tag == "TO":
+            self.at += 1
+            self._infinitive()
+        elif token.tag == "WDT":
+            self.at += 1
+            self._finish_clause()
+            self.subjects = []
+        elif token.tag in ("SUB", "."):
+            self.at += 1
+            self._finish_clause()
+            self.subjects, self.last = [], ([] if token.tag == "." else self.last)
+            if token.tag == "SUB" and self._peek().tag in ("VBG", "VBN"):
+                self._gerund()
+        elif token.tag == "JJ" and self.copula:
+            self._adjective(token)
+        elif not self._noun_phrase():
+            self._other(token)
+
+    def _other(self, token: Token) -> None:
+        self.at += 1
+        if token.tag in (",", "CC") and self.verb is not None:
+            self.verb.open = False
+        if token.tag == "EX":
+            self.subjects = []
+
+    def _noun_phrase(self) -> bool:
+        inside = self.verb is not None or self.copula
+        group, end = read_group(self.tokens, self.at, inside=inside)
+        if not group:
+            return False
+        self.at = end
+        self._mention(group)
+        if self.copula:
+            self._complement(group)
+        elif self.verb is not None and self.verb.open:
+            self._relate(self.verb.subjects, self.verb.predicate, group)
+            self.verb.filled, self.verb.direct, self.verb.open = True, True, False
+        else:
+            self._finish_clause()
+            self.subjects = group
+        self.last, self.first = group, []
+        return True
+
+    # ---- verbs ---------------------------------------------------------------------------------
+
+    def _be(self) -> None:
+        while self._peek().tag in ("RB", "BE") or self._peek().word in ("being",):
+            self.at += 1
+        token = self._peek()
+        if token.tag in ("VBG", "VBN", "VBD"):
+            self.at += 1
+            passive = token.tag != "VBG"
+            self._start_verb(_Verb(token.lemma, self.subjects, finite=not passive, passive=passive))
+        else:
+            self._finish_verb()
+            self.verb, self.copula = None, True
+
+    def _perfect(self) -> bool:
+        offset = 1
+        while self._peek(offset).tag == "RB":
+            offset += 1
+        return self._peek(offset).tag in ("VBN", "VBD") or self._peek(offset).word == "been"
+
+    def _auxiliary(self) -> bool:
+        return self._peek(1).tag in ("RB", "VB")
+
+    def _verb_word(self, token: Token) -> None:
+        self.at += 1
+        before = self._peek(-2)
+        if token.tag in ("VBG", "VBN"):
+            if before.tag == "CC" and self.verb is not None:
+                old = self.verb
+                self._start_verb(_Verb(token.lemma, old.subjects, old.finite, old.passive))
+                return
+            subjects = [] if before.tag in ("IN", "TO") else self._described()
+            self._start_verb(_Verb(token.lemma, subjects, passive=token.tag == "VBN"))
+        else:
+            self._start_verb(_Verb(token.lemma, self.subjects, finite=True))
+
+    def _infinitive(self) -> None:
+        if self._peek().is_verb:
+            token = self._peek()
+            self.at += 1
+            self._start_verb(_Verb(token.lemma, []))
+
+    def _gerund(self) -> None:
+        token = self._peek()
+        self.at += 1
+        self._start_verb(_Verb(token.lemma, []))
+
+    def _start_verb(self, verb: _Verb) -> None:
+        self._finish_verb()
+        self.copula = False
+        self.verb = verb
+        while self._peek().tag == "RB":
+            self.at += 1
+        particle = self._peek()
+        after = self._peek(1).tag
+        if particle.word in ("up", "down", "off", "out") and (
+            after in ("IN", "TO", ".", ",", "CC")
+            or (particle.word in ("up", "off") and after != ".")
+        ):
+            self.at += 1
+            verb.predicate += f" {particle.word}"
+
+    def _described(self) -> list[Phrase]:
+        """Whom a participle describes: the last noun before it."""
+        return _attached(self.last) if self.last else self.subjects
+
+    def _finish_verb(self) -> None:
+        verb = self.verb
+        if verb is not None and verb.finite and not verb.filled and not verb.passive:
+            word = verb.predicate.split()[0]
+            if word not in ("be",):
+                self.tuples += [[s.head, word] for s in self._resolved(verb.subjects)]
+
+    def _finish_clause(self) -> None:
+        self._finish_verb()
+        self.verb, self.copula = None, False
+
+    # ---- what "is" says ------------------------------------------------------------------------
+
+    def _adjective(self, token: Token) -> None:
+        self.at += 1
+        self.tuples += [[s.head, token.lemma] for s in self._resolved(self.subjects)]
+        if self._peek().tag != "CC":
+            self.copula = False
+
+    def _complement(self, group: list[Phrase]) -> None:
+        self.copula = False
+        for subject in self._resolved(self.subjects):
+            self.tuples += [[subject.head, phrase.head] for phrase in group if not phrase.pronoun]
+
+    # ---- prepositions --------------------------------------------------------------------------
+
+    def _preposition(self) -> tuple[str, int] | None:
+        """The preposition here, as SPICE writes it, and its length; `None` if there is none."""
+        for length in (3, 2):
+            words = tuple(self._peek(k).word for k in range(length))
+            if words in fn.PREPOSITION_PHRASES:
+                return " ".join(words), length
+        token = self._peek()
+        if token.tag == "IN":
+            return token.word, 1
+        if token.tag == "TO" and not self._peek(1).is_verb:
+            return "to", 1
+        return None
+
+    def _prepositional(self, found: tuple[str, int]) -> None:
+        preposition, length = found
+        noun = fn.PREPOSITION_PHRASES.get(tuple(preposition.split()))
+        self.at += length
+        if noun:
+            self.tuples.append([noun])
+        if self._peek().is_verb:
+            self._gerund()
+            return
+        group, end = read_group(self.tokens, self.at, inside=True)
+        if not group:
+            if self.verb is not None:
+                self.verb.open = False
+            return
+        self.at = end
+        self._mention(group)
+        if self.copula:
+            self._relate(self.subjects, preposition, group)
+            self.copula = False
+        elif self.verb is not None and self._belongs_to_verb(preposition):
+            passive = preposition == "by" and self.verb.passive
+            predicate = self.verb.predicate + ("" if passive else f" {preposition}")
+            self._relate(self.verb.subjects, predicate, group)
+            self.verb.filled = True
+        elif self.last:
+            governor = self.first if preposition in _HIGH and self.first else self.last
+            self._relate(_attached(governor), preposition, group)
+        if self.verb is not None:
+            self.verb.open = self.verb.direct = False
+        if self.verb is None and not self.first:
+            self.first = self.last
+        self.last = group
+
+    def _belongs_to_verb(self, preposition: str) -> bool:
+        assert self.verb is not None
+        if self.verb.open:
+            return True
+        low = _AFTER_OBJECT if self.verb.direct else _AFTER_PREPOSITION
+        return preposition not in low
+
+    # ---- tuples --------------------------------------------------------------------------------
+
+    def _relate(self, subjects: list[Phrase], predicate: str, objects: list[Phrase]) -> None:
+        for subject in self._resolved(subjects):
+            for target in self._resolved(objects):
+                self.tuples.append([subject.head, target.head, predicate])
+
+    def _mention(self, group: list[Phrase]) -> None:
+        for phrase in group:
+            if phrase.pronoun:
+                continue
+            owner = phrase.owner
+            while isinstance(owner, Phrase):
+                self._mention([owner])
+                self.tuples.append([owner.head, phrase.head, "have"])
+                break
+            if isinstance(owner, str):
+                for antecedent in self._antecedent(plural=owner == "their"):
+                    self.tuples.append([antecedent.head, phrase.head, "have"])
+            self.tuples += [[phrase.head, attribute] for attribute in phrase.attributes]
+            self.mentioned.append(phrase)
+
+    def _antecedent(self, *, plural: bool) -> list[Phrase]:
+        return next(([p] for p in self.mentioned if plural or not p.plural), [])
+
+    def _resolved(self, phrases: list[Phrase]) -> list[Phrase]:
+        found = []
+        for phrase in phrases:
+            if phrase.pronoun:
+                found += self._antecedent(plural=phrase.head in ("they", "them"))
+            else:
+                found.append(phrase)
+        return found
+
+
+def _attached(group: list[Phrase]) -> list[Phrase]:
+    """Which of "a bed and (a) table" the next words describe: the last if it has an article."""
+    return group[-1:] if group[-1].determined else group[:1]
+
+
+class RuleParser:
+    """Sentences → proposed tuples in SPICE's form; deterministic, and quick."""
+
+    def __call__(self, sentences: Sequence[str]) -> list[list[list[str]] | None]:
+        """Per sentence a list of [object], [object, attribute], [subject, object, relation]."""
+        known: dict[str, list[list[str]] | None] = {}
+        for sentence in sentences:
+            if sentence not in known:
+                known[sentence] = _Reader(tag(sentence)).read()
+        return [known[sentence] for sentence in sentences]
+
+    def close(self) -> None:
+        """Nothing to release."""

@@ -1,0 +1,261 @@
+"""SPICE's own parser as a service: sentences → proposed tuples, each distinct sentence once.
+
+Our Java source (`SceneGraphService.java`) is compiled against SPICE's jar at first use,
+into the cache folder. It loads CoreNLP's models once and parses with several threads; a sentence's
+tuples do not depend on the others in the call, nor on the number of threads.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import logging
+import os
+import tempfile
+from collections.abc import Sequence
+from functools import cache as remember
+from importlib.util import find_spec
+from pathlib import Path
+
+from tqdm import tqdm
+
+from metaeval.data.dataset import Absent
+from metaeval.java.runtime import JavaError, JavaProcess, JavaRuntime, find_java, heap_mib, run_once
+from metaeval.metrics.base import content_digest
+from metaeval.runs.store import MemoryStore, Store
+from metaeval.text.scene_graphs import install
+
+Tuples = list[list[str]]
+
+HEAP_MIB = 4096
+SENTENCE_SECONDS = 60.0
+_START_SECONDS = 300.0  # a cold disk and a busy machine; without either it is five
+_BATCH = 256  # sentences between two writes to the store: what a killed run may lose
+_SERVICE, _ORACLE = "SceneGraphService", "SpiceOracle"
+_SOURCES = [Path(__file__).parent / f"{x}.java" for x in (_SERVICE, _ORACLE)]
+_PARSER_JARS = ("spice-1.0.jar", "lib/SceneGraphParser-1.0.jar")
+
+log = logging.getLogger(__name__)
+
+
+def spice_folder() -> Path | Absent:
+    """pycocoevalcap's folder with SPICE's jar and the libraries that it needs."""
+    try:
+        spec = find_spec("pycocoevalcap.spice")
+    except ModuleNotFoundError:
+        spec = None
+    for place in (spec.submodule_search_locations or ()) if spec else ():
+        if all((Path(place) / name).is_file() for name in (*_PARSER_JARS, "lib/Meteor-1.5.jar")):
+            return Path(place)
+    reason = "SPICE's jar is not there (it comes in the package pycocoevalcap)"
+    return Absent("spice", reason, "pip install pycocoevalcap")
+
+
+def missing(cache: Path) -> Absent | None:
+    """What keeps the service from running here, or `None`. Starts nothing but `java -version`."""
+    java = find_java()
+    if isinstance(java, Absent):
+        return java
+    for part in (spice_folder(), install.installed(cache)):
+        if isinstance(part, Absent):
+            return part
+    if java.major < 11:
+        return Absent(
+            "java", f"SPICE needs Java 11 or newer, not {java.version}", "install a newer JDK"
+        )
+    if not java.can_compile and not _classes(cache).is_dir():
+        return Absent(
+            "java",
+            f"{java.executable} is a runtime without a compiler, which SPICE's parser needs once",
+            "install a JDK (e.g. default-jdk-headless), 11 or newer, or set JAVA_HOME to one",
+        )
+    return None
+
+
+@remember
+def sha256(path: Path) -> str:
+    """SHA-256 of a file, as hexadecimal; each file is read once per process."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def identity() -> str:
+    """Which parser this is, down to the bytes of its jars: all that a sentence's tuples depend on.
+
+    CoreNLP's jars were checked when they were installed, so their names stand for their content.
+    """
+    folder = spice_folder()
+    if isinstance(folder, Absent):
+        raise JavaError("SPICE", str(folder))
+    jars = "+".join(sha256(folder / name)[:8] for name in _PARSER_JARS)
+    corenlp = "+".join(jar.sha256[:8] for jar in install.JARS)
+    return f"spice-1.0-{jars}-corenlp-3.6.0-{corenlp}"
+
+
+def default_threads(heap: int) -> int:
+    """As many as the cores we may use, but one per GiB of heap: long sentences take that much."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return max(1, min(cores or 1, heap // 1024))
+
+
+class SpiceParser:
+    """Sentences → the tuples that SPICE's parser proposes; a context manager.
+
+    Parameters
+    ----------
+    cache
+        The cache folder, where `spice_install` has put CoreNLP.
+    store
+        Where tuples are kept across runs; `None` keeps them as long as this object.
+    heap
+        MiB of Java heap; never more than half of the machine's memory is used.
+    threads
+        Sentences parsed at once; `None` goes by the cores and the heap.
+    sentence_seconds
+        How long one sentence may take before it is given up.
+    """
+
+    def __init__(
+        self,
+        cache: Path,
+        store: Store | None = None,
+        *,
+        heap: int = HEAP_MIB,
+        threads: int | None = None,
+        sentence_seconds: float = SENTENCE_SECONDS,
+    ) -> None:
+        self._cache = cache.expanduser()
+        self._store: Store = MemoryStore() if store is None else store
+        self._heap, self._seconds = heap_mib(heap), sentence_seconds
+        self._threads = threads or default_threads(self._heap)
+        self._failed: set[str] = set()
+        self._process: JavaProcess | None = None
+
+    def __call__(self, sentences: Sequence[str]) -> list[Tuples | None]:
+        """The tuples of each sentence, in the parser's order; `None` where it has failed.
+
+        A tuple is [object], [object, attribute] or [subject, object, relation]. Failures (a
+        sentence that takes too long, or more memory than there is) are logged with their reason.
+
+        Raises
+        ------
+        JavaError
+            The parser itself could not be started, or died.
+        """
+        namespace = f"scene-graph-tuples:{identity()}"
+        keys = {sentence: content_digest([sentence]) for sentence in dict.fromkeys(sentences)}
+        known = self._store.get_many(namespace, list(keys.values()))
+        new = [s for s, key in keys.items() if key not in known and s not in self._failed]
+        with tqdm(
+            total=len(new), desc="SPICE: parsing", unit=" sentences", delay=2, leave=False
+        ) as bar:
+            for start in range(0, len(new), _BATCH):
+                batch = new[start : start + _BATCH]
+                found = {}
+                for sentence, reply in zip(batch, self._ask(batch), strict=True):
+                    if reply.startswith("["):
+                        found[keys[sentence]] = reply.encode()
+                    else:
+                        self._fail(sentence, reply)
+                self._store.put_many(namespace, found)
+                known.update(found)
+                bar.update(len(batch))
+        parsed = {key: json.loads(value) for key, value in known.items()}
+        return [parsed.get(keys[sentence]) for sentence in sentences]
+
+    def _ask(self, sentences: Sequence[str]) -> list[str]:
+        if self._process is None:
+            self._process = self._start()
+        try:
+            return self._process.exchange([json.dumps(sentence) for sentence in sentences])
+        except BaseException:
+            self._process = None  # it has been ended: the next call starts another
+            raise
+
+    def _fail(self, sentence: str, reply: str) -> None:
+        self._failed.add(sentence)
+        reason = json.loads(reply).get("error", reply)
+        shown = sentence if len(sentence) <= 80 else f"{sentence[:77]}…"
+        log.warning("SPICE cannot parse %r: %s", shown, reason)
+
+    def _start(self) -> JavaProcess:
+        java = find_java()
+        if isinstance(java, Absent):
+            raise JavaError("SPICE", str(java))
+        absent = missing(self._cache)
+        if absent is not None:
+            raise JavaError("SPICE", str(absent))
+        path = class_path(self._cache, compiled(self._cache, java))
+        return JavaProcess(
+            java,
+            ["-cp", path, _SERVICE, str(self._threads), str(self._seconds)],
+            what="SPICE's parser",
+            heap=self._heap,
+            silence=_START_SECONDS + self._seconds,
+            options=[
+                "-XX:+UseParallelGC",  # a third faster here than the default collector
+                "-XX:-ExitOnOutOfMemoryError",  # one sentence too long is not the end of the run
+            ],
+        )
+
+    def close(self) -> None:
+        """End the Java process, if one was started."""
+        if self._process is not None:
+            self._process.close()
+            self._process = None
+
+    def __enter__(self) -> SpiceParser:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def compiled(cache: Path, java: JavaRuntime) -> Path:
+    """The folder with our compiled classes, compiled now if they are not there yet.
+
+    Two processes may do so at once: each compiles for itself, and the first to finish stays.
+    """
+    classes = _classes(cache)
+    if classes.is_dir():
+        return classes
+    classes.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".compile-", dir=classes.parent) as name:
+        made = Path(name) / "classes"
+        arguments = [
+            "-nowarn",
+            "--release",
+            "11",
+            "-d",
+            str(made),
+            "-cp",
+            class_path(cache),
+            *map(str, _SOURCES),
+        ]
+        run_once(
+            java,
+            ["-m", "jdk.compiler/com.sun.tools.javac.Main", *arguments],
+            what="compiling SPICE's parser service",
+            heap=512,
+            timeout=300,
+        )
+        with contextlib.suppress(OSError):  # another process was first
+            made.rename(classes)
+    return classes
+
+
+def _classes(cache: Path) -> Path:
+    sources = "-".join(sha256(source)[:8] for source in _SOURCES)
+    return install.folder(cache) / f"classes-{sources}"
+
+
+def class_path(cache: Path, classes: Path | None = None) -> str:
+    """SPICE, CoreNLP and what they need, with our compiled classes in front."""
+    folder = spice_folder()
+    assert isinstance(folder, Path)
+    parts = [classes] if classes else []
+    parts += [install.folder(cache) / jar.name for jar in install.JARS]
+    # not "lib/*": CoreNLP's jars may lie in there too, brought by pycocoevalcap
+    libraries = sorted((folder / "lib").glob("*.jar"))
+    parts += [folder / "spice-1.0.jar", *(p for p in libraries if "corenlp" not in p.name)]
+    return os.pathsep.join(map(str, parts))

@@ -1,0 +1,65 @@
+"""Tokenisers: text in, lists of tokens out; one shared instance per name, with a memory.
+
+BLEU, ROUGE-L, CIDEr and METEOR all see the same tokens of the same sentences, so a sentence is
+tokenised once per process: `get("ptb")` returns the same object to every metric.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from functools import cache
+from importlib import import_module
+from typing import ClassVar
+
+from metaeval.data.dataset import Absent
+from metaeval.errors import ConfigError
+
+_WHERE = {"ptb": "PtbTokenizer", "java": "JavaPtbTokenizer", "whitespace": "WhitespaceTokenizer"}
+
+
+class Tokenizer(ABC):
+    """Splits texts into tokens; remembers what it has seen."""
+
+    signature: ClassVar[str]
+
+    def __init__(self) -> None:
+        self._memory: dict[str, list[str]] = {}
+
+    def missing(self) -> Absent | None:
+        """What keeps the tokeniser from running here (Java, a jar), or `None`."""
+        return None
+
+    def __call__(self, texts: Sequence[str]) -> list[list[str]]:
+        """One list of tokens per text, in order. Do not change the lists: they are shared."""
+        new = [t for t in dict.fromkeys(texts) if t not in self._memory]
+        if new:
+            self._memory.update(zip(new, self.tokenize(new), strict=True))
+        return [self._memory[t] for t in texts]
+
+    @abstractmethod
+    def tokenize(self, texts: Sequence[str]) -> list[list[str]]:
+        """The actual work, for distinct texts not seen before."""
+
+
+class WhitespaceTokenizer(Tokenizer):
+    """`str.split()` and nothing else: for text that is tokenised already."""
+
+    signature = "whitespace"
+
+    def tokenize(self, texts: Sequence[str]) -> list[list[str]]:
+        return [text.split() for text in texts]
+
+
+@cache
+def get(name: str) -> Tokenizer:
+    """The tokeniser called "ptb" (pure Python), "java" (the original PTB jar) or "whitespace".
+
+    Raises ConfigError for any other name.
+    """
+    if name not in _WHERE:
+        raise ConfigError(f"unknown tokenizer '{name}': choose from {', '.join(_WHERE)}")
+    where = "base" if name == "whitespace" else name
+    module = import_module(f"metaeval.text.tokenizers.{where}")
+    tokenizer: Tokenizer = getattr(module, _WHERE[name])()
+    return tokenizer

@@ -1,0 +1,93 @@
+"""The original PTB tokeniser: the Stanford CoreNLP 3.4.1 jar that pycocoevalcap ships.
+
+For those who want the reference itself. `ptb.py` gives the same tokens without Java.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+from metaeval.data.dataset import Absent
+from metaeval.java.runtime import JavaError, find_java, run_once
+from metaeval.text.tokenizers.base import Tokenizer
+from metaeval.text.tokenizers.ptb import AFTER, followed_by, kept, sanitised
+
+JAR = "stanford-corenlp-3.4.1.jar"
+_MAIN = "edu.stanford.nlp.process.PTBTokenizer"
+_WHAT = "the PTB tokenizer"
+_INPUT = "captions.txt"
+_SEPARATORS = {AFTER[False]: "' '' <", AFTER[True]: "a ' '' <"}  # what the jar makes of them
+
+
+@cache
+def find_jar() -> Path | Absent:
+    """The tokeniser's jar in the installed pycocoevalcap."""
+    try:
+        spec = find_spec("pycocoevalcap")
+    except (ImportError, ValueError):
+        spec = None
+    folders = list(spec.submodule_search_locations or []) if spec else []
+    for folder in folders:
+        jar = Path(folder, "tokenizer", JAR).absolute()
+        if jar.is_file():
+            return jar
+    where = f"{folders[0]}/tokenizer has no {JAR}" if folders else "pycocoevalcap is not installed"
+    return Absent("java tokenizer", where, "pip install 'pycocoevalcap>=1.2', or tokenizer: ptb")
+
+
+class JavaPtbTokenizer(Tokenizer):
+    """Stanford CoreNLP 3.4.1's PTB tokens by its own jar; the drops of pycocoevalcap.
+
+    All new texts go through one Java process. The lexer reads its file as one text, so between
+    captions stands a line that no token, tag or abbreviation can reach across: a caption's tokens
+    depend on nothing but the caption, and the lines cannot get out of step unnoticed.
+
+    Raises `metaeval.java.runtime.JavaError` when Java fails or its answer does not fit.
+    """
+
+    signature = "ptb-3.4.1-java"
+    seconds = 120.0  # that one call may take, and one more for every thousand texts
+
+    def missing(self) -> Absent | None:
+        for found in (find_java(), find_jar()):
+            if isinstance(found, Absent):
+                return found
+        return None
+
+    def tokenize(self, texts: Sequence[str]) -> list[list[str]]:
+        if not texts:
+            return []
+        java, jar = find_java(), find_jar()
+        if isinstance(java, Absent) or isinstance(jar, Absent):
+            absent = java if isinstance(java, Absent) else jar
+            assert isinstance(absent, Absent)
+            raise JavaError(_WHAT, str(absent))
+        clean = [sanitised(text) for text in texts]
+        # A folder of our own as the working directory, since CoreNLP splits paths at spaces.
+        with tempfile.TemporaryDirectory(prefix="metaeval-ptb-") as folder:
+            lines = "".join(text + followed_by(text) for text in clean)
+            Path(folder, _INPUT).write_bytes(lines.encode())
+            output = run_once(
+                java,
+                ["-cp", str(jar), _MAIN, "-preserveLines", "-lowerCase", _INPUT],
+                what=_WHAT,
+                heap=512,
+                timeout=self.seconds + len(texts) / 1000,
+                cwd=Path(folder),
+            )
+        return _tokens(output.decode(), clean)
+
+
+def _tokens(output: str, texts: Sequence[str]) -> list[list[str]]:
+    """The captions' lines, after checking that each is followed by its separator's tokens."""
+    lines = output.replace("\r\n", "\n").split("\n")
+    if len(lines) != 2 * len(texts) + 1:
+        raise JavaError(_WHAT, f"{len(texts)} captions came back as {len(lines) // 2}")
+    for text, separator in zip(texts, lines[1::2], strict=True):
+        if separator != _SEPARATORS[followed_by(text)]:
+            raise JavaError(_WHAT, f"lines out of step after the caption {text[:80]!r}")
+    return [kept([token for token in line.split(" ") if token]) for line in lines[:-1:2]]

@@ -1,0 +1,177 @@
+"""A transformer that turns sentences into token vectors, in batches without padding.
+
+On a processor, a BERT or RoBERTa in float32 goes through `plain_bert`. All else runs in its own
+module, where every batch holds sentences of one length, and always the same number of them for that
+length (the last one is filled up with repetitions). So no padding is computed, and each matrix
+product has a shape that depends on the sentence alone: a sentence gets the same vectors, to the
+last bit, whatever else is encoded with it. Matrix libraries choose their kernels by shape, which is
+why a smaller last batch would change the sixth decimal.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from tqdm import tqdm
+
+from metaeval.compute.device import check_dtype, in_batches, resolve
+from metaeval.errors import ConfigError
+from metaeval.text.transformers.fast_bert import PlainBert, plain
+from metaeval.text.transformers.locate import TextModel
+
+if TYPE_CHECKING:
+    import torch
+
+# Tokens per batch: enough for the matrix products, little enough that filling up costs nothing;
+# more for the lengths that most captions have, for larger products are faster ones.
+_TOKENS = {"cpu": 512, "cuda": 32_768}
+_COMMON, _MORE = range(11, 17), 4
+# Where architectures keep their layers, as bert-score cuts them.
+_LAYER_LISTS = ("encoder.layer", "transformer.layer", "encoder.block", "encoder.layers", "layer")
+
+
+class TextEncoder:
+    """Token vectors of layer `layer`, of unit length, float32.
+
+    Parameters
+    ----------
+    model
+        Where the model is; nothing else is looked at, least of all the network.
+    layer
+        Layers above this one (counted from 1) are not computed.
+    device, dtype
+        "auto", "cpu", "cuda", "cuda:1"; the type that the network computes in.
+
+    Class attributes
+    ----------------
+    through_plain
+        Whether `plain_bert` may take the network's place, which is then dropped. False in a class
+        that runs the network itself.
+    """
+
+    through_plain: ClassVar[bool] = True
+
+    def __init__(
+        self, model: TextModel, layer: int, device: str = "auto", dtype: str = "float32"
+    ) -> None:
+        import torch
+
+        transformers: Any = import_module("transformers")
+        transformers.utils.logging.disable_progress_bar()
+        self.device: torch.device = resolve(device)
+        local = {"local_files_only": True}
+        config = transformers.AutoConfig.from_pretrained(model.folder, **local)
+        # RoBERTa's and GPT-2's first word is a token of its own unless a space stands before it
+        spaced = {"add_prefix_space": True} if config.model_type in ("roberta", "gpt2") else {}
+        self.tokenizer: Any = transformers.AutoTokenizer.from_pretrained(
+            model.folder, **local, **spaced
+        )
+        kind = transformers.T5EncoderModel if config.model_type == "t5" else transformers.AutoModel
+        network = kind.from_pretrained(model.folder, dtype=torch.float32, **local)
+        self._network: Any = cut(network, layer).eval()
+        self._network.to(device=self.device, dtype=getattr(torch, check_dtype(dtype)))
+        self.n_special = len(self.tokenizer("")["input_ids"])
+        positions = getattr(config, "max_position_embeddings", None) or 10**6
+        if config.model_type in ("roberta", "xlm-roberta", "camembert"):
+            positions -= 2  # their position numbers begin after the padding's
+        self.max_tokens = int(min(self.tokenizer.model_max_length, positions))
+        self._tokens = _TOKENS[self.device.type]
+        self._plain: PlainBert | None = None
+        if self.through_plain and self.device.type == "cpu" and dtype == "float32":
+            self._plain = plain(self._network, self.max_tokens)
+            if self._plain is not None:
+                self._network = None  # not twice the weights in memory
+
+    def tokenize(self, sentences: Sequence[str]) -> tuple[list[list[int]], int]:
+        """Token ids with the special ones, and how many sentences were cut at `max_tokens`."""
+        texts = [sentence.strip() for sentence in sentences]
+        if not texts:
+            return [], 0
+        ids: list[list[int]] = self.tokenizer(
+            texts, truncation=True, max_length=self.max_tokens,
+            return_attention_mask=False, return_token_type_ids=False,
+        )["input_ids"]  # fmt: skip
+        full = [j for j, tokens in enumerate(ids) if len(tokens) == self.max_tokens]
+        whole = self.tokenizer([texts[j] for j in full])["input_ids"] if full else []
+        return ids, sum(len(tokens) > self.max_tokens for tokens in whole)
+
+    def encode(
+        self, ids: Sequence[Sequence[int]], keep: Callable[[list[int], torch.Tensor], None]
+    ) -> None:
+        """Encode token sequences; `keep(positions, vectors [b, length, width])`, batch by batch."""
+        with tqdm(total=len(ids), desc="encoding", unit=" sentences", leave=False, delay=2) as bar:
+            if self._plain is not None:
+
+                def kept(mine: list[int], vectors: torch.Tensor) -> None:
+                    keep(mine, vectors)
+                    bar.update(len(mine))
+
+                self._plain.encode(ids, kept)
+                return
+            self._batches(ids, keep, bar)
+
+    def _batches(
+        self,
+        ids: Sequence[Sequence[int]],
+        keep: Callable[[list[int], torch.Tensor], None],
+        bar: Any,
+    ) -> None:
+        """Batches of one length through the network's own module."""
+        import torch
+
+        by_length: dict[int, list[int]] = defaultdict(list)
+        for position, tokens in enumerate(ids):
+            by_length[len(tokens)].append(position)
+        for length, positions in sorted(by_length.items()):
+
+            def work(start: int, stop: int, size: int, positions: list[int] = positions) -> None:
+                mine = positions[start:stop]
+                rows = [ids[p] for p in mine]
+                rows += rows[:1] * (size - len(rows))
+                batch = torch.tensor(rows, device=self.device)
+                keep(mine, self._forward(batch)[: len(mine)])
+                bar.update(len(mine))
+
+            more = _MORE if length in _COMMON else 1
+            rows = max(1, more * self._tokens // length)
+            if (fitted := in_batches(len(positions), rows, work)) < rows:
+                self._tokens = max(1, fitted * length // more)
+
+    def _forward(self, ids: torch.Tensor) -> torch.Tensor:
+        import torch
+
+        with torch.inference_mode():
+            states = self._network(ids, attention_mask=torch.ones_like(ids))[0].float()
+            vectors: torch.Tensor = states / states.norm(dim=-1, keepdim=True)
+            return vectors
+
+
+def cut(network: Any, layers: int) -> Any:
+    """Drop the layers above `layers`; ConfigError where there are not so many."""
+    import torch
+
+    if hasattr(network, "decoder") and hasattr(network, "encoder"):
+        network = network.encoder
+    if hasattr(getattr(network, "encoder", None), "albert_layer_groups"):
+        _check(layers, network.config.num_hidden_layers)
+        network.encoder.config.num_hidden_layers = layers
+        return network
+    for path in _LAYER_LISTS:
+        *parents, last = path.split(".")
+        holder = network
+        for name in parents:
+            holder = getattr(holder, name, None)
+        found = getattr(holder, last, None)
+        if isinstance(found, torch.nn.ModuleList):
+            _check(layers, len(found))
+            setattr(holder, last, found[:layers])
+            return network
+    raise ConfigError(f"metric.bertscore.model: {type(network).__name__} is no model we can cut")
+
+
+def _check(layers: int, there: int) -> None:
+    if not 1 <= layers <= there:
+        raise ConfigError(f"metric.bertscore.layer must be in 1…{there}, not {layers}")

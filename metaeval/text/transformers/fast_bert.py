@@ -1,0 +1,304 @@
+"""The forward pass of a plain BERT or RoBERTa on a processor, for many short sentences.
+
+Three things make it faster on captions than a network made of modules. Sentences lie one after
+another in blocks of always as many tokens, so that no padding is computed and every product with a
+weight matrix is a large one. What the first layer multiplies depends on a word and its place alone
+("a" as the first word), so each product is computed once. And attention over a dozen tokens is
+written out as it is defined, because the usual routines spend most of their time on softmaxes over
+rows that are shorter than a vector register.
+
+Blocks are computed side by side, one on each thread: products of this size are not worth dividing.
+
+A token's vector depends, to the last bit, on its own sentence only, and not on the number of
+threads: products with weights have the same shape in every block (what is left of the last one is
+zeros), and the attention of a sentence is a product of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import chain, groupby
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from metaeval.compute.threads import in_order
+
+if TYPE_CHECKING:
+    import torch
+
+# Networks with BERT's layers. Another architecture or activation is left to its own module.
+_KINDS = ("BertModel", "RobertaModel", "XLMRobertaModel", "CamembertModel")
+# Tokens of a block, for narrow and wide networks: enough for fast products, not more than a lone
+# caption should have to wait for.
+_TOKENS, _TOKENS_WIDE, _WIDE = 2048, 512, 512
+# From this length on the library's own attention is the faster one.
+_LONG = 32
+# The first layer's products are looked up while their table is no larger than this.
+_TABLE_BYTES = 256 << 20
+
+
+class _Layer(NamedTuple):
+    """One layer; its matrices are [in, out].
+
+    Keys have no bias (it adds the same to all scores of a query), and values neither (the weights
+    of attention add up to 1, so theirs is in `mix_bias`). Queries are scaled in advance.
+    """
+
+    qkv: torch.Tensor
+    query_bias: torch.Tensor
+    mix: torch.Tensor
+    mix_bias: torch.Tensor
+    mix_norm: torch.nn.LayerNorm
+    up: torch.Tensor
+    up_bias: torch.Tensor
+    down: torch.Tensor
+    down_bias: torch.Tensor
+    norm: torch.nn.LayerNorm
+
+
+class _Room(NamedTuple):
+    """Memory that is written over in every layer of every block: fresh memory would cost time."""
+
+    wide: torch.Tensor
+    narrow: torch.Tensor
+
+    def product(self, x: torch.Tensor, matrix: torch.Tensor) -> torch.Tensor:
+        """x · matrix, in the place of the last such product."""
+        import torch
+
+        return torch.mm(x, matrix, out=self.buffer(matrix.shape[1]))
+
+    def buffer(self, width: int) -> torch.Tensor:
+        tokens = len(self.narrow)
+        return self.wide[: tokens * width].view(tokens, width)
+
+
+class _First(NamedTuple):
+    """Input and product with `qkv` of the first layer, [n, width] and [n, 3 · width]."""
+
+    inputs: torch.Tensor
+    products: torch.Tensor
+
+
+def plain(network: Any, max_tokens: int) -> PlainBert | None:
+    """The network's own fast forward pass, or `None` where its layers are not BERT's.
+
+    That they are is not only read off its configuration: one sentence is put through both.
+    """
+    import torch
+
+    config = network.config
+    if type(network).__name__ not in _KINDS or config.hidden_act != "gelu":
+        return None
+    try:
+        fast = PlainBert(network, max_tokens)
+        ids = torch.arange(9, 9 + min(7, max_tokens)).remainder(config.vocab_size)[None]
+        found: list[torch.Tensor] = []
+        fast.encode(ids.tolist(), lambda _, vectors: found.append(vectors[0]))
+    except AttributeError:  # a release whose modules have other names
+        return None
+    with torch.inference_mode():
+        expected = network(ids, attention_mask=torch.ones_like(ids))[0][0]
+        expected = expected / expected.norm(dim=-1, keepdim=True)
+        return fast if torch.allclose(found[0], expected, rtol=0, atol=1e-4) else None
+
+
+class PlainBert:
+    """Token vectors of a network with BERT's layers, float32, on the processor.
+
+    `tokens` is the size of a block; no sentence may be longer than `max_tokens`.
+    """
+
+    def __init__(self, network: Any, max_tokens: int) -> None:
+        import torch
+
+        config = network.config
+        self._heads, self._width = int(config.num_attention_heads), int(config.hidden_size)
+        embeddings = network.embeddings
+        # RoBERTa counts positions from behind the padding's, and a padding token in a text not
+        roberta = type(network).__name__ != "BertModel"
+        self._padding: int | None = int(config.pad_token_id) if roberta else None
+        with torch.inference_mode():
+            self._words = embeddings.word_embeddings.weight
+            self._places = (
+                embeddings.position_embeddings.weight + embeddings.token_type_embeddings.weight[0]
+            )
+            head_width = self._width // self._heads
+            self._layers = [_layer(each, head_width) for each in network.encoder.layer]
+        self._norm = embeddings.LayerNorm
+        self.tokens = max(_TOKENS if self._width < _WIDE else _TOKENS_WIDE, max_tokens)
+        middle = max(layer.up.shape[1] for layer in self._layers)
+        self._wide = max(3 * self._width, middle)
+        self._rooms: list[_Room] = []  # those that no thread is in
+
+    def encode(
+        self, ids: Sequence[Sequence[int]], keep: Callable[[list[int], torch.Tensor], None]
+    ) -> None:
+        """Encode token sequences; `keep(positions, vectors [b, length, width])`, block by block.
+
+        The vectors are of unit length; those of one call have one length.
+        """
+        import torch
+
+        with torch.inference_mode():
+            words = torch.tensor(list(chain.from_iterable(ids)), dtype=torch.int64)
+            lengths = [len(tokens) for tokens in ids]
+            starts = np.cumsum([0, *lengths])
+            rows, first = self._first_layer(words, self._numbers(ids))
+
+            def compute(block: list[int]) -> list[tuple[list[int], torch.Tensor]]:
+                groups = [list(each) for _, each in groupby(block, key=lengths.__getitem__)]
+                shapes = [(len(mine), lengths[mine[0]]) for mine in groups]
+                mine = np.concatenate([np.arange(starts[p], starts[p + 1]) for p in block])
+                with self._room() as room:
+                    vectors = self._forward(first(rows[torch.from_numpy(mine)], room), shapes, room)
+                return list(zip(groups, _split(vectors, shapes), strict=True))
+
+            for found in in_order(compute, blocks(lengths, self.tokens)):
+                for positions, part in found:
+                    keep(positions, part)
+
+    @contextmanager
+    def _room(self) -> Iterator[_Room]:
+        """Room for one block, which another thread must not write to meanwhile."""
+        import torch
+
+        try:
+            room = self._rooms.pop()
+        except IndexError:
+            wide = torch.empty(self.tokens * self._wide)
+            room = _Room(wide, torch.empty(self.tokens, self._width))
+        yield room
+        self._rooms.append(room)
+
+    def _first_layer(
+        self, words: torch.Tensor, places: torch.Tensor
+    ) -> tuple[torch.Tensor, Callable[[torch.Tensor, _Room], _First]]:
+        """A number for each token, and what gives the first layer's part of up to a block of them.
+
+        The same words in the same places have the same number. Where they are many, their products
+        are made beforehand and looked up.
+        """
+        import torch
+
+        pairs, rows = torch.unique(words * len(self._places) + places, return_inverse=True)
+        word, place = pairs // len(self._places), pairs % len(self._places)
+
+        def compute(mine: torch.Tensor, room: _Room) -> _First:
+            x = torch.zeros(self.tokens, self._width)
+            x[: len(mine)] = self._words[word[mine]] + self._places[place[mine]]
+            x = self._norm(x)
+            return _First(x, room.product(x, self._layers[0].qkv))
+
+        size = 4 * 4 * self._width * len(pairs)
+        if 2 * len(pairs) > len(words) or size > _TABLE_BYTES:
+            return rows, compute
+        inputs = torch.empty(len(pairs), self._width)
+        products = torch.empty(len(pairs), 3 * self._width)
+
+        def enter(start: int) -> None:
+            some = torch.arange(start, min(start + self.tokens, len(pairs)))
+            with self._room() as room:
+                made = compute(some, room)
+                inputs[some], products[some] = made.inputs[: len(some)], made.products[: len(some)]
+
+        for _ in in_order(enter, range(0, len(pairs), self.tokens)):
+            pass
+
+        def look_up(mine: torch.Tensor, room: _Room) -> _First:
+            x, qkv = torch.zeros(self.tokens, self._width), room.buffer(3 * self._width)
+            torch.index_select(inputs, 0, mine, out=x[: len(mine)])
+            torch.index_select(products, 0, mine, out=qkv[: len(mine)])
+            return _First(x, qkv)
+
+        return rows, look_up
+
+    def _forward(
+        self, first: _First, shapes: Sequence[tuple[int, int]], room: _Room
+    ) -> torch.Tensor:
+        """Unit vectors [tokens, width] of sentences, [n, length] of one shape after another."""
+        import torch
+
+        x, qkv = first
+        mixed = torch.zeros_like(x)
+        for number, layer in enumerate(self._layers):
+            if number:
+                qkv = room.product(x, layer.qkv)
+            for part, out in zip(_split(qkv, shapes), _split(mixed, shapes), strict=True):
+                self._attend(part, layer.query_bias, out)
+            y = torch.addmm(x, mixed, layer.mix, out=room.narrow)
+            x = layer.mix_norm(y.add_(layer.mix_bias))
+            middle = torch.ops.aten.gelu_(room.product(x, layer.up).add_(layer.up_bias))
+            y = torch.addmm(x, middle, layer.down, out=room.narrow)
+            x = layer.norm(y.add_(layer.down_bias))
+        return x.div_(x.norm(dim=-1, keepdim=True))
+
+    def _attend(self, qkv: torch.Tensor, query_bias: torch.Tensor, out: torch.Tensor) -> None:
+        """Write values mixed by attention [n, length, width] from qkv [n, length, 3 · width]."""
+        import torch
+
+        n, length, _ = qkv.shape
+        query, key, value = qkv.view(n, length, 3, self._heads, -1).permute(2, 0, 3, 1, 4)
+        q = torch.empty(query.shape)
+        torch.add(query, query_bias, out=q)
+        if length >= _LONG:
+            mixed = torch.nn.functional.scaled_dot_product_attention(q, key, value, scale=1.0)
+        else:
+            k = key.transpose(2, 3).reshape(n * self._heads, -1, length)
+            weights = torch.bmm(q.view(n * self._heads, length, -1), k)
+            weights.sub_(weights.amax(dim=2, keepdim=True)).exp_()
+            weights.div_(weights.sum(dim=2, keepdim=True))
+            mixed = torch.bmm(weights, value.reshape(n * self._heads, length, -1)).view(q.shape)
+        out.view(n, length, self._heads, -1).copy_(mixed.transpose(1, 2))
+
+    def _numbers(self, ids: Sequence[Sequence[int]]) -> torch.Tensor:
+        """The number of each token's place, sentence after sentence."""
+        import torch
+
+        if self._padding is None:
+            places = [np.arange(len(tokens)) for tokens in ids]
+        else:
+            real = [np.array(tokens) != self._padding for tokens in ids]
+            places = [each.cumsum() * each + self._padding for each in real]
+        return torch.from_numpy(np.concatenate([np.zeros(0, np.int64), *places]))
+
+
+def blocks(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:
+    """Positions in order of length, in blocks of as many as have at most `tokens` tokens."""
+    block: list[int] = []
+    filled = 0
+    for position in sorted(range(len(lengths)), key=lengths.__getitem__):
+        if filled + lengths[position] > tokens and block:
+            yield block
+            block, filled = [], 0
+        block.append(position)
+        filled += lengths[position]
+    if block:
+        yield block
+
+
+def _split(rows: torch.Tensor, shapes: Sequence[tuple[int, int]]) -> Iterator[torch.Tensor]:
+    """The rows that belong to each [n, length] sentences, as views [n, length, width]."""
+    start = 0
+    for n, length in shapes:
+        yield rows[start : start + n * length].view(n, length, -1)
+        start += n * length
+
+
+def _layer(layer: Any, head_width: int) -> _Layer:
+    import torch
+
+    attention, scale = layer.attention.self, head_width**-0.5
+    mix, up, down = layer.attention.output, layer.intermediate, layer.output
+    query = attention.query.weight * scale
+    return _Layer(
+        torch.cat([query, attention.key.weight, attention.value.weight]).t().contiguous(),
+        (attention.query.bias * scale).view(-1, 1, head_width),
+        mix.dense.weight.t().contiguous(),
+        mix.dense.bias + mix.dense.weight @ attention.value.bias,
+        mix.LayerNorm,
+        *(up.dense.weight.t().contiguous(), up.dense.bias),
+        *(down.dense.weight.t().contiguous(), down.dense.bias, down.LayerNorm),
+    )

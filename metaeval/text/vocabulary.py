@@ -1,0 +1,191 @@
+"""The words a trained text encoder knows, as numbers.
+
+Files are in SCAN's form, so that the official vocabularies load: `{"word2idx": {word: number},
+"idx2word": {"0": word}, "idx": size}`. Ours add `"tokenizer": "ptb"`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from metaeval.compute.requirements import lacking
+from metaeval.data.dataset import Absent
+from metaeval.data.json_records import kind, read_json
+from metaeval.errors import InputError
+from metaeval.text.tokenizers.base import get
+
+if TYPE_CHECKING:
+    import torch
+
+SPECIAL = ("<pad>", "<start>", "<end>", "<unk>")
+PAD, START, END, UNK = range(4)
+PTB, NLTK = "ptb", "nltk"
+
+Ints = npt.NDArray[np.int64]
+
+
+class Vocabulary:
+    """Words and their numbers: `<pad>` 0, `<start>` 1, `<end>` 2, `<unk>` 3, then the others.
+
+    Parameters
+    ----------
+    words
+        All words in the order of their numbers, the four special ones first.
+    tokenizer
+        How captions become words: "ptb" (lower case, without punctuation, as the n-gram metrics
+        see them) or "nltk" (lower case, as SCAN's public code does it).
+    """
+
+    def __init__(self, words: Sequence[str], tokenizer: str = PTB) -> None:
+        self.words = tuple(words)
+        self.tokenizer = tokenizer
+        self._numbers = {word: i for i, word in enumerate(self.words)}
+        if self.words[:4] != SPECIAL:
+            raise ValueError(f"a vocabulary begins with {', '.join(SPECIAL)}")
+        if len(self._numbers) != len(self.words):
+            raise ValueError("a vocabulary has no word twice")
+        if tokenizer not in (PTB, NLTK):
+            raise ValueError(f"unknown tokenizer '{tokenizer}'")
+
+    @classmethod
+    def build(cls, captions: Iterable[str], min_count: int = 4) -> Vocabulary:
+        """The words that occur at least `min_count` times in the captions, sorted.
+
+        Captions are split by the PTB tokeniser.
+        """
+        counts = Counter(word for words in tokenise(list(captions)) for word in words)
+        kept = sorted(w for w, c in counts.items() if c >= min_count and w not in SPECIAL)
+        return cls((*SPECIAL, *kept))
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __contains__(self, word: object) -> bool:
+        return word in self._numbers
+
+    def number(self, word: str) -> int:
+        """A word's number; that of `<unk>` for an unknown one."""
+        return self._numbers.get(word, UNK)
+
+    def tokenise(self, captions: Sequence[str]) -> list[list[str]]:
+        """The words of each caption, as this vocabulary splits it. Do not change the lists."""
+        return tokenise(captions, self.tokenizer)
+
+    def encode(self, caption: str) -> list[int]:
+        """The numbers of a caption's words between those of `<start>` and `<end>`."""
+        return self.encode_all([caption])[0]
+
+    def encode_all(self, captions: Sequence[str]) -> list[list[int]]:
+        """`encode` for many captions."""
+        return [self.encode_words(words) for words in self.tokenise(captions)]
+
+    def encode_words(self, words: Iterable[str]) -> list[int]:
+        """`encode` for a caption that is split already."""
+        return [START, *(self._numbers.get(word, UNK) for word in words), END]
+
+    def digest(self) -> str:
+        """12 hexadecimal digits that identify words, order and tokeniser."""
+        text = json.dumps([self.tokenizer, *self.words])
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+    def save(self, path: Path) -> None:
+        """Write the words in SCAN's form; overwrites."""
+        value: dict[str, Any] = {
+            "word2idx": self._numbers,
+            "idx2word": {str(i): word for i, word in enumerate(self.words)},
+            "idx": len(self.words),
+            "tokenizer": self.tokenizer,
+        }
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        path.write_text(text + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: Path) -> Vocabulary:
+        """Read a file of SCAN's form; where it names no tokeniser, that is SCAN's own, "nltk".
+
+        Raises InputError for a file that is not there or not of that form.
+        """
+        value, _ = read_json(path)
+        numbers = value.get("word2idx") if isinstance(value, dict) else None
+        if not isinstance(numbers, dict):
+            raise InputError(
+                "should be an object of words and numbers", file=path, field="word2idx"
+            )
+        words: list[str | None] = [None] * len(numbers)
+        for word, number in numbers.items():
+            if type(number) is not int or not 0 <= number < len(words):
+                problem = f"must be a whole number in 0…{len(words) - 1:,}, not {number!r:.40}"
+                raise InputError(problem, file=path, record=f"word {word!r:.40}", field="word2idx")
+            if words[number] is not None:
+                problem = f"has the number {number} of {words[number]!r:.40}"
+                raise InputError(problem, file=path, record=f"word {word!r:.40}", field="word2idx")
+            words[number] = word
+        tokenizer = value.get("tokenizer", NLTK)
+        if tokenizer not in (PTB, NLTK):
+            problem = f"must be '{PTB}' or '{NLTK}', not {_shown(tokenizer)}"
+            raise InputError(problem, file=path, field="tokenizer")
+        if tuple(words[:4]) != SPECIAL:
+            problem = f"the first four words must be {', '.join(SPECIAL)}"
+            raise InputError(problem, file=path, field="word2idx")
+        return cls([word for word in words if word is not None], tokenizer)
+
+    def missing(self) -> Absent | None:
+        """What keeps captions from being split: SCAN's tokeniser needs the package nltk."""
+        return lacking("vocabulary", "nltk") if self.tokenizer == NLTK else None
+
+
+def tokenise(captions: Sequence[str], tokenizer: str = PTB) -> list[list[str]]:
+    """The words of each caption, in lower case; "ptb" or "nltk", see `Vocabulary`."""
+    if tokenizer == PTB:
+        return get("ptb")(captions)
+    split = _nltk()
+    return [
+        [word for part in _SENTENCE_END.split(caption.lower()) for word in split(part)]
+        for caption in captions
+    ]
+
+
+def padded(sequences: Sequence[Sequence[int]]) -> tuple[Ints, Ints]:
+    """Lists of numbers as int64 [n, longest], padded with `<pad>`, and their lengths, int64 [n]."""
+    lengths = np.fromiter(map(len, sequences), dtype=np.int64, count=len(sequences))
+    out = np.full((len(sequences), int(lengths.max(initial=0))), PAD, dtype=np.int64)
+    inside = np.arange(out.shape[1])[None, :] < lengths[:, None]
+    out[inside] = [number for each in sequences for number in each]
+    return out, lengths
+
+
+def batch(sequences: Sequence[Sequence[int]]) -> tuple[torch.Tensor, torch.Tensor]:
+    """`padded`, as tensors."""
+    import torch
+
+    tokens, lengths = padded(sequences)
+    return torch.from_numpy(tokens), torch.from_numpy(lengths)
+
+
+# nltk's word_tokenize first parts sentences with trained data; in a caption that is where a full
+# stop, a question or an exclamation mark is followed by a space, but not after "u.s." or "mr."
+_SENTENCE_END = re.compile(
+    r"(?<=[^\s.][.?!])(?<!\.\w\.)"
+    + "".join(rf"(?<!\b{word}\.)" for word in ("dr", "jr", "mr", "mrs", "ms", "st", "vs"))
+    + r"\s+"
+)
+
+
+@cache
+def _nltk() -> Any:
+    return import_module("nltk.tokenize.destructive").NLTKWordTokenizer().tokenize
+
+
+def _shown(value: Any) -> str:
+    return repr(value) if isinstance(value, str) else kind(value)

@@ -1,0 +1,168 @@
+"""Word vectors: words in, unit vectors out, read from the formats the field keeps them in.
+
+`VectorFile` reads word2vec's binary format, the text format of word2vec and GloVe, and gensim's
+KeyedVectors, through a memory map: only the rows of the words that are asked for are read.
+"""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from metaeval.data.dataset import Absent
+from metaeval.data.download import download
+from metaeval.errors import ConfigError, InputError
+from metaeval.runs.store import Store
+from metaeval.text.word_vectors.gensim import GensimTable
+from metaeval.text.word_vectors.index import BinaryTable, Table, TextTable
+
+FORMATS: dict[str, type[Table]] = {
+    "word2vec": BinaryTable,
+    "text": TextTable,
+    "gensim": GensimTable,
+}
+_ENDINGS = {
+    ".bin": "word2vec",
+    ".txt": "text",
+    ".vec": "text",
+    ".kv": "gensim",
+    ".wordvectors": "gensim",
+    ".npy": "gensim",
+}
+
+
+class Vectors(NamedTuple):
+    """The vectors of n words: float64 [n, d] of length 1, and bool [n], which words have one.
+
+    The row of a word without a vector is 0.
+    """
+
+    rows: npt.NDArray[np.float64]
+    known: npt.NDArray[np.bool_]
+
+
+class WordVectors(ABC):
+    """Where the vectors of words come from."""
+
+    def missing(self) -> Absent | None:
+        """What keeps the vectors from being read, or `None`. Cheap; touches no network."""
+        return None
+
+    @abstractmethod
+    def identity(self) -> str:
+        """Name and checksum, for signatures: `glove.6B.300d:0a1b2c3d4e5f`."""
+
+    @abstractmethod
+    def embed(self, words: Sequence[str], store: Store | None = None) -> Vectors:
+        """The vectors of words, each by itself and exactly as it is written."""
+
+
+class VectorFile(WordVectors):
+    """Word vectors in a file.
+
+    Parameters
+    ----------
+    path
+        The file. `None`: the one that `url` would bring, in the cache folder.
+    format
+        "word2vec" (binary), "text" (word2vec's, with a first line of counts, or GloVe's, without),
+        "gensim" (KeyedVectors: the .kv file and the .npy beside it), or "auto": by the name.
+    cache
+        The folder for downloads and for the index of where in the file each word is.
+    url, sha256, md5
+        Where the file can be had, and its checksums (one is enough); a .gz is unpacked.
+    download
+        Whether to fetch it if it is not there. Nothing is fetched otherwise.
+
+    Raises ConfigError for an unknown format, InputError (on use) for a file that is not in it, and
+    DownloadError.
+    """
+
+    def __init__(
+        self,
+        path: str | Path | None = None,
+        format: str = "auto",
+        cache: str | Path = "~/.cache/metaeval",
+        url: str | None = None,
+        sha256: str | None = None,
+        md5: str | None = None,
+        download: bool = False,
+    ) -> None:
+        if path is None and url is None:
+            raise ConfigError("vectors: give the file (vectors.path=FILE)")
+        if format not in (*FORMATS, "auto"):
+            known = ", ".join((*FORMATS, "auto"))
+            raise ConfigError(f"unknown vectors.format '{format}': choose from {known}")
+        self._folder = Path(cache).expanduser() / "vectors"
+        self._url, self._fetch = url, download
+        self._sha256, self._md5 = sha256, md5
+        name = url.rsplit("/", 1)[-1] if url else ""
+        self._packed = self._folder / name
+        self.path = Path(path).expanduser() if path else self._folder / name.removesuffix(".gz")
+        self._can_fetch = path is None
+        self._format, self._table = format, None
+
+    _table: Table | None
+
+    def missing(self) -> Absent | None:
+        if self.path.is_file() or (self._can_fetch and self._fetch):
+            return None
+        remedy = "give the file (vectors.path=FILE)"
+        if self._can_fetch:
+            remedy = f"vectors.download=true fetches them from {self._url}"
+        return Absent("vectors", f"there are no word vectors at {self.path}", remedy)
+
+    def identity(self) -> str:
+        return f"{self.path.name}:{self._opened().sha256[:12]}"
+
+    def embed(self, words: Sequence[str], store: Store | None = None) -> Vectors:
+        table = self._opened()
+        place = table.find(set(words))
+        known = np.array([word in place for word in words], dtype=np.bool_)
+        rows = np.zeros((len(words), table.dimension))
+        for i, word in enumerate(words):
+            if known[i]:
+                rows[i] = table.row(place[word])
+        return unit(rows, known)
+
+    def _opened(self) -> Table:
+        if self._table is None:
+            if self._can_fetch and not self.path.is_file():
+                self._download()
+            if not self.path.is_file():
+                raise InputError("there is no such file", file=self.path)
+            kind = self._format
+            if kind == "auto":
+                if self.path.suffix not in _ENDINGS:
+                    known = ", ".join(FORMATS)
+                    problem = f"say what it is: vectors.format={known.replace(', ', '|')}"
+                    raise InputError(problem, file=self.path)
+                kind = _ENDINGS[self.path.suffix]
+            self._table = FORMATS[kind](self.path, self._folder)
+        return self._table
+
+    def _download(self) -> None:
+        assert self._url is not None
+        if not self._fetch:
+            raise InputError(str(self.missing()))
+        download(self._url, self._packed, sha256=self._sha256, md5=self._md5)
+        if self._packed != self.path:
+            part = self.path.with_name(self.path.name + ".part")
+            with gzip.open(self._packed) as packed, part.open("wb") as file:
+                shutil.copyfileobj(packed, file, 1 << 22)
+            part.replace(self.path)
+            self._packed.unlink()
+
+
+def unit(rows: npt.NDArray[np.float64], known: npt.NDArray[np.bool_]) -> Vectors:
+    """Scale rows to length 1; a row of zeros has no direction and counts as unknown."""
+    lengths = np.sqrt((rows**2).sum(axis=1, keepdims=True))
+    known = known & (lengths[:, 0] > 0)
+    return Vectors(np.where(known[:, None], rows / np.where(lengths > 0, lengths, 1), 0.0), known)

@@ -1,0 +1,163 @@
+"""Captions and regions of images, ready for training: encoded once, then only picked by number."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from metaeval.data.dataset import Absent, CaptionDataset, ImageId
+from metaeval.errors import ConfigError
+from metaeval.runs.store import Store
+from metaeval.text.vocabulary import Vocabulary, batch
+from metaeval.vision.regions.base import Regions, RegionSource
+
+if TYPE_CHECKING:
+    import torch
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CaptionedImages:
+    """All captions of n images, the human one and the references, and the images' regions.
+
+    Attributes
+    ----------
+    image_ids
+        n ids.
+    captions
+        Per image its captions, in order, at least one.
+    regions
+        The regions of the images, row by row.
+    name, sources
+        The dataset's name, and the checksums of its files.
+    """
+
+    image_ids: tuple[ImageId, ...]
+    captions: tuple[tuple[str, ...], ...]
+    regions: Regions
+    name: str
+    sources: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not len(self.image_ids) == len(self.captions) == len(self.regions):
+            raise ValueError("image_ids, captions and regions differ in length")
+
+    def __len__(self) -> int:
+        return len(self.image_ids)
+
+    @classmethod
+    def of(
+        cls, dataset: CaptionDataset, source: RegionSource, store: Store | None = None
+    ) -> CaptionedImages:
+        """All captions of a dataset's images; ConfigError where it has no such regions."""
+        if isinstance(absent := source.missing(dataset), Absent):
+            raise ConfigError(str(absent))
+        captions = tuple((h, *r) for h, r in zip(dataset.human, dataset.references, strict=True))
+        regions = source.load(dataset, store)
+        return cls(dataset.image_ids, captions, regions, dataset.name, dict(dataset.sources))
+
+    def subset(self, indices: Sequence[int] | Ints) -> CaptionedImages:
+        """The images at these positions, in this order."""
+        return CaptionedImages(
+            tuple(self.image_ids[i] for i in indices),
+            tuple(self.captions[i] for i in indices),
+            self.regions.subset(np.asarray(indices, dtype=np.intp)),
+            self.name,
+            self.sources,
+        )
+
+    def split(self, dev: int, seed: int = 0) -> tuple[CaptionedImages, CaptionedImages]:
+        """The images to learn from, and `dev` others, drawn by the seed, to choose by.
+
+        Both keep the order of the images. Raises ConfigError where too few would be left.
+        """
+        n = len(self)
+        if not 0 < dev < n:
+            raise ConfigError(f"{dev:,} images cannot be held out of the {n:,} of '{self.name}'")
+        order = np.random.default_rng([seed, 0x5EED]).permutation(n)
+        return self.subset(np.sort(order[dev:])), self.subset(np.sort(order[:dev]))
+
+    def encoded(self, vocabulary: Vocabulary) -> EncodedCaptions:
+        """All captions as numbers."""
+        return EncodedCaptions.of(self.captions, vocabulary)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EncodedCaptions:
+    """The captions of n images as numbers, one caption a row, image by image.
+
+    Attributes
+    ----------
+    tokens
+        int64 tensor [m, longest], `<start>` … `<end>`, padded with 0.
+    lengths
+        int64 tensor [m], `<start>` and `<end>` included.
+    owner
+        int64 array [m]: the image (a row of the regions) of each caption, ascending.
+    of_image
+        int64 array [n, most]: the captions of each image, padded with -1.
+    """
+
+    tokens: torch.Tensor
+    lengths: torch.Tensor
+    owner: Ints
+    of_image: Ints
+
+    @classmethod
+    def of(cls, captions: Sequence[Sequence[str]], vocabulary: Vocabulary) -> EncodedCaptions:
+        """Encode the captions of each image."""
+        flat = [text for texts in captions for text in texts]
+        tokens, lengths = batch(vocabulary.encode_all(flat))
+        counts = np.array([len(texts) for texts in captions], dtype=np.int64)
+        owner = np.repeat(np.arange(len(captions)), counts)
+        of_image = np.full((len(captions), int(counts.max())), -1, dtype=np.int64)
+        of_image[np.arange(of_image.shape[1])[None, :] < counts[:, None]] = np.arange(len(flat))
+        return cls(tokens, lengths, owner, of_image)
+
+    def __len__(self) -> int:
+        return len(self.owner)
+
+    def pick(self, rows: Ints | torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Tokens [k, longest of these] and lengths [k] of these captions."""
+        import torch
+
+        index = torch.as_tensor(rows)
+        lengths = self.lengths[index]
+        return self.tokens[index, : int(lengths.max())], lengths
+
+    def batches(self, size: int, rng: np.random.Generator, bucket: int = 1) -> list[Ints]:
+        """One pass over all captions, in batches of rows with no image twice in one batch.
+
+        Every image gives one caption, then every image another one, and so on; so the other
+        captions of a batch are all of other images, and may serve as negatives.
+
+        Parameters
+        ----------
+        size
+            Captions a batch. The last of each round is dropped if it has fewer than two.
+        bucket
+            So many neighbouring batches are sorted by length among each other, which saves
+            padding; 1 for none.
+        """
+        n, most = self.of_image.shape
+        # each image's captions in an order of their own, its padding last
+        keys = rng.random((n, most)) + (self.of_image < 0)
+        columns = np.argsort(keys, axis=1)
+        shuffled = np.take_along_axis(self.of_image, columns, axis=1)
+        lengths = self.lengths.numpy() if bucket > 1 else None
+        found: list[Ints] = []
+        for k in range(most):
+            rows = shuffled[rng.permutation(n), k]
+            rows = rows[rows >= 0]
+            if lengths is not None:
+                # shorter captions first within each stretch; ties stay as shuffled
+                stretch = np.arange(len(rows)) // (size * bucket)
+                rows = rows[np.lexsort((lengths[rows], stretch))]
+            cut = [rows[i : i + size] for i in range(0, len(rows), size)]
+            found += [each for each in cut if len(each) > 1]
+        return [found[i] for i in rng.permutation(len(found))]

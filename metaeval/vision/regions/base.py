@@ -1,0 +1,143 @@
+"""Regions of images: what a grounded metric looks at instead of pixels.
+
+Three sources, one interface: the dataset's annotated objects (`regions_gold`), the field's 36
+bottom-up features from files (`regions_bottomup`), and a detector on the image files
+(`regions_detector`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.runs.store import Store
+
+if TYPE_CHECKING:
+    import torch
+
+Floats = npt.NDArray[np.float32]
+
+MOST = 36  # regions of an image, as in the field's bottom-up features
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Regions:
+    """The regions of n images, padded to the same number r.
+
+    Attributes
+    ----------
+    features
+        float32 [n, r, d]; zeros where there is no region.
+    boxes
+        float32 [n, r, 4], x1 y1 x2 y2 in [0, 1]; zeros where there is no region.
+    mask
+        bool [n, r], true where a region is there. An image's regions come first, without gaps.
+    labels
+        Per image, the names of its regions for drawings, "" where unknown; as many as the row of
+        `mask` has true entries.
+    """
+
+    features: Floats
+    boxes: Floats
+    mask: npt.NDArray[np.bool_]
+    labels: tuple[tuple[str, ...], ...]
+
+    def __post_init__(self) -> None:
+        n, r = self.mask.shape
+        if self.features.shape[:2] != (n, r) or self.boxes.shape != (n, r, 4):
+            raise ValueError("features, boxes and mask differ in shape")
+        if len(self.labels) != n:
+            raise ValueError("labels and mask differ in length")
+        if (np.diff(self.mask.astype(np.int8), axis=1) > 0).any():
+            raise ValueError("an image's regions must come first")
+        if [len(names) for names in self.labels] != self.mask.sum(axis=1).tolist():
+            raise ValueError("an image needs one label for each of its regions")
+
+    def __len__(self) -> int:
+        return len(self.mask)
+
+    @property
+    def dim(self) -> int:
+        """The width d of the features."""
+        return int(self.features.shape[2])
+
+    def subset(self, indices: Sequence[int] | npt.NDArray[np.intp]) -> Regions:
+        """The images at these positions, in this order, with no more padding than they need."""
+        rows = np.asarray(indices, dtype=np.intp)
+        mask = self.mask[rows]
+        r = max(1, int(mask.sum(axis=1).max(initial=0)))
+        return Regions(
+            self.features[rows, :r],
+            self.boxes[rows, :r],
+            mask[:, :r],
+            tuple(self.labels[i] for i in rows),
+        )
+
+    def tensors(
+        self, device: torch.device | str = "cpu"
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Features, boxes and mask as tensors on a device; on the CPU they share memory."""
+        import torch
+
+        found = [torch.from_numpy(np.ascontiguousarray(a)) for a in (self.features, self.boxes)]
+        mask = torch.from_numpy(np.ascontiguousarray(self.mask))
+        return found[0].to(device), found[1].to(device), mask.to(device)
+
+
+class RegionSource(ABC):
+    """Where regions come from.
+
+    Class attributes
+    ----------------
+    name
+        "gold", "bottomup" or "detector", as in `conf/regions/`.
+    dim
+        The width of the features.
+    """
+
+    name: ClassVar[str]
+    dim: int
+
+    @abstractmethod
+    def missing(self, dataset: CaptionDataset) -> Absent | None:
+        """What keeps the regions of this dataset from being loaded; cheap, no network."""
+
+    @abstractmethod
+    def identity(self) -> str:
+        """What would change a feature, for signatures and cards: "gold-v1", "bottomup-1f2e…"."""
+
+    @abstractmethod
+    def load(self, dataset: CaptionDataset, store: Store | None = None) -> Regions:
+        """The regions of every image of the dataset; row i is `dataset.image_ids[i]`.
+
+        An image that the source has nothing for is a row whose mask is all false.
+        """
+
+    def digest(self, regions: Regions, index: int) -> bytes:
+        """16 bytes that of one image's regions, whatever the padding, for `Metric.context`."""
+        n = int(regions.mask[index].sum())
+        head = f"{self.name}\0{n}\0{regions.dim}\0".encode()
+        features = np.ascontiguousarray(regions.features[index, :n]).tobytes()
+        boxes = np.ascontiguousarray(regions.boxes[index, :n]).tobytes()
+        return hashlib.sha256(head + features + boxes).digest()[:16]
+
+
+def padded(
+    features: Sequence[Floats], boxes: Sequence[Floats], labels: Sequence[Sequence[str]], dim: int
+) -> Regions:
+    """Regions of images one by one ([r_i, dim], [r_i, 4], r_i names), padded to the largest r_i."""
+    n = len(features)
+    r = max(1, *(len(each) for each in features)) if n else 1
+    out = np.zeros((n, r, dim), np.float32)
+    corners = np.zeros((n, r, 4), np.float32)
+    mask = np.zeros((n, r), np.bool_)
+    for i, (own, box) in enumerate(zip(features, boxes, strict=True)):
+        out[i, : len(own)], corners[i, : len(own)], mask[i, : len(own)] = own, box, True
+    return Regions(out, corners, mask, tuple(tuple(names) for names in labels))

@@ -1,0 +1,142 @@
+"""Bottom-up features (Anderson et al., 2018), 36 regions of 2048 numbers an image, from files."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from metaeval.compute.requirements import lacking
+from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.errors import ConfigError, InputError
+from metaeval.runs.store import Store
+from metaeval.vision.regions.base import MOST, Floats, Regions, RegionSource, padded
+from metaeval.vision.regions.feature_arrays import Array, One, image_key, read_folder, read_npy
+from metaeval.vision.regions.feature_files import READERS
+
+log = logging.getLogger(__name__)
+
+
+class BottomUpRegions(RegionSource):
+    """Features that somebody computed, found by image id.
+
+    Parameters
+    ----------
+    file
+        .npy, .npz, .tsv, .h5 (.hdf5), or a folder with an .npy or .npz for each image; what they
+        hold is told in `metaeval.vision.regions.feature_files`.
+    ids, boxes
+        For .npy: the file of its rows' ids, default beside it; the .npy of its boxes.
+    dim
+        The width of the features.
+    most
+        Regions of an image; those after the first so many are left out.
+
+    Boxes in pixels are divided by the image's size where the file tells it, otherwise by the
+    largest corner of the image's boxes, which a warning says. Without boxes they are all zero.
+    Names of regions are not known.
+    """
+
+    name: ClassVar[str] = "bottomup"
+
+    def __init__(
+        self,
+        file: str | Path,
+        ids: str | Path | None = None,
+        boxes: str | Path | None = None,
+        dim: int = 2048,
+        most: int = MOST,
+    ) -> None:
+        for name, value in (("dim", dim), ("most", most)):
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise ConfigError(f"regions.{name} must be a whole number from 1: {value!r}")
+        self.file = Path(file).expanduser()
+        self.ids = Path(ids).expanduser() if ids is not None else None
+        self.boxes = Path(boxes).expanduser() if boxes is not None else None
+        self.dim, self.most = dim, most
+        if not self.file.is_dir() and self.file.suffix not in (".npy", *READERS):
+            known = ", ".join((".npy", *READERS))
+            raise ConfigError(f"regions.file must end in {known}, or be a folder: {self.file}")
+
+    def missing(self, dataset: CaptionDataset) -> Absent | None:
+        for path in (self.file, self.ids, self.boxes):
+            if path is not None and not path.exists():
+                reason = f"there is no file of region features at {path}"
+                return Absent("regions", reason, "correct regions.file, regions.ids, regions.boxes")
+        return lacking("regions", "h5py") if self.file.suffix in (".h5", ".hdf5") else None
+
+    def identity(self) -> str:
+        """Not the file's content: that is in every image's `digest`."""
+        return f"bottomup-{self.dim}-{self.most}-v1"
+
+    def load(self, dataset: CaptionDataset, store: Store | None = None) -> Regions:
+        rows: dict[str, int] = {}
+        for i, image_id in enumerate(dataset.image_ids):
+            if (other := rows.setdefault(image_key(image_id), i)) != i:
+                first = dataset.image_ids[other]
+                raise InputError(
+                    f"the ids {first!r} and {image_id!r} mean the same", file=self.file
+                )
+        n = len(dataset)
+        features: list[Floats] = [np.zeros((0, self.dim), np.float32)] * n
+        boxes: list[Floats] = [np.zeros((0, 4), np.float32)] * n
+        found: set[str] = set()
+        guessed = 0
+        for key, own, corners in self._read(rows):
+            if key in found:
+                continue
+            found.add(key)
+            features[rows[key]] = self._checked(own, key)
+            k = len(features[rows[key]])
+            boxes[rows[key]], guess = self._corners(corners, k, len(own), key)
+            guessed += guess
+        if not found:
+            raise InputError(f"holds none of the {n:,} images of '{dataset.name}'", file=self.file)
+        if len(found) < n:
+            log.warning("%s lacks %s of %s images", self.file, f"{n - len(found):,}", f"{n:,}")
+        if guessed:
+            log.warning(
+                "%s: boxes of %s images are in pixels, of images of unknown size: taken as shares "
+                "of the largest corner",
+                *(self.file, f"{guessed:,}"),
+            )
+        return padded(features, boxes, [[""] * len(each) for each in features], self.dim)
+
+    def _read(self, wanted: dict[str, int]) -> Iterator[One]:
+        if self.file.is_dir():
+            return read_folder(self.file, wanted)
+        if self.file.suffix == ".npy":
+            return read_npy(self.file, self.ids, self.boxes, wanted)
+        return READERS[self.file.suffix](self.file, wanted)
+
+    def _checked(self, features: Array, key: str) -> Floats:
+        """float32 [r, dim], r at most `most`."""
+        where = f"image id {key}"
+        if features.ndim != 2 or not len(features) or features.dtype.kind not in "fiu":
+            problem = f"should be numbers [regions, {self.dim}], not {list(features.shape)}"
+            raise InputError(problem, file=self.file, record=where, field="features")
+        if features.shape[1] != self.dim:
+            problem = f"are {features.shape[1]:,} wide, not regions.dim={self.dim:,}"
+            raise InputError(problem, file=self.file, record=where, field="features")
+        own = np.ascontiguousarray(features[: self.most], dtype=np.float32)
+        if not np.isfinite(own).all():
+            raise InputError("are not all finite", file=self.file, record=where, field="features")
+        return own
+
+    def _corners(self, boxes: Array | None, k: int, n: int, key: str) -> tuple[Floats, bool]:
+        """float32 [k, 4] in [0, 1], and whether the image's size had to be guessed."""
+        if boxes is None:
+            return np.zeros((k, 4), np.float32), False
+        where = f"image id {key}"
+        if boxes.shape != (n, 4) or not np.isfinite(boxes).all():
+            problem = f"should be finite numbers [{n}, 4], not {list(boxes.shape)}"
+            raise InputError(problem, file=self.file, record=where, field="boxes")
+        own = np.array(boxes, dtype=np.float32)
+        # a corner a little outside the image is rounding, twice the image is pixels
+        guess = bool(own.max(initial=0.0) > 2)
+        if guess:
+            own /= np.tile(own[:, 2:].max(axis=0), 2)
+        return np.clip(own[:k], 0.0, 1.0), guess

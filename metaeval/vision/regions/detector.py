@@ -1,0 +1,140 @@
+"""Regions that torchvision's Faster R-CNN sees in the image files."""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+from tqdm import tqdm
+
+from metaeval.data import image_files
+from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.errors import ConfigError
+from metaeval.runs.store import MemoryStore, SqliteStore, Store
+from metaeval.vision.faster_rcnn import FEATURES, FasterRcnn
+from metaeval.vision.regions.base import MOST, Floats, Regions, RegionSource, padded
+from metaeval.vision.regions.gold import WHOLE
+from metaeval.weights import tensors
+
+log = logging.getLogger(__name__)
+
+_One = tuple[Floats, Floats, tuple[str, ...]]
+
+
+class DetectorRegions(RegionSource):
+    """The best boxes of a detector and, as features, what its box head makes of them.
+
+    An image in which nothing is found has one region, the whole image; one without a readable file
+    has none. What was found is kept by the content of the image file, features as float16.
+
+    Parameters
+    ----------
+    weights, device
+        See `FasterRcnn`; with "random" the identity says so.
+    most
+        Boxes of an image, those with the best scores.
+    threshold
+        The least score of a box, in [0, 1].
+    cache
+        The cache folder, for `load` without a store; `None`: nothing is kept then.
+    """
+
+    name: ClassVar[str] = "detector"
+    dim: int = FEATURES
+
+    def __init__(
+        self,
+        weights: str | None = None,
+        most: int = MOST,
+        threshold: float = 0.05,
+        device: str = "auto",
+        cache: str | Path | None = None,
+    ) -> None:
+        if isinstance(most, bool) or not isinstance(most, int) or most < 1:
+            raise ConfigError(f"regions.most must be a whole number from 1: {most!r}")
+        if not 0 <= threshold <= 1:
+            raise ConfigError(f"regions.threshold must be in [0, 1]: {threshold!r}")
+        self._detector = FasterRcnn(weights, threshold, device)
+        self.most, self.threshold = most, threshold
+        self._cache = Path(cache).expanduser() if cache is not None else None
+        self._sha256 = ""
+
+    def missing(self, dataset: CaptionDataset) -> Absent | None:
+        images = dataset.part("images")
+        if isinstance(images, Absent):
+            return images
+        if not images.count(dataset.image_ids):
+            reason = f"none of the {len(dataset):,} images is there ({images})"
+            return Absent("images", reason, "set dataset.images=FOLDER")
+        return self._detector.missing("regions", "regions.weights")
+
+    def identity(self) -> str:
+        if not self._sha256:
+            random = self._detector.random
+            self._sha256 = "random" if random else tensors.sha256(self._detector.weights)[:12]
+        return f"detector-fasterrcnn-{self._sha256}-{self.most}-{self.threshold:g}-v1"
+
+    def load(self, dataset: CaptionDataset, store: Store | None = None) -> Regions:
+        own: SqliteStore | None = None
+        if store is None and self._cache is not None:
+            store = own = SqliteStore(self._cache / "content.sqlite")
+        try:
+            return self._load(dataset, MemoryStore() if store is None else store)
+        finally:
+            if own is not None:
+                own.close()
+
+    def _load(self, dataset: CaptionDataset, store: Store) -> Regions:
+        namespace = f"regions of {self.identity()}"
+        paths = image_files.paths_of(dataset)
+        keys = image_files.digests(paths, store)
+        known = store.get_many(namespace, [key for key in keys if key is not None])
+        found: list[_One] = []
+        nothing = (np.zeros((0, self.dim), np.float32), np.zeros((0, 4), np.float32), ())
+        lost = 0
+        bar = tqdm(paths, desc="detecting regions", unit=" images", leave=False, delay=2)
+        for path, key in zip(bar, keys, strict=True):
+            if path is not None and key is not None and key not in known:
+                value = self._detect(path)
+                if value is not None:
+                    known[key] = _packed(value)
+                    store.put_many(namespace, {key: known[key]})
+            if key is None or key not in known:
+                lost += 1
+                found.append(nothing)
+            else:
+                found.append(_unpacked(known[key], self.dim))
+        if lost:
+            log.warning("%s of %s images have no regions", f"{lost:,}", f"{len(dataset):,}")
+        features, boxes, labels = zip(*found, strict=True)
+        return padded(features, boxes, labels, self.dim)
+
+    def _detect(self, path: Path) -> _One | None:
+        """What is in an image; `None`, with a warning, for a file that is no image."""
+        try:
+            seen = self._detector.look(path, self.most)
+            if seen.labels:
+                return seen.features, seen.boxes, seen.labels
+            whole = np.array([[0, 0, 1, 1]], dtype=np.float32)
+            return self._detector.whole(path), whole, (WHOLE,)
+        except (OSError, ValueError, SyntaxError) as error:
+            log.warning("%s cannot be read as an image (%s)", path, error)
+            return None
+
+
+def _packed(one: _One) -> bytes:
+    """Regions of one image as bytes: how many, their labels, boxes, and features as float16."""
+    labels = json.dumps(one[2]).encode()
+    head = len(one[2]).to_bytes(4, "little") + len(labels).to_bytes(4, "little")
+    return head + labels + one[1].astype("<f4").tobytes() + one[0].astype("<f2").tobytes()
+
+
+def _unpacked(raw: bytes, dim: int) -> _One:
+    n, size = (int.from_bytes(raw[i : i + 4], "little") for i in (0, 4))
+    labels = tuple(json.loads(raw[8 : 8 + size]))
+    boxes = np.frombuffer(raw, "<f4", 4 * n, 8 + size).reshape(n, 4)
+    features = np.frombuffer(raw, "<f2", dim * n, 8 + size + 16 * n).reshape(n, dim)
+    return features.astype(np.float32), boxes.astype(np.float32), labels

@@ -1,0 +1,156 @@
+"""Region features in NumPy's files, and how image ids are compared. No pickle is opened."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from metaeval.data.json_records import read_json
+from metaeval.errors import InputError
+
+Array = npt.NDArray[Any]
+One = tuple[str, Array, Array | None]
+Wanted = Collection[str]
+
+_COCO_NAME = re.compile(r"(?:^|_)0*(\d+)$")
+
+
+def image_key(value: object) -> str:
+    """An image id as it is compared: "42" for 42, "000042" and "COCO_val2014_000000000042.jpg".
+
+    A name that does not end in a number of its own stays as it is, less its folder and extension.
+    """
+    text = str(value.decode() if isinstance(value, bytes) else value).strip()
+    stem = re.sub(r"\.(jpe?g|png|npy|npz)$", "", text.rsplit("/", 1)[-1], flags=re.IGNORECASE)
+    found = _COCO_NAME.search(stem)
+    return found[1] if found and (stem.isdigit() or stem.startswith("COCO_")) else stem
+
+
+def read_npy(path: Path, ids: Path | None, boxes: Path | None, wanted: Wanted) -> Iterator[One]:
+    """One array [n, r, d], the ids of its rows in a file of their own, perhaps boxes [n, r, 4].
+
+    Without `ids`, the file is looked for beside: NAME_ids.txt for NAME_ims.npy or NAME.npy, or
+    ids.txt. Where the list repeats each id (once for each caption), every row stands for one of
+    the different ids in their order, if there are as many.
+    """
+    array = _array(path)
+    if array.ndim != 3:
+        raise InputError(
+            f"should be an array [n, regions, width], not {list(array.shape)}", file=path
+        )
+    ids = ids or _ids_beside(path)
+    keys = _ids(ids)
+    if len(keys) != len(array) and len(set(keys)) == len(array):
+        keys = list(dict.fromkeys(keys))
+    if len(keys) != len(array):
+        raise InputError(f"names {len(keys):,} images for the {len(array):,} of {path}", file=ids)
+    corners = _array(boxes) if boxes is not None else None
+    if corners is not None and corners.shape != (*array.shape[:2], 4):
+        want = [*array.shape[:2], 4]
+        raise InputError(f"should be an array {want}, not {list(corners.shape)}", file=boxes)
+    for row, key in enumerate(keys):
+        if key in wanted:
+            yield key, np.asarray(array[row]), None if corners is None else np.asarray(corners[row])
+
+
+def read_npz(path: Path, wanted: Wanted) -> Iterator[One]:
+    """One archive of `features` [n, r, d], `image_ids` [n] and perhaps `boxes` [n, r, 4]."""
+    with _archive(path) as archive:
+        features = _member(archive, path, "features")
+        keys = [image_key(i) for i in _member(archive, path, "image_ids").tolist()]
+        boxes = _member(archive, path, "boxes") if "boxes" in archive.files else None
+        if features.ndim != 3 or len(features) != len(keys):
+            problem = f"should be [{len(keys)}, regions, width], not {list(features.shape)}"
+            raise InputError(problem, file=path, field="features")
+        if boxes is not None and boxes.shape != (*features.shape[:2], 4):
+            problem = f"should be {[*features.shape[:2], 4]}, not {list(boxes.shape)}"
+            raise InputError(problem, file=path, field="boxes")
+    for row, key in enumerate(keys):
+        if key in wanted:
+            yield key, features[row], None if boxes is None else boxes[row]
+
+
+def read_folder(folder: Path, wanted: Wanted) -> Iterator[One]:
+    """A file for each image: ID.npy [r, d], or ID.npz with `x`, `feat` or `features` and `bbox`.
+
+    With `image_w` and `image_h` in an .npz, boxes in pixels become shares of the image.
+    """
+    for path in sorted(folder.iterdir()):
+        key = image_key(path.name)
+        if key not in wanted or path.suffix not in (".npy", ".npz"):
+            continue
+        if path.suffix == ".npy":
+            yield key, np.asarray(_array(path)), None
+            continue
+        with _archive(path) as archive:
+            name = next((n for n in ("x", "feat", "features") if n in archive.files), "features")
+            features = _member(archive, path, name)
+            boxes = _member(archive, path, "bbox") if "bbox" in archive.files else None
+            if boxes is not None and features.ndim == 2 and len(features) != len(boxes):
+                features = features.T  # some tools store one column a region
+            if boxes is not None and {"image_w", "image_h"} <= set(archive.files):
+                size = [float(_member(archive, path, n).ravel()[0]) for n in ("image_w", "image_h")]
+                boxes = boxes / np.array(size * 2)
+            yield key, features, boxes
+
+
+def _array(path: Path) -> Array:
+    try:
+        found = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        problem = f"is no NumPy array, or is cut short ({' '.join(str(error).split())[:100]})"
+        raise InputError(problem, file=path) from None
+    if not isinstance(found, np.ndarray):
+        raise InputError("is an archive, not one array", file=path)
+    return found
+
+
+def _archive(path: Path) -> Any:
+    try:
+        found = np.load(path, allow_pickle=False)
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        problem = f"is no NumPy archive, or is cut short ({' '.join(str(error).split())[:100]})"
+        raise InputError(problem, file=path) from None
+    if isinstance(found, np.ndarray):
+        raise InputError("is one array, not an archive", file=path)
+    return found
+
+
+def _member(archive: Any, path: Path, name: str) -> Array:
+    if name not in archive.files:
+        raise InputError("is missing", file=path, field=name)
+    try:
+        found: Array = archive[name]
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        problem = f"cannot be read ({' '.join(str(error).split())[:100]})"
+        raise InputError(problem, file=path, field=name) from None
+    return found
+
+
+def _ids_beside(path: Path) -> Path:
+    stem = path.stem.removesuffix("_ims")
+    for name in (f"{path.stem}_ids.txt", f"{stem}_ids.txt", "ids.txt"):
+        if (found := path.with_name(name)).is_file():
+            return found
+    problem = f"has no list of ids beside it ({stem}_ids.txt); give one as regions.ids=FILE"
+    raise InputError(problem, file=path)
+
+
+def _ids(path: Path) -> Sequence[str]:
+    """Ids one a line, or a JSON list of them."""
+    if path.suffix == ".json":
+        value, _ = read_json(path)
+        if not isinstance(value, list) or not all(type(i) in (int, str) for i in value):
+            raise InputError("should be a list of ids", file=path)
+        return [image_key(i) for i in value]
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot be read ({error})", file=path) from None
+    return [image_key(line) for line in lines if line.strip()]

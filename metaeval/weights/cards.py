@@ -1,0 +1,70 @@
+"""Weights that this project trained itself, with a card that says what they are.
+
+A folder holds `model.safetensors`, `card.json` and `trained_on.npy`: one number for every image
+that was learned from. A model never scores an image it has seen in training.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from metaeval.data.dataset import CaptionDataset
+
+WEIGHTS, CARD, TRAINED_ON = "model.safetensors", "card.json", "trained_on.npy"
+
+
+def trained_on(dataset: CaptionDataset) -> npt.NDArray[np.uint64]:
+    """A sorted number for each image, from its id and its human caption: uint64 [n].
+
+    Both, because other datasets (or the scenes of another seed) use the same ids.
+    """
+    digests = [
+        hashlib.sha256(f"{image_id}\0{caption}".encode()).digest()[:8]
+        for image_id, caption in zip(dataset.image_ids, dataset.human, strict=True)
+    ]
+    return np.sort(np.frombuffer(b"".join(digests), dtype="<u8"))
+
+
+def overlap(folder: Path, dataset: CaptionDataset) -> int:
+    """How many of the dataset's images the weights in this folder were trained on."""
+    seen = np.load(folder / TRAINED_ON)
+    return int(np.isin(trained_on(dataset), seen).sum())
+
+
+def write_card(
+    folder: Path, model: Any, card: Mapping[str, Any], seen: npt.NDArray[np.uint64]
+) -> None:
+    """Write weights (as float16), the card and the training images' digests into a folder.
+
+    The card gets two more entries: the SHA-256 of the weights and of the digests.
+    """
+    import torch
+
+    folder.mkdir(parents=True, exist_ok=True)
+    halves = {
+        name: value.detach().cpu().to(torch.float16) if value.is_floating_point() else value.cpu()
+        for name, value in model.state_dict().items()
+    }
+    halves = {name: value.contiguous() for name, value in halves.items()}
+    import_module("safetensors.torch").save_file(halves, folder / WEIGHTS)
+    np.save(folder / TRAINED_ON, seen)
+    sums = {
+        "weights_sha256": hashlib.sha256((folder / WEIGHTS).read_bytes()).hexdigest(),
+        "trained_on_sha256": hashlib.sha256(seen.tobytes()).hexdigest(),
+    }
+    text = json.dumps({**card, **sums}, indent=1, ensure_ascii=False)
+    (folder / CARD).write_text(text + "\n", encoding="utf-8")
+
+
+def read_card(folder: Path) -> dict[str, Any]:
+    """The card of the weights in a folder."""
+    card: dict[str, Any] = json.loads((folder / CARD).read_text(encoding="utf-8"))
+    return card

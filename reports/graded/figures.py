@@ -1,0 +1,137 @@
+"""The SVG files of a run: per metric the order of all captions and the score densities.
+
+Made with Matplotlib on two figures that are drawn anew for every metric. The bytes depend on the
+run alone: a fixed salt for ids, no date, text as text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle, StepPatch
+
+from metaeval.runs import files as results
+from reports.graded.bins import Array, Density, density, order_counts
+from reports.graded.run import Run
+from reports.shared import palette
+from reports.shared.formatting import file_stem, percent, plainly
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+BINS = 50
+SHELF = 1.15  # from one ridge's foot to the next, where the tallest possible ridge is 1
+STYLE: dict[Any, Any] = {
+    "svg.hashsalt": "metaeval",
+    "svg.fonttype": "none",
+    "font.family": "sans-serif",
+    "font.sans-serif": ["Helvetica Neue", "Arial", "Liberation Sans", "DejaVu Sans"],
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": "#8a919d",
+    "axes.labelcolor": "#3c434e",
+    "xtick.color": "#5b6370",
+    "ytick.color": "#5b6370",
+    "legend.frameon": False,
+}
+
+
+def write_figures(run: Run) -> list[Path]:
+    """Write `figures/<metric>-order.svg` and `-density.svg` for every metric that ran."""
+    folder = run.directory / results.FIGURES
+    records = {m["metric"]: m for m in run.metrics}
+    names, colours = [s["name"] for s in run.sets], palette.levels(len(run.sets))
+    written = []
+    with mpl.rc_context(STYLE):
+        order, spread = _order_axes(names, colours), _density_axes(names)
+        for metric, scores in zip(run.columns, run.scores, strict=True):
+            record = records[metric]
+            noise = "weights:random" in (record.get("signature") or "")
+            title = f"{metric} (random weights: not a result)" if noise else metric
+            counts = order_counts(scores, run.seed, BINS, record.get("higher_is_better", True))
+            for axes, kind in ((order, "order"), (spread, "density")):
+                for artist in [*axes.patches, *axes.artists, *axes.texts]:
+                    artist.remove()
+                pad = 20 if kind == "order" else 6  # the legend stands under the title
+                axes.set_title(title, loc="left", fontsize=11, fontweight="bold", pad=pad)
+                if kind == "order":
+                    _draw_order(axes, counts, colours)
+                else:
+                    _draw_density(axes, density(scores), colours)
+                path = folder / f"{file_stem(metric)}-{kind}.svg"
+                metadata = {"Date": None, "Title": f"{metric}: {kind}"}
+                figure = axes.get_figure(root=True)
+                assert figure is not None
+                results.atomic(path, partial(figure.savefig, format="svg", metadata=metadata))
+                written.append(path)
+    return written
+
+
+def _order_axes(names: Sequence[str], colours: Sequence[str]) -> Axes:
+    figure = Figure(figsize=(5.2, 2.9))
+    FigureCanvasSVG(figure)
+    axes = figure.add_axes((0.11, 0.16, 0.83, 0.68))
+    axes.set(xlabel="position in the order of score, worst first", ylabel="captions")
+    axes.xaxis.set_major_formatter(lambda x, _: f"{x:,.0f}")
+    axes.legend(
+        handles=[Line2D([], [], color=c, label=n) for n, c in zip(names, colours, strict=True)],
+        loc="lower left",
+        bbox_to_anchor=(-0.015, 0.985),
+        ncols=len(names),
+        fontsize=8,
+        handlelength=1.1,
+        columnspacing=1.2,
+    )
+    return axes
+
+
+def _density_axes(names: Sequence[str]) -> Axes:
+    """Axes with a shelf per set, worst lowest."""
+    figure = Figure(figsize=(5.2, 0.55 * len(names) + 0.85))
+    FigureCanvasSVG(figure)
+    bottom, top = 0.45 / figure.get_figheight(), 1 - 0.3 / figure.get_figheight()
+    axes = figure.add_axes((0.19, bottom, 0.77, top - bottom))
+    axes.set(xlabel="score", ylim=(0, SHELF * len(names)))
+    axes.set_yticks([SHELF * k + 0.1 for k in range(len(names))], names)
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+    return axes
+
+
+def _draw_order(axes: Axes, counts: Array, colours: Sequence[str]) -> None:
+    n = counts.sum()
+    edges = np.linspace(0, n, BINS + 1)
+    axes.set(xlim=(0, max(n, 1)), ylim=(0, max(1.05 * counts.max(), 1)))
+    for colour, row in zip(colours, counts, strict=True):
+        axes.add_artist(StepPatch(row, edges, facecolor=colour, alpha=0.10, fill=True))
+        axes.add_artist(StepPatch(row, edges, edgecolor=colour, linewidth=1.4, fill=False))
+
+
+def _draw_density(axes: Axes, d: Density, colours: Sequence[str]) -> None:
+    low, high = float(d.edges[0]), float(d.edges[-1])
+    width = 0.012 * (high - low)
+    axes.set_xlim(low, high)
+    for k, colour in enumerate(colours):
+        shelf = SHELF * k
+        ridge = shelf + d.ridge(k)
+        axes.add_artist(
+            StepPatch(ridge, d.edges, baseline=shelf, facecolor=colour, alpha=0.45, fill=True)
+        )
+        axes.add_artist(
+            StepPatch(ridge, d.edges, baseline=shelf, edgecolor=colour, linewidth=0.9, fill=False)
+        )
+        for value, shares in d.atoms:
+            if shares[k]:
+                axes.add_artist(Rectangle((value, shelf), width, shares[k], color=colour))
+            if shares[k] >= 0.05 and len(d.atoms) == 1:
+                label = f"{percent(shares[k], 0)} at {plainly(value)}"
+                axes.text(value + 1.6 * width, shelf + 0.72, label, fontsize=7, color="#5b6370")

@@ -1,0 +1,134 @@
+"""The summary in words: every sentence is computed from the run's numbers."""
+
+from __future__ import annotations
+
+from reports.graded.findings import Finding, absent, mean, paper, unapplied
+from reports.graded.row_kind import TIES_DECIDE, Record, ranked, rho, tie_width, undecided
+from reports.graded.run import Run, commonest
+from reports.shared.formatting import (
+    amount,
+    count,
+    interval,
+    known,
+    listed,
+    number,
+    percent,
+    plainly,
+)
+
+
+def summary(run: Run) -> list[Finding]:
+    """The findings that apply, in the order in which a reader asks for them."""
+    rows = ranked(run.metrics)
+    findings = [
+        _order(run, rows),
+        _undecided(rows),
+        _ties(run, rows),
+        _steps(rows),
+        unapplied(run, rows),
+        paper(run),
+        absent(run),
+    ]
+    return [f for f in findings if f is not None]
+
+
+def _order(run: Run, rows: list[Record]) -> Finding:
+    versions = f"{amount(len(run.sets), 'version')} of {amount(len(run.image_ids), 'caption')}"
+    if not rows:
+        return Finding("Order.", f"No metric gave a result on the {versions}.")
+    best = rows[0]
+    text = (
+        f"{best['metric']} orders the {versions} best: rank-order ρ {number(rho(best))} "
+        f"({_level(run)} interval {interval(best.get('rank_order_rho_ci'))}), where 1 is the "
+        f"perfect order and 0 is chance."
+    )
+    if len(rows) == 2:
+        text += f" {rows[1]['metric']} has {number(rho(rows[1]))}."
+    elif len(rows) > 2:
+        others = [f"{r['metric']} ({number(rho(r))})" for r in rows[1:3]]
+        last = rows[-1]
+        text += f" {listed(others)} {'follow' if len(others) > 1 else 'follows'}"
+        text += f"; {last['metric']} is last ({number(rho(last))})." if len(rows) > 3 else "."
+    blind = [r["metric"] for r in rows if _near_zero(r)]
+    if blind:
+        text += (
+            f" {listed(blind)} {'is' if len(blind) == 1 else 'are'} no better than chance here: "
+            f"the interval contains 0 or less."
+        )
+    return Finding("Order.", text)
+
+
+def _near_zero(record: Record) -> bool:
+    ci = record.get("rank_order_rho_ci")
+    return ci is not None and ci[0] is not None and ci[0] <= 0
+
+
+def _level(run: Run) -> str:
+    confidence = run.statistics.get("settings", {}).get("confidence") or 0.95
+    return f"{100 * confidence:g}%"
+
+
+def _undecided(rows: list[Record]) -> Finding | None:
+    if len(rows) < 2:
+        return None
+    if not any(known((r.get("rank_order_rho_ci") or (None,))[0]) for r in rows):
+        return Finding("Intervals.", "None were computed, so claim no order among close metrics.")
+    groups = undecided(rows)
+    if not groups:
+        return Finding("Intervals.", "No two intervals overlap: the order stands as given.")
+    named = "; ".join(listed(group) for group in groups)
+    each = "these metrics" if len(groups) == 1 else "each of these groups"
+    return Finding(
+        "Intervals.",
+        f"The intervals overlap within {each}, so claim no order there: {named}. "
+        f"All other pairs are apart.",
+    )
+
+
+def _ties(run: Run, rows: list[Record]) -> Finding | None:
+    tied = sorted((r for r in rows if tie_width(r) >= TIES_DECIDE), key=lambda r: -tie_width(r))
+    common = {r["metric"]: commonest(run, r["metric"]) for r in tied}
+    if not tied:
+        widest = max((tie_width(r) for r in rows), default=0.0)
+        return Finding(
+            "Ties.",
+            f"No metric's ρ hangs on ties: breaking all of them the best or the worst way moves "
+            f"it by at most {number(widest)}.",
+        )
+    parts = [
+        f"{r['metric']} (anything from {interval(r['rank_order_rho_bounds'], 2)}; "
+        f"{percent(common[r['metric']][1], 0)} of its scores are {plainly(common[r['metric']][0])})"
+        for r in tied
+    ]
+    return Finding(
+        "Ties.",
+        f"The rank-order ρ of {listed(parts)} depends on how ties are broken. The values here are "
+        f"expectations under random breaking; read {'its' if len(tied) == 1 else 'their'} τ-b "
+        f"beside it.",
+    )
+
+
+def _steps(rows: list[Record]) -> Finding | None:
+    """Which step between neighbouring levels is the hardest to see."""
+    steps = [a for r in rows for a in r.get("adjacent_auc") or () if known(a["auc"])]
+    names = list(dict.fromkeys((a["lower"], a["upper"]) for a in steps))
+    if len(names) < 2 or len(rows) < 2:
+        return None
+    means = {
+        pair: mean([a["auc"] for a in steps if (a["lower"], a["upper"]) == pair]) for pair in names
+    }
+    hard, easy = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
+    return Finding(
+        "Steps.",
+        f"The step that metrics see least is from {hard[0]} to {hard[1]} (mean AUC "
+        f"{number(means[hard], 2)}; 0.5 is chance); the clearest is from {easy[0]} to {easy[1]} "
+        f"({number(means[easy], 2)}).",
+    )
+
+
+def headline(run: Run) -> str:
+    """One line on the size of the run."""
+    return (
+        f"{amount(len(run.image_ids), 'image')} × {amount(len(run.sets), 'version')} = "
+        f"{count(sum(s['n'] for s in run.sets))} captions"
+    )

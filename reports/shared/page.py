@@ -1,0 +1,100 @@
+"""What all pages share: style, script, and a policy that lets nothing in from outside."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from reports.shared import formatting, palette
+
+_REPORTS = Path(__file__).resolve().parents[1]
+
+
+def render(
+    template: str,
+    levels: int,
+    *,
+    room: str,
+    scripts: str = "*.js",
+    styles: str = "*.css",
+    **context: Any,
+) -> str:
+    """A page's template with the style (for so many level colours) and the script set in.
+
+    Script and style are the files of `shared/` and of the page's own `room`, in the order of their
+    names; `scripts` and `styles` are patterns of file names, several parted by blanks.
+    The policy forbids every request, and every script but ours, by its hash.
+    """
+    script = _joined("script", room, scripts)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return (
+        _environment()
+        .get_template(template)
+        .render(
+            context,
+            csp=f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; "
+            f"script-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'",
+            style=Markup(_levels(levels) + _joined("style", room, styles)),
+            script=Markup(script),
+        )
+    )
+
+
+def inert(value: Any) -> Markup:
+    """JSON that can stand in a <script>: no `<`, and no line separators."""
+    text = json.dumps(value, ensure_ascii=True, separators=(",", ":"))
+    return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e"))
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(sorted(_REPORTS.glob("*/templates"))),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters.update(
+        number=formatting.number,
+        percent=formatting.percent,
+        count=formatting.count,
+        seconds=formatting.seconds,
+    )
+    return environment
+
+
+def _levels(n: int) -> str:
+    """The colours of n levels as custom properties, and the classes l0 … that use them."""
+
+    def colours(dark: bool) -> str:
+        return "".join(f"--L{k}:{c};" for k, c in enumerate(palette.levels(n, dark=dark)))
+
+    light, dark = colours(False), colours(True)
+    classes = "".join(f".l{k}{{--c:var(--L{k})}}" for k in range(n))
+    return (
+        f":root{{{light}}}\n:root[data-theme=dark]{{{dark}}}\n"
+        f"@media (prefers-color-scheme:dark){{:root:not([data-theme=light]){{{dark}}}}}\n"
+        f"@media print{{:root:root:root{{{light}}}}}\n{classes}\n"
+    )
+
+
+@cache
+def _joined(folder: str, room: str, patterns: str) -> str:
+    parts = [
+        path
+        for pattern in patterns.split()
+        for path in sorted(
+            (p for r in ("shared", room) for p in (_REPORTS / r / folder).glob(pattern)),
+            key=lambda p: p.name,
+        )
+    ]
+    return "".join(p.read_text(encoding="utf-8") for p in parts)

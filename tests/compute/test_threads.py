@@ -1,0 +1,78 @@
+"""Work on several threads: in order, not too far ahead, and the first exception in its place."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from metaeval.compute.threads import in_order, together  # noqa: E402
+
+
+@pytest.fixture(params=[1, 3])
+def threads(request: pytest.FixtureRequest) -> Iterator[int]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(request.param)
+    yield request.param
+    torch.set_num_threads(before)
+
+
+def test_in_order_whatever_takes_longest(threads: int) -> None:
+    """The first job ends last: it waits for the last of those begun with it."""
+    last = threading.Event()
+    if threads == 1:
+        last.set()  # nothing could set it later
+
+    def job(item: int) -> int:
+        if item == threads - 1:
+            last.set()
+        assert last.wait(10)
+        return item * item
+
+    assert list(in_order(job, range(20))) == [k * k for k in range(20)]
+
+
+def test_operators_run_on_one_thread_and_without_gradients(threads: int) -> None:
+    parameter = torch.nn.Parameter(torch.ones(2))
+
+    def job(_: int) -> tuple[int, bool]:
+        return torch.get_num_threads(), (parameter * 2).requires_grad
+
+    assert set(in_order(job, range(5))) == {(1, False)}
+    assert set(together([lambda: job(0)] * 5)) == {(1, False)}
+    assert torch.get_num_threads() == threads
+
+
+def test_no_more_is_taken_than_is_soon_asked_for(threads: int) -> None:
+    taken: list[int] = []
+
+    def items() -> Iterator[int]:
+        for item in range(100):
+            taken.append(item)
+            yield item
+
+    results = in_order(lambda item: item, items())
+    assert next(results) == 0
+    assert len(taken) <= 2 * threads + 1
+    results.close()
+    assert len(taken) <= 2 * threads + 1
+
+
+def test_the_first_exception_comes_in_its_place(threads: int) -> None:
+    started: list[int] = []
+
+    def job(item: int) -> int:
+        started.append(item)
+        if item >= 3:
+            raise ValueError(f"item {item}")
+        return item
+
+    found: list[int] = []
+    with pytest.raises(ValueError, match="item 3"):
+        found.extend(in_order(job, range(1000)))
+    assert found == [0, 1, 2]
+    assert len(started) < 30
+    assert torch.get_num_threads() == threads

@@ -1,0 +1,172 @@
+"""Batched transport against POT's network simplex, against all assignments, and against itself.
+
+Costs are at most 1 here. POT computes in float64, ours is exact but for costs rounded to 2^-45 of
+the greatest: 1e-12 is some hundred times what both can be off together.
+"""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from metaeval.compute import transport
+
+Floats = npt.NDArray[np.float64]
+TOLERANCE = 1e-12
+
+
+def problems(kind: str, m: int, n: int, count: int, seed: int = 0) -> tuple[Floats, Floats, Floats]:
+    """Costs, supply, demand of problems of one kind."""
+    rng = np.random.default_rng(seed)
+    if kind == "fractions":
+        supply, demand = rng.random((m, count)), rng.random((n, count))
+        supply, demand = supply / supply.sum(axis=0), demand / demand.sum(axis=0)
+    else:
+        least = 0 if kind == "degenerate" else 1  # 0: rows and columns without mass
+        a, b = rng.integers(least, 4, (m, count)), rng.integers(least, 3, (n, count))
+        a[0] += 1
+        b[0] += 1
+        supply, demand = (a * b.sum(axis=0)).astype(float), (b * a.sum(axis=0)).astype(float)
+    cost = rng.random((m, n, count))
+    if kind == "degenerate":  # few distinct costs: many equally good flows
+        cost = rng.integers(0, 3, cost.shape) / 2
+    return cost, supply, demand
+
+
+def by_pot(cost: Floats, supply: Floats, demand: Floats) -> Floats:
+    ot = pytest.importorskip("ot")
+    return np.array(
+        [
+            ot.emd2(
+                supply[:, k] / supply[:, k].sum(),
+                demand[:, k] / demand[:, k].sum(),
+                np.ascontiguousarray(cost[..., k]),
+            )
+            for k in range(cost.shape[2])
+        ]
+    )
+
+
+@pytest.mark.parametrize("kind", ["counts", "fractions", "degenerate"])
+@pytest.mark.parametrize(("m", "n"), [(1, 7), (6, 1), (2, 2), (3, 5), (9, 4), (12, 20), (20, 30)])
+def test_costs_as_much_as_by_pot(kind: str, m: int, n: int) -> None:
+    cost, supply, demand = problems(kind, m, n, 80)
+    flow = transport.flows(cost, supply, demand)
+    assert flow.min() >= 0
+    slack = 0 if kind != "fractions" else 1e-14 * (m + n)  # whole numbers are carried exactly
+    assert np.abs(flow.sum(axis=1) - supply).max() <= slack
+    assert np.abs(flow.sum(axis=0) - demand).max() <= slack
+    expected = by_pot(cost, supply, demand)
+    assert np.abs(transport.costs(cost, flow) - expected).max() < TOLERANCE
+
+
+@pytest.mark.slow
+def test_twenty_thousand_random_problems_cost_as_much_as_by_pot() -> None:
+    rng = np.random.default_rng(1)
+    for seed, (m, n) in enumerate(rng.integers(1, (9, 16), (40, 2)).tolist()):
+        kind = ("counts", "fractions", "degenerate")[seed % 3]
+        cost, supply, demand = problems(kind, m, n, 500, seed)
+        found = transport.costs(cost, transport.flows(cost, supply, demand))
+        assert np.abs(found - by_pot(cost, supply, demand)).max() < TOLERANCE
+
+
+def test_the_best_of_all_assignments() -> None:
+    cost, _, _ = problems("counts", 5, 5, 50)
+    ones = np.ones((5, 50))
+    orders = list(permutations(range(5)))
+    best = np.min([cost[range(5), order].mean(axis=0) for order in orders], axis=0)
+    found = transport.costs(cost, transport.flows(cost, ones, ones))
+    assert np.abs(found - best).max() < TOLERANCE
+
+
+def test_costs_that_are_all_zero_cost_nothing() -> None:
+    _, supply, demand = problems("counts", 4, 6, 10)
+    flow = transport.flows(np.zeros((4, 6, 10)), supply, demand)
+    assert (flow.sum(axis=0) == demand).all()
+    assert (transport.costs(np.zeros((4, 6, 10)), flow) == 0).all()
+
+
+def test_costs_of_any_size() -> None:
+    cost, supply, demand = problems("counts", 4, 6, 50)
+    scale = 10.0 ** np.linspace(-150, 150, 50)
+    found = transport.costs(cost * scale, transport.flows(cost * scale, supply, demand)) / scale
+    assert np.abs(found - by_pot(cost, supply, demand)).max() < TOLERANCE
+
+
+@pytest.mark.parametrize("kind", ["counts", "fractions", "degenerate"])
+def test_a_problem_is_solved_alike_alone_padded_and_in_company(kind: str) -> None:
+    cost, supply, demand = problems(kind, 4, 7, 30)
+    flow = transport.flows(cost, supply, demand)
+    alone = [transport.flows(*(a[..., [k]] for a in (cost, supply, demand))) for k in range(30)]
+    assert np.array_equal(np.concatenate(alone, axis=2), flow)
+    padded = transport.flows(
+        np.pad(cost, [(0, 3), (0, 5), (0, 0)], constant_values=1e9),
+        np.pad(supply, [(0, 3), (0, 0)]),
+        np.pad(demand, [(0, 5), (0, 0)]),
+    )
+    assert np.array_equal(padded[:4, :7], flow)
+    assert not padded[4:].any()
+    assert not padded[:, 7:].any()
+    assert np.array_equal(
+        transport.costs(np.pad(cost, [(0, 3), (0, 5), (0, 0)]), padded), transport.costs(cost, flow)
+    )
+
+
+@pytest.mark.parametrize("kind", ["counts", "fractions", "degenerate"])
+@pytest.mark.parametrize(("m", "n"), [(2, 3), (5, 9), (14, 17)])
+def test_torch_finds_the_same_flow_to_the_bit(kind: str, m: int, n: int) -> None:
+    pytest.importorskip("torch")
+    given = problems(kind, m, n, 60)
+    assert np.array_equal(transport.flows(*given, device="cpu"), transport.flows(*given))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("kind", ["counts", "fractions", "degenerate"])
+def test_a_gpu_finds_the_same_flow_to_the_bit(kind: str) -> None:
+    torch = pytest.importorskip("torch")
+    if not torch.cuda.is_available():
+        pytest.skip("no CUDA device")
+    given = problems(kind, 9, 14, 2000)
+    assert np.array_equal(transport.flows(*given, device="cuda"), transport.flows(*given))
+
+
+def test_rounding_stays_below_the_stated_bound() -> None:
+    assert transport.excess(20, 30) == transport.excess(2, 2) < 1e-13
+    assert transport.excess(300, 500) < 1e-10
+    # two ways whose costs differ by less than a step: either may be taken, at the stated loss
+    step = transport.excess(2, 2)
+    cost = np.array([[1.0, 1.0 - step / 4], [1.0, 1.0]])[..., None]
+    ones = np.ones((2, 1))
+    found = transport.costs(cost, transport.flows(cost, ones, ones))[0]
+    assert 1 - step / 8 <= found <= 1 - step / 8 + step
+
+
+def test_buckets_hold_every_problem_once_in_a_size_that_fits() -> None:
+    rng = np.random.default_rng(0)
+    rows, columns = rng.integers(1, 90, 400), rng.integers(1, 90, 400)
+    seen = np.zeros(400, dtype=int)
+    for m, n, which in transport.buckets(rows, columns):
+        seen[which] += 1
+        assert (rows[which] <= m).all()
+        assert (columns[which] <= n).all()
+        assert m > 1 or (rows[which] == 1).all()
+    assert (seen == 1).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda c, s, d: (-c, s, d), "at least 0"),
+        (lambda c, s, d: (c + np.nan, s, d), "finite"),
+        (lambda c, s, d: (c, s * 2, d), "one sum"),
+        (lambda c, s, d: (c, s * 0, d * 0), "above 0"),
+        (lambda c, s, d: (c, -s, -d), "at least 0"),
+        (lambda c, s, d: (c, s[:-1], d), "shapes"),
+    ],
+)
+def test_refuses_what_is_no_transport_problem(change: object, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        transport.flows(*change(*problems("counts", 3, 4, 5)))  # type: ignore[operator]

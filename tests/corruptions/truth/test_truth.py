@@ -1,0 +1,412 @@
+"""Truth-aware corruptions: grammatical, and false of the scene by an independent reading."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import string
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hydra.utils import instantiate
+
+from corruptions.base import Caption, Edit
+from corruptions.truth.add_object import AddObject
+from corruptions.truth.base import Harmed, TruthCorruption
+from corruptions.truth.drop_salient import DropSalient
+from corruptions.truth.facts import Facts, Thing
+from corruptions.truth.replace_attribute import ReplaceAttribute
+from corruptions.truth.replace_count import ReplaceCount
+from corruptions.truth.replace_object import ReplaceObject
+from corruptions.truth.replace_relation import CONTRARIES, ReplaceRelation
+from corruptions.truth.swap_arguments import SwapArguments
+from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.data.scenes import (
+    AlignedCaption,
+    Mark,
+    Relation,
+    SceneGraph,
+    SceneObject,
+    load_scenes,
+)
+from metaeval.data.scenes.lexicon import COLOUR_WORDS, NOUNS, NUMBERS
+from metaeval.data.scenes.verbs import FRAMES
+from metaeval.errors import ConfigError
+
+ROOT = Path(__file__).parents[3]
+ALL: tuple[type[TruthCorruption], ...] = (
+    ReplaceObject, ReplaceAttribute, ReplaceRelation, ReplaceCount, SwapArguments, AddObject,
+    DropSalient,
+)  # fmt: skip
+# The least share of captions that must offer something to change.
+APPLIED = {
+    "replace_object": 0.98, "replace_attribute": 0.5, "replace_relation": 0.55,
+    "replace_count": 0.95, "swap_arguments": 0.45, "add_object": 1.0, "drop_salient": 0.5,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def data() -> CaptionDataset:
+    return load_scenes(n=1500)
+
+
+@pytest.fixture(scope="module", params=ALL, ids=lambda c: c.name)
+def run(request: pytest.FixtureRequest, data: CaptionDataset) -> tuple[Any, list[Harmed]]:
+    corruption = request.param()
+    return corruption, corruption.apply(data, seed=3)
+
+
+def bare(token: str) -> str:
+    return token.lower().strip(string.punctuation)
+
+
+def replay(text: str, edits: tuple[Edit, ...]) -> str:
+    """The edits by their definition: a word replaced, deleted, or inserted before its position."""
+    tokens = text.split()
+    out: list[str] = []
+    for position in range(len(tokens) + 1):
+        here = [e for e in edits if e.position == position]
+        out += [e.after for e in here if not e.before]
+        changed = [e for e in here if e.before]
+        assert len(changed) <= 1
+        if changed:
+            assert changed[0].before == tokens[position]
+            out += [changed[0].after] if changed[0].after else []
+        elif position < len(tokens):
+            out.append(tokens[position])
+    return " ".join(out)
+
+
+def test_enough_captions_can_be_spoiled(run: tuple[Any, list[Harmed]]) -> None:
+    corruption, results = run
+    assert sum(r.applied for r in results) / len(results) >= APPLIED[corruption.name]
+
+
+def test_applied_means_changed_and_edits_tell_how(
+    run: tuple[Any, list[Harmed]], data: CaptionDataset
+) -> None:
+    for source, result in zip(data.human, run[1], strict=True):
+        assert result.applied == (result.text != source)
+        assert result.applied == bool(result.edits)
+        assert replay(source, result.edits) == result.text
+        assert 0 <= result.harm <= 1
+        assert (result.harm > 0) == result.applied
+
+
+def test_english_stays_in_order(run: tuple[Any, list[Harmed]], data: CaptionDataset) -> None:
+    for source, result in zip(data.human, run[1], strict=True):
+        tokens = result.text.split()
+        words = [bare(t) for t in tokens]
+        for one, two in itertools.pairwise(words):
+            if one in ("a", "an"):
+                assert (one == "an") == (two[0] in "aeiou" and two not in ("ewe", "one")), result
+            assert one != two or one in ("it",), result
+        assert result.text[0].isupper() == source[0].isupper(), result
+        assert result.text.endswith(".") == source.endswith("."), result
+        assert not any(t.endswith((".", ",")) and t[-2:-1] in ",." for t in tokens), result
+        assert not any(t.endswith(".") for t in tokens[:-1]), result
+        number = {w: k for k, w in NUMBERS.items()}
+        for one, two in itertools.pairwise(words):
+            if number.get(one, 0) > 1:  # "two are", "three a": nothing of the kind
+                assert two not in ("a", "an", "is", "are", "the"), result
+        if words[:2] == ["there", "are"]:
+            assert words[2] not in ("a", "an", "one") or words[3] in (
+                "couple", "pair", "group", "herd", "flock", "bunch", "few", "number",
+            ), result  # fmt: skip
+
+
+def test_a_caption_is_spoiled_alike_in_any_company(data: CaptionDataset) -> None:
+    for corruption in ALL:
+        alone = corruption().apply(data.limited(7), seed=3)
+        assert alone == corruption().apply(data, seed=3)[:7]
+
+
+def graphs(data: CaptionDataset) -> list[SceneGraph]:
+    found = data.part("scene_graphs")
+    return [found[i] for i in data.image_ids]
+
+
+def nouns_to_categories() -> dict[str, set[str]]:
+    """Every noun, singular and plural, and the kinds it may stand for."""
+    out: dict[str, set[str]] = {}
+    for kind, nouns in NOUNS.items():
+        for pair in nouns:
+            for noun in pair:
+                out.setdefault(noun, set()).add(kind)
+    return out
+
+
+def inserted(result: Harmed) -> str:
+    return " ".join(bare(e.after) for e in result.edits if e.after)
+
+
+def test_replaced_objects_are_not_in_the_image(data: CaptionDataset) -> None:
+    kinds = nouns_to_categories()
+    people = {"man", "woman", "boy", "girl"}
+    data = data.limited(500)
+    for g, source, result in zip(
+        graphs(data), data.human, ReplaceObject().apply(data, 3), strict=True
+    ):
+        if not result.applied:
+            continue
+        new = [w for e in result.edits if (w := bare(e.after)) not in ("a", "an", "")]
+        # one word of a name may stay: "baseball bat" to "baseball glove"
+        sub = {bare(t) for t in result.text.split()} - {bare(t) for t in source.split()}
+        named = {
+            k
+            for noun, ks in kinds.items()
+            for k in ks
+            if f" {noun} " in f" {' '.join(map(bare, result.text.split()))} "
+            and set(noun.split()) & (sub | set(new))
+        }
+        true = {o.kind for o in g.objects} | {o.category for o in g.objects if o.kind not in people}
+        if any(o.category == "boat" for o in g.objects):
+            true |= {"sailing boat", "row boat"}
+        assert named - true, (source, result.text)
+
+
+def test_replaced_attributes_are_false(data: CaptionDataset) -> None:
+    values = {" ".join(w.split()): v for v, ws in COLOUR_WORDS.items() for w in ws}
+    for g, result in zip(graphs(data), ReplaceAttribute().apply(data, 3), strict=True):
+        if not result.applied:
+            continue
+        caption = g.captions[0]
+        first = next(e.position for e in result.edits if bare(e.before) not in ("a", "an"))
+        mark = next(m for m in caption.of("attribute") if m.start <= first < m.end)
+        true = {
+            value
+            for o in g.groups()[mark.target]
+            for name, value in o.attributes
+            if name == mark.value
+        }
+        new = inserted(result).removeprefix("an ").removeprefix("a ")
+        assert new not in true, result
+        assert values.get(new, new) not in true, result
+
+
+def test_replaced_relations_are_contraries() -> None:
+    """No contrary is a way to say the predicate it contradicts."""
+    for predicates, verbs, prepositions in CONTRARIES:
+        wrong = {f"{v[0]} {v[3]}".strip() for v in verbs} | set(prepositions)
+        for predicate in predicates:
+            frames = [
+                f for k, fs in FRAMES.items() if re.split("[<>]", k)[0] == predicate for f in fs
+            ]
+            right = {f"{f.ing} {f.rest}".strip() for f in frames}
+            assert frames
+            assert not wrong & right, predicate
+
+
+def test_replaced_counts_are_wrong(data: CaptionDataset) -> None:
+    number = {w: k for k, w in NUMBERS.items()}
+    for g, result in zip(graphs(data), ReplaceCount().apply(data, 3), strict=True):
+        if not result.applied:
+            continue
+        caption = g.captions[0]
+        edit = next(e for e in result.edits if bare(e.after) in number)
+        new = number[bare(edit.after)]
+        mark = next(m for m in caption.of("count") if m.start <= edit.position < m.end)
+        assert new != len(g.groups()[mark.target])
+        assert new >= 2
+
+
+def test_added_objects_are_not_in_the_image(data: CaptionDataset) -> None:
+    kinds = nouns_to_categories()
+    for g, source, result in zip(graphs(data), data.human, AddObject().apply(data, 3), strict=True):
+        added = " ".join(map(bare, result.text.split()[len(source.split()) :]))
+        match = re.fullmatch(
+            r"(?:with|next to) an? (.+?)(?: nearby| to the side| close by)?", added
+        )
+        assert match, added
+        assert not kinds[match[1]] & {o.category for o in g.objects}, (added, g.objects)
+        assert result.text.startswith(source.rstrip("."))
+        assert (result.effect, result.added) == ("hallucination", 1)
+
+
+def test_dropping_loses_the_salient_and_adds_nothing(data: CaptionDataset) -> None:
+    for g, source, result in zip(
+        graphs(data), data.human, DropSalient().apply(data, 3), strict=True
+    ):
+        if not result.applied:
+            continue
+        allowed = {bare(t) for t in source.split()} | {"a", "an", "is", "are"}
+        left = {bare(t) for t in result.text.split()}
+        assert left <= allowed, (source, result.text)
+        deleted = {e.position for e in result.edits if not e.after}
+        gone = [m for m in g.captions[0].of("phrase") if set(range(m.start, m.end)) <= deleted]
+        assert gone, (source, result.text)
+        assert result.lost > 0
+        assert result.effect == "omission"
+
+
+# ---- by hand: one scene, its truth in full, and what each corruption must make of it
+
+
+def scene(text: str, marks: list[Mark], people: int = 1) -> SceneGraph:
+    objects = [
+        SceneObject("person", "man", (("clothing", "red"),), (10, 100, 50, 100), 0),
+        SceneObject("horse", "horse", (("colour", "brown"),), (5, 150, 120, 100), 1),
+    ]
+    if people == 2:
+        objects = [*objects, objects[0], objects[1]]
+    relations = (Relation(0, "riding", 1),)
+    return SceneGraph(1, 336, 336, "beach", "sunny", (), tuple(objects), relations, relations,
+                      (AlignedCaption(text, tuple(marks)),))  # fmt: skip
+
+
+TEXT = "A man is riding a brown horse on the beach."
+MARKS = [
+    Mark(0, 1, "count", 0, "1"), Mark(1, 2, "noun", 0, "men"), Mark(0, 2, "phrase", 0),
+    Mark(2, 3, "agree", 0, "are"), Mark(3, 4, "relation", 0, "ing"),
+    Mark(4, 5, "count", 1, "1"), Mark(5, 6, "attribute", 1, "colour"),
+    Mark(6, 7, "noun", 1, "horses"), Mark(4, 7, "phrase", 1), Mark(7, 10, "setting", 0),
+]  # fmt: skip
+
+
+def every(corruption: TruthCorruption, text: str = TEXT, marks: list[Mark] = MARKS) -> set[str]:
+    """What 60 seeds make of the caption."""
+    caption = Caption(1, text, scene(text, marks))
+    return {corruption.corrupt(caption, corruption.generator(s, 1)).text for s in range(60)}
+
+
+def test_swap_by_hand() -> None:
+    assert every(SwapArguments()) == {"A brown horse is riding a man on the beach."}
+
+
+def test_drop_by_hand() -> None:
+    # the man covers 5,000 px², the horse 12,000; both count double
+    assert every(DropSalient()) == {"A man on the beach."}
+
+
+def test_count_by_hand() -> None:
+    made = every(ReplaceCount())
+    assert made == {
+        f"{n} men are riding a brown horse on the beach." for n in ("Two", "Three", "Four")
+    } | {f"A man is riding {n} brown horses on the beach." for n in ("two", "three", "four")}
+
+
+def test_attribute_by_hand() -> None:
+    # the colours of horses but those that pass for brown
+    made = every(ReplaceAttribute())
+    assert made == {
+        f"A man is riding a {c} horse on the beach." for c in ("black", "white", "gray")
+    }
+
+
+def test_relation_by_hand() -> None:
+    made = every(ReplaceRelation())
+    assert "A man is standing next to a brown horse on the beach." in made
+    assert all(re.fullmatch(r"A man is \w+ing .+ a brown horse on the beach\.", t) for t in made)
+
+
+def test_object_by_hand() -> None:
+    made = every(ReplaceObject())
+    assert "A woman is riding a brown horse on the beach." in made
+    assert "A man is riding a brown elephant on the beach." in made
+    others = made - {"A woman is riding a brown horse on the beach."}
+    assert all(re.fullmatch(r"A man is riding a brown \w+ on the beach\.", t) for t in others)
+    assert not any("horse" in t for t in others)
+
+
+def test_add_by_hand() -> None:
+    made = every(AddObject())
+    assert "A man is riding a brown horse on the beach next to an elephant." in made
+    assert not any(t.count("horse") > 1 for t in made)
+
+
+def test_harm_by_hand() -> None:
+    """Seven statements: two objects, two numbers, a colour, a relation, the setting."""
+
+    def harm(c: TruthCorruption, wanted: str) -> float:
+        caption = Caption(1, TEXT, scene(TEXT, MARKS))
+        for seed in range(200):
+            result = c.corrupt(caption, c.generator(seed, 1))
+            if result.text == wanted:
+                assert isinstance(result, Harmed)
+                assert result.statements == 7
+                return result.harm
+        raise AssertionError(f"never made: {wanted}")
+
+    # no horse: the horse, its number, its colour and the riding are false
+    elephant = "A man is riding a brown elephant on the beach."
+    assert harm(ReplaceObject(), elephant) == pytest.approx(4 / 7)
+    woman = "A woman is riding a brown horse on the beach."
+    assert harm(ReplaceObject(), woman) == pytest.approx(3 / 7)
+    black = "A man is riding a black horse on the beach."
+    assert harm(ReplaceAttribute(), black) == pytest.approx(1 / 7)
+    swapped = "A brown horse is riding a man on the beach."
+    assert harm(SwapArguments(), swapped) == pytest.approx(1 / 7)
+    # eight statements, one of them false
+    added = "A man is riding a brown horse on the beach next to an elephant."
+    assert harm(AddObject(), added) == pytest.approx(1 / 8)
+    # left: the man, his number, the setting
+    assert harm(DropSalient(), "A man on the beach.") == pytest.approx(4 / 7)
+
+
+def test_lower_case_and_no_full_stop_stay() -> None:
+    text = TEXT[0].lower() + TEXT[1:].rstrip(".")
+    assert every(SwapArguments(), text) == {"a brown horse is riding a man on the beach"}
+
+
+def test_times_changes_more_places(data: CaptionDataset) -> None:
+    once, thrice = ReplaceObject(), ReplaceObject(times=3)
+    assert (once.label, thrice.label) == ("Replace object", "Replace object ×3")
+    assert once.parameters != thrice.parameters
+    a, b = once.apply(data, 0), thrice.apply(data, 0)
+    assert sum(r.false for r in b) > 1.3 * sum(r.false for r in a)
+
+
+@pytest.mark.parametrize("times", [0, -1, 1.5, True])
+def test_times_is_a_whole_number(times: Any) -> None:
+    with pytest.raises(ConfigError, match="replace_count: times must be a whole number from 1"):
+        ReplaceCount(times=times)
+
+
+@pytest.mark.parametrize("corruption", ALL, ids=lambda c: c.name)
+def test_without_the_truth_nothing_is_changed(corruption: type[TruthCorruption]) -> None:
+    c = corruption()
+    for caption in (Caption(1, TEXT), Caption(1, "Another text.", scene(TEXT, MARKS))):
+        result = c.corrupt(caption, c.generator(0, 1))
+        assert (result.text, result.applied, result.edits) == (caption.text, False, ())
+
+
+@pytest.mark.parametrize("corruption", ALL, ids=lambda c: c.name)
+def test_datasets_without_truth_are_told_so(corruption: type[TruthCorruption]) -> None:
+    plain = CaptionDataset("coco", (1,), ("a dog",), (("a cat",),), (1,), ("a dog",))
+    absent = corruption().missing(plain)
+    assert isinstance(absent, Absent)
+    assert str(absent) == "the dataset 'coco' has no scene graphs"
+
+
+@pytest.mark.parametrize("corruption", ALL, ids=lambda c: c.name)
+def test_configuration(corruption: type[TruthCorruption]) -> None:
+    path = ROOT / f"conf/corruption/truth_{corruption.name}.yaml"
+    made = instantiate(yaml.safe_load(path.read_text()))
+    assert type(made) is corruption
+    assert made.times == 1
+
+
+class WordFinder:
+    """A finder that knows no truth: the first colour word of a text, and nothing else."""
+
+    needs: frozenset[str] = frozenset()
+
+    def find(self, caption: Caption) -> Facts | None:
+        tokens = [bare(t) for t in caption.text.split()]
+        found = [i for i, t in enumerate(tokens) if t in COLOUR_WORDS]
+        if not found:
+            return None
+        mark = Mark(found[0], found[0] + 1, "attribute", 0, "colour")
+        thing = Thing("car", "car", 1, {"colour": tokens[found[0]]}, 0)
+        return Facts((mark,), {0: thing}, {}, frozenset({"car"}))
+
+
+def test_a_text_only_finder_serves_the_same_corruption() -> None:
+    c = ReplaceAttribute(finder=WordFinder())
+    assert c.needs == frozenset()
+    result = c.corrupt(Caption(9, "An orange bus and a red car."), c.generator(0, 9))
+    assert re.fullmatch(
+        r"An? (blue|green|purple|pink|black|white) bus and a red car\.", result.text
+    )

@@ -1,0 +1,94 @@
+"""dataset.exclude: the images of another file are left out, and that is said."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from metaeval.data.coco.load import load_coco
+from metaeval.doctor import compose_config
+from metaeval.errors import InputError
+
+
+def write(path: Path, ids: Iterable[int], captions: int = 5) -> Path:
+    """A captions file; caption j of image i is "image i caption j"."""
+    images = [{"id": i, "file_name": f"{i}.jpg"} for i in ids]
+    annotations = [
+        {"id": 10 * i["id"] + j, "image_id": i["id"], "caption": f"image {i['id']} caption {j}"}
+        for i in images
+        for j in range(captions)
+    ]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"images": images, "annotations": annotations}))
+    return path
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> Path:
+    write(tmp_path / "annotations/captions_other.json", [2, 4, 99], captions=1)
+    write(tmp_path / "elsewhere/captions_third.json", [1])
+    return write(tmp_path / "annotations/captions_mine.json", [1, 2, 3, 4, 5])
+
+
+def test_as_if_the_file_had_never_had_them(mine: Path) -> None:
+    data = load_coco(captions=mine, exclude="other")
+    assert data.image_ids == data.pool_ids == (1, 3, 5)
+    assert data.human == data.pool == tuple(f"image {i} caption 0" for i in (1, 3, 5))
+    assert data.references[1] == tuple(f"image 3 caption {j}" for j in range(1, 5))
+    note = "2 images were left out because captions_other.json has them too (dataset.exclude)."
+    assert note in data.notes
+    assert set(data.sources) == {"captions_mine.json", "captions_other.json"}
+    assert load_coco(captions=mine).image_ids == (1, 2, 3, 4, 5)
+    assert load_coco(captions=mine, exclude=[]).notes == load_coco(captions=mine).notes
+
+
+def test_by_name_by_file_or_several(mine: Path, tmp_path: Path) -> None:
+    third = tmp_path / "elsewhere/captions_third.json"
+    assert load_coco(captions=mine, exclude=third).image_ids == (2, 3, 4, 5)
+    both = load_coco(captions=mine, exclude=["coco_other", str(third)], limit=1)
+    assert both.image_ids == (3,)
+    assert "1 image was left out because captions_third.json" in " ".join(both.notes)
+    by_root = load_coco(split="mine", root=tmp_path, exclude="other")
+    assert by_root.image_ids == (1, 3, 5)
+
+
+def test_an_excluded_image_need_not_have_all_its_captions(mine: Path) -> None:
+    raw = json.loads(mine.read_text())
+    raw["annotations"] = [a for a in raw["annotations"] if a["id"] != 20]
+    mine.write_text(json.dumps(raw))
+    with pytest.raises(InputError, match="image id 2"):
+        load_coco(captions=mine)
+    assert load_coco(captions=mine, exclude="other").image_ids == (1, 3, 5)
+
+
+def test_what_is_not_there_is_one_line(mine: Path, tmp_path: Path) -> None:
+    for exclude, message in (
+        ("nothing", r"dataset\.exclude=nothing: .* were not found"),
+        (tmp_path / "no.json", r"no\.json: there is no such file; correct dataset\.exclude"),
+        (mine, "no image is left"),
+    ):
+        with pytest.raises(InputError, match=message) as error:
+            load_coco(captions=mine, exclude=exclude)
+        assert "\n" not in str(error.value)
+
+
+@pytest.mark.coco
+def test_the_two_files_of_coco(coco_root: Path) -> None:
+    rest = load_coco("coco_karpathy_test", "karpathy_test", data=coco_root, exclude="val2017")
+    assert len(rest) == 4407  # 5,000 less the 593 of both
+    assert any(note.startswith("593 images were left out") for note in rest.notes)
+    other = load_coco("coco_val2017", "val2017", data=coco_root, exclude="karpathy_test")
+    assert len(other) == 4407
+    assert not set(rest.image_ids) & set(load_coco(data=coco_root).image_ids)
+    assert not any("not the captions of the official" in note for note in other.notes)
+    assert rest.part("objects")[rest.image_ids[0]].labels
+
+
+def test_the_configuration_knows_it() -> None:
+    config = compose_config(["dataset=coco_karpathy_test", "dataset.exclude=val2017"])
+    assert config.dataset.split == "karpathy_test"
+    assert config.dataset.exclude == "val2017"
+    assert compose_config(["dataset=coco_val2017"]).dataset.exclude is None

@@ -1,0 +1,197 @@
+"""Where COCO's files are looked for, and how they get there."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+from hydra.utils import instantiate
+from omegaconf import OmegaConf
+from omegaconf.errors import MissingMandatoryValue
+
+from metaeval.data.coco import files as coco_files
+from metaeval.data.coco.load import find_coco_captions, load_coco
+from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.errors import ConfigError, InputError
+
+CONF = Path(__file__).parents[3] / "conf"
+
+
+def captions_at(folder: Path, word: str = "dog", split: str = "val2017") -> Path:
+    """A captions file of one image under FOLDER/annotations."""
+    path = folder / "annotations" / f"captions_{split}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    annotations = [{"id": i, "image_id": 42, "caption": f"{word} {i}"} for i in range(5)]
+    path.write_text(json.dumps({"images": [{"id": 42}], "annotations": annotations}))
+    return path
+
+
+@pytest.fixture(autouse=True)
+def no_data(monkeypatch):
+    monkeypatch.delenv("METAEVAL_DATA", raising=False)
+
+
+def test_order_of_search(tmp_path, monkeypatch):
+    explicit = captions_at(tmp_path / "explicit", split="mine")
+    root = captions_at(tmp_path / "root/coco")
+    environment = captions_at(tmp_path / "environment")
+    data = captions_at(tmp_path / "data/coco")
+    cache = captions_at(tmp_path / "cache/coco")
+    monkeypatch.setenv("METAEVAL_DATA", str(tmp_path / "environment"))
+    places = {"cache": tmp_path / "cache"}
+    assert find_coco_captions(captions=explicit, root=tmp_path / "root", **places) == explicit
+    assert find_coco_captions(root=tmp_path / "root", **places) == root
+    assert find_coco_captions(data=tmp_path / "data", **places) == data
+    assert find_coco_captions(**places) == environment
+    monkeypatch.setenv("METAEVAL_DATA", str(tmp_path / "nowhere"))
+    assert find_coco_captions(**places) == cache
+    # the layout without "coco" comes first
+    above = captions_at(tmp_path / "root")
+    assert find_coco_captions(root=tmp_path / "root") == above
+
+
+def test_a_given_place_is_the_only_one(tmp_path, monkeypatch):
+    captions_at(tmp_path / "data")
+    monkeypatch.setenv("METAEVAL_DATA", str(tmp_path / "data"))
+    for options in ({"root": tmp_path / "other"}, {"captions": tmp_path / "other.json"}):
+        with pytest.raises(InputError) as error:
+            load_coco(**options)
+        assert str(tmp_path / "data") not in str(error.value)
+        assert str(tmp_path / "other") in str(error.value)
+
+
+def test_not_found_names_all_places_and_both_remedies(tmp_path, monkeypatch):
+    with pytest.raises(InputError, match=r"METAEVAL_DATA \(which is not set\)"):
+        load_coco(cache=tmp_path)
+    monkeypatch.setenv("METAEVAL_DATA", str(tmp_path / "data"))
+    absent = find_coco_captions(cache=tmp_path / "cache")
+    assert isinstance(absent, Absent)
+    with pytest.raises(InputError) as error:
+        load_coco(cache=tmp_path / "cache")
+    message = str(error.value)
+    assert message == str(absent)
+    for place in ("data", "data/coco", "cache/coco"):
+        assert str(tmp_path / place / "annotations/captions_val2017.json") in message
+    assert "METAEVAL_DATA or dataset.root" in message
+    assert "dataset.download=true" in message
+    assert "\n" not in message
+    other = find_coco_captions("mine")
+    assert isinstance(other, Absent)
+    assert "download" not in str(other)
+
+
+def test_images_and_objects_are_found_in_all_layouts(tmp_path, monkeypatch):
+    captions_at(tmp_path / "cache/coco")
+    monkeypatch.setenv("METAEVAL_DATA", str(tmp_path / "data"))
+    dataset = load_coco(cache=tmp_path / "cache")
+    assert isinstance(dataset.part("images"), Absent)
+    for place in ("cache/coco", "cache/coco/images", "data", "data/images", "data/coco"):
+        file = tmp_path / place / "val2017" / "000000000042.jpg"
+        file.parent.mkdir(parents=True)
+        file.write_bytes(b"")
+        found = load_coco(cache=tmp_path / "cache").part("images")
+        assert found.path(42) == file
+        file.unlink()
+    instances = tmp_path / "data/coco/annotations/instances_val2017.json"
+    instances.parent.mkdir(parents=True)
+    image = {"id": 42, "width": 1, "height": 1}
+    instances.write_text(json.dumps({"images": [image], "annotations": [], "categories": []}))
+    dataset = load_coco(cache=tmp_path / "cache")
+    assert dataset.part("objects")[42].labels == ()
+    assert set(dataset.sources) == {"captions_val2017.json", "instances_val2017.json"}
+
+
+def test_explicit_parts_are_used(tmp_path):
+    captions = captions_at(tmp_path)
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    (folder / "000000000042.jpg").write_bytes(b"")
+    assert load_coco(captions=captions, images=folder).part("images").count([42, 43]) == 1
+
+
+def test_configuration_reaches_the_loader(tmp_path):
+    def load(group: str, **options: str) -> CaptionDataset:
+        config = {name: OmegaConf.load(CONF / f"{name}.yaml") for name in ("paths/default", group)}
+        merged = OmegaConf.create({"paths": config["paths/default"], "dataset": config[group]})
+        merged.dataset.update(options)
+        return instantiate(merged.dataset)
+
+    dataset = load("dataset/coco", captions=str(captions_at(tmp_path, split="mine")))
+    assert (dataset.name, dataset.human) == ("coco", ("dog 0",))
+    captions_at(tmp_path, "cat")
+    dataset = load("dataset/coco_val2017", root=str(tmp_path))
+    assert (dataset.name, dataset.human) == ("coco_val2017", ("cat 0",))
+    with pytest.raises(MissingMandatoryValue, match="captions"):
+        load("dataset/coco")
+
+
+def test_download_is_refused_where_it_cannot_help(tmp_path):
+    with pytest.raises(ConfigError, match="can fetch the splits train2017 and val2017, not 'mine'"):
+        load_coco(split="mine", download=True, cache=tmp_path)
+    with pytest.raises(ConfigError, match="needs a cache folder"):
+        load_coco(download=True)
+
+
+@pytest.mark.coco
+def test_the_pinned_file_is_the_one_with_the_pinned_content(coco_root, tmp_path):
+    """The official file has neither the key "type" nor a newline at the end, some copies have.
+
+    Undoing both in such a copy must give the official bytes, and both must hold the same captions.
+    """
+    path = coco_root / "coco/annotations/captions_val2017.json"
+    official = path.read_bytes().replace(b'"type": "captions",', b"").rstrip(b"\n")
+    assert hashlib.sha256(official).hexdigest() == coco_files.CAPTIONS_SHA256["val2017"]
+    (tmp_path / "captions_val2017.json").write_bytes(official)
+    assert not any(
+        "official" in note
+        for file in (path, tmp_path / "captions_val2017.json")
+        for note in load_coco(captions=file).notes
+    )
+
+
+def archive_of(folder: Path, captions: bytes) -> Path:
+    """A zip laid out as COCO's."""
+    path = folder / "annotations_trainval2017.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
+        packed.writestr("annotations/captions_val2017.json", captions)
+        packed.writestr("annotations/instances_val2017.json", b"{}")
+    return path
+
+
+def test_a_local_archive_must_be_the_official_one(tmp_path):
+    with pytest.raises(InputError, match="is not COCO's annotations_trainval2017"):
+        coco_files.install(tmp_path / "cache", archive_of(tmp_path, b"{}"))
+    with pytest.raises(InputError, match="cannot be read"):
+        coco_files.install(tmp_path / "cache", tmp_path / "nothing.zip")
+
+
+@pytest.mark.coco
+def test_unpacking_and_loading_what_was_fetched(coco_root, tmp_path, monkeypatch):
+    """All but the network: `download` finds the archive in the cache, as after a first fetch.
+
+    The official archive (253 MB) stands here as one with the official captions file in it, which
+    is checked against its own pinned hash after unpacking.
+    """
+    path = coco_root / "coco/annotations/captions_val2017.json"
+    official = path.read_bytes().replace(b'"type": "captions",', b"").rstrip(b"\n")
+    cache = tmp_path / "cache"
+    (cache / "coco").mkdir(parents=True)
+    archive = archive_of(cache / "coco", official)
+    content = archive.read_bytes()
+    monkeypatch.setattr(coco_files, "ARCHIVE_SHA256", hashlib.sha256(content).hexdigest())
+    monkeypatch.setattr(coco_files, "ARCHIVE_MD5", hashlib.md5(content).hexdigest())
+    dataset = load_coco("coco_val2017", cache=cache, download=True)
+    assert dataset.sources == {"captions_val2017.json": coco_files.CAPTIONS_SHA256["val2017"]}
+    assert (cache / "coco/annotations/instances_val2017.json").read_bytes() == b"{}"
+    # found from now on without asking for a download
+    assert load_coco("coco_val2017", cache=cache).human == dataset.human
+    # another file in the archive is refused
+    archive = archive_of(cache / "coco", official + b" ")
+    content = archive.read_bytes()
+    monkeypatch.setattr(coco_files, "ARCHIVE_SHA256", hashlib.sha256(content).hexdigest())
+    monkeypatch.setattr(coco_files, "ARCHIVE_MD5", hashlib.md5(content).hexdigest())
+    with pytest.raises(InputError, match="is not the official file"):
+        coco_files.fetch_annotations("val2017", cache)

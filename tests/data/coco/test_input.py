@@ -1,0 +1,289 @@
+"""Bad input is refused by name, odd captions are tidied by the stated rule."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from metaeval.data.coco.load import load_coco
+from metaeval.data.dataset import Absent
+from metaeval.errors import InputError
+
+
+def captions_file(n: int = 3, k: int = 5) -> dict[str, Any]:
+    """n images with k captions each, in scrambled order of ids, as the captions schema has it."""
+    images = [{"id": 10 * i + 7, "file_name": f"{10 * i + 7:012d}.jpg"} for i in range(n)][::-1]
+    annotations = [
+        {"id": 100 * j + i, "image_id": 10 * i + 7, "caption": f"caption {j} of image {i}"}
+        for i in range(n)
+        for j in range(k)
+    ]
+    return {"images": images, "annotations": annotations[::2] + annotations[1::2]}
+
+
+def instances_file() -> dict[str, Any]:
+    """Three images, four boxes (one a crowd, one flat), two categories."""
+    return {
+        "images": [{"id": i, "width": 200, "height": 100} for i in (27, 7, 17)],
+        "categories": [{"id": 1, "name": "dog"}, {"id": 5, "name": "dining  table"}],
+        "annotations": [
+            {"id": 3, "image_id": 7, "category_id": 5, "bbox": [100, 50, 120, 50], "iscrowd": 0},
+            {"id": 1, "image_id": 7, "category_id": 1, "bbox": [20, 10, 40, 20]},
+            {"id": 4, "image_id": 7, "category_id": 1, "bbox": [0, 0, 200, 100], "iscrowd": 1},
+            {"id": 2, "image_id": 17, "category_id": 1, "bbox": [5, 5, 0, 9], "iscrowd": 0},
+        ],
+    }
+
+
+def write(path: Path, value: Any) -> Path:
+    """Write a value as JSON, bytes as they are."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(value if isinstance(value, bytes) else json.dumps(value).encode())
+    return path
+
+
+def broken(change) -> bytes:
+    value = captions_file()
+    change(value)
+    return json.dumps(value).encode()
+
+
+def setting(*path, to):
+    def change(value):
+        for key in path[:-1]:
+            value = value[key]
+        value[path[-1]] = to
+
+    return change
+
+
+def deleting(*path):
+    def change(value):
+        for key in path[:-1]:
+            value = value[key]
+        del value[path[-1]]
+
+    return change
+
+
+# in captions_file(): images[0] is image 27; annotations[0] is id 0 of image 7, [1] is 200
+BROKEN = {
+    "not JSON": (b'{"images": [', "invalid JSON (Expecting value: line 1 column 13"),
+    "empty file": (b"", "invalid JSON (Expecting value: line 1 column 1"),
+    "endless nesting": (b"[" * 200_000, "invalid JSON (maximum recursion"),
+    "latin-1": (b'{"images": "caf\xe9"}', "not UTF-8: byte 0xe9 at offset 15"),
+    "UTF-16": ("{}".encode("utf-16"), "it looks like UTF-16"),
+    "a results file": (b"[]", "is this a results file"),
+    "a number": (b"3", "holds a number where an object is expected"),
+    "no images": (broken(deleting("images")), "field 'images': is missing"),
+    "no annotations": (broken(deleting("annotations")), "field 'annotations': is missing"),
+    "images empty": (b'{"images": [], "annotations": []}', "field 'images': holds no image"),
+    "images an object": (broken(setting("images", to={})), "field 'images': is an object, not a"),
+    "image a number": (broken(setting("images", 1, to=3)), "images[1]: is a number, not an object"),
+    "image without id": (broken(deleting("images", 2, "id")), "images[2], field 'id': is missing"),
+    "image id null": (broken(setting("images", 0, "id", to=None)), "images[0], field 'id': must"),
+    "image id true": (broken(setting("images", 0, "id", to=True)), "images[0], field 'id': must"),
+    "image id 1.5": (broken(setting("images", 0, "id", to=1.5)), "images[0], field 'id': must"),
+    "image id too big": (broken(setting("images", 0, "id", to=2**63)), "64 bits"),
+    "image id a newline": (broken(setting("images", 0, "id", to="a\nb")), "printable string"),
+    "mixed ids": (broken(setting("images", 1, "id", to="17")), "is a string where images[0] has a"),
+    "image twice": (
+        broken(setting("images", 2, "id", to=27)),
+        "images[2], field 'id': 27 is there twice: images[0] has it too",
+    ),
+    "annotation twice": (
+        broken(setting("annotations", 5, "id", to=0)),
+        "annotations[5], field 'id': 0 is there twice: annotations[0] has it too",
+    ),
+    "annotation without id": (
+        broken(deleting("annotations", 4, "id")),
+        "annotations[4], field 'id': is missing",
+    ),
+    "no caption": (
+        broken(deleting("annotations", 1, "caption")),
+        "annotation id 200, field 'caption': is missing",
+    ),
+    "no image_id": (
+        broken(deleting("annotations", 1, "image_id")),
+        "annotation id 200, field 'image_id': is missing",
+    ),
+    "caption null": (
+        broken(setting("annotations", 1, "caption", to=None)),
+        "annotation id 200, field 'caption': is null, not a string",
+    ),
+    "caption empty": (
+        broken(setting("annotations", 1, "caption", to="")),
+        "annotation id 200, field 'caption': is empty",
+    ),
+    "caption of white space": (
+        broken(setting("annotations", 1, "caption", to=" \n\t\u2028\x00")),
+        "annotation id 200, field 'caption': is empty",
+    ),
+    "lone surrogate": (
+        broken(setting("annotations", 1, "caption", to="a \ud83d dog")),
+        "annotation id 200, field 'caption': holds half a character (lone surrogate U+D83D)",
+    ),
+    "unknown image": (
+        broken(setting("annotations", 1, "image_id", to=8)),
+        "annotation id 200, field 'image_id': no image of the file has the id 8",
+    ),
+    "image id of another type": (
+        broken(setting("annotations", 1, "image_id", to=7.0)),
+        "annotation id 200, field 'image_id': no image of the file has the id 7.0",
+    ),
+    "image id a list": (
+        broken(setting("annotations", 1, "image_id", to=[7])),
+        "annotation id 200, field 'image_id': no image of the file has the id [7]",
+    ),
+    "file name a number": (
+        broken(setting("images", 0, "file_name", to=3)),
+        "image id 27, field 'file_name': must be a string",
+    ),
+    "too few references": (
+        broken(deleting("annotations", 1)),
+        "image id 7: has 4 captions, 5 are needed (one human and 4 references); "
+        "dataset.n_references=3 would do for it",
+    ),
+    "an image without captions": (
+        broken(lambda v: v["images"].append({"id": 1})),
+        "image id 1: has 0 captions, 5 are needed",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_broken_captions_are_refused(name, tmp_path):
+    content, message = BROKEN[name]
+    path = write(tmp_path / "captions_x.json", content)
+    with pytest.raises(InputError, match=re.escape(message)) as error:
+        load_coco(captions=path)
+    assert error.value.file == path
+    assert str(error.value).startswith(str(path))
+    assert "\n" not in str(error.value)
+
+
+def test_paths_that_are_not_there(tmp_path):
+    with pytest.raises(InputError, match=r"there is no file .*nothing\.json"):
+        load_coco(captions=tmp_path / "nothing.json")
+    path = write(tmp_path / "captions_x.json", captions_file())
+    with pytest.raises(InputError, match=r"no such folder; correct dataset\.images"):
+        load_coco(captions=path, images=path)
+    with pytest.raises(InputError, match=r"no such file; correct dataset\.instances"):
+        load_coco(captions=path, instances=tmp_path)
+
+
+def test_protocol_by_hand(tmp_path):
+    path = write(tmp_path / "captions_x.json", captions_file(n=3, k=7))
+    dataset = load_coco("mine", captions=path)
+    assert dataset.image_ids == (7, 17, 27)
+    assert dataset.human == tuple(f"caption 0 of image {i}" for i in range(3))
+    assert dataset.references[1] == tuple(f"caption {j} of image 1" for j in (1, 2, 3, 4))
+    assert dataset.notes == ("6 captions after an image's first 5 left out.",)
+
+
+def test_ids_may_be_strings(tmp_path):
+    value = captions_file()
+    for image in value["images"]:
+        image["id"] = f"img{image['id']}"
+        del image["file_name"]
+    for annotation in value["annotations"]:
+        annotation["image_id"] = f"img{annotation['image_id']}"
+    dataset = load_coco(captions=write(tmp_path / "captions_x.json", value))
+    assert dataset.image_ids == ("img17", "img27", "img7")
+    assert isinstance(dataset.part("images"), Absent)
+
+
+@pytest.mark.parametrize(
+    ("raw", "tidy", "note"),
+    [
+        ("a dog\n", "a dog", "White space in 1 caption was"),
+        ("  a\tdog\r\nruns ", "a dog runs", "White space in 1 caption was"),
+        ("a\u2028dog\u00a0\u3000runs\x85", "a dog runs", "White space in 1 caption was"),
+        ("a\x1cdog\x0bruns", "a dog runs", "White space in 1 caption was"),
+        ("a\x00dog\x7fruns", "a dog runs", "Control characters in 1 caption became spaces."),
+        ("\ufeffa dog", "a dog", "Control characters in 1 caption became spaces."),
+        ("a caf\u00e9 \U0001f355 \u201cdog\u201d", "a caf\u00e9 \U0001f355 \u201cdog\u201d", None),
+        ("e\u0301 \u200d", "e\u0301 \u200d", None),  # neither composed nor freed of joiners
+    ],
+)
+def test_captions_are_tidied_by_the_rule(raw, tidy, note, tmp_path):
+    value = captions_file()
+    value["annotations"][0]["caption"] = raw  # the human caption of image 7
+    dataset = load_coco(captions=write(tmp_path / "captions_x.json", value))
+    assert dataset.human[0] == tidy
+    assert dataset.pool[0] == tidy
+    if note is None:
+        assert dataset.notes == ()
+    else:
+        assert any(n.startswith(note) for n in dataset.notes)
+
+
+def test_a_byte_order_mark_is_allowed(tmp_path):
+    content = b"\xef\xbb\xbf" + json.dumps(captions_file()).encode()
+    assert len(load_coco(captions=write(tmp_path / "captions_x.json", content))) == 3
+
+
+def dataset_with(tmp_path, instances):
+    path = write(tmp_path / "annotations/captions_x.json", captions_file())
+    write(tmp_path / "annotations/instances_x.json", instances)
+    return load_coco(captions=path)
+
+
+def test_objects_by_hand(tmp_path):
+    objects = dataset_with(tmp_path, instances_file()).part("objects")
+    assert objects[7].labels == ("dog", "dining table")  # by annotation id, the crowd left out
+    # 20/200, 10/100, 60/200, 30/100; the second reaches 20 pixels over the right edge
+    np.testing.assert_allclose(objects[7].boxes, [[0.1, 0.1, 0.3, 0.3], [0.5, 0.5, 1.0, 1.0]])
+    assert objects[17].labels == objects[27].labels == ()
+    assert objects[27].boxes.shape == (0, 4)
+    assert objects.notes == (
+        "1 crowd regions were left out of the objects.",
+        "1 boxes without an area were left out of the objects.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (deleting("categories"), "field 'categories': is missing"),
+        (setting("categories", 0, "name", to=""), "category id 1, field 'name': must be"),
+        (setting("categories", 1, "id", to=1), "categories[1], field 'id': 1 is there twice"),
+        (deleting("images", 1, "width"), "image id 7, field 'width': must be a number above 0"),
+        (setting("images", 1, "height", to=0), "image id 7, field 'height': must be a number"),
+        (setting("annotations", 0, "image_id", to=9), "annotation id 3, field 'image_id': the fil"),
+        (deleting("annotations", 0, "category_id"), "annotation id 3, field 'category_id': is mis"),
+        (setting("annotations", 0, "category_id", to=None), "field 'category_id': is null, not an"),
+        (setting("annotations", 0, "bbox", to=[1, 2, 3]), "annotation id 3, field 'bbox': must be"),
+        (setting("annotations", 0, "bbox", to=[1, 2, 3, None]), "field 'bbox': must be four num"),
+        (setting("annotations", 0, "bbox", to=[1, 2, 3, float("nan")]), "field 'bbox': must be"),
+        (setting("annotations", 0, "bbox", to=[1, 2, -3, 4]), "field 'bbox': has a negative"),
+    ],
+)
+def test_broken_instances_are_refused(change, message, tmp_path):
+    value = copy.deepcopy(instances_file())
+    change(value)
+    dataset = dataset_with(tmp_path, value)
+    with pytest.raises(InputError, match=re.escape(message)):
+        dataset.part("objects")
+
+
+def test_instances_without_some_images_are_absent(tmp_path):
+    value = instances_file()
+    del value["images"][0]  # image 27, which has no annotation
+    absent = dataset_with(tmp_path, value).part("objects")
+    assert isinstance(absent, Absent)
+    assert "lacks 1 of the dataset's 3 images" in absent.reason
+
+
+def test_no_instances_are_absent(tmp_path):
+    path = write(tmp_path / "captions_x.json", captions_file())
+    absent = load_coco(captions=path).part("objects")
+    assert isinstance(absent, Absent)
+    assert str(tmp_path / "instances_x.json") in absent.reason
+    assert "dataset.instances=FILE" in absent.remedy

@@ -1,0 +1,172 @@
+"""The COCO loader on the official files, against counts and pycocotools."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from metaeval.data.coco.load import load_coco
+from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.errors import ConfigError
+
+pytestmark = pytest.mark.coco
+
+
+@pytest.fixture(scope="module")
+def val2017(coco_root) -> CaptionDataset:
+    return load_coco("coco_val2017", root=coco_root)
+
+
+def pycoco(path: Path):
+    from pycocotools.coco import COCO
+
+    with contextlib.redirect_stdout(io.StringIO()):
+        return COCO(str(path))
+
+
+def test_val2017_counts(val2017, coco_root):
+    raw = json.loads((coco_root / "coco/annotations/captions_val2017.json").read_text())
+    assert len(raw["annotations"]) == 25014
+    assert len(val2017) == len(val2017.pool) == 5000
+    assert {len(references) for references in val2017.references} == {4}
+    six = load_coco("x", root=coco_root)
+    assert six.notes == val2017.notes
+    # 12 images with six captions and one with seven: 12 + 2
+    assert any("14 captions after an image's first 5 left out" in n for n in val2017.notes)
+    assert any("White space in 3,803 captions" in n for n in val2017.notes)
+    assert not any("official" in note for note in val2017.notes)
+
+
+@pytest.mark.parametrize("split", ["val2017", "karpathy_test"])
+def test_captions_are_pycocotools_captions(coco_root, split):
+    path = coco_root / f"coco/annotations/captions_{split}.json"
+    ours = load_coco(captions=path)
+    theirs = pycoco(path)
+    assert ours.image_ids == tuple(sorted(theirs.getImgIds()))
+    for image_id, human, references in zip(
+        ours.image_ids, ours.human, ours.references, strict=True
+    ):
+        annotations = theirs.loadAnns(theirs.getAnnIds(imgIds=image_id))
+        annotations.sort(key=lambda a: a["id"])
+        expected = [" ".join(a["caption"].split()) for a in annotations]
+        assert [human, *references] == expected[:5]
+
+
+@pytest.mark.parametrize("split", ["val2017", "karpathy_test"])
+def test_objects_are_pycocotools_boxes(coco_root, split):
+    captions = coco_root / f"coco/annotations/captions_{split}.json"
+    dataset = load_coco(captions=captions)
+    assert f"instances_{split}.json" not in dataset.sources  # not read before it is asked for
+    objects = dataset.part("objects")
+    assert f"instances_{split}.json" in dataset.sources
+    theirs = pycoco(captions.with_name(f"instances_{split}.json"))
+    assert set(objects) == set(theirs.getImgIds())
+    n = 0
+    for image_id in dataset.image_ids:
+        size = theirs.imgs[image_id]
+        w, h = size["width"], size["height"]
+        annotations = theirs.loadAnns(theirs.getAnnIds(imgIds=image_id, iscrowd=False))
+        annotations.sort(key=lambda a: a["id"])
+        found = objects[image_id]
+        assert list(found.labels) == [theirs.cats[a["category_id"]]["name"] for a in annotations]
+        boxes = np.array([a["bbox"] for a in annotations]).reshape(-1, 4)
+        # the box back in pixels; files round to 0.01 pixel (1e-5 of the side where normalised),
+        # so that a box may leave its image by as much and be clipped
+        back = np.column_stack([found.boxes[:, :2], found.boxes[:, 2:] - found.boxes[:, :2]])
+        tolerance = 0.011 if w > 1 else 1.1e-5
+        np.testing.assert_allclose(back * [w, h, w, h], boxes, rtol=0, atol=tolerance)
+        assert ((found.boxes >= 0) & (found.boxes <= 1)).all()
+        n += len(annotations)
+    assert n == {"val2017": 36335, "karpathy_test": 35416}[split]
+    assert sum(not objects[i].labels for i in dataset.image_ids) == 48
+
+
+def test_images_partial_folder(val2017, coco_root):
+    images = val2017.part("images")
+    assert len(images) == 200
+    assert images.path(885) == coco_root / "coco/val2017/000000000885.jpg"
+    assert images.path(139) is None
+    assert images.count(val2017.limited(100).image_ids) == sum(
+        images.path(i) is not None for i in val2017.image_ids[:100]
+    )
+
+
+def test_order_of_the_file_does_not_matter(val2017, coco_root, tmp_path):
+    value = json.loads((coco_root / "coco/annotations/captions_val2017.json").read_text())
+    rng = random.Random(0)
+    rng.shuffle(value["annotations"])
+    rng.shuffle(value["images"])
+    path = tmp_path / "captions_val2017.json"
+    path.write_text(json.dumps(value))
+    shuffled = load_coco("coco_val2017", captions=path)
+    for part in ("image_ids", "human", "references", "pool", "pool_ids", "notes"):
+        assert getattr(shuffled, part) == getattr(val2017, part)
+    assert shuffled.sources != val2017.sources
+
+
+def test_captions_that_are_not_the_official_ones_are_noted(coco_root, tmp_path):
+    value = json.loads((coco_root / "coco/annotations/captions_val2017.json").read_text())
+    value["annotations"][17]["caption"] = "something else"
+    path = tmp_path / "captions_val2017.json"
+    path.write_text(json.dumps(value))
+    notes = load_coco("coco_val2017", captions=path).notes
+    assert notes[0] == "These are not the captions of the official COCO val2017 file."
+
+
+def test_limit_keeps_the_pool_and_the_parts(val2017, coco_root):
+    few = load_coco("coco_val2017", root=coco_root, limit=10)
+    assert few.image_ids == val2017.image_ids[:10]
+    assert few.references == val2017.references[:10]
+    assert few.pool == val2017.pool
+    assert few.part("objects")[few.image_ids[3]].labels
+    for bad in (0, -1, True, 1.5):
+        with pytest.raises(ConfigError, match=r"dataset\.limit"):
+            load_coco(root=coco_root, limit=bad)
+
+
+def test_other_numbers_of_references(coco_root, val2017):
+    two = load_coco(root=coco_root, n_references=2)
+    assert [r[:2] for r in val2017.references] == list(two.references)
+    assert two.human == val2017.human
+
+
+def test_missing_parts_say_what_would_help(coco_root):
+    karpathy = load_coco(captions=coco_root / "coco/annotations/captions_karpathy_test.json")
+    images = karpathy.part("images")
+    assert isinstance(images, Absent)
+    assert "karpathy_test" in images.reason
+    assert "dataset.images=FOLDER" in images.remedy
+    # its files are named as in 2014, the folder holds the same images under their names of 2017
+    there = load_coco(
+        captions=coco_root / "coco/annotations/captions_karpathy_test.json",
+        images=coco_root / "coco/val2017",
+    ).part("images")
+    assert len(there) == sum(
+        (coco_root / f"coco/val2017/{i:012d}.jpg").is_file() for i in karpathy.image_ids
+    )
+    assert len(there) > 0
+
+
+@pytest.mark.java
+def test_tidying_does_not_change_what_the_ptb_tokeniser_sees(coco_root):
+    """The reference tokeniser on raw and on tidied captions of val2017: identical tokens."""
+    from pycocoevalcap.tokenizer.ptbtokenizer import PTBTokenizer
+
+    raw = json.loads((coco_root / "coco/annotations/captions_val2017.json").read_text())
+    changed = [
+        (a["caption"], " ".join(a["caption"].split()))
+        for a in raw["annotations"]
+        if a["caption"] != " ".join(a["caption"].split())
+    ]
+    assert len(changed) == 3803
+
+    def tokens(texts: list[str]):
+        return PTBTokenizer().tokenize({i: [{"caption": t}] for i, t in enumerate(texts)})
+
+    assert tokens([before for before, _ in changed]) == tokens([after for _, after in changed])

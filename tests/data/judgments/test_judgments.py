@@ -1,0 +1,331 @@
+"""Judged captions: files of the official layouts, written here, and the protocols' arithmetic."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.io import savemat
+
+from metaeval.data.dataset import Absent
+from metaeval.data.images import ImageFiles
+from metaeval.data.judgments.composite import load_composite
+from metaeval.data.judgments.flickr8k import load_crowd, load_expert
+from metaeval.data.judgments.pascal50s import load_pascal50s
+from metaeval.data.judgments.table import load_table
+from metaeval.data.judgments.thumb import load_thumb
+from metaeval.errors import ConfigError, InputError
+
+TOKENS = "\n".join(
+    f"{image}.jpg#{k}\t{text} {k} ."
+    for image, text in (("a", "A dog runs"), ("b", "A cat  sleeps"), ("c", "Two men talk"))
+    for k in range(5)
+)
+
+
+@pytest.fixture
+def flickr8k(tmp_path: Path) -> Path:
+    (tmp_path / "Flickr8k.token.txt").write_text(TOKENS + "\n", encoding="utf-8")
+    (tmp_path / "ExpertAnnotations.txt").write_text(
+        "a.jpg\tb.jpg#2\t1\t1\t2\na.jpg\ta.jpg#1\t4\t4\t3\nb.jpg\ta.jpg#0\t1\t2\t2\n"
+    )
+    (tmp_path / "CrowdFlowerAnnotations.txt").write_text(
+        "a.jpg\ta.jpg#2\t1\t3\t0\na.jpg\tb.jpg#2\t0.333333333333333\t1\t2\nb.jpg\ta.jpg#0\t0\t0\t4\n"
+    )
+    return tmp_path
+
+
+def test_expert_under_the_protocol_of_clipscore(flickr8k: Path) -> None:
+    found = load_expert(root=flickr8k)
+    assert [j.candidate for j in found.judged] == ["A cat sleeps 2 .", "A dog runs 0 ."]
+    assert found.judged[0].references == tuple(f"A dog runs {k} ." for k in range(5))
+    row, value = found.rows("rating")
+    assert row.tolist() == [0, 0, 0, 1, 1, 1]
+    assert value.tolist() == [1, 1, 2, 1, 2, 2]
+    # every rating is a document of CIDEr's, each caption is scored against the first of its own
+    assert len(found.dataset) == 6
+    assert found.image_index.tolist() == [0, 3]
+    assert found.dataset.references[3] == found.judged[1].references
+    assert (found.facts["own_captions"], found.facts["judged"]) == (1, 2)
+    assert found.dataset.notes[0].startswith("White space in")
+    assert isinstance(found.dataset.part("images"), Absent)
+
+
+def test_single_choices_replace_those_of_a_protocol(flickr8k: Path) -> None:
+    averaged = load_expert(root=flickr8k, protocol="averaged")
+    assert averaged.rows("rating")[1].tolist() == pytest.approx([4 / 3, 5 / 3])
+    assert len(averaged.dataset) == 2
+    kept = load_expert(root=flickr8k, own_captions="keep", documents="image")
+    assert kept.protocol.name == "clipscore2021 with own_captions=keep, documents=image"
+    assert kept.dataset.image_ids == ("a.jpg", "b.jpg")
+    assert kept.image_index.tolist() == [0, 0, 1]
+    assert kept.judged[1].candidate in kept.judged[1].references
+    with pytest.raises(ConfigError, match=r"protocol: 'spice' is not one of clipscore2021, aver"):
+        load_expert(root=flickr8k, protocol="spice")
+    with pytest.raises(ConfigError, match=r"dataset\.ratings: 'median' is not one of each, mean"):
+        load_expert(root=flickr8k, ratings="median")
+
+
+def test_crowd_takes_own_captions_out_of_the_references_of_their_image(flickr8k: Path) -> None:
+    found = load_crowd(root=flickr8k)
+    assert [j.human["yes"] for j in found.judged] == [(1.0,), (0.333333333333333,), (0.0,)]
+    # of image a, caption 2 was judged: it is no reference of any caption judged with a
+    own = [f"A dog runs {k} ." for k in (0, 1, 3, 4)]
+    assert [list(j.references) for j in found.judged[:2]] == [own, own]
+    assert len(found.judged[2].references) == 5
+    assert len(found.dataset) == 3
+    assert found.protocol.statistic == "kendall_tau_b"
+
+
+def test_images_limit_and_documents_by_image(flickr8k: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "pictures"
+    folder.mkdir()
+    (folder / "a.jpg").write_bytes(b"")
+    found = load_crowd(root=flickr8k, images=folder, limit=1)
+    assert {j.image for j in found.judged} == {"a.jpg"}
+    files = found.dataset.part("images")
+    assert isinstance(files, ImageFiles)
+    assert {str(files.path(i)) for i in found.dataset.image_ids} == {str(folder / "a.jpg")}
+    with pytest.raises(ConfigError, match="limit"):
+        load_crowd(root=flickr8k, limit=0)
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "problem"),
+    [
+        ("ExpertAnnotations.txt", "a.jpg\tb.jpg#2\t1\t1", r"line 1: has 4 tab-separated fields"),
+        ("ExpertAnnotations.txt", "a.jpg\tb.jpg#2\t1\t1\tx", r"field 'expert 3': 'x' is not a n"),
+        ("ExpertAnnotations.txt", "z.jpg\tb.jpg#2\t1\t1\t1", r"no caption of 'z.jpg'"),
+        ("ExpertAnnotations.txt", "a.jpg\tb.jpg#9\t1\t1\t1", r"'b.jpg#9' is not in Flickr8k.tok"),
+        ("CrowdFlowerAnnotations.txt", "a.jpg\tb.jpg#2\t0.5\t1\t2", r"0.5 is not the share of 1 y"),
+        ("Flickr8k.token.txt", "a.jpg#1\tx\na.jpg#1\ty", r"line 2.*'a.jpg#1' is there twice"),
+    ],
+)
+def test_bad_lines_are_named(flickr8k: Path, file: str, line: str, problem: str) -> None:
+    (flickr8k / file).write_text(line + "\n")
+    load = load_crowd if file.startswith("Crowd") else load_expert
+    with pytest.raises(InputError, match=problem):
+        load(root=flickr8k)
+
+
+def test_missing_files_say_where_to_get_them(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.delenv("METAEVAL_DATA", raising=False)
+    with pytest.raises(
+        InputError, match=r"METAEVAL_DATA \(which is not set\)\. Get it from Flickr8k"
+    ):
+        load_expert()
+    for load, source in (
+        (load_composite, "imagesdg.wordpress.com"),
+        (load_thumb, "github.com/jungokasai/THumB"),
+        (load_pascal50s, "vrama91.github.io/cider"),
+    ):
+        with pytest.raises(InputError, match=source):
+            load(root=tmp_path)
+
+
+def composite(folder: Path) -> None:
+    """The three exports with the columns of the official ones among others, `;` between them."""
+    head = "HITId;HITTypeId;Input.image_url"
+    for subset, url, n in (
+        ("8k", "http://x.org/8k/a.jpg", 3),
+        ("30k", "http://x.org/30k/77.jpg", 4),
+        ("coco", "http://x.org/coco/COCO_val2014_000000000042.jpg", 4),
+    ):
+        texts = ";".join(f"Input.text{k}" for k in range(1, n + 1))
+        answers = ";".join(f"Answer.Q{k}Answer" for k in range(1, n + 1))
+        captions = ["A dog runs 0 ."] + [f"machine {k}" for k in range(2, n + 1)]
+        for word, add in (("correctness", 0), ("throughness", 1)):
+            ratings = ";".join(str(1 + (k + add) % 5) for k in range(n))
+            lines = [
+                f"{head};{texts};{answers}",
+                f"1;2;{url};{';'.join(captions)};{ratings}",
+                ";" * (2 + 2 * n),  # the exports end with records that hold nothing
+            ]
+            (folder / f"{subset}_{word}.csv").write_text("\n".join(lines) + "\n")
+    (folder / "Flickr8k.token.txt").write_text(TOKENS + "\n")
+    (folder / "results_20130124.token").write_text("77.jpg#0\tA boat .\n77.jpg#1\tA ship .\n")
+    coco = {
+        "images": [{"id": 42, "file_name": "COCO_val2014_000000000042.jpg"}],
+        "annotations": [{"image_id": 42, "id": 1, "caption": "A dog runs 0 ."}],
+    }
+    (folder / "captions_val2014.json").write_text(json.dumps(coco))
+
+
+def test_composite(tmp_path: Path) -> None:
+    composite(tmp_path)
+    found = load_composite(root=tmp_path)
+    assert len(found) == 9
+    assert {j.image.split("/")[0] for j in found.judged} == {"8k", "30k", "coco"}
+    assert found.judged[0].candidate == "A dog runs 0 ."
+    assert len(found.judged[0].references) == 4  # its own caption is out
+    assert found.facts["without_references"] == 3  # COCO's only caption was its own
+    assert [j.human["correctness"] for j in found.judged[:3]] == [(1.0,), (2.0,), (3.0,)]
+    assert "3 records without an image were left out." in found.dataset.notes
+    both = load_composite(
+        root=tmp_path, subsets=["30k"], dimensions=["correctness", "thoroughness"], candidates=4
+    )
+    assert len(both) == 4
+    assert both.judged[3].human == {"correctness": (4.0,), "thoroughness": (5.0,)}
+    assert both.judged[3].references == ("A boat .", "A ship .")
+    with pytest.raises(ConfigError, match="'50k' is not one of 8k, 30k, coco"):
+        load_composite(root=tmp_path, subsets=["50k"])
+
+
+def thumb(folder: Path) -> None:
+    rows = [
+        {"SYS": system, "seg_id": seg, "set_id": 5, "hyp": f"A {system} caption.",
+         "image": f"COCO_val2014_{int(seg):012d}.jpg", "P": p, "R": 3.0, "Fl": -0.0, "Inc": -0.0,
+         "Con": -0.1, "human_score": (p + 3) / 2 - 0.1}
+        for seg in ("974", "2453")
+        for system, p in (("Up-Down", 4.0), ("Human", 5.0), ("VinVL-base", 4.5))
+    ]  # fmt: skip
+    (folder / "mscoco_THumB-1.0.jsonl").write_text("\n".join(map(json.dumps, rows)) + "\n")
+    references = [
+        {"seg_id": s, "set_id": 5, "refs": ["A dog.", "Some dog."]} for s in ("974", "2453")
+    ]
+    (folder / "mscoco_references.json").write_text("\n".join(map(json.dumps, references)) + "\n")
+
+
+def test_thumb(tmp_path: Path) -> None:
+    thumb(tmp_path)
+    found = load_thumb(root=tmp_path)
+    assert len(found) == 6
+    assert found.dimensions == ("total", "precision", "recall")
+    assert found.judged[1].system == "Human"
+    assert found.means("total").tolist() == pytest.approx([3.4, 3.9, 3.65] * 2)
+    assert found.protocol.statistic == "pearson"
+    assert found.dataset.image_ids == ("2453", "974")
+    assert found.image_index.tolist() == [1, 1, 1, 0, 0, 0]
+    assert len(load_thumb(root=tmp_path, systems=["Up-Down"])) == 2
+    (tmp_path / "mscoco_references.json").write_text('{"seg_id": "974", "refs": "A dog."}\n')
+    with pytest.raises(InputError, match=r"line 1, field 'refs': is not a list of strings"):
+        load_thumb(root=tmp_path)
+
+
+RECORDS = [
+    {"image_id": "x", "candidate": "a dog", "references": ["a dog runs", "dog"], "human": 3.0,
+     "system": "S", "image_path": "x.png"},
+    {"image_id": "x", "candidate": "a cat", "references": ["a dog runs", "dog"], "human": 1.0,
+     "system": "T", "image_path": "x.png"},
+    {"image_id": "y", "candidate": "a car", "references": [], "human": None, "system": "S",
+     "image_path": "y.png"},
+    {"image_id": "y", "candidate": "a bus", "references": ["bus"], "human": 2.5, "system": "T",
+     "image_path": "y.png"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("form", [".jsonl", ".csv", ".parquet"])
+def test_a_table_of_ones_own_in_three_formats(tmp_path: Path, form: str) -> None:
+    path = tmp_path / f"judged{form}"
+    if form == ".jsonl":
+        path.write_text("\n".join(json.dumps(r) for r in RECORDS))
+    elif form == ".parquet":
+        pd.DataFrame(RECORDS).to_parquet(path)
+    else:
+        flat = [{**r, "references": json.dumps(r["references"])} for r in RECORDS]
+        pd.DataFrame(flat).to_csv(path, index=False)
+    found = load_table(file=path)
+    assert [j.candidate for j in found.judged] == ["a dog", "a cat", "a bus"]
+    assert found.means("human").tolist() == [3.0, 1.0, 2.5]
+    assert [j.system for j in found.judged] == ["S", "T", "T"]
+    assert found.judged[0].references == ("a dog runs", "dog")
+    assert found.judged[0].file == "x.png"
+    assert found.dataset.image_ids == ("x", "y")
+    assert found.dataset.sources.keys() == {path.name}
+
+
+def test_a_table_with_several_columns_and_raters(tmp_path: Path) -> None:
+    path = tmp_path / "judged.jsonl"
+    record = {"image_id": 7, "candidate": "a dog", "good": [3, 4], "fluent": 5}
+    path.write_text(json.dumps(record))
+    found = load_table(file=path, human=["good", "fluent"], ratings="each")
+    assert found.rows("good")[1].tolist() == [3, 4]
+    assert found.means("fluent").tolist() == [5]
+    assert found.facts["without_references"] == 1
+    for change, problem in (
+        ({"candidate": 3}, "field 'candidate': is not a string"),
+        ({"good": "fine"}, "field 'good': 'fine' is not a number"),
+        ({"references": [1]}, "field 'references': is not a list of strings"),
+        ({"image_id": None}, "field 'image_id': None is no id"),
+    ):
+        path.write_text(json.dumps({**record, **change}))
+        with pytest.raises(InputError, match=problem):
+            load_table(file=path, human=["good", "fluent"])
+    with pytest.raises(InputError, match=r"line 1, field 'human': is missing"):
+        load_table(file=path)
+    with pytest.raises(ConfigError, match=r"\.jsonl, \.csv, \.parquet"):
+        load_table(file="judged.xlsx")
+
+
+def cells(*values: str) -> np.ndarray:
+    """A MATLAB cell array of one row."""
+    array = np.empty((1, len(values)), dtype=object)
+    array[0] = values
+    return array
+
+
+def pascal50s(folder: Path, layout: str) -> None:
+    """Two pairs as a struct array or as cells of cells; the second pair swaps B and C in places."""
+    pairs = [("2008_1.jpg", "a dog runs ", "a cat"), ("2008_2.jpg", "two men", "one man")]
+    triplets = []
+    for k, (_, b, c) in enumerate(pairs):
+        for j in range(48):
+            left, right = (c, b) if k == 1 and j % 2 else (b, c)
+            # 36 of 48 people prefer B of the first pair; of the second one exactly half
+            prefers_b = j < 36 if k == 0 else j < 24
+            triplets.append(
+                (f"reference {k} {j}", left, right, 1 if prefers_b == (left == b) else -1)
+            )
+    if layout == "struct":
+        new_input = np.array(
+            [pairs], dtype=[("image", object), ("sent1", object), ("sent2", object)]
+        )
+        wrapped = [
+            tuple(cells(x) if isinstance(x, str) else np.array([[x]]) for x in t) for t in triplets
+        ]
+        kinds = [(n, object) for n in ("a", "b", "c", "winner")]
+        consensus = np.array([wrapped], dtype=kinds)
+    else:
+        new_input, consensus = np.empty((1, 2), object), np.empty((1, 96), object)
+        for k, pair in enumerate(pairs):
+            new_input[0, k] = cells(*pair)
+        for k, (a, b, c, winner) in enumerate(triplets):
+            row = cells(a, b, c, "")
+            row[0, 3] = winner
+            consensus[0, k] = row
+    savemat(folder / "pair_pascal.mat", {"new_input": new_input, "category": [[1, 4]]})
+    savemat(folder / "consensus_pascal.mat", {"triplets": consensus})
+
+
+@pytest.mark.parametrize("layout", ["struct", "cells"])
+def test_pascal50s(tmp_path: Path, layout: str) -> None:
+    pascal50s(tmp_path, layout)
+    found = load_pascal50s(root=tmp_path, n_references=[1, 48])
+    assert found.image == ("2008_1.jpg", "2008_2.jpg")
+    assert found.first == ("a dog runs", "two men")
+    assert found.second == ("a cat", "one man")
+    assert found.category == ("HC", "MM")
+    assert found.votes.tolist() == [[36, 12], [24, 24]]
+    assert found.references[1] == tuple(f"reference 1 {j}" for j in range(48))
+    few, many = found.documents(3, 0, 0), found.documents(48, 0, 0)
+    assert few.references[0] == many.references[0][:3]
+    assert set(many.references[0]) == set(found.references[0])
+    assert few.references != found.documents(3, 1, 0).references
+    assert len(load_pascal50s(root=tmp_path, limit=1)) == 2
+    with pytest.raises(ConfigError, match="from 1 to 48"):
+        load_pascal50s(root=tmp_path, n_references=50)
+
+
+def test_pascal50s_refuses_triplets_of_another_pair(tmp_path: Path) -> None:
+    pascal50s(tmp_path, "cells")
+    inputs = np.empty((1, 2), object)
+    inputs[0, 0], inputs[0, 1] = cells("x.jpg", "other", "pair"), cells("y.jpg", "a", "b")
+    savemat(tmp_path / "pair_pascal.mat", {"new_input": inputs, "category": [[1, 4]]})
+    with pytest.raises(InputError, match=r"triplet 1: its captions are not those of pair 1"):
+        load_pascal50s(root=tmp_path)
+    (tmp_path / "pair_pascal.mat").write_text("no matlab")
+    with pytest.raises(InputError, match="not a readable MATLAB file"):
+        load_pascal50s(root=tmp_path)

@@ -1,0 +1,265 @@
+"""The scenes: what is promised about their content, checked on thousands of them."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import yaml
+
+from metaeval.data.scenes import SPLITS, SceneGraph, generate, load_scenes
+from metaeval.data.scenes.files import captions_json, dump, graphs_json, instances_json
+from metaeval.data.scenes.things import THINGS
+from metaeval.errors import ConfigError
+
+ROOT = Path(__file__).parents[3]
+# SHA-256 of captions, instances and scene graphs of the first 100 val scenes, seed 0. Whoever
+# changes what is generated changes everyone's numbers: raise `version` in files.py and say so.
+GOLDEN = "7909eb68a454337720a55c42b7283478804ab7c06021e46c210f7e54ac479057"
+
+
+@pytest.fixture(scope="module")
+def scenes() -> list[SceneGraph]:
+    return list(generate("val", 1500))
+
+
+def digest(graphs: list[SceneGraph], split: str = "val") -> str:
+    parts = (
+        captions_json(graphs, split),
+        instances_json(graphs, split),
+        graphs_json(graphs, split),
+    )
+    return hashlib.sha256(b"".join(parts)).hexdigest()
+
+
+def test_bytes_are_the_published_ones() -> None:
+    assert digest(list(generate("val", 100))) == GOLDEN
+
+
+@pytest.mark.parametrize("hashseed", ["0", "4242"])
+def test_bytes_do_not_depend_on_the_process(hashseed: str) -> None:
+    code = (
+        "import hashlib; from metaeval.data.scenes import generate; "
+        "from metaeval.data.scenes.files import *; g = list(generate('val', 100)); "
+        "print(hashlib.sha256(captions_json(g, 'val') + instances_json(g, 'val') + "
+        "graphs_json(g, 'val')).hexdigest())"
+    )
+    env = {**os.environ, "PYTHONHASHSEED": hashseed}
+    run = subprocess.run(
+        [sys.executable, "-c", code], env=env, cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert run.stdout.strip() == GOLDEN
+
+
+def test_a_scene_depends_on_seed_split_and_index_alone() -> None:
+    few, many = list(generate("val", 5)), list(generate("val", 40))
+    assert few == many[:5]
+    more = list(generate("val", 5, n_captions=9))
+    assert [g.captions for g in few] == [g.captions[:5] for g in more]
+    assert [g.objects for g in few] == [g.objects for g in more]
+    assert list(generate("val", 5, seed=1)) != few
+    other = list(generate("dev", 5))
+    assert [g.objects for g in other] != [g.objects for g in few]
+
+
+def overlap(counts: dict[str, int]) -> None:
+    """No scene and no set of captions of one split is in another; ids never meet."""
+    seen: dict[bytes, str] = {}
+    ids: set[int] = set()
+    for split, n in counts.items():
+        for g in generate(split, n):
+            record = g.to_json()
+            captions = dump(sorted(c.text for c in g.captions))
+            scene = dump([record["setting"], record["objects"], record["relations"]])
+            for key in (captions, scene):
+                assert seen.setdefault(key, split) == split
+            assert g.image_id not in ids
+            ids.add(g.image_id)
+
+
+def test_splits_are_disjoint() -> None:
+    overlap({"val": 1000, "dev": 500, "train": 1500})
+
+
+@pytest.mark.slow
+def test_whole_splits_are_disjoint() -> None:
+    overlap({split: n for split, (n, _) in SPLITS.items()})
+
+
+def test_objects(scenes: list[SceneGraph]) -> None:
+    categories: Counter[str] = Counter()
+    for g in scenes:
+        assert 1 <= len(g.objects) <= 6, g.image_id
+        groups: dict[str, set[int]] = {}
+        for o in g.objects:
+            assert o.category in THINGS
+            x, y, w, h = o.box
+            assert x >= 0
+            assert y >= 0
+            assert w > 0
+            assert h > 0
+            assert x + w <= g.width
+            assert y + h <= g.height
+            groups.setdefault(o.category, set()).add(o.group)
+            categories[o.category] += 1
+        # what is said of "a dog" could otherwise be true of another dog
+        assert all(len(numbers) == 1 for numbers in groups.values()), (g.image_id, groups)
+        assert {o.group for o in g.objects} == set(range(len(g.groups())))
+    assert len(categories) >= 78
+
+
+def test_categories_are_cocos() -> None:
+    assert len(THINGS) == 80
+    assert [t.id for t in THINGS.values()] == sorted(t.id for t in THINGS.values())
+    # COCO's ids leave out these eleven numbers up to 90
+    missing = {12, 26, 29, 30, 45, 66, 68, 69, 71, 83}
+    assert {t.id for t in THINGS.values()} == set(range(1, 91)) - missing
+
+
+@pytest.mark.coco
+def test_categories_are_those_of_the_official_file(coco_root: Path) -> None:
+    import json
+
+    file = coco_root / "coco/annotations/instances_val2017.json"
+    official = json.loads(file.read_text())["categories"]
+    ours = {(t.id, name) for name, t in THINGS.items()}
+    assert {(c["id"], c["name"]) for c in official} == ours
+    families = {name: t.family for name, t in THINGS.items()}
+    if all("supercategory" in c for c in official):
+        assert {c["name"]: c["supercategory"] for c in official} == families
+
+
+MOUNTS = {"horse", "elephant", "bicycle", "motorcycle", "surfboard", "skateboard", "snowboard"}
+HELD_BY_DOGS = {"frisbee"}
+
+
+def test_relations_have_sensible_arguments(scenes: list[SceneGraph]) -> None:
+    """A table of who may do what, written down independently of the plots."""
+    seen: Counter[str] = Counter()
+    for g in scenes:
+        for s, predicate, o in g.relations:
+            a, b = g.objects[s], g.objects[o]
+            seen[predicate] += 1
+            person, animal = a.category == "person", THINGS[a.category].family == "animal"
+            size = THINGS[b.category].size
+            if predicate == "riding":
+                assert person
+                assert b.category in MOUNTS
+            elif predicate == "on skis":
+                assert person
+                assert b.category == "skis"
+            elif predicate in ("holding", "carrying", "swinging"):
+                assert person or (a.category == "dog" and b.category in HELD_BY_DOGS)
+                assert max(size) <= 140
+                assert THINGS[b.category].family not in (
+                    "vehicle",
+                    "furniture",
+                )
+            elif predicate == "wearing":
+                assert person
+                assert b.category in ("tie", "backpack")
+            elif predicate in ("pulling", "walking", "flying", "sitting at"):
+                allowed = {"pulling": "suitcase", "walking": "dog", "flying": "kite",
+                           "sitting at": "dining table"}  # fmt: skip
+                assert person
+                assert b.category == allowed[predicate]
+            elif predicate in ("sitting on", "lying on", "standing on"):
+                assert person or animal or a.category == "teddy bear"
+                assert size[0] >= 50
+            elif predicate == "looking at":
+                assert person or animal
+            else:
+                assert predicate in ("on", "in", "under", "next to", "in front of", "behind")
+    assert len(seen) >= 18
+
+
+def _box(g: SceneGraph, i: int) -> tuple[int, int, int, int]:
+    x, y, w, h = g.objects[i].box
+    return x, y, x + w, y + h
+
+
+def test_layout_shows_what_the_relations_say(scenes: list[SceneGraph]) -> None:
+    for g in scenes:
+        for s, predicate, o in g.relations:
+            ax1, ay1, ax2, ay2 = _box(g, s)
+            bx1, by1, bx2, by2 = _box(g, o)
+            middle = (ax1 + ax2) / 2
+            meets = min(ax2, bx2) - max(ax1, bx1) > 0 and min(ay2, by2) - max(ay1, by1) > -4
+            where = (g.image_id, predicate, g.objects[s], g.objects[o])
+            if predicate in ("riding", "on skis", "sitting on", "lying on", "standing on", "on"):
+                assert bx1 - 6 <= middle <= bx2 + 6, where
+                assert ay1 < by1 + 0.5 * (by2 - by1), where  # it rises above the upper half
+                assert ay2 <= by2 + 2, where  # and does not hang below
+                assert meets, where
+                assert g.objects[s].layer > g.objects[o].layer, where
+            elif predicate in ("holding", "carrying", "wearing", "swinging", "pulling"):
+                assert meets, where
+            elif predicate == "in":
+                assert bx1 <= middle <= bx2, where
+                assert meets, where
+            elif predicate == "under":
+                assert bx1 <= middle <= bx2, where
+                assert ay1 >= by1 + 0.2 * (by2 - by1), where
+            elif predicate == "in front of":
+                assert g.objects[s].layer > g.objects[o].layer, where
+                assert meets, where
+            elif predicate == "behind":
+                assert g.objects[s].layer < g.objects[o].layer, where
+                assert meets, where
+            elif predicate == "next to":
+                assert ax2 <= bx1 + 14 or bx2 <= ax1 + 14, where
+            elif predicate == "flying":
+                assert by2 < ay1 + 0.5 * (ay2 - ay1), where
+
+
+def test_dataset_has_the_contract_s_parts() -> None:
+    data = load_scenes(n=12, limit=5, n_references=3)
+    assert len(data) == 5
+    assert len(data.pool) == 12 == len(data.pool_ids)
+    assert data.pool[:5] == data.human
+    assert data.image_ids == data.pool_ids[:5]
+    assert {len(r) for r in data.references} == {3}
+    graphs, objects = data.part("scene_graphs"), data.part("objects")
+    for i, human, references in zip(data.image_ids, data.human, data.references, strict=True):
+        assert [c.text for c in graphs[i].captions] == [human, *references]
+        assert objects[i].labels == tuple(o.category for o in graphs[i].objects)
+        assert objects[i].boxes.min() >= 0
+        assert objects[i].boxes.max() <= 1
+
+
+def test_images_can_be_switched_off() -> None:
+    part = load_scenes(n=1, images=False).part("images")
+    assert str(part) == "the scenes' images are switched off; set dataset.images=true"
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"split": "test"}, "dataset.split must be one of val, dev, train, not 'test'"),
+        ({"n": 0}, "n must be a whole number"),
+        ({"n": True}, "n must be a whole number"),
+        ({"limit": 0}, "dataset.limit"),
+        ({"n_references": 0}, "dataset.n_references"),
+        ({"size": 8}, "dataset.size"),
+        ({"seed": "x"}, "dataset.seed"),
+    ],
+)
+def test_bad_options_are_refused(options: dict[str, object], problem: str) -> None:
+    with pytest.raises(ConfigError, match=problem.replace(".", r"\.")):
+        load_scenes(**{"n": 1, **options})  # type: ignore[arg-type]
+
+
+def test_configuration_names_the_loader_s_options() -> None:
+    config = yaml.safe_load((ROOT / "conf/dataset/scenes.yaml").read_text())
+    assert config.pop("_target_") == "metaeval.data.scenes.load_scenes"
+    assert list(config) == list(inspect.signature(load_scenes).parameters)
+    defaults = {k: p.default for k, p in inspect.signature(load_scenes).parameters.items()}
+    assert config["n"] == SPLITS[config["split"]][0]
+    same = [k for k in config if k not in ("cache", "n")]
+    assert {k: config[k] for k in same} == {k: defaults[k] for k in same}

@@ -1,0 +1,96 @@
+"""Captions of systems: what a results file may hold, and the one line that says what is wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metaeval.data.system_captions import read_results, results_files
+from metaeval.errors import ConfigError, InputError
+
+KNOWN = frozenset({1, 2, 3})
+
+
+def write(path: Path, value: Any) -> Path:
+    path.write_text(json.dumps(value), encoding="utf-8")
+    return path
+
+
+def test_reads_tidies_and_counts(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "x.json",
+        [
+            {"image_id": 2, "caption": "  a dog\nruns ", "score": 0.3},
+            {"image_id": 1, "caption": ""},
+        ],
+    )
+    found = read_results(path, "x", KNOWN)
+    assert dict(found.captions) == {2: "a dog runs", 1: ""}
+    assert found.empty == 1
+    assert any("1 caption is empty" in note for note in found.notes)
+    assert len(found.sha256) == 64
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ({"images": []}, r"x\.json: holds an object where a list of image_id and caption"),
+        ({"annotations": []}, "is this a captions file instead of a system's results"),
+        ([], "holds no caption"),
+        (["a dog"], r"x\.json, record 0: is a string, not an object"),
+        ([{"caption": "a"}], r"record 0, field 'image_id': is missing"),
+        ([{"image_id": 1}], r"record 0, field 'caption': is missing"),
+        ([{"image_id": 1, "caption": None}], r"record 0, field 'caption': is null, not a string"),
+        ([{"image_id": 9, "caption": "a"}], "field 'image_id': the dataset has no image with .* 9"),
+        ([{"image_id": "1", "caption": "a"}], "is a string where the dataset's ids are numbers"),
+        ([{"image_id": True, "caption": "a"}], "is a boolean where the dataset's ids are numbers"),
+        (
+            [{"image_id": 1, "caption": "a"}, {"image_id": 2, "caption": "b"},
+             {"image_id": 1, "caption": "a"}],
+            r"record 2, field 'image_id': 1 is there twice: record 0 has it too",
+        ),
+        ([{"image_id": 1, "caption": "\ud800"}], "half a character"),
+    ],
+)  # fmt: skip
+def test_refuses_with_file_record_and_field(tmp_path: Path, value: Any, message: str) -> None:
+    path = write(tmp_path / "x.json", value)
+    with pytest.raises(InputError, match=message) as caught:
+        read_results(path, "x", KNOWN)
+    assert "\n" not in str(caught.value)
+    assert str(path) in str(caught.value)
+
+
+def test_broken_json_is_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_text("[{")
+    with pytest.raises(InputError, match="invalid JSON"):
+        read_results(path, "x", KNOWN)
+
+
+def test_files_by_folder_file_list_and_name(tmp_path: Path) -> None:
+    a, b = write(tmp_path / "a.json", []), write(tmp_path / "b.json", [])
+    (tmp_path / "README.md").write_text("not captions")
+    assert results_files(str(tmp_path)) == {"a": a, "b": b}
+    assert results_files(str(b)) == {"b": b}
+    assert results_files([str(b), str(a)]) == {"b": b, "a": a}
+    assert results_files({"Mine": str(a)}) == {"Mine": a}
+
+
+def test_files_that_cannot_be_meant(tmp_path: Path) -> None:
+    a = write(tmp_path / "a.json", [])
+    (tmp_path / "empty").mkdir()
+    other = tmp_path / "other"
+    other.mkdir()
+    write(other / "a.json", [])
+    for given in (None, "", [], {}):
+        with pytest.raises(ConfigError, match="captions=FOLDER"):
+            results_files(given)
+    with pytest.raises(InputError, match="no such file"):
+        results_files(str(tmp_path / "gone.json"))
+    with pytest.raises(InputError, match=r"holds no \.json file"):
+        results_files(str(tmp_path / "empty"))
+    with pytest.raises(ConfigError, match="two systems are called 'a'"):
+        results_files([str(a), str(other)])

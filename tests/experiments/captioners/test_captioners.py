@@ -1,0 +1,316 @@
+"""`experiment=models` as a user runs it: files, numbers, messages, the same bytes every time."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from experiments.captioners.scores import with_all_references
+from experiments.captioners.task import Models
+from metaeval.data.coco.load import load_coco
+from metaeval.doctor import compose_config
+from metaeval.errors import MetaevalError
+from metaeval.metrics.ngram.bleu import Bleu
+from metaeval.metrics.ngram.cider import Cider
+from metaeval.runs import files as results
+from metaeval.stats.correlation.rank_order import rank_order
+from metaeval.stats.significance.holm import holm
+from metaeval.stats.significance.system_scores import system_score
+
+FAST = ("stats.replicates=60", "protocol.permutations=300", "stats.tie_seeds=2")
+TEXT_ONLY = "metrics=[bleu,sacrebleu,rouge_l,cider,clipscore]"
+N, LACKING = 200, 10  # images of the run; those that one system is made to lack
+SYSTEMS = ["ersan", "gat", "magic", "nucleus_lm", "ssg", "updown", "zerocap"]
+
+
+def metaeval(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run the command with a cache of its own below `cwd`."""
+    return subprocess.run(
+        [sys.executable, "-m", "metaeval", "experiment=models", *arguments],
+        cwd=cwd,
+        env={**os.environ, "METAEVAL_CACHE": str(cwd / "cache")},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+# ---- the real captioners on a sample of the Karpathy test images ----
+
+
+@pytest.fixture(scope="module")
+def karpathy(coco_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the run directories `one` and `two`, of one command run twice."""
+    folder = tmp_path_factory.mktemp("models")
+    (folder / "systems").mkdir()
+    for file in sorted((coco_root / "coco/captioners").glob("*.json")):
+        found = json.loads(file.read_text())
+        if file.stem == "magic":  # lacks 18 images, none of them among the first
+            first = sorted(r["image_id"] for r in found)[:N]
+            found = [r for r in found if r["image_id"] not in first[:: N // LACKING]]
+        (folder / "systems" / file.name).write_text(json.dumps(found))
+    for out in ("one", "two"):
+        done = metaeval(
+            "dataset=coco_karpathy_test", "captions=systems",
+            f"dataset.limit={N}", TEXT_ONLY, *FAST, f"hydra.run.dir={out}", cwd=folder,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        (folder / f"{out}.txt").write_text(done.stdout)
+    return folder
+
+
+def statistics(run: Path) -> dict[str, Any]:
+    found: dict[str, Any] = results.read_json(run / results.STATISTICS)
+    return found
+
+
+def record(run: Path, metric: str) -> dict[str, Any]:
+    return next(r for r in statistics(run)["metrics"] if r["metric"] == metric)
+
+
+@pytest.mark.coco
+def test_same_command_same_bytes_and_nothing_scored_twice(karpathy: Path) -> None:
+    names = (
+        *(results.CAPTIONS, results.REFERENCES, results.SCORES, results.STATISTICS),
+        *("against_human/scores.parquet", "disagreement.csv"),
+    )
+    for name in names:
+        assert (karpathy / "one" / name).read_bytes() == (karpathy / "two" / name).read_bytes()
+    for out, column in (("one", "n_scored"), ("two", "n_cached")):
+        timing = results.read_json(karpathy / out / results.RUN)["metrics"]
+        done = {m["metric"]: m[column] for m in timing if "clipscore" not in m["metric"]}
+        assert len(done) == 8
+        assert all(n > 6 * N for n in done.values()), done  # 7 systems, without what two say
+
+
+@pytest.mark.coco
+def test_missing_images_are_told_and_left_out(karpathy: Path) -> None:
+    told = {s["name"]: s for s in statistics(karpathy / "one")["systems"]}
+    assert list(told) == SYSTEMS
+    assert told["magic"]["n"] == N - LACKING
+    assert told["magic"]["n_missing"] == LACKING
+    assert told["updown"]["n_missing"] == 0
+    assert f"magic has no caption of {LACKING} of them" in (karpathy / "one.txt").read_text()
+    own = record(karpathy / "one", "CIDEr")
+    assert own["systems"]["magic"]["n"] == N - LACKING
+    for test in own["neighbours"]:
+        both = "magic" in (test["better"], test["worse"])
+        assert test["n_images"] == (N - LACKING if both else N)
+    scores = results.read_table(karpathy / "one" / results.SCORES)
+    assert (scores["set"] == "magic").sum() == (N - LACKING) * 7
+
+
+@pytest.mark.coco
+def test_corpus_scores_and_means_are_told_apart(karpathy: Path, coco_root: Path) -> None:
+    dataset = load_coco(
+        "coco", captions=coco_root / "coco/annotations/captions_karpathy_test.json", limit=N
+    )
+    found = json.loads((coco_root / "coco/captioners/updown.json").read_text())
+    captions = {r["image_id"]: r["caption"] for r in found}
+    everyone = with_all_references(dataset)
+    assert {len(references) for references in everyone.references} == {5}
+    bleu = Bleu()
+    bleu.prepare(everyone)
+    rows = bleu.statistics([captions[i] for i in dataset.image_ids], np.arange(N))
+    corpus = system_score(rows, lambda sums: bleu.of_statistics(sums, corpus=True))
+    mean = bleu.of_statistics(rows).mean(axis=0)
+    for k in range(4):
+        one = record(karpathy / "one", f"BLEU-{k + 1} (corpus)")
+        two = record(karpathy / "one", f"BLEU-{k + 1} (mean of sentences)")
+        assert one["systems"]["updown"]["score"] == corpus[k]
+        assert two["systems"]["updown"]["score"] == pytest.approx(mean[k], abs=1e-12)
+    assert abs(corpus[3] - mean[3]) > 0.05
+
+
+@pytest.mark.coco
+def test_neighbours_are_corrected_within_a_ranking(karpathy: Path) -> None:
+    for r in statistics(karpathy / "one")["metrics"]:
+        if r["status"] != "ok":
+            continue
+        assert [t["better"] for t in r["neighbours"]] == r["ranking"][:-1]
+        assert [t["worse"] for t in r["neighbours"]] == r["ranking"][1:]
+        values = [r["systems"][name]["score"] for name in r["ranking"]]
+        assert values == sorted(values, reverse=True)
+        for kind in ("p_permutation", "p_bootstrap"):
+            raw = [t[kind] for t in r["neighbours"]]
+            assert [t[f"{kind}_holm"] for t in r["neighbours"]] == holm(raw).tolist()
+
+
+@pytest.mark.coco
+def test_the_text_only_language_model_is_last(karpathy: Path) -> None:
+    """What it says is not of the image, so no metric may prefer it."""
+    for r in statistics(karpathy / "one")["metrics"]:
+        if r["status"] == "ok":
+            assert r["ranking"][-1] == "nucleus_lm"
+            if r["column"] not in ("BLEU-3", "BLEU-4"):  # 200 captions have few matches so long
+                assert r["neighbours"][-1]["p_permutation_holm"] < 0.05
+
+
+@pytest.mark.coco
+def test_against_human_is_the_papers_statistic(karpathy: Path, coco_root: Path) -> None:
+    """Two levels, the four other references on both sides, on the images that both have."""
+    dataset = load_coco(
+        "coco", captions=coco_root / "coco/annotations/captions_karpathy_test.json", limit=N
+    )
+    found = json.loads((karpathy / "systems/magic.json").read_text())
+    captions = {r["image_id"]: r["caption"] for r in found}
+    images = np.array([i for i, name in enumerate(dataset.image_ids) if name in captions])
+    cider = Cider()
+    cider.identify(dataset)
+    cider.prepare(dataset)
+    machine = cider.score([captions[dataset.image_ids[i]] for i in images], images)
+    human = cider.score([dataset.human[i] for i in images], images)
+    expected = rank_order(np.concatenate([machine, human], axis=1), [0, 1])
+    duels = {r["metric"]: r for r in statistics(karpathy / "one")["against_human"]}
+    own = duels["CIDEr"]["systems"]["magic"]
+    assert own["rank_order_rho"] == pytest.approx(expected.rho, abs=1e-12)
+    low, high = own["rank_order_rho_ci"]
+    assert low < own["rank_order_rho"] < high
+    assert own["human_mean"] == pytest.approx(human.mean(), abs=1e-12)
+    assert own["n"] == len(images) == N - LACKING
+    # people against a text-only model is no contest
+    assert duels["CIDEr"]["systems"]["nucleus_lm"]["rank_order_rho"] > 0.5
+
+
+@pytest.mark.coco
+def test_agreement_and_disagreement(karpathy: Path) -> None:
+    found = statistics(karpathy / "one")
+    within = found["agreement"]["within_image"]
+    names = ["BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "SacreBLEU", "ROUGE-L", "CIDEr"]
+    assert within["metrics"] == names
+    tau = np.array(within["tau_b"])
+    np.testing.assert_array_equal(tau, tau.T)
+    assert (np.diag(tau) == 1).all()
+    low, high = np.moveaxis(np.array(within["tau_b_ci"]), 2, 0)
+    assert (low <= tau).all()
+    assert (tau <= high).all()
+    assert found["disagreement"]["votes"] == ["BLEU-4", "SacreBLEU", "ROUGE-L", "CIDEr"]
+    rows = list(csv.DictReader((karpathy / "one/disagreement.csv").open()))
+    values = [float(r["disagreement"]) for r in rows if r["disagreement"]]
+    assert len(rows) == N
+    assert found["disagreement"]["mean"] == pytest.approx(np.mean(values), abs=1e-12)
+
+
+@pytest.mark.coco
+def test_a_skipped_metric_is_a_record_and_the_printout_says_so(karpathy: Path) -> None:
+    skipped = record(karpathy / "one", "CLIPScore")
+    assert skipped["status"] == "skipped"
+    assert skipped["reason"]
+    assert skipped["systems"] == {}
+    text = (karpathy / "one.txt").read_text()
+    assert "not run: clipscore (skipped)" in text
+    assert "BLEU-4 (corpus)" in text
+    assert "BLEU-4 (mean of sentences)" in text
+
+
+# ---- what can be wrong, on a dataset of six images ----
+
+CAPTIONS = ("A dog runs.", "The dog is running on grass.", "A brown dog.", "Dog in a park.", "Run!")
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Path:
+    """A folder with six images' captions in COCO's format, and results files of two systems."""
+    ids = range(1, 7)
+    annotations = [
+        {"id": 10 * i + k, "image_id": i, "caption": f"{text} {i}"}
+        for i in ids
+        for k, text in enumerate(CAPTIONS)
+    ]
+    coco = {"images": [{"id": i} for i in ids], "annotations": annotations}
+    (tmp_path / "captions_tiny.json").write_text(json.dumps(coco))
+    parrot = [{"image_id": i, "caption": f"{CAPTIONS[1]} {i}"} for i in ids]
+    (tmp_path / "parrot.json").write_text(json.dumps(parrot))
+    (tmp_path / "bad.json").write_text(json.dumps([parrot[0], parrot[0]]))
+    (tmp_path / "far.json").write_text(json.dumps(parrot[5:]))
+    mute = [{"image_id": i, "caption": "a thing"} for i in (1, 2, 3)]
+    mute.append({"image_id": 4, "caption": ""})
+    (tmp_path / "mute.json").write_text(json.dumps(mute))
+    return tmp_path
+
+
+def run(folder: Path, captions: str, *overrides: str) -> Path:
+    """One run in this process; its directory."""
+    config = compose_config(
+        [
+            "experiment=models", "dataset=coco", f"dataset.captions={folder}/captions_tiny.json",
+            "metrics=[bleu,rouge_l]", "report=none", f"paths.cache={folder}/cache", *FAST,
+            captions, *overrides,
+        ]
+    )  # fmt: skip
+    Models(config.protocol.permutations).run(config, folder / "out")
+    return folder / "out"
+
+
+def test_names_are_given_and_images_outside_the_run_left_aside(tiny: Path) -> None:
+    given = f"captions={{Best: {tiny}/parrot.json, mute: {tiny}/mute.json}}"
+    out = run(tiny, given, "dataset.limit=4")
+    told = {s["name"]: s for s in statistics(out)["systems"]}
+    assert told["Best"]["n_other_images"] == 2
+    assert told["mute"]["n_missing"] == 0
+    assert told["mute"]["n_empty"] == 1
+    assert told["Best"]["mean_rank"] == 1
+    best = record(out, "BLEU-1 (corpus)")
+    assert best["ranking"] == ["Best", "mute"]
+    assert best["systems"]["Best"]["score"] == 1  # word for word a reference
+    notes = results.read_json(out / results.RUN)["dataset"]["notes"]
+    assert "mute: 1 caption is empty." in notes
+
+
+def test_one_system_has_no_neighbours(tiny: Path) -> None:
+    out = run(tiny, f"captions={tiny}/parrot.json")
+    assert record(out, "ROUGE-L")["neighbours"] == []
+    assert statistics(out)["disagreement"]["mean"] is None
+
+
+def test_too_few_permutations_are_told(tiny: Path, caplog: pytest.LogCaptureFixture) -> None:
+    given = f"captions=[{tiny}/parrot.json,{tiny}/mute.json]"
+    run(tiny, given)
+    assert "permutations" not in caplog.text
+    run(tiny, given, "protocol.permutations=50", "stats.confidence=0.99")
+    assert "with 50 permutations no difference can be shown at 0.01" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("captions", "more", "message"),
+    [
+        ("captions=null", "seed=0", "give the systems' captions: captions=FOLDER"),
+        ("captions=gone.json", "seed=0", "gone.json: there is no such file"),
+        ("captions={{Human: {0}/parrot.json}}", "seed=0", "'Human' is what people's captions are"),
+        (
+            "captions={0}/bad.json",
+            "seed=0",
+            "bad.json, record 1, field 'image_id': 1 is there twice",
+        ),
+        ("captions={0}/far.json", "dataset.limit=4", "far.json: has no caption of any image of"),
+        ("captions={0}/parrot.json", "protocol.permutations=0", "must be at least 1"),
+        ("captions={0}/parrot.json", "metrics=[blue]", "unknown metric 'blue'"),
+    ],
+)
+def test_bad_input_is_refused_before_anything_is_scored(
+    tiny: Path, captions: str, more: str, message: str
+) -> None:
+    with pytest.raises(MetaevalError, match=re.escape(message)) as caught:
+        run(tiny, captions.format(tiny), more)
+    assert caught.value.exit_code == 2
+    assert "\n" not in str(caught.value)
+    assert not (tiny / "out" / results.SCORES).exists()
+
+
+def test_the_command_says_one_line_and_exits_with_2(tiny: Path) -> None:
+    done = metaeval(
+        "dataset=coco", "dataset.captions=captions_tiny.json", "captions=bad.json", cwd=tiny
+    )
+    assert done.returncode == 2
+    assert done.stderr.splitlines() == [
+        "metaeval: bad.json, record 1, field 'image_id': 1 is there twice: record 0 has it too"
+    ]

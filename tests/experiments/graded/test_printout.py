@@ -1,0 +1,58 @@
+"""What a run prints at its end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from experiments.graded.printout import printout
+
+
+def _record(metric: str, rho: float) -> dict[str, Any]:
+    return {
+        "metric": metric,
+        "family": metric.lower(),
+        "status": "ok",
+        "rank_order_rho": rho,
+        "rank_order_rho_ci": [rho - 0.01, rho + 0.01],
+        "kendall_tau_b": 0.5,
+        "tie_fraction": 0.25,
+    }
+
+
+def test_best_first_with_what_was_published_and_what_did_not_run() -> None:
+    skipped = {"metric": "SPICE", "family": "spice", "status": "skipped", "reason": "no Java"}
+    parts = skipped | {"metric": "SPICE-object"}
+    records = [_record("Low", 0.25), skipped, parts, _record("High", 0.75)]
+    summary = {"metrics": records, "settings": {"confidence": 0.9}}
+    head, *lines = printout(summary, {"High": 0.7}, Path("OUT/report.html")).splitlines()
+    assert "90% interval" in head
+    assert head.endswith("published")
+    assert lines == [
+        "High        0.7500  0.7400 0.7600     0.500  25.0%     0.7000",
+        "Low         0.2500  0.2400 0.2600     0.500  25.0%",
+        "not run: spice (skipped)",
+        "report: OUT/report.html",
+    ]
+
+
+def test_another_model_than_the_papers_is_marked_as_such() -> None:
+    records = [_record("BERTScore (MiniLM)", 0.5), _record("TIGEr (trained on corruptions)", 0.25)]
+    summary = {"metrics": records, "settings": {"confidence": 0.95}}
+    lines = printout(summary, {"BERTScore": 0.5569}, Path("OUT/report.html")).splitlines()
+    assert lines[1].endswith("25.0%     0.5569 (another model)")
+    assert lines[2].endswith("25.0%")  # nothing was published for it
+
+
+def test_what_was_counted_is_said_once_a_metric() -> None:
+    counts = [
+        {"what": "images without objects", "unit": "images", "n": 48, "of": 5000},
+        {"what": "captions without content words", "unit": "captions", "n": 0, "of": 20000},
+        {"what": "content words without a vector", "unit": "words", "n": 1234, "of": None},
+    ]
+    records = [_record(name, 0.5) | {"family": "vifidel", "counts": counts} for name in "AB"]
+    summary = {"metrics": records, "settings": {"confidence": 0.95}}
+    lines = printout(summary, {}, Path("OUT/report.html")).splitlines()
+    assert lines[3:-1] == [
+        "vifidel: 48 of 5,000 images without objects; 1,234 content words without a vector"
+    ]

@@ -1,0 +1,138 @@
+"""Training FAIEr: a tiny run that learns, the same twice, and what it leaves behind."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from omegaconf import OmegaConf
+
+pytest.importorskip("torch")
+pytest.importorskip("safetensors")
+
+from experiments.training.faier import TrainFaier, filled_in
+from metaeval.data.scenes import load_scenes
+from metaeval.doctor import compose_config
+from metaeval.errors import ConfigError
+from metaeval.metrics.faier.metric import Faier
+from metaeval.runs.store import MemoryStore
+from metaeval.scoring import score_captions
+from metaeval.vision.regions.gold import GoldRegions
+from metaeval.weights import cards, pretrained
+from tests.text.transformers.lettered import Lettered
+
+TINY: dict[str, Any] = {
+    "regions": GoldRegions(), "dev": 20, "min_count": 2,
+    "network": {"width": 16, "d": 16, "dropout": 0.0},
+    "model": {"batch": 20, "splits": 2, "spoiled": 1},
+    "training": {"epochs": 5, "learning_rate": 1e-2, "schedule": "cosine"},
+    "device": "cpu", "threads": 1,
+}  # fmt: skip
+
+
+def config(cache: Path) -> Any:
+    return OmegaConf.create(
+        {
+            "seed": 0,
+            "dataset": {
+                "_target_": "metaeval.data.scenes.load_scenes",
+                "split": "train",
+                "n": 80,
+                "cache": str(cache),
+            },
+            "paths": {"cache": str(cache)},
+            "cache": {"enabled": True},
+        }
+    )
+
+
+@pytest.mark.parametrize("variant", ["r", "r_neg"])
+def test_a_tiny_run_learns_and_can_score(tmp_path: Path, variant: str) -> None:
+    out = tmp_path / "out"
+    facts = TrainFaier(variant, **TINY).run(config(tmp_path), out)
+    losses = [epoch["loss"] for epoch in facts["training"]["history"]]
+    assert losses[-1] < 0.95 * losses[0]
+    assert sorted(path.name for path in out.iterdir()) == [
+        "card.json", "model.safetensors", "trained_on.npy", "vocab.json",
+    ]  # fmt: skip
+    train = load_scenes(split="train", n=80, cache=tmp_path)
+    found = pretrained.read(out)
+    assert found.overlap(train).all()
+    val = load_scenes(n=10, cache=tmp_path)
+    metric = Faier(GoldRegions(), weights=str(out), device="cpu")
+    done = score_captions(metric, val, list(val.human), np.arange(10), MemoryStore())
+    assert done.status == "ok", done.reason
+    assert done.scores is not None
+    assert np.isfinite(done.scores).all()
+    assert ("trained on corruptions" in done.columns[0]) == (variant == "r_neg")
+
+
+def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
+    sums = []
+    for name, seed in (("a", 0), ("b", 0), ("c", 1)):
+        own = config(tmp_path)
+        own.seed = seed
+        TrainFaier("r", **TINY).run(own, tmp_path / name)
+        sums.append(hashlib.sha256((tmp_path / name / cards.WEIGHTS).read_bytes()).hexdigest())
+    assert sums[0] == sums[1] != sums[2]
+
+
+def test_vectors_make_margins_of_likeness(tmp_path: Path) -> None:
+    losses = {}
+    for alike in (None, 0.0):
+        tiny = {**TINY, "model": {**TINY["model"], "alike": alike}, "training": {"epochs": 1}}
+        told = TrainFaier("r", **tiny, vectors=Lettered()).run(
+            config(tmp_path), tmp_path / str(alike)
+        )
+        assert told["settings"]["alike"] == (0.3 if alike is None else 0.0)
+        losses[alike] = told["training"]["history"][0]["loss"]
+    assert losses[None] != losses[0.0]
+    without = TrainFaier("r", **{**tiny, "model": {**TINY["model"], "alike": None}})
+    assert without.run(config(tmp_path), tmp_path / "without")["settings"]["alike"] == 0
+    assert filled_in({"alike": None}, "r_neg", vectors=True) == {"alike": 0, "unreferenced": 0}
+    assert filled_in({"alike": 0.1}, "r_neg", vectors=True)["alike"] == 0.1
+    assert filled_in({"unreferenced": 0.0}, "r", vectors=True) == {"alike": 0.3, "unreferenced": 0}
+    with pytest.raises(ConfigError, match=r"model\.alike needs word vectors"):
+        TrainFaier("r", **{**TINY, "model": {**TINY["model"], "alike": 0.3}}).run(
+            config(tmp_path), tmp_path / "refused"
+        )
+
+
+def test_wrong_options_are_one_line(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="unknown variant 'x'"):
+        TrainFaier("x", **TINY).run(config(tmp_path), tmp_path)
+    with pytest.raises(ConfigError, match="unknown parser 'x'"):
+        TrainFaier("r", **TINY, parser="x").run(config(tmp_path), tmp_path)
+
+
+def test_the_configuration_trains_a_few_megabytes() -> None:
+    from metaeval.metrics.faier.network import Faier as Network
+    from metaeval.metrics.faier.network import Shape
+    from metaeval.metrics.faier.training.settings import FaierSettings
+    from metaeval.training.loop import TrainingSettings
+
+    node = compose_config(["experiment=train_faier", "variant=r_neg"]).protocol
+    protocol: Any = OmegaConf.to_container(node, resolve=True)
+    network = Network(Shape(88, 2600, **protocol["network"]))
+    assert sum(p.numel() for p in network.parameters()) * 2 <= 4_000_000  # bytes, in float16
+    options = filled_in(protocol["model"], "r_neg", vectors=True)
+    assert FaierSettings("r_neg", **options).variant == "r_neg"
+    assert TrainingSettings(**protocol["training"]).epochs >= 1
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [w for w in pretrained.shipped() if w.card["kind"] == "faier"],
+    ids=lambda w: w.name,
+)
+def test_shipped_weights_are_what_their_card_says(weights: Any) -> None:
+    path = weights.folder / cards.WEIGHTS
+    assert hashlib.sha256(path.read_bytes()).hexdigest() == weights.card["weights_sha256"]
+    assert path.stat().st_size <= 6_000_000
+    data = weights.card["data"]
+    assert len(weights.seen) == data["n_train"] + data["n_dev"] == weights.card["images"]
+    assert weights.card["words"] == len(weights.vocabulary())
+    assert weights.card["trained_on_corruptions"] == weights.name.endswith("neg")

@@ -1,0 +1,54 @@
+"""What a card tells of the dev images, beside what the metrics themselves give in each turn."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("safetensors")
+
+from experiments.training.dev_captions import LEVELS, in_turns
+from experiments.training.scan_dev import measured
+from metaeval.metrics.scan.network import Scan, ScanShape
+from metaeval.metrics.scan.similarity import ScanSimilarity
+from metaeval.metrics.scan.tiger import Tiger
+from metaeval.stats.correlation.rank_order import rank_order
+from metaeval.training.dataset import CaptionedImages
+from metaeval.vision.regions.gold import GoldRegions
+from metaeval.vision.regions.grid import gridded
+from metaeval.weights import pretrained
+from tests.metrics.scan.scan_cases import dataset, ready, weights
+
+GRID = 2
+
+
+def test_cards_tell_what_the_metrics_give(tmp_path: Path) -> None:
+    data, folder = dataset(), weights(tmp_path, grid=GRID)
+    stored = pretrained.read(folder)
+    model = Scan(ScanShape.of_json(stored.card["shape"]))
+    model.load_state_dict(stored.state())
+    images = CaptionedImages.of(data, GoldRegions())
+    seen = replace(images, regions=gridded(images.regions, GRID))
+    told = measured(model, stored.vocabulary(), seen, data, 9.0, "cpu")
+    texts = in_turns(images, data, turns=3)
+    found: dict[str, list[np.ndarray]] = {name: [] for name in texts}
+    for turn in range(3):
+        human = tuple(own[turn] for own in images.captions)
+        others = tuple(own[:turn] + own[turn + 1 :] for own in images.captions)
+        mine = replace(data, human=human, references=others, _loaded={})
+        assert texts["Human"][turn::3] == list(human)
+        metrics = [ready(kind(GoldRegions(), weights=str(folder)), mine)
+                   for kind in (Tiger, ScanSimilarity)]  # fmt: skip
+        for name, own in texts.items():
+            scores = [metric.score(own[turn::3], np.arange(len(data))) for metric in metrics]
+            found[name].append(np.hstack(scores))
+    assert list(told) == [*Tiger.titles, *ScanSimilarity.titles]
+    for which, levels in LEVELS.items():
+        for k, column in enumerate(told):
+            scores = np.stack([np.concatenate(found[name])[:, k] for name in levels], axis=1)
+            expected = rank_order(scores, np.arange(4)).rho
+            assert told[column][which] == pytest.approx(expected, abs=1e-4)  # four digits

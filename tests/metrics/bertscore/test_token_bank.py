@@ -1,0 +1,32 @@
+"""The bank of token vectors: what goes in comes out, in memory or not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from metaeval.metrics.bertscore.token_bank import TokenBank  # noqa: E402
+
+
+@pytest.mark.parametrize("memory", [1e9, 9e6, 0], ids=["memory", "some of both", "files"])
+def test_what_goes_in_comes_out(memory: float) -> None:
+    generator = torch.Generator().manual_seed(0)
+    bank, kept = TokenBank(torch.device("cpu"), memory), {3: [], 50: []}
+    for length, n in ((3, 5), (50, 200), (3, 2), (50, 151), (3, 2000)):
+        vectors = torch.randn(n, length, 384, generator=generator)
+        first = sum(len(v) for v in kept[length])
+        assert bank.add(vectors) == range(first, first + n)
+        kept[length].append(vectors)
+    rng = np.random.default_rng(0)
+    for length, parts in kept.items():
+        every = torch.cat(parts)
+        numbers = rng.integers(0, len(every), size=100)
+        assert torch.equal(bank.get(length, numbers), every[torch.from_numpy(numbers)])
+    assert (bank.n_spilled == 0) == (memory == 1e9)
+    folder = Path(bank._folder.name) if bank._folder else None
+    bank.close()
+    assert folder is None or not folder.exists()

@@ -1,0 +1,154 @@
+"""Small FAIEr models, images and captions, and FAIEr by slow loops, as in the paper's section 3.
+
+The loops take one region, one node and one reference at a time, in float64 NumPy; of the model they
+read the parameters and nothing else.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from metaeval.metrics.faier.captions import Captions
+from metaeval.metrics.faier.network import Faier, Shape
+from metaeval.text.vocabulary import SPECIAL, Vocabulary
+from metaeval.vision.regions.base import Regions, padded
+
+Vector = npt.NDArray[np.float64]
+
+WORDS = ("a", "dog", "man", "ride", "rides", "on", "horse", "two", "cats", "sit", "near")
+VOCABULARY = Vocabulary((*SPECIAL, *WORDS))
+TEXTS = (
+    ("a man rides a horse", [("man", "ride", "horse")]),
+    ("two cats near a dog", [("cats", "near", "dog"), ("dog", "sit on", "cats")]),
+    ("a dog", []),
+    ("a man on a horse near a dog", [("man", "on", "horse"), ("horse", "near", "dog")]),
+    ("zebra", []),
+    ("man a horse rides a", [("man", "ride", "horse")]),
+    (".", []),
+)
+NONE = len(TEXTS) - 1
+
+
+def captions() -> Captions:
+    return Captions.of([text for text, _ in TEXTS], [list(t) for _, t in TEXTS], VOCABULARY)
+
+
+def model(seed: int = 0, dtype: torch.dtype = torch.float64, **options: bool) -> Faier:
+    """A model of width 6 with large random weights, so that no nonlinearity is close to a line."""
+    torch.manual_seed(seed)
+    found = Faier(Shape(5, len(VOCABULARY), width=4, d=6, **options)).to(dtype).eval()
+    with torch.no_grad():
+        for parameter in found.parameters():
+            parameter.copy_(0.8 * torch.randn_like(parameter))
+    return found
+
+
+def regions(counts: tuple[int, ...] = (3, 1, 4), seed: int = 0) -> Regions:
+    rng = np.random.default_rng(seed)
+    features = [rng.normal(size=(n, 5)).astype(np.float32) for n in counts]
+    corners = [np.sort(rng.random((n, 2, 2)), axis=1).reshape(n, 4) for n in counts]
+    boxes = [each.astype(np.float32) for each in corners]
+    return padded(features, boxes, [["thing"] * n for n in counts], 5)
+
+
+class Loops:
+    """FAIEr of one image and one caption, from the equations."""
+
+    def __init__(self, of: Faier) -> None:
+        self.p = {name: value.detach().double().numpy() for name, value in of.named_parameters()}
+        self.shape = of.shape
+
+    def gru(self, name: str, inputs: list[Vector], direction: str = "") -> list[Vector]:
+        """Cho et al.: reset gate, update gate, candidate state (its bias inside the reset)."""
+        w_ih, w_hh, b_ih, b_hh = (
+            self.p[f"{name}.{kind}_l0{direction}"]
+            for kind in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+        )
+        d = w_hh.shape[1]
+        h, states = np.zeros(d), []
+        for x in inputs:
+            from_x, from_h = w_ih @ x + b_ih, w_hh @ h + b_hh
+            reset = 1 / (1 + np.exp(-(from_x[:d] + from_h[:d])))
+            update = 1 / (1 + np.exp(-(from_x[d : 2 * d] + from_h[d : 2 * d])))
+            new = np.tanh(from_x[2 * d :] + reset * from_h[2 * d :])
+            h = (1 - update) * new + update * h
+            states.append(h)
+        return states
+
+    def both_ways(self, name: str, ids: list[int]) -> tuple[list[Vector], Vector]:
+        """States of a sequence of words, and its last state, the two directions averaged."""
+        inputs = [self.p["text.embedding.weight"][i] for i in ids]
+        ahead = self.gru(f"{name}.gru", inputs)
+        back = self.gru(f"{name}.gru", inputs[::-1], "_reverse")
+        states = [(a + b) / 2 for a, b in zip(ahead, back[::-1], strict=True)]
+        return states, (ahead[-1] + back[-1]) / 2
+
+    def nodes(self, text: str, triplets: list[tuple[str, str, str]]) -> dict[str, list[Vector]]:
+        """Text objects and text relations."""
+        objects, last = self.both_ways("text.words", VOCABULARY.encode(text))
+        if not self.shape.relations:
+            return {"objects": objects}
+        weight, bias = self.p["text.sentence.weight"], self.p["text.sentence.bias"]
+        relations = [weight @ last + bias]
+        for triplet in triplets:
+            ids = [VOCABULARY.number(word) for part in triplet for word in part.split()]
+            relations.append(self.both_ways("text.triplets", ids)[1])
+        return {"objects": objects, "relations": relations}
+
+    def seen(self, u: Vector, b: Vector) -> dict[str, list[Vector]]:
+        """Visual objects and visual relations of one image's regions."""
+        p = self.p
+        objects = [
+            p["visual.outer.weight"]
+            @ np.tanh(p["visual.inner.weight"] @ x + p["visual.inner.bias"])
+            + p["visual.outer.bias"]
+            for x in u
+        ]
+        if not self.shape.relations:
+            return {"objects": objects}
+        relations = []
+        for i in range(len(b)):
+            logits = [
+                np.tanh((p["visual.offset.weight"] @ (b[i] - b[j]))[0]) for j in range(len(b))
+            ]
+            gamma = softmax(logits)
+            total = np.zeros(self.shape.d)
+            for j, v in enumerate(objects):
+                total += gamma[j] * (p["visual.relation.weight"] @ v)
+            relations.append(total)
+        return {"objects": objects, "relations": relations}
+
+    def union(
+        self, level: str, regions: list[Vector], references: list[list[Vector]]
+    ) -> list[Vector]:
+        """z of every region, from the nodes of one reference after another."""
+        if not self.shape.fused:
+            return regions
+        w = self.p[f"fusion.{level}.attention.weight"][0]
+        weight, bias = (self.p[f"fusion.{level}.union.{k}"] for k in ("weight", "bias"))
+        found = []
+        for v in regions:
+            attended = []
+            for nodes in references:
+                alpha = softmax([w @ (v * h) for h in nodes])
+                attended.append(sum((a * h for a, h in zip(alpha, nodes, strict=True)), 0 * v))
+            m = self.gru(f"fusion.{level}.gru", attended)[-1]
+            found.append(weight @ np.concatenate([v, m]) + bias)
+        return found
+
+    def score(self, u: Vector, b: Vector, references: list[int], caption: int) -> list[float]:
+        """The score of each level."""
+        seen, own = self.seen(u, b), self.nodes(*TEXTS[caption])
+        others = [self.nodes(*TEXTS[r]) for r in references]
+        scores = []
+        for level, nodes in own.items():
+            z = self.union(level, seen[level], [other[level] for other in others])
+            scores.append(float(np.mean([max(zi @ h for zi in z) for h in nodes])))
+        return scores
+
+
+def softmax(logits: list[float]) -> Vector:
+    powers = np.exp(np.array(logits) - max(logits))
+    return powers / powers.sum()

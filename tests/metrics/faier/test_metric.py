@@ -1,0 +1,241 @@
+"""The metric: names and signatures tell all; references, overlap, explanations, the command."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("safetensors")
+
+import torch
+
+from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.data.scenes import load_scenes
+from metaeval.errors import ConfigError
+from metaeval.metrics.faier.captions import build_vocabulary
+from metaeval.metrics.faier.metric import Faier
+from metaeval.metrics.faier.network import Faier as Network
+from metaeval.metrics.faier.network import Shape
+from metaeval.runs.store import MemoryStore
+from metaeval.scoring import score_captions
+from metaeval.text.scene_graphs.triplets import TripletParser
+from metaeval.vision.regions.gold import GoldRegions
+from metaeval.weights import pretrained
+
+COLUMNS = {
+    ("r", 4): ("FAIEr", "FAIEr-object", "FAIEr-relation"),
+    ("r", 0): (
+        "FAIEr (no references)",
+        "FAIEr-object (no references)",
+        "FAIEr-relation (no references)",
+    ),
+    ("r_neg", 4): (
+        "FAIEr (trained on corruptions)",
+        "FAIEr-object (trained on corruptions)",
+        "FAIEr-relation (trained on corruptions)",
+    ),
+    ("rel", 4): ("FAIEr (object level alone)",),
+    ("fier", 4): (
+        "FIEr (no references)",
+        "FIEr-object (no references)",
+        "FIEr-relation (no references)",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def scenes(tmp_path_factory: pytest.TempPathFactory) -> CaptionDataset:
+    return load_scenes(n=12, cache=tmp_path_factory.mktemp("scenes"))
+
+
+@pytest.fixture(scope="module")
+def weights(scenes: CaptionDataset, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Networks with random weights, one a variant, that have "learned" from the first scene."""
+    texts = [text for own in scenes.references for text in own]
+    vocabulary = build_vocabulary(texts, TripletParser()(texts), 2)
+    found = {}
+    for variant in ("r", "r_neg", "rel", "fier"):
+        torch.manual_seed(0)
+        shape = Shape(88, len(vocabulary), 8, 12, variant != "rel", variant != "fier")
+        card = {
+            "kind": "faier",
+            "variant": variant,
+            "regions": "gold-v1",
+            "parser": "rules-1",
+            "trained_on_corruptions": variant == "r_neg",
+            "shape": shape.record(),
+        }
+        folder = tmp_path_factory.mktemp(variant)
+        pretrained.save(folder, Network(shape), vocabulary, card, scenes.limited(1))
+        found[variant] = folder
+    return found
+
+
+def metric(weights: dict[str, Path], variant: str = "r", **options: Any) -> Faier:
+    return Faier(GoldRegions(), weights=str(weights[variant]), device="cpu", **options)
+
+
+def scored(own: Faier, dataset: CaptionDataset, texts: list[str], index: list[int]) -> Any:
+    found = score_captions(own, dataset, texts, np.array(index, dtype=np.intp), MemoryStore())
+    assert found.status == "ok", found.reason
+    return found
+
+
+@pytest.mark.parametrize(("variant", "references"), list(COLUMNS))
+def test_columns_and_signatures_say_what_they_are(
+    weights: dict[str, Path], scenes: CaptionDataset, variant: str, references: int
+) -> None:
+    own = metric(weights, variant, references=references)
+    assert own.missing(scenes) is None
+    own.identify(scenes)
+    assert own.columns == COLUMNS[variant, references]
+    found = own.signature(own.columns[0])
+    label = pretrained.read(weights[variant]).label
+    for part in (f"weights:{label}", f"variant:{variant}|", "regions:gold-v1", "parser:rules-1"):
+        assert part in found
+    assert f"refs:{0 if variant == 'fier' else references}" in found
+    assert ("trained-on-corruptions" in found) == (variant == "r_neg")
+
+
+def test_levels_add_up_and_learned_images_are_not_scored(
+    weights: dict[str, Path], scenes: CaptionDataset
+) -> None:
+    texts = [*scenes.human, scenes.human[3], "", "quux"]
+    index = [*range(12), 5, 6, 7]
+    found = scored(metric(weights), scenes, texts, index)
+    assert np.isnan(found.scores[0]).all()
+    rest = found.scores[1:]
+    assert np.isfinite(rest).all()
+    assert rest[:, 0] == pytest.approx(rest[:, 1] + rest[:, 2], abs=1e-12)
+    assert len(np.unique(rest[:, 0])) == len(rest)
+
+
+def test_references_change_a_score_and_none_are_needed(
+    weights: dict[str, Path], scenes: CaptionDataset
+) -> None:
+    from dataclasses import replace
+
+    texts, index = list(scenes.human[1:]), list(range(1, 12))
+    four = scored(metric(weights), scenes, texts, index).scores
+    two = scored(metric(weights, references=2), scenes, texts, index).scores
+    none = scored(metric(weights, references=0), scenes, texts, index).scores
+    assert (four[:, 0] != two[:, 0]).all()
+    assert (two[:, 0] != none[:, 0]).all()
+    bare = replace(scenes, references=tuple(() for _ in range(12)), _loaded={})
+    assert (scored(metric(weights), bare, texts, index).scores == none).all()
+    cut = replace(scenes, references=tuple(own[:2] for own in scenes.references), _loaded={})
+    assert (scored(metric(weights), cut, texts, index).scores == two).all()
+
+
+def test_calibration_is_in_units_of_the_references(
+    weights: dict[str, Path], scenes: CaptionDataset
+) -> None:
+    index = list(range(1, 12))
+    texts = [scenes.human[i] for i in index]
+    own = metric(weights, calibrate=True)
+    found = scored(own, scenes, texts, index).scores
+    plain = scored(metric(weights), scenes, texts, index).scores
+    assert own.columns[0] == "FAIEr (calibrated)"
+    assert "|cal:references|" in own.signature(own.columns[0])
+    units = []
+    for i in index:
+        references = list(scenes.references[i])
+        units.append(scored(metric(weights), scenes, references, [i] * 4).scores[:, 0].mean())
+    unit = np.array(units)
+    good = unit > 0
+    # float64 of the same float32 scores
+    assert found[good] == pytest.approx(plain[good] / unit[good, None], rel=1e-12)
+    assert np.isnan(found[~good]).all()
+    assert good.any()
+
+
+def test_a_score_does_not_depend_on_the_others(
+    weights: dict[str, Path], scenes: CaptionDataset
+) -> None:
+    texts, index = list(scenes.human[1:]), list(range(1, 12))
+    whole = scored(metric(weights), scenes, texts, index).scores
+    part = scored(metric(weights), scenes, texts[4:7], index[4:7]).scores
+    assert (part == whole[4:7]).all()
+
+
+def test_explanations_can_be_written_and_add_up(
+    weights: dict[str, Path], scenes: CaptionDataset
+) -> None:
+    own = metric(weights)
+    assert own.missing(scenes) is None
+    own.identify(scenes)
+    own.prepare(scenes)
+    told = own.explain(scenes.human[2], 2)
+    assert told is not None
+    assert json.loads(json.dumps(told)) == told
+    assert told["kind"] == "matches"
+    assert list(told["values"]) == list(own.columns)
+    best = np.array(told["matches"]).max(axis=1)
+    assert best.mean() == pytest.approx(told["values"]["FAIEr-object"], abs=2e-4)
+    assert len(told["references"]) == 4
+    assert told["regions"][0] == {"label": "whole image", "box": [0.0, 0.0, 1.0, 1.0]}
+    assert own.explain(scenes.human[0], 0) is None
+    again = own.explain(scenes.human[3], 2)
+    assert again is not None
+    assert again["references"] == told["references"]
+    assert again["words"] != told["words"]
+    scores = own.score([scenes.human[2], scenes.human[3]], np.array([2, 2]))
+    for each, row in zip((told, again), scores, strict=True):
+        # the same float32 sums in another order, rounded to four digits
+        assert list(each["values"].values()) == pytest.approx(row.tolist(), abs=6e-5)
+
+
+def test_what_is_missing_is_said(weights: dict[str, Path], scenes: CaptionDataset) -> None:
+    own = metric(weights)
+    absent = own.missing(scenes.limited(1))
+    assert isinstance(absent, Absent)
+    assert "every one of these images" in str(absent)
+    from dataclasses import replace
+
+    blind = replace(scenes, parts={}, _loaded={})
+    assert isinstance(own.missing(blind), Absent)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"variant": "x"}, "unknown metric.faier.variant 'x'"),
+        ({"references": -1}, "metric.faier.references"),
+        ({"references": True}, "metric.faier.references"),
+        ({"calibrate": True, "references": 0}, "calibrate needs references"),
+    ],
+)
+def test_wrong_options_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        Faier(GoldRegions(), **options)
+
+
+def test_weights_for_other_regions_are_refused(
+    weights: dict[str, Path], scenes: CaptionDataset
+) -> None:
+    own = Faier(GoldRegions(most=10), weights=str(weights["r"]))
+    with pytest.raises(ConfigError, match="gold-v1-10"):
+        own.missing(scenes)
+
+
+@pytest.mark.slow
+def test_the_command(weights: dict[str, Path], tmp_path: Path) -> None:
+    command = [
+        sys.executable, "-m", "metaeval", "experiment=replace", "dataset=scenes",
+        "dataset.limit=12", "metrics=[faier]", f"metric.faier.weights={weights['r_neg']}",
+        "report=none", f"hydra.run.dir={tmp_path / 'run'}", f"paths.cache={tmp_path / 'cache'}",
+    ]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    records = json.loads((tmp_path / "run" / "statistics.json").read_text())["metrics"]
+    assert [r["metric"] for r in records] == list(COLUMNS["r_neg", 4])
+    assert all(r["status"] == "ok" and r["n_nan"] == 4 for r in records)
+    assert all(math.isfinite(r["rank_order_rho"]) for r in records)

@@ -1,0 +1,135 @@
+"""FAIEr's equations against slow loops written from the paper's section 3.
+
+Everything in float64, so that the loops and the batched code differ by rounding alone: 1e-10 is a
+thousand times that.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+
+import torch
+
+from metaeval.compute import gru
+from metaeval.compute.gru import Packing
+from metaeval.metrics.faier.fusion import level_matrix, level_score
+from tests.metrics.faier.faier_cases import NONE, TEXTS, Loops, captions, model, regions
+
+EXACT = {"abs": 1e-10, "rel": 0}
+REFERENCES = [[0, 3], [NONE], [1, 2, 3, 5]]
+
+
+def parts(**options):
+    """A model, its loops, three images as tensors, and the nodes of all texts."""
+    net = model(**options)
+    features, boxes, mask = regions().tensors()
+    see = features.double(), boxes.double(), mask
+    with torch.no_grad():
+        return net, Loops(net), see, net.read(captions().take(np.arange(len(TEXTS))))
+
+
+def test_the_gru_is_torchs_with_its_gradients() -> None:
+    torch.manual_seed(0)
+    net = torch.nn.GRU(3, 5, batch_first=True, bidirectional=True).double()
+    lengths = torch.tensor([3, 1, 6, 6, 2])
+    x = torch.randn(5, 6, 3, dtype=torch.double, requires_grad=True)
+    pack = torch.nn.utils.rnn.pack_padded_sequence(x, lengths, True, enforce_sorted=False)
+    states, last = net(pack)
+    states, _ = torch.nn.utils.rnn.pad_packed_sequence(states, batch_first=True)
+    weight, last_weight = torch.randn_like(states), torch.randn_like(last)
+    theirs = torch.autograd.grad(
+        (states * weight).sum() + (last * last_weight).sum(), (x, *net.parameters())
+    )
+    packing = Packing.of(lengths)
+    packed, turned = x[packing.row, packing.step], packing.turned()
+    ahead, ended = gru.run(net, packed, packing)
+    back, began = gru.run(net, packed[turned], packing, "_reverse")
+    ours = torch.zeros_like(states).index_put(
+        (packing.row, packing.step), torch.cat([ahead, back[turned]], dim=-1)
+    )
+    ends = torch.stack([ended, began])
+    assert torch.allclose(ours, states, atol=1e-12, rtol=0)
+    assert torch.allclose(ends, last, atol=1e-12, rtol=0)
+    found = torch.autograd.grad(
+        (ours * weight).sum() + (ends * last_weight).sum(), (x, *net.parameters())
+    )
+    for a, b in zip(found, theirs, strict=True):
+        assert torch.allclose(a, b, atol=1e-11, rtol=0)
+
+
+def test_visual_objects_and_relations() -> None:
+    net, loops, (features, boxes, mask), _ = parts()
+    with torch.no_grad():
+        seen = net.see(features, boxes, mask)
+        gamma = net.visual.attention(boxes, mask)
+    assert gamma.sum(dim=2)[mask].numpy() == pytest.approx(1.0, **EXACT)
+    for i, n in enumerate(mask.sum(dim=1).tolist()):
+        slow = loops.seen(features[i, :n].numpy(), boxes[i, :n].numpy())
+        assert seen.objects[i, :n].numpy() == pytest.approx(np.array(slow["objects"]), **EXACT)
+        assert seen.relations[i, :n].numpy() == pytest.approx(np.array(slow["relations"]), **EXACT)
+
+
+def test_text_objects_and_relations() -> None:
+    _, loops, _, nodes = parts()
+    for k, (text, triplets) in enumerate(TEXTS):
+        slow = loops.nodes(text, list(triplets))
+        n, m = len(slow["objects"]), len(slow["relations"])
+        assert m == 1 + len(triplets)
+        assert (nodes.object_mask[k].sum(), nodes.relation_mask[k].sum()) == (n, m)
+        assert nodes.objects[k, :n].numpy() == pytest.approx(np.array(slow["objects"]), **EXACT)
+        assert nodes.relations[k, :m].numpy() == pytest.approx(np.array(slow["relations"]), **EXACT)
+
+
+def test_the_union_with_any_number_of_references() -> None:
+    net, loops, see, nodes = parts()
+    with torch.no_grad():
+        seen = net.see(*see)
+        rows = torch.tensor([own + [0] * (4 - len(own)) for own in REFERENCES])
+        unions = net.unite(seen, nodes, rows, torch.tensor([len(own) for own in REFERENCES]))
+    for i, n in enumerate(see[2].sum(dim=1).tolist()):
+        slow = loops.seen(see[0][i, :n].numpy(), see[1][i, :n].numpy())
+        for level in ("objects", "relations"):
+            others = [loops.nodes(*TEXTS[r])[level] for r in REFERENCES[i]]
+            expected = loops.union(level, slow[level], others)
+            found = getattr(unions, level)[i]
+            assert found[:n].numpy() == pytest.approx(np.array(expected), **EXACT)
+            assert not found[n:].any()
+
+
+@pytest.mark.parametrize("relations", [True, False])
+@pytest.mark.parametrize("fused", [True, False])
+def test_the_score(relations: bool, fused: bool) -> None:
+    net, loops, see, nodes = parts(relations=relations, fused=fused)
+    candidates = [3, 1, 4]
+    with torch.no_grad():
+        rows = torch.tensor([own + [0] * (4 - len(own)) for own in REFERENCES])
+        counts = torch.tensor([len(own) for own in REFERENCES])
+        unions = net.unite(net.see(*see), nodes, rows, counts)
+        found = net.score(unions, nodes[torch.tensor(candidates)])
+        table = net.matrix(unions, nodes)
+    assert found.shape == (3, 1 + relations)
+    for i, n in enumerate(see[2].sum(dim=1).tolist()):
+        image = see[0][i, :n].numpy(), see[1][i, :n].numpy()
+        assert found[i].tolist() == pytest.approx(
+            loops.score(*image, REFERENCES[i], candidates[i]), **EXACT
+        )
+        every = [sum(loops.score(*image, REFERENCES[i], k)) for k in range(len(TEXTS))]
+        assert table[:, i].tolist() == pytest.approx(every, **EXACT)
+
+
+def test_the_matrix_keeps_to_its_budget() -> None:
+    net, _, see, nodes = parts()
+    with torch.no_grad():
+        seen = net.see(*see)
+        arguments = seen.objects, seen.mask, nodes.objects, nodes.object_mask
+        whole, small = level_matrix(*arguments), level_matrix(*arguments, budget=1)
+        one = torch.stack([
+            level_score(seen.objects, seen.mask, nodes.objects[[k] * 3], nodes.object_mask[[k] * 3])
+            for k in range(len(TEXTS))
+        ])  # fmt: skip
+    # a slice's shape changes the order of additions
+    assert torch.allclose(whole, small, atol=1e-12, rtol=0)
+    assert torch.allclose(whole, one, atol=1e-12, rtol=0)

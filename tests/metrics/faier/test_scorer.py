@@ -1,0 +1,137 @@
+"""Scoring in batches: the plain model's numbers, whatever else is scored with a caption."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+
+import torch
+
+from metaeval.metrics.faier.captions import Captions, build_vocabulary
+from metaeval.metrics.faier.explain import Explainer
+from metaeval.metrics.faier.network import Faier, Shape
+from metaeval.metrics.faier.scorer import FaierScorer
+from metaeval.text.scene_graphs.triplets import TripletParser
+from metaeval.text.vocabulary import Vocabulary
+from metaeval.vision.regions.base import Regions
+from tests.metrics.faier.faier_cases import NONE, TEXTS, VOCABULARY, Loops, captions, model, regions
+
+# float32 against float64 loops; scores are of the order of 1, and 1e-5 is some forty roundings
+CLOSE = {"abs": 1e-5, "rel": 0}
+REFERENCES = [[0, 3], [NONE], [1, 2, 3, 5]]
+
+
+def scorer(device: str = "cpu", **options: bool) -> FaierScorer:
+    found = FaierScorer(model(dtype=torch.float32, **options).to(device))
+    found.prepare(regions(), captions(), REFERENCES)
+    return found
+
+
+@pytest.mark.parametrize("options", [{}, {"relations": False}, {"fused": False}])
+def test_scores_are_those_of_the_loops(options: dict[str, bool]) -> None:
+    own = scorer(**options)
+    loops, seen = Loops(own.model), regions()
+    image = np.array([0, 1, 2, 0, 1, 2, 0])
+    found = own.score(captions(), image)
+    table = own.matrix(captions(), np.arange(len(TEXTS)), np.arange(3))
+    for k, i in enumerate(image):
+        n = int(seen.mask[i].sum())
+        parts = seen.features[i, :n].astype(float), seen.boxes[i, :n].astype(float)
+        slow = loops.score(*parts, REFERENCES[i], k)
+        assert found[k].tolist() == pytest.approx(slow, **CLOSE)
+        assert table[k, i] == pytest.approx(sum(slow), **CLOSE)
+
+
+def test_a_score_does_not_depend_on_what_else_is_scored() -> None:
+    """To the last bit: other captions, another order, and other images in the dataset."""
+    rng = np.random.default_rng(0)
+    words = VOCABULARY.words[4:]
+    texts = [" ".join(rng.choice(words, rng.integers(1, 14))) for _ in range(300)]
+    parsed = TripletParser()(texts)
+    torch.manual_seed(0)
+    net = Faier(Shape(5, len(VOCABULARY), width=32, d=48)).eval()
+    counts = tuple(int(n) for n in rng.integers(1, 8, size=40))
+    seen = regions(counts)
+    rows = [rng.permutation(300)[: 1 + i % 4].tolist() for i in range(40)]
+    whole = FaierScorer(net)
+    every = Captions.of(texts, parsed, VOCABULARY)
+    whole.prepare(seen, every, rows)
+    image = rng.integers(0, 40, size=300)
+    expected = whole.score(every, image)
+    order = rng.permutation(300)[:77]
+    some = Captions.of([texts[k] for k in order], [parsed[k] for k in order], VOCABULARY)
+    assert (whole.score(some, image[order]) == expected[order]).all()
+    part = FaierScorer(net)
+    few = np.array([3, 17, 5])
+    part.prepare(seen.subset(few), every, [rows[i] for i in few])
+    for k, i in enumerate(few):
+        mine = np.flatnonzero(image == i)
+        alone = Captions.of([texts[j] for j in mine], [parsed[j] for j in mine], VOCABULARY)
+        assert (part.score(alone, np.full(len(mine), k)) == expected[mine]).all()
+
+
+def test_an_image_without_regions_breaks_nothing() -> None:
+    seen = regions()
+    empty = Regions(
+        seen.features * 0, seen.boxes, np.zeros_like(seen.mask), tuple(() for _ in range(3))
+    )
+    own = FaierScorer(model(dtype=torch.float32))
+    own.prepare(empty, captions(), REFERENCES)
+    assert not np.isfinite(own.score(captions(), np.zeros(len(TEXTS), dtype=np.intp))).any()
+
+
+def test_the_number_of_threads_changes_nothing() -> None:
+    before, found = torch.get_num_threads(), []
+    try:
+        for threads in (1, 2, 3):
+            torch.set_num_threads(threads)
+            own = scorer()
+            found.append(own.score(captions(), np.array([0, 1, 2, 0, 1, 2, 0])).tobytes())
+            assert torch.get_num_threads() == threads
+    finally:
+        torch.set_num_threads(before)
+    assert found[0] == found[1] == found[2]
+
+
+def test_the_matches_of_a_caption_add_up_to_its_score() -> None:
+    own = scorer()
+    text = "a man rides a horse near two cats"
+    references = [[], [], ["a dog", "a man on a horse"]]
+    explainer = Explainer(own, TripletParser(), VOCABULARY, references, regions())
+    told, levels = explainer.explain(text, 2)
+    encoded = Captions.of([text], TripletParser()([text]), VOCABULARY)
+    score = own.score(encoded, np.array([2]))[0]
+    assert levels == pytest.approx(score.tolist(), **CLOSE)
+    assert told["words"] == ["<start>", *text.split(), "<end>"]
+    assert np.array(told["matches"]).shape == (len(told["words"]), 4)
+    # rounded to four digits
+    assert np.array(told["matches"]).max(axis=1).mean() == pytest.approx(score[0], abs=1e-4)
+    assert told["relations"][0] == "(sentence)"
+    assert "man ride horse" in told["relations"]
+    assert np.array(told["relation_matches"]).max(axis=1).mean() == pytest.approx(
+        score[1], abs=1e-4
+    )
+    assert [len(r["words"]) for r in told["references"]] == [4, 7]
+    assert [len(r["matches"][0]) for r in told["references"]] == [4, 4]
+    assert len(told["regions"]) == 4
+
+
+def test_the_vocabulary_knows_the_lemmas_of_triplets() -> None:
+    texts = ["a man rides a horse"] * 4 + ["a man eats"] * 3
+    found = build_vocabulary(texts, TripletParser()(texts))
+    assert "ride" in found
+    assert "rides" in found
+    assert "eats" not in found
+    assert isinstance(found, Vocabulary)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+def test_a_gpu_gives_the_same_scores() -> None:
+    image = np.array([0, 1, 2, 0, 1, 2, 0])
+    # float32 on both: the order of additions differs
+    assert scorer("cuda").score(captions(), image) == pytest.approx(
+        scorer().score(captions(), image), abs=1e-4, rel=0
+    )

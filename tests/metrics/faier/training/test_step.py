@@ -1,0 +1,327 @@
+"""A training step's shortcuts give the plain model's scores and gradients; and the losses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+
+import torch
+
+from metaeval.errors import ConfigError
+from metaeval.metrics.faier.captions import NO_REFERENCE
+from metaeval.metrics.faier.training import loss as faier_loss
+from metaeval.metrics.faier.training import step
+from metaeval.metrics.faier.training.ranking import Ranks
+from metaeval.metrics.faier.training.settings import FaierSettings
+from metaeval.metrics.faier.training.spoiled import Spoiler
+from metaeval.metrics.faier.training.step import Ragged, Splits
+from metaeval.metrics.faier.training.task import FaierTask
+from metaeval.text.scene_graphs.triplets import TripletParser
+from metaeval.training.dataset import CaptionedImages
+from tests.metrics.faier.faier_cases import NONE, VOCABULARY, captions, model, regions
+
+# two captions for each of the three images of `regions`, then the empty reference
+ROWS = [0, 1, 2, 3, 4, 5, NONE]
+SPLITS = Splits(
+    torch.tensor([[0, 0, 1], [1, 1, 0]]),
+    torch.tensor([[[1], [2], [0]], [[2], [0], [1]]]),
+    torch.tensor([[1, 1, 1], [1, 1, 1]]),
+)
+
+
+def plain_and_quick(**options):
+    """Per split: the plain model's unions and candidates, and the step's levels."""
+    net = model(**options)
+    features, boxes, mask = regions().tensors()
+    see = features.double(), boxes.double(), mask
+    nodes = net.read(captions().take(np.array(ROWS)))
+    plain = []
+    for s in range(2):
+        own = torch.arange(3)[:, None] * 2 + SPLITS.references[s]
+        rows = torch.where(SPLITS.references[s] == 2, 6, own)
+        unions = net.unite(net.see(*see), nodes, rows, SPLITS.counts[s])
+        plain.append((unions, nodes[torch.arange(3) * 2 + SPLITS.candidates[s]]))
+    return net, plain, step.levels(net, see, nodes, 2, SPLITS)
+
+
+@pytest.mark.parametrize("options", [{}, {"relations": False}, {"fused": False}])
+def test_scores_and_gradients_of_a_step(options: dict[str, bool]) -> None:
+    net, plain, quick = plain_and_quick(**options)
+    image, caption = torch.tensor([0, 1, 2, 2, 0]), torch.tensor([0, 1, 2, 0, 1])
+    for (unions, nodes), levels in zip(plain, quick, strict=True):
+        expected = net.score(unions[image], nodes[caption]).sum(dim=1)
+        found = faier_loss.scores(levels, image, caption)
+        # float64: the same sums in another order
+        assert torch.allclose(found, expected, atol=1e-11, rtol=0)
+        table = sum(step.matrix(each.images, each.captions) for each in levels)
+        assert torch.allclose(table, net.matrix(unions, nodes), atol=1e-11, rtol=0)
+        weight = torch.tensor([1.0, -2.0, 0.5, 1.5, -1.0], dtype=torch.double)
+        ours, theirs = (
+            torch.autograd.grad(
+                (x * weight).sum(), list(net.parameters()), retain_graph=True, allow_unused=True
+            )
+            for x in (found, expected)
+        )
+        assert any(a is not None and a.abs().max() > 0.01 for a in ours)
+        for a, b in zip(ours, theirs, strict=True):
+            assert (a is None) == (b is None)
+            assert a is None or torch.allclose(a, b, atol=1e-10, rtol=0)
+
+
+def test_the_matrix_in_slices() -> None:
+    _, _, quick = plain_and_quick()
+    level = quick[0][0]
+    whole = step.matrix(level.images, level.captions)
+    assert torch.allclose(
+        step.matrix(level.images, level.captions, budget=1), whole, atol=1e-12, rtol=0
+    )
+
+
+def test_the_hardest_negatives() -> None:
+    _, _, quick = plain_and_quick()
+    table = sum(step.matrix(each.images, each.captions) for each in quick[0]).numpy()
+    own = torch.tensor([[0.0, 9.0, 0.1], [0.2, 0.0, 7.0], [8.0, 0.3, 0.0]], dtype=torch.double)
+    for margin in (0.2, own):
+        found = faier_loss.hardest(quick[0], margin)
+        asked = own.numpy() if margin is own else np.full((3, 3), margin)
+        for i in range(3):
+            wrong = [k for k in range(3) if k != i]
+            image = max(wrong, key=lambda k: table[i, k] + asked[k, i])
+            caption = max(wrong, key=lambda k: table[k, i] + asked[i, k])
+            assert (found.image[i], found.caption[i]) == (image, caption)
+            if margin is own:
+                assert found.image_margin[i] == own[image, i]
+                assert found.caption_margin[i] == own[i, caption]
+            else:
+                assert found.image_margin == found.caption_margin == 0.2
+
+
+def test_the_losses_by_hand() -> None:
+    own, image = torch.tensor([1.0, 2.0]), torch.tensor([0.9, 2.5])
+    caption = torch.tensor([0.0, 1.9])
+    # .2 − 1 + .9 = .1 and .2 − 2 + 2.5 = .7; 0 and .2 − 2 + 1.9 = .1
+    none = torch.zeros(2, dtype=torch.int64)
+    worst, scores = faier_loss.Hardest(none, none, 0.2, 0.2), torch.stack([own, image, caption])
+    assert worst.triplet(scores) == pytest.approx(0.1 + 0.7 + 0.1)
+    # half the margin: 0 and .6; 0 and 0
+    assert worst.triplet(scores, 0.5) == pytest.approx(0.6)
+    # .3 − 1 + .9 = .2, .1 − 2 + 2.5 = .6; 1.4 − 1 = .4, 0
+    worst = faier_loss.Hardest(none, none, torch.tensor([0.3, 0.1]), torch.tensor([1.4, 0.1]))
+    assert worst.triplet(scores) == pytest.approx(0.2 + 0.6 + 0.4)
+    # 1 against .9, 2.5: .1, 1.7; 2 against them: 0, .7; the mean over two wrong scores
+    assert faier_loss.across(own, image, 0.2) == pytest.approx((0.1 + 1.7) / 2 + 0.7 / 2)
+
+
+def test_ranked_losses_by_hand() -> None:
+    better, worse = torch.tensor([1.0, 1.0, 1.0]), torch.tensor([0.9, 0.9, 5.0])
+    # .6 · .5 − 1 + .9 = .2; .6 · .1 − 1 + .9 < 0; nothing apart
+    apart = torch.tensor([0.5, 0.1, 0.0])
+    assert faier_loss.ranked(better, worse, apart, 0.6) == pytest.approx(0.2)
+
+
+def test_the_ranking_of_all_texts_by_a_loop() -> None:
+    rng = np.random.default_rng(0)
+    scores, grades = rng.normal(size=9), rng.choice([0, 0.25, 0.5, 1], size=9)
+    expected = 0.0
+    for i in range(9):
+        for j in range(9):
+            if grades[j] > grades[i]:
+                wanted = 0.6 * (grades[j] - grades[i])
+                expected += max(0.0, wanted - (scores[i] - scores[j])) / 9
+    found = faier_loss.graded(torch.from_numpy(scores), torch.from_numpy(grades), 0.6)
+    assert float(found) == pytest.approx(expected, abs=1e-12)
+
+
+def test_the_texts_of_a_batch_are_ranked_by_their_wrong_words() -> None:
+    rng = np.random.default_rng(1)
+    right, shuffled, replaced, wrong = rng.normal(size=(4, 5))
+    grades = rng.random((2, 5))
+    settings = FaierSettings("r_neg", spoiled_shuffled=3.0)
+    ranks = Ranks(*(torch.from_numpy(x) for x in (right, shuffled, replaced, wrong)))
+
+    def hinge(better: float, worse: float, apart: float, margin: float = 1.5) -> float:
+        return max(0.0, margin * apart - better + worse) if apart > 0 else 0.0
+
+    within = across = 0.0
+    for i in range(5):
+        within += 3 * hinge(right[i], shuffled[i], grades[0, i], 0.6)
+        within += hinge(right[i], replaced[i], grades[1, i])
+        within += hinge(replaced[i], wrong[i], 1 - grades[1, i])
+    by_order = [(x, 0.0) for x in right] + list(zip(shuffled, grades[0], strict=True))
+    by_words = [(x, 0.0) for x in right] + list(zip(replaced, grades[1], strict=True))
+    by_words += [(x, 1.0) for x in wrong]
+    for weight, margin, texts in ((3, 0.6, by_order), (1, 1.5, by_words)):
+        for x, g in texts:
+            pairs = (hinge(x, y, h - g, margin) for y, h in texts)
+            across += weight * sum(pairs) / len(texts)
+    both = torch.from_numpy(grades)
+    assert float(ranks.within(both, settings)) == pytest.approx(within, abs=1e-12)
+    assert float(ranks.across(both, settings)) == pytest.approx(across, abs=1e-12)
+
+
+def test_spoiled_copies_tell_how_much_of_them_is_wrong() -> None:
+    texts = ["a man rides a horse", "two cats near a dog", "dog", ""]
+    spoiler = Spoiler(texts * 4, TripletParser(), VOCABULARY)
+    copies, shares = spoiler(np.arange(4), np.random.default_rng(0))
+    for kind in range(2):
+        for k, text in enumerate(texts):
+            row = copies.words[4 * kind + k, : copies.lengths[4 * kind + k]].tolist()
+            own = VOCABULARY.encode(text)
+            assert len(row) == len(own)
+            wrong = sum(a != b for a, b in zip(row, own, strict=True)) / max(1, len(own) - 2)
+            assert shares[4 * kind + k] == pytest.approx(wrong)
+    assert (shares[[0, 1, 4, 5, 6]] > 0).all()
+    assert (shares[[2, 3, 7]] == 0).all()  # one word has no other order
+
+
+def test_ragged_vectors() -> None:
+    padded = torch.arange(12.0).view(3, 2, 2)
+    ragged = Ragged.of(padded, torch.tensor([[True, False], [True, True], [True, False]]))
+    assert ragged.vectors.tolist() == [[0, 1], [4, 5], [6, 7], [8, 9]]
+    rows, there = ragged.places(torch.tensor([1, 2]))
+    assert rows[there].tolist() == [1, 2, 3]
+    assert there.tolist() == [[True, True], [True, False]]
+
+
+def images(n: int = 6) -> CaptionedImages:
+    texts = [
+        (
+            f"a man rides a horse {i}",
+            "two cats near a dog",
+            f"a dog {i}",
+            "a man",
+            "a horse on a dog",
+        )
+        for i in range(n)
+    ]
+    own = regions((2, 1, 3) * (n // 3))
+    return CaptionedImages(tuple(range(n)), tuple(texts), own, "some", {})
+
+
+def task(variant: str, likeness=None, **options) -> FaierTask:
+    settings = FaierSettings(variant, batch=3, **options)
+    net = model(dtype=torch.float32, relations=variant != "rel", fused=variant != "fier")
+    return FaierTask(net, images(), TripletParser(), VOCABULARY, settings, likeness)
+
+
+@pytest.mark.parametrize(
+    ("variant", "counts"),
+    [("r", {0, 1, 2, 3, 4}), ("4", {4}), ("1", {1}), ("fier", {0}), ("r_neg", {0, 1, 2, 3, 4})],
+)
+def test_a_candidate_is_never_among_its_own_references(variant: str, counts: set[int]) -> None:
+    own = task(variant)
+    seen = set()
+    for epoch in range(8):
+        for batch in own.batches(epoch, np.random.default_rng(epoch)):
+            splits = batch.splits
+            for s in range(5):
+                for i in range(3):
+                    read = splits.references[s, i, : splits.counts[s, i]].tolist()
+                    none = read == [5]
+                    seen.add(0 if none else len(read))
+                    assert none or (len(set(read)) == len(read) and max(read) < 5)
+                    assert int(splits.candidates[s, i]) not in read
+            # each of an image's five captions is a candidate once
+            assert (splits.candidates.sort(dim=0).values == torch.arange(5)[:, None]).all()
+    assert seen == counts
+    assert own.captions.words[-1].tolist()[:3] == [*VOCABULARY.encode(NO_REFERENCE), 0]
+
+
+@pytest.mark.parametrize(("variant", "changed"), [("r", True), ("1", False), ("4", False)])
+def test_samples_without_references(variant: str, changed: bool) -> None:
+    """Of 0 to 4 references a fifth has none; with half of the rest, three fifths."""
+    none = []
+    for share in (0.0, 0.5, 1.0):
+        own = task(variant, unreferenced=share)
+        found = [
+            batch.splits.references[..., 0] == 5
+            for epoch in range(60)
+            for batch in own.batches(epoch, np.random.default_rng(epoch))
+        ]
+        none.append(float(torch.stack(found).double().mean()))
+    # 60 epochs are 1,800 samples: three standard errors are .035
+    assert none == pytest.approx([0.2, 0.6, 1.0] if changed else [0, 0, 0], abs=0.035)
+
+
+def test_every_image_comes_once_an_epoch() -> None:
+    batches = task("r").batches(0, np.random.default_rng(0))
+    assert sorted(np.concatenate([batch.images for batch in batches])) == list(range(6))
+
+
+@pytest.mark.parametrize("variant", ["r", "rel", "fier", "r_neg"])
+def test_the_loss_falls(variant: str) -> None:
+    own = task(variant, across=0.5, word_dropout=0.1)
+    torch.manual_seed(0)
+    own.model.train()
+    optimizer = torch.optim.Adam(own.model.parameters(), lr=0.02)
+    losses = []
+    for epoch in range(12):
+        for batch in own.batches(epoch, np.random.default_rng(epoch)):
+            optimizer.zero_grad()
+            loss = own.loss(batch, epoch)
+            loss.backward()
+            optimizer.step()
+            losses.append(float(loss.detach()))
+    assert np.isfinite(losses).all()
+    assert np.mean(losses[-4:]) < 0.8 * np.mean(losses[:4])
+
+
+class Alike:
+    """Likenesses made up by hand, in the place of those of word vectors."""
+
+    of_image = np.arange(30).reshape(6, 5)
+
+    def of(self, rows: np.ndarray) -> torch.Tensor:
+        return torch.from_numpy(np.cos(np.add.outer(2.0 * (rows // 5), rows)))
+
+
+@pytest.mark.parametrize(("alone", "alike"), [(0.0, 0.0), (1.5, 0.0), (0.7, 0.4)])
+def test_the_loss_of_a_split_by_hand(alone: float, alike: float) -> None:
+    own = task("r", splits=2, levels=alone, alike=alike, likeness=Alike())
+    own.model.double()
+    own._regions = tuple(
+        part.double() if part.is_floating_point() else part for part in own._regions
+    )
+    batch = own.batches(0, np.random.default_rng(1))[0]
+    nodes = own.model.read(own.captions.take(np.arange(len(own.captions))))
+    see = tuple(part[batch.images] for part in own._regions)
+    expected = torch.zeros((), dtype=torch.double)
+    first = torch.from_numpy(batch.images) * 5
+    for s in range(2):
+        rows = torch.where(
+            batch.splits.references[s] == 5, 30, first[:, None] + batch.splits.references[s]
+        )
+        unions = own.model.unite(own.model.see(*see), nodes, rows, batch.splits.counts[s])
+        candidates = nodes[first + batch.splits.candidates[s]]
+        table = own.model.matrix(unions, candidates)
+        with torch.no_grad():  # [captions, images, levels]
+            parts = torch.stack([
+                own.model.score(unions, candidates[torch.full((3,), k)]) for k in range(3)
+            ])  # fmt: skip
+        row = batch.images * 5 + batch.splits.candidates[s].numpy()
+        margin = np.full((3, 3), 0.2)  # [captions, images]
+        if alike:
+            margin = alike * (1 - np.cos(np.add.outer(row, 2.0 * batch.images)))
+        for i in range(3):
+            wrong = [k for k in range(3) if k != i]
+            caption = max(wrong, key=lambda k: table[k, i] + margin[k, i])
+            image = max(wrong, key=lambda k: table[i, k] + margin[i, k])
+            for at in ((i, image), (caption, i)):
+                expected += max(0.0, margin[at] + table[at] - table[i, i])
+                for level in range(2):
+                    off = parts[at][level] - parts[i, i][level]
+                    expected += alone * max(0.0, margin[at] / 2 + off)
+    assert own.loss(batch, 0).item() == pytest.approx(float(expected) / 6, abs=1e-10)
+
+
+def test_unknown_variants_and_options_are_refused() -> None:
+    with pytest.raises(ConfigError, match="unknown variant 'x'"):
+        FaierSettings("x")
+    with pytest.raises(ConfigError, match=r"protocol\.model\.batch"):
+        FaierSettings("r", batch=1)
+    with pytest.raises(ConfigError, match=r"protocol\.model\.unreferenced"):
+        FaierSettings("r", unreferenced=1.5)
+    with pytest.raises(ConfigError, match=r"model\.alike needs word vectors"):
+        task("r", alike=0.3)

@@ -1,0 +1,170 @@
+"""BLEU against pycocoevalcap, the papers' numbers and its definition."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from pycocoevalcap.bleu.bleu import Bleu as CocoBleu
+
+from metaeval.errors import ConfigError
+from metaeval.metrics.base import Scores
+from metaeval.metrics.ngram.bleu import Bleu
+from tests.metrics.ngram.ngram_cases import (
+    BASEBALL,
+    CHILDREN,
+    NASTY,
+    Case,
+    assert_alone_as_together,
+    case_strategy,
+    coco_sample,
+    configured,
+    oracle,
+    scores,
+    tokenised,
+)
+
+coco_bleu = partial(CocoBleu(4).compute_score, verbose=0)
+
+
+def test_golden_example_of_the_paper() -> None:
+    # the paper prints six digits, cut off rather than rounded
+    assert scores(Bleu(), BASEBALL)[0] == pytest.approx([0.727272, 0.381385, 0.252829, 0], abs=1e-6)
+    smoothed = scores(Bleu(smooth="coco"), BASEBALL)[0]
+    assert smoothed[:3] == pytest.approx([0.727272, 0.381385, 0.252829], abs=1e-6)
+    assert smoothed[3] == pytest.approx(0.0000377, abs=5e-8)  # pycocoevalcap's, three digits
+
+
+def test_golden_example_of_faier() -> None:
+    # four digits each, which only the smoothing constants of pycocoevalcap give
+    expected = [0.8409, 3.907e-9, 7.089e-13, 4.939e-5]
+    assert scores(Bleu(smooth="coco"), CHILDREN)[:, 3] == pytest.approx(expected, rel=2e-4)
+    assert scores(Bleu(), CHILDREN)[:, 3] == pytest.approx([0.8409, 0, 0, 0], abs=5e-5)
+
+
+# `smooth: coco` does pycocoevalcap's arithmetic in its order, so it is equal to the last bit
+
+
+@pytest.mark.coco
+def test_equals_pycocoevalcap_on_coco(coco_root: Path) -> None:
+    case = coco_sample(coco_root)
+    expected = oracle(coco_bleu, tokenised(case))
+    np.testing.assert_array_equal(scores(Bleu(smooth="coco"), case), expected)
+
+
+def test_equals_pycocoevalcap_on_nasty_captions() -> None:
+    case = tokenised(NASTY, "whitespace")
+    mine = scores(Bleu(smooth="coco", tokenizer="whitespace"), case)
+    np.testing.assert_array_equal(mine, oracle(coco_bleu, case))
+
+
+@given(case_strategy())
+@settings(max_examples=200, deadline=None)
+def test_equals_pycocoevalcap_on_any_words(case: Case) -> None:
+    mine = scores(Bleu(smooth="coco", tokenizer="whitespace"), case)
+    np.testing.assert_array_equal(mine, oracle(coco_bleu, case))
+
+
+def test_a_token_with_a_space_is_two_words_as_in_pycocoevalcap() -> None:
+    case = Case((("about 2 1/2 pizzas are left",),), (("there are 2 1/2 pizzas",), ("1/2 pizzas",)))
+    assert any("\xa0" in text for text in tokenised(case).captions)
+    expected = oracle(coco_bleu, tokenised(case))
+    np.testing.assert_array_equal(scores(Bleu(smooth="coco"), case), expected)
+
+
+# Unsmoothed BLEU has no oracle: its definition, in exact fractions up to the last step
+
+
+def _by_definition(candidate: str, references: tuple[str, ...], order: int) -> float:
+    def grams(text: str, n: int) -> Counter[tuple[str, ...]]:
+        words = text.split()
+        return Counter(tuple(words[i : i + n]) for i in range(len(words) - n + 1))
+
+    length = len(candidate.split())
+    product = Fraction(1)
+    for n in range(1, order + 1):
+        most: Counter[tuple[str, ...]] = Counter()
+        for reference in references:
+            most |= grams(reference, n)
+        matches = (grams(candidate, n) & most).total()
+        if not matches:
+            return 0.0
+        product *= Fraction(matches, length - n + 1)
+    closest = min((len(r.split()) for r in references), key=lambda r: (abs(r - length), r))
+    penalty = math.exp(1 - closest / length) if length < closest else 1.0
+    return penalty * math.exp(math.log(product) / order)
+
+
+@given(case_strategy())
+@settings(max_examples=200, deadline=None)
+def test_unsmoothed_is_what_bleu_is_defined_as(case: Case) -> None:
+    expected = [
+        [_by_definition(caption, case.references[i], order) for order in (1, 2, 3, 4)]
+        for caption, i in zip(case.captions, case.index.tolist(), strict=True)
+    ]
+    mine = scores(Bleu(tokenizer="whitespace"), case)
+    # a dozen roundings of factors near 1 on either side, no cancellation
+    np.testing.assert_allclose(mine, expected, rtol=1e-13, atol=0)
+    assert ((mine >= 0) & (mine <= 1 + 1e-12)).all()
+
+
+@pytest.mark.parametrize("references", [("a b c", "a b c d e"), ("a b c d e", "a b c")])
+def test_of_two_equally_close_references_the_shorter_counts(references: tuple[str, ...]) -> None:
+    case = Case((references,), (("a b c x",),))
+    # 3 of 4 words match, and no penalty: the closest reference is the one of three words
+    assert scores(Bleu(tokenizer="whitespace"), case)[0, 0] == 0.75
+
+
+def test_orders_can_be_fewer_or_more() -> None:
+    few = Bleu(tokenizer="whitespace", max_n=2)
+    assert few.columns == ("BLEU-1", "BLEU-2")
+    np.testing.assert_array_equal(
+        scores(few, NASTY), scores(Bleu(tokenizer="whitespace"), NASTY)[:, :2]
+    )
+    six = scores(Bleu(tokenizer="whitespace", max_n=6), NASTY)
+    same = NASTY.captions.index("one two three four five six seven eight nine ten")
+    # n-gram matches 8, 7, …, 3 out of 10, 9, …, 5
+    assert six[same, 5] == pytest.approx((8 * 7 * 6 * 5 * 4 * 3 / 151200) ** (1 / 6), rel=1e-13)
+
+
+@pytest.mark.coco
+@pytest.mark.parametrize("smooth", ["none", "coco"])
+def test_alone_as_together_on_coco(coco_root: Path, smooth: str) -> None:
+    assert_alone_as_together(Bleu(smooth=smooth), coco_sample(coco_root, images=60))
+
+
+@pytest.mark.parametrize("smooth", ["none", "coco"])
+def test_alone_as_together_on_nasty_captions(smooth: str) -> None:
+    assert_alone_as_together(Bleu(smooth=smooth, tokenizer="whitespace"), NASTY)
+
+
+def _score_first(metric: Bleu, captions: list[str], references: tuple[str, ...]) -> Scores:
+    metric.prepare(Case((references, ("x y",)), (("", ""),)).dataset)
+    return metric.score(captions, np.zeros(len(captions), dtype=np.intp))
+
+
+@pytest.mark.parametrize("smooth", ["none", "coco"])
+def test_nothing_to_score(smooth: str) -> None:
+    metric = Bleu(smooth=smooth, tokenizer="whitespace")
+    assert (_score_first(metric, ["", "   "], ("a dog",)) == 0).all()
+    assert np.isnan(_score_first(metric, ["a dog", ""], ())).all()  # no reference: not a number
+    assert _score_first(metric, [], ("a dog",)).shape == (0, 4)
+
+
+def test_configuration_and_signature() -> None:
+    metric = configured("bleu")
+    assert metric.signature("BLEU-4") == "bleu-4|tok:ptb-3.4.1|smooth:none|ref:closest|v:1"
+    other = configured("bleu", smooth="coco", tokenizer="whitespace")
+    assert other.signature("BLEU-1") == "bleu-1|tok:whitespace|smooth:coco|ref:closest|v:1"
+    with pytest.raises(ConfigError, match="unknown smooth 'exp'"):
+        Bleu(smooth="exp")
+    with pytest.raises(ConfigError, match="max_n"):
+        Bleu(max_n=0)
+    with pytest.raises(ConfigError, match="unknown tokenizer 'moses'"):
+        Bleu(tokenizer="moses")

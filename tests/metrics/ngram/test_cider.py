@@ -1,0 +1,157 @@
+"""CIDEr against pycocoevalcap, and what it says of the corpus that it depends on."""
+
+from __future__ import annotations
+
+import logging
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from pycocoevalcap.cider.cider import Cider as CocoCider
+
+from metaeval.data.dataset import CaptionDataset
+from metaeval.errors import ConfigError
+from metaeval.metrics.ngram.cider import Cider
+from tests.metrics.ngram.ngram_cases import (
+    BASEBALL,
+    NASTY,
+    Case,
+    assert_alone_as_together,
+    case_strategy,
+    coco_sample,
+    configured,
+    oracle,
+    scores,
+    tokenised,
+)
+
+# Sums of products of at most some hundred n-grams in another order: a few units in the last place
+# of scores up to 10, so 1e-12 is ample, and far below the 1e-9 that is promised.
+close = {"rtol": 0, "atol": 1e-12}
+
+coco_cider = CocoCider().compute_score
+
+
+@pytest.mark.coco
+def test_equals_pycocoevalcap_on_coco(coco_root: Path) -> None:
+    case = coco_sample(coco_root)
+    np.testing.assert_allclose(scores(Cider(), case), oracle(coco_cider, tokenised(case)), **close)
+
+
+def test_equals_pycocoevalcap_on_nasty_captions() -> None:
+    case = tokenised(NASTY, "whitespace")
+    mine = scores(Cider(tokenizer="whitespace"), case)
+    np.testing.assert_allclose(mine, oracle(coco_cider, case), **close)
+
+
+@given(case_strategy())
+@settings(max_examples=200, deadline=None)
+def test_equals_pycocoevalcap_on_any_words(case: Case) -> None:
+    mine = scores(Cider(tokenizer="whitespace"), case)
+    np.testing.assert_allclose(mine, oracle(coco_cider, case), **close)
+    assert ((mine >= 0) & (mine <= 10 + 1e-12)).all()
+
+
+def test_sigma_as_in_pycocoevalcap() -> None:
+    case = tokenised(NASTY, "whitespace")
+    mine = scores(Cider(sigma=2.5, tokenizer="whitespace"), case)
+    np.testing.assert_allclose(mine, oracle(CocoCider(sigma=2.5).compute_score, case), **close)
+    assert not np.allclose(mine, scores(Cider(tokenizer="whitespace"), case))
+
+
+def test_a_token_with_a_space_is_two_words_as_in_pycocoevalcap() -> None:
+    case = Case(
+        (("about 2 1/2 pizzas are left",), ("a dog",)),
+        (("there are 2 1/2 pizzas", "a dog"), ("1/2 pizzas", "2 dogs")),
+    )
+    assert any("\xa0" in text for text in tokenised(case).captions)
+    np.testing.assert_allclose(scores(Cider(), case), oracle(coco_cider, tokenised(case)), **close)
+
+
+def test_worked_by_hand() -> None:
+    """Candidate "red cat", reference "cat sat", another image with "cat"; so N = 2.
+
+    idf: cat ln 2 - ln 2 = 0, red, sat, "red cat", "cat sat" ln 2. Nothing weighty is shared: 0.
+    Candidate "sat": unigram cosine ln²2 / (ln 2 · ln 2) = 1, one bigram less than the reference:
+    exp(-1/72), so 10 · exp(-1/72) / 4.
+    """
+    case = Case((("cat sat",), ("cat",)), (("red cat", "cat"), ("sat", "cat")))
+    found = scores(Cider(tokenizer="whitespace"), case)[:, 0]
+    expected = [0, 0, 10 * math.exp(-1 / 72) / 4, 0]
+    np.testing.assert_allclose(found, expected, **close)
+
+
+def test_the_only_reference_itself_scores_ten() -> None:
+    text = "a dog runs along the beach"
+    found = scores(Cider(tokenizer="whitespace"), Case(((text,), ("two cats",)), ((text, ""),)))
+    np.testing.assert_allclose(found[:, 0], [10, 0], **close)
+
+
+@pytest.mark.coco
+def test_alone_as_together_on_coco(coco_root: Path) -> None:
+    assert_alone_as_together(Cider(), coco_sample(coco_root, images=60))
+
+
+def test_alone_as_together_on_nasty_captions() -> None:
+    assert_alone_as_together(Cider(tokenizer="whitespace"), NASTY)
+
+
+def test_unknown_words_do_not_lean_on_each_other() -> None:
+    """Words outside the corpus are numbered call by call; their order must not enter the sums."""
+    metric = Cider(tokenizer="whitespace")
+    metric.prepare(NASTY.dataset)
+    mixed = "a zwei b drei zwei vier drei zwei dog vier fünf a a"
+    alone = metric.score([mixed], np.array([0]))
+    after = metric.score(["fünf vier drei zwei x y z", mixed], np.array([0, 0]))[1:]
+    assert alone.tobytes() == after.tobytes()
+    assert alone[0, 0] > 0
+
+
+def test_a_single_image_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        found = scores(Cider(), BASEBALL)
+    assert found == 0
+    assert oracle(coco_cider, tokenised(BASEBALL)) == 0
+    assert caplog.messages == ["CIDEr is 0 for every caption: its idf needs more than one image"]
+    caplog.clear()
+    scores(Cider(tokenizer="whitespace"), NASTY)
+    assert not caplog.messages
+
+
+def test_nothing_to_score() -> None:
+    metric = Cider(tokenizer="whitespace")
+    metric.prepare(Case((("a dog",), (), ("two cats",)), (("", "", ""),)).dataset)
+    found = metric.score(["", "a dog", "", "dog"], np.array([0, 1, 1, 2]))[:, 0]
+    np.testing.assert_array_equal(found, [0, np.nan, np.nan, 0])
+    assert metric.score([], np.array([], dtype=np.intp)).shape == (0, 1)
+
+
+def _signature(dataset: CaptionDataset) -> str:
+    metric = configured("cider")
+    metric.identify(dataset)
+    return metric.signature("CIDEr")
+
+
+def test_signature_holds_the_corpus() -> None:
+    dataset = NASTY.dataset
+    signature = _signature(dataset)
+    start = "cider|tok:ptb-3.4.1|n:4|sigma:6|df:8-images-"
+    assert signature.startswith(start)
+    assert signature.endswith("|v:1")
+    assert len(signature) == len(start) + 8 + len("|v:1")
+    # what changes a document frequency changes the signature …
+    assert _signature(dataset.limited(5)) not in signature
+    other = (*NASTY.references[:-1], ("one two three four five six seven nine",))
+    assert _signature(Case(other, NASTY.sets).dataset) != signature
+    moved = (NASTY.references[0][:1], (*NASTY.references[1], NASTY.references[0][1]))
+    assert _signature(Case(moved + NASTY.references[2:], NASTY.sets).dataset) != signature
+    # … and what does not, does not
+    backwards = tuple(tuple(group[::-1]) for group in NASTY.references[::-1])
+    assert _signature(Case(backwards, NASTY.sets).dataset) == signature
+
+
+def test_sigma_has_a_bound() -> None:
+    with pytest.raises(ConfigError, match="sigma"):
+        Cider(sigma=0)

@@ -1,0 +1,201 @@
+"""TIGEr and SCAN as metrics: what they ask for, refuse, and say about themselves."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("safetensors")
+
+from metaeval.data.dataset import Absent
+from metaeval.errors import ConfigError, InputError
+from metaeval.metrics.scan.similarity import ScanSimilarity
+from metaeval.metrics.scan.tiger import Tiger
+from metaeval.metrics.scan.tiger_score import tiger
+from metaeval.runs.store import MemoryStore
+from metaeval.scoring import score_captions
+from metaeval.vision.regions.gold import GoldRegions
+from tests.metrics.scan.scan_cases import HUMAN, REFERENCES, dataset, ready, weights
+
+CAPTIONS = ["a dog", "two cats on a red car", "", "a man sleeps", "zebra zebra"]
+INDEX = np.arange(5)
+
+
+def test_tiger_is_its_parts(tmp_path: Path) -> None:
+    """The metric's scores from vectors that are grounded caption by caption."""
+    metric = ready(Tiger(GoldRegions(), weights=str(weights(tmp_path))), dataset())
+    scores = metric.score(CAPTIONS, INDEX)
+    grounder = metric._ready()
+    for i, caption in enumerate(CAPTIONS):
+        own = np.array([i])
+        one = [grounder.grounding([text], own)[0] for text in REFERENCES[i]]
+        n = grounder.n_regions[i]
+        mask = (np.arange(grounder.width) < n)[None]
+        vector = grounder.grounding([caption], own)
+        expected = tiger(np.mean(one, axis=0)[None], vector, mask)
+        np.testing.assert_allclose(scores[i], np.concatenate(expected), rtol=0, atol=1e-14)
+    assert scores[3, 1] == 1  # an image without objects: one region, which every ranking gets right
+    assert np.unique(scores[:, 0]).size == 5
+
+
+def test_scan_is_the_mean_of_the_cosines(tmp_path: Path) -> None:
+    metric = ready(ScanSimilarity(GoldRegions(), weights=str(weights(tmp_path))), dataset())
+    scores = metric.score(CAPTIONS, INDEX)
+    grounder = metric._ready()
+    vectors = grounder.grounding(CAPTIONS, INDEX)
+    np.testing.assert_allclose(scores[:, 0], vectors.sum(axis=1) / grounder.n_regions, atol=1e-14)
+    np.testing.assert_allclose(scores[:, 2], scores[:, 0] + scores[:, 1], atol=1e-15)
+
+
+def test_a_score_does_not_depend_on_its_company(tmp_path: Path) -> None:
+    place = str(weights(tmp_path))
+    for kind in (Tiger, ScanSimilarity):
+        whole = ready(kind(GoldRegions(), weights=place), dataset())
+        together = whole.score([*CAPTIONS, *HUMAN], np.concatenate([INDEX, INDEX]))
+        few = [1, 4]
+        part = ready(kind(GoldRegions(), weights=place), dataset().subset(few))
+        alone = part.score([CAPTIONS[1], CAPTIONS[4]], np.array([0, 1]))
+        assert (alone == together[few]).all()  # to the last bit
+        assert whole.signature("x") == part.signature("x")
+        assert whole.context(dataset(), 4) == part.context(dataset().subset(few), 1)
+
+
+def test_the_signature_tells_all_that_changes_a_number(tmp_path: Path) -> None:
+    place = str(weights(tmp_path / "one"))
+    other = str(weights(tmp_path / "two", seed=1))
+    plain = ready(Tiger(GoldRegions(), weights=place), dataset())
+    text = plain.signature("TIGEr")
+    parts = "tiger| weights:one- regions:gold-v1 lambda:9 tau:1.5 gains:min-max cosines:signed"
+    for part in parts.split():
+        assert part in text
+    base = plain.score(CAPTIONS, INDEX)
+    variants: list[dict[str, Any]] = [
+        {"tau": 0.7}, {"gains": "raw"}, {"smooth": 4.0}, {"weights": other},
+    ]  # fmt: skip
+    for options in variants:
+        metric = ready(Tiger(GoldRegions(), **{"weights": place, **options}), dataset())
+        assert metric.signature("TIGEr") != text
+        assert not np.allclose(metric.score(CAPTIONS, INDEX), base, atol=1e-9)
+
+
+def test_weights_trained_on_corruptions_say_so(tmp_path: Path) -> None:
+    place = weights(tmp_path, variant="corruptions", trained_on_corruptions=True)
+    for kind in (Tiger, ScanSimilarity):
+        metric = ready(kind(GoldRegions(), weights=str(place)), dataset())
+        assert all(column.endswith("(trained on corruptions)") for column in metric.columns)
+        assert "variant:trained-on-corruptions" in metric.signature(metric.columns[0])
+
+
+def test_images_that_were_learned_from_are_not_scored(tmp_path: Path) -> None:
+    place = str(weights(tmp_path))  # on the images 101 to 105
+    half = dataset(103)  # 103 to 107
+    for kind in (Tiger, ScanSimilarity):
+        metric = ready(kind(GoldRegions(), weights=place), half)
+        scores = metric.score(CAPTIONS, INDEX)
+        assert np.isnan(scores[:3]).all()
+        assert np.isfinite(scores[3:]).all()
+        assert metric.tally(CAPTIONS, INDEX).ravel().tolist() == [1, 1, 1, 0, 0]
+        refused = kind(GoldRegions(), weights=place).missing(dataset(101))
+        assert isinstance(refused, Absent)
+        assert "every one of these images" in refused.reason
+
+
+def test_weights_under_which_humans_ground_negatively_are_refused(tmp_path: Path) -> None:
+    bad = str(weights(tmp_path / "told", sign=-1.0))
+    told = Tiger(GoldRegions(), weights=bad).missing(dataset())
+    assert isinstance(told, Absent)
+    assert "mean cosine of -1.00" in told.reason
+    assert "losses.anchor_weight" in told.remedy
+    # a card that says otherwise does not help: the captions are grounded and looked at
+    liar = str(weights(tmp_path / "untold", sign=-1.0, human_cosine=0.5))
+    done = score_captions(
+        Tiger(GoldRegions(), weights=liar), dataset(), CAPTIONS, INDEX, MemoryStore()
+    )
+    assert done.status == "failed"
+    assert "not positive" in str(done.reason)
+    # SCAN's own similarity has no norms, and clamped cosines have no sign
+    assert ScanSimilarity(GoldRegions(), weights=bad).missing(dataset()) is None
+    clamped = ready(Tiger(GoldRegions(), weights=bad, clamp=True), dataset())
+    assert "cosines:clamped" in clamped.signature("TIGEr")
+
+
+@pytest.mark.parametrize("grid", [0, 2])
+def test_what_is_drawn_is_what_is_scored(tmp_path: Path, grid: int) -> None:
+    metric = ready(Tiger(GoldRegions(), weights=str(weights(tmp_path, grid=grid))), dataset())
+    told = metric.explain(CAPTIONS[1], 1)
+    assert told is not None
+    assert json.loads(json.dumps(told)) == told
+    assert told["kind"] == "grounding"
+    cells = ["top left", "top right", "bottom left", "bottom right"] if grid else []
+    names = ["whole image", *cells, "cat", "cat", "bed"]
+    assert [each["label"] for each in told["regions"]] == names
+    assert told["regions"][0]["box"] == [0, 0, 1, 1]
+    assert told["regions"][-1]["box"] == [0.2, 0.2, 0.7, 0.9]
+    assert [k for k, each in enumerate(told["regions"]) if "cell" in each] == [
+        *range(1, 1 + len(cells))
+    ]
+    assert ("+grid2" in metric.signature("TIGEr")) == bool(grid)
+    rows = [np.array([told[who]]) for who in ("references", "candidate")]
+    again = tiger(
+        *rows, np.ones((1, len(names)), np.bool_)
+    )  # from the rounded numbers that are drawn
+    assert list(told["values"]) == list(metric.columns)
+    assert list(told["values"].values()) == pytest.approx([v[0] for v in again], abs=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"tau": 0}, "tau"),
+        ({"gains": "cubic"}, "gains"),
+        ({"smooth": 0}, "smooth"),
+        ({"variant": "x"}, "variant"),
+    ],
+)
+def test_wrong_options_are_refused(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        Tiger(GoldRegions(), **options)
+
+
+def test_what_does_not_fit_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="no weights 'nowhere'"):
+        Tiger(GoldRegions(), weights="nowhere").missing(dataset())
+    file = tmp_path / "model_best.pth.tar"
+    file.write_bytes(b"no checkpoint")
+    with pytest.raises(ConfigError, match="vocabulary"):
+        Tiger(GoldRegions(), weights=str(file)).missing(dataset())
+    other = Tiger(GoldRegions(most=3), weights=str(weights(tmp_path / "w"))).missing(dataset())
+    assert isinstance(other, Absent)
+    assert "trained on gold-v1 regions" in other.reason
+    broken = weights(tmp_path / "broken")
+    data = (broken / "model.safetensors").read_bytes()
+    (broken / "model.safetensors").write_bytes(data[: len(data) // 2])
+    metric = Tiger(GoldRegions(), weights=str(broken))
+    metric.store = MemoryStore()
+    metric.missing(dataset())
+    metric.identify(dataset())
+    with pytest.raises(InputError, match="cut short"):
+        metric.prepare(dataset())
+
+
+def test_an_official_checkpoint_scores(tmp_path: Path) -> None:
+    pytest.importorskip("nltk")
+    from metaeval.metrics.scan.network import Scan, ScanShape
+    from tests.metrics.scan.test_network import official
+
+    path, words = official(tmp_path, Scan(ScanShape(dim=88, words=9, embed=5, word=4)))
+    metric = ready(ScanSimilarity(GoldRegions(), weights=str(path), vocabulary=words), dataset())
+    assert np.isfinite(metric.score(CAPTIONS, INDEX)).all()
+    assert "weights:file-" in metric.signature("SCAN-i2t")
+    wrong, words = official(tmp_path, Scan(ScanShape(dim=6, words=9, embed=5, word=4)))
+    metric = ScanSimilarity(GoldRegions(), weights=str(wrong), vocabulary=words)
+    metric.store = MemoryStore()
+    metric.missing(dataset())
+    metric.identify(dataset())
+    with pytest.raises(InputError, match="regions of 6 numbers, not of 88"):
+        metric.prepare(dataset())

@@ -1,0 +1,180 @@
+"""Corpus scores against the packages that the field's corpus scores come from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import sacrebleu
+from pycocoevalcap.bleu.bleu import Bleu as CocoBleu
+from pycocoevalcap.cider.cider import Cider as CocoCider
+from pycocoevalcap.meteor.meteor import Meteor as CocoMeteor
+from pycocoevalcap.rouge.rouge import Rouge as CocoRouge
+
+from metaeval.data.coco.load import load_coco
+from metaeval.metrics.base import Metric
+from metaeval.metrics.meteor.metric import Meteor
+from metaeval.metrics.ngram.bleu import Bleu
+from metaeval.metrics.ngram.cider import Cider
+from metaeval.metrics.ngram.rouge_l import RougeL
+from metaeval.metrics.ngram.sacrebleu import SacreBleu
+from metaeval.metrics.summable import Additive, Sufficient
+from metaeval.runs.store import MemoryStore
+from metaeval.scoring import score_captions
+from metaeval.stats.significance.system_scores import mean_of_sums, parts_of_means, system_score
+from metaeval.text.tokenizers import base as tokenizers
+from tests.metrics.ngram.ngram_cases import BASEBALL, CHILDREN, NASTY, Case
+
+# A mean or a sum of 5,000 terms, added in another order than the oracle's (ours is exact), may
+# differ in the last bits; nothing else may. BLEU's and METEOR's sums are of whole numbers.
+TOLERANCE = 1e-12
+
+
+@pytest.fixture(scope="module")
+def updown(coco_root: Path) -> Case:
+    """One captioner's whole file, against the five human captions of each Karpathy test image."""
+    annotations = coco_root / "coco/annotations/captions_karpathy_test.json"
+    dataset = load_coco("coco", captions=annotations)
+    found = json.loads((coco_root / "coco/captioners/updown.json").read_text())
+    captions = {record["image_id"]: record["caption"] for record in found}
+    references = tuple(
+        (human, *others) for human, others in zip(dataset.human, dataset.references, strict=True)
+    )
+    return Case(references, (tuple(captions[i] for i in dataset.image_ids),))
+
+
+@pytest.fixture(scope="module")
+def tokens(updown: Case) -> tuple[dict[int, list[str]], dict[int, list[str]]]:
+    """References and captions as pycocoevalcap's scorers take them: PTB tokens, joined."""
+    tokenizer = tokenizers.get("ptb")
+    references = {
+        i: [" ".join(t) for t in tokenizer(texts)] for i, texts in enumerate(updown.references)
+    }
+    captions = {i: [" ".join(t)] for i, t in enumerate(tokenizer(updown.captions))}
+    return references, captions
+
+
+def corpus(metric: Additive, case: Case) -> npt.NDArray[np.float64]:
+    """The corpus scores of a case's captions."""
+    metric.prepare(case.dataset)
+    try:
+        found = metric.statistics(case.captions, case.index)
+    finally:
+        metric.close()
+    return system_score(found, lambda sums: metric.of_statistics(sums, corpus=True))
+
+
+def mean(metric: Metric, case: Case) -> float:
+    metric.prepare(case.dataset)
+    found = metric.score(case.captions, case.index)
+    return float(system_score(parts_of_means(found), mean_of_sums)[0])
+
+
+Tokens = tuple[dict[int, list[str]], dict[int, list[str]]]
+
+
+@pytest.mark.coco
+def test_bleu_of_a_captioner_equals_pycocoevalcap(updown: Case, tokens: Tokens) -> None:
+    expected, _ = CocoBleu(4).compute_score(*tokens, verbose=0)
+    smoothed = corpus(Bleu(smooth="coco"), updown)
+    np.testing.assert_allclose(smoothed, expected, rtol=TOLERANCE)
+    # the constants 1e-15 and 1e-9 vanish beside 50,000 n-grams
+    np.testing.assert_allclose(corpus(Bleu(), updown), expected, rtol=1e-9)
+
+
+@pytest.mark.coco
+def test_rouge_and_cider_of_a_captioner_equal_pycocoevalcap(updown: Case, tokens: Tokens) -> None:
+    assert mean(RougeL(), updown) == pytest.approx(CocoRouge().compute_score(*tokens)[0], rel=1e-12)
+    assert mean(Cider(), updown) == pytest.approx(CocoCider().compute_score(*tokens)[0], rel=1e-9)
+
+
+@pytest.mark.coco
+def test_sacrebleu_of_a_captioner_equals_sacrebleu(updown: Case) -> None:
+    streams = [list(stream) for stream in zip(*updown.references, strict=True)]
+    expected = sacrebleu.corpus_bleu(list(updown.captions), streams).score / 100
+    np.testing.assert_allclose(corpus(SacreBleu(), updown), [expected], rtol=TOLERANCE)
+
+
+@pytest.fixture
+def coco_meteor() -> Iterator[CocoMeteor]:
+    oracle = CocoMeteor()
+    try:
+        yield oracle
+    finally:
+        oracle.meteor_p.kill()
+        oracle.meteor_p.wait()
+        for stream in (oracle.meteor_p.stdin, oracle.meteor_p.stdout, oracle.meteor_p.stderr):
+            stream.close()
+
+
+@pytest.mark.coco
+@pytest.mark.java
+@pytest.mark.slow
+def test_meteor_of_a_captioner_equals_pycocoevalcap(
+    updown: Case, tokens: Tokens, coco_meteor: CocoMeteor
+) -> None:
+    """Of its whole file; `test_meteor.py` holds the aggregate of fewer captions to the jar's."""
+    expected, _ = coco_meteor.compute_score(*tokens)
+    np.testing.assert_allclose(corpus(Meteor(), updown), [expected], rtol=TOLERANCE)
+
+
+@pytest.mark.parametrize("case", [BASEBALL, CHILDREN, NASTY])
+@pytest.mark.parametrize("metric", [Bleu(), Bleu(smooth="coco", max_n=2), SacreBleu()])
+def test_a_corpus_of_one_caption_scores_as_the_caption(metric: Additive, case: Case) -> None:
+    """But for SacreBLEU's effective order, which `corpus_bleu` does not have."""
+    metric.prepare(case.dataset)
+    found = metric.statistics(case.captions, case.index)
+    np.testing.assert_array_equal(
+        metric.of_statistics(found), metric.score(case.captions, case.index)
+    )
+    if not isinstance(metric, SacreBleu):
+        np.testing.assert_array_equal(
+            metric.of_statistics(found, corpus=True), metric.of_statistics(found)
+        )
+
+
+def test_short_captions_tell_corpus_and_sentence_bleu_of_sacrebleu_apart() -> None:
+    case = Case((("two dogs run", "dogs"),), (("two dogs",),))
+    metric = SacreBleu()
+    found = corpus(metric, case)
+    streams = [[r] for r in case.references[0]]
+    assert found[0] == sacrebleu.corpus_bleu(["two dogs"], streams).score / 100
+    sentence = sacrebleu.sentence_bleu("two dogs", list(case.references[0])).score / 100
+    assert metric.score(case.captions, case.index)[0, 0] == sentence != found[0]
+
+
+def test_statistics_go_through_the_cache_as_scores_do() -> None:
+    store, metric = MemoryStore(), Bleu()
+    first = score_captions(
+        Sufficient(metric), CHILDREN.dataset, CHILDREN.captions, CHILDREN.index, store
+    )
+    again = score_captions(
+        Sufficient(Bleu()), CHILDREN.dataset, CHILDREN.captions, CHILDREN.index, store
+    )
+    assert (first.n_scored, first.n_cached) == (4, 0)
+    assert (again.n_scored, again.n_cached) == (0, 4)
+    assert first.scores is not None
+    np.testing.assert_array_equal(first.scores, again.scores)
+    direct = Bleu()
+    direct.prepare(CHILDREN.dataset)
+    np.testing.assert_array_equal(
+        metric.of_statistics(first.scores), direct.score(CHILDREN.captions, CHILDREN.index)
+    )
+    assert first.columns[0] == "bleu matches-1"
+    assert first.signatures[0] == f"bleu matches-1|{direct.signature('BLEU-1').split('|', 1)[1]}"
+
+
+def test_an_image_without_references_has_no_statistics() -> None:
+    case = Case((("a dog",), ()), (("a dog", "a dog"),))
+    metric = Bleu()
+    metric.prepare(case.dataset)
+    found = metric.statistics(case.captions, case.index)
+    assert not np.isnan(found[0]).any()
+    assert np.isnan(found[1]).all()
+    assert np.isnan(metric.of_statistics(found)[1]).all()
+    # the sum leaves it out
+    assert corpus(Bleu(max_n=1), case)[0] == 1

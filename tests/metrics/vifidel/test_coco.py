@@ -1,0 +1,127 @@
+"""VIFIDEL on COCO, against its definition put together from scikit-learn and POT.
+
+Bags are counted by CountVectorizer, distances are scikit-learn's or NumPy's own, transport is
+POT's: none of it is our code but the vectors. scikit-learn takes distances from inner products and
+POT's network simplex adds in another order, each good to about 1e-8 where words nearly coincide.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from corruptions.graded.replace import Replace
+from metaeval.data.coco.load import load_coco
+from metaeval.data.dataset import CaptionDataset
+from metaeval.metrics.vifidel.metric import Vifidel
+from metaeval.text.word_vectors.minilm import MiniLmVectors
+
+pytestmark = pytest.mark.coco
+Table = dict[str, npt.NDArray[np.float64]]
+
+
+@pytest.fixture(scope="module")
+def data(coco_root: Path) -> CaptionDataset:
+    return load_coco("coco_val2017", data=coco_root, limit=150)
+
+
+@pytest.fixture(scope="module")
+def captions(data: CaptionDataset) -> list[str]:
+    spoilt = Replace(0.5).apply(data, seed=0)
+    return [*data.human, *(each.text for each in spoilt)]
+
+
+@pytest.fixture(scope="module")
+def vectors() -> MiniLmVectors:
+    found = MiniLmVectors(device="cpu")
+    if (absent := found.missing()) is not None:
+        pytest.skip(str(absent))
+    return found
+
+
+def distance(
+    table: Table, labels: list[str], caption: str, references: list[str], p: int
+) -> list[float]:
+    """Without references, and with."""
+    ot = pytest.importorskip("ot")
+    text = pytest.importorskip("sklearn.feature_extraction.text")
+    pairwise = pytest.importorskip("sklearn.metrics.pairwise")
+    counter = text.CountVectorizer(stop_words="english")
+    found = counter.fit_transform([" ".join(labels), caption]).toarray().astype(float)
+    a, b = found / found.sum(axis=1, keepdims=True)
+    x = np.array([table[word] for word in counter.get_feature_names_out()])
+    weights = []
+    for reference in references:
+        own = text.CountVectorizer(stop_words="english").fit([reference])
+        cosines = pairwise.cosine_similarity(
+            x, np.array([table[word] for word in own.get_feature_names_out()])
+        )
+        weights.append(np.maximum(0, 1 - cosines.max(axis=1)) / 2)
+    y = np.mean(weights, axis=0)[:, None] * x
+    costs = [np.sqrt(((z[:, None] - z[None]) ** 2).sum(axis=2)) ** p for z in (x, y)]
+    return [float(ot.emd2(a, b, cost)) for cost in costs]
+
+
+@pytest.mark.parametrize("p", [1, 2])
+def test_equals_the_definition(
+    data: CaptionDataset, captions: list[str], vectors: MiniLmVectors, p: int
+) -> None:
+    metric = Vifidel(vectors, p=p)
+    metric.identify(data)
+    metric.prepare(data)
+    index = np.tile(np.arange(len(data)), 2)
+    found = metric.score(captions, index)
+    lexicon = metric._ready()
+    table = dict(zip(lexicon.words, lexicon.rows, strict=True))
+    objects = data.part("objects")
+    expected = np.array(
+        [
+            distance(
+                table,
+                list(objects[data.image_ids[i]].labels),
+                caption,
+                list(data.references[i]),
+                p,
+            )
+            for caption, i in zip(captions, index, strict=True)
+        ]
+    )
+    assert np.isfinite(expected).all()
+    assert np.abs(found - np.exp(-expected)).max() < 1e-7
+
+
+@pytest.mark.slow
+def test_twenty_thousand_problems_of_coco_cost_as_much_as_by_pot(
+    coco_root: Path, vectors: MiniLmVectors
+) -> None:
+    """Ours and POT's cost of the very same problems, those with references and those without."""
+    ot = pytest.importorskip("ot")
+    data = load_coco("coco_val2017", data=coco_root)
+    metric = Vifidel(vectors)
+    metric.identify(data)
+    metric.prepare(data)
+    lexicon = metric._ready()
+    captions = [*data.human, *(each.text for each in Replace(0.5).apply(data, seed=0))]
+    lexicon.learn(captions)
+    bags = [lexicon.bag(lexicon.count(caption)) for caption in captions]
+    images = np.tile(np.arange(len(data)), 2)
+    objects = [metric._object_bags[i] for i in images]
+    whole = [k for k in range(len(bags)) if bags[k] and objects[k]]
+    pairs = [(objects[k], bags[k]) for k in whole]
+    checked: Counter[str] = Counter()
+    for name, where in (("without", None), ("with", images[whole])):
+        found = metric._transport.distances(pairs, where)
+        for problems in metric._transport.problems(pairs, where):
+            for place, k in enumerate(problems.which):
+                rows, columns = problems.supply[:, place] > 0, problems.demand[:, place] > 0
+                supply, demand = problems.supply[rows, place], problems.demand[columns, place]
+                cost = np.ascontiguousarray(problems.cost[..., place][rows][:, columns])
+                best = ot.emd2(supply / supply.sum(), demand / demand.sum(), cost)
+                # 2^-45 of the greatest cost (at most 4), and float64 on both sides
+                assert abs(found[k] - best) < 1e-12
+                checked[name] += 1
+    assert checked["without"] + checked["with"] > 19_000

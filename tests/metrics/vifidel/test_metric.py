@@ -1,0 +1,266 @@
+"""VIFIDEL: worked by hand, against scikit-learn and POT, and at every edge."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("sklearn")
+
+from metaeval.errors import ConfigError, InputError
+from metaeval.metrics.vifidel.metric import Vifidel
+from metaeval.runs.files import Count
+from metaeval.runs.store import MemoryStore
+from metaeval.scoring import score_captions
+from tests.metrics.vifidel.vifidel_cases import VECTORS, dataset, ready, vector_file
+
+# dog, dog, cat against "man", "dog": 2/3 and 1/3 of mass against 1/2 and 1/2. Best is: 1/2 stays
+# dog, 1/6 goes from dog to man, 1/3 from cat to man. |dog - man|² = .16 + .64, |cat - man|² = .4.
+LABELS = ["dog", "cat", "dog"]
+CAPTION = "A Man and the dog!"
+# The references "a dog" and "Man" give dog the weight (0 + .2) / 2, man (.2 + 0) / 2, cat
+# (.5 + .1) / 2. |.1 dog - .1 man|² = .008, |.3 cat - .1 man|² = .06² + .22² = .052.
+REFERENCES = ["a dog", "Man."]
+BY_HAND = {
+    1: (math.sqrt(0.8) / 6 + math.sqrt(0.4) / 3, math.sqrt(0.008) / 6 + math.sqrt(0.052) / 3),
+    2: (0.8 / 6 + 0.4 / 3, 0.008 / 6 + 0.052 / 3),
+}
+
+
+@pytest.mark.parametrize("p", [1, 2])
+def test_worked_by_hand(tmp_path: Path, p: int) -> None:
+    metric = ready(Vifidel(vector_file(tmp_path), p=p), dataset([LABELS], [REFERENCES]))
+    found = metric.score([CAPTION], np.array([0]))
+    # float64 throughout: a few units in the last place
+    assert found == pytest.approx(np.exp(-np.array([BY_HAND[p]])), abs=1e-12, rel=0)
+
+
+@pytest.mark.parametrize("p", [1, 2])
+def test_the_plan_adds_up_to_the_score(tmp_path: Path, p: int) -> None:
+    metric = ready(Vifidel(vector_file(tmp_path), p=p), dataset([LABELS], [REFERENCES]))
+    told = metric.explain(CAPTION + " quux", 0)
+    assert told is not None
+    assert json.loads(json.dumps(told)) == told
+    assert (told["kind"], told["p"]) == ("transport", p)
+    assert (told["unknown_words"], told["unknown_objects"]) == (["quux"], [])
+    moved = {(f["object"], f["word"]): f["mass"] for f in told["plans"]["VIFIDEL"]["flows"]}
+    assert moved == pytest.approx(
+        {("dog", "dog"): 1 / 2, ("dog", "man"): 1 / 6, ("cat", "man"): 1 / 3}
+    )
+    scores = metric.score([CAPTION + " quux"], np.array([0]))[0]
+    for column, score, distance in zip(metric.columns, scores, BY_HAND[p], strict=True):
+        plan = told["plans"][column]
+        assert plan["score"] == score
+        assert sum(f["cost"] for f in plan["flows"]) == pytest.approx(distance, abs=1e-12)
+        assert {x["word"]: x["mass"] for x in plan["objects"]} == pytest.approx(
+            {"dog": 2 / 3, "cat": 1 / 3}
+        )
+
+
+# Every rule of docs/vifidel.md, "Where there is nothing to compare".
+EDGES = [
+    # caption, labels, references → VIFIDEL, VIFIDEL-ref (p = 2)
+    ("", LABELS, REFERENCES, 0, 0),
+    ("it is on the top of two", LABELS, REFERENCES, 0, 0),  # stop words only
+    ("a b c !", LABELS, REFERENCES, 0, 0),  # single letters are no words
+    ("quux zero", LABELS, REFERENCES, math.nan, math.nan),  # no vector, or one without direction
+    ("dog", [], REFERENCES, math.nan, math.nan),  # no object
+    ("", [], REFERENCES, math.nan, math.nan),
+    ("dog", ["fire", "quux"], REFERENCES, math.nan, math.nan),  # a stop word, an unknown one
+    ("hound", ["dog"], ["a cat"], 1, 1),  # another word in the same place: distance 0
+    ("dog dog", ["dog"], REFERENCES, 1, 1),
+    ("dog", ["ball"], ["dog ball"], math.exp(-4), 1),  # all weights 0: no cost is left
+    ("dog", ["ball"], ["quux", "the"], math.exp(-4), math.nan),  # no reference is usable
+    ("dog", ["ball"], ["quux", "dog ball"], math.exp(-4), 1),  # such a reference does not count
+    ("dog", ["ball"], [], math.exp(-4), math.nan),
+    ("", ["ball"], [], 0, math.nan),
+    ("dog quux", ["ball"], ["dog ball"], math.exp(-4), 1),  # unknown words take no mass
+    # one label of two words weighs as much as two labels
+    ("table", ["dining table"], ["table"], math.exp(-0.5 * (0.64 + 0.16)), math.exp(-0.02)),
+]
+
+
+@pytest.mark.parametrize(("caption", "labels", "references", "without", "with_"), EDGES)
+def test_edges(
+    tmp_path: Path,
+    caption: str,
+    labels: list[str],
+    references: list[str],
+    without: float,
+    with_: float,
+) -> None:
+    metric = ready(Vifidel(vector_file(tmp_path)), dataset([labels], [references]))
+    found = metric.score([caption], np.array([0]))
+    assert found.shape == (1, 2)
+    assert found.dtype == np.float64
+    assert found[0] == pytest.approx([without, with_], abs=1e-12, nan_ok=True)
+    plans = metric.explain(caption, 0)["plans"]  # type: ignore[index]
+    assert [column in plans for column in metric.columns] == [
+        score > 0 for score in found[0].tolist()
+    ]
+
+
+def test_what_was_left_out_is_counted_from_the_cache_too(tmp_path: Path) -> None:
+    data = dataset([LABELS, [], ["quux"]], [REFERENCES] * 3)
+    captions = ["", "a quux, the quux and a dog", "quux", "dog", "man", "quux"]
+    images, store = np.array([0, 0, 0, 1, 2, 0]), MemoryStore()
+    for n_scored in (5, 0):
+        metric = Vifidel(vector_file(tmp_path))
+        done = score_captions(metric, data, captions, images, store)
+        assert (done.status, done.n_scored) == ("ok", n_scored)
+        assert done.counts == (
+            Count("content words of captions without a vector", "words", 4, None),
+            Count("captions without content words", "captions", 1, 6),
+            Count("captions none of whose content words has a vector", "captions", 2, 6),
+            Count("images without objects", "images", 1, 3),
+            Count("images none of whose objects has a vector", "images", 1, 3),
+        )
+
+
+def test_no_call_gives_an_empty_array(tmp_path: Path) -> None:
+    metric = ready(Vifidel(vector_file(tmp_path)), dataset([LABELS], [REFERENCES]))
+    assert metric.score([], np.array([], dtype=np.intp)).shape == (0, 2)
+
+
+def test_presence_counts_every_object_word_once(tmp_path: Path) -> None:
+    data = dataset([["dog"] * 5 + ["cat"]], [REFERENCES])
+    metric = ready(Vifidel(vector_file(tmp_path), objects="presence"), data)
+    assert metric.score(["dog cat"], np.array([0]))[0, 0] == 1
+    counting = ready(Vifidel(vector_file(tmp_path)), data)
+    assert counting.score(["dog cat"], np.array([0]))[0, 0] == pytest.approx(math.exp(-2 / 3))
+
+
+def test_sources_are_united_as_multisets(tmp_path: Path) -> None:
+    file = tmp_path / "labels.json"
+    file.write_text(json.dumps({"0": ["dog", "dog", "man"], "7": ["ball"]}))
+    data = dataset([["dog", "cat"], ["ball"]], [REFERENCES] * 2)
+    vectors = vector_file(tmp_path)
+    both = ready(Vifidel(vectors, sources=["gold", str(file)]), data)
+    captions, index = ["dog dog cat man", "ball"], np.array([0, 1])
+    assert (both.score(captions, index)[:, 0] == 1).all()
+    alone = ready(Vifidel(vectors, sources=[str(file)]), data)
+    found = alone.score(["dog dog man", "ball"], index)
+    assert found[0, 0] == 1
+    assert np.isnan(found[1]).all()  # the file does not name the image
+    gold = ready(Vifidel(vectors), data)
+    assert len({m.signature("VIFIDEL") for m in (both, alone, gold)}) == 3
+    assert both.context(data, 0) != gold.context(data, 0)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("[]", "image id → labels"),
+        ('{"0": "dog"}', "image id 0.*list of labels"),
+        ('{"0": ["dog", 3]}', "image id 0"),
+        ("{", "labels.json"),
+    ],
+)
+def test_refuses_a_labels_file_that_is_none(tmp_path: Path, content: str, message: str) -> None:
+    file = tmp_path / "labels.json"
+    file.write_text(content)
+    metric = Vifidel(vector_file(tmp_path), sources=[str(file)])
+    with pytest.raises(InputError, match=message):
+        metric.identify(dataset([LABELS], [REFERENCES]))
+
+
+def test_a_score_does_not_depend_on_the_others_in_the_call(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    names = [f"w{i}" for i in range(60)]
+    vectors = vector_file(tmp_path, {name: rng.normal(size=37) for name in names})
+    pick = lambda low, high: rng.choice(names, rng.integers(low, high)).tolist()  # noqa: E731
+    data = dataset(
+        [pick(1, 9) for _ in range(40)],
+        [[" ".join(pick(2, 12)) for _ in range(4)] for _ in range(40)],
+    )
+    captions = [" ".join(pick(1, 14)) for _ in range(40)]
+    for p in (1, 2):
+        together = ready(Vifidel(vectors, p=p), data).score(captions, np.arange(40))
+        metric = ready(Vifidel(vectors, p=p), data)
+        alone = [metric.score([captions[k]], np.array([k]))[0] for k in reversed(range(40))]
+        assert np.array_equal(together, alone[::-1])
+        half = ready(Vifidel(vectors, p=p), data).score(captions[::2], np.arange(0, 40, 2))
+        assert np.array_equal(together[::2], half)
+
+
+def test_torch_gives_the_same_scores_to_the_bit(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    data = dataset([LABELS, ["ball", "cat", "man"]], [REFERENCES, ["cat man", "ball"]])
+    captions, index = [CAPTION, "hound cat ball", "table man"], np.array([0, 1, 1])
+    one = ready(Vifidel(vector_file(tmp_path)), data)
+    other = Vifidel(vector_file(tmp_path))
+    other._device = "cpu"  # torch's CPU; the option "cpu" means NumPy
+    assert np.array_equal(one.score(captions, index), ready(other, data).score(captions, index))
+
+
+def test_the_signature_says_what_would_change_a_number(tmp_path: Path) -> None:
+    data = dataset([LABELS], [REFERENCES])
+    other = tmp_path / "other"
+    other.mkdir()
+    made = [
+        Vifidel(vector_file(tmp_path)),
+        Vifidel(vector_file(tmp_path), p=1),
+        Vifidel(vector_file(tmp_path), objects="presence"),
+        Vifidel(vector_file(other, VECTORS | {"dog": (1.0, 1.0)})),
+    ]
+    signatures = []
+    for metric in made:
+        metric.identify(data)
+        signatures.append(metric.signature("VIFIDEL"))
+    assert len(set(signatures)) == 4
+    assert "|p:2|obj:counts|src:gold|stop:sklearn-318-" in signatures[0]
+    assert "vec:vectors.txt:" in signatures[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"p": 3}, "must be 1 or 2"),
+        ({"objects": "some"}, "choose from counts, presence"),
+        ({"sources": "gold"}, "must be a list"),
+        ({"sources": []}, "must be a list"),
+    ],
+)
+def test_refuses_options_that_mean_nothing(
+    tmp_path: Path, options: dict[str, object], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        Vifidel(vector_file(tmp_path), **options)  # type: ignore[arg-type]
+
+
+def test_what_is_missing_is_said_with_a_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vectors = vector_file(tmp_path)
+    without = dataset([LABELS], [REFERENCES], with_objects=False)
+    assert "objects was not found" in str(Vifidel(vectors).missing(without))
+    data = dataset([LABELS], [REFERENCES])
+    absent = Vifidel(vectors, sources=["no/such.json"]).missing(data)
+    assert "no file of labels at no/such.json" in str(absent)
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    monkeypatch.setattr(
+        "metaeval.compute.requirements.find_spec",
+        lambda name: None if name == "sklearn" else object(),
+    )
+    absent = Vifidel(vectors).missing(data)
+    assert absent is not None
+    assert "sklearn is not installed" in absent.reason
+    assert "pip install" in absent.remedy
+    vectors.path.unlink()
+    monkeypatch.undo()
+    assert "no word vectors at" in str(Vifidel(vectors).missing(data))
+
+
+def test_importing_it_imports_no_heavy_package() -> None:
+    code = (
+        "import sys, metaeval.metrics.vifidel.metric, metaeval.text.word_vectors.minilm; "
+        "print([m for m in ('torch', 'ot', 'sklearn', 'transformers') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,285 @@
+"""The captioners' report: what it says, and in a real Chromium from file:// what it does."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from metaeval.errors import InputError
+from metaeval.runs import files as results
+from reports.captioners.page import main, most_disagreement_first, write_report
+from reports.captioners.run import load
+from tests.reports.browser import EXECUTABLE, Page, chromium
+from tests.reports.captioners.captioners_files import HOSTILE, SYSTEMS, write_models_run
+from tests.reports.graded.test_page import Reader, unpacked
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = write_models_run(tmp_path_factory.mktemp("models"))
+    write_report(path, examples=4)
+    return path
+
+
+@pytest.fixture(scope="module")
+def told(run: Path) -> Reader:
+    return Reader((run / "report.html").read_text(encoding="utf-8"))
+
+
+def records(run: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = results.read_json(run / results.STATISTICS)["metrics"]
+    return found
+
+
+def test_scores_rankings_and_tests_stand_in_the_html(run: Path, told: Reader) -> None:
+    done = [r for r in records(run) if r["status"] == "ok"]
+    assert len(done) == 4 * 2 + 2
+    for r in done:
+        assert r["metric"] in told.words
+        for own in r["systems"].values():
+            assert f"{own['score']:.4f}" in told.words
+        for test in r["neighbours"]:
+            assert f"{test['p_permutation_holm']:.3f}" in told.words
+    assert "good is first by two of three scores" in told.words
+    assert "mute" in told.words
+    assert "four images; its scores are those of the others" in told.words
+    assert "Skipped: " in told.words  # CLIPScore, without images
+
+
+def test_same_files_same_bytes(run: Path) -> None:
+    first = (run / "report.html").read_bytes()
+    write_report(run, examples=4)
+    assert (run / "report.html").read_bytes() == first
+
+
+def test_hostile_names_and_captions_stay_text(run: Path, told: Reader) -> None:
+    assert len(told.executed) == 1
+    assert "pwned" not in told.executed[0]
+    assert "img" not in told.tags
+    assert "<b>poor" in told.words
+    rows = json.loads(unpacked(told.data["data-captions"]))
+    assert any(HOSTILE in caption for row in rows for caption in row[2] if caption)
+
+
+def test_the_data_is_that_of_the_run(run: Path, told: Reader) -> None:
+    loaded = load(run)
+    rows = json.loads(unpacked(told.data["data-captions"]))
+    assert [row[0] for row in rows] == list(loaded.image_ids)
+    for i, row in enumerate(rows):
+        assert row[2] == [captions[i] for captions in loaded.captions]
+        assert tuple(row[3]) == loaded.references[i]
+        assert len(row[3]) == 5
+    assert [row[2][loaded.systems.index("<b>poor")] for row in rows].count(None) == 4
+    planes = np.frombuffer(unpacked(told.data["data-scores"]), dtype=np.uint8)
+    read = np.ascontiguousarray(planes.reshape(4, -1).T).view("<f4").reshape(loaded.scores.shape)
+    np.testing.assert_allclose(read, loaded.scores, rtol=5e-5)  # five digits
+
+
+def test_too_much_for_the_limit_keeps_what_metrics_disagree_on(tmp_path: Path) -> None:
+    path = write_models_run(tmp_path, 60)
+    whole = write_report(path).stat().st_size
+    limit = whole - 4_000
+    write_report(path, max_bytes=limit)
+    assert (path / "report.html").stat().st_size <= limit
+    page = Reader((path / "report.html").read_text())
+    loaded = load(path)
+    kept = [row[0] for row in json.loads(unpacked(page.data["data-captions"]))]
+    assert 20 < len(kept) < 300
+    worst = most_disagreement_first(loaded)[: len(kept)]
+    assert sorted(kept) == sorted(loaded.image_ids[i] for i in worst)
+    assert f"This file holds {len(kept)} of 300 images" in page.words
+
+
+def test_another_experiments_run_is_refused(run: Path, tmp_path: Path) -> None:
+    for name in (results.STATISTICS, results.RUN):
+        (tmp_path / name).write_bytes((run / name).read_bytes())
+    with pytest.raises(InputError, match="no such file"):
+        load(tmp_path)
+    found = results.read_json(run / results.STATISTICS)
+    results.write_json(tmp_path / results.STATISTICS, {**found, "experiment": "replace"})
+    with pytest.raises(InputError, match="not the statistics of experiment=models"):
+        load(tmp_path)
+
+
+def test_the_command_rebuilds(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([str(run)]) == 0
+    assert capsys.readouterr().out.strip() == str(run / "report.html")
+    assert main([str(run / "gone")]) == 2
+    assert capsys.readouterr().err.startswith("error: ")
+
+
+# ---- in the browser ----
+
+browser = pytest.mark.skipif(EXECUTABLE is None, reason="no Chromium on PATH")
+
+
+@pytest.fixture(scope="module")
+def page() -> Iterator[Page]:
+    with chromium() as tab:
+        yield tab
+
+
+@pytest.fixture
+def opened(page: Page, run: Path) -> Page:
+    write_report(run, examples=4)
+    page.errors.clear()
+    page.requests.clear()
+    page.size(1280, 900)
+    page.media("light")
+    page.open((run / "report.html").as_uri())
+    page.wait("document.querySelectorAll('.card').length")
+    return page
+
+
+def choose(page: Page, selector: str, value: str) -> None:
+    page.run(
+        f"(() => {{ const s = document.querySelector('{selector}'); s.value = {json.dumps(value)};"
+        f" s.dispatchEvent(new Event('change')); }})()"
+    )
+    page.run("new Promise(r => setTimeout(r, 100))")
+
+
+def texts(page: Page, selector: str) -> list[str]:
+    found: list[str] = page.run(
+        f"[...document.querySelectorAll({json.dumps(selector)})].map(e => e.textContent)"
+    )
+    return found
+
+
+@browser
+def test_silent_and_self_contained(opened: Page, run: Path) -> None:
+    assert opened.requests == [(run / "report.html").as_uri()]
+    assert opened.errors == []
+    assert opened.run("window.pwned") is None
+
+
+@browser
+def test_cards_come_by_disagreement_and_show_all_systems(opened: Page, run: Path) -> None:
+    loaded = load(run)
+    order = [loaded.image_ids[i] for i in most_disagreement_first(loaded)]
+    shown = [re.match(r"Image (\d+)", t) for t in texts(opened, ".card h3")]
+    assert [int(m[1]) for m in shown if m] == order[:4]
+    opened.run("document.querySelector('#more').click()")
+    opened.wait("document.querySelectorAll('.card').length === 8")
+    systems = texts(opened, ".card:first-child tbody th")
+    assert sorted(systems) == sorted(SYSTEMS)
+    # by the chosen metric's score, best first
+    scores = opened.run(
+        "[...document.querySelectorAll('.card:first-child tbody tr')]"
+        ".map(r => Number(r.cells[2].title))"
+    )
+    assert scores == sorted(scores, reverse=True)
+
+
+@browser
+def test_conflicts_of_two_metrics_are_those_of_the_definition(opened: Page, run: Path) -> None:
+    loaded = load(run)
+    a, b = loaded.columns.index("BLEU-1"), loaded.columns.index("ROUGE-L")
+    scaled = [loaded.scores[m] / np.nanstd(loaded.scores[m]) for m in (a, b)]
+    sizes = np.full(len(loaded.image_ids), -1.0)
+    for i in range(len(sizes)):
+        for s in range(4):
+            for t in range(4):
+                lead, behind = (x[s, i] - x[t, i] for x in scaled)
+                if min(lead, -behind) > 0:
+                    sizes[i] = max(sizes[i], min(lead, -behind))
+    choose(opened, "#by", "BLEU-1")
+    choose(opened, "#other", "ROUGE-L")
+    n = int((sizes > 0).sum())
+    assert 0 < n < len(sizes)
+    assert f"contradict each other on {n} of them" in texts(opened, "#status")[0]
+    choose(opened, "#sort", "conflict")
+    first = int(re.match(r"Image (\d+)", texts(opened, ".card h3")[0])[1])  # type: ignore[index]
+    assert sizes[loaded.image_ids.index(first)] == pytest.approx(sizes.max(), rel=1e-3)
+    assert len(texts(opened, ".card:first-child td.one")) == 2
+
+
+@browser
+def test_search_by_word_and_by_id(opened: Page) -> None:
+    for word, images in (("pasta", 4), ("7", 1), ("nothing like it", 0)):
+        opened.run(f"(() => {{ query.value = {json.dumps(word)}; return find(); }})()")
+        assert texts(opened, "#status")[0].startswith(f"{images} of 20 images")
+    opened.run("(() => { query.value = ''; return find(); })()")
+
+
+@browser
+def test_table_sorts_and_switches_between_corpus_and_mean(opened: Page) -> None:
+    def visible() -> list[str]:
+        found: list[str] = opened.run(
+            "[...document.querySelectorAll('#metrics thead th')].filter(t => t.offsetWidth)"
+            ".map(t => t.querySelector('button').textContent)"
+        )
+        return found
+
+    assert "BLEU-4corpus" in visible()
+    assert "BLEU-4mean" not in visible()
+    opened.run("document.querySelector('input[name=aggregate][value=mean]').click()")
+    assert "BLEU-4mean" in visible()
+    assert "BLEU-4corpus" not in visible()
+    assert "CIDEr" in visible()
+    opened.run("document.querySelector('#metrics [data-key=metric] button').click()")
+    names = texts(opened, "#metrics tbody th")
+    assert names == sorted(names, key=str.lower)
+
+
+@browser
+def test_one_matrix_at_a_time(opened: Page) -> None:
+    shown = (
+        "[...document.querySelectorAll('.level')].filter(l => !l.hidden).map(l => l.dataset.level)"
+    )
+    assert opened.run(shown) == ["within_image"]
+    opened.run("document.querySelector('input[name=level][value=systems]').click()")
+    assert opened.run(shown) == ["systems"]
+
+
+@browser
+def test_downloads_hold_what_the_run_holds(opened: Page, run: Path) -> None:
+    lines = list(csv.DictReader(io.StringIO(opened.run("tableCsv().then(l => l.join(''))"))))
+    done = {(r["metric"], r["system"]): r for r in lines}
+    for r in records(run):
+        for name, own in r["systems"].items():
+            assert float(done[r["metric"], name]["score"]) == own["score"]
+            assert int(done[r["metric"], name]["rank"]) == 1 + r["ranking"].index(name)
+    assert [r["status"] for r in lines if r["metric"] == "CLIPScore"] == ["skipped"]
+    assert next(r["reason"] for r in lines if r["metric"] == "CLIPScore")
+    captions = list(csv.DictReader(io.StringIO(opened.run("scoresCsv().then(l => l.join(''))"))))
+    table = results.read_table(run / results.SCORES)
+    written = {(r["image_id"], r["system"]): r for r in captions}
+    assert len(written) == 20 * 4 - 4
+    for row in table.itertuples():
+        text = written[str(row.image_id), row.set][row.metric]
+        assert text == "" if np.isnan(row.score) else float(text) == pytest.approx(
+            row.score, rel=5e-5
+        )  # fmt: skip
+
+
+@browser
+def test_narrow_screens_do_not_scroll_sideways_and_both_themes_are_legible(opened: Page) -> None:
+    for width in (360, 768, 1280):
+        opened.size(width, 800)
+        assert opened.run("document.documentElement.scrollWidth <= innerWidth")
+    paper = "getComputedStyle(document.body).backgroundColor"
+    light = opened.run(paper)
+    opened.media("dark")
+    assert opened.run(paper) != light
+
+
+@browser
+def test_without_javascript_tables_are_there(page: Page, run: Path) -> None:
+    page.call("Emulation.setScriptExecutionDisabled", value=True)
+    try:
+        page.open((run / "report.html").as_uri())
+        page.call("Emulation.setScriptExecutionDisabled", value=False)
+        assert page.run("document.querySelectorAll('#metrics tbody tr').length") == 4
+        assert page.run("[...document.querySelectorAll('.level')].every(l => l.offsetHeight)")
+        assert page.run("document.querySelectorAll('.card').length") == 0
+    finally:
+        page.call("Emulation.setScriptExecutionDisabled", value=False)

@@ -1,0 +1,121 @@
+"""Explanations in the schema of `Metric.explain`, put into a run's files for tests and for looking.
+
+The numbers are arbitrary but fixed: what is tested is that they arrive where they belong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from metaeval.runs import files as results
+
+REGIONS: list[dict[str, Any]] = [
+    {"label": "whole image", "box": [0.0, 0.0, 1.0, 1.0]},
+    {"label": "top left", "box": [0.0, 0.0, 0.5, 0.5], "cell": True},
+    {"label": "horse", "box": [0.25, 0.3, 0.75, 0.9]},
+    {"label": "person", "box": [0.4, 0.1, 0.6, 0.6]},
+    {"label": "person", "box": [0.05, 0.4, 0.12, 0.7]},
+    {"label": "", "box": [0.8, 0.7, 1.0, 0.95]},
+]
+
+
+def grounding(regions: Sequence[Mapping[str, Any]], seed: int) -> dict[str, Any]:
+    """What TIGEr tells."""
+    rng = np.random.default_rng(seed)
+    return {
+        "kind": "grounding",
+        "regions": list(regions),
+        "candidate": rng.normal(0.3, 0.2, len(regions)).round(4).tolist(),
+        "references": np.random.default_rng(0).normal(0.4, 0.2, len(regions)).round(4).tolist(),
+        "values": {"TIGEr": 0.7257, "TIGEr-RRS": 0.9773, "TIGEr-WDS": 0.4741},
+    }
+
+
+def matches(
+    regions: Sequence[Mapping[str, Any]], words: Sequence[str], references: Sequence[Sequence[str]]
+) -> dict[str, Any]:
+    """What FAIEr tells."""
+    rng = np.random.default_rng(len(words))
+
+    def table(rows: Sequence[str]) -> list[list[float]]:
+        found: list[list[float]] = rng.gamma(1.2, 1.0, (len(rows), len(regions))).round(4).tolist()
+        return found
+
+    relations = [" ".join(words[k : k + 3]) for k in range(0, max(len(words) - 2, 1), 3)]
+    return {
+        "kind": "matches",
+        "regions": list(regions),
+        "words": list(words),
+        "matches": table(words),
+        "relations": relations,
+        "relation_matches": table(relations),
+        "references": [{"words": list(r), "matches": table(r)} for r in references],
+        "values": {"FAIEr": 4.67, "FAIEr-object": 2.5, "FAIEr-relation": 2.17},
+    }
+
+
+def alignment(words: Sequence[str], references: Sequence[Sequence[str]]) -> dict[str, Any]:
+    """What BERTScore tells."""
+    rng = np.random.default_rng(len(words))
+
+    def cosines(*shape: int) -> list[list[float]]:
+        found: list[list[float]] = (rng.uniform(-0.2, 1, shape).round(3) + 0.0).tolist()
+        return found
+
+    told = [
+        {
+            "words": ["[CLS]", *own],
+            "weights": [0.0, *(1.0 for _ in own)],
+            "similarity": cosines(len(words) + 1, len(own) + 1),
+            "precision": 0.71 + k / 100,
+            "recall": 0.61 + k / 100,
+            "f1": 0.66 + k / 100,
+        }
+        for k, own in enumerate(references)
+    ]
+    return {
+        "kind": "alignment",
+        "words": ["[CLS]", *words],
+        "weights": [0.0, *(1.0 for _ in words)],
+        "references": told,
+        "best": len(told) - 1,
+        "values": {"BERTScore": told[-1]["f1"]},
+    }
+
+
+def tuples(words: Sequence[str], references: Sequence[Sequence[str]]) -> dict[str, Any]:
+    """What SPICE tells: here every word is an object, and neighbours are related."""
+    theirs = sorted({word for own in references for word in own})
+
+    def graph(own: Sequence[str], others: Sequence[str]) -> list[dict[str, Any]]:
+        said = [*((w,) for w in own), *pairwise(own)]
+        return [{"tuple": list(t), "matched": set(t) <= set(others) and len(t) == 1} for t in said]
+
+    return {
+        "kind": "tuples",
+        "candidate": graph(list(words), theirs),
+        "references": graph(theirs, words),
+        "values": {"SPICE": 0.25},
+    }
+
+
+def write_explanations(
+    run: Path,
+    payloads: Mapping[str, Mapping[int | str, Mapping[str, Any]]],
+    columns: Mapping[str, Sequence[str]],
+) -> None:
+    """Write explanations.json: family → image id → set → payload; family → its columns."""
+    metrics = {
+        family: {
+            "columns": list(columns[family]),
+            "images": [{"image_id": i, "sets": dict(sets)} for i, sets in images.items()],
+        }
+        for family, images in payloads.items()
+    }
+    told = {"schema": 1, "images_per_column": 12, "metrics": metrics}
+    results.write_json(run / results.EXPLANATIONS, told, indent=None)

@@ -1,0 +1,374 @@
+"""The report's HTML: what it says, what it refuses to say, and that it is safe and repeatable."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from metaeval.errors import InputError
+from metaeval.runs import files as results
+from metaeval.stats.ordering.inversions import worst_inversion
+from reports.graded.page import main, write_report
+from tests.reports.graded.explained_files import REGIONS, grounding, write_explanations
+from tests.reports.run_files import HOSTILE, IMAGES, SETS, absent, corrupt, write_run
+
+
+class Reader(HTMLParser):
+    """Collects the text of elements, and every script element that a browser would run."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.text: list[str] = []
+        self.executed: list[str] = []
+        self.data: dict[str, str] = {}
+        self.tags: list[str] = []
+        self._script: dict[str, str | None] | None = None
+        self._quiet = 0
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self._script = dict(attrs) if tag == "script" else self._script
+        self._quiet += tag == "style"
+
+    def handle_endtag(self, tag: str) -> None:
+        self._script = None if tag == "script" else self._script
+        self._quiet -= tag == "style"
+
+    def handle_data(self, data: str) -> None:
+        if self._script is None:
+            self.text += [] if self._quiet else [data]
+        elif "type" in self._script:
+            self.data[str(self._script["id"])] = data
+        else:
+            self.executed.append(data)
+
+    @property
+    def words(self) -> str:
+        return " ".join(" ".join(self.text).split())
+
+
+def report(run: Path, **options: Any) -> Reader:
+    return Reader(write_report(run, figures=False, **options).read_text(encoding="utf-8"))
+
+
+def unpacked(text: str) -> bytes:
+    return gzip.decompress(base64.b64decode(text))
+
+
+def edit(path: Path, change: Any) -> None:
+    value = results.read_json(path)
+    change(value)
+    results.write_json(path, value)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    return write_run(tmp_path / "run")
+
+
+def test_summary_and_table_stand_in_the_html_itself(run: Path) -> None:
+    page = report(run)
+    records = results.read_json(run / "statistics.json")["metrics"]
+    best = max(records, key=lambda r: r["rank_order_rho"])
+    assert f"{best['metric']} orders the four versions of eight captions best" in page.words
+    for record in records:
+        assert f"{record['rank_order_rho']:.3f}" in page.words
+        assert f"{record['kendall_tau_b']:.3f}" in page.words
+        assert record["signature"] in page.words
+    assert "0.561" in page.words  # the published value of SacreBLEU
+
+
+def test_same_files_same_bytes_figures_too(run: Path) -> None:
+    path = write_report(run)
+    first = {p.name: p.read_bytes() for p in [path, *(run / "figures").iterdir()]}
+    assert sorted(first) == ["SacreBLEU-density.svg", "SacreBLEU-order.svg", "chrF-density.svg",
+                             "chrF-order.svg", "report.html"]  # fmt: skip
+    write_report(run)
+    assert first == {p.name: p.read_bytes() for p in [path, *(run / "figures").iterdir()]}
+    assert b"<dc:date>" not in first["chrF-order.svg"]
+
+
+def test_hostile_captions_stay_text(tmp_path: Path) -> None:
+    run = write_run(
+        tmp_path,
+        IMAGES[:2] + HOSTILE,
+        absents=[absent("</script><b>X", "failed", "<i>why</i> & \u2028", "do 'this' \"now\"")],
+        run={"experiment": {"name": "x", "title": "<script>alert(1)</script>",
+                            "question": "</style><img src=x>"}},
+    )  # fmt: skip
+    (run / "config.yaml").write_text("a: </script><script>window.pwned=3</script>\n")
+    page = report(run)
+    assert len(page.executed) == 1
+    assert "pwned" not in page.executed[0]
+    assert not {"img", "i"} & set(page.tags) - {"i"}
+    assert "<script>alert(1)</script>" in page.words
+    assert "failed: <i>why</i>" in page.words
+    rows = json.loads(unpacked(page.data["data-captions"]))
+    assert [row[1] for row in rows if row[0] >= 70] == [human for _, human, _ in HOSTILE]
+    assert [tuple(row[4]) for row in rows if row[0] >= 70] == [refs for _, _, refs in HOSTILE]
+
+
+def test_embedded_scores_keep_five_digits(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    captions = corrupt(IMAGES, 3)
+    values = rng.lognormal(0, 6, len(captions)) * rng.choice([-1, 1], len(captions))
+    values[:3] = [0.0, np.nan, 1.0]
+    run = write_run(tmp_path, captions=captions, scores={"m": values})
+    planes = np.frombuffer(unpacked(report(run).data["data-scores"]), dtype=np.uint8)
+    read = np.ascontiguousarray(planes.reshape(4, -1).T).view("<f4").ravel().astype(float)
+    assert [f"{v:.4e}" for v in read] == [f"{v:.4e}" for v in values]
+
+
+def test_random_weights_are_never_a_result(run: Path) -> None:
+    def untrain(statistics: dict[str, Any]) -> None:
+        record = max(statistics["metrics"], key=lambda r: r["rank_order_rho"])
+        record["signature"] = "clipscore|model:vit-b-32|weights:random|v:1"
+        record["metric"], best["metric"] = "CLIPScore", record["metric"]
+
+    best: dict[str, str] = {}
+    edit(run / "statistics.json", untrain)
+    scores = results.read_table(run / "scores.parquet")
+    scores["metric"] = scores["metric"].replace(best["metric"], "CLIPScore")
+    results.write_table(run / "scores.parquet", scores)
+    html = write_report(run, figures=False).read_text()
+    page = Reader(html)
+    assert "CLIPScore orders" not in page.words
+    assert "CLIPScore ran on random weights and is not ranked." in page.words
+    rows = re.findall(r'<tr class="(\w+)" data-metric="([^"]+)"', html)
+    assert rows[-1] == ("random", "CLIPScore")
+    assert rows[0][0] == "result"
+
+
+def test_absent_metrics_are_rows_with_reason_and_remedy(tmp_path: Path) -> None:
+    run = write_run(
+        tmp_path,
+        absents=[absent("SPICE", "skipped", "no parser", "install it"),
+                 absent("METEOR", "failed", "no heap", "")],
+    )  # fmt: skip
+    page = report(run)
+    assert "skipped: no parser install it" in page.words
+    assert "failed: no heap" in page.words
+    assert "SPICE could not run; see the alerts" in page.words
+    assert "METEOR Failed: no heap." in page.words
+
+
+def test_alerts_and_banner(run: Path) -> None:
+    def spoil(info: dict[str, Any]) -> None:
+        info["git"]["dirty"] = True
+        info["dataset"]["fallback"] = "COCO was not found: this is scenes"
+        info["published"].update(comparable=False, why_not="other images")
+
+    def holes(statistics: dict[str, Any]) -> None:
+        statistics["metrics"][0].update(n_nan=3, rank_order_rho_bounds=[-0.5, 0.9])
+        statistics["sets"][0].update(n=7)
+        statistics["sets"][2].update(n_unapplied=2, n_applied=6)
+
+    edit(run / "run.json", spoil)
+    edit(run / "statistics.json", holes)
+    words = report(run).words
+    for expected in (
+        "Another dataset than the one asked for. COCO was not found: this is scenes",
+        "The working tree had changes",
+        "Not comparable: other images.",
+        "not comparable: other images.",
+        "Three captions of 32 could not be scored",
+        "Ties decide: ρ lies anywhere from −0.500 to 0.900",
+        "The sets differ in size: Random 7,",
+        "2 of 8 captions (25.0%) came out unchanged",
+    ):
+        assert expected in words
+
+
+def test_parts_stand_under_their_metric_and_are_not_ranked(tmp_path: Path) -> None:
+    captions = corrupt(IMAGES, 3)
+    good = captions["level"].to_numpy() + 0.0
+    scores = {"SPICE": -good, "SPICE-object": good, "chrF": good / 2 + np.arange(len(good)) % 5}
+    run = write_run(tmp_path, captions=captions, scores=scores)
+    html = write_report(run, figures=False).read_text()
+    rows = re.findall(r'<tr class="(\w+)" data-metric="([^"]+)"', html)
+    assert rows == [("result", "chrF"), ("result", "SPICE"), ("part", "SPICE-object")]
+    assert "chrF orders the four versions" in Reader(html).words
+
+
+def test_applied_only_is_a_second_body(tmp_path: Path) -> None:
+    captions = corrupt(IMAGES, 3)
+    odd = (captions["set"] == "Replace 25%") & (captions["image_id"] % 2 == 1)
+    captions.loc[odd, "caption"] = captions["source_caption"]
+    captions.loc[odd, "applied"] = False
+    run = write_run(tmp_path, captions=captions)
+    html = write_report(run, figures=False).read_text()
+    page = Reader(html)
+    assert 'tbody data-items="applied" hidden' in html
+    record = results.read_json(run / "statistics.json")["metrics"][0]
+    assert f"{record['applied_only']['spearman_rho']:.3f}" in page.words
+    assert f"{odd.sum() / len(IMAGES):.1%} of Replace 25% came out unchanged" in page.words
+
+
+def test_too_much_for_the_limit_becomes_a_selection_by_inversions(tmp_path: Path) -> None:
+    many = [(i, f"{human} {i}", refs) for i in range(400) for _, human, refs in [IMAGES[i % 8]]]
+    captions = corrupt(many, 1)
+    rng = np.random.default_rng(0)
+    values = captions["level"].to_numpy() + rng.random(len(captions)) * 0.5
+    worst = captions["image_id"].isin([7, 123]) & (captions["level"] == 0)
+    values[worst] = 9.0
+    run = write_run(tmp_path, many, captions=captions, scores={"m": values})
+    whole = write_report(run, figures=False).stat().st_size
+    limit = whole - 15_000
+    page = report(run, max_bytes=limit)
+    assert (run / "report.html").stat().st_size <= limit
+    kept = [row[0] for row in json.loads(unpacked(page.data["data-captions"]))]
+    assert 20 < len(kept) < 400
+    assert {7, 123} <= set(kept)
+    assert f"This file holds {len(kept)} of 400 images" in page.words
+    scores = np.frombuffer(unpacked(page.data["data-scores"]), dtype=np.uint8)
+    assert len(scores) == 4 * len(SETS) * len(kept)
+
+
+def test_photos_only_when_asked_for(tmp_path: Path) -> None:
+    from PIL import Image
+
+    run = write_run(tmp_path)
+    references = results.read_table(run / "references.parquet")
+    Image.new("RGB", (900, 600), "teal").save(tmp_path / "photo.png")
+    references["image_path"] = str(tmp_path / "photo.png")
+    references.loc[3, "image_path"] = str(tmp_path / "gone.png")
+    results.write_table(run / "references.parquet", references)
+    assert json.loads(report(run).data["meta"])["photos"] == {}
+    photos = json.loads(report(run, photos=8).data["meta"])["photos"]
+    assert len(photos) == 7
+    assert all(p.startswith("data:image/jpeg;base64,") for p in photos.values())
+
+
+def test_broken_runs_are_one_clear_line(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([str(run), "--no-figures"]) == 0
+    (run / "scores.parquet").unlink()
+    with pytest.raises(InputError, match=r"scores\.parquet.*no such file"):
+        write_report(run)
+    assert main([str(run)]) == 2
+    assert capsys.readouterr().err.startswith("error: ")
+
+
+def test_a_score_of_an_unknown_image_is_refused(run: Path) -> None:
+    scores = results.read_table(run / "scores.parquet")
+    scores.loc[5, "image_id"] = 999
+    results.write_table(run / "scores.parquet", scores)
+    with pytest.raises(InputError, match=r"field 'image_id': '999' is not among"):
+        write_report(run)
+
+
+def test_nothing_ran(tmp_path: Path) -> None:
+    run = write_run(tmp_path, scores={}, scorers={}, absents=[absent("SPICE", "skipped", "no", "")])
+    assert "No metric gave a result on the four versions" in report(run).words
+
+
+def test_another_model_stands_beside_the_papers_value_and_is_not_compared(tmp_path: Path) -> None:
+    captions = corrupt(IMAGES, 3)
+    good = captions["level"].to_numpy() + np.arange(len(captions)) % 3
+    scores = {"BERTScore (MiniLM)": good, "SacreBLEU": -good}
+    published = {"source": "The paper", "comparable": True, "why_not": None,
+                 "rank_order_rho": {"BERTScore": 0.5569, "SacreBLEU": 0.5606}}  # fmt: skip
+    run = write_run(tmp_path, captions=captions, scores=scores, run={"published": published})
+    html = write_report(run, figures=False).read_text()
+    row = html[html.index('data-metric="BERTScore (MiniLM)"') :]
+    row = row[: row.index("</tr>")]
+    assert ">0.557<small" in row
+    assert "another model</small>" in row
+    assert 'class="paper other"' in row
+    assert "published for another model: 0.5569" in row
+    difference = row[row.index('class="c-delta"') :].split("</td>")[0] + "</td>"
+    assert ">–</td>" in difference
+    assert "<small" not in difference
+    words = Reader(html).words
+    assert "BERTScore (MiniLM) uses another model than the paper" in words
+    assert "Published. None of one value lies within 0.02" in words  # SacreBLEU's, no other
+    assert not re.search(r"(within 0\.02|Further off)[^.]*BERTScore", words)
+
+
+def test_only_another_model_and_nothing_to_compare(tmp_path: Path) -> None:
+    captions = corrupt(IMAGES, 3)
+    published = {"source": "The paper", "comparable": True, "why_not": None,
+                 "rank_order_rho": {"BERTScore": 0.5569}}  # fmt: skip
+    scores = {"BERTScore (MiniLM)": captions["level"].to_numpy() + 0.0}
+    run = write_run(tmp_path, captions=captions, scores=scores, run={"published": published})
+    words = report(run).words
+    assert "Published. BERTScore (MiniLM) uses another model" in words
+    assert "within 0.02" not in words
+
+
+def test_what_was_counted_stands_under_the_table(run: Path) -> None:
+    def count(statistics: dict[str, Any]) -> None:
+        statistics["metrics"][0]["counts"] = [
+            {"what": "images without objects", "unit": "images", "n": 2, "of": 8},
+            {"what": "captions without words", "unit": "captions", "n": 0, "of": 32},
+            {"what": "words without a vector", "unit": "words", "n": 1234, "of": None},
+        ]
+
+    assert "images without objects" not in report(run).words
+    edit(run / "statistics.json", count)
+    words = report(run).words
+    assert "SacreBLEU 2 of 8 images without objects; 1,234 words without a vector." in words
+    assert "captions without words" not in words
+
+
+def test_explanations_go_in_for_the_first_images_and_never_beyond_the_limit(tmp_path: Path) -> None:
+    many = [(i, f"{human} {i}", refs) for i in range(60) for _, human, refs in [IMAGES[i % 8]]]
+    captions = corrupt(many, 1)
+    rng = np.random.default_rng(0)
+    scores = {"TIGEr": rng.random(len(captions)), "BLEU-1": rng.random(len(captions))}
+    run = write_run(tmp_path, many, captions=captions, scores=scores)
+    payloads: dict[int | str, dict[str, Any]] = {}
+    for (image, name), text in captions.set_index(["image_id", "set"])["caption"].items():
+        payloads.setdefault(image, {})[name] = grounding(REGIONS, 100 * int(image) + len(text))
+    write_explanations(run, {"tiger": payloads}, {"tiger": ["TIGEr"]})
+
+    def told(**options: Any) -> tuple[list[str], dict[str, Any]]:
+        page = report(run, **options)
+        (brief,) = json.loads(page.data["meta"])["explained"] or [{"images": []}]
+        return brief["images"], json.loads(unpacked(page.data["data-explanations"]))
+
+    images, data = told(explanations=5)
+    wide = {name: values.reshape(4, 60) for name, values in scores.items()}  # worst level first
+    expected = set()
+    best = max(
+        results.read_json(run / "statistics.json")["metrics"], key=lambda r: r["rank_order_rho"]
+    )
+    for name in {"TIGEr", best["metric"]}:
+        severity = worst_inversion(wide[name], range(4))
+        expected |= {str(i) for i in np.argsort(-severity, kind="stable")[:5]}
+    assert set(images) == set(data["tiger"]) == expected
+    names = [s for s, _ in SETS]
+    for image, sets in data["tiger"].items():
+        assert {names[int(k)]: p for k, p in sets.items()} == payloads[int(image)]
+    assert told(explanations=0) == ([], {})
+    without = (run / "report.html").stat().st_size
+    every, _ = told(explanations=60)
+    assert len(every) == 60
+    limit = (without + (run / "report.html").stat().st_size) // 2
+    few, _ = told(explanations=60, max_bytes=limit)
+    assert (run / "report.html").stat().st_size <= limit
+    assert 0 < len(few) < 60
+    assert "All 60 images are in this file" in report(run, max_bytes=limit).words
+    (run / "explanations.json").unlink()  # an older run's files have none
+    assert told() == ([], {})
+
+
+def test_text_ids_and_sets_of_unequal_size(tmp_path: Path) -> None:
+    images = [(f"im-{i}", human, refs) for i, human, refs in IMAGES]
+    captions = corrupt(images, 3)
+    captions = captions[(captions["set"] != "Random") | (captions["image_id"] != "im-9")]
+    run = write_run(tmp_path, images, captions=captions)
+    page = report(run)
+    rows = {row[0]: row[3] for row in json.loads(unpacked(page.data["data-captions"]))}
+    assert rows["im-9"][0] is None
+    assert all(text is not None for text in rows["im-25"])
+    assert "The sets differ in size: Random 7," in page.words

@@ -1,0 +1,202 @@
+"""The page of a run against human judgements: its numbers, its words, and in a real browser."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metaeval.runs import files as results
+from reports.judgments.findings import too_few
+from reports.judgments.matrix import matrix
+from reports.judgments.page import main, render, write_report
+from tests.data.judgments.test_judgments import pascal50s
+from tests.experiments.judgments.test_judgments import own_table, run_in
+from tests.reports.browser import EXECUTABLE, Page, chromium
+
+METRICS = "metrics=[bleu,rouge_l,cider,clipscore]"
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two dimensions, four systems, an absent metric."""
+    folder = tmp_path_factory.mktemp("report")
+    path = own_table(folder, 12)
+    records = [json.loads(line) for line in path.read_text().splitlines()]
+    for k, record in enumerate(records):
+        record["<b>odd</b>"] = (7 * k) % 5
+    path.write_text("\n".join(map(json.dumps, records)))
+    run_in(
+        folder, "dataset=table", f"dataset.file={path}", METRICS,
+        "dataset.human=[human,'<b>odd</b>']",
+    )  # fmt: skip
+    write_report(folder / "OUT")
+    return folder / "OUT"
+
+
+@pytest.fixture(scope="module")
+def statistics(run: Path) -> dict[str, Any]:
+    return results.read_json(run / results.STATISTICS)
+
+
+def test_the_page_holds_the_numbers(run: Path, statistics: dict[str, Any]) -> None:
+    html = (run / results.REPORT).read_text(encoding="utf-8")
+    for record in statistics["metrics"][:-1]:
+        for found in record["human"].values():
+            assert f'data-v="{found["kendall_tau_b"]}"' in html
+    assert "skipped: the judgements come without their images" in html
+    assert "<b>odd" not in html  # a dimension's name is text
+    assert "&lt;b&gt;odd&lt;/b&gt;" in html
+    assert "bleu-1|tok:ptb-3.4.1|smooth:coco" in html
+    assert html.count('<table class="beats">') == 2
+    assert "four, one, three, two" in html
+
+
+def test_the_same_files_give_the_same_page(run: Path, capsys) -> None:
+    before = (run / results.REPORT).read_bytes()
+    assert main([str(run)]) == 0
+    assert capsys.readouterr().out.strip() == str(run / results.REPORT)
+    assert (run / results.REPORT).read_bytes() == before
+    assert main([str(run / "nowhere")]) == 2
+    assert "no such file" in capsys.readouterr().err
+
+
+def differences() -> dict[str, Any]:
+    def pair(a: str, b: str, gap: float | None, *adjusted: float) -> dict[str, Any]:
+        tests = zip(("permutation", "bootstrap", "williams"), adjusted, strict=True)
+        made: dict[str, Any] = {test: {"p": p / 3, "p_holm": p} for test, p in tests}
+        made["bootstrap"]["ci"] = [0.01, 0.02]
+        return {"a": a, "b": b, "difference": gap, **made}
+
+    return {
+        "statistic": "kendall_tau_c",
+        "pairs": [
+            pair("A", "B", 0.123, 0.01, 0.05, 0.001),
+            pair("A", "C", -0.02, 0.2, 0.04, 0.3),
+            pair("B", "C", None, 0.5, 0.5, 0.5),
+        ],
+    }
+
+
+def test_the_matrix_by_hand() -> None:
+    lines = matrix(differences(), ["C", "A", "B", "absent"], 0.05)
+    assert [line.metric for line in lines] == ["C", "A", "B"]
+    assert [line.beats for line in lines] == [0, 1, 0]
+    assert [s.kind for s in lines[1].squares] == ["mixed", "self", "better"]
+    assert lines[1].squares[2].text == "+12.3"
+    assert lines[1].squares[2].tests == "PBW"
+    assert lines[2].squares[1].text == "−12.3"
+    assert lines[2].squares[1].kind == "worse"
+    assert lines[0].squares[1].text == "+2.0"
+    assert lines[0].squares[1].tests == "B"
+    assert "C − A: +2.00; interval −2.00 to −1.00" in lines[0].squares[1].title
+    assert "permutation p = 0.0667, after Holm 0.2000" in lines[0].squares[1].title
+    assert lines[0].squares[2].kind == "even"
+
+
+def test_the_summary_says_what_is_significant(run: Path, statistics: dict[str, Any]) -> None:
+    info = results.read_json(run / results.RUN)
+
+    def text(value: dict[str, Any]) -> str:
+        return re.sub(r"<[^>]+>", "", render(value, info, ""))
+
+    best = max(
+        (m for m in statistics["metrics"] if m["status"] == "ok"),
+        key=lambda m: m["human"]["human"]["kendall_tau_b"],
+    )["metric"]
+    assert f"By human, {best} agrees best with people: τ-b 0." in text(statistics)
+    sure = copy.deepcopy(statistics)
+    for pair in sure["differences"]["human"]["pairs"]:
+        for test in ("permutation", "bootstrap", "williams"):
+            pair[test]["p_holm"] = 0.01
+    assert "It beats each of the others by every test" in text(sure)
+    for pair in sure["differences"]["human"]["pairs"]:
+        pair["bootstrap"]["p_holm"] = 0.06
+    assert "is not sure: not every test says so" in text(sure)
+
+
+def test_too_few_draws_are_told_of() -> None:
+    """36 pairs at 0.05: 2 · 36 / (R + 1) ≤ 0.05 from R = 1439 on, 36 / (R + 1) from R = 719 on."""
+    value = {
+        "settings": {"permutations": 719, "replicates": 1438, "alpha": 0.05},
+        "differences": {"rating": {"pairs": [None] * 36}},
+    }
+    assert too_few(value) == [
+        "1,438 draws are too few for the bootstrap to call any of 36 differences significant: set "
+        "stats.replicates to 1,439 or more."
+    ]
+    value["settings"] |= {"permutations": 718, "replicates": 1439}
+    assert len(too_few(value)) == 1
+    assert "protocol.permutations to 719 or more" in too_few(value)[0]
+
+
+def test_published_values_stand_beside_ours(run: Path, statistics: dict[str, Any]) -> None:
+    value = copy.deepcopy(statistics)
+    ours = value["metrics"][0]["human"]["human"]["kendall_tau_b"]
+    value["published"] = {
+        "source": "A paper",
+        "dimension": "human",
+        "values": {"BLEU-1": round(ours, 3), "CIDEr": -0.5, "TIGEr": 0.4},
+    }
+    html = render(value, results.read_json(run / results.RUN), "")
+    assert html.count("equal as printed") == 1
+    assert html.count('<td class="c-delta" data-v') == 2  # not in the other dimension
+    assert "Of two values that A paper printed, one comes out equal" in html
+
+
+def test_forced_choice_has_a_page(tmp_path: Path) -> None:
+    pascal50s(tmp_path, "cells")
+    run_in(
+        tmp_path, "dataset=pascal50s", f"dataset.root={tmp_path}", "dataset.n_references=[1,2]",
+        "dataset.draws=1", "metrics=[rouge_l,bleu]",
+    )  # fmt: skip
+    html = write_report(tmp_path / "OUT").read_text(encoding="utf-8")
+    assert "Metrics against people on PASCAL-50S" in html
+    assert '<tbody data-items="1 reference">' in html
+    assert '<tbody data-items="2 references" hidden>' in html
+    assert "2008" not in html  # no image name, only numbers
+    assert ">HC</button>" in html
+    assert ">HI</button>" not in html  # no pair of that category
+
+
+@pytest.fixture(scope="module")
+def page(run: Path) -> Iterator[Page]:
+    if EXECUTABLE is None:
+        pytest.skip("no Chromium on PATH")
+    with chromium() as browser:
+        yield browser
+
+
+def test_in_a_browser(page: Page, run: Path) -> None:
+    """No request, no error; the table sorts, the switch changes the dimension, both themes fit."""
+    url = (run / results.REPORT).as_uri()
+    page.size(1280, 900)
+    page.media("light")
+    page.open(url)
+    assert page.requests == [url]
+
+    def column(key: str) -> list[float]:
+        index = page.run(f"document.querySelector('[data-key={key}]').cellIndex")
+        rows = "[...document.querySelectorAll('#metrics tbody:not([hidden]) tr.result')]"
+        return [float(v) for v in page.run(f"{rows}.map(r => r.cells[{index}].dataset.v)")]
+
+    assert column("rho") == sorted(column("rho"), reverse=True)
+    page.run("document.querySelector('[data-key=pearson] button').click()")
+    assert column("pearson") == sorted(column("pearson"), reverse=True)
+    page.run("document.querySelector('[data-key=pearson] button').click()")
+    assert column("pearson") == sorted(column("pearson"))
+    first = column("rho")
+    page.run("document.querySelectorAll('input[name=items]')[1].click()")
+    assert sorted(column("rho")) != sorted(first)
+    background = "getComputedStyle(document.body).backgroundColor"
+    light = page.run(background)
+    page.media("dark")
+    assert page.run(background) != light
+    page.size(420, 900)
+    assert page.run("document.documentElement.scrollWidth") <= 420
+    assert page.errors == []

@@ -1,0 +1,103 @@
+"""The content store: what goes in comes out, whole or not at all, with several processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from metaeval.runs.store import MemoryStore, SqliteStore, Store, item_key
+from metaeval.errors import InputError
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+    return MemoryStore() if request.param == "memory" else SqliteStore(tmp_path / "c.sqlite")
+
+
+def test_known_keys_come_back_and_unknown_ones_are_left_out(store: Store) -> None:
+    store.put_many("a", {b"1": b"one", b"2": b"two"})
+    assert store.get_many("a", [b"2", b"3", b"1"]) == {b"1": b"one", b"2": b"two"}
+    assert store.get_many("b", [b"1"]) == {}
+
+
+def test_a_known_value_never_changes(store: Store) -> None:
+    store.put_many("a", {b"1": b"one"})
+    store.put_many("a", {b"1": b"other", b"2": b"two"})
+    assert store.get_many("a", [b"1", b"2"]) == {b"1": b"one", b"2": b"two"}
+
+
+def test_more_keys_than_one_statement_takes(store: Store) -> None:
+    items = {str(i).encode(): bytes([i % 256]) for i in range(5000)}
+    store.put_many("a", items)
+    assert store.get_many("a", list(items)) == items
+
+
+def test_values_outlive_the_process_that_wrote_them(tmp_path: Path) -> None:
+    first = SqliteStore(tmp_path / "c.sqlite")
+    first.put_many("a", {b"1": b"one"})
+    first.close()
+    assert SqliteStore(tmp_path / "c.sqlite").get_many("a", [b"1"]) == {b"1": b"one"}
+
+
+def test_a_file_that_is_no_database_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "c.sqlite"
+    path.write_bytes(b"not a database, but long enough to be taken for a damaged one" * 100)
+    with pytest.raises(InputError, match=r"c\.sqlite: the score cache cannot be used .*delete"):
+        SqliteStore(path)
+
+
+_WRITER = """
+import sys
+from pathlib import Path
+from metaeval.cache import SqliteStore
+store = SqliteStore(Path(sys.argv[1]))
+print("ready", flush=True)
+for batch in range(int(sys.argv[3])):
+    store.put_many(sys.argv[2], {f"{batch}/{i}".encode(): b"x" * 64 for i in range(500)})
+"""
+
+
+def _writer(path: Path, namespace: str, batches: int) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", _WRITER, str(path), namespace, str(batches)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def test_four_processes_write_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "c.sqlite"
+    # two pairs write the same items, as two runs of one experiment do
+    writers = [_writer(path, f"n{i % 2}", 20) for i in range(4)]
+    assert [writer.wait(60) for writer in writers] == [0, 0, 0, 0]
+    keys = [f"{batch}/{i}".encode() for batch in range(20) for i in range(500)]
+    store = SqliteStore(path)
+    assert all(len(store.get_many(f"n{i}", keys)) == len(keys) for i in range(2))
+
+
+def test_a_killed_writer_leaves_whole_batches(tmp_path: Path) -> None:
+    path = tmp_path / "c.sqlite"
+    writer = _writer(path, "n", 100_000)
+    assert writer.stdout is not None
+    writer.stdout.readline()
+    time.sleep(0.5)
+    os.kill(writer.pid, signal.SIGKILL)
+    writer.wait()
+    store, batch = SqliteStore(path), 0
+    while True:
+        found = len(store.get_many("n", [f"{batch}/{i}".encode() for i in range(500)]))
+        assert found in (0, 500)
+        if not found:
+            break
+        batch += 1
+    assert batch > 0
+
+
+def test_the_key_tells_context_and_caption_apart() -> None:
+    context = bytes(16)
+    keys = {item_key(context, "a"), item_key(context, "b"), item_key(b"\1" + bytes(15), "a")}
+    assert len(keys) == 3
+    assert {len(key) for key in keys} == {16}

@@ -1,0 +1,201 @@
+"""Weighted statistics against the same statistics on physically resampled arrays; intervals."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from metaeval.errors import InputError
+from metaeval.stats.correlation.kendall import kendall
+from metaeval.stats.correlation.rank_order import rank_order
+from metaeval.stats.correlation.spearman import spearman
+from metaeval.stats.ordering.auc import adjacent_auc
+from metaeval.stats.ordering.monotone import monotone
+from metaeval.stats.ordering.pairwise import pairwise
+from metaeval.stats.resampling import replicates as module
+from metaeval.stats.resampling.bootstrap import bootstrap_counts, percentile_interval
+from metaeval.stats.resampling.buffers import Buffers
+from metaeval.stats.resampling.replicates import replicate_statistics
+from metaeval.stats.resampling.running import RunningTotals
+from metaeval.stats.resampling.weighted import sum_type
+
+KINDS = ["distinct", "rounded", "mostly zero", "constant", "gaps", "a set missing", "levels"]
+
+
+def example(kind: str, n: int = 60, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """A table of scores with the named difficulty, and its levels."""
+    rng = np.random.default_rng(seed)
+    levels = np.arange(4)
+    scores = rng.normal(size=(n, 4)) + 0.5 * levels
+    if kind == "rounded":
+        scores = np.round(scores, 1)
+    elif kind == "mostly zero":
+        scores = np.where(scores < 1.8, 0, np.round(scores, 1))
+    elif kind == "constant":
+        scores[:] = 0.3
+    elif kind == "gaps":
+        scores = np.round(scores, 1)
+        scores[rng.random(scores.shape) < 0.3] = np.nan
+    elif kind == "a set missing":
+        scores[:, 1] = np.nan
+    elif kind == "levels":
+        scores, levels = np.round(scores, 1), np.array([2, 0, 2, 5])
+    return scores, levels
+
+
+def plain(scores: np.ndarray, levels: np.ndarray) -> list[float]:
+    """Every statistic that has an interval, in the order of `flat`."""
+    pairs = pairwise(scores, levels)
+    return [
+        rank_order(scores, levels).rho,
+        spearman(scores, levels).rho,
+        kendall(scores, levels).tau_b,
+        *(step.auc for step in adjacent_auc(scores, levels)),
+        pairs.accuracy,
+        pairs.inversions,
+        monotone(scores, levels).rate,
+    ]
+
+
+def flat(result: module.Replicates, k: int) -> list[float]:
+    return [float(x) for part in result for x in np.atleast_2d(part)[:, k]]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_weighting_images_equals_resampling_them(kind) -> None:
+    scores, levels = example(kind)
+    counts = bootstrap_counts(len(scores), 20, seed=5)
+    weighted = replicate_statistics(scores, levels, counts)
+    for k, count in enumerate(counts):
+        resampled = np.repeat(scores, count, axis=0)
+        # Exact integers on one side, centred midranks on the other: below 1e-12 in practice.
+        assert flat(weighted, k) == pytest.approx(plain(resampled, levels), abs=1e-10, nan_ok=True)
+
+
+@given(st.integers(1, 9), st.integers(2, 4), st.integers(0, 2**32 - 1))
+@settings(max_examples=60, deadline=None)
+def test_weighting_equals_resampling_on_tiny_tables(n, k, seed) -> None:
+    rng = np.random.default_rng(seed)
+    scores = rng.integers(0, 5, size=(n, k)).astype(float)
+    scores[rng.random(scores.shape) < 0.2] = np.nan
+    levels = rng.integers(0, k, size=k)
+    counts = bootstrap_counts(n, 5, seed)
+    weighted = replicate_statistics(scores, levels, counts)
+    for r, count in enumerate(counts):
+        expected = plain(np.repeat(scores, count, axis=0), levels)
+        assert flat(weighted, r) == pytest.approx(expected, abs=1e-10, nan_ok=True)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_replicate_of_every_image_once_is_the_plain_statistic(kind) -> None:
+    scores, levels = example(kind, n=1300)  # more than are gathered at a time
+    ones = np.ones((1, len(scores)), dtype=np.int16)
+    result = flat(replicate_statistics(scores, levels, ones), 0)
+    assert result == pytest.approx(plain(scores, levels), abs=1e-12, nan_ok=True)
+
+
+@pytest.mark.parametrize("kind", ["rounded", "gaps"])
+def test_threads_and_integer_width_change_no_bit(kind, monkeypatch) -> None:
+    scores, levels = example(kind, n=300)
+    counts = bootstrap_counts(300, 700, seed=1)  # six chunks
+    one = replicate_statistics(scores, levels, counts, threads=1)
+    three = replicate_statistics(scores, levels, counts, threads=3)
+    monkeypatch.setattr(module, "sum_type", lambda *_: np.int64)
+    wide = replicate_statistics(scores, levels, counts)
+    for a, b, c in zip(one, three, wide, strict=True):
+        assert a.tobytes() == b.tobytes() == c.tobytes()
+
+
+def test_wide_integers_where_narrow_ones_would_overflow() -> None:
+    assert sum_type(np.ones((1, 46_340), dtype=np.int32), np.arange(4)) is np.int32
+    assert sum_type(np.ones((1, 46_341), dtype=np.int32), np.arange(4)) is np.int64
+    assert sum_type(np.ones((1, 30_000), dtype=np.int32), np.zeros(2, dtype=np.int64)) is np.int64
+    # All of 2,000 images' weight on one image: Σ t³ is what overflows.
+    assert sum_type(np.array([[2000, 0]]), np.arange(4)) is np.int64
+
+
+@pytest.mark.parametrize("n", [0, 1, 30, 31, 32, 33, 100])
+def test_running_totals_are_a_cumulative_sum(n) -> None:
+    rng = np.random.default_rng(n)
+    weights = rng.integers(0, 4, size=(101, 3))
+    weights[-1] = 0
+    images = rng.permutation(100)[:n]
+    totals = RunningTotals(images, padding=100)
+    expected = np.vstack([np.zeros((1, 3), dtype=int), np.cumsum(weights[images], axis=0)])
+    got = totals.of(weights, Buffers(), "totals")[totals.rows(np.arange(n + 1))]
+    assert (got == expected).all()
+
+
+def test_counts_are_draws_with_replacement() -> None:
+    counts = bootstrap_counts(50, 4000, seed=2)
+    assert counts.shape == (4000, 50)
+    assert (counts.sum(axis=1) == 50).all()
+    # Every image is as likely as any other, and its count is binomial(50, 1/50).
+    assert stats.chisquare(counts.sum(axis=0)).pvalue > 1e-6
+    observed = np.bincount(counts.ravel().astype(np.int64), minlength=8)[:8] / counts.size
+    assert observed == pytest.approx(stats.binom.pmf(np.arange(8), 50, 1 / 50), abs=0.005)
+
+
+def test_counts_are_seeded_and_extendable() -> None:
+    counts = bootstrap_counts(30, 100, seed=3)
+    assert (counts[:40] == bootstrap_counts(30, 40, seed=3)).all()
+    assert (counts != bootstrap_counts(30, 100, seed=4)).any()
+    assert bootstrap_counts(40_000, 1, seed=0).sum() == 40_000
+    with pytest.raises(InputError):
+        bootstrap_counts(0, 10, seed=0)
+
+
+def test_percentile_interval_leaves_undefined_replicates_out() -> None:
+    assert percentile_interval([math.nan, *range(101)], 0.5) == [25.0, 75.0]
+    assert all(math.isnan(x) for x in percentile_interval([math.nan], 0.9))
+    assert all(math.isnan(x) for x in percentile_interval([], 0.9))
+    with pytest.raises(InputError, match="confidence"):
+        percentile_interval([0.0, 1.0], 95)
+
+
+def test_the_interval_is_scipys_bootstrap() -> None:
+    """Against scipy's percentile bootstrap of images; both have Monte Carlo error."""
+    scores, levels = example("rounded", n=200)
+    result = replicate_statistics(scores, levels, bootstrap_counts(200, 4000, seed=6))
+    ours = percentile_interval(result.spearman_rho, 0.95)
+
+    def rho(images: np.ndarray) -> float:
+        return spearman(scores[images], levels).rho
+
+    theirs = stats.bootstrap(
+        (np.arange(200),), rho, n_resamples=4000, method="percentile", rng=7, vectorized=False
+    ).confidence_interval
+    width = ours[1] - ours[0]
+    # The ends of 4,000 replicates scatter by 1.4 % of the width (one standard deviation, each).
+    assert ours == pytest.approx(list(theirs), abs=0.1 * width)
+
+
+def test_intervals_cover_the_truth_about_as_often_as_they_say() -> None:
+    """Versions share their image's difficulty; the truth of the AUC is known in closed form.
+
+    Scores are difficulty (variance 0.8) + noise (0.2) + 0.6·level, so that for items of different
+    images the AUC is Φ(0.6/√2). In 300 simulations the coverage of a 90 % interval scatters by
+    1.7 points; intervals that took the captions as independent would be twice too wide, and cover
+    the truth nearly always.
+    """
+    truth = float(stats.norm.cdf(0.6 / math.sqrt(2)))
+    counts = bootstrap_counts(120, 300, seed=8)
+    rng = np.random.default_rng(9)
+    covered = 0
+    for _ in range(300):
+        difficulty = rng.normal(scale=math.sqrt(0.8), size=(120, 1))
+        scores = difficulty + rng.normal(scale=math.sqrt(0.2), size=(120, 2)) + [0, 0.6]
+        result = replicate_statistics(scores, [0, 1], counts, threads=1)
+        low, high = percentile_interval(result.adjacent_auc[0], 0.9)
+        covered += low <= truth <= high
+    assert 0.84 < covered / 300 < 0.95
+
+
+def test_counts_of_other_images_are_refused() -> None:
+    with pytest.raises(InputError, match="bootstrap counts"):
+        replicate_statistics(np.zeros((5, 2)), [0, 1], bootstrap_counts(6, 10, seed=0))

@@ -1,0 +1,150 @@
+"""The installers, against a server on this machine and against local copies."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import threading
+import zipfile
+from collections.abc import Iterator
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from metaeval.data.coco import install_images
+from metaeval.data.download import DownloadError
+from metaeval.errors import InputError
+from metaeval.metrics.clipscore import install as install_clip
+from metaeval.text.transformers import install, locate
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[tuple[Path, str]]:
+    """A folder, and the address under which it is served."""
+    root = tmp_path / "served"
+    root.mkdir()
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    httpd = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(root)))
+    thread = threading.Thread(target=httpd.serve_forever, daemon=True)
+    thread.start()
+    yield root, f"http://127.0.0.1:{httpd.server_port}"
+    httpd.shutdown()
+    httpd.server_close()
+
+
+def hub_of(root: Path) -> Path:
+    """The files of roberta-large as the hub serves and lists them; returns their folder."""
+    files = root / install.REPOSITORY / "resolve" / install.REVISION
+    files.mkdir(parents=True)
+    entries = []
+    for name in install.FILES:
+        content = f"content of {name}".encode()
+        (files / name).write_bytes(content)
+        entry: dict[str, object] = {"path": name, "oid": install.git_hash(content)}
+        if name == "model.safetensors":
+            entry["lfs"] = {"oid": hashlib.sha256(content).hexdigest(), "size": len(content)}
+        entries.append(entry)
+    tree = root / "api" / "models" / install.REPOSITORY / "tree"
+    tree.mkdir(parents=True)
+    (tree / install.REVISION).write_text(json.dumps(entries))
+    return files
+
+
+def test_git_hash_is_gits() -> None:
+    # `printf 'what is up, doc?' | git hash-object --stdin`, from the Git book
+    expected = "bd9dbf5aae1a3862dd1526723246b20206e5fc37"
+    assert install.git_hash(b"what is up, doc?") == expected
+
+
+def test_roberta_is_found_once_it_is_installed(server: tuple[Path, str], tmp_path: Path) -> None:
+    root, address = server
+    hub_of(root)
+    cache = tmp_path / "cache"
+    install.install(cache, hub=address)
+    found = locate.locate("auto", cache)
+    assert isinstance(found, locate.TextModel)
+    assert found.name == "roberta-large"
+    assert found.weights.read_bytes() == b"content of model.safetensors"
+    install.install(cache, hub=address)  # a second time: nothing to do, no harm
+
+
+@pytest.mark.parametrize("name", ["vocab.json", "model.safetensors"])
+def test_damaged_file_is_refused(server: tuple[Path, str], tmp_path: Path, name: str) -> None:
+    root, address = server
+    (hub_of(root) / name).write_bytes(b"something else")
+    with pytest.raises(DownloadError, match="wrong"):
+        install.install(tmp_path / "cache", hub=address)
+    assert isinstance(locate.locate("roberta-large", tmp_path / "cache"), locate.Absent)
+
+
+def test_roberta_from_a_folder(server: tuple[Path, str], tmp_path: Path) -> None:
+    files = hub_of(server[0])
+    install.install(tmp_path / "cache", files)
+    assert isinstance(locate.locate("auto", tmp_path / "cache"), locate.TextModel)
+    (files / "merges.txt").unlink()
+    with pytest.raises(InputError, match=r"merges\.txt"):
+        install.install(tmp_path / "other", files)
+
+
+def test_no_connection_is_one_clear_line(tmp_path: Path) -> None:
+    with pytest.raises(DownloadError, match="no connection"):
+        install.install(tmp_path, hub="http://127.0.0.1:9")
+
+
+def test_clip_is_believed_by_checksum(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    copy = tmp_path / "ViT-B-32.pt"
+    copy.write_bytes(b"not what OpenAI published")
+    with pytest.raises(InputError, match="another file"):
+        install_clip.install(tmp_path / "cache", copy)
+    with pytest.raises(InputError, match="no such file"):
+        install_clip.install(tmp_path / "cache", tmp_path / "elsewhere")
+    monkeypatch.setattr(install_clip, "SHA256", hashlib.sha256(copy.read_bytes()).hexdigest())
+    install_clip.install(tmp_path / "cache", tmp_path)  # the folder it lies in will do
+    assert (tmp_path / "cache/clip/ViT-B-32-openai.pt").read_bytes() == copy.read_bytes()
+    assert install_clip.URL.split("/")[-2] == (  # OpenAI's own naming
+        "40d365715913c9da98579312b702a82c18be219cc2a73407c4526f58eba950af"
+    )
+
+
+def archive_of(path: Path) -> bytes:
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("val2017/000000000139.jpg", b"one")
+        archive.writestr("val2017/000000000285.jpg", b"two")
+        archive.writestr("../../000000000632.jpg", b"three")  # must not leave the folder
+        archive.writestr("val2017/readme.txt", b"no image")
+    return path.read_bytes()
+
+
+def test_images_from_an_archive_or_a_folder(server: tuple[Path, str], tmp_path: Path) -> None:
+    root, address = server
+    content = archive_of(root / "val2017.zip")
+    md5 = hashlib.md5(content, usedforsecurity=False).hexdigest()
+    cache = tmp_path / "a"
+    install_images.install(cache, url=f"{address}/val2017.zip", md5=md5)
+    names = ["000000000139.jpg", "000000000285.jpg", "000000000632.jpg"]
+    target = cache / "coco" / "val2017"
+    assert sorted(p.name for p in target.iterdir()) == names
+    assert (target / names[1]).read_bytes() == b"two"
+    assert not (cache / "coco" / "val2017.zip").exists()
+    install_images.install(tmp_path / "b", root / "val2017.zip")
+    install_images.install(tmp_path / "c", tmp_path / "b")
+    for other in ("b", "c"):
+        assert sorted(p.name for p in (tmp_path / other / "coco/val2017").iterdir()) == names
+
+
+def test_images_that_are_none(server: tuple[Path, str], tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match=r"no \.jpg"):
+        install_images.install(tmp_path, tmp_path / "empty")
+    (tmp_path / "broken.zip").write_bytes(b"no archive")
+    with pytest.raises(InputError, match="unpacked"):
+        install_images.install(tmp_path, tmp_path / "broken.zip")
+    archive_of(server[0] / "val2017.zip")
+    with pytest.raises(DownloadError, match="checksum"):
+        install_images.install(tmp_path, url=f"{server[1]}/val2017.zip", md5="0" * 32)

@@ -1,0 +1,130 @@
+"""Bringing CoreNLP into the cache folder: what is accepted, what refused, and what is left."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import urllib.error
+import urllib.request
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from metaeval.data.dataset import Absent
+from metaeval.errors import InputError, MetaevalError
+from metaeval.text.scene_graphs import install as spice_install
+from metaeval.text.scene_graphs.install import Jar, check, content, install, installed
+from metaeval.text.scene_graphs.parse import default_cache
+
+
+def make_jar(path: Path, text: str = "models", *, first: str = "a.txt") -> None:
+    """A jar with two entries and a manifest; `first` changes their order, not their content."""
+    names = ["a.txt", "b/c.txt"]
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("META-INF/MANIFEST.MF", f"Built-By: {first}")
+        for name in names if first == "a.txt" else names[::-1]:
+            archive.writestr(name, f"{text} in {name}")
+
+
+@pytest.fixture
+def jars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with two small jars, which stand in the table for the two real ones."""
+    folder = tmp_path / "from" / "deeper"
+    folder.mkdir(parents=True)
+    table = []
+    for jar in spice_install.JARS:
+        path = folder / jar.name
+        make_jar(path, jar.maven)
+        raw = path.read_bytes()
+        digests = hashlib.sha256(raw).hexdigest(), hashlib.sha1(raw).hexdigest()
+        table.append(Jar(jar.name, jar.maven, len(raw), *digests, content(path)))
+    monkeypatch.setattr(spice_install, "JARS", tuple(table))
+    return folder
+
+
+def test_from_a_folder(jars: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    assert isinstance(installed(cache), Absent)
+    install(cache, jars.parent)
+    assert installed(cache) == cache / "spice"
+    assert sorted(os.listdir(cache / "spice")) == sorted(j.name for j in spice_install.JARS)
+    before = [(cache / "spice" / j.name).stat().st_mtime_ns for j in spice_install.JARS]
+    install(cache, jars.parent)  # nothing to do
+    assert before == [(cache / "spice" / j.name).stat().st_mtime_ns for j in spice_install.JARS]
+
+
+def test_from_a_jar_beside_the_other(jars: Path, tmp_path: Path) -> None:
+    install(tmp_path / "cache", jars / spice_install.JARS[0].name)
+    assert not isinstance(installed(tmp_path / "cache"), Absent)
+
+
+def test_from_stanfords_zip_with_the_same_classes_packed_otherwise(
+    jars: Path, tmp_path: Path
+) -> None:
+    archive = tmp_path / "corenlp.zip"
+    with zipfile.ZipFile(archive, "w") as out:
+        for jar in spice_install.JARS:
+            make_jar(jars / jar.name, jar.maven, first="b")
+            assert hashlib.sha256((jars / jar.name).read_bytes()).hexdigest() != jar.sha256
+            out.write(jars / jar.name, f"stanford-corenlp-full-2015-12-09/{jar.name}")
+    install(tmp_path / "cache", archive)
+    assert not isinstance(installed(tmp_path / "cache"), Absent)
+
+
+def test_a_wrong_or_missing_jar_is_refused_and_nothing_left(jars: Path, tmp_path: Path) -> None:
+    models = jars / spice_install.JARS[1].name
+    make_jar(models, "something else")
+    with pytest.raises(InputError, match=r"models\.jar.*not CoreNLP 3\.6\.0"):
+        install(tmp_path / "cache", jars)
+    models.write_bytes(b"no jar at all")
+    with pytest.raises(InputError, match="not CoreNLP"):
+        install(tmp_path / "cache", jars)
+    models.unlink()
+    with pytest.raises(InputError, match=r"there is no stanford-corenlp-3\.6\.0-models\.jar"):
+        install(tmp_path / "cache", jars)
+    with pytest.raises(InputError, match="no such folder"):
+        install(tmp_path / "cache", tmp_path / "nowhere")
+    assert isinstance(installed(tmp_path / "cache"), Absent)
+    assert os.listdir(tmp_path / "cache" / "spice") == []
+
+
+def test_from_maven_and_without_it(
+    jars: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """`mvn` is asked for each artifact by its coordinates; if it fails, the archive is tried."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    maven, (code, models) = programs / "mvn", [jar.name for jar in spice_install.JARS]
+    maven.write_text(
+        "#!/bin/sh\n"
+        'for a; do case "$a" in -DoutputDirectory=*) to="${a#*=}";; -Dartifact=*) what="${a#*=}";;'
+        " esac; done\n"
+        f"case $what in *:models) f={models};; *) f={code};; esac\n"
+        f'cp "{jars}/$f" "$to/"\n'
+    )
+    maven.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
+    install(tmp_path / "cache", None)
+    assert not isinstance(installed(tmp_path / "cache"), Absent)
+
+    def unreachable(url: str, timeout: float) -> None:
+        assert url == spice_install.ARCHIVE
+        raise urllib.error.URLError("no route")
+
+    monkeypatch.setattr(urllib.request, "urlopen", unreachable)
+    maven.write_text("#!/bin/sh\necho 'ERROR offline'\nexit 1\n")
+    with pytest.raises(MetaevalError, match=r"no route.*--from FOLDER"):
+        install(tmp_path / "other", None)
+    assert "Maven could not bring it: ERROR offline" in capfd.readouterr().err
+
+
+@pytest.mark.java
+def test_what_is_installed_is_what_was_pinned() -> None:
+    folder = installed(default_cache())
+    if isinstance(folder, Absent):
+        pytest.skip(str(folder))
+    for jar in spice_install.JARS:
+        check(folder / jar.name, jar)
+        assert (folder / jar.name).stat().st_size == jar.size
+        assert content(folder / jar.name) == jar.content

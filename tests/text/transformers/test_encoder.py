@@ -1,0 +1,101 @@
+"""Cutting transformers at a layer, and tokenising as bert-score does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+tokenizers = pytest.importorskip("tokenizers")
+
+from metaeval.errors import ConfigError  # noqa: E402
+from metaeval.text.transformers.encoder import TextEncoder, cut  # noqa: E402
+from metaeval.text.transformers.locate import TextModel, layer_of, locate  # noqa: E402
+
+SMALL = {"hidden_size": 32, "num_hidden_layers": 4, "num_attention_heads": 2, "vocab_size": 99}
+WIDE = {**SMALL, "intermediate_size": 64, "max_position_embeddings": 40}
+
+
+def models() -> dict[str, Any]:
+    t = transformers
+    return {
+        "bert": t.BertModel(t.BertConfig(**WIDE)),
+        "roberta": t.RobertaModel(t.RobertaConfig(**WIDE)),
+        "electra": t.ElectraModel(t.ElectraConfig(**WIDE, embedding_size=32)),
+        "distilbert": t.DistilBertModel(
+            t.DistilBertConfig(dim=32, n_layers=4, n_heads=2, hidden_dim=64, vocab_size=99)
+        ),
+        "albert": t.AlbertModel(t.AlbertConfig(**WIDE, embedding_size=16)),
+    }
+
+
+@pytest.mark.parametrize("name", ["bert", "roberta", "electra", "distilbert", "albert"])
+def test_cut_is_the_hidden_state_of_the_layer(name: str) -> None:
+    torch.manual_seed(0)
+    model = models()[name].eval()
+    ids = torch.randint(5, 99, (3, 7))
+    with torch.inference_mode():
+        expected = model(ids, output_hidden_states=True).hidden_states
+        found = cut(model, 2)(ids)[0]
+    torch.testing.assert_close(found, expected[2], rtol=0, atol=1e-5)
+    assert (expected[2] - expected[3]).abs().max() > 1e-2  # another layer would be noticed
+
+
+def test_layers_that_are_not_there() -> None:
+    for layers in (0, 5):
+        with pytest.raises(ConfigError, match="1…4"):
+            cut(models()["bert"], layers)
+    with pytest.raises(ConfigError, match="no model we can cut"):
+        cut(torch.nn.Linear(2, 2), 1)
+
+
+def test_layers_of_bert_scores_table() -> None:
+    assert layer_of("roberta-large") == 17
+    assert layer_of("FacebookAI/roberta-large") == 17
+    assert layer_of("microsoft/deberta-xlarge-mnli") == 40
+    assert layer_of("all-MiniLM-L6-v2") == 5
+    with pytest.raises(ConfigError, match="layer"):
+        layer_of("my-own-model")
+
+
+@pytest.fixture(scope="module")
+def roberta(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny RoBERTa: random weights, a byte-level vocabulary of its own."""
+    folder = tmp_path_factory.mktemp("roberta")
+    byte_pairs = tokenizers.ByteLevelBPETokenizer()
+    byte_pairs.train_from_iterator(
+        ["a dog and a cat", "the dog"] * 20, vocab_size=300,
+        special_tokens=["<s>", "<pad>", "</s>", "<unk>", "<mask>"],
+    )  # fmt: skip
+    byte_pairs.save_model(str(folder))
+    torch.manual_seed(0)
+    config = transformers.RobertaConfig(
+        **{**WIDE, "vocab_size": 300, "max_position_embeddings": 20}
+    )
+    transformers.RobertaModel(config).save_pretrained(folder)
+    return folder
+
+
+def test_the_first_word_is_a_word_like_any_other(roberta: Path) -> None:
+    found = locate(str(roberta))
+    assert isinstance(found, TextModel)
+    encoder = TextEncoder(found, 2, "cpu")
+    (ids, same, empty, long), n_cut = encoder.tokenize(["dog", "  dog ", "", "dog " * 50])
+    assert ids == same
+    assert encoder.tokenizer.convert_ids_to_tokens(ids) == ["<s>", "Ġdog", "</s>"]
+    assert len(empty) == encoder.n_special == 2
+    # 20 positions, of which RoBERTa's numbering leaves 18
+    assert (len(long), n_cut, encoder.max_tokens) == (18, 1, 18)
+    kept: dict[int, Any] = {}
+    encoder.encode([ids, long], lambda p, v: kept.update(zip(p, v, strict=True)))
+    assert kept[1].shape == (18, 32)
+    torch.testing.assert_close(kept[1].norm(dim=-1), torch.ones(18))
+
+
+def test_a_folder_without_a_model(tmp_path: Path) -> None:
+    found = locate(str(tmp_path))
+    assert not isinstance(found, TextModel)
+    assert "no model" in found.reason

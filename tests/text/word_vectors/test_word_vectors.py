@@ -1,0 +1,240 @@
+"""Word vectors from files in the field's formats, and MiniLM's of single words."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import pickle
+import struct
+import threading
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from metaeval.data.dataset import Absent
+from metaeval.errors import ConfigError, InputError, MetaevalError
+from metaeval.runs.store import MemoryStore
+from metaeval.text.word_vectors.base import VectorFile
+from metaeval.text.word_vectors.minilm import MiniLmVectors
+
+WORDS = ["dog", "café", "new york", "dog", "zero", "犬"]
+ROWS = np.array(
+    [[3, 4, 0], [0, -2, 0], [1, 1, 1], [9, 9, 9], [0, 0, 0], [0.25, 0, -0.125]], dtype=np.float32
+)
+ASKED = ["犬", "nothing", "dog", "zero", "café", "Dog"]
+# by hand: the first "dog" counts; a row of zeros has no direction; case is not folded
+UNIT = {"犬": [2 / 5**0.5, 0, -1 / 5**0.5], "dog": [0.6, 0.8, 0], "café": [0, -1, 0]}
+
+
+def word2vec(newline: bytes = b"\n") -> bytes:
+    entries = [
+        word.replace(" ", "_").encode() + b" " + struct.pack("<3f", *row) + newline
+        for word, row in zip(WORDS, ROWS.tolist(), strict=True)
+    ]
+    return b"6 3\n" + b"".join(entries)
+
+
+def text(header: bool) -> bytes:
+    lines = [
+        " ".join([word, *map(repr, row)]) for word, row in zip(WORDS, ROWS.tolist(), strict=True)
+    ]
+    return "\n".join(["6 3", *lines] if header else lines).encode()
+
+
+def check(vectors: VectorFile) -> None:
+    assert vectors.missing() is None
+    found = vectors.embed(ASKED)
+    assert found.known.tolist() == [word in UNIT for word in ASKED]
+    for word, row in zip(ASKED, found.rows, strict=True):
+        assert row == pytest.approx(UNIT.get(word, [0, 0, 0]), abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.bin", word2vec()),
+        ("b.bin", word2vec(b"")),  # gensim writes no newline after a row, the C program does
+        ("c.txt", text(header=True)),
+        ("d.txt", text(header=False) + b"\n"),
+        ("e.vec", text(header=True).replace(b"\n", b" \n")),  # fastText ends lines with a space
+    ],
+)
+def test_reads_every_format(tmp_path: Path, name: str, content: bytes) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    check(VectorFile(path, cache=tmp_path / "cache"))
+    vectors = VectorFile(path, cache=tmp_path / "cache")  # now by the index that is there
+    check(vectors)
+    assert len(list((tmp_path / "cache/vectors").iterdir())) == 1
+    assert vectors.identity() == f"{name}:{hashlib.sha256(content).hexdigest()[:12]}"
+
+
+@pytest.mark.parametrize("limit", [0, 10**9], ids=["array beside", "array inside"])
+def test_reads_what_gensim_saves(tmp_path: Path, limit: int) -> None:
+    gensim = pytest.importorskip("gensim.models", exc_type=ImportError)
+    saved = gensim.KeyedVectors(3)
+    saved.add_vectors([*WORDS[:3], *WORDS[4:]], np.delete(ROWS, 3, axis=0))
+    saved.save(str(tmp_path / "a.kv"), sep_limit=limit)
+    check(VectorFile(tmp_path / "a.kv", cache=tmp_path))
+    saved.save_word2vec_format(str(tmp_path / "a.bin"), binary=True)
+    check(VectorFile(tmp_path / "a.bin", cache=tmp_path))
+
+
+class _Held:
+    """Pickled under gensim's name, to make such a file where gensim is not installed."""
+
+
+@pytest.fixture
+def keyed(tmp_path: Path) -> Path:
+    held = _Held()
+    vars(held).update(index_to_key=WORDS, vector_size=3, vectors=None, expandos={})
+    raw = pickle.dumps(held, protocol=2)
+    name = f"c{_Held.__module__}\n_Held\n".encode()
+    assert name in raw
+    path = tmp_path / "a.kv"
+    path.write_bytes(raw.replace(name, b"cgensim.models.keyedvectors\nKeyedVectors\n"))
+    np.save(tmp_path / "a.kv.vectors.npy", ROWS)
+    return path
+
+
+def test_reads_gensim_without_gensim_through_a_memory_map(keyed: Path) -> None:
+    check(VectorFile(keyed, cache=keyed.parent))
+    by_array = VectorFile(keyed.with_name("a.kv.vectors.npy"), cache=keyed.parent)
+    check(by_array)
+    assert isinstance(by_array._opened()._rows, np.memmap)  # type: ignore[attr-defined]
+
+
+def test_runs_no_code_that_a_pickle_holds(keyed: Path) -> None:
+    keyed.write_bytes(b"cos\nsystem\n(S'touch %s'\ntR." % str(keyed.parent / "ran").encode())
+    with pytest.raises(InputError, match=r"os\.system"):
+        VectorFile(keyed, cache=keyed.parent).embed(["dog"])
+    assert not (keyed.parent / "ran").exists()
+
+
+def test_refuses_a_gensim_file_without_its_array(keyed: Path) -> None:
+    keyed.with_name("a.kv.vectors.npy").unlink()
+    with pytest.raises(InputError, match=r"a\.kv\.vectors\.npy.*is missing"):
+        VectorFile(keyed, cache=keyed.parent).embed(["dog"])
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.bin", word2vec()[:-9], "ends within word 6 of 6"),
+        ("a.bin", word2vec().replace(b"new_york", b"n\new_yor"), "word 3 of 6 holds a line end"),
+        ("a.bin", text(header=False), "should begin with two counts"),
+        ("a.txt", text(header=True).replace(b" 0.0\n", b"\n", 1), "line 2.*word and 3 numbers"),
+        ("a.txt", text(header=True).replace(b"-2.0", b"x"), "should hold 3 numbers"),
+        ("a.txt", text(header=True).replace(b"-2.0", b"nan"), "should hold 3 numbers"),
+        ("a.txt", b"dog\n", "holds no vectors"),
+        ("a.txt", b"", "is empty"),
+        ("a.kv", b"nonsense", "KeyedVectors"),
+        ("a.dat", b"x", "vectors.format=word2vec"),
+    ],
+)
+def test_refuses_damaged_files(tmp_path: Path, name: str, content: bytes, message: str) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError, match=message):
+        VectorFile(tmp_path / name, cache=tmp_path).embed(["café"])
+
+
+def test_a_changed_file_is_read_anew(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"dog 1 0\n")
+    before = VectorFile(path, cache=tmp_path).identity()
+    path.write_bytes(b"cat 0 1\ndog 0 2\n")
+    after = VectorFile(path, cache=tmp_path)
+    assert after.embed(["dog"]).rows.tolist() == [[0, 1]]
+    assert after.identity() != before
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"path": "x", "format": "csv"}], ids=["no file", "unknown format"]
+)
+def test_refuses_options_that_mean_nothing(options: dict[str, str]) -> None:
+    with pytest.raises(ConfigError, match="vectors"):
+        VectorFile(**options)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[tuple[str, Path]]:
+    """A local server and the folder that it serves."""
+    folder = tmp_path / "served"
+    folder.mkdir()
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *args: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=folder))
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}", folder
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_downloads_only_when_asked_and_only_what_it_should_be(
+    tmp_path: Path, served: tuple[str, Path]
+) -> None:
+    url, folder = served
+    packed = gzip.compress(text(header=True))
+    (folder / "toy.gz").write_bytes(packed)
+    given = {"format": "text", "cache": tmp_path, "url": f"{url}/toy.gz"}
+    right = hashlib.md5(packed).hexdigest()
+    asked_nothing = VectorFile(**given, md5=right)  # type: ignore[arg-type]
+    absent = asked_nothing.missing()
+    assert isinstance(absent, Absent)
+    assert "vectors.download=true" in absent.remedy
+    with pytest.raises(InputError, match=r"vectors\.download=true"):
+        asked_nothing.embed(["dog"])
+    with pytest.raises(MetaevalError, match="wrong checksum"):
+        VectorFile(**given, md5="0" * 32, download=True).embed(["dog"])  # type: ignore[arg-type]
+    check(VectorFile(**given, md5=right, download=True))  # type: ignore[arg-type]
+    (folder / "toy.gz").unlink()
+    check(VectorFile(**given, md5=right))  # type: ignore[arg-type]  # it stays
+
+
+@pytest.fixture(scope="module")
+def minilm() -> MiniLmVectors:
+    vectors = MiniLmVectors(device="cpu")
+    if (absent := vectors.missing()) is not None:
+        pytest.skip(str(absent))
+    return vectors
+
+
+SOME = ["dog", "motorcycle", "犬", "skateboarding", "qzxv", "person", "\U0001f9ff", "tv", "café"]
+
+
+def test_minilm_gives_a_word_its_sentence_embedding(minilm: MiniLmVectors) -> None:
+    package = pytest.importorskip("sentence_transformers")
+    folder = minilm._model().folder
+    expected = package.SentenceTransformer(str(folder), device="cpu").encode(SOME)
+    found = minilm.embed(SOME)
+    assert found.known.tolist() == [word != "\U0001f9ff" for word in SOME]  # no piece for it
+    # float32 in batches of other shapes: the sixth decimal may differ
+    assert np.abs(found.rows - expected)[found.known].max() < 2e-6
+    assert np.abs(np.sqrt((found.rows**2).sum(axis=1)) - found.known).max() < 1e-15
+
+
+def test_minilm_gives_a_word_one_vector_in_any_company(minilm: MiniLmVectors) -> None:
+    minilm._memory.close()
+    together = minilm.embed(SOME).rows
+    minilm._memory.close()
+    alone = np.concatenate([minilm.embed([word]).rows for word in reversed(SOME)])[::-1]
+    assert np.array_equal(together, alone)
+
+
+def test_minilm_computes_a_word_once(
+    minilm: MiniLmVectors, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = MemoryStore()
+    before = minilm.embed(["dog", "bus", "dog"], store)
+    assert np.array_equal(before.rows[0], before.rows[2])
+    monkeypatch.setattr(minilm, "_encode", None)
+    assert np.array_equal(minilm.embed(["bus", "dog"], store).rows, before.rows[[1, 0]])

@@ -1,0 +1,82 @@
+"""Likeness of captions: worked out by hand, and the margins that follow from it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+
+import torch
+
+from metaeval.metrics.scan.loss import drawn, hardest, triplet
+from metaeval.text.vocabulary import SPECIAL, Vocabulary
+from metaeval.text.word_vectors.base import Vectors, WordVectors
+from metaeval.training.caption_similarity import Likeness
+from metaeval.training.dataset import EncodedCaptions
+
+WORDS = {"cat": [1.0, 0.0], "kitten": [0.8, 0.6], "bus": [-1.0, 0.0]}
+
+
+class Plane(WordVectors):
+    def identity(self) -> str:
+        return "plane"
+
+    def embed(self, words: Any, store: Any = None) -> Vectors:
+        known = np.array([word in WORDS for word in words])
+        return Vectors(np.array([WORDS.get(word, [0.0, 0.0]) for word in words]), known)
+
+
+def likeness(captions: list[list[str]]) -> Likeness:
+    words = Vocabulary((*SPECIAL, "a", "bus", "cat", "kitten"))
+    return Likeness(EncodedCaptions.of(captions, words), Plane(), words)
+
+
+def test_likeness_by_hand() -> None:
+    captions = [["a cat", "the kitten"], ["bus bus", "a bus"], ["a", "cat"]]
+    found = likeness(captions).of(np.arange(6))
+    # each of the three vectors less their mean: (.267, .2) of them; "a" and "the" have no vector
+    centre = np.mean(list(WORDS.values()), axis=0)
+    n_with = {"cat": 2, "kitten": 1, "bus": 2}  # of six captions
+    own = {w: (np.array(v) - centre) * np.log(7 / (n_with[w] + 1)) for w, v in WORDS.items()}
+    sums = np.array([own["cat"], own["kitten"], 2 * own["bus"], own["bus"], [0, 0], own["cat"]])
+    length = np.linalg.norm(sums, axis=1, keepdims=True)
+    unit = np.divide(sums, length, out=np.zeros_like(sums), where=length > 0)
+    rows = unit - unit.mean(axis=0)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    images = rows.reshape(3, 2, 2).sum(axis=1).repeat(2, axis=0)
+    images /= np.linalg.norm(images, axis=1, keepdims=True)
+    np.testing.assert_allclose(found, images @ rows.T, rtol=0, atol=1e-6)  # float32
+    assert found[0, 5] > 0.5 > 0 > found[0, 2]  # a cat is like cat and kitten, a bus is not
+
+
+def test_captions_without_a_known_word_are_like_nothing() -> None:
+    words = Vocabulary((*SPECIAL, "a"))
+    found = Likeness(EncodedCaptions.of([["a"], ["a a"]], words), Plane(), words)
+    assert (found.of(np.arange(2)) == 0).all()
+
+
+def test_each_pair_is_asked_for_its_own_margin() -> None:
+    similarity = torch.tensor([[0.9, 0.8, 0.7], [0.1, 0.6, 0.2], [0.5, 0.3, 0.4]])
+    margin = torch.tensor([[0.0, 0.05, 0.3], [0.2, 0.0, 0.05], [0.2, 0.3, 0.0]])
+    worst = hardest(similarity + margin)
+    assert worst.caption.tolist() == [2, 0, 0]
+    assert worst.image.tolist() == [2, 0, 0]
+
+    def similar(images: torch.Tensor, captions: torch.Tensor) -> torch.Tensor:
+        return similarity[images, captions]
+
+    costs = [
+        max(0, margin[i, c] + similarity[i, c] - similarity[own, own])
+        for own, (i, c) in [
+            *((k, (k, worst.caption[k])) for k in range(3)),
+            *((k, (worst.image[k], k)) for k in range(3)),
+        ]
+    ]
+    done = triplet(similar, 3, worst, margin)
+    assert float(done.loss) == pytest.approx(float(sum(costs)), abs=1e-6)
+    # only one wrong partner of the first image violates its margin, so it is always drawn
+    torch.manual_seed(0)
+    assert {int(drawn(similarity, margin).caption[0]) for _ in range(20)} == {2}

@@ -1,0 +1,47 @@
+"""Small datasets with objects, for the tests of regions and of what is built on them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from metaeval.data.dataset import Absent, CaptionDataset, ImageId, Objects, Part
+
+
+class Files:
+    """Image files as a dataset's part "images" gives them."""
+
+    def __init__(self, paths: dict[ImageId, Path]) -> None:
+        self._paths = paths
+
+    def path(self, image_id: ImageId) -> Path | None:
+        return self._paths.get(image_id)
+
+    def count(self, image_ids: Sequence[ImageId]) -> int:
+        return sum(i in self._paths for i in image_ids)
+
+
+def objects(*found: tuple[str, tuple[float, float, float, float]]) -> Objects:
+    """Objects of one image from (name, box)."""
+    boxes = np.array([box for _, box in found], dtype=np.float64).reshape(-1, 4)
+    return Objects(tuple(name for name, _ in found), boxes)
+
+
+def dataset(
+    ids: Sequence[ImageId] = (1, 2, 3),
+    captions: Sequence[Sequence[str]] | None = None,
+    found: dict[ImageId, Objects] | None = None,
+    images: dict[ImageId, Path] | None = None,
+    name: str = "tiny",
+) -> CaptionDataset:
+    """A dataset of a few images; the first caption of each is the human one."""
+    texts = captions or [[f"a dog runs past house {i}", f"one brown dog {i}"] for i in ids]
+    human = tuple(t[0] for t in texts)
+    parts: dict[str, Part] = {
+        "objects": Absent("objects", "no objects here") if found is None else lambda: found,
+        "images": Absent("images", "no images here") if images is None else lambda: Files(images),
+    }
+    references = tuple(tuple(t[1:]) for t in texts)
+    return CaptionDataset(name, tuple(ids), human, references, tuple(ids), human, parts=parts)

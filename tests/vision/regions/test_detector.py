@@ -1,0 +1,161 @@
+"""The detector as a source of regions, on real photographs; its weights here are random.
+
+What a trained detector finds is torchvision's business; ours is that boxes, labels and features
+belong together, that they are those of torchvision's own pass, and that each image is looked at
+once.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+pytest.importorskip("torchvision")
+
+import torch
+from torchvision.models import detection
+
+from metaeval.data.dataset import Absent, ImageId
+from metaeval.errors import ConfigError, InputError
+from metaeval.metrics.vifidel.detector import Detector
+from metaeval.runs.store import MemoryStore
+from metaeval.vision.faster_rcnn import FasterRcnn
+from metaeval.vision.regions.detector import DetectorRegions
+from metaeval.vision.regions.gold import WHOLE
+from tests.vision.regions.region_cases import dataset, objects
+
+LOW = 0.0115  # an untrained network gives each of its 91 classes about 1/91
+
+
+def small(detector: FasterRcnn) -> FasterRcnn:
+    """The same network on smaller copies of the images, with fewer proposals: for speed alone."""
+    network = detector._loaded()
+    network.transform.min_size, network.transform.max_size = (128,), 200
+    network.rpn._post_nms_top_n = {"training": 60, "testing": 60}
+    return detector
+
+
+@pytest.fixture(scope="module")
+def noise(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("images") / "noise.png"
+    pixels = np.random.default_rng(0).integers(0, 256, (64, 96, 3), dtype=np.uint8)
+    Image.fromarray(pixels).save(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def photographs(coco_root: Path) -> dict[ImageId, Path]:
+    files = sorted((coco_root / "coco/val2017").glob("*.jpg"))[:2]
+    if not files:
+        pytest.skip("METAEVAL_DATA holds no photographs")
+    return {int(file.stem): file for file in files}
+
+
+@pytest.mark.coco
+def test_boxes_and_features_are_torchvisions_own(photographs: dict[ImageId, Path]) -> None:
+    data = dataset(tuple(photographs), images=photographs)
+    source = DetectorRegions(weights="random", threshold=LOW, device="cpu")
+    small(source._detector)
+    assert source.missing(data) is None
+    assert source.identity() == f"detector-fasterrcnn-random-36-{LOW}-v1"
+    store = MemoryStore()
+    regions = source.load(data, store)
+    assert regions.features.shape[2] == source.dim == 1024
+
+    # torchvision's own pass of the same network, and a hook on its box head
+    network = source._detector._loaded()
+    names = detection.FasterRCNN_ResNet50_FPN_Weights.COCO_V1.meta["categories"]
+    for row, path in enumerate(photographs.values()):
+        pixels = np.asarray(Image.open(path).convert("RGB"), dtype=np.float32) / 255
+        with torch.inference_mode():
+            found = network([torch.from_numpy(pixels).permute(2, 0, 1)])[0]
+        n = min(36, len(found["boxes"]))
+        assert n == regions.mask[row].sum() > 0
+        height, width = pixels.shape[:2]
+        expected = found["boxes"][:n].numpy() / [width, height, width, height]
+        # float32, scaled to the network's size and back
+        np.testing.assert_allclose(regions.boxes[row, :n], expected, atol=1e-5)
+        assert list(regions.labels[row]) == [names[i] for i in found["labels"][:n].tolist()]
+
+    # each image is looked at once, by its content
+    again = DetectorRegions(weights="random", threshold=LOW, device="cpu")
+    again._detector = None  # type: ignore[assignment]
+    again._sha256 = "random"
+    known = again.load(data, store)
+    np.testing.assert_array_equal(known.features, regions.features)
+    np.testing.assert_array_equal(known.boxes, regions.boxes)
+    assert known.labels == regions.labels
+    assert again.digest(known, 0) == source.digest(regions, 0)
+
+
+def test_features_are_those_of_their_box(noise: Path) -> None:
+    """A box's features are what the box head makes of that box."""
+    detector = small(FasterRcnn("random", LOW, "cpu"))
+    seen = detector.look(noise, 5)
+    assert seen.features.shape == (len(seen.labels), 1024)
+    assert (np.diff(seen.scores) <= 0).all()
+    network = detector._loaded()
+    pixels = np.asarray(Image.open(noise).convert("RGB"), dtype=np.float32) / 255
+    kept: list[torch.Tensor] = []
+    hook = network.roi_heads.box_head.register_forward_hook(lambda *args: kept.append(args[2]))
+    with torch.inference_mode():
+        # the head itself, fed with the boxes as proposals instead of the region proposals
+        images, _ = network.transform([torch.from_numpy(pixels).permute(2, 0, 1)])
+        height, width = images.image_sizes[0]
+        boxes = torch.from_numpy(seen.boxes) * torch.tensor([width, height, width, height])
+        network.roi_heads(network.backbone(images.tensors), [boxes], images.image_sizes)
+    hook.remove()
+    np.testing.assert_allclose(seen.features, kept[0].numpy(), rtol=1e-3, atol=1e-5)
+
+
+def test_where_nothing_is_found_the_whole_image_is_a_region(
+    noise: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    broken = tmp_path / "broken.jpg"
+    broken.write_bytes(noise.read_bytes()[:100])
+    data = dataset((1, 2, 3), images={1: noise, 2: broken})
+    source = DetectorRegions(weights="random", threshold=0.9, device="cpu", cache=tmp_path)
+    small(source._detector)
+    regions = source.load(data)
+    assert regions.mask.sum(axis=1).tolist() == [1, 0, 0]
+    assert regions.labels == ((WHOLE,), (), ())
+    assert regions.boxes[0, 0].tolist() == [0, 0, 1, 1]
+    assert regions.features[0].any()
+    assert "broken.jpg cannot be read as an image" in caplog.text
+    assert "2 of 3 images have no regions" in caplog.text
+    assert (tmp_path / "content.sqlite").is_file()  # kept without being asked
+    again = DetectorRegions(weights="random", threshold=0.9, device="cpu", cache=tmp_path)
+    again._detector._loaded = None  # type: ignore[method-assign, assignment]
+    data = dataset((1,), images={1: noise})
+    np.testing.assert_array_equal(again.load(data).features[0], regions.features[0])
+
+
+def test_wrong_weights_are_one_line(tmp_path: Path, noise: Path) -> None:
+    torch.save({"fc.weight": torch.ones(2)}, tmp_path / "other.pth")
+    (tmp_path / "cut.pth").write_bytes((tmp_path / "other.pth").read_bytes()[:80])
+    for name, message in (
+        ("other", "are no weights of this detector"),
+        ("cut", "is no checkpoint"),
+    ):
+        detector = FasterRcnn(tmp_path / f"{name}.pth", device="cpu")
+        with pytest.raises(InputError, match=message) as error:
+            detector.labels(noise)
+        assert "\n" not in str(error.value)
+
+
+def test_what_is_missing_is_said(tmp_path: Path, noise: Path) -> None:
+    source = DetectorRegions(str(tmp_path / "no.pth"))
+    absent = source.missing(dataset((1,), images={1: noise}))
+    assert isinstance(absent, Absent)
+    assert "no detector weights at" in absent.reason
+    assert "regions.weights=FILE" in absent.remedy
+    assert str(source.missing(dataset())) == "no images here"
+    none_there = source.missing(dataset((1,), found={1: objects()}, images={2: noise}))
+    assert "none of the 1 images is there" in str(none_there)
+    assert Detector("random").missing(dataset((1,), images={1: noise})) is None
+    for options, message in (({"most": 0}, "most"), ({"threshold": 2.0}, "threshold")):
+        with pytest.raises(ConfigError, match=message):
+            DetectorRegions(**options)  # type: ignore[arg-type]

@@ -1,0 +1,183 @@
+"""Regions, and those made of annotated objects: worked by hand, then counted on the real files."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from metaeval.config import component
+from metaeval.data.coco.load import load_coco
+from metaeval.data.dataset import Absent
+from metaeval.data.scenes import load_scenes
+from metaeval.doctor import compose_config
+from metaeval.errors import ConfigError
+from metaeval.vision.regions.base import Regions, RegionSource, padded
+from metaeval.vision.regions.gold import CATEGORIES, WHOLE, GoldRegions
+from tests.vision.regions.region_cases import dataset, objects
+
+DOG, PERSON = CATEGORIES.index("dog"), CATEGORIES.index("person")
+FLAG, GEOMETRY = 80, slice(81, 88)
+
+FOUND = {
+    1: objects(
+        ("dog", (0.5, 0.5, 0.75, 1.0)),  # an eighth of the image
+        ("person", (0.0, 0.0, 0.5, 1.0)),  # half of it
+        ("dog", (0.0, 0.0, 0.25, 0.5)),  # an eighth again: after the first
+    ),
+    2: objects(),
+    3: objects(("dining-table", (0.25, 0.25, 0.5, 0.5))),
+}
+
+
+def test_by_hand() -> None:
+    source = GoldRegions()
+    regions = source.load(dataset(found=FOUND))
+    assert regions.features.shape == (3, 4, 88)
+    assert regions.dim == source.dim == 88
+    assert regions.features.dtype == regions.boxes.dtype == np.float32
+    assert regions.mask.tolist() == [
+        [True] * 4,
+        [True, False, False, False],
+        [True] * 2 + [False] * 2,
+    ]
+    assert regions.labels == ((WHOLE, "person", "dog", "dog"), (WHOLE,), (WHOLE, "dining-table"))
+
+    whole = np.zeros(88)
+    whole[[DOG, PERSON]] = math.log(3), math.log(2)  # log(1 + count)
+    whole[FLAG] = 1
+    whole[GEOMETRY] = 0, 0, 1, 1, 1, 1, 1
+    person, first, second = np.zeros(88), np.zeros(88), np.zeros(88)
+    person[PERSON] = first[DOG] = second[DOG] = 1
+    person[GEOMETRY] = 0, 0, 0.5, 1, 0.5, 1, 0.5
+    first[GEOMETRY] = 0.5, 0.5, 0.75, 1, 0.25, 0.5, 0.125
+    second[GEOMETRY] = 0, 0, 0.25, 0.5, 0.25, 0.5, 0.125
+    # exact but for float32, whose relative error is 6e-8
+    np.testing.assert_allclose(regions.features[0], [whole, person, first, second], rtol=1e-7)
+    np.testing.assert_array_equal(regions.boxes[0, 1], [0, 0, 0.5, 1])
+
+    none = np.zeros(88)
+    none[FLAG] = 1
+    none[GEOMETRY] = 0, 0, 1, 1, 1, 1, 1
+    np.testing.assert_array_equal(regions.features[1, 0], none)
+    assert not regions.features[1, 1:].any()
+    assert regions.features[2, 1, CATEGORIES.index("dining table")] == 1
+
+
+def test_the_smallest_are_left_out_but_counted() -> None:
+    regions = GoldRegions(most=2).load(dataset(found=FOUND))
+    assert regions.labels[0] == (WHOLE, "person")
+    assert regions.features[0, 0, DOG] == pytest.approx(math.log(3))
+    assert GoldRegions(most=2).identity() != GoldRegions().identity()
+    with pytest.raises(ConfigError, match=r"regions\.most"):
+        GoldRegions(most=0)
+
+
+def test_an_unknown_category_says_where_not_what(caplog: pytest.LogCaptureFixture) -> None:
+    data = dataset([1], found={1: objects(("unicorn", (0, 0, 0.5, 0.5)), ("dog", (0, 0, 1, 1)))})
+    regions = GoldRegions().load(data)
+    assert regions.labels[0] == (WHOLE, "dog", "unicorn")
+    assert not regions.features[0, 2, :80].any()
+    assert regions.features[0, 2, 87] == 0.25
+    assert "1 objects are none of COCO's categories" in caplog.text
+
+
+def test_what_is_missing_is_said() -> None:
+    assert GoldRegions().missing(dataset(found=FOUND)) is None
+    assert str(GoldRegions().missing(dataset())) == "no objects here"
+    strange = dataset([1], found={1: objects(("unicorn", (0, 0, 1, 1)))})
+    absent = GoldRegions().missing(strange)
+    assert isinstance(absent, Absent)
+    assert "none of its 1 categories is one of COCO's 80" in absent.reason
+
+
+def test_a_digest_is_of_the_image_alone() -> None:
+    source = GoldRegions()
+    everything = source.load(dataset(found=FOUND))
+    alone = source.load(dataset([3], found=FOUND))
+    assert alone.mask.shape != everything.mask.shape  # other padding
+    assert source.digest(alone, 0) == source.digest(everything, 2)
+    digests = {source.digest(everything, i) for i in range(3)}
+    assert len(digests) == 3
+    assert all(len(d) == 16 for d in digests)
+    moved = GoldRegions().load(dataset([3], found={3: objects(("dog", (0.25, 0.25, 0.5, 0.51)))}))
+    assert source.digest(moved, 0) not in digests
+
+
+def test_a_part_of_the_images() -> None:
+    regions = GoldRegions().load(dataset(found=FOUND))
+    part = regions.subset([2, 1])
+    assert part.labels == (regions.labels[2], regions.labels[1])
+    assert part.mask.shape == (2, 2)  # no padding beyond what these need
+    np.testing.assert_array_equal(part.features[0], regions.features[2, :2])
+    np.testing.assert_array_equal(part.boxes[0], regions.boxes[2, :2])
+    assert len(regions.subset([])) == 0
+
+
+def test_shapes_that_do_not_fit_are_refused() -> None:
+    features, boxes = np.zeros((1, 2, 3), np.float32), np.zeros((1, 2, 4), np.float32)
+    good = np.array([[True, False]])
+    assert Regions(features, boxes, good, (("dog",),)).dim == 3
+    for wrong in (
+        lambda: Regions(features, boxes[:, :1], good, (("dog",),)),
+        lambda: Regions(features, boxes, ~good, (("dog",),)),  # a gap before the region
+        lambda: Regions(features, boxes, good, (("dog", "cat"),)),
+        lambda: Regions(features, boxes, good, ()),
+    ):
+        with pytest.raises(ValueError, match=r"differ|must come|one label"):
+            wrong()
+    assert padded([features[0]], [boxes[0]], [["", ""]], 3).mask.all()
+
+
+@pytest.mark.coco
+@pytest.mark.parametrize("split", ["val2017", "karpathy_test"])
+def test_coco(coco_root: Path, split: str) -> None:
+    raw = json.loads((coco_root / f"coco/annotations/instances_{split}.json").read_text())
+    assert tuple(c["name"] for c in raw["categories"]) == CATEGORIES
+    data = load_coco(split, split, data=coco_root)
+    regions = GoldRegions().load(data)
+    assert regions.features.shape == (5000, 36, 88)
+    numbers = {c["id"]: i for i, c in enumerate(raw["categories"])}
+    rows = {image_id: i for i, image_id in enumerate(data.image_ids)}
+    counts = np.zeros((5000, 80))
+    for each in raw["annotations"]:
+        counts[rows[each["image_id"]], numbers[each["category_id"]]] += 1
+    # counted over the raw file: float32 rounding only
+    np.testing.assert_allclose(regions.features[:, 0, :80], np.log1p(counts), rtol=1e-6)
+    objects_shown = regions.mask.sum(axis=1) - 1
+    np.testing.assert_array_equal(objects_shown, np.minimum(counts.sum(axis=1), 35))
+    assert (counts.sum(axis=1) == 0).sum() == 48
+    area = regions.features[:, 1:, 87]
+    assert (np.diff(area, axis=1) <= 0).all()  # descending, and padding is 0
+    assert regions.boxes.min() >= 0
+    assert regions.boxes.max() <= 1
+
+
+def test_scenes_have_regions() -> None:
+    data = load_scenes(n=40)
+    source = GoldRegions()
+    assert source.missing(data) is None
+    regions = source.load(data)
+    objects_of = data.part("objects")
+    for row, image_id in enumerate(data.image_ids):
+        assert sorted(regions.labels[row][1:]) == sorted(objects_of[image_id].labels)
+        assert regions.features[row, 0, :80].sum() > 0
+
+
+def test_the_configuration_builds_each_source(tmp_path: Path) -> None:
+    options = {
+        "gold": [],
+        "bottomup": [f"regions.file={tmp_path}/a.tsv"],
+        "detector": ["regions.most=10", f"paths.cache={tmp_path}"],
+    }
+    for name, more in options.items():
+        config = compose_config([f"regions={name}", *more])
+        source = component(config.regions, "regions")
+        assert isinstance(source, RegionSource)
+        assert source.name == name
+    assert compose_config([]).regions._target_.endswith("GoldRegions")
+    with pytest.raises(ConfigError, match=r"regions: .*argument 'many'"):
+        component(compose_config(["+regions.many=3"]).regions, "regions")
