@@ -6,15 +6,15 @@ import json
 import logging
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 from tqdm import tqdm
 
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.metrics.base import Metric, Scores
-from metaeval.runs.files import Count
+from metaeval.metrics.base import Metric, Scorer, Scores
+from metaeval.runs.records import Count, MetricRecord, ScoreColumn
 from metaeval.runs.store import Store, item_key
 
 log = logging.getLogger(__name__)
@@ -24,25 +24,72 @@ log = logging.getLogger(__name__)
 class Scored:
     """What became of one metric.
 
-    `status` is "ok", "skipped" (something it needs is not there) or "failed" (it broke); `reason`
-    and `remedy` say why and what would help. `scores` is float64 [n, len(columns)], `None` unless
-    ok; `n_scored` distinct items were computed now, `n_cached` came from the cache. `counts` is
-    what the metric counts of this run's captions and images, cached ones included.
+    Attributes
+    ----------
+    family
+        The metric's name.
+    columns, signatures
+        Its scores, and the exact identity of each (`None` where it could not be bound).
+    status, reason, remedy
+        "ok", "skipped" (something it needs is not there) or "failed" (it broke); why, and what
+        would help.
+    scorer
+        The bound metric, before its captions are scored; `None` afterwards, or where it could not
+        be bound.
+    scores
+        float64 [n, len(columns)], `None` unless ok.
+    counts
+        What the metric counts of this run's captions and images, cached ones included.
+    n_scored, n_cached
+        Distinct items that were computed now, and that came from the cache.
     """
 
     family: str
-    columns: tuple[str, ...]
+    columns: tuple[ScoreColumn, ...]
     signatures: tuple[str | None, ...]
-    higher_is_better: bool
-    bounds: tuple[float, float]
     status: str
     reason: str | None = None
     remedy: str | None = None
+    scorer: Scorer | None = None
     scores: Scores | None = None
     counts: tuple[Count, ...] = ()
     n_scored: int = 0
     n_cached: int = 0
     seconds: float = 0.0
+
+    def record(self, column: int, **statistics: object) -> MetricRecord:
+        """The record of one of its columns, with what statistics has to tell of it."""
+        return MetricRecord(
+            self.columns[column],
+            self.family,
+            self.signatures[column],
+            self.status,
+            self.reason,
+            self.remedy,
+            self.counts,
+            statistics,
+        )
+
+
+def bind(metric: Metric, dataset: CaptionDataset, store: Store, *, fetch: bool = False) -> Scored:
+    """The metric on this dataset before any score: "ok" with its scorer, "skipped" or "failed".
+
+    `doctor` and a run both ask this, so that they tell the same. With `fetch`, what the user asked
+    to be downloaded is downloaded first. Any exception becomes "failed" with its message.
+    """
+    try:
+        if fetch:
+            metric.fetch()
+        scorer = metric.bind(dataset, store)
+        if isinstance(scorer, Absent):
+            nothing = (None,) * len(metric.columns)
+            remedy = scorer.remedy or None
+            return Scored(metric.name, metric.columns, nothing, "skipped", scorer.reason, remedy)
+        return Scored(metric.name, scorer.columns, scorer.signatures, "ok", scorer=scorer)
+    except Exception as error:
+        return _failed(
+            Scored(metric.name, metric.columns, (None,) * len(metric.columns), ""), error
+        )
 
 
 def score_captions(
@@ -56,122 +103,113 @@ def score_captions(
     """Score n captions, caption j against image `image_index[j]`, computing only what is new.
 
     Distinct (image, caption) items are scored once, in batches of `batch_size` (by default as many
-    as the metric likes); each batch is in the cache before the next begins. Any exception of the
+    as the scorer likes); each batch is in the cache before the next begins. Any exception of the
     metric becomes a "failed" result with its message.
     """
     started = time.perf_counter()
-
-    def result(status: str, absent: Absent | None = None, **found: object) -> Scored:
-        signatures = found.pop("signatures", (None,) * len(metric.columns))
-        return Scored(
-            metric.name,
-            metric.columns,
-            signatures,  # type: ignore[arg-type]
-            metric.higher_is_better,
-            metric.bounds,
-            status,
-            absent.reason if absent else None,
-            (absent.remedy or None) if absent else None,
-            seconds=time.perf_counter() - started,
-            **found,  # type: ignore[arg-type]
-        )
-
-    try:
-        metric.store = store
-        if (absent := metric.missing(dataset)) is not None:
-            return result("skipped", absent)
-        metric.identify(dataset)
-        signatures = tuple(metric.signature(column) for column in metric.columns)
-        namespace = _namespace(metric, signatures)
-        items, inverse = _distinct(captions, image_index)
-        contexts = {int(i): metric.context(dataset, int(i)) for i in np.unique(image_index)}
-        keys = [item_key(contexts[i], caption) for caption, i in items]
-        known = store.get_many(namespace, keys)
-        table = np.full((len(items), len(metric.columns) + len(metric.counted)), np.nan)
-        todo = []
-        for row, key in enumerate(keys):
-            if (value := known.get(key)) is not None:
-                table[row] = np.frombuffer(value)
-            else:
-                todo.append(row)
-        if todo:
-            size = batch_size or metric.batch_size
-            _compute(metric, dataset, items, keys, todo, table, namespace, store, size)
-        return result(
-            "ok",
-            signatures=signatures,
-            scores=table[inverse, : len(metric.columns)],
-            counts=_counts(metric, table[inverse, len(metric.columns) :], image_index),
-            n_scored=len(todo),
-            n_cached=len(items) - len(todo),
-        )
-    except Exception as error:
-        log.debug("%s failed", metric.name, exc_info=True)
-        message = str(error).strip().splitlines()
-        reason = message[0] if message else "no message"
-        return result("failed", Absent(metric.name, f"{type(error).__name__}: {reason}"))
-    finally:
-        metric.close()
+    bound = bind(metric, dataset, store, fetch=True)
+    if (scorer := bound.scorer) is not None:
+        try:
+            bound = _through_cache(bound, scorer, captions, image_index, store, batch_size)
+        except Exception as error:
+            bound = _failed(bound, error)
+        finally:
+            scorer.close()
+    return replace(bound, scorer=None, seconds=time.perf_counter() - started)
 
 
-def _compute(
-    metric: Metric,
-    dataset: CaptionDataset,
-    items: Sequence[tuple[str, int]],
-    keys: Sequence[bytes],
-    todo: Sequence[int],
-    table: Scores,
-    namespace: str,
+def _failed(bound: Scored, error: Exception) -> Scored:
+    """The same metric, broken by this error."""
+    log.debug("%s failed", bound.family, exc_info=error)
+    message = str(error).strip().splitlines()
+    reason = f"{type(error).__name__}: {message[0] if message else 'no message'}"
+    return replace(bound, status="failed", reason=reason, remedy=None)
+
+
+def _through_cache(
+    bound: Scored,
+    scorer: Scorer,
+    captions: Sequence[str],
+    image_index: npt.NDArray[np.intp],
     store: Store,
-    size: int,
-) -> None:
-    """Fill the rows `todo` of the table, scores and counts, batch by batch, through the cache."""
-    metric.prepare(dataset)
-    with tqdm(total=len(todo), desc=metric.name, unit=" captions", leave=False, delay=2) as bar:
-        for start in range(0, len(todo), size):
-            rows = todo[start : start + size]
-            captions = [items[row][0] for row in rows]
-            images = np.array([items[row][1] for row in rows], dtype=np.intp)
-            scores = metric.score(captions, images)
-            expected = (len(rows), len(metric.columns))
-            if scores.shape != expected or scores.dtype != np.float64:
-                raise TypeError(
-                    f"score() returned {scores.dtype} {list(scores.shape)} "
-                    f"instead of float64 {list(expected)}"
-                )
-            if np.isinf(scores).any():
-                raise ValueError("score() returned infinite scores")
-            tallies = metric.tally(captions, images)
-            if tallies.shape != (len(rows), len(metric.counted)):
-                raise TypeError(
-                    f"tally() returned {list(tallies.shape)} "
-                    f"instead of {[len(rows), len(metric.counted)]}"
-                )
-            table[rows] = np.concatenate([scores, tallies], axis=1)
-            store.put_many(namespace, {keys[row]: table[row].tobytes() for row in rows})
-            bar.update(len(rows))
+    batch_size: int | None,
+) -> Scored:
+    """The scores of all captions, those from the cache and those computed now."""
+    namespace = _namespace(scorer)
+    items, inverse = _distinct(captions, image_index)
+    contexts = {int(i): scorer.context(int(i)) for i in np.unique(image_index)}
+    keys = [item_key(contexts[i], caption) for caption, i in items]
+    known = store.get_many(namespace, keys)
+    table = np.full((len(items), len(scorer.columns) + len(scorer.counted)), np.nan)
+    todo = []
+    for row, key in enumerate(keys):
+        if (value := known.get(key)) is not None:
+            table[row] = np.frombuffer(value)
+        else:
+            todo.append(row)
+    if todo:
+        scorer.prepare()
+        size = batch_size or scorer.batch_size
+        with tqdm(
+            total=len(todo), desc=bound.family, unit=" captions", leave=False, delay=2
+        ) as bar:
+            for start in range(0, len(todo), size):
+                rows = todo[start : start + size]
+                texts = [items[row][0] for row in rows]
+                images = np.array([items[row][1] for row in rows], dtype=np.intp)
+                table[rows] = _computed(scorer, texts, images)
+                store.put_many(namespace, {keys[row]: table[row].tobytes() for row in rows})
+                bar.update(len(rows))
+    n = len(scorer.columns)
+    return replace(
+        bound,
+        scores=table[inverse, :n],
+        counts=_counts(scorer, table[inverse, n:], image_index),
+        n_scored=len(todo),
+        n_cached=len(items) - len(todo),
+    )
 
 
-def _namespace(metric: Metric, signatures: Sequence[str]) -> str:
+def _computed(scorer: Scorer, captions: Sequence[str], images: npt.NDArray[np.intp]) -> Scores:
+    """Scores and counts of n captions, side by side; raises where the scorer breaks its word."""
+    scores = scorer.score(captions, images)
+    expected = (len(captions), len(scorer.columns))
+    if scores.shape != expected or scores.dtype != np.float64:
+        raise TypeError(
+            f"score() returned {scores.dtype} {list(scores.shape)} "
+            f"instead of float64 {list(expected)}"
+        )
+    if np.isinf(scores).any():
+        raise ValueError("score() returned infinite scores")
+    tallies = scorer.tally(captions, images)
+    if tallies.shape != (len(captions), len(scorer.counted)):
+        raise TypeError(
+            f"tally() returned {list(tallies.shape)} "
+            f"instead of {[len(captions), len(scorer.counted)]}"
+        )
+    return np.concatenate([scores, tallies], axis=1)
+
+
+def _namespace(scorer: Scorer) -> str:
     """Where the cache keeps the rows of this metric: scores, and behind them what it counts."""
-    if not metric.counted:
-        return "scores:" + json.dumps(signatures)
-    return "scores and counts:" + json.dumps([*signatures, list(metric.counted)])
+    if not scorer.counted:
+        return "scores:" + json.dumps(scorer.signatures)
+    return "scores and counts:" + json.dumps([*scorer.signatures, list(scorer.counted)])
 
 
 def _counts(
-    metric: Metric, tallies: npt.NDArray[np.float64], image_index: npt.NDArray[np.intp]
+    scorer: Scorer, tallies: npt.NDArray[np.float64], image_index: npt.NDArray[np.intp]
 ) -> tuple[Count, ...]:
     """The counts of a run from what was counted of each of its captions [n, len(counted)]."""
-    found = []
-    for (what, unit), column in zip(metric.counted.items(), tallies.T, strict=True):
+    counts = []
+    for (what, unit), column in zip(scorer.counted.items(), tallies.T, strict=True):
         if unit == "images":
             n = len(np.unique(image_index[column > 0]))
-            found.append(Count(what, unit, n, len(np.unique(image_index))))
+            counts.append(Count(what, unit, n, len(np.unique(image_index))))
         else:
             of = len(column) if unit == "captions" else None
-            found.append(Count(what, unit, int(column.sum()), of))
-    return tuple(found)
+            counts.append(Count(what, unit, int(column.sum()), of))
+    return tuple(counts)
 
 
 def _distinct(

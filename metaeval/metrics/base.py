@@ -1,17 +1,19 @@
-"""The contract of a metric.
+"""The contract of a metric: options that can be bound to a dataset, and the scorer that results.
 
-A metric looks at references and images once (`prepare`), then scores any number of captions
-against them (`score`). It says exactly what it is in a signature, one per column: whatever would
-change a number is in there, so that a score can be cached under (signature, item) for ever.
+A `Metric` is its options: immutable, cheap to make, picklable. `bind` says what it is on a dataset:
+a `Scorer`, or the `Absent` that keeps it from running there. The scorer knows its columns and their
+signatures at once; it looks at references and images in `prepare`, and then scores any number of
+captions. A signature holds whatever would change a number, so that a score can be cached under
+(signature, item) for ever.
 
-To add one, copy `bleu.py`, then name it in `conf/metric/`.
+To add one, copy `ngram/bleu.py`, then name it in `conf/metric/`.
 """
 
 from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -19,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store
 
 Scores = npt.NDArray[np.float64]
@@ -27,68 +30,92 @@ Scores = npt.NDArray[np.float64]
 class Metric(ABC):
     """A family of scores computed together (BLEU-1 … BLEU-4 are one metric with four columns).
 
+    Nothing of it changes after it was made: what depends on a dataset is the scorer's.
+
     Class attributes
     ----------------
     name
-        The config's name: "bleu".
-    columns
-        The names of the scores in tables: ("BLEU-1", …). An instance may narrow them.
+        The configuration's name: "bleu".
     needs
-        What must be there: parts of the dataset ("references", "images", "objects",
-        "scene_graphs", "regions"). Needs outside the dataset (Java, weights) go into `missing`.
-    higher_is_better, bounds
-        How to read the score; bounds are (lowest, highest) possible, `inf` where there is none.
-    batch_size
-        Captions per call of `score`: what a killed run may lose.
-    counted
-        What a reader should know of the captions beside their scores, as name → unit: "captions"
-        and "words" are added up over the captions of a run, "images" counts the images that have
-        any. {"captions cut to the model's length": "captions"}; see `tally`.
-    store
-        Where intermediate results may be kept (parsed sentences, image embeddings), set before
-        `identify`; `None` outside a run. Scores themselves are cached by `metaeval.scoring`.
-
-    The order of calls is `missing`, `identify`, `signature`, and then, only if some score is not in
-    the cache, `prepare`, `score`, `tally`, `score`, `tally` …, `close`. For the report's drill-down
-    a new instance goes through `missing`, `identify` and `prepare` with a few of the dataset's
-    images, and is then asked to `explain`.
+        What must be there of the dataset: "references", "images", "objects", "scene_graphs".
     """
 
     name: ClassVar[str]
-    columns: tuple[str, ...]
     needs: ClassVar[frozenset[str]] = frozenset({"references"})
-    higher_is_better: ClassVar[bool] = True
-    bounds: tuple[float, float] = (0.0, 1.0)
-    batch_size: int = 5000
-    counted: ClassVar[Mapping[str, str]] = MappingProxyType({})
-    store: Store | None = None
 
-    def missing(self, dataset: CaptionDataset) -> Absent | None:
-        """What keeps the metric from running on this dataset, or `None` if nothing does.
+    @property
+    @abstractmethod
+    def columns(self) -> tuple[ScoreColumn, ...]:
+        """The scores by the options alone, for a metric that cannot be bound.
 
-        Cheap, and never touches the network. Override to add needs beyond the dataset's parts,
-        asking `super().missing(dataset)` first.
+        A scorer's may say more: which of several models serves on its dataset.
         """
+
+    @abstractmethod
+    def bind(self, dataset: CaptionDataset, store: Store | None = None) -> Scorer | Absent:
+        """The metric on a dataset, or what keeps it from running there, with the remedy.
+
+        Cheap; changes nothing, computes no score, never touches the network, and does not raise
+        for what is missing. `store` is where the scorer may keep intermediate results (parsed
+        sentences, image embeddings); scores themselves are cached by `metaeval.scoring`.
+        """
+
+    def fetch(self) -> None:  # noqa: B027  (most metrics have nothing to fetch)
+        """Download what the user has asked to be downloaded (`download: true`), if anything.
+
+        A run calls it before `bind`; whoever only looks does not.
+        """
+
+    def lacks(self, dataset: CaptionDataset) -> Absent | None:
+        """The first of the parts that the metric needs and the dataset lacks."""
         for need in sorted(self.needs - {"references"}):
             part = dataset.part(need)
             if isinstance(part, Absent):
                 return part
         return None
 
-    def identify(self, dataset: CaptionDataset) -> None:  # noqa: B027  (most know who they are)
-        """Find out, cheaply, what of the dataset belongs into the signature.
 
-        For scores that depend on more than their own item: CIDEr's document frequencies come from
-        all references, so their digest is a part of what CIDEr is on this dataset.
-        """
+class Scorer(ABC):
+    """A metric bound to a dataset.
+
+    Attributes
+    ----------
+    columns
+        What the scores are, in order.
+    settings
+        Whatever would change a number, as key → value, in the order of the signature.
+    signatures
+        The exact identity of each column: `bleu-4|tok:ptb-3.4.1|smooth:none|ref:closest|v:1`.
+    batch_size
+        Captions per call of `score`: what a killed run may lose.
+    counted
+        What a reader should know of the captions beside their scores, as name → unit: "captions"
+        and "words" are added up over the captions of a run, "images" counts the images that have
+        any. {"captions cut to the model's length": "captions"}; see `tally`.
+
+    The order of calls is `prepare`, then `score` and `tally` or `explain` any number of times, then
+    `close`. `context` may be asked at any time: a run whose scores are all cached never prepares.
+    """
+
+    batch_size: int = 5000
+    counted: Mapping[str, str] = MappingProxyType({})
+
+    def __init__(self, columns: Iterable[ScoreColumn], settings: Mapping[str, Any]) -> None:
+        self.columns, self.settings = tuple(columns), dict(settings)
+        told = [f"{key}:{value}" for key, value in settings.items()]
+        self.signatures = tuple("|".join([column.name.lower(), *told]) for column in self.columns)
 
     @abstractmethod
-    def prepare(self, dataset: CaptionDataset) -> None:
+    def context(self, index: int) -> bytes:
+        """All that the score of a caption of this image depends on beside caption and signature."""
+
+    @abstractmethod
+    def prepare(self) -> None:
         """Compute, once, all that depends on references and images but not on candidates."""
 
     @abstractmethod
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
-        """Score n captions, caption j against image `image_index[j]` of the prepared dataset.
+        """Score n captions, caption j against image `image_index[j]` of the dataset.
 
         Returns float64 [n, len(columns)]. NaN where a caption cannot be scored; never a silent 0.
         The score of a caption must not depend on the others in the call.
@@ -106,39 +133,24 @@ class Metric(ABC):
         """
         return np.zeros((len(captions), len(self.counted)), dtype=np.int64)
 
-    @abstractmethod
-    def settings(self) -> Mapping[str, Any]:
-        """Whatever would change a number, as key → value, in the order of the signature.
-
-        Called after `identify`, before `prepare`: a run whose scores are all cached never prepares.
-        """
-
-    def signature(self, column: str) -> str:
-        """The exact identity of one column: `bleu-4|tok:ptb-3.4.1|smooth:none|ref:closest|v:1`."""
-        parts = [f"{key}:{value}" for key, value in self.settings().items()]
-        return "|".join([column.lower(), *parts])
-
-    def context(self, dataset: CaptionDataset, index: int) -> bytes:
-        """All that the score of a caption depends on beside the caption itself, for the cache.
-
-        The default is the references, in order. A metric that reads images adds their content.
-        """
-        return content_digest(dataset.references[index])
+    @property
+    def explains(self) -> bool:
+        """Whether `explain` tells anything."""
+        return type(self).explain is not Scorer.explain
 
     def explain(self, caption: str, image_index: int) -> Mapping[str, Any] | None:
         """How this caption came by its score, for the report's drill-down; `None` if not told.
 
-        Asked of a metric that was prepared on a few images only, so what it tells of one image must
-        not depend on the others. JSON-serialisable, a "kind" and what belongs to it:
+        Asked of a scorer of a few images only, so what it tells of one image must not depend on the
+        others. JSON-serialisable, a "kind" and what belongs to it:
 
-        - "transport" (VIFIDEL): which object went to which word; see `vifidel_plan.explanation`.
+        - "transport" (VIFIDEL): which object went to which word; see `vifidel/plan.py`.
         - "grounding" (TIGEr): `regions` (r of {"label", "box": x1 y1 x2 y2 in [0, 1]}, and
           "cell": true for one of a grid, which is drawn beneath the others), and the
           grounding weights [r] of the `candidate` and, averaged, of the `references`.
         - "matches" (FAIEr): `regions`, `words` and their `matches` [words, r], `relations` and
           their `relation_matches` [relations, r], and `references`, each with its own `words` and
           `matches`.
-
         - "alignment" (BERTScore): the caption's tokens, `words`, with their `weights`, and
           `references`, each with its own `words`, `weights`, the `similarity` [caption's tokens,
           its own], `precision`, `recall` and `f1`; `best`: the place of the one that counts.
@@ -149,8 +161,30 @@ class Metric(ABC):
         """
         return None
 
-    def close(self) -> None:  # noqa: B027  (most metrics hold nothing)
+    def close(self) -> None:  # noqa: B027  (most scorers hold nothing)
         """Release processes and memory. Called once, also after a failure."""
+
+
+class ReferenceScorer(Scorer):
+    """A scorer of captions against the references of their images alone.
+
+    Parameters
+    ----------
+    dataset
+        Whose references it compares with.
+    """
+
+    def __init__(
+        self,
+        columns: Iterable[ScoreColumn],
+        settings: Mapping[str, Any],
+        dataset: CaptionDataset,
+    ) -> None:
+        super().__init__(columns, settings)
+        self.dataset = dataset
+
+    def context(self, index: int) -> bytes:
+        return content_digest(self.dataset.references[index])
 
 
 def content_digest(texts: Sequence[str]) -> bytes:

@@ -15,22 +15,20 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.metrics.base import Metric, Scores
+from metaeval.metrics.base import Metric, ReferenceScorer, Scorer, Scores
+from metaeval.runs.records import ScoreColumn
+from metaeval.runs.store import Store
 
 Statistics = npt.NDArray[np.float64]
 
 
-class Additive(Metric):
+class SummableMetric(Metric):
     """A metric that can tell the sufficient statistics of a caption's score."""
 
     @property
     @abstractmethod
     def statistics_names(self) -> tuple[str, ...]:
         """The names of the k statistics, in order."""
-
-    @abstractmethod
-    def statistics(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Statistics:
-        """Whole numbers [n, k] for n captions, asked as `score` is; NaN where there is no score."""
 
     @abstractmethod
     def of_statistics(self, statistics: Statistics, *, corpus: bool = False) -> Scores:
@@ -40,45 +38,67 @@ class Additive(Metric):
         with `corpus` the sum over the captions of a system. A row with NaN scores NaN.
         """
 
+    @abstractmethod
+    def bind(
+        self, dataset: CaptionDataset, store: Store | None = None
+    ) -> SummableScorer | Absent: ...
+
+
+class SummableScorer(ReferenceScorer):
+    """A scorer that makes its scores of statistics."""
+
+    def __init__(
+        self, metric: SummableMetric, settings: Mapping[str, Any], dataset: CaptionDataset
+    ) -> None:
+        super().__init__(metric.columns, settings, dataset)
+        self.metric = metric
+
+    @abstractmethod
+    def statistics(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Statistics:
+        """Whole numbers [n, k] for n captions, asked as `score` is; NaN where there is no score."""
+
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
-        return self.of_statistics(self.statistics(captions, image_index))
+        return self.metric.of_statistics(self.statistics(captions, image_index))
 
 
-class Sufficient(Metric):
-    """A metric's statistics in place of its scores, for `scoring.score_captions` and its cache.
+class StatisticsAdapter(Metric):
+    """A metric's statistics in place of its scores, for `scoring.score_captions` and its cache."""
 
-    Parameters
-    ----------
-    metric
-        The metric that is asked; its signature is that of its statistics too.
-    """
-
-    bounds = (0.0, float("inf"))
-
-    def __init__(self, metric: Additive) -> None:
+    def __init__(self, metric: SummableMetric) -> None:
         self.metric = metric
         self.name = metric.name  # type: ignore[misc]
-        self.columns = tuple(f"{metric.name} {name}" for name in metric.statistics_names)
-        self.batch_size = metric.batch_size
 
-    def missing(self, dataset: CaptionDataset) -> Absent | None:
-        self.metric.store = self.store
-        return self.metric.missing(dataset)
+    @property
+    def columns(self) -> tuple[ScoreColumn, ...]:
+        names = self.metric.statistics_names
+        return tuple(
+            ScoreColumn(f"{self.metric.name} {name}", bounds=(0.0, float("inf"))) for name in names
+        )
 
-    def identify(self, dataset: CaptionDataset) -> None:
-        self.metric.identify(dataset)
+    def fetch(self) -> None:
+        self.metric.fetch()
 
-    def prepare(self, dataset: CaptionDataset) -> None:
-        self.metric.prepare(dataset)
+    def bind(self, dataset: CaptionDataset, store: Store | None = None) -> Scorer | Absent:
+        scorer = self.metric.bind(dataset, store)
+        return scorer if isinstance(scorer, Absent) else _StatisticsScorer(self.columns, scorer)
+
+
+class _StatisticsScorer(Scorer):
+    """Hands out what a scorer's scores are made of; its identity is that of the scores."""
+
+    def __init__(self, columns: Sequence[ScoreColumn], scorer: SummableScorer) -> None:
+        super().__init__(columns, scorer.settings)
+        self.batch_size = scorer.batch_size
+        self._scorer = scorer
+
+    def context(self, index: int) -> bytes:
+        return self._scorer.context(index)
+
+    def prepare(self) -> None:
+        self._scorer.prepare()
 
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
-        return self.metric.statistics(captions, image_index)
-
-    def settings(self) -> Mapping[str, Any]:
-        return self.metric.settings()
-
-    def context(self, dataset: CaptionDataset, index: int) -> bytes:
-        return self.metric.context(dataset, index)
+        return self._scorer.statistics(captions, image_index)
 
     def close(self) -> None:
-        self.metric.close()
+        self._scorer.close()

@@ -1,21 +1,22 @@
 """BLEU (Papineni et al., 2002), of single captions, for many captions at once.
 
-The first metric, and the pattern of the others. A metric is a class with
+The first metric, and the pattern of the others. A metric is two classes. The options:
   `name`      what the configuration calls it: conf/metric/bleu.yaml,
-  `columns`   what tables call its scores: "BLEU-1" … "BLEU-4",
+  `columns`   what its scores are: "BLEU-1" … "BLEU-4",
+  `needs`     for metrics that look at images or objects,
+  `bind`      what keeps it from running here, or its scorer, with `settings`: whatever would change
+              a number; from these `base.py` makes the signature.
+And the scorer:
   `prepare`   all that depends on the references alone, once per dataset,
   `score`     n captions in, an array [n, columns] out; no caption's score depends on the others.
-              Where it comes from counts that add up over captions, as here, `additive.py` has it,
-              and the metric tells `statistics` and what they make, `of_statistics`,
-  `settings`  whatever would change a number; from these `base.py` makes the signature.
-`missing` says what would keep it from running here; `identify` (see `cider.py`) is for scores that
-depend on more than their own references; `needs` is for metrics that look at images or objects.
+              Where it comes from counts that add up over captions, as here, `summable.py` has it:
+              the scorer tells `statistics`, and the metric what they make, `of_statistics`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,7 +34,9 @@ from metaeval.metrics.ngram.ngrams import (
     grouped,
     split_at_spaces,
 )
-from metaeval.metrics.summable import Additive, Statistics
+from metaeval.metrics.summable import Statistics, SummableMetric, SummableScorer
+from metaeval.runs.records import ScoreColumn
+from metaeval.runs.store import Store
 from metaeval.text.tokenizers import base as tokenizers
 
 # smoothing → what is added to the matches, and to the n-grams of the candidate
@@ -44,7 +47,7 @@ Numbers = npt.NDArray[Any]  # counts of candidates, or sums of them
 _NONE = 2**40  # as a length: farther from any candidate's than any reference's
 
 
-class Bleu(Additive):
+class Bleu(SummableMetric):
     """BLEU-1 … BLEU-max_n of each caption against the references of its image, in [0, 1].
 
     BLEU-k is the geometric mean of the clipped n-gram precisions of orders 1 … k, times
@@ -68,7 +71,6 @@ class Bleu(Additive):
     """
 
     name = "bleu"
-    batch_size = 50_000
 
     def __init__(self, smooth: str = "none", tokenizer: str = "ptb", max_n: int = 4) -> None:
         if smooth not in SMOOTHING:
@@ -76,30 +78,28 @@ class Bleu(Additive):
         if max_n < 1:
             raise ConfigError(f"max_n must be at least 1, not {max_n}")
         self.smooth, self.max_n = smooth, max_n
-        self.columns = tuple(f"BLEU-{n}" for n in range(1, max_n + 1))
-        self._tokenizer = tokenizers.get(tokenizer)
+        self.tokenizer = tokenizers.get(tokenizer)
 
-    def missing(self, dataset: CaptionDataset) -> Absent | None:
-        return super().missing(dataset) or self._tokenizer.missing()
+    @property
+    def columns(self) -> tuple[ScoreColumn, ...]:
+        return tuple(
+            ScoreColumn(f"BLEU-{n}", headline=n == self.max_n) for n in range(1, self.max_n + 1)
+        )
 
-    def settings(self) -> Mapping[str, Any]:
-        return {
-            "tok": self._tokenizer.signature,
+    def bind(self, dataset: CaptionDataset, store: Store | None = None) -> BleuScorer | Absent:
+        if (absent := self.lacks(dataset) or self.tokenizer.missing()) is not None:
+            return absent
+        settings = {
+            "tok": self.tokenizer.signature,
             "smooth": self.smooth,
             "ref": "closest",
             "v": 1,  # raised when this file comes to give another number for the same caption
         }
-
-    def prepare(self, dataset: CaptionDataset) -> None:
-        references = grouped(dataset.references)
-        self._matcher = Matcher(self._words(references.texts), references, self.max_n)
+        return BleuScorer(self, settings, dataset)
 
     @property
     def statistics_names(self) -> tuple[str, ...]:
         return statistics_names(self.max_n)
-
-    def statistics(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Statistics:
-        return self._matcher.match(self._words(captions), image_index).rows()
 
     def of_statistics(self, statistics: Statistics, *, corpus: bool = False) -> Scores:
         """BLEU of captions; of a corpus too, which is the same arithmetic on the sums."""
@@ -118,9 +118,6 @@ class Bleu(Additive):
         scores[np.isnan(statistics).any(axis=1)] = np.nan
         return scores
 
-    def _words(self, texts: Sequence[str]) -> list[list[str]]:
-        return split_at_spaces(self._tokenizer(texts))
-
     @staticmethod
     def _brevity_penalty(found: Matches, tiny: float, small: float) -> npt.NDArray[np.float64]:
         """exp(1 - r/c) where c < r, else 1; 0 for an empty candidate."""
@@ -128,6 +125,23 @@ class Bleu(Additive):
         return np.array(
             [1.0 if x >= 1 else math.exp(1 - 1 / x) if x else 0.0 for x in ratio.tolist()]
         )
+
+
+class BleuScorer(SummableScorer):
+    """BLEU against the references of a dataset."""
+
+    metric: Bleu
+    batch_size = 50_000
+
+    def prepare(self) -> None:
+        references = grouped(self.dataset.references)
+        self._matcher = Matcher(self._words(references.texts), references, self.metric.max_n)
+
+    def statistics(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Statistics:
+        return self._matcher.match(self._words(captions), image_index).rows()
+
+    def _words(self, texts: Sequence[str]) -> list[list[str]]:
+        return split_at_spaces(self.metric.tokenizer(texts))
 
 
 class Matches(NamedTuple):

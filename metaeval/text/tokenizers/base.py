@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from metaeval.data.dataset import Absent
 from metaeval.errors import ConfigError
@@ -25,6 +25,10 @@ class Tokenizer(ABC):
 
     def __init__(self) -> None:
         self._memory: dict[str, list[str]] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled, a tokeniser is its name: in another process it is that process's shared one."""
+        return get, (next(name for name, kind in _WHERE.items() if kind == type(self).__name__),)
 
     def missing(self) -> Absent | None:
         """What keeps the tokeniser from running here (Java, a jar), or `None`."""
