@@ -27,7 +27,8 @@ def component(node: Any, what: str) -> Any:
         cause = error.__cause__
         if isinstance(cause, MetaevalError):
             raise cause from None
-        raise ConfigError(f"{what}: {cause or error}") from None
+        problem = " ".join(str(cause or error).split())
+        raise ConfigError(f"{what}: {problem}") from None
 
 
 def plain(node: Mapping[str, Any]) -> dict[str, Any]:
@@ -70,7 +71,7 @@ def selected(config: DictConfig) -> list[str]:
         elif name in config.metric:
             wanted.add(name)
         elif name in metric_names():
-            _add_metric(config, name)
+            add_metric(config, name)
             wanted.add(name)
         else:
             raise ConfigError(
@@ -83,8 +84,10 @@ def selected(config: DictConfig) -> list[str]:
     return [name for name in config.metric if name in wanted]
 
 
-def _add_metric(config: DictConfig, name: str) -> None:
-    """Put the node of a metric that is not in the list `metric` into the configuration."""
+def add_metric(config: DictConfig, name: str) -> None:
+    """Put the node of a metric that the list `metric` leaves out into the configuration."""
+    if name in config.metric:
+        return
     node = compose_config([f"metric=[{name}]"]).metric[name]
     with open_dict(config):
         config.metric[name] = OmegaConf.to_container(node, resolve=False)

@@ -1,4 +1,4 @@
-"""`experiment=models` as a user runs it: files, numbers, messages, the same bytes every time."""
+"""`experiment=captioners` as a user runs it: files, numbers, messages, the same bytes every time."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 from experiments.captioners.scores import with_all_references
-from experiments.captioners.task import Models
+from experiments.captioners.task import Captioners
 from metaeval.data.coco.load import load_coco
-from metaeval.doctor import compose_config
+from metaeval.config import compose_config
 from metaeval.errors import MetaevalError
 from metaeval.metrics.ngram.bleu import Bleu
 from metaeval.metrics.ngram.cider import Cider
@@ -35,7 +35,7 @@ SYSTEMS = ["ersan", "gat", "magic", "nucleus_lm", "ssg", "updown", "zerocap"]
 def metaeval(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     """Run the command with a cache of its own below `cwd`."""
     return subprocess.run(
-        [sys.executable, "-m", "metaeval", "experiment=models", *arguments],
+        [sys.executable, "-m", "metaeval", "experiment=captioners", *arguments],
         cwd=cwd,
         env={**os.environ, "METAEVAL_CACHE": str(cwd / "cache")},
         capture_output=True,
@@ -242,12 +242,12 @@ def run(folder: Path, captions: str, *overrides: str) -> Path:
     """One run in this process; its directory."""
     config = compose_config(
         [
-            "experiment=models", "dataset=coco", f"dataset.captions={folder}/captions_tiny.json",
+            "experiment=captioners", "dataset=coco", f"dataset.captions={folder}/captions_tiny.json",
             "metrics=[bleu,rouge_l]", "report=none", f"paths.cache={folder}/cache", *FAST,
             captions, *overrides,
         ]
     )  # fmt: skip
-    Models(config.protocol.permutations).run(config, folder / "out")
+    Captioners(config.protocol.permutations).run(config, folder / "out")
     return folder / "out"
 
 

@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from experiments.captioners.task import Models
-from metaeval.doctor import compose_config
+from experiments.captioners.task import Captioners
+from metaeval.config import compose_config
 
 HOSTILE = "</script><img src=x onerror=window.pwned=1> & \"quoted\" 'text'"
 REFERENCES = (
@@ -56,5 +56,5 @@ def write_models_run(folder: Path, copies: int = 4, *overrides: str) -> Path:
         ]
     )  # fmt: skip
     config.captions = files  # such names cannot be written on a command line
-    Models(config.protocol.permutations).run(config, folder / "run")
+    Captioners(config.protocol.permutations).run(config, folder / "run")
     return folder / "run"
