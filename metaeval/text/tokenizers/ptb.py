@@ -117,9 +117,9 @@ def _completely(text: str) -> list[str]:
         best: re.Match[str] | None = None
         longest = position
         for match, maker in _rules(min(char, "\x80")):
-            found = match(seen, position)
-            if found is not None and found.end() > longest:
-                best, longest, make = found, found.end(), maker
+            token_match = match(seen, position)
+            if token_match is not None and token_match.end() > longest:
+                best, longest, make = token_match, token_match.end(), maker
         if best is None:
             if is_symbol(text[position]):
                 tokens.append(text[position])
