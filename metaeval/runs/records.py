@@ -1,0 +1,191 @@
+"""The records that the stages of a run hand to one another: what a file's row or entry *means*.
+
+A metric declares its `ScoreColumn`s; an experiment makes `Version`s of captions; statistics writes
+a `MetricRecord` a column. Whoever comes later reads these fields. Nothing is told by the spelling
+of a name, by a bracket or by a part of a signature.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, NamedTuple
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreColumn:
+    """One score of a metric, and how to read it.
+
+    Attributes
+    ----------
+    name
+        What tables call it: "SPICE-object".
+    part_of
+        The column of the same metric that this one is a component of ("SPICE"), or `None`.
+    bounds
+        The lowest and the highest possible score, infinite where there is none.
+    higher_is_better
+        Whether a better caption has the higher score.
+    headline
+        Whether it stands for its metric where rankings or votes of metrics are counted. Of
+        BLEU-1 … BLEU-4 the highest order does.
+    variant_of
+        The published metric that this one is with another model or another setting ("BERTScore" of
+        "BERTScore (MiniLM)"), or `None` where it is the published metric or has none.
+    model
+        The model in brackets, where it is not the paper's ("MiniLM"), or `None`.
+    untrained
+        The network's weights are random: no result, whatever the score is.
+    learned_from_corruptions
+        The weights were trained on spoiled captions, so that corruptions are no test of it.
+    """
+
+    name: str
+    part_of: str | None = None
+    bounds: tuple[float, float] = (0.0, 1.0)
+    higher_is_better: bool = True
+    headline: bool = True
+    variant_of: str | None = None
+    model: str | None = None
+    untrained: bool = False
+    learned_from_corruptions: bool = False
+
+
+class Count(NamedTuple):
+    """How often something that a metric counts occurred: `n`, of `of` where the unit has a total.
+
+    `unit` is "captions", "images" or "words", as in `Scorer.counted`.
+    """
+
+    what: str
+    unit: str
+    n: int
+    of: int | None
+
+    def __str__(self) -> str:
+        of = "" if self.of is None else f"of {self.of:,} "
+        return f"{self.n:,} {of}{self.what}"
+
+
+class PaperValue(NamedTuple):
+    """A published value, and whether it is of the same model as ours."""
+
+    value: float
+    same_model: bool
+
+
+def paper_value(
+    published: Mapping[str, float], metric: str, variant_of: str | None
+) -> PaperValue | None:
+    """What was published for a column, or for the metric of which it is a variant.
+
+    What is true of one model need not be of another, so no one may call a variant's distance from
+    the published value agreement or disagreement. `None` if nothing was published.
+    """
+    if metric in published:
+        return PaperValue(published[metric], True)
+    if variant_of in published:
+        return PaperValue(published[str(variant_of)], False)
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class MetricRecord:
+    """What `statistics.json` says of one score column: what it is, what became of it, its numbers.
+
+    Attributes
+    ----------
+    column
+        What the score is.
+    family
+        The metric that it belongs to, as the configuration calls it.
+    signature
+        Its exact identity; `None` where the metric did not run.
+    status, reason, remedy
+        "ok", "skipped" (something it needs is not there) or "failed" (it broke), why, and what
+        would help.
+    counts
+        What the metric counted beside its scores.
+    statistics
+        The numbers of the experiment, by name (`n`, `n_nan`, `rank_order_rho` …).
+    """
+
+    column: ScoreColumn
+    family: str
+    signature: str | None
+    status: str
+    reason: str | None = None
+    remedy: str | None = None
+    counts: tuple[Count, ...] = ()
+    statistics: Mapping[str, Any] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Any]:
+        """One flat entry of `statistics.json`; the column's name is its `metric`."""
+        told = asdict(self.column)
+        return {
+            "metric": told.pop("name"),
+            "family": self.family,
+            "signature": self.signature,
+            "status": self.status,
+            "reason": self.reason,
+            "remedy": self.remedy,
+            **told,
+            "counts": [count._asdict() for count in self.counts],
+            **self.statistics,
+        }
+
+
+class Edit(NamedTuple):
+    """One changed word: its position among the white-space tokens of the source, before and after.
+
+    `before` is empty for an insertion, `after` for a deletion. Both are whole tokens, with the
+    punctuation attached to them: (3, "field.", "dog.").
+    """
+
+    position: int
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One version of one caption: a row of `captions.parquet`.
+
+    Attributes
+    ----------
+    set, level
+        The name of the set of versions ("Replace 25%") and its place in the right order, 0 = worst.
+    caption, source_caption
+        The text, and the human caption it was made from.
+    applied
+        False where nothing could be changed.
+    expected
+        What it should do to a score, against the source: "lower", "same", or "none" (nothing is
+        known: another system's caption, the source itself).
+    effect, harm
+        Of corruptions that know the truth: "contradiction", "hallucination" or "omission", and the
+        share of the caption's statements that became false or were lost, in [0, 1].
+    requested_rate, realised_rate
+        The share of words that was to be changed and that was, in [0, 1].
+    edits
+        The changed words.
+    """
+
+    set: str
+    level: int
+    caption: str
+    source_caption: str
+    applied: bool = True
+    expected: str = "none"
+    effect: str | None = None
+    harm: float | None = None
+    requested_rate: float | None = None
+    realised_rate: float | None = None
+    edits: tuple[Edit, ...] = ()
+
+    def as_row(self) -> dict[str, Any]:
+        """The row as the Parquet schema has it."""
+        return {
+            **{name: getattr(self, name) for name in self.__slots__},
+            "edits": [edit._asdict() for edit in self.edits],
+        }
