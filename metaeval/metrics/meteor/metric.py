@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from functools import cache
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from metaeval.cores import core_count
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.metrics.base import Scores
@@ -119,7 +119,7 @@ class MeteorScorer(SummableScorer):
             references,
             self.dataset.pool,  # corruptions draw their words from it
             heap_mib=self.metric.heap_mib or HEAP_MIB,
-            threads=self.metric.threads or min(16, _cores()),
+            threads=self.metric.threads or min(16, core_count()),
         )
         self._resources.callback(self._server.close)
 
@@ -137,11 +137,6 @@ class MeteorScorer(SummableScorer):
         if self.metric.tokenizer is None:
             return list(texts)
         return [" ".join(tokens) for tokens in self.metric.tokenizer(texts)]
-
-
-def _cores() -> int:
-    available = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))(0)
-    return len(available)
 
 
 @cache
