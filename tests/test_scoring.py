@@ -10,9 +10,9 @@ import numpy.typing as npt
 import pytest
 
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.metrics.base import Metric, ReferenceScorer, Scorer, Scores, content_digest
+from metaeval.metrics.base import Metric, ReferenceScorer, Scorer, Scores
 from metaeval.runs.records import Count, ScoreColumn
-from metaeval.runs.store import MemoryStore, Store
+from metaeval.runs.store import MemoryStore, Store, content_digest
 from metaeval.scoring import bind, score_captions
 
 

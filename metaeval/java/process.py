@@ -169,7 +169,7 @@ def run_once(
     finally:
         end(process)
     if code != 0:
-        raise JavaError(what, f"ended with {_ending(code)}", stderr.text())
+        raise JavaError(what, f"ended with {_describe_exit(code)}", stderr.text())
     return bytes(stdout._bytes)
 
 
@@ -181,7 +181,7 @@ def _write(stream: IO[bytes], data: bytes) -> None:
         pass  # it ended without reading all: its exit code tells
 
 
-def _ending(code: int) -> str:
+def _describe_exit(code: int) -> str:
     if code == -9:
         return "signal 9 (killed; out of memory?)"
     return f"signal {-code}" if code < 0 else f"exit code {code}"
@@ -262,7 +262,7 @@ class JavaProcess:
         how = (
             f"was silent for {self._silence:g} s"
             if watch.fired
-            else f"ended with {_ending(self._process.returncode)}"
+            else f"ended with {_describe_exit(self._process.returncode)}"
         )
         return JavaError(self.what, f"{how} after {got} of {sent} replies", self._stderr.text())
 

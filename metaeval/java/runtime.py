@@ -13,8 +13,7 @@ from pathlib import Path
 
 from metaeval.data.dataset import Absent
 
-_REMEDY = "install a Java runtime (11 or newer), or set JAVA_HOME"
-_JDK_REMEDY = "install a JDK (e.g. default-jdk-headless), 11 or newer, or set JAVA_HOME to one"
+_REMEDY = "install a JDK (e.g. default-jdk-headless), 11 or newer, or set JAVA_HOME to one"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +56,7 @@ def find_jdk() -> JavaRuntime | Absent:
     if isinstance(java, Absent) or (java.can_compile and java.major >= 11):
         return java
     reason = f"{java.executable} (Java {java.version}) is not a JDK of version 11 or newer"
-    return Absent("java", reason, _JDK_REMEDY)
+    return Absent("java", reason, _REMEDY)
 
 
 def find_bundled_files(*names: str) -> list[Path] | Absent:

@@ -16,7 +16,7 @@ from metaeval.cores import core_count
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.metrics.base import Scores
-from metaeval.metrics.meteor.score import NAMES, additive, scores
+from metaeval.metrics.meteor.score import NAMES, make_summable, scores
 from metaeval.metrics.meteor.server import Installation, MeteorServer, find_installation
 from metaeval.metrics.summable import Statistics, SummableMetric, SummableScorer
 from metaeval.runs.records import ScoreColumn
@@ -127,7 +127,7 @@ class MeteorScorer(SummableScorer):
         result = np.full((len(captions), len(NAMES)), np.nan)
         rows = np.flatnonzero(self._has_reference[image_index])
         texts = self._tokenise([captions[row] for row in rows.tolist()])
-        result[rows] = additive(self._server.statistics(texts, image_index[rows].tolist()))
+        result[rows] = make_summable(self._server.statistics(texts, image_index[rows].tolist()))
         return result
 
     def close(self) -> None:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
-from metaeval.metrics.base import Metric, ReferenceScorer, Scores, content_digest
+from metaeval.metrics.base import Metric, ReferenceScorer, Scores
 from metaeval.metrics.ngram.ngrams import (
     Ints,
     Ngrams,
@@ -25,7 +25,7 @@ from metaeval.metrics.ngram.ngrams import (
     split_at_spaces,
 )
 from metaeval.runs.records import ScoreColumn
-from metaeval.runs.store import Store
+from metaeval.runs.store import Store, content_digest
 from metaeval.text.tokenizers import base as tokenizers
 
 log = logging.getLogger(__name__)

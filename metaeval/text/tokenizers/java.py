@@ -13,7 +13,7 @@ from metaeval.data.dataset import Absent
 from metaeval.java.process import JavaError, run_once
 from metaeval.java.runtime import JavaRuntime, find_bundled_files, find_java
 from metaeval.text.tokenizers.base import Tokenizer
-from metaeval.text.tokenizers.ptb import AFTER, followed_by, kept, sanitised
+from metaeval.text.tokenizers.ptb import AFTER, drop_punctuation, following_text, sanitise
 
 JAR = "tokenizer/stanford-corenlp-3.4.1.jar"
 _MAIN = "edu.stanford.nlp.process.PTBTokenizer"
@@ -54,10 +54,10 @@ class JavaPtbTokenizer(Tokenizer):
         if isinstance(files, Absent):
             raise JavaError(_WHAT, str(files))
         java, jar = files
-        clean = [sanitised(text) for text in texts]
+        clean = [sanitise(text) for text in texts]
         # A folder of our own as the working directory, since CoreNLP splits paths at spaces.
         with tempfile.TemporaryDirectory(prefix="metaeval-ptb-") as folder:
-            lines = "".join(text + followed_by(text) for text in clean)
+            lines = "".join(text + following_text(text) for text in clean)
             Path(folder, _INPUT).write_bytes(lines.encode())
             output = run_once(
                 java,
@@ -84,6 +84,8 @@ def _tokens(output: str, texts: Sequence[str]) -> list[list[str]]:
     if len(lines) != 2 * len(texts) + 1:
         raise JavaError(_WHAT, f"{len(texts)} captions came back as {len(lines) // 2}")
     for text, separator in zip(texts, lines[1::2], strict=True):
-        if separator != _SEPARATORS[followed_by(text)]:
+        if separator != _SEPARATORS[following_text(text)]:
             raise JavaError(_WHAT, f"lines out of step after the caption {text[:80]!r}")
-    return [kept([token for token in line.split(" ") if token]) for line in lines[:-1:2]]
+    return [
+        drop_punctuation([token for token in line.split(" ") if token]) for line in lines[:-1:2]
+    ]

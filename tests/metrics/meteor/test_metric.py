@@ -24,7 +24,7 @@ from metaeval.java.process import JavaError, JavaProcess
 from metaeval.java.runtime import JavaRuntime, find_java
 from metaeval.metrics.meteor import server as server_module
 from metaeval.metrics.meteor.metric import Meteor, MeteorScorer
-from metaeval.metrics.meteor.score import additive, scores
+from metaeval.metrics.meteor.score import make_summable, scores
 from metaeval.metrics.meteor.server import Installation, find_installation, one_line
 from tests.java.processes import gone
 from tests.metrics.ngram.ngram_cases import CHILDREN, assert_unchanged_by_scoring, configured
@@ -202,13 +202,13 @@ def test_the_formula_is_that_of_the_jar(reference: Reference) -> None:
 
 @pytest.mark.coco
 def test_the_corpus_score_is_the_jars_aggregate(reference: Reference) -> None:
-    sums = additive(reference.statistics).sum(axis=0, keepdims=True)
+    sums = make_summable(reference.statistics).sum(axis=0, keepdims=True)
     assert scores(sums)[0] == pytest.approx(reference.corpus, rel=TOLERANCE)
     # some captions match a reference wholly, and would add a chunk each
     plain = scores(reference.statistics.sum(axis=0, keepdims=True))[0]
     assert plain < reference.corpus * (1 - 100 * TOLERANCE)
     # on its own such a caption scores the same in either form
-    assert np.array_equal(scores(additive(reference.statistics)), scores(reference.statistics))
+    assert np.array_equal(scores(make_summable(reference.statistics)), scores(reference.statistics))
 
 
 @pytest.mark.coco
