@@ -137,5 +137,14 @@ def item_key(context: bytes, caption: str) -> bytes:
     return hashlib.sha256(context + caption.encode()).digest()[:16]
 
 
+def content_digest(texts: Sequence[str]) -> bytes:
+    """16 bytes that identify a sequence of strings (lengths included, so no two ever collide)."""
+    h = hashlib.sha256()
+    for text in texts:
+        raw = text.encode()
+        h.update(len(raw).to_bytes(8, "big") + raw)
+    return h.digest()[:16]
+
+
 def _chunks(keys: Sequence[bytes]) -> Iterable[Sequence[bytes]]:
     return (keys[start : start + _CHUNK] for start in range(0, len(keys), _CHUNK))
