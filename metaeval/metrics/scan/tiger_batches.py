@@ -49,9 +49,7 @@ def tiger_of(
         found[mine] = np.stack(scores, axis=1)
 
     run_parallel([
-        partial(work, group[start : start + _ROWS])
-        for group in group_rows_by_keys(level)
-        for start in range(0, len(group), _ROWS)
+        partial(work, group) for group in group_rows_by_keys(level, most=_ROWS)
     ])  # fmt: skip
     return found
 
