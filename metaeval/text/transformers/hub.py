@@ -18,6 +18,8 @@ from metaeval.data.download import DownloadError
 
 # What a model is made of; the same weights in other frameworks' formats stay where they are.
 _FILES = ("*.json", "*.txt", "*.model", "*.safetensors", "pytorch_model.bin")
+# By which libraries the hub's releases reach the network: an error of theirs is no answer.
+_TRANSPORT = ("httpx", "httpx2", "requests", "urllib3")
 
 
 def cached_file(repository: str, name: str) -> Path | None:
@@ -56,15 +58,14 @@ def explain_absence(absent: Absent, download: bool, offline: bool) -> Absent:
 @contextmanager
 def errors_in_one_line(repository: str) -> Iterator[None]:
     """Turn whatever the hub's library raises into a DownloadError of one line."""
-    hub = import_module("huggingface_hub")
     try:
         yield
-    except DownloadError:
-        raise
     except Exception as error:  # its errors have no common class but this one
         reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
-        if isinstance(error, hub.errors.LocalEntryNotFoundError):
-            reason = f"no connection to the hub ({error.__cause__ or reason})"
+        for each in (error, error.__cause__):  # the library may call it a file that is not there
+            if type(each).__module__.split(".")[0] in _TRANSPORT:
+                reason = f"no connection to the hub ({each})"
+                break
         raise DownloadError(f"{repository} cannot be downloaded: {reason}") from None
 
 

@@ -69,8 +69,8 @@ def _download(target: Path, endpoint: str | None) -> None:
     for name in FILES:
         with errors_in_one_line(REPOSITORY):
             where = {"revision": REVISION, "endpoint": endpoint}
-            path = Path(hub.hf_hub_download(REPOSITORY, name, local_dir=target, **where))
             stated = hub.get_hf_file_metadata(hub.hf_hub_url(REPOSITORY, name, **where)).etag
+            path = Path(hub.hf_hub_download(REPOSITORY, name, local_dir=target, **where))
         if (digest := _digest(path, git=len(stated) != 64)) != stated:
             path.unlink()
             raise DownloadError(
