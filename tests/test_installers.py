@@ -83,6 +83,11 @@ def test_damaged_file_is_refused(server: tuple[Path, str], tmp_path: Path, name:
     with pytest.raises(DownloadError, match="wrong"):
         install.install(tmp_path / "cache", endpoint=address)
     assert isinstance(locate.locate("roberta-large", tmp_path / "cache"), Absent)
+    (root / install.REPOSITORY / "resolve" / install.REVISION / name).write_bytes(
+        f"content of {name}".encode()
+    )
+    install.install(tmp_path / "cache", endpoint=address)  # nothing of the damaged one is left
+    assert isinstance(locate.locate("roberta-large", tmp_path / "cache"), locate.TextModel)
 
 
 def test_roberta_from_a_folder(server: tuple[Path, str], tmp_path: Path) -> None:
