@@ -84,7 +84,8 @@ def _run(out: Path, metrics: Sequence[Metric], n: int = 30) -> tuple[list[Scored
         [
             {"image_id": i, "set": name, "level": level, "source_caption": human[k],
              "caption": human[k] if level == 2 else word(),
-             "applied": level == 2 or bool(rng.random() < 0.8), "requested_rate": 0.5,
+             "applied": level == 2 or bool(rng.random() < 0.8),
+             "expected": "none" if level == 2 else "lower", "requested_rate": 0.5,
              "realised_rate": 0.5, "effect": None, "harm": None, "edits": []}
             for level, name in enumerate(SETS) for k, i in enumerate(ids)
         ]
