@@ -9,7 +9,7 @@ from typing import Any
 from corruptions.base import RatedCorruption
 from corruptions.tokens import words
 from metaeval.data.dataset import CaptionDataset
-from metaeval.errors import ConfigError
+from metaeval.errors import ConfigError, require_count
 
 MIN_COUNT = 4
 
@@ -52,8 +52,7 @@ def bag_of_words(captions: Iterable[str], min_count: int = MIN_COUNT) -> tuple[s
 
     Raises ConfigError where no word occurs often enough.
     """
-    if isinstance(min_count, bool) or not isinstance(min_count, int) or min_count < 1:
-        raise ConfigError(f"corruption.min_count must be a whole number from 1, not {min_count!r}")
+    require_count("corruption.min_count", min_count)
     counts: Counter[str] = Counter()
     n = 0
     for n, caption in enumerate(captions, 1):  # noqa: B007  (n is the number of captions)

@@ -18,7 +18,7 @@ from corruptions.base import Caption, Corrupted, Corruption
 from corruptions.truth.facts import CaptionFacts, Finder, SceneFinder, Statement
 from corruptions.truth.patch import Patch, patched
 from metaeval.data.scenes.graph import Mark
-from metaeval.errors import ConfigError
+from metaeval.errors import require_count
 
 Effect = Literal["contradiction", "hallucination", "omission"]
 
@@ -76,8 +76,7 @@ class TruthCorruption(Corruption):
     effect: ClassVar[Effect] = "contradiction"
 
     def __init__(self, times: int = 1, finder: Finder | None = None) -> None:
-        if isinstance(times, bool) or not isinstance(times, int) or times < 1:
-            raise ConfigError(f"{self.name}: times must be a whole number from 1, not {times!r}")
+        require_count(f"{self.name}: times", times)
         self.times = times
         self.finder: Finder = finder or SceneFinder()
         self.needs = self.finder.needs  # a text-only finder needs no truth

@@ -22,7 +22,11 @@ from experiments.captioners.statistics import statistics
 from experiments.run import Run, image_paths, write_scores
 from metaeval.config import component
 from metaeval.data.dataset import CaptionDataset, ImageId
-from metaeval.data.system_captions import SystemCaptions, read_results, results_files
+from metaeval.data.system_captions import (
+    SystemCaptions,
+    find_system_files,
+    read_system_captions,
+)
 from metaeval.errors import ConfigError, InputError, StrictError
 from metaeval.runs import files as results
 from metaeval.selection import build, selected
@@ -60,7 +64,9 @@ class Models:
         names = selected(config)  # a misspelt metric is refused before the data is read
         metrics = [build(name, config) for name in names]
         given = config.get("captions")
-        files = results_files(OmegaConf.to_object(given) if OmegaConf.is_config(given) else given)
+        if OmegaConf.is_config(given):
+            given = OmegaConf.to_object(given)
+        files = find_system_files(given)
         if HUMAN in files:
             raise ConfigError(f"'{HUMAN}' is what people's captions are called: rename the system")
         least = max(1, len(files) - 1) / (self.permutations + 1)
@@ -78,7 +84,7 @@ class Models:
         with state.stage("dataset"):
             dataset: CaptionDataset = component(config.dataset, "dataset")
             known = frozenset(dataset.pool_ids) | frozenset(dataset.image_ids)
-            systems = [read_results(path, name, known) for name, path in files.items()]
+            systems = [read_system_captions(path, name, known) for name, path in files.items()]
         everyone = with_all_references(dataset)
         print(f"models on {_describe(dataset, everyone, systems)}", flush=True)
         with state.stage("captions"):

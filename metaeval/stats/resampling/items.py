@@ -83,8 +83,8 @@ def require_aligned(**columns: npt.NDArray[Any]) -> None:
     """Raise InputError unless all columns are one-dimensional and of one length."""
     shapes = {column.shape for column in columns.values()}
     if len(shapes) > 1 or len(shapes.pop()) != 1:
-        told = ", ".join(f"{name} {column.shape}" for name, column in columns.items())
-        raise InputError(f"{told} are not all [n]", field=next(iter(columns)))
+        listed = ", ".join(f"{name} {column.shape}" for name, column in columns.items())
+        raise InputError(f"{listed} are not all [n]", field=next(iter(columns)))
 
 
 def as_table(scores: npt.ArrayLike, levels: npt.ArrayLike) -> tuple[Floats, Ints]:

@@ -145,10 +145,10 @@ class WeightedOrder:
             # Items alone with their score, some at a time: what is gathered stays in the cache.
             for first in range(0, len(self.alone[h]), _BLOCK):
                 part = slice(first, first + _BLOCK)
-                own = take("own", weights, self.alone[h][part])
+                drawn = take("drawn", weights, self.alone[h][part])
                 for g in range(h):
                     smaller = take("smaller", totals[g], self.alone_below[h][g][part])
-                    wins[h, g] += np.einsum("ir,ir->r", own, smaller)
+                    wins[h, g] += np.einsum("ir,ir->r", drawn, smaller)
             for g in range(h):
                 wins[h, g] += np.einsum("br,br->r", tied[h], below[g])
                 wins[h, g] += np.einsum("br,br->r", tied[h], tied[g]) / 2
