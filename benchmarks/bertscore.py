@@ -25,7 +25,7 @@ import numpy as np
 
 from corruptions.graded.random import Random
 from corruptions.graded.replace import Replace
-from metaeval.compute.requirements import lacking
+from metaeval.compute.requirements import missing_packages
 from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.metrics.bertscore.metric import BertScore
@@ -111,7 +111,7 @@ def main() -> None:
     parser.add_argument("--random-roberta", action="store_true")
     parser.add_argument("--parts", action="store_true", help="where our time goes")
     options = parser.parse_args()
-    if (absent := lacking("bertscore", "torch", "bert_score", "transformers")) is not None:
+    if (absent := missing_packages("bertscore", "torch", "bert_score", "transformers")) is not None:
         sys.exit(f"nothing measured: {absent}")
     import torch
     from bert_score import BERTScorer

@@ -23,7 +23,7 @@ import numpy as np
 
 from corruptions.graded.random import Random
 from corruptions.graded.replace import Replace
-from metaeval.compute.requirements import lacking
+from metaeval.compute.requirements import missing_packages
 from metaeval.data import image_files
 from metaeval.data.dataset import CaptionDataset
 from metaeval.data.scenes import load_scenes
@@ -144,7 +144,7 @@ def main() -> None:
     parser.add_argument("--model", default="ViT-B-32")
     parser.add_argument("--threads", type=int, default=None)
     options = parser.parse_args()
-    if (absent := lacking("clip", "torch", "open_clip")) is not None:
+    if (absent := missing_packages("clip", "torch", "open_clip")) is not None:
         sys.exit(f"nothing measured: {absent}")
     import torch
 

@@ -21,7 +21,7 @@ from omegaconf import DictConfig
 from tqdm import tqdm
 
 from metaeval.compute.device import resolve
-from metaeval.compute.requirements import lacking
+from metaeval.compute.requirements import missing_packages
 from metaeval.config import plain
 from metaeval.data.dataset import CaptionDataset
 from metaeval.data.scenes import load_scenes
@@ -76,7 +76,9 @@ class TrainClip:
         device: str = "auto",
         threads: int | None = None,
     ) -> None:
-        if (absent := lacking("train_clip", "torch", "open_clip", "safetensors")) is not None:
+        if (
+            absent := missing_packages("train_clip", "torch", "open_clip", "safetensors")
+        ) is not None:
             raise ConfigError(str(absent))
         self.n_train, self.n_held_out, self.image_size = n_train, n_held_out, image_size
         self.vision = {"image_size": image_size, **plain(vision)}

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from omegaconf import DictConfig
 
 from experiments.training.faier_dev import HeldOut
-from metaeval.compute.requirements import lacking
+from metaeval.compute.requirements import missing_packages
 from metaeval.config import component, plain
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError
@@ -77,7 +77,7 @@ class TrainFaier:
         device: str = "auto",
         threads: int | None = None,
     ) -> None:
-        if (absent := lacking("train_faier", "torch", "safetensors")) is not None:
+        if (absent := missing_packages("train_faier", "torch", "safetensors")) is not None:
             raise ConfigError(str(absent))
         self.variant, self.regions, self.dev = str(variant), regions, dev
         self.network, self.model, self.training = network, model, training

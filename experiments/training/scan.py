@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from omegaconf import DictConfig, OmegaConf
 
-from metaeval.compute.requirements import lacking
+from metaeval.compute.requirements import missing_packages
 from metaeval.config import component, plain
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError
@@ -74,7 +74,7 @@ class TrainScan:
         device: str = "auto",
         threads: int | None = None,
     ) -> None:
-        if (absent := lacking("train_scan", "torch", "safetensors")) is not None:
+        if (absent := missing_packages("train_scan", "torch", "safetensors")) is not None:
             raise ConfigError(str(absent))
         self.regions, self.dev, self.min_count = regions, dev, min_count
         self.network, self.losses, self.training = network, losses, training

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 
-def of_one_kind(*keys: npt.NDArray[np.int64]) -> list[npt.NDArray[np.intp]]:
+def group_rows_by_keys(*keys: npt.NDArray[np.int64]) -> list[npt.NDArray[np.intp]]:
     """The numbers of the rows that agree in all keys, kind by kind.
 
     `keys` are integers [n] each; kinds ascend by the first key, then by the next; the rows of a

@@ -10,7 +10,7 @@ from metaeval.data.dataset import Absent
 REMEDY = "pip install 'metaeval[models]'"
 
 
-def lacking(part: str, *modules: str) -> Absent | None:
+def missing_packages(part: str, *modules: str) -> Absent | None:
     """The `Absent` that names those modules that are not installed; nothing is imported."""
     gone = [module for module in modules if find_spec(module) is None]
     if not gone:

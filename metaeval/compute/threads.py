@@ -16,12 +16,12 @@ S = TypeVar("S")
 T = TypeVar("T")
 
 
-def together(jobs: Sequence[Callable[[], T]]) -> list[T]:
-    """What the jobs return, in order, each run as by `in_order`."""
-    return list(in_order(lambda job: job(), jobs))
+def run_parallel(jobs: Sequence[Callable[[], T]]) -> list[T]:
+    """What the jobs return, in order, each run as by `map_ordered`."""
+    return list(map_ordered(lambda job: job(), jobs))
 
 
-def in_order(job: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
+def map_ordered(job: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
     """What `job` returns for each item, in order, on as many threads as torch may use.
 
     Each runs without gradients, its operators on one thread. At most two items a thread are taken

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.compute.batching import of_one_kind
+from metaeval.compute.batching import group_rows_by_keys
 from metaeval.compute.transport_paths import solve
 
 Floats = npt.NDArray[np.float64]
@@ -86,7 +86,7 @@ def buckets(rows: Indices, columns: Indices) -> Iterator[tuple[int, int, Indices
     Sizes are rounded up, for few buckets and little padding; 1 stays 1.
     """
     m, n = _rounded(rows), _rounded(columns)
-    for which in of_one_kind(m, n):
+    for which in group_rows_by_keys(m, n):
         yield int(m[which[0]]), int(n[which[0]]), which
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.compute.requirements import lacking
+from metaeval.compute.requirements import missing_packages
 from metaeval.data.dataset import Absent
 from metaeval.data.json_records import kind, read_json
 from metaeval.errors import InputError
@@ -142,7 +142,7 @@ class Vocabulary:
 
     def missing(self) -> Absent | None:
         """What keeps captions from being split: SCAN's tokeniser needs the package nltk."""
-        return lacking("vocabulary", "nltk") if self.tokenizer == NLTK else None
+        return missing_packages("vocabulary", "nltk") if self.tokenizer == NLTK else None
 
 
 def tokenise(captions: Sequence[str], tokenizer: str = PTB) -> list[list[str]]:

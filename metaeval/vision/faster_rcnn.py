@@ -14,7 +14,7 @@ import numpy.typing as npt
 from PIL import Image
 
 from metaeval.compute import device as devices
-from metaeval.compute.requirements import lacking
+from metaeval.compute.requirements import missing_packages
 from metaeval.data.dataset import Absent
 from metaeval.errors import InputError
 from metaeval.weights.checkpoints import load_torch_checkpoint
@@ -62,7 +62,7 @@ class FasterRcnn:
 
     def missing(self, part: str, option: str) -> Absent | None:
         """What keeps it from running; `part` is what it would bring, `option` names the weights."""
-        if (absent := lacking(part, "torch", "torchvision")) is not None:
+        if (absent := missing_packages(part, "torch", "torchvision")) is not None:
             return absent
         if self.random or self.weights.is_file():
             return None

@@ -9,7 +9,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from metaeval.compute.threads import in_order, together  # noqa: E402
+from metaeval.compute.threads import map_ordered, run_parallel  # noqa: E402
 
 
 @pytest.fixture(params=[1, 3])
@@ -32,7 +32,7 @@ def test_in_order_whatever_takes_longest(threads: int) -> None:
         assert last.wait(10)
         return item * item
 
-    assert list(in_order(job, range(20))) == [k * k for k in range(20)]
+    assert list(map_ordered(job, range(20))) == [k * k for k in range(20)]
 
 
 def test_operators_run_on_one_thread_and_without_gradients(threads: int) -> None:
@@ -41,8 +41,8 @@ def test_operators_run_on_one_thread_and_without_gradients(threads: int) -> None
     def job(_: int) -> tuple[int, bool]:
         return torch.get_num_threads(), (parameter * 2).requires_grad
 
-    assert set(in_order(job, range(5))) == {(1, False)}
-    assert set(together([lambda: job(0)] * 5)) == {(1, False)}
+    assert set(map_ordered(job, range(5))) == {(1, False)}
+    assert set(run_parallel([lambda: job(0)] * 5)) == {(1, False)}
     assert torch.get_num_threads() == threads
 
 
@@ -54,7 +54,7 @@ def test_no_more_is_taken_than_is_soon_asked_for(threads: int) -> None:
             taken.append(item)
             yield item
 
-    results = in_order(lambda item: item, items())
+    results = map_ordered(lambda item: item, items())
     assert next(results) == 0
     assert len(taken) <= 2 * threads + 1
     results.close()
@@ -72,7 +72,7 @@ def test_the_first_exception_comes_in_its_place(threads: int) -> None:
 
     found: list[int] = []
     with pytest.raises(ValueError, match="item 3"):
-        found.extend(in_order(job, range(1000)))
+        found.extend(map_ordered(job, range(1000)))
     assert found == [0, 1, 2]
     assert len(started) < 30
     assert torch.get_num_threads() == threads

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.compute.device import check_dtype, check_name
-from metaeval.compute.requirements import lacking, offline, truthy
+from metaeval.compute.requirements import missing_packages, offline, truthy
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.base import Metric, Scores, content_digest
@@ -99,7 +99,7 @@ class BertScore(Metric):
         self._bank: TokenBank | None = None
 
     def missing(self, dataset: CaptionDataset) -> Absent | None:
-        absent = super().missing(dataset) or lacking(
+        absent = super().missing(dataset) or missing_packages(
             "bertscore", "torch", "transformers", "bert_score"
         )
         if absent is not None:

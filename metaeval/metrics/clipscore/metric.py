@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from metaeval.compute.device import check_dtype, check_name
 from metaeval.compute.embedding_cache import Embeddings, text_key
-from metaeval.compute.requirements import lacking, offline, truthy
+from metaeval.compute.requirements import missing_packages, offline, truthy
 from metaeval.data import image_files
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
@@ -96,7 +96,9 @@ class ClipScore(Metric):
         self._tokenizer: Any = None
 
     def missing(self, dataset: CaptionDataset) -> Absent | None:
-        absent = super().missing(dataset) or lacking("clip", "torch", "open_clip", "safetensors")
+        absent = super().missing(dataset) or missing_packages(
+            "clip", "torch", "open_clip", "safetensors"
+        )
         if absent is not None:
             return absent
         found = weights.locate(self._model, self._pretrained, dataset, self._cache)

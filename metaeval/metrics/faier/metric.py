@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.compute import device as devices
-from metaeval.compute.requirements import lacking
+from metaeval.compute.requirements import missing_packages
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.metrics.base import Metric, Scores, content_digest
@@ -112,7 +112,7 @@ class Faier(Metric):
         self._explainer: Explainer | None = None
 
     def missing(self, dataset: CaptionDataset) -> Absent | None:
-        absent = super().missing(dataset) or lacking("faier", "torch", "safetensors")
+        absent = super().missing(dataset) or missing_packages("faier", "torch", "safetensors")
         if absent is not None or (absent := self._source.missing(dataset)) is not None:
             return absent
         found = pretrained.choose(

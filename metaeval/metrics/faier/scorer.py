@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from metaeval.compute.threads import together
+from metaeval.compute.threads import run_parallel
 from metaeval.metrics.faier.captions import Captions
 from metaeval.metrics.faier.fusion import Fusion, level_score
 from metaeval.metrics.faier.network import Faier, Unions
@@ -192,7 +192,7 @@ class FaierScorer:
         is written, and is computed alone."""
         jobs = [partial(work, mine, size) for mine, size in groups]
         if self.device.type == "cpu":
-            together(jobs)
+            run_parallel(jobs)
         else:
             for job in jobs:
                 job()

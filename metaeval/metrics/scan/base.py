@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.compute.requirements import lacking
+from metaeval.compute.requirements import missing_packages
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.base import Metric
@@ -76,7 +76,7 @@ class ScanMetric(Metric):
         self._grounder: Grounder | None = None
 
     def missing(self, dataset: CaptionDataset) -> Absent | None:
-        absent = super().missing(dataset) or lacking("scan", "torch", "safetensors")
+        absent = super().missing(dataset) or missing_packages("scan", "torch", "safetensors")
         if absent is None:
             absent = self._source.missing(dataset)
         if absent is not None:

@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from metaeval.compute.batching import of_one_kind
+from metaeval.compute.batching import group_rows_by_keys
 from metaeval.compute.device import resolve
-from metaeval.compute.threads import together
+from metaeval.compute.threads import run_parallel
 from metaeval.metrics.scan.attention import WAYS
 from metaeval.metrics.scan.network import Scan, region_rows
 from metaeval.metrics.scan.shelf import Shelf
@@ -135,7 +135,7 @@ class Grounder:
     def _run(self, jobs: Sequence[Callable[[], T]]) -> list[T]:
         """What the jobs return: on all threads of a processor, one after the other on a GPU."""
         if self.device.type == "cpu":
-            return together(jobs)
+            return run_parallel(jobs)
         with torch.inference_mode():
             return [job() for job in jobs]
 
@@ -158,7 +158,7 @@ class Grounder:
             work(some[mine], cosines, words.lengths[mine])
 
         # captions of about one length in images of about as many regions, together
-        for group in of_one_kind(long, level):
+        for group in group_rows_by_keys(long, level):
             length, most = int(long[group[0]]), int(level[group[0]])
             size = max(1, _NUMBERS[self.device.type] // ((most + length) * self._model.shape.embed))
             for start in range(0, len(group), size):

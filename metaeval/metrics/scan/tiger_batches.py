@@ -11,8 +11,8 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.compute.batching import of_one_kind
-from metaeval.compute.threads import together
+from metaeval.compute.batching import group_rows_by_keys
+from metaeval.compute.threads import run_parallel
 from metaeval.metrics.scan.tiger_score import MIN_MAX, TAU, Floats, tiger
 
 _STEP = 4  # regions are filled up to a multiple of this
@@ -48,9 +48,9 @@ def tiger_of(
         scores = tiger(_filled(reference, most), _filled(candidate, most), mask, tau, gains)
         found[mine] = np.stack(scores, axis=1)
 
-    together([
+    run_parallel([
         partial(work, group[start : start + _ROWS])
-        for group in of_one_kind(level)
+        for group in group_rows_by_keys(level)
         for start in range(0, len(group), _ROWS)
     ])  # fmt: skip
     return found

@@ -192,7 +192,7 @@ class Vifidel(Metric):
         from metaeval.compute import device
         from metaeval.compute import requirements as needs
 
-        if (absent := needs.lacking("device", "torch")) is not None:
+        if (absent := needs.missing_packages("device", "torch")) is not None:
             return absent
         device.resolve(self._device)
         return None

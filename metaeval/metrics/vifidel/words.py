@@ -17,7 +17,7 @@ from importlib import import_module
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.compute.requirements import lacking
+from metaeval.compute.requirements import missing_packages
 from metaeval.data.dataset import Absent
 from metaeval.runs.store import Store
 from metaeval.text.word_vectors.base import WordVectors
@@ -30,7 +30,7 @@ _WORD = re.compile(r"(?u)\b\w\w+\b")
 
 def missing() -> Absent | None:
     """scikit-learn's list of stop words, if it is not installed."""
-    return lacking("vifidel", "sklearn")
+    return missing_packages("vifidel", "sklearn")
 
 
 def stop_words() -> frozenset[str]:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from metaeval.compute.threads import in_order
+from metaeval.compute.threads import map_ordered
 
 if TYPE_CHECKING:
     import torch
@@ -156,7 +156,7 @@ class PlainBert:
                     vectors = self._forward(first(rows[torch.from_numpy(mine)], room), shapes, room)
                 return list(zip(groups, _split(vectors, shapes), strict=True))
 
-            for found in in_order(compute, blocks(lengths, self.tokens)):
+            for found in map_ordered(compute, blocks(lengths, self.tokens)):
                 for positions, part in found:
                     keep(positions, part)
 
@@ -204,7 +204,7 @@ class PlainBert:
                 made = compute(some, room)
                 inputs[some], products[some] = made.inputs[: len(some)], made.products[: len(some)]
 
-        for _ in in_order(enter, range(0, len(pairs), self.tokens)):
+        for _ in map_ordered(enter, range(0, len(pairs), self.tokens)):
             pass
 
         def look_up(mine: torch.Tensor, room: _Room) -> _First:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from tqdm import tqdm
 
 from metaeval.compute.device import in_batches
-from metaeval.compute.requirements import lacking
+from metaeval.compute.requirements import missing_packages
 from metaeval.data.dataset import Absent
 from metaeval.runs.store import MemoryStore, Store
 from metaeval.text.transformers.encoder import TextEncoder
@@ -47,7 +47,7 @@ class MiniLmVectors(WordVectors):
         self._sha256: str | None = None
 
     def missing(self) -> Absent | None:
-        if (absent := lacking("vectors", "torch", "transformers")) is not None:
+        if (absent := missing_packages("vectors", "torch", "transformers")) is not None:
             return absent
         if isinstance(locate(self._path), Absent):
             reason = f"the weights of {self._path} are not on this machine"

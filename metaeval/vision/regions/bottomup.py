@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from metaeval.compute.requirements import lacking
+from metaeval.compute.requirements import missing_packages
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError, InputError
 from metaeval.runs.store import Store
@@ -66,7 +66,7 @@ class BottomUpRegions(RegionSource):
             if path is not None and not path.exists():
                 reason = f"there is no file of region features at {path}"
                 return Absent("regions", reason, "correct regions.file, regions.ids, regions.boxes")
-        return lacking("regions", "h5py") if self.file.suffix in (".h5", ".hdf5") else None
+        return missing_packages("regions", "h5py") if self.file.suffix in (".h5", ".hdf5") else None
 
     def identity(self) -> str:
         """Not the file's content: that is in every image's `digest`."""

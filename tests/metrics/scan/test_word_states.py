@@ -12,7 +12,7 @@ pytest.importorskip("torch")
 
 import torch
 
-from metaeval.compute.threads import together
+from metaeval.compute.threads import run_parallel
 from metaeval.metrics.scan.network import ScanShape, TextEncoder
 from metaeval.metrics.scan.word_states import PlainWordStates, encoded
 
@@ -36,7 +36,7 @@ def encoder(**shape: Any) -> TextEncoder:
 @pytest.mark.parametrize("shape", [{}, {"text_norm": False}, {"layers": 2}, {"both_ways": False}])
 def test_states_are_those_of_torch(shape: dict[str, Any]) -> None:
     text, ids = encoder(**shape), captions(60)
-    found = encoded(text, [ids], together)[0] if text.plain else PlainWordStates(text, ids)
+    found = encoded(text, [ids], run_parallel)[0] if text.plain else PlainWordStates(text, ids)
     assert text.plain == (shape in ({}, {"text_norm": False}))
     for row, own in enumerate(ids):
         with torch.no_grad():
@@ -55,7 +55,7 @@ def test_states_do_not_depend_on_company_or_threads() -> None:
     try:
         for threads, rows in ((1, range(len(ids))), (2, range(len(ids))), (1, range(7, 300, 31))):
             torch.set_num_threads(threads)
-            own, other = encoded(text, [[ids[row] for row in rows], ids[:9]], together)
+            own, other = encoded(text, [[ids[row] for row in rows], ids[:9]], run_parallel)
             found.append({
                 row: own.of(np.array([k]), len(ids[row]))[0] for k, row in enumerate(rows)
             })  # fmt: skip
@@ -72,7 +72,7 @@ def test_jobs_are_done_together(threads: int) -> None:
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
     try:
-        seen = together([partial(lambda k: (k, torch.get_num_threads()), k) for k in range(9)])
+        seen = run_parallel([partial(lambda k: (k, torch.get_num_threads()), k) for k in range(9)])
         assert seen == [(k, 1) for k in range(9)]
         assert torch.get_num_threads() == threads
         assert not torch.is_inference_mode_enabled()
@@ -81,7 +81,7 @@ def test_jobs_are_done_together(threads: int) -> None:
             raise ValueError("the third")
 
         with pytest.raises(ValueError, match="the third"):
-            together([lambda: None, lambda: None, wrong])
+            run_parallel([lambda: None, lambda: None, wrong])
         assert torch.get_num_threads() == threads
     finally:
         torch.set_num_threads(before)
