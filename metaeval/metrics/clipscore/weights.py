@@ -69,7 +69,7 @@ def locate(
     """
     if pretrained == "auto":
         found = _tagged(model, "openai", cache)
-        if isinstance(found, Absent) and is_scenes(dataset) and (OWN / cards.WEIGHTS).is_file():
+        if isinstance(found, Absent) and dataset.is_scenes and (OWN / cards.WEIGHTS).is_file():
             return _own(dataset)
         return found
     if pretrained == "random":
@@ -81,11 +81,6 @@ def locate(
     if "/" in pretrained or Path(pretrained).suffix in (".pt", ".pth", ".bin", ".safetensors"):
         return Absent("clip", f"there is no file {pretrained}", "correct metric.*.pretrained")
     return _tagged(model, pretrained, cache)
-
-
-def is_scenes(dataset: CaptionDataset) -> bool:
-    """Whether these are the embedded, drawn scenes."""
-    return dataset.name == "scenes"
 
 
 def download(model: str, pretrained: str) -> None:
