@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import shlex
 import subprocess
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import metaeval
+from metaeval.cores import core_count
 
 # The packages whose versions can change a number, a figure or a file.
 _PACKAGES = (
@@ -74,9 +74,7 @@ def machine() -> dict[str, Any]:
         "git": git(),
         "python": platform.python_version(),
         "platform": platform.platform(),
-        "cpu_count": len(os.sched_getaffinity(0))
-        if hasattr(os, "sched_getaffinity")
-        else os.cpu_count(),
+        "cpu_count": core_count(),
         "packages": packages(),
         "java": java_version(),
         "cuda": cuda(),

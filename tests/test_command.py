@@ -235,7 +235,7 @@ def test_the_wheel_runs_from_an_empty_folder(tmp_path: Path) -> None:
     """The wheel carries the four packages and the configuration, and needs no checkout."""
     checkout = tmp_path / "checkout"
     shutil.copytree(
-        REPOSITORY, checkout, ignore=shutil.ignore_patterns(".venv", ".git", "runs", ".*_cache")
+        REPOSITORY, checkout, ignore=shutil.ignore_patterns(".venv", ".git", ".*_cache")
     )
     build = [sys.executable, "-m", "pip", "wheel", "--no-deps", "-q", "-w", str(tmp_path), "."]
     subprocess.run(build, cwd=checkout, check=True, capture_output=True)

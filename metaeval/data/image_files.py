@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
+from metaeval.cores import core_count
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.runs.store import Store
 
@@ -25,7 +25,7 @@ _NAMESPACE = "digests of image files by path, size and time of change"
 
 def threads() -> int:
     """Readers at once: decoding leaves Python's lock alone, and one is left for the network."""
-    return max(2, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 4)
+    return max(2, core_count())
 
 
 def digests(paths: Sequence[Path | None], store: Store | None) -> list[bytes | None]:

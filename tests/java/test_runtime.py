@@ -267,7 +267,7 @@ PARENTS = {
         tell(made[0].pid); made[0].exchange(['a'])""",
     "run_once": """
         def watch():
-            from metaeval.metrics.java_spawn import _alive
+            from metaeval.java.spawn import _alive
             while not _alive: time.sleep(0.01)
             tell(next(iter(_alive)).pid)
         threading.Thread(target=watch, daemon=True).start()
@@ -284,7 +284,7 @@ def test_no_jvm_outlives_its_parent(
     script = (
         textwrap.dedent(f"""
         import signal, sys, threading, time
-        from metaeval.metrics.java import JavaProcess, find_java, run_once
+        from metaeval.java.runtime import JavaProcess, find_java, run_once
         signal.signal(signal.SIGINT, signal.default_int_handler)
         java, args = find_java(), {[*probe, "sleep"]!r}
         kw = dict(what="Probe", heap=64)

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from metaeval.runs.store import MemoryStore, SqliteStore, Store, item_key
 from metaeval.errors import InputError
+from metaeval.runs.store import MemoryStore, SqliteStore, Store, item_key
 
 
 @pytest.fixture(params=["memory", "sqlite"])
@@ -55,7 +55,7 @@ def test_a_file_that_is_no_database_is_named(tmp_path: Path) -> None:
 _WRITER = """
 import sys
 from pathlib import Path
-from metaeval.cache import SqliteStore
+from metaeval.runs.store import SqliteStore
 store = SqliteStore(Path(sys.argv[1]))
 print("ready", flush=True)
 for batch in range(int(sys.argv[3])):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from metaeval.compute.batching import fill_rows, group_rows_by_keys
 from metaeval.metrics.bertscore.token_bank import TokenBank
 
 Ints = npt.NDArray[np.intp]
@@ -47,20 +48,14 @@ def pair_scores(
     reference's. All three are 0 where either sentence is empty, F1 also where both others are 0.
     """
     out = np.zeros((len(candidate), 3))
-    lengths = np.stack([sentences.length[candidate], sentences.length[reference]], axis=1)
-    shapes, group = np.unique(lengths, axis=0, return_inverse=True)
-    order = np.argsort(group.reshape(-1), kind="stable")
-    bounds = np.searchsorted(group.reshape(-1)[order], np.arange(len(shapes) + 1))
+    lengths = sentences.length[candidate], sentences.length[reference]
     best = _best_on_cpu if device == "cpu" else _best
-    for (long_c, long_r), first, last in zip(
-        shapes.tolist(), bounds[:-1].tolist(), bounds[1:].tolist(), strict=True
-    ):
-        for start in range(first, last, _PAIRS):
-            mine = order[start : min(start + _PAIRS, last)]
-            cand, ref = sentences.number[candidate[mine]], sentences.number[reference[mine]]
-            best_c, best_r = best(bank, long_c, cand, long_r, ref)
-            out[mine, 0] = _mean(best_c, weights[long_c][cand])
-            out[mine, 1] = _mean(best_r, weights[long_r][ref])
+    for mine in group_rows_by_keys(*lengths, most=_PAIRS):
+        long_c, long_r = (int(length[mine[0]]) for length in lengths)
+        cand, ref = sentences.number[candidate[mine]], sentences.number[reference[mine]]
+        best_c, best_r = best(bank, long_c, cand, long_r, ref)
+        out[mine, 0] = _mean(best_c, weights[long_c][cand])
+        out[mine, 1] = _mean(best_r, weights[long_r][ref])
     out[sentences.empty[candidate] | sentences.empty[reference]] = 0.0
     total = out[:, 0] + out[:, 1]
     np.divide(2 * out[:, 0] * out[:, 1], total, out=out[:, 2], where=total != 0)
@@ -84,10 +79,10 @@ def _best_on_cpu(
 def _best(
     bank: TokenBank, long_c: int, cand: Ints, long_r: int, ref: Ints
 ) -> tuple[Singles, Singles]:
-    """The same in one product of `_PAIRS` pairs, the last ones repeated."""
+    """The same in one product of `_PAIRS` pairs, filled up with the first."""
     import torch
 
-    filled = np.resize(np.arange(len(cand)), _PAIRS)
+    filled = fill_rows(np.arange(len(cand)), _PAIRS)
     with torch.inference_mode():
         similar = torch.bmm(
             bank.get(long_c, cand[filled]), bank.get(long_r, ref[filled]).transpose(1, 2)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import zipfile
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from metaeval.compute.batching import Rows, fill_rows, group_rows_by_length
 from metaeval.compute.device import check_dtype, in_batches, resolve
 from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.clipscore import pixels as clip_pixels
@@ -66,23 +66,19 @@ class Clip:
 
         ids = self.tokenizer(list(texts))
         cut = [too_long(self.tokenizer, text) for text in texts]
-        by_length: dict[int, list[int]] = defaultdict(list)
-        for row, length in enumerate((ids != 0).sum(dim=1).tolist()):
-            by_length[length if self._short else ids.shape[1]].append(row)
+        lengths = (ids != 0).sum(dim=1).tolist() if self._short else len(ids) * [ids.shape[1]]
         encode: Callable[[Any], Any] = (
             (lambda batch: text_features(self._model, batch))
             if self._short
             else self._model.encode_text
         )
         out: Vectors | None = None
-        for length, rows in sorted(by_length.items()):
+        for length, rows in group_rows_by_length(lengths):
 
-            def work(
-                start: int, stop: int, size: int, rows: list[int] = rows, n: int = length
-            ) -> None:
+            def work(start: int, stop: int, size: int, rows: Rows = rows, n: int = length) -> None:
                 nonlocal out
                 mine = rows[start:stop]
-                filled = torch.tensor(mine + mine[:1] * (size - len(mine)))
+                filled = torch.from_numpy(fill_rows(mine, size))
                 vectors = self._unit(encode, ids[filled, :n].to(self.device))[: len(mine)]
                 if out is None:
                     out = np.empty((len(texts), vectors.shape[1]), np.float32)

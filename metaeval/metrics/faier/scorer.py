@@ -8,8 +8,7 @@ scored with it.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 
@@ -17,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from metaeval.compute.batching import fill_rows, group_rows_by_keys
 from metaeval.compute.threads import run_parallel
 from metaeval.metrics.faier.captions import Captions
 from metaeval.metrics.faier.fusion import Fusion, level_score
@@ -102,7 +102,7 @@ class FaierScorer:
             read = references if isinstance(references, Read) else self.read(references)
 
         def unite(mine: Ints, size: int) -> None:
-            filled = _filled(mine, size)
+            filled = fill_rows(mine, size)
             seen = model.see(*_tensors(regions, filled, width, self.device))
             real = np.arange(size) < len(mine)
             there = seen.mask.cpu().numpy() & real[:, None]
@@ -120,7 +120,7 @@ class FaierScorer:
                 attended = self._fusion(level).attended(vectors, nodes, mask)[at]
                 out[target] = self._joined(level, vectors[at], attended)
 
-        self._each(unite, _groups(self._image_keys(rows, read), self._n_images))
+        self._each(unite, self._n_images, *self._image_keys(rows, read))
 
     @torch.inference_mode()
     def score(self, captions: Captions | Read, image_index: npt.NDArray[np.intp]) -> Floats:
@@ -176,7 +176,7 @@ class FaierScorer:
         out = np.empty(len(starts))
 
         def match(mine: Ints, size: int) -> None:
-            filled = _filled(mine, size)
+            filled = fill_rows(mine, size)
             k = int(counts[filled[0]])
             at = torch.from_numpy(starts[filled][:, None] + np.arange(k)).to(self.device)
             places = self._places[torch.from_numpy(index[filled]).to(self.device)]
@@ -184,13 +184,13 @@ class FaierScorer:
             found = level_score(unions[places], places < len(unions) - 1, nodes[at], there)
             out[mine] = found[: len(mine)].double().cpu().numpy()
 
-        self._each(match, _groups(counts.tolist(), self._rows))
+        self._each(match, self._rows, counts)
         return out
 
-    def _each(self, work: Callable[[Ints, int], None], groups: Iterable[tuple[Ints, int]]) -> None:
-        """Work on all groups, on the processor several at a time: each has its own part of what
-        is written, and is computed alone."""
-        jobs = [partial(work, mine, size) for mine, size in groups]
+    def _each(self, work: Callable[[Ints, int], None], size: int, *keys: Ints) -> None:
+        """Call `work(rows, size)` for the rows of equal keys, at most `size` at a time; on the
+        processor several at a time: each has its own part of what is written."""
+        jobs = [partial(work, rows, size) for rows in group_rows_by_keys(*keys, most=size)]
         if self.device.type == "cpu":
             run_parallel(jobs)
         else:
@@ -220,7 +220,7 @@ class FaierScorer:
                 first = torch.from_numpy(relation_starts[mine]).to(self.device)
                 relations[first] = text.sentence(last)[: len(mine)]
 
-        self._each(read_words, _groups(captions.lengths.tolist(), self._rows))
+        self._each(read_words, self._rows, captions.lengths)
         if text.triplets is not None:
             gru: BiGru = text.triplets
             owner = np.repeat(np.arange(len(captions)), captions.count)
@@ -232,14 +232,14 @@ class FaierScorer:
                 _, last = text.read(gru, *batch, triplets_table)
                 relations[torch.from_numpy(where[mine]).to(self.device)] = last[: len(mine)]
 
-            self._each(read_triplets, _groups(captions.triplet_lengths.tolist(), self._rows))
+            self._each(read_triplets, self._rows, captions.triplet_lengths)
         return Read(words, starts, captions.lengths, relations, relation_starts, counts)
 
     def _batch(
         self, table: Ints, lengths: Ints, mine: Ints, size: int
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Word ids [size, l] of sequences of one length l, filled up, and their lengths."""
-        filled = _filled(mine, size)
+        filled = fill_rows(mine, size)
         words = torch.from_numpy(table[filled, : lengths[filled[0]]])
         return words.to(self.device), torch.from_numpy(lengths[filled])
 
@@ -257,19 +257,14 @@ class FaierScorer:
         found: Fusion = self.model.fusion[level]  # type: ignore[assignment]
         return found
 
-    def _image_keys(
-        self, rows: Sequence[Sequence[int]], read: Read | None
-    ) -> list[tuple[int, ...]]:
-        """What the shapes of an image's matrix products depend on."""
+    def _image_keys(self, rows: Sequence[Sequence[int]], read: Read | None) -> list[Ints]:
+        """What the shapes of an image's matrix products depend on, [n] each."""
         if read is None:
-            return [()] * len(rows)
+            return [np.zeros(len(rows), dtype=np.int64)]
         return [
-            (
-                len(own),
-                _padded_to(int(read.lengths[list(own)].max()), 8),
-                _padded_to(int(read.relation_counts[list(own)].max()), 4),
-            )
-            for own in rows
+            np.array([len(own) for own in rows], dtype=np.int64),
+            np.array([_padded_to(int(read.lengths[list(own)].max()), 8) for own in rows]),
+            np.array([_padded_to(int(read.relation_counts[list(own)].max()), 4) for own in rows]),
         ]
 
     def _reference_nodes(
@@ -287,21 +282,6 @@ class FaierScorer:
         at = torch.from_numpy(np.where(there, starts[own][..., None] + np.arange(k), 0))
         mask = torch.from_numpy(there).to(self.device)
         return vectors[at.to(self.device)] * mask[..., None], mask
-
-
-def _groups(keys: Sequence[Hashable], size: int) -> Iterator[tuple[Ints, int]]:
-    """The positions of equal keys, at most `size` at a time, and `size`."""
-    by_key: dict[Hashable, list[int]] = defaultdict(list)
-    for position, key in enumerate(keys):
-        by_key[key].append(position)
-    for positions in by_key.values():
-        for start in range(0, len(positions), size):
-            yield np.array(positions[start : start + size], dtype=np.int64), size
-
-
-def _filled(mine: Ints, size: int) -> Ints:
-    """The positions, and the first of them again until there are `size`."""
-    return np.concatenate([mine, np.repeat(mine[:1], size - len(mine))])
 
 
 def _padded_to(n: int, step: int) -> int:

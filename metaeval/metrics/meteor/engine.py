@@ -8,7 +8,6 @@ whole table and uses one core. Both give the same 23 numbers.
 
 from __future__ import annotations
 
-import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -20,6 +19,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from metaeval.cores import core_count
 from metaeval.data.dataset import Absent
 from metaeval.java.runtime import JavaError, JavaProcess, JavaRuntime
 from metaeval.metrics.meteor.score import STATISTICS
@@ -194,8 +194,7 @@ def make_engine(
     """
     if engine == "jar" or (engine == "auto" and not (java.can_compile and java.major >= 11)):
         return JarEngine(java, files, heap_mib or 2048)
-    available = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))(0)
-    return ServerEngine(java, files, heap_mib or 1024, threads or min(16, len(available)))
+    return ServerEngine(java, files, heap_mib or 1024, threads or min(16, core_count()))
 
 
 def _parsed(replies: Sequence[str]) -> npt.NDArray[np.float64]:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from metaeval.compute.batching import group_rows_by_keys
+from metaeval.compute.batching import group_rows_by_keys, group_rows_by_length
 from metaeval.compute.device import resolve
 from metaeval.compute.threads import run_parallel
 from metaeval.metrics.scan.attention import WAYS
@@ -65,13 +65,10 @@ class Grounder:
         self.width = int(regions.mask.shape[1])
         self._level = -(-np.maximum(self.n_regions, 1) // _STEP) * _STEP
         vectors = self._encoded_regions(regions)
-        self._batches = {
-            int(most): RegionBatch.of(vectors[torch.from_numpy(self._level == most), :most])
-            for most in np.unique(self._level)
-        }
+        self._batches = {}
         self._place = np.empty(len(self._level), dtype=np.int64)  # in its batch
-        for most in self._batches:
-            rows = np.flatnonzero(self._level == most)
+        for most, rows in group_rows_by_length(self._level):
+            self._batches[most] = RegionBatch.of(vectors[torch.from_numpy(rows), :most])
             self._place[rows] = np.arange(len(rows))
 
     def grounding(self, captions: Sequence[str], images: npt.NDArray[np.intp]) -> Floats:

@@ -49,9 +49,7 @@ def compare_groundings(
         scores[rows] = np.stack(columns, axis=1)
 
     run_parallel([
-        partial(compare, group[start : start + _ROWS])
-        for group in group_rows_by_keys(level)
-        for start in range(0, len(group), _ROWS)
+        partial(compare, rows) for rows in group_rows_by_keys(level, most=_ROWS)
     ])  # fmt: skip
     return scores
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from metaeval.cores import core_count
 from metaeval.errors import InputError
 from metaeval.stats.correlation.rank_order import rho_of_prefixes
 from metaeval.stats.ordering.monotone import monotone_flags
@@ -80,7 +80,7 @@ def replicate_statistics(
             ]
 
     starts = range(0, len(counts), _CHUNK)
-    workers = max(1, min(threads or min(_cores(), 8), len(starts)))
+    workers = max(1, min(threads or min(core_count(), 8), len(starts)))
 
     def work(worker: int) -> list[list[Floats]]:
         buffers = Buffers()
@@ -117,10 +117,3 @@ def _across(sums: Sums) -> list[Floats]:
         surplus / (np.sqrt(score_pairs) * np.sqrt(level_pairs)),
         np.array(aucs).reshape(n_levels - 1, len(n)),
     ]
-
-
-def _cores() -> int:
-    """Cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from metaeval.cores import core_count
 from metaeval.data.dataset import Absent
 from metaeval.java.runtime import JavaError, JavaProcess, JavaRuntime, find_java, heap_mib, run_once
 from metaeval.metrics.base import content_digest
@@ -94,8 +95,7 @@ def identity() -> str:
 
 def default_threads(heap: int) -> int:
     """As many as the cores we may use, but one per GiB of heap: long sentences take that much."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return max(1, min(cores or 1, heap // 1024))
+    return max(1, min(core_count(), heap // 1024))
 
 
 class SpiceParser:

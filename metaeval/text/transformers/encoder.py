@@ -10,13 +10,13 @@ why a smaller last batch would change the sixth decimal.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tqdm import tqdm
 
+from metaeval.compute.batching import Rows, fill_rows, group_rows_by_length
 from metaeval.compute.device import check_dtype, in_batches, resolve
 from metaeval.errors import ConfigError
 from metaeval.text.transformers.fast_bert import PlainBert, plain
@@ -122,17 +122,13 @@ class TextEncoder:
         """Batches of one length through the network's own module."""
         import torch
 
-        by_length: dict[int, list[int]] = defaultdict(list)
-        for position, tokens in enumerate(ids):
-            by_length[len(tokens)].append(position)
-        for length, positions in sorted(by_length.items()):
+        for length, positions in group_rows_by_length([len(tokens) for tokens in ids]):
 
-            def work(start: int, stop: int, size: int, positions: list[int] = positions) -> None:
+            def work(start: int, stop: int, size: int, positions: Rows = positions) -> None:
                 mine = positions[start:stop]
-                rows = [ids[p] for p in mine]
-                rows += rows[:1] * (size - len(rows))
+                rows = [ids[p] for p in fill_rows(mine, size).tolist()]
                 batch = torch.tensor(rows, device=self.device)
-                keep(mine, self._forward(batch)[: len(mine)])
+                keep(mine.tolist(), self._forward(batch)[: len(mine)])
                 bar.update(len(mine))
 
             more = _MORE if length in _COMMON else 1

@@ -9,13 +9,13 @@ its alphabet ([UNK]).
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
 from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 from tqdm import tqdm
 
+from metaeval.compute.batching import Rows, fill_rows, group_rows_by_length
 from metaeval.compute.device import in_batches
 from metaeval.compute.requirements import missing_packages
 from metaeval.data.dataset import Absent
@@ -101,18 +101,13 @@ class _WordEncoder(TextEncoder):
         import torch
 
         found = np.empty((len(ids), self._network.config.hidden_size), dtype=np.float32)
-        by_length: dict[int, list[int]] = defaultdict(list)
-        for position, tokens in enumerate(ids):
-            by_length[len(tokens)].append(position)
         with tqdm(total=len(ids), desc="word vectors", unit="", leave=False, delay=2) as bar:
-            for length, positions in sorted(by_length.items()):
+            for length, positions in group_rows_by_length([len(tokens) for tokens in ids]):
 
-                def work(
-                    start: int, stop: int, size: int, positions: list[int] = positions
-                ) -> None:
+                def work(start: int, stop: int, size: int, positions: Rows = positions) -> None:
                     mine = positions[start:stop]
-                    rows = [ids[p] for p in mine]
-                    batch = torch.tensor(rows + rows[:1] * (size - len(rows)), device=self.device)
+                    rows = [ids[p] for p in fill_rows(mine, size).tolist()]
+                    batch = torch.tensor(rows, device=self.device)
                     with torch.inference_mode():
                         states = self._network(batch, attention_mask=torch.ones_like(batch))[0]
                         found[mine] = states.float().mean(dim=1)[: len(mine)].cpu().numpy()

@@ -230,8 +230,8 @@ def test_too_small_a_heap_shows_stderr_and_leaves_no_jvm(cache: Path) -> None:
 SCRIPT = """
 import sys
 from pathlib import Path
-from metaeval.cache import SqliteStore
-from metaeval.metrics.spice_service import SpiceParser
+from metaeval.runs.store import SqliteStore
+from metaeval.text.scene_graphs.spice_service import SpiceParser
 cache, store, heap, first, count = sys.argv[1:]
 with SpiceParser(Path(cache), SqliteStore(Path(store)), heap=int(heap), threads=1) as parse:
     print("parsed", len(parse(["a dog near a tree"])), flush=True)

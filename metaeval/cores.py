@@ -1,0 +1,12 @@
+"""How many processor cores there are for this process."""
+
+from __future__ import annotations
+
+import os
+
+
+def core_count() -> int:
+    """Cores that this process may use, at least 1: fewer than the machine has, where it is told."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
