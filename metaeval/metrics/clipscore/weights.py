@@ -76,7 +76,7 @@ def locate(
             return named
         return Absent("clip", f"there is no file {pretrained}", "correct metric.*.pretrained")
     tagged = _tagged(model, tag, cache)
-    if pretrained == AUTO and isinstance(tagged, Absent) and is_scenes(dataset):
+    if pretrained == AUTO and isinstance(tagged, Absent) and dataset.is_scenes:
         return _own(dataset) if (OWN / cards.WEIGHTS).is_file() else tagged
     return tagged
 
@@ -102,13 +102,9 @@ def asked_for(model: str, pretrained: str) -> ClipWeights:
     return ClipWeights(model, file.stem, file)
 
 
-def is_scenes(dataset: CaptionDataset) -> bool:
-    """Whether these are the embedded, drawn scenes."""
-    return dataset.name == "scenes"
-
-
-def fetch(model: str, pretrained: str, cache: Path | None) -> None:
-    """Fetch weights that have a tag and are not here into Hugging Face's cache.
+def download(model: str, pretrained: str) -> None:
+    """Fetch the weights of a tag into Hugging Face's cache; ConfigError for an unknown one."""
+    from metaeval.text.transformers import hub
 
     Raises ConfigError for an unknown tag, DownloadError where the hub cannot be reached.
     """
