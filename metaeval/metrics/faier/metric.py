@@ -19,7 +19,8 @@ from metaeval.compute import device as devices
 from metaeval.compute.requirements import missing_packages
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
-from metaeval.metrics.base import Metric, Scores, content_digest
+from metaeval.metrics.base import Metric, Scores
+from metaeval.runs.store import content_digest
 from metaeval.text.scene_graphs.triplets import TripletParser
 from metaeval.vision.regions.base import Regions, RegionSource
 from metaeval.weights import pretrained

@@ -16,9 +16,9 @@ from typing import Any
 from tqdm import tqdm
 
 from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.runs.digests import file_sha256
 from metaeval.runs.store import MemoryStore, Store
 from metaeval.vision.faster_rcnn import FasterRcnn
-from metaeval.weights import tensors
 
 
 class Detector:
@@ -50,7 +50,7 @@ class Detector:
     def labels(self, dataset: CaptionDataset, store: Store | None) -> tuple[list[Any], str]:
         """Per image its labels and how often each (none without a file), and who found them."""
         random = self._network.random
-        sha256 = "random" if random else tensors.sha256(self.weights, store)[:12]
+        sha256 = "random" if random else file_sha256(self.weights, store)[:12]
         who = f"fasterrcnn-{sha256}-{self.threshold:g}"
         place = MemoryStore() if store is None else store
         images: Any = dataset.part("images")

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
-from metaeval.metrics.base import Metric, Scores, content_digest
+from metaeval.metrics.base import Metric, Scores
 from metaeval.metrics.vifidel import words as vifidel_words
 from metaeval.metrics.vifidel.detector import Detector
 from metaeval.metrics.vifidel.objects import Labels, ObjectSources
@@ -25,6 +25,7 @@ from metaeval.metrics.vifidel.plan import explanation
 from metaeval.metrics.vifidel.transport import Transport
 from metaeval.metrics.vifidel.weights import Weights
 from metaeval.metrics.vifidel.words import Bag, Lexicon
+from metaeval.runs.store import content_digest
 from metaeval.text.word_vectors.base import WordVectors
 
 OBJECTS = ("counts", "presence")

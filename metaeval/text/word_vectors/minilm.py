@@ -19,11 +19,11 @@ from metaeval.compute.batching import Rows, fill_rows, group_rows_by_length
 from metaeval.compute.device import in_batches
 from metaeval.compute.requirements import missing_packages
 from metaeval.data.dataset import Absent
+from metaeval.runs.digests import file_sha256
 from metaeval.runs.store import MemoryStore, Store
 from metaeval.text.transformers.encoder import TextEncoder
 from metaeval.text.transformers.locate import MINILM, TextModel, locate
 from metaeval.text.word_vectors.base import Vectors, WordVectors, unit
-from metaeval.weights import tensors
 
 _LAYERS = 6
 _TOKENS = {"cpu": 512, "cuda": 32_768}  # of a batch; another number would change the 7th digit
@@ -57,7 +57,7 @@ class MiniLmVectors(WordVectors):
 
     def identity(self) -> str:
         if self._sha256 is None:
-            self._sha256 = tensors.sha256(self._model().weights, self._memory)
+            self._sha256 = file_sha256(self._model().weights, self._memory)
         return f"{MINILM.lower()}:{self._sha256[:12]}"
 
     def embed(self, words: Sequence[str], store: Store | None = None) -> Vectors:
