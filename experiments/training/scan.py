@@ -107,7 +107,7 @@ class TrainScan:
         from metaeval.training.caption_similarity import Likeness
         from metaeval.training.dataset import CaptionedImages
         from metaeval.training.loop import TrainingSettings, fit
-        from metaeval.vision.regions.grid import gridded
+        from metaeval.vision.regions.grid import add_grid
         from metaeval.weights import pretrained
 
         seed = int(config.seed)
@@ -122,7 +122,7 @@ class TrainScan:
         network = filled_in(plain(self.network), gold)
         found = CaptionedImages.of(dataset, self.regions, store)
         grid = network.get("grid", 0)
-        images = replace(found, regions=gridded(found.regions, grid))
+        images = replace(found, regions=add_grid(found.regions, grid))
         # one split for all seeds: they differ in first weights and batches alone
         train, dev = images.split(self.dev, seed=0)
         vocabulary = Vocabulary.build((t for own in train.captions for t in own), self.min_count)
@@ -177,7 +177,7 @@ class TrainScan:
         if "split" in self.held_out:
             others = self._others(config, weights, store)
             encoded = others.encoded(vocabulary)
-            seen = gridded(others.regions, grid)
+            seen = add_grid(others.regions, grid)
             recalls = retrieval(model, seen, encoded, losses.smooth)
             card["held_out"] = {**self.held_out, "n_images": len(others), **recalls}
             pretrained.save(out, model, vocabulary, card, dataset)

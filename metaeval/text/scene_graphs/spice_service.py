@@ -15,14 +15,14 @@ import os
 import tempfile
 from collections.abc import Sequence
 from functools import cache as remember
-from importlib.util import find_spec
 from pathlib import Path
 
 from tqdm import tqdm
 
 from metaeval.cores import core_count
 from metaeval.data.dataset import Absent
-from metaeval.java.runtime import JavaError, JavaProcess, JavaRuntime, find_java, heap_mib, run_once
+from metaeval.java.process import JavaError, JavaProcess, heap_mib, run_once
+from metaeval.java.runtime import JavaRuntime, find_bundled_files, find_java, find_jdk
 from metaeval.runs.store import MemoryStore, Store, content_digest
 from metaeval.text.scene_graphs import install
 
@@ -42,15 +42,8 @@ log = logging.getLogger(__name__)
 
 def spice_folder() -> Path | Absent:
     """pycocoevalcap's folder with SPICE's jar and the libraries that it needs."""
-    try:
-        spec = find_spec("pycocoevalcap.spice")
-    except ModuleNotFoundError:
-        spec = None
-    for place in (spec.submodule_search_locations or ()) if spec else ():
-        if all((Path(place) / name).is_file() for name in (*_PARSER_JARS, METEOR_JAR)):
-            return Path(place)
-    reason = "SPICE's jar is not there (it comes in the package pycocoevalcap)"
-    return Absent("spice", reason, "pip install pycocoevalcap")
+    files = find_bundled_files(*(f"spice/{name}" for name in (*_PARSER_JARS, METEOR_JAR)))
+    return files if isinstance(files, Absent) else files[0].parent
 
 
 def spice_file(name: str) -> Path:
@@ -72,17 +65,8 @@ def find_service_java(cache: Path) -> JavaRuntime | Absent:
     for part in (spice_folder(), install.installed(cache)):
         if isinstance(part, Absent):
             return part
-    if java.major < 11:
-        return Absent(
-            "java", f"SPICE needs Java 11 or newer, not {java.version}", "install a newer JDK"
-        )
-    if not java.can_compile and not _classes(cache).is_dir():
-        return Absent(
-            "java",
-            f"{java.executable} is a runtime without a compiler, which SPICE's parser needs once",
-            "install a JDK (e.g. default-jdk-headless), 11 or newer, or set JAVA_HOME to one",
-        )
-    return java
+    compiled = java.major >= 11 and _classes(cache).is_dir()
+    return java if compiled else find_jdk()
 
 
 @remember

@@ -100,7 +100,7 @@ def _load_encoder(model: TextModel, device: str) -> _WordEncoder:
 class _WordEncoder(TextEncoder):
     """Means of token vectors as the network gives them, not of vectors of unit length."""
 
-    through_plain = False
+    uses_fast_bert = False
 
     def means(self, ids: Sequence[Sequence[int]]) -> npt.NDArray[np.float32]:
         """[n, width] of n token sequences; batches of one shape a length, as in `TextEncoder`."""

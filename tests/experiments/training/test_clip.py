@@ -15,8 +15,8 @@ pytest.importorskip("open_clip")
 pytest.importorskip("safetensors")
 
 from experiments.training.clip import TrainClip
+from metaeval.config import compose_config
 from metaeval.data.scenes import load_scenes
-from metaeval.doctor import compose_config
 from metaeval.errors import ConfigError
 from metaeval.metrics.clipscore.network import Clip
 from metaeval.metrics.clipscore.weights import OWN, ClipWeights

@@ -14,8 +14,8 @@ pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
 from experiments.training.faier import TrainFaier, filled_in
+from metaeval.config import compose_config
 from metaeval.data.scenes import load_scenes
-from metaeval.doctor import compose_config
 from metaeval.errors import ConfigError
 from metaeval.metrics.faier.metric import Faier
 from metaeval.runs.store import MemoryStore

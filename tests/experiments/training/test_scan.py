@@ -17,8 +17,8 @@ pytest.importorskip("safetensors")
 import torch
 
 from experiments.training.scan import TrainScan, filled_in
+from metaeval.config import compose_config
 from metaeval.data.scenes import load_scenes
-from metaeval.doctor import compose_config
 from metaeval.errors import ConfigError
 from metaeval.metrics.scan.embedding_init import start_from
 from metaeval.metrics.scan.network import Scan, ScanShape

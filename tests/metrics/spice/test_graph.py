@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from metaeval.data.dataset import Absent
-from metaeval.java.runtime import JavaRuntime, find_java, run_once
+from metaeval.java.process import run_once
+from metaeval.java.runtime import JavaRuntime, find_java
 from metaeval.metrics.spice.graph import CARDINALS, CATEGORIES, COLORS, SIZES, Graph, f_scores
 from metaeval.metrics.spice.synonyms import Synonyms, load_synonyms
 from metaeval.text.scene_graphs import install, spice_service

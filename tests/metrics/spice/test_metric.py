@@ -18,7 +18,7 @@ import pytest
 
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
-from metaeval.java.runtime import JavaError
+from metaeval.java.process import JavaError
 from metaeval.metrics.spice.metric import Spice, SpiceScorer
 from metaeval.runs.store import MemoryStore, SqliteStore, Store, content_digest
 from metaeval.text.scene_graphs import spice_service

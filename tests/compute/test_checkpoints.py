@@ -16,7 +16,7 @@ import torch
 from safetensors.torch import save_file
 
 from metaeval.errors import InputError
-from metaeval.weights.checkpoints import load_safetensors, load_torch_checkpoint, load_weights
+from metaeval.compute.checkpoints import load_safetensors, load_torch_checkpoint, load_weights
 
 
 class Wicked:
