@@ -36,9 +36,7 @@ class _Problems(NamedTuple):
     def take(self, which: npt.NDArray[np.bool_]) -> _Problems:
         """Some of the problems, in arrays of their own."""
         cost, flow = self.cost[..., which], self.flow[..., which]
-        return _Problems(
-            cost, flow, self.supply[:, which], self.demand[:, which], self.tiny[which]
-        )
+        return _Problems(cost, flow, self.supply[:, which], self.demand[:, which], self.tiny[which])
 
 
 def solve(cost: Integers, supply: Floats, demand: Floats, shift: int) -> Floats:

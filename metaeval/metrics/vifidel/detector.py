@@ -7,7 +7,6 @@ are kept in the score cache, under the weights' checksum and the threshold, by t
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import Counter
 from dataclasses import dataclass
@@ -17,9 +16,9 @@ from typing import Any
 from tqdm import tqdm
 
 from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.runs.digests import digest, file_sha256
 from metaeval.runs.store import MemoryStore, Store
 from metaeval.vision.faster_rcnn import FasterRcnn
-from metaeval.weights import tensors
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +53,7 @@ class Detector:
     def identity(self, store: Store | None = None) -> str:
         """The weights' checksum and the threshold: all that labels depend on beside the image."""
         network = self.network()
-        sha256 = "random" if network.random else tensors.sha256(network.weights, store)[:12]
+        sha256 = "random" if network.random else file_sha256(network.weights, store)[:12]
         return f"fasterrcnn-{sha256}-{self.threshold:g}"
 
     def labels(self, dataset: CaptionDataset, store: Store | None) -> list[Counter[str]]:
@@ -63,7 +62,7 @@ class Detector:
         namespace = f"labels of {self.identity(store)}|v:1"
         images: Any = dataset.part("images")
         paths: list[Path | None] = [images.path(image_id) for image_id in dataset.image_ids]
-        keys = {path: _digest(path) for path in paths if path is not None}
+        keys = {path: digest(path.read_bytes()) for path in paths if path is not None}
         known = store.get_many(namespace, list(keys.values()))
         network = self.network()
         labels: list[Counter[str]] = []
@@ -77,7 +76,3 @@ class Detector:
                 store.put_many(namespace, {key: known[key]})
             labels.append(Counter(json.loads(known[key])))
         return labels
-
-
-def _digest(path: Path) -> bytes:
-    return hashlib.sha256(path.read_bytes()).digest()[:16]

@@ -19,7 +19,7 @@ from pathlib import Path
 from metaeval.data.dataset import Absent
 from metaeval.data.download import DownloadError, download
 from metaeval.errors import InputError
-from metaeval.weights.tensors import sha256 as file_sha256
+from metaeval.runs.digests import file_sha256
 
 CENTRAL = "https://repository.invalid/maven2/edu/stanford/nlp/stanford-corenlp/3.6.0"
 REMEDY = "python -m metaeval.doctor --install spice"

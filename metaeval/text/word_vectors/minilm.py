@@ -8,7 +8,6 @@ its alphabet ([UNK]).
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -21,11 +20,11 @@ from metaeval.compute.device import in_batches, resolve
 from metaeval.compute.requirements import missing_packages
 from metaeval.data.dataset import Absent
 from metaeval.errors import InputError
+from metaeval.runs.digests import digest, file_sha256
 from metaeval.runs.store import Store
 from metaeval.text.transformers.encoder import TextEncoder
 from metaeval.text.transformers.locate import MINILM, TextModel, locate
 from metaeval.text.word_vectors.base import Vectors, WordVectors, unit
-from metaeval.weights import tensors
 
 _LAYERS = 6
 _TOKENS = {"cpu": 512, "cuda": 32_768}  # of a batch; another number would change the 7th digit
@@ -55,14 +54,14 @@ class MiniLmVectors(WordVectors):
         return None
 
     def identity(self, store: Store | None = None) -> str:
-        return f"{MINILM.lower()}:{tensors.sha256(self.model().weights, store)[:12]}"
+        return f"{MINILM.lower()}:{file_sha256(self.model().weights, store)[:12]}"
 
     def embed(self, words: Sequence[str], store: Store | None = None) -> Vectors:
         if store is None:
             made = self._encode(words)
         else:
             namespace = f"word vectors of {self.identity(store)}|v:1"
-            keys = [hashlib.sha256(word.encode()).digest()[:16] for word in words]
+            keys = [digest(word) for word in words]
             known = store.get_many(namespace, keys)
             new = {word: key for word, key in zip(words, keys, strict=True) if key not in known}
             if new:
