@@ -18,9 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from experiments.training.faier_dev import HeldOut
-from metaeval.config import component
+from metaeval.config import component, compose_config
 from metaeval.data.dataset import CaptionDataset
-from metaeval.config import compose_config
 from metaeval.metrics.faier.network import Faier, Shape
 from metaeval.runs.store import SqliteStore
 from metaeval.text.scene_graphs.triplets import TripletParser

@@ -102,9 +102,8 @@ def asked_for(model: str, pretrained: str) -> ClipWeights:
     return ClipWeights(model, file.stem, file)
 
 
-def download(model: str, pretrained: str) -> None:
-    """Fetch the weights of a tag into Hugging Face's cache; ConfigError for an unknown one."""
-    from metaeval.text.transformers import hub
+def fetch(model: str, pretrained: str, cache: Path | None) -> None:
+    """Fetch weights that have a tag and are not here into Hugging Face's cache.
 
     Raises ConfigError for an unknown tag, DownloadError where the hub cannot be reached.
     """
