@@ -98,7 +98,7 @@ class SpiceScorer(ReferenceScorer):
         settings = {
             "parser": parse.parser_identity(metric.parser),
             "tok": metric.tokenizer.signature if metric.tokenizer else "none",
-            "syn": f"meteor-1.5-{spice_service.sha256(self._jar)[:8]}",
+            "syn": f"meteor-1.5-{spice_service.short_sha256(self._jar)}",
             **({"limits": limits} if metric.parser == "spice" else {}),
             "v": 1,  # raised when this comes to give another number for the same caption
         }

@@ -8,7 +8,6 @@ tuples do not depend on the others in the call, nor on the number of threads.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import logging
 import os
@@ -23,6 +22,7 @@ from metaeval.cores import core_count
 from metaeval.data.dataset import Absent
 from metaeval.java.process import JavaError, JavaProcess, heap_mib, run_once
 from metaeval.java.runtime import JavaRuntime, find_bundled_files, find_java, find_jdk
+from metaeval.runs.digests import file_sha256
 from metaeval.runs.store import MemoryStore, Store, content_digest
 from metaeval.text.scene_graphs import install
 
@@ -70,9 +70,9 @@ def find_service_java(cache: Path) -> JavaRuntime | Absent:
 
 
 @remember
-def sha256(path: Path) -> str:
-    """SHA-256 of a file, as hexadecimal; each file is read once per process."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+def short_sha256(path: Path) -> str:
+    """The first eight digits of a file's SHA-256; each file is read once per process."""
+    return file_sha256(path)[:8]
 
 
 def identity() -> str:
@@ -81,7 +81,7 @@ def identity() -> str:
     CoreNLP's jars were checked when they were installed, so their names stand for their content.
     JavaError where SPICE's own are not there.
     """
-    jars = "+".join(sha256(spice_file(name))[:8] for name in _PARSER_JARS)
+    jars = "+".join(short_sha256(spice_file(name)) for name in _PARSER_JARS)
     corenlp = "+".join(jar.sha256[:8] for jar in install.JARS)
     return f"spice-1.0-{jars}-corenlp-3.6.0-{corenlp}"
 
@@ -235,7 +235,7 @@ def compile_service(cache: Path, java: JavaRuntime) -> Path:
 
 
 def _classes(cache: Path) -> Path:
-    return install.folder(cache) / f"classes-{sha256(_SOURCE)[:8]}"
+    return install.folder(cache) / f"classes-{short_sha256(_SOURCE)}"
 
 
 def class_path(cache: Path, classes: Path | None = None) -> str:

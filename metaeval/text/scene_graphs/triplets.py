@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
 
 from metaeval.data.dataset import Absent
+from metaeval.runs.digests import digest
 from metaeval.runs.store import Store
 from metaeval.text.scene_graphs import parse
 
@@ -48,7 +48,7 @@ class TripletParser:
         """The triplets of each caption, in the parser's order."""
         distinct = list(dict.fromkeys(captions))
         namespace = f"triplets|{self.identity()}|v:1"
-        keys = {text: hashlib.sha256(text.encode()).digest()[:16] for text in distinct}
+        keys = {text: digest(text) for text in distinct}
         known = self.store.get_many(namespace, list(keys.values())) if self.store else {}
         triplets: dict[str, list[Triplet]] = {}
         new = []
