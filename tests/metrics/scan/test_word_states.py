@@ -36,7 +36,9 @@ def encoder(**shape: Any) -> WordEncoder:
 @pytest.mark.parametrize("shape", [{}, {"text_norm": False}, {"layers": 2}, {"both_ways": False}])
 def test_states_are_those_of_torch(shape: dict[str, Any]) -> None:
     text, ids = encoder(**shape), captions(60)
-    found = encode_captions(text, [ids], run_parallel)[0] if text.plain else PlainWordStates(text, ids)
+    found = (
+        encode_captions(text, [ids], run_parallel)[0] if text.plain else PlainWordStates(text, ids)
+    )
     assert text.plain == (shape in ({}, {"text_norm": False}))
     for row, own in enumerate(ids):
         with torch.no_grad():

@@ -10,7 +10,7 @@ from metaeval.data.scenes import load_scenes
 from metaeval.errors import ConfigError
 from metaeval.vision.regions.base import Regions, padded
 from metaeval.vision.regions.gold import CATEGORIES, GoldRegions, regions_of
-from metaeval.vision.regions.grid import cell_names, add_grid
+from metaeval.vision.regions.grid import add_grid, cell_names
 
 PERSON, DOG = CATEGORIES.index("person"), CATEGORIES.index("dog")
 FLAG = len(CATEGORIES)
