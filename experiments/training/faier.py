@@ -133,6 +133,7 @@ class TrainFaier:
             model = FaierNetwork(shape)
             started, likeness = None, None
             if self.vectors is not None:
+                self.vectors.fetch()
                 if (absent := self.vectors.missing()) is not None:
                     raise ConfigError(str(absent))
                 n = start_embedding(model.text.embedding, self.vectors, vocabulary, 1.0, store)

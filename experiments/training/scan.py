@@ -130,6 +130,7 @@ class TrainScan:
         model = Scan(shape)
         started, likeness = None, None
         if self.vectors is not None:
+            self.vectors.fetch()
             if (absent := self.vectors.missing()) is not None:
                 raise ConfigError(str(absent))
             n = start_from(model, self.vectors, vocabulary, store)

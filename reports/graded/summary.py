@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from reports.graded.findings import Finding, absent, mean, paper, unapplied
-from reports.graded.row_kind import TIES_DECIDE, Record, ranked, rho, tie_width, undecided
-from reports.graded.run import Run, commonest
-from reports.shared.formatting import (
-    amount,
-    count,
-    interval,
-    known,
-    listed,
-    number,
-    percent,
-    plainly,
-)
+from reports.graded.findings import absent, mean, published, unapplied
+from reports.graded.ranking import TIES_DECIDE, ranked, rho, tie_width, undecided
+from reports.graded.run import GradedRun
+from reports.shared.elements import Finding
+from reports.shared.formatting import amount, interval, known, listed, number, percent, plainly
+from reports.shared.row_kind import Record
 
 
-def summary(run: Run) -> list[Finding]:
+def summary(run: GradedRun) -> list[Finding]:
     """The findings that apply, in the order in which a reader asks for them."""
     rows = ranked(run.metrics)
     findings = [
@@ -26,13 +19,13 @@ def summary(run: Run) -> list[Finding]:
         _ties(run, rows),
         _steps(rows),
         unapplied(run, rows),
-        paper(run),
+        published(run),
         absent(run),
     ]
     return [f for f in findings if f is not None]
 
 
-def _order(run: Run, rows: list[Record]) -> Finding:
+def _order(run: GradedRun, rows: list[Record]) -> Finding:
     versions = f"{amount(len(run.sets), 'version')} of {amount(len(run.image_ids), 'caption')}"
     if not rows:
         return Finding("Order.", f"No metric gave a result on the {versions}.")
@@ -63,7 +56,7 @@ def _near_zero(record: Record) -> bool:
     return ci is not None and ci[0] is not None and ci[0] <= 0
 
 
-def _level(run: Run) -> str:
+def _level(run: GradedRun) -> str:
     confidence = run.statistics.get("settings", {}).get("confidence") or 0.95
     return f"{100 * confidence:g}%"
 
@@ -85,9 +78,9 @@ def _undecided(rows: list[Record]) -> Finding | None:
     )
 
 
-def _ties(run: Run, rows: list[Record]) -> Finding | None:
+def _ties(run: GradedRun, rows: list[Record]) -> Finding | None:
     tied = sorted((r for r in rows if tie_width(r) >= TIES_DECIDE), key=lambda r: -tie_width(r))
-    common = {r["metric"]: commonest(run, r["metric"]) for r in tied}
+    common = {r["metric"]: run.commonest(r["metric"]) for r in tied}
     if not tied:
         widest = max((tie_width(r) for r in rows), default=0.0)
         return Finding(
@@ -123,12 +116,4 @@ def _steps(rows: list[Record]) -> Finding | None:
         f"The step that metrics see least is from {hard[0]} to {hard[1]} (mean AUC "
         f"{number(means[hard], 2)}; 0.5 is chance); the clearest is from {easy[0]} to {easy[1]} "
         f"({number(means[easy], 2)}).",
-    )
-
-
-def headline(run: Run) -> str:
-    """One line on the size of the run."""
-    return (
-        f"{amount(len(run.image_ids), 'image')} × {amount(len(run.sets), 'version')} = "
-        f"{count(sum(s['n'] for s in run.sets))} captions"
     )

@@ -100,6 +100,7 @@ def corrupt(images: Sequence[Image], seed: int) -> pd.DataFrame:
                     "caption": text,
                     "source_caption": human,
                     "applied": applied or level_name == "Human",
+                    "expected": "none" if level_name == "Human" else "lower",
                     "requested_rate": rate,
                     "realised_rate": None if rate is None else rate if applied else 0.0,
                     "effect": None,

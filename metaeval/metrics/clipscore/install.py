@@ -34,8 +34,8 @@ def copy(source: Path, target: Path, name: str, sha256: str) -> None:
     file = source / name if source.is_dir() else source
     if not file.is_file():
         raise InputError("no such file", file=file)
-    if (found := tensors.sha256(file)) != sha256:
-        raise InputError(f"this is another file: SHA-256 {found} instead of {sha256}", file=file)
+    if (digest := tensors.sha256(file)) != sha256:
+        raise InputError(f"this is another file: SHA-256 {digest} instead of {sha256}", file=file)
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(target.name + ".part")
     shutil.copyfile(file, part)

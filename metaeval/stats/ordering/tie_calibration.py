@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.errors import InputError
-from metaeval.stats.resampling.items import Floats, as_scores
+from metaeval.stats.resampling.items import Floats, as_scores, encode, require_aligned
 
 # Means of fractions that are equal on paper differ by roundings; below this they are one.
 _SAME = 1e-12
@@ -128,26 +128,20 @@ def pairs_within(
 ) -> Pairs:
     """Every pair of scored items of the same group; arguments as in `tie_calibration`."""
     x, y = as_scores(scores), as_scores(human)
-    group = np.zeros(len(x), dtype=np.intp)
-    if groups is not None:
-        group = np.unique(np.asarray(groups), return_inverse=True)[1].reshape(-1)
-    if x.ndim != 1 or not x.shape == y.shape == group.shape:
-        raise InputError(
-            f"scores {x.shape}, judgements {y.shape} and groups {group.shape} are not all [n]",
-            field="scores",
-        )
-    there = np.flatnonzero(~(np.isnan(x) | np.isnan(y)))
-    there = there[np.argsort(group[there], kind="stable")]
-    sizes = np.bincount(group[there])
+    group = encode(np.zeros(len(x)) if groups is None else groups)[1]
+    require_aligned(scores=x, judgements=y, groups=group)
+    complete = np.flatnonzero(~(np.isnan(x) | np.isnan(y)))
+    complete = complete[np.argsort(group[complete], kind="stable")]
+    sizes = np.bincount(group[complete])
     if int((sizes * (sizes - 1) // 2).sum()) > _MOST_PAIRS:
         raise InputError("more than 200 million pairs: compare within groups", field="groups")
     # item i of a group is paired with those after it: i is repeated, its partners are counted off
     ends = np.repeat(np.cumsum(sizes), sizes)
-    partners = ends - np.arange(len(there)) - 1
-    first = np.repeat(np.arange(len(there)), partners)
+    partners = ends - np.arange(len(complete)) - 1
+    first = np.repeat(np.arange(len(complete)), partners)
     skipped = np.cumsum(partners) - partners
     second = first + 1 + np.arange(len(first)) - np.repeat(skipped, partners)
-    x, y, group = x[there], y[there], group[there]
+    x, y, group = x[complete], y[complete], group[complete]
     dx, dy = x[first] - x[second], y[first] - y[second]
     agree = (dx > 0) & (dy > 0) | (dx < 0) & (dy < 0)
     return Pairs(np.abs(dx), dy == 0, agree, group[first])

@@ -50,7 +50,8 @@ def write_models_run(folder: Path, copies: int = 4, *overrides: str) -> Path:
         files[name] = str(file)
     config = compose_config(
         [
-            "experiment=captioners", "dataset=coco", f"dataset.captions={folder}/captions_tiny.json",
+            "experiment=captioners", "dataset=coco",
+            f"dataset.captions={folder}/captions_tiny.json",
             "metrics=[bleu,rouge_l,cider,clipscore]", "report=none",
             f"paths.cache={folder}/cache",
             "stats.replicates=50", "stats.tie_seeds=2", "task.permutations=200", *overrides,
