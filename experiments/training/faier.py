@@ -19,6 +19,7 @@ from metaeval.compute.requirements import missing_packages
 from metaeval.config import component, plain
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError
+from metaeval.metrics.faier.variants import find_variant
 from metaeval.provenance import command, machine
 from metaeval.runs.store import SqliteStore
 
@@ -33,8 +34,7 @@ class TrainFaier:
     Parameters
     ----------
     variant
-        "r" (0 to 4 references a sample), "4", "1", "rel" (r without relations), "fier" (no
-        references at all), "r_neg" (r, and trained on corruptions); see `faier_training.py`.
+        One of `VARIANTS` in `metaeval/metrics/faier/variants.py`.
     regions
         Where regions come from: a node of `conf/regions`.
     dev
@@ -44,7 +44,7 @@ class TrainFaier:
     parser
         "rules" or "spice": what finds triplets.
     network
-        `width`, `d` and `dropout` of `faier.Shape`.
+        `width`, `d` and `dropout` of `FaierShape`.
     model
         Options of `faier_settings.FaierSettings` but the variant. `alike` and `unreferenced` may
         be `None`; see `filled_in`.
@@ -91,7 +91,7 @@ class TrainFaier:
 
         from metaeval.compute.device import resolve
         from metaeval.metrics.faier import captions
-        from metaeval.metrics.faier.network import Faier, Shape
+        from metaeval.metrics.faier.network import FaierNetwork, FaierShape
         from metaeval.metrics.faier.training.settings import FaierSettings
         from metaeval.metrics.faier.training.task import FaierTask
         from metaeval.text.scene_graphs.triplets import TripletParser
@@ -103,7 +103,7 @@ class TrainFaier:
 
         seed = int(config.seed)
         options = filled_in(plain(self.model), self.variant, self.vectors is not None)
-        settings = FaierSettings(self.variant, **options)
+        settings, variant = FaierSettings(self.variant, **options), find_variant(self.variant)
         training = TrainingSettings(seed=seed, **plain(self.training))
         if self.threads is not None:
             torch.set_num_threads(self.threads)
@@ -123,14 +123,14 @@ class TrainFaier:
             train, dev = images.split(self.dev, seed=0)
             flat = [text for own in train.captions for text in own]
             vocabulary = captions.build_vocabulary(flat, parser(flat), self.min_count)
-            shape = Shape(
+            shape = FaierShape(
                 images.regions.dim,
                 len(vocabulary),
-                relations=self.variant != "rel",
-                fused=self.variant != "fier",
+                relations=variant.relations,
+                fused=variant.fused,
                 **plain(self.network),
             )
-            model = Faier(shape)
+            model = FaierNetwork(shape)
             started, likeness = None, None
             if self.vectors is not None:
                 self.vectors.fetch()
@@ -176,7 +176,7 @@ class TrainFaier:
             "variant": self.variant,
             "regions": self.regions.identity(),
             "parser": parser.identity(),
-            "trained_on_corruptions": self.variant == "r_neg",
+            "trained_on_corruptions": variant.corruptions,
             "shape": shape.record(),
             "start": started,
             "settings": asdict(settings),
@@ -210,7 +210,7 @@ def filled_in(options: Mapping[str, Any], variant: str, vectors: bool) -> dict[s
     found = dict(options)
     for name, value in (("alike", 0.3 if vectors else 0.0), ("unreferenced", 0.25)):
         if found.get(name) is None:
-            found[name] = 0.0 if variant == "r_neg" else value
+            found[name] = 0.0 if find_variant(variant).corruptions else value
     return found
 
 
@@ -224,7 +224,7 @@ def _disjoint(dataset: CaptionDataset, other: CaptionDataset) -> None:
 
 def _references(variant: str) -> int:
     """With how many references a variant is measured after each epoch."""
-    return {"1": 1, "fier": 0}.get(variant, 4)
+    return min(4, find_variant(variant).references[1])
 
 
 def _selection(found: Mapping[str, Any]) -> dict[str, float]:

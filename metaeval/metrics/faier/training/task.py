@@ -9,14 +9,15 @@ import numpy.typing as npt
 import torch
 
 from metaeval.errors import ConfigError
-from metaeval.metrics.faier.captions import NO_REFERENCE, Captions, encode
-from metaeval.metrics.faier.network import Faier
-from metaeval.metrics.faier.text import Nodes, Texts
+from metaeval.metrics.faier.captions import NO_REFERENCE, ParsedCaptions, encode
+from metaeval.metrics.faier.network import FaierNetwork
+from metaeval.metrics.faier.text import Nodes, TextBatch
 from metaeval.metrics.faier.training import loss, step
 from metaeval.metrics.faier.training.ranking import Ranks
-from metaeval.metrics.faier.training.settings import REFERENCES, FaierSettings
+from metaeval.metrics.faier.training.settings import FaierSettings
 from metaeval.metrics.faier.training.spoiled import Spoiler
 from metaeval.metrics.faier.training.step import Level, Ragged, Splits
+from metaeval.metrics.faier.variants import VARIANTS
 from metaeval.text.scene_graphs.triplets import TripletParser
 from metaeval.text.vocabulary import SPECIAL, UNK, Vocabulary
 from metaeval.training.caption_similarity import Likeness
@@ -56,7 +57,7 @@ class FaierTask:
 
     def __init__(
         self,
-        model: Faier,
+        model: FaierNetwork,
         images: CaptionedImages,
         parser: TripletParser,
         vocabulary: Vocabulary,
@@ -76,12 +77,12 @@ class FaierTask:
             raise ConfigError("protocol.model.alike needs word vectors: vectors=minilm, or 0")
         self._likeness = likeness if settings.alike else None
         texts = [text for own in images.captions for text in own[: self.c]]
-        self.captions: Captions = encode([*texts, NO_REFERENCE], parser, vocabulary)
+        self.captions: ParsedCaptions = encode([*texts, NO_REFERENCE], parser, vocabulary)
         self.n = len(images)
         self._regions = images.regions.tensors()
         self._counts = images.regions.mask.sum(axis=1)
         self._spoiler: Spoiler | None = None
-        if settings.variant == "r_neg":
+        if VARIANTS[settings.variant].corruptions:
             self._spoiler = Spoiler(texts, parser, vocabulary)
 
     def batches(self, epoch: int, rng: np.random.Generator) -> list[Batch]:
@@ -99,7 +100,7 @@ class FaierTask:
         order = rng.random((b, c)).argsort(axis=1)
         # split k: caption k of the shuffled ones is the candidate, those after it the references
         turned = [np.roll(order, -(k % c), axis=1) for k in range(s)]
-        fewest, most = (min(x, c - 1) for x in REFERENCES[self.settings.variant])
+        fewest, most = (min(x, c - 1) for x in VARIANTS[self.settings.variant].references)
         counts = rng.integers(fewest, most + 1, size=(s, b))
         if self.settings.unreferenced and fewest == 0 < most:
             counts[rng.random((s, b)) < self.settings.unreferenced] = 0
@@ -205,10 +206,10 @@ class FaierTask:
             features, boxes, mask = augment.mirrored(features, boxes, mask, self.settings.mirrored)
         return features, boxes, mask
 
-    def _read(self, captions: Captions, rows: Ints) -> Nodes:
+    def _read(self, captions: ParsedCaptions, rows: Ints) -> Nodes:
         texts = captions.take(rows).to(self.device)
         if self.settings.word_dropout:
-            texts = Texts(
+            texts = TextBatch(
                 _forgotten(texts.words, self.settings.word_dropout),
                 texts.lengths,
                 _forgotten(texts.triplets, self.settings.word_dropout),
