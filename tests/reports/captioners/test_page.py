@@ -15,16 +15,17 @@ import pytest
 
 from metaeval.errors import InputError
 from metaeval.runs import files as results
-from reports.captioners.page import main, most_disagreement_first, write_report
-from reports.captioners.run import load
+from reports.__main__ import main
+from reports.captioners.page import write_report
+from reports.captioners.run import read_captioners_run
 from tests.reports.browser import EXECUTABLE, Page, chromium
-from tests.reports.captioners.captioners_files import HOSTILE, SYSTEMS, write_models_run
+from tests.reports.captioners.captioners_files import HOSTILE, SYSTEMS, write_captioners_run
 from tests.reports.graded.test_page import Reader, unpacked
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = write_models_run(tmp_path_factory.mktemp("models"))
+    path = write_captioners_run(tmp_path_factory.mktemp("captioners"))
     write_report(path, examples=4)
     return path
 
@@ -70,7 +71,7 @@ def test_hostile_names_and_captions_stay_text(run: Path, told: Reader) -> None:
 
 
 def test_the_data_is_that_of_the_run(run: Path, told: Reader) -> None:
-    loaded = load(run)
+    loaded = read_captioners_run(run)
     rows = json.loads(unpacked(told.data["data-captions"]))
     assert [row[0] for row in rows] == list(loaded.image_ids)
     for i, row in enumerate(rows):
@@ -84,16 +85,16 @@ def test_the_data_is_that_of_the_run(run: Path, told: Reader) -> None:
 
 
 def test_too_much_for_the_limit_keeps_what_metrics_disagree_on(tmp_path: Path) -> None:
-    path = write_models_run(tmp_path, 60)
+    path = write_captioners_run(tmp_path, 60)
     whole = write_report(path).stat().st_size
     limit = whole - 4_000
     write_report(path, max_bytes=limit)
     assert (path / "report.html").stat().st_size <= limit
     page = Reader((path / "report.html").read_text())
-    loaded = load(path)
+    loaded = read_captioners_run(path)
     kept = [row[0] for row in json.loads(unpacked(page.data["data-captions"]))]
     assert 20 < len(kept) < 300
-    worst = most_disagreement_first(loaded)[: len(kept)]
+    worst = loaded.most_disagreement_first()[: len(kept)]
     assert sorted(kept) == sorted(loaded.image_ids[i] for i in worst)
     assert f"This file holds {len(kept)} of 300 images" in page.words
 
@@ -102,11 +103,11 @@ def test_another_experiments_run_is_refused(run: Path, tmp_path: Path) -> None:
     for name in (results.STATISTICS, results.RUN):
         (tmp_path / name).write_bytes((run / name).read_bytes())
     with pytest.raises(InputError, match="no such file"):
-        load(tmp_path)
+        read_captioners_run(tmp_path)
     found = results.read_json(run / results.STATISTICS)
     results.write_json(tmp_path / results.STATISTICS, {**found, "experiment": "replace"})
-    with pytest.raises(InputError, match="not the statistics of experiment=models"):
-        load(tmp_path)
+    with pytest.raises(InputError, match="not the statistics of experiment=captioners"):
+        read_captioners_run(tmp_path)
 
 
 def test_the_command_rebuilds(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -163,8 +164,8 @@ def test_silent_and_self_contained(opened: Page, run: Path) -> None:
 
 @browser
 def test_cards_come_by_disagreement_and_show_all_systems(opened: Page, run: Path) -> None:
-    loaded = load(run)
-    order = [loaded.image_ids[i] for i in most_disagreement_first(loaded)]
+    loaded = read_captioners_run(run)
+    order = [loaded.image_ids[i] for i in loaded.most_disagreement_first()]
     shown = [re.match(r"Image (\d+)", t) for t in texts(opened, ".card h3")]
     assert [int(m[1]) for m in shown if m] == order[:4]
     opened.run("document.querySelector('#more').click()")
@@ -181,7 +182,7 @@ def test_cards_come_by_disagreement_and_show_all_systems(opened: Page, run: Path
 
 @browser
 def test_conflicts_of_two_metrics_are_those_of_the_definition(opened: Page, run: Path) -> None:
-    loaded = load(run)
+    loaded = read_captioners_run(run)
     a, b = loaded.columns.index("BLEU-1"), loaded.columns.index("ROUGE-L")
     scaled = [loaded.scores[m] / np.nanstd(loaded.scores[m]) for m in (a, b)]
     sizes = np.full(len(loaded.image_ids), -1.0)
