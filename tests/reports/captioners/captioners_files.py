@@ -40,12 +40,12 @@ def write_captioners_run(folder: Path, copies: int = 4, *overrides: str) -> Path
     files = {}
     for number, (name, captions) in enumerate(SYSTEMS.items()):
         file = folder / f"{number}.json"
-        found = [
+        results = [
             {"image_id": image, "caption": f"{caption} {image}" if caption else ""}
             for image, i in images
             if (caption := captions[i]) is not None
         ]
-        file.write_text(json.dumps(found))
+        file.write_text(json.dumps(results))
         files[name] = str(file)
     config = compose_config(
         [

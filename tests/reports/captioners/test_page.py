@@ -31,28 +31,28 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def told(run: Path) -> Reader:
+def reader(run: Path) -> Reader:
     return Reader((run / "report.html").read_text(encoding="utf-8"))
 
 
 def records(run: Path) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = results.read_json(run / results.STATISTICS)["metrics"]
-    return found
+    metrics: list[dict[str, Any]] = results.read_json(run / results.STATISTICS)["metrics"]
+    return metrics
 
 
-def test_scores_rankings_and_tests_stand_in_the_html(run: Path, told: Reader) -> None:
+def test_scores_rankings_and_tests_stand_in_the_html(run: Path, reader: Reader) -> None:
     done = [r for r in records(run) if r["status"] == "ok"]
     assert len(done) == 4 * 2 + 2
     for r in done:
-        assert r["metric"] in told.words
-        for own in r["systems"].values():
-            assert f"{own['score']:.4f}" in told.words
+        assert r["metric"] in reader.words
+        for system in r["systems"].values():
+            assert f"{system['score']:.4f}" in reader.words
         for test in r["neighbours"]:
-            assert f"{test['p_permutation_holm']:.3f}" in told.words
-    assert "good is first by two of three scores" in told.words
-    assert "mute" in told.words
-    assert "four images; its scores are those of the others" in told.words
-    assert "Skipped: " in told.words  # CLIPScore, without images
+            assert f"{test['p_permutation_holm']:.3f}" in reader.words
+    assert "good is first by two of three scores" in reader.words
+    assert "mute" in reader.words
+    assert "four images; its scores are those of the others" in reader.words
+    assert "Skipped: " in reader.words  # CLIPScore, without images
 
 
 def test_same_files_same_bytes(run: Path) -> None:
@@ -61,25 +61,25 @@ def test_same_files_same_bytes(run: Path) -> None:
     assert (run / "report.html").read_bytes() == first
 
 
-def test_hostile_names_and_captions_stay_text(run: Path, told: Reader) -> None:
-    assert len(told.executed) == 1
-    assert "pwned" not in told.executed[0]
-    assert "img" not in told.tags
-    assert "<b>poor" in told.words
-    rows = json.loads(unpacked(told.data["data-captions"]))
+def test_hostile_names_and_captions_stay_text(run: Path, reader: Reader) -> None:
+    assert len(reader.executed) == 1
+    assert "pwned" not in reader.executed[0]
+    assert "img" not in reader.tags
+    assert "<b>poor" in reader.words
+    rows = json.loads(unpacked(reader.data["data-captions"]))
     assert any(HOSTILE in caption for row in rows for caption in row[2] if caption)
 
 
-def test_the_data_is_that_of_the_run(run: Path, told: Reader) -> None:
+def test_the_data_is_that_of_the_run(run: Path, reader: Reader) -> None:
     loaded = read_captioners_run(run)
-    rows = json.loads(unpacked(told.data["data-captions"]))
+    rows = json.loads(unpacked(reader.data["data-captions"]))
     assert [row[0] for row in rows] == list(loaded.image_ids)
     for i, row in enumerate(rows):
         assert row[2] == [captions[i] for captions in loaded.captions]
         assert tuple(row[3]) == loaded.references[i]
         assert len(row[3]) == 5
     assert [row[2][loaded.systems.index("<b>poor")] for row in rows].count(None) == 4
-    planes = np.frombuffer(unpacked(told.data["data-scores"]), dtype=np.uint8)
+    planes = np.frombuffer(unpacked(reader.data["data-scores"]), dtype=np.uint8)
     read = np.ascontiguousarray(planes.reshape(4, -1).T).view("<f4").reshape(loaded.scores.shape)
     np.testing.assert_allclose(read, loaded.scores, rtol=5e-5)  # five digits
 
@@ -104,8 +104,8 @@ def test_another_experiments_run_is_refused(run: Path, tmp_path: Path) -> None:
         (tmp_path / name).write_bytes((run / name).read_bytes())
     with pytest.raises(InputError, match="no such file"):
         read_captioners_run(tmp_path)
-    found = results.read_json(run / results.STATISTICS)
-    results.write_json(tmp_path / results.STATISTICS, {**found, "experiment": "replace"})
+    statistics = results.read_json(run / results.STATISTICS)
+    results.write_json(tmp_path / results.STATISTICS, {**statistics, "experiment": "replace"})
     with pytest.raises(InputError, match="not the statistics of experiment=captioners"):
         read_captioners_run(tmp_path)
 
@@ -149,10 +149,10 @@ def choose(page: Page, selector: str, value: str) -> None:
 
 
 def texts(page: Page, selector: str) -> list[str]:
-    found: list[str] = page.run(
+    contents: list[str] = page.run(
         f"[...document.querySelectorAll({json.dumps(selector)})].map(e => e.textContent)"
     )
-    return found
+    return contents
 
 
 @browser
@@ -214,11 +214,11 @@ def test_search_by_word_and_by_id(opened: Page) -> None:
 @browser
 def test_table_sorts_and_switches_between_corpus_and_mean(opened: Page) -> None:
     def visible() -> list[str]:
-        found: list[str] = opened.run(
+        heads: list[str] = opened.run(
             "[...document.querySelectorAll('#metrics thead th')].filter(t => t.offsetWidth)"
             ".map(t => t.querySelector('button').textContent)"
         )
-        return found
+        return heads
 
     assert "BLEU-4corpus" in visible()
     assert "BLEU-4mean" not in visible()
@@ -246,8 +246,8 @@ def test_downloads_hold_what_the_run_holds(opened: Page, run: Path) -> None:
     lines = list(csv.DictReader(io.StringIO(opened.run("tableCsv().then(l => l.join(''))"))))
     done = {(r["metric"], r["system"]): r for r in lines}
     for r in records(run):
-        for name, own in r["systems"].items():
-            assert float(done[r["metric"], name]["score"]) == own["score"]
+        for name, system in r["systems"].items():
+            assert float(done[r["metric"], name]["score"]) == system["score"]
             assert int(done[r["metric"], name]["rank"]) == 1 + r["ranking"].index(name)
     assert [r["status"] for r in lines if r["metric"] == "CLIPScore"] == ["skipped"]
     assert next(r["reason"] for r in lines if r["metric"] == "CLIPScore")

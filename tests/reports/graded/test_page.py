@@ -337,12 +337,12 @@ def test_explanations_go_in_for_the_first_images_and_never_beyond_the_limit(tmp_
         payloads.setdefault(image, {})[name] = grounding(REGIONS, 100 * int(image) + len(text))
     write_explanations(run, {"tiger": payloads}, {"tiger": ["TIGEr"]})
 
-    def told(**options: Any) -> tuple[list[str], dict[str, Any]]:
+    def explained(**options: Any) -> tuple[list[str], dict[str, Any]]:
         page = report(run, **options)
         (brief,) = json.loads(page.data["meta"])["explained"] or [{"images": []}]
         return brief["images"], json.loads(unpacked(page.data["data-explanations"]))
 
-    images, data = told(explanations=5)
+    images, data = explained(explanations=5)
     wide = {name: values.reshape(4, 60) for name, values in scores.items()}  # worst level first
     expected = set()
     best = max(
@@ -355,17 +355,17 @@ def test_explanations_go_in_for_the_first_images_and_never_beyond_the_limit(tmp_
     names = [s for s, _ in SETS]
     for image, sets in data["tiger"].items():
         assert {names[int(k)]: p for k, p in sets.items()} == payloads[int(image)]
-    assert told(explanations=0) == ([], {})
+    assert explained(explanations=0) == ([], {})
     without = (run / "report.html").stat().st_size
-    every, _ = told(explanations=60)
+    every, _ = explained(explanations=60)
     assert len(every) == 60
     limit = (without + (run / "report.html").stat().st_size) // 2
-    few, _ = told(explanations=60, max_bytes=limit)
+    few, _ = explained(explanations=60, max_bytes=limit)
     assert (run / "report.html").stat().st_size <= limit
     assert 0 < len(few) < 60
     assert "All 60 images are in this file" in report(run, max_bytes=limit).words
     (run / "explanations.json").unlink()  # an older run's files have none
-    assert told() == ([], {})
+    assert explained() == ([], {})
 
 
 def test_text_ids_and_sets_of_unequal_size(tmp_path: Path) -> None:

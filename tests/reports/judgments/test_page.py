@@ -49,8 +49,8 @@ def statistics(run: Path) -> dict[str, Any]:
 def test_the_page_holds_the_numbers(run: Path, statistics: dict[str, Any]) -> None:
     html = (run / results.REPORT).read_text(encoding="utf-8")
     for record in statistics["metrics"][:-1]:
-        for found in record["human"].values():
-            assert f'data-v="{found["kendall_tau_b"]}"' in html
+        for agreement in record["human"].values():
+            assert f'data-v="{agreement["kendall_tau_b"]}"' in html
     assert "skipped: the judgements come without their images" in html
     assert "<b>odd" not in html  # a dimension's name is text
     assert "&lt;b&gt;odd&lt;/b&gt;" in html
