@@ -54,7 +54,7 @@ def measured(
     for name, texts in in_turns(images, pool, turns).items():
         found = tiger(references, grounder.grounding(texts, image), mask)
         i2t, t2i = grounder.similarity(texts, image).T
-        columns = (*Tiger.titles, *ScanSimilarity.titles)
+        columns = [c.name for c in (*Tiger.plain_columns, *ScanSimilarity.plain_columns)]
         scores[name] = dict(zip(columns, (*found, i2t, t2i, i2t + t2i), strict=True))
     return {
         column: {

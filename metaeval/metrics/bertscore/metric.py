@@ -29,12 +29,12 @@ from metaeval.metrics.base import Metric, ReferenceScorer, Scores, content_diges
 from metaeval.metrics.bertscore.alignment import explanation
 from metaeval.metrics.bertscore.baseline import baseline_f1
 from metaeval.metrics.bertscore.sentences import EncodedSentences
+from metaeval.runs.digests import file_sha256
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store
 from metaeval.text.transformers import hub, locate
 from metaeval.text.transformers.encoder import TextEncoder
 from metaeval.text.transformers.locate import TextModel
-from metaeval.weights import tensors
 
 
 class BertScore(Metric):
@@ -107,7 +107,7 @@ class BertScore(Metric):
         model = locate.locate(self.model, self.cache)
         if isinstance(model, Absent):
             return hub.explain_absence(model, self.download, self.offline)
-        weights = tensors.sha256(model.weights, store)
+        weights = file_sha256(model.weights, store)
         if locate.is_packaged(model) and weights != locate.MINILM_SHA256:
             problem = f"these are not the weights of {locate.MINILM}: SHA-256 {weights}"
             raise InputError(problem, file=model.weights)

@@ -31,10 +31,10 @@ from metaeval.metrics.base import Metric, Scorer, Scores
 from metaeval.metrics.clipscore import weights
 from metaeval.metrics.clipscore.network import Clip, Vectors, tokenizer_of, too_long
 from metaeval.metrics.clipscore.weights import ClipWeights
+from metaeval.runs.digests import file_sha256
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store
 from metaeval.text.transformers import hub
-from metaeval.weights import tensors
 
 log = logging.getLogger(__name__)
 
@@ -166,7 +166,7 @@ class ClipScorer(Scorer):
     ) -> None:
         label = weights.tag
         if weights.path is not None:
-            label += f"-{tensors.sha256(weights.path, store)[:12]}"
+            label += f"-{file_sha256(weights.path, store)[:12]}"
         network = {
             "model": weights.model,
             "weights": label,
