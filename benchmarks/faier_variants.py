@@ -29,7 +29,7 @@ from metaeval.vision.regions.gold import GoldRegions
 from metaeval.weights import pretrained
 from metaeval.weights.pretrained import GroundedWeights
 
-VARIANTS = ("fier", "rel", "1", "4", "r", "r_neg")
+VARIANTS = ("fier", "rel", "1", "4", "r", "corruptions")
 _WAYS = ("image_to_text", "text_to_image")
 
 
