@@ -25,13 +25,13 @@ from metaeval.compute.device import check_dtype, check_name
 from metaeval.compute.requirements import missing_packages, truthy
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError, InputError
-from metaeval.metrics.base import Metric, ReferenceScorer, Scores, content_digest
+from metaeval.metrics.base import Metric, ReferenceScorer, Scores
 from metaeval.metrics.bertscore.alignment import explanation
 from metaeval.metrics.bertscore.baseline import baseline_f1
 from metaeval.metrics.bertscore.sentences import EncodedSentences
 from metaeval.runs.digests import file_sha256
 from metaeval.runs.records import ScoreColumn
-from metaeval.runs.store import Store
+from metaeval.runs.store import Store, content_digest
 from metaeval.text.transformers import hub, locate
 from metaeval.text.transformers.encoder import TextEncoder
 from metaeval.text.transformers.locate import TextModel

@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.data.dataset import CaptionDataset
-from metaeval.metrics.base import Scores, content_digest
+from metaeval.metrics.base import Scores
 from metaeval.metrics.clipscore.metric import ClipScore, ClipScorer, dot_rows
 from metaeval.metrics.clipscore.weights import ClipWeights
-from metaeval.runs.store import Store
+from metaeval.runs.store import Store, content_digest
 
 
 class RefClipScore(ClipScore):
