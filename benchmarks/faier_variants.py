@@ -20,7 +20,7 @@ from typing import Any
 from experiments.training.faier_dev import HeldOut
 from metaeval.config import component
 from metaeval.data.dataset import CaptionDataset
-from metaeval.doctor import compose_config
+from metaeval.config import compose_config
 from metaeval.metrics.faier.network import Faier, Shape
 from metaeval.runs.store import SqliteStore
 from metaeval.text.scene_graphs.triplets import TripletParser
@@ -29,7 +29,7 @@ from metaeval.vision.regions.gold import GoldRegions
 from metaeval.weights import pretrained
 from metaeval.weights.pretrained import GroundedWeights
 
-VARIANTS = ("fier", "rel", "1", "4", "r", "r_neg")
+VARIANTS = ("fier", "rel", "1", "4", "r", "corruptions")
 _WAYS = ("image_to_text", "text_to_image")
 
 

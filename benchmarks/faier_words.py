@@ -24,7 +24,7 @@ import torch
 from benchmarks.coco_words import WORDS
 from metaeval.config import component
 from metaeval.data.dataset import CaptionDataset
-from metaeval.doctor import compose_config
+from metaeval.config import compose_config
 from metaeval.metrics.faier.captions import NO_REFERENCE, encode
 from metaeval.metrics.faier.network import Faier, Shape
 from metaeval.metrics.faier.scorer import FaierScorer

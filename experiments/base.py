@@ -1,26 +1,22 @@
-"""The contract of an experiment, and what it hands to the pipeline."""
+"""The contract of an experiment: what it supplies to the life of a run (`experiments/run.py`)."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from omegaconf import DictConfig
 
-from corruptions.base import Corrupted
+from experiments.record import RunRecord
 from metaeval.data.dataset import CaptionDataset
+from metaeval.metrics.base import Metric
+from metaeval.scoring import Scored
 
-
-@dataclass(frozen=True, slots=True)
-class CaptionSet:
-    """One version of all captions: a name, a level (0 = worst), and a `Corrupted` per image."""
-
-    name: str
-    level: int
-    captions: tuple[Corrupted, ...]
+Data = TypeVar("Data")
+Scores = TypeVar("Scores")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,31 +32,72 @@ class Published:
     why_not: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Sets:
-    """The caption sets of an experiment and facts about how they were made, for `run.json`."""
+class Pass(NamedTuple):
+    """One metric over one set of captions and references; `label` tells several passes apart."""
 
-    sets: tuple[CaptionSet, ...]
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    scored: Scored
+    label: str = ""
 
 
 class Experiment(ABC):
-    """Which sets, which levels, and what the literature says: one experiment a file."""
+    """A question, and what it takes to answer it. A subclass is an experiment of metrics
+    (`MetricExperiment`) or trains a network (`Training`)."""
 
     name: ClassVar[str]
     title: ClassVar[str]
     question: ClassVar[str]
 
-    @abstractmethod
-    def caption_sets(self, dataset: CaptionDataset, config: DictConfig) -> Sets:
-        """Make every set, levels ascending (worst first), each with one caption per image."""
 
-    def published(self, dataset: CaptionDataset, config: DictConfig) -> Published | None:
-        """The published values, if there are any for this experiment."""
+class MetricExperiment(Experiment, Generic[Data, Scores]):
+    """Versions of captions, scored by every metric, and the statistics of the scores.
+
+    The stages are asked in the order in which they stand here, each once. `Data` is what `load`
+    gives, `Scores` what `score` gives.
+    """
+
+    def check(self, config: DictConfig) -> None:
+        """Refuse, before any data is read, a configuration that makes no sense (ConfigError)."""
+
+    @abstractmethod
+    def load(self, config: DictConfig) -> Data:
+        """The data; InputError or ConfigError where it is broken, or not for this experiment."""
+
+    @abstractmethod
+    def describe(self, data: Data) -> str:
+        """The data in a line: the first that a run prints."""
+
+    @abstractmethod
+    def write_versions(self, data: Data, record: RunRecord) -> None:
+        """Make the versions of the captions and write them, with their references, into the run.
+
+        What `run.json` tells of the data goes into `record.info["dataset"]`.
+        """
+
+    @abstractmethod
+    def score(self, data: Data, metrics: Mapping[str, Metric], record: RunRecord) -> Scores:
+        """Score the versions with the metrics, by their names in the configuration, and write
+        scores.parquet."""
+
+    @abstractmethod
+    def passes(self, scores: Scores) -> Sequence[Pass]:
+        """What became of the metrics, for `run.json` and for `strict`."""
+
+    @abstractmethod
+    def statistics(self, data: Data, scores: Scores, record: RunRecord) -> dict[str, Any]:
+        """What `statistics.json` holds, beside schema and experiment."""
+
+    def explained(self, data: Data) -> CaptionDataset | None:
+        """The images whose scores can be explained, from `captions.parquet`; `None` for none."""
         return None
 
-    def run(self, config: DictConfig, out: Path) -> dict[str, Any]:
-        """Run the whole pipeline into the folder `out`; returns what `statistics.json` holds."""
-        from experiments.run import run  # the pipeline knows this contract, not the reverse
+    @abstractmethod
+    def printout(self, summary: Mapping[str, Any], record: RunRecord, file: Path) -> str:
+        """What the finished run prints; `file` is what to open next."""
 
-        return run(self, config, out)
+
+class Training(Experiment):
+    """Trains a network and writes its weights, with their card, into the run's folder."""
+
+    @abstractmethod
+    def train(self, config: DictConfig, out: Path) -> dict[str, Any]:
+        """Train, and return the card."""

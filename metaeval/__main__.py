@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +20,16 @@ from metaeval.errors import ConfigError, MetaevalError  # noqa: E402
 
 
 def execute(config: DictConfig) -> dict[str, Any]:
-    """Compose nothing, catch nothing: instantiate the configured experiment and run it."""
+    """Run the configured experiment; what goes wrong is raised."""
     from metaeval.config import component  # slow to import: not for --help
 
-    if config.get("protocol") is None:
+    if config.get("task") is None:
         choices = sorted(path.stem for path in (installation.conf() / "experiment").glob("*.yaml"))
         raise ConfigError(f"choose an experiment: experiment={'|'.join(choices)}")
-    experiment = component(config.protocol, "protocol")
-    summary: dict[str, Any] = experiment.run(config, Path(HydraConfig.get().runtime.output_dir))
+    experiment = component(config.task, "task")
+    # by name: the command hands over to the experiments, but metaeval imports nothing above it
+    run = import_module("experiments.run").run
+    summary: dict[str, Any] = run(experiment, config, Path(HydraConfig.get().runtime.output_dir))
     return summary
 
 

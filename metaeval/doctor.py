@@ -13,15 +13,15 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 
-from hydra import compose, initialize_config_dir
-from hydra.errors import HydraException
 from omegaconf import DictConfig
 
-from metaeval import installation, provenance
-from metaeval.config import component
+from metaeval import provenance
+from metaeval.config import add_metric, build, component, compose_config, metric_names
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError, MetaevalError
-from metaeval.selection import build
+from metaeval.runs.records import ScoreColumn
+from metaeval.runs.store import MemoryStore
+from metaeval.scoring import bind
 from metaeval.weights import shipped
 
 # What `--install` can bring: name → (module whose `install(cache, source)` does it, in words).
@@ -37,15 +37,6 @@ INSTALLERS: dict[str, tuple[str, str]] = {
 }
 
 
-def compose_config(overrides: Sequence[str]) -> DictConfig:
-    """The configuration that the command would run with; ConfigError where it makes none."""
-    try:
-        with initialize_config_dir(str(installation.conf()), version_base="1.3"):
-            return compose("config", overrides=list(overrides))
-    except HydraException as error:
-        raise ConfigError(str(error).splitlines()[0]) from None
-
-
 def examine(config: DictConfig, say: Callable[[str], object] = print) -> None:
     """Say what this machine has, what the dataset has, and which metrics can run on it."""
     machine = provenance.machine()
@@ -58,10 +49,13 @@ def examine(config: DictConfig, say: Callable[[str], object] = print) -> None:
     say(f"cache    {Path(config.paths.cache).expanduser()}")
     dataset = find_dataset(config, say)
     say("")
-    say("metrics")
-    width = max(len(name) for name in config.metric)
-    for name in config.metric:
-        say(f"  {name:<{width}}  {verdict(name, config, dataset)}")
+    listed = list(config.metric)
+    others = [name for name in metric_names() if name not in listed]
+    width = max(len(name) for name in [*listed, *others])
+    for title, names in (("metrics", listed), ("by name: metrics=[NAME]", others)):
+        say(title)
+        for name in names:
+            say(f"  {name:<{width}}  {verdict(name, config, dataset)}")
     say("")
     say("weights that come with metaeval")
     for line in shipped.lines() or ["none"]:
@@ -102,18 +96,23 @@ def describe_part(dataset: CaptionDataset, name: str) -> str:
 
 
 def verdict(name: str, config: DictConfig, dataset: CaptionDataset | None) -> str:
-    """One metric: can run, or what is missing and what would help."""
+    """One metric, as a run would have it: can run, or what is missing and what would help."""
     try:
+        add_metric(config, name)
         metric = build(name, config)
     except MetaevalError as error:
         return f"cannot be built: {error}"
-    columns = ", ".join(metric.columns)
     if dataset is None:
-        return f"unknown without a dataset ({columns})"
-    absent = metric.missing(dataset)
-    if absent is None:
-        return f"can run ({columns})"
-    return f"cannot run: {absent}"
+        return f"unknown without a dataset ({_names(metric.columns)})"
+    bound = bind(metric, dataset, MemoryStore())
+    if bound.scorer is not None:
+        bound.scorer.close()
+        return f"can run ({_names(bound.columns)})"
+    return f"{bound.status}: {bound.reason}" + (f"; {bound.remedy}" if bound.remedy else "")
+
+
+def _names(columns: Sequence[ScoreColumn]) -> str:
+    return ", ".join(column.name for column in columns)
 
 
 def memory_gib() -> float:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from omegaconf import DictConfig
 
-from experiments.captioners.scores import Family, by_image_and_set, head
+from experiments.captioners.scores import Family, by_image_and_set, record_of
 from experiments.captioners.systems import MEAN
 from metaeval.stats.ordering.graded import graded_statistics
 from metaeval.stats.resampling.bootstrap import Counts
@@ -28,7 +28,7 @@ def against_human(
     """Per column, each system (level 0) against Human (level 1) on the images that both have."""
     columns = family.scored.columns
     if family.scored.scores is None:
-        return [head(family, c, name, MEAN) | {"systems": {}} for c, name in enumerate(columns)]
+        return [record_of(family, c, x.name, MEAN, systems={}) for c, x in enumerate(columns)]
     scores = by_image_and_set(family.scored.scores, captions, images, sets)
     records = []
     for c, column in enumerate(columns):
@@ -40,7 +40,7 @@ def against_human(
                 pair,
                 [0, 1],
                 [name, sets[-1]],
-                higher_is_better=family.scored.higher_is_better,
+                higher_is_better=column.higher_is_better,
                 counts=counts,
                 confidence=config.stats.confidence,
                 tie_seeds=config.stats.tie_seeds,
@@ -56,5 +56,5 @@ def against_human(
                     if k not in ("sets", "monotone_rate", "monotone_rate_ci")
                 },
             }
-        records.append(head(family, c, column, MEAN) | {"systems": own})
+        records.append(record_of(family, c, column.name, MEAN, systems=own))
     return records

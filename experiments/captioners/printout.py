@@ -1,4 +1,4 @@
-"""What a finished run of `experiment=models` prints: every system's score by every metric."""
+"""What a finished run of `experiment=captioners` prints: every system's score by every metric."""
 
 from __future__ import annotations
 

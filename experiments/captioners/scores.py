@@ -11,11 +11,10 @@ import numpy.typing as npt
 import pandas as pd
 from omegaconf import DictConfig
 
-from experiments.run import score
+from experiments.scores import score_all
 from metaeval.data.dataset import CaptionDataset
 from metaeval.metrics.base import Metric
-from metaeval.metrics.summable import Additive, Sufficient
-from metaeval.runs.files import is_part
+from metaeval.metrics.summable import StatisticsAdapter, SummableMetric
 from metaeval.scoring import Scored
 from metaeval.stats.resampling.items import Floats
 
@@ -30,7 +29,7 @@ class Family:
 
     scored: Scored
     statistics: Floats | None = None
-    metric: Additive | None = None
+    metric: SummableMetric | None = None
 
     def corpus(self, sums: Floats) -> Floats:
         """Corpus scores [r, columns] from sums of statistics [r, k]."""
@@ -52,21 +51,23 @@ def score_families(
     Of BLEU, SacreBLEU and METEOR the statistics are computed and kept; the scores of sentences are
     made of them, to the last bit what the metrics' `score` gives.
     """
-    asked = [Sufficient(m) if isinstance(m, Additive) else m for m in metrics]
-    found = score(list(asked), dataset, captions, config)
-    return [_family(metric, scored) for metric, scored in zip(metrics, found, strict=True)]
+    asked = [StatisticsAdapter(m) if isinstance(m, SummableMetric) else m for m in metrics]
+    results = score_all(asked, dataset, captions, config)
+    return [_family(metric, scored) for metric, scored in zip(metrics, results, strict=True)]
 
 
 def _family(metric: Metric, scored: Scored) -> Family:
-    if not isinstance(metric, Additive):
+    if not isinstance(metric, SummableMetric):
         return Family(scored)
-    columns: dict[str, Any] = {"columns": metric.columns, "bounds": metric.bounds}
+    columns = metric.columns
     if scored.scores is None:
-        return Family(replace(scored, **columns, signatures=(None,) * len(metric.columns)))
+        return Family(replace(scored, columns=columns, signatures=(None,) * len(columns)))
+    # the statistics' signatures are those of the scores, but for the column's name
+    settings = str(scored.signatures[0]).partition("|")[2]
     sentences = replace(
         scored,
-        **columns,
-        signatures=tuple(metric.signature(column) for column in metric.columns),
+        columns=columns,
+        signatures=tuple(f"{column.name.lower()}|{settings}" for column in columns),
         scores=metric.of_statistics(scored.scores),
     )
     return Family(sentences, scored.scores, metric)
@@ -83,30 +84,9 @@ def by_image_and_set(
     return table
 
 
-def part_of(column: str, columns: Sequence[str]) -> str | None:
-    """The column that this one is a component of: SPICE for SPICE-object, TIGEr for TIGEr-RRS.
-
-    A score with references ("VIFIDEL-ref") is a score of its own.
-    """
-    for other in columns:
-        if is_part(column, other) and not column.endswith("-ref"):
-            return other
-    return None
-
-
-def head(family: Family, column: int, label: str, aggregate: str) -> dict[str, Any]:
-    """What a record says of its metric, whatever it says of the systems; `label` is its name."""
-    s = family.scored
-    return {
-        "metric": label,
-        "column": s.columns[column],
-        "family": s.family,
-        "part_of": part_of(s.columns[column], s.columns),
-        "aggregate": aggregate,
-        "signature": s.signatures[column],
-        "status": s.status,
-        "reason": s.reason,
-        "remedy": s.remedy,
-        "higher_is_better": s.higher_is_better,
-        "bounds": s.bounds,
-    }
+def record_of(
+    family: Family, column: int, label: str, aggregate: str, **statistics: Any
+) -> dict[str, Any]:
+    """An entry of statistics.json; `label` is its name there, `aggregate` how systems get it."""
+    record = family.scored.record(column, **statistics).as_dict()
+    return {**record, "metric": label, "column": record["metric"], "aggregate": aggregate}

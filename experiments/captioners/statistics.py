@@ -9,9 +9,9 @@ import pandas as pd
 from omegaconf import DictConfig
 from tqdm import tqdm
 
-from experiments.captioners.agreement import Voice, agreement, disagreements
+from experiments.captioners.agreement import Ordering, agreement, disagreements
 from experiments.captioners.human import against_human
-from experiments.captioners.scores import Family, by_image_and_set, part_of
+from experiments.captioners.scores import Family, by_image_and_set
 from experiments.captioners.systems import CORPUS, absent, scales, system_records
 from metaeval.stats.correlation.rank_order import tie_breaking_seeds
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
@@ -34,8 +34,8 @@ def statistics(
     machines = captions[captions["set"] != human]
     counts = bootstrap_counts(len(images), config.stats.replicates, config.stats.seed)
     records: list[dict[str, Any]] = []
-    whole: list[Voice] = []  # one per score of systems
-    sentences: list[Voice] = []  # one per score of captions
+    whole: list[Ordering] = []  # one per score of systems
+    sentences: list[Ordering] = []  # one per score of captions
     with tqdm(total=len(families) + len(against), desc="statistics", delay=2, leave=False) as bar:
         for family in families:
             if family.scored.scores is None:
@@ -44,19 +44,16 @@ def statistics(
                 continue
             scores = by_image_and_set(family.scored.scores, machines, images, systems)
             for scale in scales(family, scores, machines, images, systems):
-                found, drawn = system_records(scale, systems, counts, config, permutations)
-                records += found
+                scaled, drawn = system_records(scale, systems, counts, config, permutations)
+                records += scaled
                 whole += [
-                    Voice(r["metric"], r["part_of"], family.scored.higher_is_better, drawn[c])
-                    for c, r in enumerate(found)
+                    Ordering(r["metric"], column, drawn[c])
+                    for c, (r, column) in enumerate(zip(scaled, family.scored.columns, strict=True))
                 ]
             sentences += [
-                Voice(
-                    column, part_of(column, family.scored.columns), family.scored.higher_is_better,
-                    scores[:, :, c].T, family.scored.family,
-                )
+                Ordering(column.name, column, scores[:, :, c].T, family.scored.family)
                 for c, column in enumerate(family.scored.columns)
-            ]  # fmt: skip
+            ]
             bar.update()
         duels = []
         for family in against:
@@ -66,7 +63,7 @@ def statistics(
         r["metric"]: [r["systems"][s]["score"] for s in systems] for r in records if r["systems"]
     }
     _mark_headlines(records)
-    told, disagreed = disagreements(sentences, images)
+    votes, disagreed = disagreements(sentences, images)
     summary = {
         "n_images": len(images),
         "settings": {
@@ -87,7 +84,7 @@ def statistics(
         "metrics": records,
         "against_human": duels,
         "agreement": agreement(whole, points, sentences, counts, config.stats.confidence),
-        "disagreement": told,
+        "disagreement": votes,
     }
     return summary, disagreed
 
@@ -95,17 +92,16 @@ def statistics(
 def _mark_headlines(records: list[dict[str, Any]]) -> None:
     """Mark the scores that stand for their metrics where rankings are counted.
 
-    No components; the corpus score where there is one, else the mean of sentences; of BLEU, the
-    highest order.
+    No components; the corpus score where there is one, else the mean of sentences; of several
+    orders, what the metric declares.
     """
     with_corpus = {r["family"] for r in records if r["aggregate"] == CORPUS}
-    highest = {r["family"]: r["column"] for r in records if r["family"] == "bleu"}
     for r in records:
         r["headline"] = (
             r["status"] == "ok"
             and r["part_of"] is None
             and (r["aggregate"] == CORPUS or r["family"] not in with_corpus)
-            and r["column"] == highest.get(r["family"], r["column"])
+            and r["headline"]
         )
 
 

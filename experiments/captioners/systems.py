@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from omegaconf import DictConfig
 
-from experiments.captioners.scores import Family, by_image_and_set, head
+from experiments.captioners.scores import Family, by_image_and_set, record_of
 from metaeval.stats.resampling.bootstrap import Counts, percentile_interval
 from metaeval.stats.resampling.items import Floats
 from metaeval.stats.significance.holm import holm
@@ -51,7 +51,7 @@ def scales(
     systems: list[str],
 ) -> list[Scale]:
     """The corpus scores, if the metric has them, and the means of sentences."""
-    columns = family.scored.columns
+    columns = tuple(column.name for column in family.scored.columns)
     n, s, _ = scores.shape
     means = np.stack([parts_of_means(scores[:, k]) for k in range(s)], axis=1).reshape(n, s, -1)
     if family.statistics is None:
@@ -65,8 +65,8 @@ def scales(
 
 def absent(family: Family, column: int) -> dict[str, Any]:
     """The record of a metric that did not run."""
-    name = family.scored.columns[column]
-    return head(family, column, name, MEAN) | {"n": 0, "n_nan": 0, "systems": {}, "ranking": []}
+    name = family.scored.columns[column].name
+    return record_of(family, column, name, MEAN, n=0, n_nan=0, systems={}, ranking=[])
 
 
 def system_records(
@@ -76,15 +76,18 @@ def system_records(
 
     These are float64 [c, systems, replicates].
     """
-    higher = scale.family.scored.higher_is_better
+    columns = scale.family.scored.columns
     names = range(len(systems))
     points = np.array([system_score(scale.parts[:, s], scale.of_sums) for s in names]).T
     drawn = np.array([resampled_scores(scale.parts[:, s], scale.of_sums, counts).T for s in names])
     sentences = scale.family.scored.scores
     assert sentences is not None
-    orders = [_ranking(scores, higher) for scores in points]
+    orders = [
+        _ranking(scores, column.higher_is_better)
+        for scores, column in zip(points, columns, strict=True)
+    ]
     pairs = sorted({pair for order in orders for pair in pairwise(order)})
-    found = compare_systems(
+    compared = compare_systems(
         [(scale.parts[:, a], scale.parts[:, b]) for a, b in pairs],
         scale.of_sums,
         counts,
@@ -92,18 +95,21 @@ def system_records(
         confidence=config.stats.confidence,
         seed=config.stats.seed,
     )
-    differences = dict(zip(pairs, found, strict=True))
+    differences = dict(zip(pairs, compared, strict=True))
     records = []
     for c, (label, order) in enumerate(zip(scale.labels, orders, strict=True)):
         ranking = [systems[s] for s in order]
         tests = [differences[pair][c] for pair in pairwise(order)]
         there = ~np.isnan(scale.parts[:, :, c if scale.aggregate == MEAN else 0])
         records.append(
-            head(scale.family, c, label, scale.aggregate)
-            | {
-                "n": len(sentences),
-                "n_nan": int(np.isnan(sentences[:, c]).sum()),
-                "systems": {
+            record_of(
+                scale.family,
+                c,
+                label,
+                scale.aggregate,
+                n=len(sentences),
+                n_nan=int(np.isnan(sentences[:, c]).sum()),
+                systems={
                     systems[s]: {
                         "n": int(there[:, s].sum()),
                         "score": points[c, s],
@@ -111,9 +117,9 @@ def system_records(
                     }
                     for s in names
                 },
-                "ranking": ranking,
-                "neighbours": _neighbours(tests, ranking),
-            }
+                ranking=ranking,
+                neighbours=_neighbours(tests, ranking),
+            )
         )
     return records, np.swapaxes(drawn, 0, 1)
 
@@ -125,10 +131,12 @@ def _ranking(points: Floats, higher: bool) -> list[int]:
     return [int(s) for s in known[np.argsort(-values, kind="stable")]]
 
 
-def _neighbours(found: Sequence[SystemDifference], ranking: Sequence[str]) -> list[dict[str, Any]]:
+def _neighbours(
+    differences: Sequence[SystemDifference], ranking: Sequence[str]
+) -> list[dict[str, Any]]:
     """The tests between neighbours of a ranking; Holm's family is that ranking's neighbours."""
-    bootstrap = holm([d.p_bootstrap for d in found])
-    permutation = holm([d.p_permutation for d in found])
+    bootstrap = holm([d.p_bootstrap for d in differences])
+    permutation = holm([d.p_permutation for d in differences])
     return [
         {
             "better": ranking[k],
@@ -141,5 +149,5 @@ def _neighbours(found: Sequence[SystemDifference], ranking: Sequence[str]) -> li
             "p_bootstrap": d.p_bootstrap,
             "p_bootstrap_holm": bootstrap[k],
         }
-        for k, d in enumerate(found)
+        for k, d in enumerate(differences)
     ]

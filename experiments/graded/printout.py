@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from metaeval.runs.files import Count, paper_value
+from metaeval.runs.records import Count, paper_value
 
 
 def printout(summary: Mapping[str, Any], published: Mapping[str, float], file: Path) -> str:
@@ -33,15 +33,15 @@ def _rows(summary: Mapping[str, Any], published: Mapping[str, float]) -> Iterato
             f"{r['metric']:<{width}}  {r['rank_order_rho']:>12.4f}  {interval:<16} "
             f"{r['kendall_tau_b']:>6.3f} {100 * r['tie_fraction']:>5.1f}%"
         )
-        paper = paper_value(published, r["metric"])
+        paper = paper_value(published, r["metric"], r["variant_of"])
         other = "" if paper is None or paper.same_model else " (another model)"
         yield line if paper is None else f"{line}  {paper.value:>9.4f}{other}"
-    told: dict[str, None] = {}
+    counted: dict[str, None] = {}
     for record in records:
         counts = (Count(**count) for count in record.get("counts") or ())
-        if said := "; ".join(str(count) for count in counts if count.n):
-            told[f"{record['family']}: {said}"] = None  # the columns of one metric say the same
-    yield from told
+        if text := "; ".join(str(count) for count in counts if count.n):
+            counted[f"{record['family']}: {text}"] = None  # the columns of one metric say the same
+    yield from counted
     lacking = {r["family"]: r["status"] for r in records if r["status"] != "ok"}
     if lacking:  # the reasons went to stderr, and are in the report
         yield "not run: " + ", ".join(f"{name} ({status})" for name, status in lacking.items())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,34 +11,37 @@ import numpy.typing as npt
 import pandas as pd
 from omegaconf import DictConfig
 
-from metaeval.runs import files as results
+from metaeval.runs import files
 from metaeval.scoring import Scored
 from metaeval.stats.correlation.rank_order import tie_breaking_seeds
 from metaeval.stats.ordering.graded import graded_statistics
+from metaeval.stats.ordering.inversions import worst_first, worst_inversion
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 
+WORST_IMAGES = 200  # how many of a column's worst inversions are named
 
-def statistics(
-    out: Path, scored: list[Scored], experiment: str, dataset: str, config: DictConfig
-) -> dict[str, Any]:
+Floats = npt.NDArray[np.float64]
+
+
+def statistics(out: Path, results: Sequence[Scored], config: DictConfig) -> dict[str, Any]:
     """All statistics of a run, computed from its captions.parquet and scores.parquet.
 
     The same resampled images serve every metric, so that intervals can be compared.
     """
-    captions = results.read_table(out / results.CAPTIONS)
-    scores = results.read_table(out / results.SCORES)
+    captions = files.read_table(out / files.CAPTIONS)
+    scores = files.read_table(out / files.SCORES)
     images = pd.Index(captions["image_id"].unique())
     sets = set_table(captions)
     names = [entry["name"] for entry in sets]
-    levels = np.array([entry["level"] for entry in sets])
+    levels = [entry["level"] for entry in sets]
     applied = matrix(captions, "applied", images, names).astype(bool)
     counts = bootstrap_counts(len(images), config.stats.replicates, config.stats.seed)
     columns = {str(name): part for name, part in scores.groupby("metric", sort=False)}
 
-    def graded(values: npt.NDArray[np.float64], higher: bool) -> dict[str, Any]:
+    def graded(values: Floats, higher: bool) -> dict[str, Any]:
         return graded_statistics(
             values,
-            levels,
+            np.array(levels),
             names,
             higher_is_better=higher,
             counts=counts,
@@ -47,37 +51,23 @@ def statistics(
         )
 
     records = []
-    for s in scored:
-        for column, signature in zip(s.columns, s.signatures, strict=True):
-            record: dict[str, Any] = {
-                "metric": column,
-                "family": s.family,
-                "signature": signature,
-                "status": s.status,
-                "reason": s.reason,
-                "remedy": s.remedy,
-                "higher_is_better": s.higher_is_better,
-                "bounds": s.bounds,
-                "n": 0,
-                "n_nan": 0,
-                "sets": {},
-            }
-            if s.status == "ok":
-                values = matrix(columns[column], "score", images, names)
-                record["n"] = values.size
-                record["n_nan"] = int(np.isnan(values).sum())
-                record["counts"] = [count._asdict() for count in s.counts]
-                record |= graded(values, s.higher_is_better)
-                record["applied_only"] = (
-                    None
+    for scored in results:
+        for c, column in enumerate(scored.columns):
+            numbers: dict[str, Any] = {"n": 0, "n_nan": 0, "sets": {}}
+            if scored.status == "ok":
+                values = matrix(columns[column.name], "score", images, names)
+                higher = column.higher_is_better
+                numbers = {
+                    "n": values.size,
+                    "n_nan": int(np.isnan(values).sum()),
+                    **graded(values, higher),
+                    "applied_only": None
                     if applied.all()
-                    else graded(np.where(applied, values, np.nan), s.higher_is_better)
-                )
-            records.append(record)
+                    else graded(np.where(applied, values, np.nan), higher),
+                    "worst_images": images[_worst_images(values, levels, applied, higher)].tolist(),
+                }
+            records.append(scored.record(c, **numbers).as_dict())
     return {
-        "schema": 1,
-        "experiment": experiment,
-        "dataset": dataset,
         "n_images": len(images),
         "settings": {
             "seed": config.stats.seed,
@@ -86,6 +76,7 @@ def statistics(
             "tie_seeds": tie_breaking_seeds(config.stats.tie_seeds, config.stats.seed),
         },
         "sets": sets,
+        "leading_column": leading_column(records),
         "metrics": records,
     }
 
@@ -112,12 +103,35 @@ def set_table(captions: pd.DataFrame) -> list[dict[str, Any]]:
     return table
 
 
-def matrix(
-    table: pd.DataFrame, value: str, images: pd.Index[Any], names: list[str]
-) -> npt.NDArray[np.float64]:
+def matrix(table: pd.DataFrame, value: str, images: pd.Index[Any], names: list[str]) -> Floats:
     """The column `value` as [n_images, n_sets]; the table has one row per image and set."""
     row = images.get_indexer(pd.Index(table["image_id"]))
     column = pd.Index(names).get_indexer(pd.Index(table["set"]))
     values = np.full((len(images), len(names)), np.nan)
     values[row, column] = table[value]
     return values
+
+
+def leading_column(records: Sequence[dict[str, Any]]) -> str | None:
+    """The column with the best rank-order ρ, with which the report opens.
+
+    No part of another one and no untrained network, where there are others; `None` where no metric
+    ran. Of equal ones the first.
+    """
+    ran = [r for r in records if r["status"] == "ok"]
+    whole = [r for r in ran if r["part_of"] is None and not r["untrained"]]
+    rho = {r["metric"]: r["rank_order_rho"] for r in whole or ran}
+    return max(rho, key=lambda column: _known(rho[column]), default=None)
+
+
+def _known(rho: float | None) -> float:
+    """A correlation to sort by: what is not known comes last."""
+    return -2.0 if rho is None or np.isnan(rho) else rho
+
+
+def _worst_images(
+    values: Floats, levels: Sequence[int], applied: npt.NDArray[np.bool_], higher: bool
+) -> npt.NDArray[np.intp]:
+    """Positions of the images with the worst inversions, those first."""
+    severity = worst_inversion(values.T, levels, applied.T, higher_is_better=higher)
+    return worst_first(severity)[:WORST_IMAGES]

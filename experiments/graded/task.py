@@ -7,19 +7,30 @@ the two experiments of the paper; they only add their words, a floor and the pub
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from corruptions.base import Corrupted, Corruption
+from corruptions.base import Corruption
 from corruptions.graded.random import Random
-from experiments.base import CaptionSet, Experiment, Sets
+from experiments.base import MetricExperiment, Pass, Published
+from experiments.captions import dataset_info, describe_dataset, write_references, write_versions
+from experiments.graded.printout import printout
+from experiments.graded.statistics import statistics
+from experiments.record import RunRecord
+from experiments.scores import score_all, write_scores
 from metaeval.config import component
-from metaeval.data.dataset import CaptionDataset
+from metaeval.data.dataset import CaptionDataset, ImageId
 from metaeval.errors import ConfigError
+from metaeval.metrics.base import Metric
+from metaeval.runs import files
+from metaeval.runs.records import Version
+from metaeval.scoring import Scored
 
 
-class Graded(Experiment):
+class Graded(MetricExperiment[CaptionDataset, list[Scored]]):
     """Human captions, and the configured corruption at one level per rate.
 
     Parameters
@@ -35,26 +46,100 @@ class Graded(Experiment):
     def __init__(self, floor: bool = False) -> None:
         self.floor = floor
 
-    def caption_sets(self, dataset: CaptionDataset, config: DictConfig) -> Sets:
-        corruptions = instances(config.get("corruption"))
-        if self.floor:
-            corruptions = [Random(), *corruptions]
+    def corruptions(self, config: DictConfig) -> list[Corruption]:
+        """The corruptions of the run, worst first."""
+        return [*([Random()] if self.floor else []), *configured(config.get("corruption"))]
+
+    def published(self, dataset: CaptionDataset, config: DictConfig) -> Published | None:
+        """The published values, if there are any for this experiment."""
+        return None
+
+    def load(self, config: DictConfig) -> CaptionDataset:
+        dataset = component(config.dataset, "dataset")
+        if not isinstance(dataset, CaptionDataset):
+            raise ConfigError(
+                "these are captions that people judged: experiment=judgments is for them"
+            )
+        return dataset
+
+    def describe(self, data: CaptionDataset) -> str:
+        return describe_dataset(data)
+
+    def write_versions(self, data: CaptionDataset, record: RunRecord) -> None:
+        corruptions = self.corruptions(record.config)
         for corruption in corruptions:
-            if (absent := corruption.missing(dataset)) is not None:
+            if (absent := corruption.missing(data)) is not None:
                 raise ConfigError(f"corruption '{corruption.name}' cannot run: {absent}")
-        sets = [
-            CaptionSet(corruption.label, level, tuple(corruption.apply(dataset, config.seed)))
-            for level, corruption in enumerate(corruptions)
-        ]
-        human = tuple(Corrupted(text, True, (), None, 0.0) for text in dataset.human)
-        sets.append(CaptionSet("Human", len(corruptions), human))
+        write_versions(record.out, versions(data, corruptions, record.config.seed))
+        write_references(record.out, data, record.config)
         facts: dict[str, Any] = {}
         for corruption in corruptions:
             facts.update(corruption.facts())
-        return Sets(tuple(sets), facts)
+        published = self.published(data, record.config)
+        record.info["dataset"] = dataset_info(data)
+        record.info["corruption"] = facts
+        record.info["published"] = published and {
+            "source": published.source,
+            "comparable": published.why_not is None,
+            "why_not": published.why_not,
+            "rank_order_rho": dict(published.rank_order_rho),
+        }
+
+    def score(
+        self, data: CaptionDataset, metrics: Mapping[str, Metric], record: RunRecord
+    ) -> list[Scored]:
+        captions = files.read_table(record.out / files.CAPTIONS)
+        results = score_all(metrics.values(), data, captions, record.config)
+        write_scores(record.out, captions, results)
+        return results
+
+    def passes(self, scores: list[Scored]) -> Sequence[Pass]:
+        return [Pass(scored) for scored in scores]
+
+    def statistics(
+        self, data: CaptionDataset, scores: list[Scored], record: RunRecord
+    ) -> dict[str, Any]:
+        return {"dataset": data.name, **statistics(record.out, scores, record.config)}
+
+    def explained(self, data: CaptionDataset) -> CaptionDataset:
+        return data
+
+    def printout(self, summary: Mapping[str, Any], record: RunRecord, file: Path) -> str:
+        published = record.info["published"]
+        values = published["rank_order_rho"] if published and published["comparable"] else {}
+        return printout(summary, values, file)
 
 
-def instances(node: DictConfig | None) -> list[Corruption]:
+def versions(
+    dataset: CaptionDataset, corruptions: Sequence[Corruption], seed: int
+) -> Iterator[tuple[ImageId, Version]]:
+    """Every image's caption as each corruption leaves it, worst set first, and the human one."""
+    for level, corruption in enumerate(corruptions):
+        spoiled = corruption.apply(dataset, seed)
+        for image_id, source, caption in zip(
+            dataset.image_ids, dataset.human, spoiled, strict=True
+        ):
+            yield (
+                image_id,
+                Version(
+                    corruption.label,
+                    level,
+                    caption.text,
+                    source,
+                    caption.applied,
+                    corruption.expected if caption.applied else "same",
+                    caption.effect,
+                    caption.harm,
+                    caption.requested,
+                    caption.realised,
+                    caption.edits,
+                ),
+            )
+    for image_id, text in zip(dataset.image_ids, dataset.human, strict=True):
+        yield image_id, Version("Human", len(corruptions), text, text, realised_rate=0.0)
+
+
+def configured(node: DictConfig | None) -> list[Corruption]:
     """The corruptions of a `corruption` config node, worst first: one per rate, if it has rates.
 
     Raises ConfigError where the node or its rates make no sense.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,7 @@ import pandas as pd
 from omegaconf import DictConfig
 
 from experiments.judgments.files import write_score_columns
-from experiments.judgments.statistics import _head
-from experiments.run import score
+from experiments.scores import score_all
 from metaeval.data.judgments.pascal50s import CATEGORIES, VOTES, ForcedChoice
 from metaeval.metrics.base import Metric
 from metaeval.scoring import Scored
@@ -26,61 +26,86 @@ ALL = "mean"  # the mean over the categories
 TESTS = ("permutation", "bootstrap")
 
 
-def forced_choice(
-    pairs: ForcedChoice, metrics: Sequence[Metric], config: DictConfig, permutations: int, out: Path
-) -> tuple[dict[str, Any], list[Scored]]:
-    """Score every pair with so many references in so many draws; statistics, and what ran.
+@dataclass(frozen=True, slots=True)
+class ChoiceScores:
+    """What became of the metrics (in the first draw), and how often each column chose rightly.
 
-    A pair counts 1 where the metric prefers the caption that most people preferred, 0 where it
-    prefers the other, and 1/2 where metric or people are undecided: what random tie-breaking gives
-    on average. Averaged over the draws of references.
+    `outcomes` is column → [pairs] for each number of references: 1 where the metric prefers the
+    caption that most people preferred, 0 where it prefers the other, and 1/2 where metric or people
+    are undecided: what random tie-breaking gives on average. Averaged over the draws of references.
     """
+
+    results: list[Scored]
+    outcomes: dict[str, list[Floats]]
+
+
+def score_choices(
+    pairs: ForcedChoice, metrics: Sequence[Metric], config: DictConfig, out: Path
+) -> ChoiceScores:
+    """Score every pair with so many references in so many draws, and write scores.parquet."""
     keys = pairs.documents(1, 0, 0).image_ids
     captions = pd.DataFrame({"image_id": [*keys, *keys], "caption": [*pairs.first, *pairs.second]})
     people = np.sign(pairs.votes[:, 0] - pairs.votes[:, 1])
     outcomes: dict[str, list[Floats]] = {}
-    first: list[Scored] | None = None
+    first: list[Scored] = []
     asked, parts = list(metrics), []
-    told: dict[str, list[int]] = {"n_references": [], "draw": []}
+    drawn: dict[str, list[int]] = {"n_references": [], "draw": []}
     for n_references in pairs.n_references:
         draws = 1 if n_references == VOTES else pairs.draws
         sums: dict[str, Floats] = {}
         for draw in range(draws):
             documents = pairs.documents(n_references, draw, config.seed)
-            found = score(asked, documents, captions, config)
-            if first is None:  # what does not run now would not with other references
-                first = found
-                asked = [m for m, s in zip(asked, found, strict=True) if s.status == "ok"]
-            for s in found:
-                for c, name in enumerate(s.columns if s.scores is not None else ()):
-                    assert s.scores is not None
-                    column = s.scores[:, c] if s.higher_is_better else -s.scores[:, c]
-                    right = _agreement(column[: len(pairs)] - column[len(pairs) :], people)
-                    sums[name] = sums.get(name, np.zeros(len(pairs))) + right / draws
+            results = score_all(asked, documents, captions, config)
+            if not first:  # what does not run now would not with other references
+                first = results
+                asked = [m for m, s in zip(asked, results, strict=True) if s.status == "ok"]
+            for scored in results:
+                if scored.scores is None:
+                    continue
+                for column, values in zip(scored.columns, scored.scores.T, strict=True):
+                    upward = values if column.higher_is_better else -values
+                    right = _agreement(upward[: len(pairs)] - upward[len(pairs) :], people)
+                    sums[column.name] = sums.get(column.name, np.zeros(len(pairs))) + right / draws
                     # first captions, then second ones
-                    parts.append((name, s.scores[:, c]))
-                    told["n_references"].append(n_references)
-                    told["draw"].append(draw)
+                    parts.append((column.name, values))
+                    drawn["n_references"].append(n_references)
+                    drawn["draw"].append(draw)
         for name, outcome in sums.items():
             outcomes.setdefault(name, []).append(outcome)
-    write_score_columns(out, "candidate", parts, **told)
+    write_score_columns(out, "candidate", parts, **drawn)
+    return ChoiceScores(first, outcomes)
+
+
+def choice_statistics(
+    pairs: ForcedChoice, scores: ChoiceScores, config: DictConfig, permutations: int
+) -> dict[str, Any]:
+    """Accuracies by category and number of references, and the tests between metrics."""
+    outcomes = scores.outcomes
     image = np.unique(pairs.image, return_inverse=True)[1].reshape(-1)
     counts = bootstrap_counts(int(image.max()) + 1, config.stats.replicates, config.stats.seed)
-    assert first is not None  # there is at least one number of references and one draw
-    records = [_head(s, c) for s in first for c in range(len(s.columns))]
-    for record in records:
-        record["choice"] = [
-            {
-                "n_references": n,
-                "draws": 1 if n == VOTES else pairs.draws,
-                "accuracy": _accuracies(outcome, pairs, image, counts, config.stats.confidence),
-            }
-            for n, outcome in zip(
-                pairs.n_references, outcomes.get(record["metric"], []), strict=False
-            )
-        ]
+    records = []
+    for scored in scores.results:
+        for c, column in enumerate(scored.columns):
+            choice = [
+                {
+                    "n_references": n,
+                    "draws": 1 if n == VOTES else pairs.draws,
+                    "accuracy": _accuracies(outcome, pairs, image, counts, config.stats.confidence),
+                }
+                for n, outcome in zip(
+                    pairs.n_references, outcomes.get(column.name, []), strict=False
+                )
+            ]
+            records.append(scored.record(c, choice=choice).as_dict())
     compared = [r["metric"] for r in records if r["part_of"] is None and r["status"] == "ok"]
     return {
+        "kind": "forced_choice",
+        "facts": {
+            "pairs": len(pairs),
+            "images": len(set(pairs.image)),
+            "undecided": int((pairs.votes[:, 0] == pairs.votes[:, 1]).sum()),
+        },
+        "draws": pairs.draws,
         "groups": [*_present(pairs), ALL],
         "n_references": list(pairs.n_references),
         "metrics": records,
@@ -90,15 +115,15 @@ def forced_choice(
             )
             for k, n in enumerate(pairs.n_references)
         },
-    }, first
+    }
 
 
 def _agreement(difference: Floats, people: Floats) -> Floats:
     """1, 0 or 1/2 for each pair; NaN where a caption has no score."""
-    found = np.where(
+    agrees = np.where(
         people == 0, 0.5, np.where(difference == 0, 0.5, np.sign(difference) == people)
     )
-    return np.where(np.isnan(difference), np.nan, found)
+    return np.where(np.isnan(difference), np.nan, agrees)
 
 
 def _present(pairs: ForcedChoice) -> list[str]:
@@ -110,7 +135,7 @@ def _accuracies(
 ) -> dict[str, Any]:
     """Accuracy by category and their mean, with intervals by resampling images."""
     category, weights = np.array(pairs.category), counts.astype(np.float64)
-    found: dict[str, Any] = {}
+    accuracies: dict[str, Any] = {}
     points, replicates = [], []
     for name in _present(pairs):
         there = (category == name) & ~np.isnan(outcome)
@@ -120,17 +145,17 @@ def _accuracies(
             resampled = np.einsum("ru,u->r", weights, right) / np.einsum("ru,u->r", weights, total)
         points.append(float(outcome[there].mean()) if there.any() else float("nan"))
         replicates.append(resampled)
-        found[name] = {
+        accuracies[name] = {
             "value": points[-1],
             "ci": percentile_interval(resampled, confidence),
             "n": int(there.sum()),
         }
-    found[ALL] = {
+    accuracies[ALL] = {
         "value": float(np.mean(points)),
         "ci": percentile_interval(np.mean(replicates, axis=0), confidence),
         "n": int((~np.isnan(outcome)).sum()),
     }
-    return found
+    return accuracies
 
 
 def _differences(

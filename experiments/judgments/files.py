@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from metaeval.data.judgments.judged import Judgments
 from metaeval.data.judgments.pascal50s import ForcedChoice
-from metaeval.runs import files as results
+from metaeval.runs import files
 from metaeval.scoring import Scored
 from metaeval.stats.resampling.items import Floats
 
@@ -55,10 +55,10 @@ def write_pairs(out: Path, pairs: ForcedChoice) -> None:
 def write_scores(out: Path, scored: Sequence[Scored]) -> None:
     """caption, metric, score (NaN = could not be scored); the ok metrics, one after another."""
     parts = [
-        (column, s.scores[:, c])
+        (column.name, values)
         for s in scored
         if s.scores is not None
-        for c, column in enumerate(s.columns)
+        for column, values in zip(s.columns, s.scores.T, strict=True)
     ]
     write_score_columns(out, "caption", parts)
 
@@ -81,8 +81,8 @@ def write_score_columns(
         "metric": pa.array([name for name, v in parts for _ in range(len(v))], pa.string()),
         "score": pa.array(np.concatenate([v for _, v in parts] or [empty]), pa.float64()),
     }
-    _write(out / results.SCORES, pa.table(columns))
+    _write(out / files.SCORES, pa.table(columns))
 
 
 def _write(path: Path, table: pa.Table) -> None:
-    results.atomic(path, lambda p: pq.write_table(table, p, compression="zstd"))
+    files.atomic(path, lambda p: pq.write_table(table, p, compression="zstd"))

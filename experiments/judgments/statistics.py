@@ -10,7 +10,6 @@ import numpy.typing as npt
 from omegaconf import DictConfig
 from tqdm import tqdm
 
-from experiments.captioners.scores import part_of
 from metaeval.data.judgments.judged import Judgments
 from metaeval.scoring import Scored
 from metaeval.stats.correlation.correlations import (
@@ -31,7 +30,7 @@ from metaeval.stats.significance.williams import williams_test
 TESTS = ("permutation", "bootstrap", "williams")
 
 
-class Column(NamedTuple):
+class RankedScores(NamedTuple):
     """One score of a metric that ran: its name and its scores [n], more is better."""
 
     name: str
@@ -71,12 +70,12 @@ def statistics(
     units = swap_units([j.system or "" for j in judged.judged], image, swap)
     if swap == "both" and not systems:  # without systems, every judged caption is on its own
         units = np.arange(len(image))
-    records = [_head(s, column) for s in scored for column in range(len(s.columns))]
+    records = [s.record(c).as_dict() for s in scored for c in range(len(s.columns))]
     columns = [
-        Column(name, s.scores[:, c] if s.higher_is_better else -s.scores[:, c])
+        RankedScores(c.name, values if c.higher_is_better else -values)
         for s in scored
         if s.scores is not None
-        for c, name in enumerate(s.columns)
+        for c, values in zip(s.columns, s.scores.T, strict=True)
     ]
     ratings = {}
     for name in judged.dimensions:
@@ -92,14 +91,14 @@ def statistics(
             record["ties"] = ties(column.scores).pairs
             record["human"] = {}
             for name, given in ratings.items():
-                found, resampled = _segment(column, given, counts, config.stats.confidence)
+                segment, resampled = _segment(column, given, counts, config.stats.confidence)
                 replicates[name, column.name] = resampled
                 if len(systems) > 1:
-                    found["system"] = _system(
+                    segment["system"] = _system(
                         column, given, [j.system for j in judged.judged], systems, counts,
                         config.stats.confidence,
                     )  # fmt: skip
-                record["human"][name] = found
+                record["human"][name] = segment
                 bar.update()
     compared = [c for c in columns if _ranked(by_name[c.name]) and _varies(c)]
     differences = {
@@ -113,43 +112,29 @@ def statistics(
     return {"metrics": records, "systems": systems, "differences": differences}
 
 
-def _head(s: Scored, column: int) -> dict[str, Any]:
-    return {
-        "metric": s.columns[column],
-        "family": s.family,
-        "part_of": part_of(s.columns[column], s.columns),
-        "signature": s.signatures[column],
-        "status": s.status,
-        "reason": s.reason,
-        "remedy": s.remedy,
-        "higher_is_better": s.higher_is_better,
-        "bounds": s.bounds,
-    }
-
-
 def _ranked(record: dict[str, Any]) -> bool:
     """Whether a metric takes part in comparisons: no part of another, no untrained weights."""
-    return record["part_of"] is None and "weights:random" not in (record["signature"] or "")
+    return record["part_of"] is None and not record["untrained"]
 
 
-def _varies(column: Column) -> bool:
+def _varies(column: RankedScores) -> bool:
     there = column.scores[~np.isnan(column.scores)]
     return len(there) > 1 and bool((there != there[0]).any())
 
 
 def _segment(
-    column: Column, given: Ratings, counts: Counts, confidence: float
+    column: RankedScores, given: Ratings, counts: Counts, confidence: float
 ) -> tuple[dict[str, Any], Correlations]:
     """Correlations over rows and accuracy within images, with intervals; and the replicates."""
     x, unit = column.scores[given.row], given.image[given.row]
     weighted = WeightedCorrelations(x, given.value, unit, given.n_images)
     resampled = weighted.of(counts)
-    found: dict[str, Any] = {"n": int((~np.isnan(x)).sum())}
+    segment: dict[str, Any] = {"n": int((~np.isnan(x)).sum())}
     for name, value in correlations(x, given.value).items():
-        found[name] = value
-        found[f"{name}_ci"] = percentile_interval(getattr(resampled, name), confidence)
+        segment[name] = value
+        segment[f"{name}_ci"] = percentile_interval(getattr(resampled, name), confidence)
     calibrated = tie_calibration(column.scores, given.mean, given.image)
-    found["accuracy"] = {
+    segment["accuracy"] = {
         "value": calibrated.accuracy,
         "ci": _accuracy_interval(column, given, calibrated.epsilon, counts, confidence),
         "epsilon": calibrated.epsilon,
@@ -157,11 +142,11 @@ def _segment(
         "n_pairs": calibrated.n_pairs,
         "n_images": calibrated.n_groups,
     }
-    return found, resampled
+    return segment, resampled
 
 
 def _accuracy_interval(
-    column: Column, given: Ratings, epsilon: float, counts: Counts, confidence: float
+    column: RankedScores, given: Ratings, epsilon: float, counts: Counts, confidence: float
 ) -> list[float]:
     """Images resampled, ε as it is."""
     pairs = pairs_within(column.scores, given.mean, given.image)
@@ -180,7 +165,7 @@ def _accuracy_interval(
 
 
 def _system(
-    column: Column,
+    column: RankedScores,
     given: Ratings,
     system: Sequence[str | None],
     systems: Sequence[str],
@@ -240,7 +225,7 @@ def _system_agreement(metric: Floats, human: Floats) -> dict[str, Floats]:
 
 
 def _differences(
-    columns: Sequence[Column],
+    columns: Sequence[RankedScores],
     given: Ratings,
     units: npt.NDArray[np.int64],
     counts: Counts,
@@ -268,8 +253,8 @@ def _differences(
 
 
 def _pair(
-    a: Column,
-    b: Column,
+    a: RankedScores,
+    b: RankedScores,
     given: Ratings,
     units: npt.NDArray[np.int64],
     counts: Counts,

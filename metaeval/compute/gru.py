@@ -1,15 +1,15 @@
-"""A GRU over sequences of any lengths, without padding, that is quick to train on a processor.
+"""A one-layer GRU over sequences of any lengths, without padding, quick to train on a processor.
 
 torch's own packed GRU spends most of its backward pass there on copies: the gradient of each
 step's slice is a whole array of zeros. Here backward is written out, and the gradient of the
 weights is one matrix product over all steps. The numbers are those of `torch.nn.GRU` (tested), of
-which it also takes the parameters.
+which it also takes the parameters; `direction` is the ending of their names: "" or "_reverse".
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -73,28 +73,19 @@ class _Steps(torch.autograd.Function):
         last = inputs.new_empty(sizes[0], d)
         after = inputs.new_empty(total, d)
         gates = inputs.new_empty(total, 4 * d)  # r, z, n, and what r is multiplied by
-        start, ended, transposed = 0, sizes[0], weight.T
-        old: torch.Tensor | None = None
+        start, before, transposed = 0, inputs[:0, :d], weight.T
         for size in sizes:
             now = slice(start, start + size)
-            gate, mine = gates[now], inputs[now]
             hidden = bias.expand(size, -1)
-            if old is not None:
-                hidden = torch.addmm(bias, old[:size], transposed)
-            rz = gate[:, : 2 * d]
-            torch.add(mine[:, : 2 * d], hidden[:, : 2 * d], out=rz).sigmoid_()
-            gate[:, 3 * d :] = hidden[:, 2 * d :]
-            n = gate[:, 2 * d : 3 * d]
-            torch.addcmul(mine[:, 2 * d :], gate[:, :d], hidden[:, 2 * d :], out=n).tanh_()
-            if old is None:
-                torch.addcmul(n, n, gate[:, d : 2 * d], value=-1, out=after[now])
-            else:
-                torch.lerp(n, old[:size], gate[:, d : 2 * d], out=after[now])
-                last[size:ended] = old[size:ended]  # these sequences were over
-            old, ended = after[now], size
+            if start:
+                last[size : len(before)] = before[size:]  # these sequences are over
+                before = before[:size]
+                hidden = torch.addmm(bias, before, transposed)
+            advance(inputs[now], hidden, before if start else None, gates[now, : 3 * d], after[now])
+            gates[now, 3 * d :] = hidden[:, 2 * d :]
+            before = after[now]
             start += size
-        assert old is not None  # there is a step
-        last[:ended] = old
+        last[: len(before)] = before
         ctx.save_for_backward(weight, after, gates)
         ctx.sizes = sizes
         ctx.set_materialize_grads(False)
@@ -137,11 +128,37 @@ class _Steps(torch.autograd.Function):
         return d_inputs, d_hidden[first:].T @ before, d_hidden.sum(dim=0), None
 
 
-def project(gru: torch.nn.GRU, inputs: torch.Tensor, direction: str = "") -> torch.Tensor:
-    """The inputs' part of the gates, [..., 3d] of [..., d_in]: the same wherever an input stands.
+def advance(
+    inputs: torch.Tensor,
+    hidden: torch.Tensor,
+    before: torch.Tensor | None,
+    gates: torch.Tensor,
+    after: torch.Tensor,
+) -> None:
+    """One step of n sequences: fill in the gates r, z, n [n, 3d] and the states after it [n, d].
 
-    `direction` is the ending of torch's parameter names: "" or "_reverse".
+    `inputs` and `hidden` [n, 3d] are the parts that the step's input and the state before it have
+    in the gates; `before` [n, d] is that state, `None` for 0. `gates` may be `inputs` itself.
     """
+    d = after.shape[1]
+    rz, n = gates[:, : 2 * d], gates[:, 2 * d :]
+    torch.add(inputs[:, : 2 * d], hidden[:, : 2 * d], out=rz).sigmoid_()
+    torch.addcmul(inputs[:, 2 * d :], rz[:, :d], hidden[:, 2 * d :], out=n).tanh_()
+    if before is None:
+        torch.addcmul(n, n, rz[:, d:], value=-1, out=after)
+    else:
+        torch.lerp(n, before, rz[:, d:], out=after)
+
+
+def recurrent_weights(
+    gru: torch.nn.GRU, direction: str = ""
+) -> tuple[torch.nn.Parameter, torch.nn.Parameter]:
+    """Weight [3d, d] and bias [3d] that turn a state into its part of the next step's gates."""
+    return getattr(gru, f"weight_hh_l0{direction}"), getattr(gru, f"bias_hh_l0{direction}")
+
+
+def project(gru: torch.nn.GRU, inputs: torch.Tensor, direction: str = "") -> torch.Tensor:
+    """The part [..., 3d] of inputs [..., d_in] in the gates: the same wherever an input stands."""
     weight, bias = (getattr(gru, f"{kind}_ih_l0{direction}") for kind in ("weight", "bias"))
     return torch.nn.functional.linear(inputs, weight, bias)
 
@@ -151,8 +168,7 @@ def recur(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """States [total, d], packed, of projected inputs [total, 3d], and the last ones [n, d], in the
     order of the sequences as given."""
-    weight, bias = (getattr(gru, f"{kind}_hh_l0{direction}") for kind in ("weight", "bias"))
-    states, last = _Steps.apply(projected, weight, bias, packing.sizes)
+    states, last = _Steps.apply(projected, *recurrent_weights(gru, direction), packing.sizes)
     order = packing.order.to(last.device)
     return states, torch.empty_like(last).index_copy(0, order, last)
 
@@ -162,3 +178,36 @@ def run(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """One direction of a one-layer GRU over packed inputs [total, d_in]: `project` and `recur`."""
     return recur(gru, project(gru, packed, direction), packing, direction)
+
+
+class BothWays(NamedTuple):
+    """States [total, d] at each element, read forwards and backwards, and the last ones [n, d].
+
+    The last one of those that are read backwards is the one at a sequence's first element.
+    """
+
+    forward: torch.Tensor
+    backward: torch.Tensor
+    ended: torch.Tensor
+    began: torch.Tensor
+
+
+def run_both_ways(gru: torch.nn.GRU, packed: torch.Tensor, packing: Packing) -> BothWays:
+    """Both directions of a one-layer GRU over packed inputs [total, d_in]."""
+    turned = packing.turned().to(packed.device)
+    projected = project(gru, packed), project(gru, packed[turned], "_reverse")
+    return recur_both_ways(gru, *projected, turned, packing)
+
+
+def recur_both_ways(
+    gru: torch.nn.GRU,
+    projected: torch.Tensor,
+    projected_turned: torch.Tensor,
+    turned: torch.Tensor,
+    packing: Packing,
+) -> BothWays:
+    """`run_both_ways` of inputs that are projected already, those of the backward direction in the
+    order in which it reads: `turned`, which is `packing.turned()` where the inputs are."""
+    forward, ended = recur(gru, projected, packing)
+    backward, began = recur(gru, projected_turned, packing, "_reverse")
+    return BothWays(forward, backward[turned], ended, began)

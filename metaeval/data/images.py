@@ -28,6 +28,8 @@ class ImageFiles:
         COCO 2017 name (the numbers are the same). A name that leaves the folder finds nothing.
     """
 
+    on_demand = False  # asking for a path makes nothing
+
     def __init__(self, folder: Path, names: Mapping[ImageId, str]) -> None:
         self.folder = folder
         try:

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 VOCABULARY = "vocab.json"
 AUTO = "auto"
+CORRUPTIONS = "corruptions"  # the variant that was trained on spoiled captions too
+_OLD_VARIANTS = {"r_neg": CORRUPTIONS}  # what earlier cards call it
 COCO, SCENES = "coco", "scenes"
 
 
@@ -113,7 +115,8 @@ def save(
     Parameters
     ----------
     card
-        Must tell `kind` ("scan"), `variant` ("" or "neg"), and `regions` (a source's `identity()`).
+        Must tell `kind` ("scan"), `variant` ("" or "corruptions"), and `regions` (a source's
+        `identity()`).
         Added here: `family`, `words`, `parameters`, and the checksums.
     dataset
         All images that were learned from or chosen by, dev included.
@@ -157,6 +160,7 @@ def read(folder: Path) -> GroundedWeights:
     for key in ("kind", "variant", "family", "regions", "weights_sha256", "trained_on_sha256"):
         if not isinstance(value.get(key), str):
             raise InputError("should be a text", file=path, field=key)
+    value["variant"] = _OLD_VARIANTS.get(value["variant"], value["variant"])
     ids = folder / cards.TRAINED_ON
     try:
         seen = np.load(ids, allow_pickle=False)

@@ -81,7 +81,7 @@ def test_a_word_by_the_plain_model(scenes: CaptionDataset) -> None:
 
 def test_variants_are_rows_of_a_table(scenes: CaptionDataset) -> None:
     chosen = faier_variants.weights_for(scenes, [])
-    assert {w.card["variant"] for w in chosen} >= {"r", "r_neg"}
+    assert {w.card["variant"] for w in chosen} >= {"r", "corruptions"}
     (weights,) = (w for w in chosen if w.card["variant"] == "r")
     images = CaptionedImages.of(scenes, GoldRegions())
     data = HeldOut(images, scenes, TripletParser(), weights.vocabulary(), seed=0)

@@ -11,11 +11,15 @@ import numpy.typing as npt
 import pandas as pd
 import pytest
 
-from experiments.explanations import best_column, explanations
+from experiments.explanations import explanations
+from experiments.graded.statistics import leading_column, statistics
+from experiments.scores import write_scores
+from metaeval.config import compose_config
 from metaeval.data.dataset import CaptionDataset
-from metaeval.metrics.base import Metric, Scores
+from metaeval.metrics.base import Metric, ReferenceScorer, Scorer, Scores
 from metaeval.runs import files as results
-from metaeval.runs.store import MemoryStore
+from metaeval.runs.records import ScoreColumn
+from metaeval.runs.store import MemoryStore, Store
 from metaeval.scoring import Scored, score_captions
 from metaeval.stats.ordering.inversions import worst_inversion
 from tests.experiments.vifidel_run import run_vifidel
@@ -27,16 +31,31 @@ class Letters(Metric):
     """The share of a caption's letters that its first reference has too; it can say which."""
 
     name = "letters"
-    columns = ("Letters", "Letters-first")
+    names = ("Letters", "Letters-first")
+    version = 1
 
     def __init__(self, breaks: bool = False) -> None:
         self.breaks = breaks
-        self.prepared: list[int] = []
-        self.closed = 0
+        self.bound: list[LettersScorer] = []  # for the tests to look at
 
-    def prepare(self, dataset: CaptionDataset) -> None:
-        self.prepared.append(len(dataset))
-        self._references = [set(group[0]) for group in dataset.references]
+    @property
+    def columns(self) -> tuple[ScoreColumn, ...]:
+        return tuple(map(ScoreColumn, self.names))
+
+    def bind(self, dataset: CaptionDataset, store: Store | None = None) -> Scorer:
+        self.bound.append(LettersScorer(self, dataset))
+        return self.bound[-1]
+
+
+class LettersScorer(ReferenceScorer):
+    def __init__(self, metric: Letters, dataset: CaptionDataset) -> None:
+        super().__init__(metric.columns, {"v": metric.version}, dataset)
+        self.breaks = metric.breaks
+        self.prepared = self.closed = 0
+
+    def prepare(self) -> None:
+        self.prepared += 1
+        self._references = [set(group[0]) for group in self.dataset.references]
 
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
         there = [
@@ -44,9 +63,6 @@ class Letters(Metric):
             for caption, i in zip(captions, image_index, strict=True)
         ]
         return np.array([[np.mean(row), row[0]] for row in there], dtype=np.float64)
-
-    def settings(self) -> Mapping[str, Any]:
-        return {"v": 1}
 
     def explain(self, caption: str, image_index: int) -> Mapping[str, Any] | None:
         if self.breaks:
@@ -69,8 +85,14 @@ class Silent(Letters):
     """The same scores, and not a word about them."""
 
     name = "silent"
-    columns = ("Silent", "Silent-first")
-    explain = Metric.explain
+    names = ("Silent", "Silent-first")
+
+    def bind(self, dataset: CaptionDataset, store: Store | None = None) -> Scorer:
+        return SilentScorer(self, dataset)
+
+
+class SilentScorer(LettersScorer):
+    explain = Scorer.explain
 
 
 def _run(out: Path, metrics: Sequence[Metric], n: int = 30) -> tuple[list[Scored], CaptionDataset]:
@@ -84,41 +106,29 @@ def _run(out: Path, metrics: Sequence[Metric], n: int = 30) -> tuple[list[Scored
         [
             {"image_id": i, "set": name, "level": level, "source_caption": human[k],
              "caption": human[k] if level == 2 else word(),
-             "applied": level == 2 or bool(rng.random() < 0.8), "requested_rate": 0.5,
-             "realised_rate": 0.5, "effect": None, "harm": None, "edits": []}
+             "applied": level == 2 or bool(rng.random() < 0.8), "expected": "lower",
+             "requested_rate": 0.5, "realised_rate": 0.5, "effect": None, "harm": None, "edits": []}
             for level, name in enumerate(SETS) for k, i in enumerate(ids)
         ]
     )  # fmt: skip
     results.write_table(out / results.CAPTIONS, frame)
     index, texts = frame["image_id"].to_numpy() - 100, frame["caption"].tolist()
     scored = [score_captions(m, dataset, texts, index, MemoryStore()) for m in metrics]
-    parts = [
-        frame[["image_id", "set", "level"]].assign(metric=column, score=s.scores[:, c])
-        for s in scored if s.scores is not None for c, column in enumerate(s.columns)
-    ]  # fmt: skip
-    results.write_table(out / results.SCORES, pd.concat(parts))
-    records = [
-        {"metric": column, "family": s.family, "signature": signature, "status": s.status,
-         "higher_is_better": True, "rank_order_rho": 0.5 if s.family == "silent" else 0.1}
-        for s in scored for column, signature in zip(s.columns, s.signatures, strict=True)
-    ]  # fmt: skip
-    sets = [{"name": name, "level": level} for level, name in enumerate(SETS)]
-    results.write_json(out / results.STATISTICS, {"sets": sets, "metrics": records})
+    write_scores(out, frame, scored)
+    config = compose_config(["stats.replicates=0", "stats.tie_seeds=2"])
+    results.write_json(out / results.STATISTICS, statistics(out, scored, config))
     return scored, dataset
 
 
 def test_the_worst_inversions_of_each_column_and_of_the_opening_one_are_explained(
     tmp_path: Path,
 ) -> None:
-    scored, dataset = _run(tmp_path, [Silent(), Letters()])
-    named = {"silent": scored[0], "letters_neg": scored[1]}  # not always the class's own name
-    made: list[Letters] = []
-
-    def rebuild(name: str) -> Metric:
-        made.append({"letters_neg": Letters, "silent": Silent}[name]())
-        return made[-1]
-
-    told = explanations(tmp_path, named, rebuild, dataset, 4, MemoryStore())
+    silent, letters = Silent(), Letters()
+    scored, dataset = _run(tmp_path, [silent, letters])
+    # not always the class's own name
+    named = {"silent": (silent, scored[0]), "letters_neg": (letters, scored[1])}
+    letters.bound.clear()
+    told = explanations(tmp_path, named, dataset, 4, MemoryStore())
     assert (told["schema"], told["images_per_column"], list(told["metrics"])) == (
         1,
         4,
@@ -129,7 +139,8 @@ def test_the_worst_inversions_of_each_column_and_of_the_opening_one_are_explaine
     applied = captions["applied"].to_numpy().reshape(3, 30)
     scores = results.read_table(tmp_path / results.SCORES)
     expected = set()
-    for column in ("Letters", "Letters-first", "Silent"):  # Silent's is the best ρ
+    leading = results.read_json(tmp_path / results.STATISTICS)["leading_column"]
+    for column in ("Letters", "Letters-first", leading):
         values = scores[scores["metric"] == column]["score"].to_numpy().reshape(3, 30)
         severity = worst_inversion(values, [0, 1, 2], applied)
         order = sorted(range(30), key=lambda k: (-severity[k], k))
@@ -137,8 +148,9 @@ def test_the_worst_inversions_of_each_column_and_of_the_opening_one_are_explaine
     images = told["metrics"]["letters_neg"]["images"]
     assert [entry["image_id"] for entry in images] == sorted(expected)
     assert 4 < len(images) < 12
-    (letters,) = (metric for metric in made if metric.prepared)
-    assert (letters.prepared, letters.closed) == ([len(images)], 1)  # on these images alone
+    (scorer,) = letters.bound
+    assert (scorer.prepared, scorer.closed) == (1, 1)
+    assert len(scorer.dataset) == len(images)  # on these images alone
     texts: dict[tuple[int, str], str] = captions.set_index(["image_id", "set"])["caption"].to_dict()
     reference = dict(zip(dataset.image_ids, dataset.references, strict=True))
     for entry in images:
@@ -155,46 +167,44 @@ def test_the_worst_inversions_of_each_column_and_of_the_opening_one_are_explaine
 def test_a_metric_that_cannot_explain_is_a_warning(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    scored, dataset = _run(tmp_path, [Letters()])
     broken = Letters(breaks=True)
-    told = explanations(
-        tmp_path, {"letters": scored[0]}, lambda _: broken, dataset, 3, MemoryStore()
-    )
+    scored, dataset = _run(tmp_path, [broken])
+    broken.bound.clear()
+    told = explanations(tmp_path, {"letters": (broken, scored[0])}, dataset, 3, MemoryStore())
     assert told["metrics"] == {}
     assert "no explanations of letters: ValueError: no letters left" in caplog.text
-    assert broken.closed == 1
+    assert [scorer.closed for scorer in broken.bound] == [1]
 
 
 def test_another_metric_than_the_one_that_scored_explains_nothing(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     class Other(Letters):
-        def settings(self) -> Mapping[str, Any]:
-            return {"v": 2}
+        version = 2
 
     scored, dataset = _run(tmp_path, [Letters()])
-    told = explanations(
-        tmp_path, {"letters": scored[0]}, lambda _: Other(), dataset, 3, MemoryStore()
-    )
+    told = explanations(tmp_path, {"letters": (Other(), scored[0])}, dataset, 3, MemoryStore())
     assert told["metrics"] == {}
     assert "it is another metric" in caplog.text
 
 
-def test_the_opening_column_is_a_result() -> None:
-    def record(metric: str, rho: float | None, signature: str = "x|v:1") -> dict[str, Any]:
-        family = metric.split("-")[0].split(" (")[0].lower()
-        return {"metric": metric, "family": family, "status": "ok", "signature": signature,
-                "rank_order_rho": rho}  # fmt: skip
+def test_the_leading_column_is_a_result() -> None:
+    def record(metric: str, rho: float | None, **fields: Any) -> dict[str, Any]:
+        return {
+            "metric": metric, "status": "ok", "rank_order_rho": rho,
+            **{"part_of": None, "untrained": False, **fields},
+        }  # fmt: skip
 
     records = [
         record("TIGEr (x)", 0.6),
-        record("TIGEr-WDS (x)", 0.9),
+        record("TIGEr-WDS (x)", 0.9, part_of="TIGEr (x)"),
         record("BLEU-1", 0.7),
         record("X", None),
-        record("CLIPScore (random)", 0.95, "clipscore|weights:random"),
+        record("CLIPScore (random)", 0.95, untrained=True),
     ]
-    assert best_column(records) == "BLEU-1"
-    assert best_column(records[-1:]) == "CLIPScore (random)"
+    assert leading_column(records) == "BLEU-1"
+    assert leading_column(records[-1:]) == "CLIPScore (random)"
+    assert leading_column([record("Y", 0.9) | {"status": "failed"}]) is None
 
 
 def test_the_command_writes_the_same_bytes_warm_and_cold(tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from metaeval.runs.store import MemoryStore, SqliteStore, Store, item_key
 from metaeval.errors import InputError
+from metaeval.runs.store import MemoryStore, SqliteStore, Store, item_key
 
 
 @pytest.fixture(params=["memory", "sqlite"])

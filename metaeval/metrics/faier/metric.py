@@ -36,7 +36,7 @@ VARIANTS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "4": ("FAIEr-4", ""),
         "rel": ("FAIEr", "object level alone"),
         "fier": ("FIEr", ""),
-        "r_neg": ("FAIEr", "trained on corruptions"),
+        pretrained.CORRUPTIONS: ("FAIEr", "trained on corruptions"),
     }
 )
 
@@ -54,8 +54,8 @@ class Faier(Metric):
         Where regions come from.
     variant
         Which of the shipped weights, with `weights="auto"`: "r" (trained with 0 to 4 references),
-        "r_neg" (trained on corruptions too: its columns say so), "1", "4", "rel" (object level
-        alone), "fier" (no references at all), as far as there are such.
+        "corruptions" (trained on spoiled captions too: its columns say so), "1", "4", "rel" (object
+        level alone), "fier" (no references at all), as far as there are such.
     weights
         "auto", the name of shipped weights, or a folder that `experiment=train_faier` has written.
     references
@@ -145,7 +145,8 @@ class Faier(Metric):
         count = "all" if self._references is None else self._references
         found = {
             "weights": self._weights.label,
-            "variant": self._variant,
+            # in signatures the variant goes by the name that it began with
+            "variant": "r_neg" if self._variant == pretrained.CORRUPTIONS else self._variant,
             "regions": self._source.identity(),
             "parser": self._parser().identity(),
             "cal": "references" if self._calibrate else "none",

@@ -22,7 +22,7 @@ from metaeval.metrics.faier.captions import Captions
 from metaeval.metrics.faier.fusion import Fusion, level_score
 from metaeval.metrics.faier.network import Faier, Unions
 from metaeval.metrics.faier.text import BiGru, Projected
-from metaeval.metrics.faier.training.step import Ragged, matrix
+from metaeval.metrics.faier.training.step import Ragged, score_matrix
 from metaeval.vision.regions.base import MOST, Regions
 
 Ints = npt.NDArray[np.int64]
@@ -159,7 +159,7 @@ class FaierScorer:
             at = np.concatenate([np.arange(starts[r], starts[r] + counts[r]) for r in rows])
             count = torch.from_numpy(counts[rows]).to(self.device)
             texts = Ragged(nodes[torch.from_numpy(at).to(self.device)], count.cumsum(0), count)
-            total += matrix(own, texts, budget).cpu().numpy()
+            total += score_matrix(own, texts, budget).cpu().numpy()
         return total
 
     def unions(self, index: int) -> Unions:

@@ -81,10 +81,7 @@ class BiGru(nn.Module):
 
         The last state of the backward direction is the one at the first word.
         """
-        turned = packing.turned().to(vectors.device)
-        ahead = gru.project(self.gru, vectors)
-        back = gru.project(self.gru, vectors[turned], "_reverse")
-        return self._joined(ahead, back, turned, packing)
+        return self._averaged(gru.run_both_ways(self.gru, vectors, packing))
 
     def projected(self, vectors: torch.Tensor) -> Projected:
         """What vectors [n, d_in] add to the gates of both directions, for `run`."""
@@ -95,14 +92,11 @@ class BiGru(nn.Module):
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """As `forward` of `vectors[rows]`, with `table` their `projected`: rows int64 [total]."""
         turned = packing.turned().to(rows.device)
-        return self._joined(table[0][rows], table[1][rows[turned]], turned, packing)
+        projected = table[0][rows], table[1][rows[turned]]
+        return self._averaged(gru.recur_both_ways(self.gru, *projected, turned, packing))
 
-    def _joined(
-        self, ahead: torch.Tensor, back: torch.Tensor, turned: torch.Tensor, packing: Packing
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        states, ended = gru.recur(self.gru, ahead, packing)
-        others, began = gru.recur(self.gru, back, packing, "_reverse")
-        return (states + others[turned]) / 2, (ended + began) / 2
+    def _averaged(self, states: gru.BothWays) -> tuple[torch.Tensor, torch.Tensor]:
+        return (states.forward + states.backward) / 2, (states.ended + states.began) / 2
 
 
 class Text(nn.Module):

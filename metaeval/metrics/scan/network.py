@@ -168,10 +168,8 @@ class TextEncoder(nn.Module):
         if dropout and self.training:  # several times as fast as torch's own
             kept = torch.rand_like(vectors) >= dropout
             vectors = vectors * (kept / (1 - dropout))
-        turned = packing.turned()
-        forward, _ = gru.run(self.rnn, vectors, packing)
-        backward, _ = gru.run(self.rnn, vectors[turned], packing, "_reverse")
-        states = self._finished(torch.cat([forward, backward[turned]], dim=1))
+        read = gru.run_both_ways(self.rnn, vectors, packing)
+        states = self._finished(torch.cat([read.forward, read.backward], dim=1))
         out = states.new_zeros(*ids.shape, states.shape[1])
         return out.index_put((packing.row, packing.step), states)
 

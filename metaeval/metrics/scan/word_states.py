@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from metaeval.compute import gru
 from metaeval.metrics.scan.attention import EPS
 from metaeval.metrics.scan.network import TextEncoder
 from metaeval.metrics.scan.prefix_trie import Beginnings
@@ -111,35 +112,30 @@ def _turned(rows: Ints, lengths: Ints) -> Ints:
 
 def _read(encoder: TextEncoder, direction: str, shared: Beginnings, states: torch.Tensor) -> None:
     """Fill in the states [k + 1, d] of one of the GRU's directions after each of k beginnings."""
-    gru = encoder.rnn
-    d, device = gru.hidden_size, states.device
-    names = (f"weight_hh_l0{direction}", f"bias_hh_l0{direction}")
-    weight, bias = (getattr(gru, name) for name in names)
+    d, device = encoder.rnn.hidden_size, states.device
+    weight, bias = gru.recurrent_weights(encoder.rnn, direction)
     block, transposed = max(1, _BLOCK[device.type] // d), weight.T.contiguous()
     table, number = _projected(encoder, shared.word, direction)
     parent, word = (torch.from_numpy(x).to(device) for x in (shared.parent, number))
     states[0] = 0.0
-    old, gates = states.new_zeros(block, d), states.new_zeros(block, 3 * d)
+    old, hidden = states.new_zeros(block, d), states.new_zeros(block, 3 * d)
     for start, stop in zip(shared.levels[:-1], shared.levels[1:], strict=True):
         for first in range(start, stop, block):
             last = min(first + block, stop)
             n, mine = last - first, slice(first - 1, last - 1)
             torch.index_select(states, 0, parent[mine], out=old[:n])
-            torch.addmm(bias, old, transposed, out=gates)
-            given = table.index_select(0, word[mine])
-            rz = given[:, : 2 * d].add_(gates[:n, : 2 * d]).sigmoid_()
-            new = given[:, 2 * d :].addcmul_(rz[:, :d], gates[:n, 2 * d :]).tanh_()
-            torch.lerp(new, old[:n], rz[:, d:], out=states[first:last])
+            torch.addmm(bias, old, transposed, out=hidden)
+            inputs = table.index_select(0, word[mine])
+            gru.advance(inputs, hidden[:n], old[:n], inputs, states[first:last])
 
 
 def _projected(encoder: TextEncoder, words: Ints, direction: str) -> tuple[torch.Tensor, Ints]:
     """What each distinct word adds to the gates, [w, 3d], and the row of each of the words."""
     distinct, number = np.unique(words, return_inverse=True)
-    weight, bias = (getattr(encoder.rnn, f"{x}_ih_l0{direction}") for x in ("weight", "bias"))
     lacking = -len(distinct) % _WORDS
     filled = np.concatenate([distinct, np.zeros(lacking, dtype=np.int64)])
-    vectors = encoder.embed(torch.from_numpy(filled).to(weight.device))
-    parts = [torch.nn.functional.linear(own, weight, bias) for own in vectors.split(_WORDS)]
+    vectors = encoder.embed(torch.from_numpy(filled).to(encoder.embed.weight.device))
+    parts = [gru.project(encoder.rnn, own, direction) for own in vectors.split(_WORDS)]
     return torch.cat(parts), number.astype(np.int64)
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from metaeval.config import compose_config
 from metaeval.data.coco.load import load_coco
-from metaeval.doctor import compose_config
 from metaeval.errors import InputError
 
 

@@ -1,4 +1,4 @@
-"""`experiment=models` as a user runs it: files, numbers, messages, the same bytes every time."""
+"""`experiment=captioners` as a user runs it: files, numbers, messages, the same bytes."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ import numpy as np
 import pytest
 
 from experiments.captioners.scores import with_all_references
-from experiments.captioners.task import Models
+from experiments.captioners.task import Captioners
+from experiments.run import run as carry_out
+from metaeval.config import compose_config
 from metaeval.data.coco.load import load_coco
-from metaeval.doctor import compose_config
 from metaeval.errors import MetaevalError
 from metaeval.metrics.ngram.bleu import Bleu
 from metaeval.metrics.ngram.cider import Cider
@@ -26,7 +27,7 @@ from metaeval.stats.correlation.rank_order import rank_order
 from metaeval.stats.significance.holm import holm
 from metaeval.stats.significance.system_scores import system_score
 
-FAST = ("stats.replicates=60", "protocol.permutations=300", "stats.tie_seeds=2")
+FAST = ("stats.replicates=60", "task.permutations=300", "stats.tie_seeds=2")
 TEXT_ONLY = "metrics=[bleu,sacrebleu,rouge_l,cider,clipscore]"
 N, LACKING = 200, 10  # images of the run; those that one system is made to lack
 SYSTEMS = ["ersan", "gat", "magic", "nucleus_lm", "ssg", "updown", "zerocap"]
@@ -35,7 +36,7 @@ SYSTEMS = ["ersan", "gat", "magic", "nucleus_lm", "ssg", "updown", "zerocap"]
 def metaeval(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     """Run the command with a cache of its own below `cwd`."""
     return subprocess.run(
-        [sys.executable, "-m", "metaeval", "experiment=models", *arguments],
+        [sys.executable, "-m", "metaeval", "experiment=captioners", *arguments],
         cwd=cwd,
         env={**os.environ, "METAEVAL_CACHE": str(cwd / "cache")},
         capture_output=True,
@@ -242,12 +243,13 @@ def run(folder: Path, captions: str, *overrides: str) -> Path:
     """One run in this process; its directory."""
     config = compose_config(
         [
-            "experiment=models", "dataset=coco", f"dataset.captions={folder}/captions_tiny.json",
+            "experiment=captioners", "dataset=coco",
+            f"dataset.captions={folder}/captions_tiny.json",
             "metrics=[bleu,rouge_l]", "report=none", f"paths.cache={folder}/cache", *FAST,
             captions, *overrides,
         ]
     )  # fmt: skip
-    Models(config.protocol.permutations).run(config, folder / "out")
+    carry_out(Captioners(config.task.permutations), config, folder / "out")
     return folder / "out"
 
 
@@ -276,7 +278,7 @@ def test_too_few_permutations_are_told(tiny: Path, caplog: pytest.LogCaptureFixt
     given = f"captions=[{tiny}/parrot.json,{tiny}/mute.json]"
     run(tiny, given)
     assert "permutations" not in caplog.text
-    run(tiny, given, "protocol.permutations=50", "stats.confidence=0.99")
+    run(tiny, given, "task.permutations=50", "stats.confidence=0.99")
     assert "with 50 permutations no difference can be shown at 0.01" in caplog.text
 
 
@@ -292,7 +294,7 @@ def test_too_few_permutations_are_told(tiny: Path, caplog: pytest.LogCaptureFixt
             "bad.json, record 1, field 'image_id': 1 is there twice",
         ),
         ("captions={0}/far.json", "dataset.limit=4", "far.json: has no caption of any image of"),
-        ("captions={0}/parrot.json", "protocol.permutations=0", "must be at least 1"),
+        ("captions={0}/parrot.json", "task.permutations=0", "must be at least 1"),
         ("captions={0}/parrot.json", "metrics=[blue]", "unknown metric 'blue'"),
     ],
 )

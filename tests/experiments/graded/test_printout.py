@@ -11,6 +11,7 @@ from experiments.graded.printout import printout
 def _record(metric: str, rho: float) -> dict[str, Any]:
     return {
         "metric": metric,
+        "variant_of": metric.split(" (")[0] if " (" in metric else None,
         "family": metric.lower(),
         "status": "ok",
         "rank_order_rho": rho,

@@ -29,7 +29,7 @@ from metaeval.scoring import score_captions
 from metaeval.stats.correlation.correlations import correlations
 from tests.data.judgments.test_judgments import pascal50s, thumb
 
-SMALL = ("stats.replicates=60", "protocol.permutations=60", "report=none")
+SMALL = ("stats.replicates=60", "task.permutations=60", "report=none")
 
 
 def run_in(folder: Path, *overrides: str, out: str = "OUT") -> dict[str, Any]:
@@ -242,9 +242,9 @@ def test_thumb_has_a_system_level(tmp_path: Path) -> None:
     ("overrides", "problem"),
     [
         ("dataset=scenes dataset.n=9", "experiment=judgments needs judged captions"),
-        ("protocol.swap=caption", "'caption' is not one of both, image, system"),
-        ("protocol.alpha=2", "2 is not in"),
-        ("protocol.permutations=0", "must be at least 1"),
+        ("task.swap=caption", "'caption' is not one of both, image, system"),
+        ("task.alpha=2", "2 is not in"),
+        ("task.permutations=0", "must be at least 1"),
     ],
 )
 def test_what_cannot_run_is_a_config_error(tmp_path: Path, overrides: str, problem: str) -> None:

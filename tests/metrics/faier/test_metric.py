@@ -37,7 +37,7 @@ COLUMNS = {
         "FAIEr-object (no references)",
         "FAIEr-relation (no references)",
     ),
-    ("r_neg", 4): (
+    ("corruptions", 4): (
         "FAIEr (trained on corruptions)",
         "FAIEr-object (trained on corruptions)",
         "FAIEr-relation (trained on corruptions)",
@@ -62,7 +62,7 @@ def weights(scenes: CaptionDataset, tmp_path_factory: pytest.TempPathFactory) ->
     texts = [text for own in scenes.references for text in own]
     vocabulary = build_vocabulary(texts, TripletParser()(texts), 2)
     found = {}
-    for variant in ("r", "r_neg", "rel", "fier"):
+    for variant in ("r", "corruptions", "rel", "fier"):
         torch.manual_seed(0)
         shape = Shape(88, len(vocabulary), 8, 12, variant != "rel", variant != "fier")
         card = {
@@ -70,7 +70,7 @@ def weights(scenes: CaptionDataset, tmp_path_factory: pytest.TempPathFactory) ->
             "variant": variant,
             "regions": "gold-v1",
             "parser": "rules-1",
-            "trained_on_corruptions": variant == "r_neg",
+            "trained_on_corruptions": variant == "corruptions",
             "shape": shape.record(),
         }
         folder = tmp_path_factory.mktemp(variant)
@@ -102,7 +102,7 @@ def test_columns_and_signatures_say_what_they_are(
     for part in (f"weights:{label}", f"variant:{variant}|", "regions:gold-v1", "parser:rules-1"):
         assert part in found
     assert f"refs:{0 if variant == 'fier' else references}" in found
-    assert ("trained-on-corruptions" in found) == (variant == "r_neg")
+    assert ("trained-on-corruptions" in found) == (variant == "corruptions")
 
 
 def test_levels_add_up_and_learned_images_are_not_scored(
@@ -230,12 +230,12 @@ def test_weights_for_other_regions_are_refused(
 def test_the_command(weights: dict[str, Path], tmp_path: Path) -> None:
     command = [
         sys.executable, "-m", "metaeval", "experiment=replace", "dataset=scenes",
-        "dataset.limit=12", "metrics=[faier]", f"metric.faier.weights={weights['r_neg']}",
+        "dataset.limit=12", "metrics=[faier]", f"metric.faier.weights={weights['corruptions']}",
         "report=none", f"hydra.run.dir={tmp_path / 'run'}", f"paths.cache={tmp_path / 'cache'}",
     ]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     records = json.loads((tmp_path / "run" / "statistics.json").read_text())["metrics"]
-    assert [r["metric"] for r in records] == list(COLUMNS["r_neg", 4])
+    assert [r["metric"] for r in records] == list(COLUMNS["corruptions", 4])
     assert all(r["status"] == "ok" and r["n_nan"] == 4 for r in records)
     assert all(math.isfinite(r["rank_order_rho"]) for r in records)

@@ -6,8 +6,9 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from experiments.captioners.task import Models
-from metaeval.doctor import compose_config
+from experiments.captioners.task import Captioners
+from experiments.run import run
+from metaeval.config import compose_config
 
 HOSTILE = "</script><img src=x onerror=window.pwned=1> & \"quoted\" 'text'"
 REFERENCES = (
@@ -49,12 +50,12 @@ def write_models_run(folder: Path, copies: int = 4, *overrides: str) -> Path:
         files[name] = str(file)
     config = compose_config(
         [
-            "experiment=models", "dataset=coco", f"dataset.captions={folder}/captions_tiny.json",
+            "experiment=captioners", "dataset=coco", f"dataset.captions={folder}/captions_tiny.json",
             "metrics=[bleu,rouge_l,cider,clipscore]", "report=none",
             f"paths.cache={folder}/cache",
-            "stats.replicates=50", "stats.tie_seeds=2", "protocol.permutations=200", *overrides,
+            "stats.replicates=50", "stats.tie_seeds=2", "task.permutations=200", *overrides,
         ]
     )  # fmt: skip
     config.captions = files  # such names cannot be written on a command line
-    Models(config.protocol.permutations).run(config, folder / "run")
+    run(Captioners(config.task.permutations), config, folder / "run")
     return folder / "run"

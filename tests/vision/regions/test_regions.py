@@ -9,11 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from metaeval.config import component
+from metaeval.config import component, compose_config
 from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import Absent
 from metaeval.data.scenes import load_scenes
-from metaeval.doctor import compose_config
 from metaeval.errors import ConfigError
 from metaeval.vision.regions.base import Regions, RegionSource, padded
 from metaeval.vision.regions.gold import CATEGORIES, WHOLE, GoldRegions

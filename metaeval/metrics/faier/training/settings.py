@@ -5,10 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from metaeval.errors import ConfigError
+from metaeval.weights.pretrained import CORRUPTIONS
 
 # How many references a sample is trained with, of the c − 1 that its image has: (fewest, most).
-# "r" is the paper's FAIEr-r; "rel" is FAIEr-r without relations; "fier" takes none at all.
-REFERENCES = {"r": (0, 9), "r_neg": (0, 9), "rel": (0, 9), "1": (1, 1), "4": (9, 9), "fier": (0, 0)}
+# "r" is the paper's FAIEr-r, "corruptions" is r and learns from spoiled captions too, "rel" is r
+# without relations, "fier" takes no references at all.
+REFERENCES = {
+    **{"r": (0, 9), CORRUPTIONS: (0, 9), "rel": (0, 9)},
+    **{"1": (1, 1), "4": (9, 9), "fier": (0, 0)},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +29,11 @@ class FaierSettings:
     splits
         In how many splits into candidate and references a batch's captions are used.
     margin
-        Of all hinges, but for those that `alike` is for.
-    alike
+        Of all hinges, but for those that `similarity_margin` is for.
+    similarity_margin
         The margin, in the loss within images, of a wrong pair that has nothing in common: it is
-        asked for alike · (1 - likeness); see `likeness.py`. 0: the margin is the same for all.
+        asked for similarity_margin · (1 - similarity of its caption and the image's own); see
+        `metaeval.training.caption_similarity`. 0: the margin is the same for all.
     unreferenced
         For variants that see any number of references: the share of samples that get none, however
         many were drawn.
@@ -41,23 +47,23 @@ class FaierSettings:
         The share of words that are read as `<unk>` in training.
     lost_regions, mirrored
         The share of regions that are left out (never an image's first), and of images whose left
-        and right are exchanged (gold regions only); see `region_augment.py`.
+        and right are exchanged (gold regions only).
     spoiled
-        For "r_neg": in so many of the splits every candidate has a shuffled and a replaced copy.
+        For "corruptions": in so many splits every candidate has a shuffled and a replaced copy.
     spoiled_order, spoiled_words
-        For "r_neg": how far, at least, a copy should be below of which every word is at the wrong
-        place, and one of which every word is wrong.
+        For "corruptions": how far, at least, a copy should be below of which every word is at the
+        wrong place, and one of which every word is wrong.
     spoiled_within, spoiled_across
-        For "r_neg": weights of the ranking of an image's own texts, and of all of the batch.
+        For "corruptions": weights of the ranking of an image's own texts, and of all of the batch.
     spoiled_shuffled
-        For "r_neg": weight of the shuffled copies in both, that of the replaced ones being 1.
+        For "corruptions": weight of the shuffled copies in both, that of the replaced being 1.
     """
 
     variant: str = "r"
     batch: int = 100
     splits: int = 5
     margin: float = 0.2
-    alike: float = 0.0
+    similarity_margin: float = 0.0
     unreferenced: float = 0.0
     across: float = 0.0
     levels: float = 0.0
@@ -79,7 +85,7 @@ class FaierSettings:
             ("batch", self.batch >= 2),
             ("splits", self.splits >= 1),
             ("margin", self.margin >= 0),
-            ("alike", self.alike >= 0),
+            ("similarity_margin", self.similarity_margin >= 0),
             ("unreferenced", 0 <= self.unreferenced <= 1),
             ("across", self.across >= 0),
             ("levels", self.levels >= 0),
@@ -94,4 +100,4 @@ class FaierSettings:
             ("spoiled_shuffled", self.spoiled_shuffled >= 0),
         ):
             if not good:
-                raise ConfigError(f"protocol.model.{name} cannot be {getattr(self, name)!r}")
+                raise ConfigError(f"task.model.{name} cannot be {getattr(self, name)!r}")

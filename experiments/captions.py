@@ -1,0 +1,73 @@
+"""The files of what is scored: versions of captions, and the references they are compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from omegaconf import DictConfig
+
+from metaeval.data.dataset import Absent, CaptionDataset, ImageId
+from metaeval.runs import files
+from metaeval.runs.records import Version
+
+
+def write_versions(out: Path, versions: Iterable[tuple[ImageId, Version]]) -> None:
+    """captions.parquet: one row per image and version."""
+    rows = [{"image_id": image_id, **version.as_row()} for image_id, version in versions]
+    table = pd.DataFrame(rows)
+    for column in ("requested_rate", "realised_rate", "harm"):
+        table[column] = table[column].astype(float)
+    files.write_table(out / files.CAPTIONS, table)
+
+
+def write_references(out: Path, dataset: CaptionDataset, config: DictConfig) -> None:
+    """references.parquet: one row per image."""
+    photos = bool(config.report and config.report.get("photos"))
+    table = pd.DataFrame(
+        {
+            "image_id": dataset.image_ids,
+            "references": [list(references) for references in dataset.references],
+            "image_path": image_paths(dataset, photos),
+        }
+    )
+    files.write_table(out / files.REFERENCES, table)
+
+
+def image_paths(dataset: CaptionDataset, photos: bool) -> list[str | None]:
+    """Where each image's file is, for a report that shows photos; `None` where there is none.
+
+    Images that are drawn on demand are drawn only if the report is to show photos.
+    """
+    images = dataset.part("images")
+    if isinstance(images, Absent) or (images.on_demand and not photos):
+        return [None] * len(dataset)
+    paths = (images.path(image_id) for image_id in dataset.image_ids)
+    return [None if path is None else str(path) for path in paths]
+
+
+def dataset_info(dataset: CaptionDataset) -> dict[str, Any]:
+    """What `run.json` says of a dataset."""
+    return {
+        "name": dataset.name,
+        "n_images": len(dataset),
+        "n_references": reference_counts(dataset),
+        "sources": dict(dataset.sources),
+        "notes": list(dataset.notes),
+        "fallback": dataset.fallback,
+    }
+
+
+def reference_counts(dataset: CaptionDataset) -> list[int]:
+    """How many references images have: each number that occurs, ascending."""
+    return sorted({len(references) for references in dataset.references})
+
+
+def describe_dataset(dataset: CaptionDataset) -> str:
+    """The dataset in a few words, for the first line of output."""
+    counts = reference_counts(dataset)
+    spread = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    text = f"{dataset.name}: {len(dataset):,} images, {spread} references each"
+    return f"{text} ({dataset.fallback})" if dataset.fallback else text

@@ -1,0 +1,95 @@
+"""What every configured metric owes: it travels, it does not change, and doctor tells what a run
+does."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from metaeval.config import add_metric, build, component, compose_config, metric_names
+from metaeval.data.dataset import CaptionDataset
+from metaeval.doctor import verdict
+from metaeval.runs.store import MemoryStore
+from metaeval.scoring import bind, score_captions
+
+OFFLINE = ("offline=true", "device=cpu")
+
+
+@pytest.fixture(scope="module")
+def scenes(tmp_path_factory: pytest.TempPathFactory) -> CaptionDataset:
+    cache = tmp_path_factory.mktemp("cache")
+    config = compose_config(["dataset=scenes", "dataset.limit=4", f"paths.cache={cache}"])
+    dataset: CaptionDataset = component(config.dataset, "dataset")
+    return dataset
+
+
+@pytest.mark.parametrize("name", metric_names())
+def test_a_metric_travels_and_scoring_does_not_change_it(name: str, scenes: CaptionDataset) -> None:
+    config = compose_config(OFFLINE)
+    add_metric(config, name)
+    metric = build(name, config)
+    before = pickle.dumps(metric)
+    copy = pickle.loads(before)
+    assert copy.columns == metric.columns
+    index = np.arange(len(scenes))
+    ours, theirs = (
+        score_captions(m, scenes, scenes.human, index, MemoryStore()) for m in (metric, copy)
+    )
+    assert pickle.dumps(metric) == before
+    assert (ours.status, ours.reason) == (theirs.status, theirs.reason)
+    assert ours.signatures == theirs.signatures
+    if ours.status != "skipped":  # skipped: its parser, weights or Java are not on this machine
+        assert ours.status == "ok", ours.reason
+        assert ours.scores is not None
+        np.testing.assert_array_equal(ours.scores, theirs.scores)
+
+
+@pytest.mark.parametrize("name", metric_names())
+def test_columns_say_what_they_are(name: str, scenes: CaptionDataset) -> None:
+    config = compose_config(OFFLINE)
+    add_metric(config, name)
+    bound = bind(build(name, config), scenes, MemoryStore())
+    names = [column.name for column in bound.columns]
+    assert len(set(names)) == len(names)
+    for column in bound.columns:
+        assert column.bounds[0] < column.bounds[1]
+        assert column.part_of in (None, *names)
+        assert column.part_of != column.name
+        if column.model is not None:
+            assert column.name == f"{column.variant_of} ({column.model})"
+    assert any(column.headline and column.part_of is None for column in bound.columns)
+
+
+@pytest.mark.parametrize(
+    ("override", "metric"),
+    [
+        ("metric.tiger.weights=typo", "tiger"),
+        ("metric.faier.weights=typo", "faier"),
+        ("metric.scan.weights=scan_val2017", "scan"),
+        ("metric.bertscore.model=/no/such/folder", "bertscore"),
+        ("regions=bottomup", "faier"),
+        ("regions=bottomup", "scan"),
+    ],
+)
+def test_doctor_says_of_a_metric_what_a_run_does(
+    override: str, metric: str, scenes: CaptionDataset, tmp_path: Path
+) -> None:
+    overrides = [*OFFLINE, override]
+    if override == "regions=bottomup":
+        overrides.append(f"regions.file={tmp_path / 'none.npz'}")
+    config = compose_config(overrides)
+    said = verdict(metric, config, scenes)
+    done = score_captions(
+        build(metric, config), scenes, scenes.human, np.arange(len(scenes)), MemoryStore()
+    )
+    assert done.status == "skipped", done.reason
+    assert said.startswith(f"{done.status}: {done.reason}")
+
+
+def test_doctor_names_the_columns_of_the_run(scenes: CaptionDataset) -> None:
+    config = compose_config(OFFLINE)
+    assert verdict("clipscore", config, scenes) == "can run (CLIPScore (scenes))"
+    assert verdict("bleu", config, scenes) == "can run (BLEU-1, BLEU-2, BLEU-3, BLEU-4)"
