@@ -77,8 +77,8 @@ class TrainScan(GroundedTraining):
         from experiments.training.dev_captions import turns_of
         from experiments.training.scan_dev import measure
         from metaeval.metrics.scan.network import Scan, ScanShape
-        from metaeval.metrics.scan.retrieval import retrieval
-        from metaeval.metrics.scan.training import ScanLosses, ScanTask
+        from metaeval.metrics.scan.training.retrieval import retrieval
+        from metaeval.metrics.scan.training.task import ScanLosses, ScanTask
         from metaeval.text.vocabulary import Vocabulary
         from metaeval.training.dataset import CaptionedImages
         from metaeval.training.loop import fit

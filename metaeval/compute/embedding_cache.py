@@ -1,4 +1,4 @@
-"""Vectors that are computed once and then found by what they were computed from."""
+"""Vectors that are computed once and kept under a digest of what they were computed from."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Vectors = npt.NDArray[np.float32]
 _CHUNK = 2048  # vectors computed between two writes: what a killed run may lose
 
 
-class Embeddings:
+class EmbeddingCache:
     """Vectors of one model in the content store.
 
     Parameters
@@ -36,7 +36,8 @@ class Embeddings:
         what: str,
         chunk: int = _CHUNK,
     ) -> Vectors:
-        """Vectors [n, d] for n keys; `compute(positions)` makes those of keys that are not known.
+        """Vectors [n, d] for n keys; `compute(positions)` makes those of unknown keys. `what` names
+        the work in the progress bar, `chunk` is how many are computed between two writes.
 
         A vector of NaN, for something that could not be computed, is kept too.
         """
@@ -45,12 +46,12 @@ class Embeddings:
         todo = sorted(j for key, j in first.items() if key not in known)
         with tqdm(total=len(todo), desc=what, unit="", leave=False, delay=2) as bar:
             for start in range(0, len(todo), chunk):
-                mine = todo[start : start + chunk]
-                vectors = compute(mine)
-                new = {keys[j]: vectors[k].tobytes() for k, j in enumerate(mine)}
+                positions = todo[start : start + chunk]
+                vectors = compute(positions)
+                new = {keys[j]: vectors[k].tobytes() for k, j in enumerate(positions)}
                 self._store.put_many(self._namespace, new)
                 known.update(new)
-                bar.update(len(mine))
+                bar.update(len(positions))
         if not keys:
             return np.empty((0, 0), np.float32)
         return np.stack([np.frombuffer(known[key], dtype=np.float32) for key in keys])

@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 _NAMESPACE = "digests of image files by path, size and time of change"
 
 
-def threads() -> int:
+def reader_threads() -> int:
     """Readers at once: decoding leaves Python's lock alone, and one is left for the network."""
     return max(2, core_count())
 
@@ -34,16 +34,16 @@ def digests(paths: Sequence[Path | None], store: Store | None) -> list[bytes | N
     A file is read once for as long as its size and time of change stay the same.
     """
     states = [_state(path) for path in paths]
-    asked = [state for state in states if state is not None]
-    known = store.get_many(_NAMESPACE, asked) if store is not None else {}
+    present = [state for state in states if state is not None]
+    known = store.get_many(_NAMESPACE, present) if store is not None else {}
     todo = [j for j, state in enumerate(states) if state is not None and state not in known]
-    with ThreadPoolExecutor(threads()) as pool:
-        found = pool.map(lambda j: _digest(paths[j]), todo)
-        jobs = tqdm(found, total=len(todo), desc="images", unit="", leave=False, delay=2)
+    with ThreadPoolExecutor(reader_threads()) as pool:
+        jobs = pool.map(lambda j: _digest(paths[j]), todo)
+        bar = tqdm(jobs, total=len(todo), desc="images", unit="", leave=False, delay=2)
         new = {
-            state: content
-            for j, content in zip(todo, jobs, strict=True)
-            if content is not None and (state := states[j]) is not None
+            state: digest
+            for j, digest in zip(todo, bar, strict=True)
+            if digest is not None and (state := states[j]) is not None
         }
     if store is not None and new:
         store.put_many(_NAMESPACE, new)
@@ -56,9 +56,9 @@ def paths_of(dataset: CaptionDataset) -> list[Path | None]:
     images = dataset.part("images")
     if isinstance(images, Absent):
         return [None] * len(dataset)
-    with ThreadPoolExecutor(threads()) as pool:
-        found = pool.map(images.path, dataset.image_ids)
-        return list(tqdm(found, total=len(dataset), desc="images", leave=False, delay=2))
+    with ThreadPoolExecutor(reader_threads()) as pool:
+        jobs = pool.map(images.path, dataset.image_ids)
+        return list(tqdm(jobs, total=len(dataset), desc="images", leave=False, delay=2))
 
 
 def decoded(
@@ -81,7 +81,7 @@ def decoded(
             log.warning("%s cannot be read as an image (%s)", paths[position], error)
             return None
 
-    with ThreadPoolExecutor(threads()) as pool:
+    with ThreadPoolExecutor(reader_threads()) as pool:
         starts = list(range(0, len(paths), batch))
         pending = [[pool.submit(read, j) for j in _span(s, batch, len(paths))] for s in starts[:2]]
         for number, start in enumerate(starts):
@@ -89,8 +89,8 @@ def decoded(
                 ahead = _span(starts[number + 2], batch, len(paths))
                 pending.append([pool.submit(read, j) for j in ahead])
             pixels = [job.result() for job in pending.pop(0)]
-            good = {start + k: each for k, each in enumerate(pixels) if each is not None}
-            yield list(good), torch.stack(list(good.values())) if good else None
+            readable = {start + k: each for k, each in enumerate(pixels) if each is not None}
+            yield list(readable), torch.stack(list(readable.values())) if readable else None
 
 
 def _span(start: int, batch: int, n: int) -> range:

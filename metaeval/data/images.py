@@ -37,35 +37,35 @@ class ImageFiles:
                 present = {entry.name for entry in entries if entry.is_file()}
         except (FileNotFoundError, NotADirectoryError):
             present = set()
-        self._found: dict[ImageId, str] = {}
+        self._files: dict[ImageId, str] = {}
         self.total = len(names)
         for image_id, name in names.items():
             relative = PurePosixPath(name.replace("\\", "/"))
             if relative.is_absolute() or ".." in relative.parts or not relative.name:
                 continue
             if len(relative.parts) > 1 and (folder / relative).is_file():
-                self._found[image_id] = str(relative)
+                self._files[image_id] = str(relative)
                 continue
             for candidate in (relative.name, _PREFIX.sub("", relative.name)):
                 if candidate in present:
-                    self._found[image_id] = candidate
+                    self._files[image_id] = candidate
                     break
 
     def path(self, image_id: ImageId) -> Path | None:
         """The image's file, or `None` if it is not there."""
-        name = self._found.get(image_id)
+        name = self._files.get(image_id)
         return None if name is None else self.folder / name
 
     def __contains__(self, image_id: object) -> bool:
-        return image_id in self._found
+        return image_id in self._files
 
     def __len__(self) -> int:
         """How many of the images are there."""
-        return len(self._found)
+        return len(self._files)
 
     def count(self, image_ids: Iterable[ImageId]) -> int:
         """How many of these images are there."""
-        return sum(image_id in self._found for image_id in image_ids)
+        return sum(image_id in self._files for image_id in image_ids)
 
     def __str__(self) -> str:
         return f"{len(self):,} of {self.total:,} files in {self.folder}"

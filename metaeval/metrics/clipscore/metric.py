@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.compute.device import check_dtype, check_name
-from metaeval.compute.embedding_cache import Embeddings, text_key
+from metaeval.compute.embedding_cache import EmbeddingCache, text_key
 from metaeval.compute.requirements import missing_packages, truthy
 from metaeval.data import image_files
 from metaeval.data.dataset import Absent, CaptionDataset
@@ -179,8 +179,8 @@ class ClipScorer(Scorer):
         self.metric, self.dataset = metric, dataset
         self._store, self._weights = store, weights
         identity = "|".join(f"{key}:{value}" for key, value in network.items())
-        self._text_vectors = Embeddings(store, f"clip texts|{identity}|v:1")
-        self._image_vectors = Embeddings(store, f"clip images|{identity}|v:1")
+        self._text_vectors = EmbeddingCache(store, f"clip texts|{identity}|v:1")
+        self._image_vectors = EmbeddingCache(store, f"clip images|{identity}|v:1")
 
     @cached_property
     def network(self) -> Clip:

@@ -40,7 +40,7 @@ class Clip:
     Parameters
     ----------
     weights
-        Which model, and the file of its weights: see `clip_weights.locate`.
+        Which model, and the file of its weights: see `weights.locate`.
     device, dtype
         "auto", "cpu", "cuda", "cuda:1"; the type that the network computes in.
     """
@@ -53,7 +53,7 @@ class Clip:
         self.device: torch.device = resolve(device)
         self._dtype: torch.dtype = getattr(torch, check_dtype(dtype))
         if weights.tag == "scenes" and weights.path is not None:
-            self._model, self.tokenizer, self.preprocess = _own(weights)
+            self._model, self.tokenizer, self.preprocess = load_shipped(weights)
         else:
             self._model, self.tokenizer, self.preprocess = _open_clip(weights, seed)
         self._model.eval().to(device=self.device, dtype=self._dtype)
@@ -77,12 +77,12 @@ class Clip:
 
             def work(start: int, stop: int, size: int, rows: Rows = rows, n: int = length) -> None:
                 nonlocal out
-                mine = rows[start:stop]
-                filled = torch.from_numpy(fill_rows(mine, size))
-                vectors = self._unit(encode, ids[filled, :n].to(self.device))[: len(mine)]
+                part = rows[start:stop]
+                filled = torch.from_numpy(fill_rows(part, size))
+                vectors = self._unit(encode, ids[filled, :n].to(self.device))[: len(part)]
                 if out is None:
                     out = np.empty((len(texts), vectors.shape[1]), np.float32)
-                out[mine] = vectors
+                out[part] = vectors
 
             size = max(1, self._tokens // length)
             if (fitted := in_batches(len(rows), size, work)) < size:
@@ -96,11 +96,11 @@ class Clip:
         out: list[Vectors] = []
 
         def work(start: int, stop: int, size: int) -> None:
-            mine = pixels[start:stop]
-            missing = size - len(mine)
-            batch = torch.cat([mine, mine[:1].expand(missing, -1, -1, -1)]) if missing else mine
+            part = pixels[start:stop]
+            missing = size - len(part)
+            batch = torch.cat([part, part[:1].expand(missing, -1, -1, -1)]) if missing else part
             batch = batch.to(self.device, self._dtype, non_blocking=True)
-            out.append(self._unit(self._model.encode_image, batch)[: len(mine)])
+            out.append(self._unit(self._model.encode_image, batch)[: len(part)])
 
         self.n_images = in_batches(len(pixels), self.n_images, work)
         return np.concatenate(out)
@@ -137,8 +137,8 @@ def too_long(tokenizer: Any, text: str) -> bool:
     return bool(length > tokenizer.context_length)
 
 
-def _own(weights: ClipWeights) -> tuple[Any, Any, Callable[[Any], Any]]:
-    """The small CLIP of this project: model, tokeniser, preprocessing."""
+def load_shipped(weights: ClipWeights) -> tuple[Any, Any, Callable[[Any], Any]]:
+    """The small CLIP of the scenes: model, tokeniser, preprocessing."""
     assert weights.path is not None
     facts = cards.read_card(weights.path.parent)
     configuration = facts["model_cfg"]

@@ -14,7 +14,7 @@ from metaeval.weights import cards, shipped
 
 INSTALL = "python -m metaeval.doctor --install clip"
 RANDOM, SCENES, AUTO = "random", "scenes", "auto"
-OWN = shipped.SHIPPED / "scenes_clip"
+SCENES_CLIP = shipped.SHIPPED / "scenes_clip"
 
 # OpenAI's ViT-B/32, the model of the CLIPScore paper: open_clip's name of it, and where it may lie.
 _DEFAULT = ("ViT-B-32", "openai")
@@ -69,7 +69,7 @@ def locate(
         The cache folder of metaeval.
     """
     if pretrained == SCENES:
-        return _own(dataset)
+        return _shipped(dataset)
     if (tag := tag_of(pretrained)) is None:
         named = asked_for(model, pretrained)
         if named.path is None or named.path.is_file():
@@ -77,7 +77,7 @@ def locate(
         return Absent("clip", f"there is no file {pretrained}", "correct metric.*.pretrained")
     tagged = _tagged(model, tag, cache)
     if pretrained == AUTO and isinstance(tagged, Absent) and dataset.is_scenes:
-        return _own(dataset) if (OWN / cards.WEIGHTS).is_file() else tagged
+        return _shipped(dataset) if (SCENES_CLIP / cards.WEIGHTS).is_file() else tagged
     return tagged
 
 
@@ -121,17 +121,17 @@ def tag_config(model: str, tag: str) -> dict[str, Any]:
     return known
 
 
-def _own(dataset: CaptionDataset) -> ClipWeights | Absent:
-    if not (OWN / cards.WEIGHTS).is_file():
+def _shipped(dataset: CaptionDataset) -> ClipWeights | Absent:
+    if not (SCENES_CLIP / cards.WEIGHTS).is_file():
         remedy = "python -m metaeval experiment=train_clip dataset=scenes"
         return Absent("clip", "the small CLIP for scenes is not in this installation", remedy)
-    if seen := cards.overlap(OWN, dataset):
+    if seen := cards.overlap(SCENES_CLIP, dataset):
         return Absent(
             "clip",
             f"the small CLIP was trained on {seen:,} of these {len(dataset):,} images",
             "use another split: dataset.split=val",
         )
-    return ClipWeights(SCENES, SCENES, OWN / cards.WEIGHTS)
+    return ClipWeights(SCENES, SCENES, SCENES_CLIP / cards.WEIGHTS)
 
 
 def _tagged(model: str, tag: str, cache: Path | None) -> ClipWeights | Absent:

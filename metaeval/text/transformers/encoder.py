@@ -105,9 +105,9 @@ class TextEncoder:
         with tqdm(total=len(ids), desc="encoding", unit=" sentences", leave=False, delay=2) as bar:
             if self._fast is not None:
 
-                def kept(mine: list[int], vectors: torch.Tensor) -> None:
-                    keep(mine, vectors)
-                    bar.update(len(mine))
+                def kept(part: list[int], vectors: torch.Tensor) -> None:
+                    keep(part, vectors)
+                    bar.update(len(part))
 
                 self._fast.encode(ids, kept)
                 return
@@ -125,11 +125,11 @@ class TextEncoder:
         for length, positions in group_rows_by_length([len(tokens) for tokens in ids]):
 
             def work(start: int, stop: int, size: int, positions: Rows = positions) -> None:
-                mine = positions[start:stop]
-                rows = [ids[p] for p in fill_rows(mine, size).tolist()]
+                part = positions[start:stop]
+                rows = [ids[p] for p in fill_rows(part, size).tolist()]
                 batch = torch.tensor(rows, device=self.device)
-                keep(mine.tolist(), self._forward(batch)[: len(mine)])
-                bar.update(len(mine))
+                keep(part.tolist(), self._forward(batch)[: len(part)])
+                bar.update(len(part))
 
             more = _MORE if length in _COMMON else 1
             rows = max(1, more * self._tokens // length)

@@ -1,13 +1,14 @@
 """The forward pass of a plain BERT or RoBERTa on a processor, for many short sentences.
 
-Three things make it faster on captions than a network made of modules. Sentences lie one after
-another in blocks of always as many tokens, so that no padding is computed and every product with a
-weight matrix is a large one. What the first layer multiplies depends on a word and its place alone
-("a" as the first word), so each product is computed once. And attention over a dozen tokens is
-written out as it is defined, because the usual routines spend most of their time on softmaxes over
-rows that are shorter than a vector register.
-
-Blocks are computed side by side, one on each thread: products of this size are not worth dividing.
+It is fast because blocks of sentences are computed side by side, one on each thread, where a
+network made of modules divides products that are not worth dividing; and because little is computed
+that need not be: sentences lie one after another in blocks of always as many tokens, without
+padding; the first layer's product of a word in its place ("a" as the first word) is made once; and
+attention over a dozen tokens is written out as it is defined, for the usual routines spend most of
+their time on softmaxes over rows that are shorter than a vector register. Against transformers'
+own network in padded batches sorted by length, by processor time on two cores of 2.5 GHz, it gains
+3.1 × on two threads and 1.1 × on one; against batches of one length, which give as it does vectors
+that do not depend on company, 4.8 × and 1.3 × (`benchmarks/fast_bert.py`).
 
 A token's vector depends, to the last bit, on its own sentence only, and not on the number of
 threads: products with weights have the same shape in every block (what is left of the last one is

@@ -14,20 +14,24 @@ pytest.importorskip("torch")
 pytest.importorskip("open_clip")
 pytest.importorskip("safetensors")
 
-from experiments.training.clip import TrainClip
+from experiments.training.clip import CHECKPOINT, TrainClip
 from metaeval.config import compose_config
 from metaeval.data.scenes import load_scenes
 from metaeval.errors import ConfigError
 from metaeval.metrics.clipscore.network import Clip
-from metaeval.metrics.clipscore.weights import OWN, ClipWeights
+from metaeval.metrics.clipscore.training import ClipTask
+from metaeval.metrics.clipscore.weights import SCENES_CLIP, ClipWeights
 from metaeval.weights import cards
 
 TINY: dict[str, Any] = {
-    "n_train": 48, "n_held_out": 40, "image_size": 32, "embed_dim": 32,
+    "n_train": 56, "dev": 8, "n_held_out": 40, "image_size": 32, "embed_dim": 32,
     "vision": {"layers": [1, 1, 1, 1], "width": 8, "head_width": 32, "patch_size": None},
     "text": {"context_length": 32, "width": 32, "heads": 2, "layers": 1},
-    "epochs": 40, "minutes": None, "batch": 24, "learning_rate": 3e-3, "weight_decay": 0.05,
-    "warmup": 0.05, "device": "cpu", "threads": 1,
+    "batch": 24, "captions": 2, "device": "cpu", "threads": 1,
+    "training": {
+        "epochs": 40, "learning_rate": 3e-3, "schedule": "cosine", "warmup": 2.0,
+        "weight_decay": 0.05, "clip": 1.0,
+    },
 }  # fmt: skip
 
 
@@ -43,11 +47,13 @@ def config(cache: Path) -> Any:
 
 def test_a_tiny_run_learns_and_can_be_loaded(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    facts = TrainClip(**TINY).run(config(tmp_path), out)
-    assert facts["training"]["last_loss"] < np.log(24) * 0.8  # chance is log(batch)
+    facts = TrainClip(**TINY).train(config(tmp_path), out)
+    assert facts["training"]["history"][-1]["loss"] < np.log(24) * 0.8  # chance is log(batch)
+    assert facts["training"]["steps"] == 80
+    assert not (out / CHECKPOINT).exists()
     assert json.loads((out / cards.CARD).read_text())["words"] == facts["words"]
-    train = load_scenes(split="train", n=48, size=64, cache=tmp_path)
-    assert cards.overlap(out, train) == 48
+    train = load_scenes(split="train", n=56, size=64, cache=tmp_path)
+    assert cards.overlap(out, train) == 56
     assert cards.overlap(out, load_scenes(split="dev", n=40, size=64, cache=tmp_path)) == 0
     clip = Clip(ClipWeights("scenes", "scenes", out / cards.WEIGHTS), "cpu")
     texts, _ = clip.texts([facts["prefix"] + text for text in train.human])
@@ -55,11 +61,41 @@ def test_a_tiny_run_learns_and_can_be_loaded(tmp_path: Path) -> None:
     assert np.unique(texts.round(4), axis=0).shape[0] > 24
 
 
+def test_an_interrupted_training_ends_with_the_same_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    short = {**TINY, "training": {**TINY["training"], "epochs": 3, "warmup": 1.0}}
+
+    class Interrupted(ClipTask):
+        def batches(self, epoch: int, rng: np.random.Generator) -> Any:
+            if epoch == 2:
+                raise KeyboardInterrupt
+            return super().batches(epoch, rng)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("experiments.training.clip.ClipTask", Interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            TrainClip(**short).train(config(tmp_path), tmp_path / "twice")
+    assert (tmp_path / "twice" / CHECKPOINT).is_file()
+    with pytest.raises(ConfigError, match="other settings"):
+        TrainClip(**{**short, "batch": 12}).train(config(tmp_path), tmp_path / "twice")
+    written = []
+    for name in ("once", "twice"):
+        TrainClip(**short).train(config(tmp_path), tmp_path / name)
+        written.append((tmp_path / name / cards.WEIGHTS).read_bytes())
+    assert written[0] == written[1]
+
+
+def test_what_cannot_be_held_out_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"task\.dev"):
+        TrainClip(**{**TINY, "dev": 56})
+
+
 def test_only_scenes_can_be_learned_from(tmp_path: Path) -> None:
     photographs = config(tmp_path)
     photographs.dataset._target_ = "metaeval.data.coco.load.load_coco"
     with pytest.raises(ConfigError, match="dataset=scenes"):
-        TrainClip(**TINY).run(photographs, tmp_path)
+        TrainClip(**TINY).train(photographs, tmp_path)
 
 
 def test_the_configuration_is_at_most_6_million_parameters() -> None:
@@ -73,23 +109,25 @@ def test_the_configuration_is_at_most_6_million_parameters() -> None:
     assert sum(p.numel() for p in model.parameters()) <= 6_000_000
 
 
-@pytest.mark.skipif(not (OWN / cards.CARD).is_file(), reason="no trained weights in this checkout")
+@pytest.mark.skipif(
+    not (SCENES_CLIP / cards.CARD).is_file(), reason="no trained weights in this checkout"
+)
 def test_the_weights_are_what_their_card_says(tmp_path: Path) -> None:
     """Held-out scenes drawn by this version of the code are still told apart."""
     import hashlib
 
     from metaeval.compute.device import resolve
-    from metaeval.metrics.clipscore.network import _own
-    from metaeval.metrics.clipscore.training import evaluate
+    from metaeval.metrics.clipscore.network import load_shipped
+    from metaeval.metrics.clipscore.training import retrieval
 
-    facts = cards.read_card(OWN)
-    found = hashlib.sha256((OWN / cards.WEIGHTS).read_bytes()).hexdigest()
+    facts = cards.read_card(SCENES_CLIP)
+    found = hashlib.sha256((SCENES_CLIP / cards.WEIGHTS).read_bytes()).hexdigest()
     assert found == facts["weights_sha256"]
-    assert len(np.load(OWN / cards.TRAINED_ON)) == facts["data"]["n"]
-    model, words, _ = _own(ClipWeights("scenes", "scenes", OWN / cards.WEIGHTS))
+    assert len(np.load(SCENES_CLIP / cards.TRAINED_ON)) == facts["data"]["n"]
+    model, words, _ = load_shipped(ClipWeights("scenes", "scenes", SCENES_CLIP / cards.WEIGHTS))
     held_out = load_scenes(split="dev", n=200, cache=tmp_path)
     side = facts["model_cfg"]["vision_cfg"]["image_size"]
-    recall = evaluate(model.eval(), held_out, words, side, resolve("cpu"))
+    recall = retrieval(model.eval(), held_out, words, side, resolve("cpu"))
     # among 200 instead of 1,000 scenes it is easier: never worse than the card
     for way in ("image_to_text", "text_to_image"):
         assert recall[way]["R@1"] >= facts["held_out"][way]["R@1"]

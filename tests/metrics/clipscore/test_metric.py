@@ -319,7 +319,7 @@ def test_own_weights_refuse_images_they_were_trained_on(
     train = load_scenes(split="train", n=5, cache=tmp_path)
     torch.manual_seed(0)
     cards.write_card(tmp_path / "own", torch.nn.Linear(2, 2), {}, cards.trained_on(train))
-    monkeypatch.setattr(clip_weights, "OWN", tmp_path / "own")
+    monkeypatch.setattr(clip_weights, "SCENES_CLIP", tmp_path / "own")
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setenv("HOME", str(tmp_path))
     val = load_scenes(split="val", n=5, cache=tmp_path)

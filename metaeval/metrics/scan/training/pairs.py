@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from metaeval.metrics.scan.attention import cosines
-from metaeval.metrics.scan.loss import Similarity
+from metaeval.metrics.scan.training.loss import Similarity
 
 _LEVELS = (4, 8, 12, 20)  # pairs are compared by their image's number of regions
 

@@ -11,7 +11,7 @@ import torch
 
 from metaeval.errors import ConfigError
 from metaeval.metrics.scan.attention import WAYS
-from metaeval.metrics.scan.loss import (
+from metaeval.metrics.scan.training.loss import (
     Negatives,
     anchor_loss,
     draw_negatives,
@@ -19,8 +19,8 @@ from metaeval.metrics.scan.loss import (
     triplet_loss,
 )
 from metaeval.metrics.scan.network import Scan
-from metaeval.metrics.scan.pairs import Pairs
-from metaeval.metrics.scan.retrieval import all_pairs, retrieval
+from metaeval.metrics.scan.training.pairs import Pairs
+from metaeval.metrics.scan.training.retrieval import all_pairs, retrieval
 from metaeval.text.vocabulary import Vocabulary
 from metaeval.training import spoiling
 from metaeval.training.caption_similarity import CaptionSimilarity
