@@ -37,10 +37,10 @@ LEVELS = {
 
 def turns_of(images: CaptionedImages) -> int:
     """How many captions can take their turn: as many as every image has."""
-    return min(len(own) for own in images.captions)
+    return min(len(captions) for captions in images.captions)
 
 
-def in_turns(
+def captions_in_turns(
     images: CaptionedImages, pool: CaptionDataset, turns: int, seed: int = SEED
 ) -> dict[str, list[str]]:
     """The sets by name, "Human" among them: n · turns captions each, image by image.
@@ -52,19 +52,19 @@ def in_turns(
     turns
         How many captions of an image take their turn.
     """
-    found = {
-        name: _spoiled(corruption, images, pool, turns, seed) for name, corruption in _SETS.items()
+    sets = {
+        name: _corrupt(corruption, images, pool, turns, seed) for name, corruption in _SETS.items()
     }
-    found["Human"] = [own[h] for own in images.captions for h in range(turns)]
-    return found
+    sets["Human"] = [captions[turn] for captions in images.captions for turn in range(turns)]
+    return sets
 
 
-def _spoiled(
+def _corrupt(
     corruption: Corruption, images: CaptionedImages, pool: CaptionDataset, turns: int, seed: int
 ) -> list[str]:
-    found = []
-    for h in range(turns):
-        human = tuple(own[h] for own in images.captions)
+    by_turn = []
+    for turn in range(turns):
+        human = tuple(captions[turn] for captions in images.captions)
         alone = isinstance(corruption, Random)  # another of these images' captions
         dataset = CaptionDataset(
             "held out",
@@ -74,11 +74,11 @@ def _spoiled(
             images.image_ids if alone else pool.pool_ids,
             human if alone else pool.pool,
         )
-        found.append([each.text for each in corruption.apply(dataset, seed + h)])
-    return [text for own in zip(*found, strict=True) for text in own]
+        by_turn.append([version.text for version in corruption.apply(dataset, seed + turn)])
+    return [text for texts in zip(*by_turn, strict=True) for text in texts]
 
 
-def rho(scores: npt.NDArray[np.float64]) -> dict[str, float]:
+def rank_orders(scores: npt.NDArray[np.float64]) -> dict[str, float]:
     """Rank-order ρ over all, and within images, of scores [n, levels], the worst level first."""
     levels = np.arange(scores.shape[1])
     return {

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.training.dev_captions import LEVELS, SEED, in_turns, rho, turns_of
+from experiments.training.dev_captions import LEVELS, SEED, captions_in_turns, rank_orders, turns_of
 from metaeval.data.dataset import CaptionDataset
 from metaeval.metrics.faier.captions import NO_REFERENCE, ParsedCaptions, encode
 from metaeval.metrics.faier.matcher import CaptionNodes, UnionMatcher
@@ -19,7 +19,7 @@ from metaeval.metrics.faier.training.retrieval import score_matrix
 from metaeval.text.scene_graphs.triplets import TripletParser
 from metaeval.text.vocabulary import Vocabulary
 from metaeval.training.dataset import CaptionedImages
-from metaeval.training.retrieval import recall
+from metaeval.training.retrieval import recall, rsum
 
 _RETRIEVED = 1000  # retrieval is among the first 1,000 images, as elsewhere in the field
 
@@ -52,11 +52,11 @@ class HeldOut:
     ) -> None:
         self.images, self.n = images, len(images)
         self.turns = min(turns, turns_of(images))
-        texts = in_turns(images, pool, self.turns, seed)
-        self._sets = {name: encode(own, parser, vocabulary) for name, own in texts.items()}
-        flat = [text for own in images.captions for text in own]
+        sets = captions_in_turns(images, pool, self.turns, seed)
+        self._sets = {name: encode(texts, parser, vocabulary) for name, texts in sets.items()}
+        flat = [text for texts in images.captions for text in texts]
         self._captions = encode([*flat, NO_REFERENCE], parser, vocabulary)
-        counts = np.array([len(own) for own in images.captions])
+        counts = np.array([len(texts) for texts in images.captions])
         self._first = np.cumsum(counts) - counts
         self._index = np.arange(self.n * self.turns)
 
@@ -76,22 +76,20 @@ class HeldOut:
     ) -> dict[str, Any]:
         none = len(self._captions) - 1
         rows = []
-        for i, own in enumerate(self.images.captions):
-            for h in range(self.turns):
-                others = [int(self._first[i]) + j for j in range(len(own)) if j != h]
+        for i, texts in enumerate(self.images.captions):
+            for turn in range(self.turns):
+                others = [int(self._first[i]) + j for j in range(len(texts)) if j != turn]
                 rows.append(others[:k] or [none])
         image = np.repeat(np.arange(self.n), self.turns)
         matcher.prepare(self.images.regions.subset(image), captions, rows)
         scores = {name: matcher.score(captions, self._index) for name, captions in sets.items()}
-        found: dict[str, Any] = {}
+        measured: dict[str, Any] = {}
         for name, levels in LEVELS.items():
-            both = np.stack([scores[each] for each in levels], axis=1)
-            found[name] = rho(both.sum(axis=2))
+            both = np.stack([scores[version] for version in levels], axis=1)
+            measured[name] = rank_orders(both.sum(axis=2))
             for level, column in zip(("object", "relation"), range(both.shape[2]), strict=False):
-                found[f"{name}_{level}"] = rho(both[:, :, column])
-        turn = np.arange(0, self.turns * min(self.n, _RETRIEVED), self.turns)
-        table = score_matrix(matcher, sets["Human"], turn, turn)
-        found |= recall(table.T, np.arange(len(turn)))
-        ways = (found["image_to_text"], found["text_to_image"])
-        found["rsum"] = round(100 * sum(sum(way.values()) for way in ways), 2)
-        return found
+                measured[f"{name}_{level}"] = rank_orders(both[:, :, column])
+        rows_of_first = np.arange(0, self.turns * min(self.n, _RETRIEVED), self.turns)
+        table = score_matrix(matcher, sets["Human"], rows_of_first, rows_of_first)
+        recalls = recall(table.T, np.arange(len(rows_of_first)))
+        return {**measured, **recalls, "rsum": rsum(recalls)}

@@ -1,11 +1,11 @@
-"""What TIGEr and SCAN see on held-out images: ρ of Replace and Shuffle, for cards."""
+"""TIGEr and SCAN on held-out images: the rank-order ρ of Replace and Shuffle, for cards."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
-from experiments.training.dev_captions import LEVELS, in_turns, rho, turns_of
+from experiments.training.dev_captions import LEVELS, captions_in_turns, rank_orders, turns_of
 from metaeval.data.dataset import CaptionDataset
 from metaeval.metrics.scan.grounding import Grounder
 from metaeval.metrics.scan.network import Scan
@@ -18,7 +18,7 @@ from metaeval.training.dataset import CaptionedImages
 Floats = npt.NDArray[np.float64]
 
 
-def measured(
+def measure(
     model: Scan,
     vocabulary: Vocabulary,
     images: CaptionedImages,
@@ -42,24 +42,24 @@ def measured(
     turns = turns_of(images)
     grounder = Grounder(model, vocabulary, images.regions, smooth, device)
     image = np.repeat(np.arange(len(images)), turns)
-    flat = [text for own in images.captions for text in own]
-    counts = np.array([len(own) for own in images.captions])
-    own = grounder.grounding(flat, np.repeat(np.arange(len(images)), counts))
+    flat = [text for texts in images.captions for text in texts]
+    counts = np.array([len(texts) for texts in images.captions])
+    vectors = grounder.grounding(flat, np.repeat(np.arange(len(images)), counts))
     first = np.cumsum(counts) - counts
-    others = np.repeat(np.add.reduceat(own, first, axis=0), turns, axis=0)
-    others -= own[np.repeat(first, turns) + np.tile(np.arange(turns), len(images))]
+    others = np.repeat(np.add.reduceat(vectors, first, axis=0), turns, axis=0)
+    others -= vectors[np.repeat(first, turns) + np.tile(np.arange(turns), len(images))]
     references = others / (counts[image] - 1)[:, None]
     mask = images.regions.mask[image]
     scores: dict[str, dict[str, Floats]] = {}
-    for name, texts in in_turns(images, pool, turns).items():
-        found = tiger(references, grounder.grounding(texts, image), mask)
+    for name, texts in captions_in_turns(images, pool, turns).items():
+        tigers = tiger(references, grounder.grounding(texts, image), mask)
         i2t, t2i = grounder.similarity(texts, image).T
-        columns = (*Tiger.titles, *ScanSimilarity.titles)
-        scores[name] = dict(zip(columns, (*found, i2t, t2i, i2t + t2i), strict=True))
+        columns = [c.name for c in (*Tiger.plain_columns, *ScanSimilarity.plain_columns)]
+        scores[name] = dict(zip(columns, (*tigers, i2t, t2i, i2t + t2i), strict=True))
     return {
         column: {
-            which: rho(np.stack([scores[level][column] for level in levels], axis=1))["rho"]
-            for which, levels in LEVELS.items()
+            name: rank_orders(np.stack([scores[set_][column] for set_ in levels], axis=1))["rho"]
+            for name, levels in LEVELS.items()
         }
         for column in scores["Human"]
     }

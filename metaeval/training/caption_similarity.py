@@ -2,8 +2,8 @@
 
 Another image's caption may fit this one, too: two men on surfboards are on many photos. A margin
 that asks the same distance of every wrong pair teaches that such a caption does not fit. With the
-likeness of captions it asks less where less is wrong (semantic adaptive margins, Biten et al.,
-WACV 2022, who measure likeness by CIDEr or SPICE; here by word vectors, which know of synonyms).
+similarity of captions it asks less where less is wrong (semantic adaptive margins, Biten et al.,
+WACV 2022, who measure similarity by CIDEr or SPICE; here by word vectors, which know of synonyms).
 """
 
 from __future__ import annotations
@@ -19,17 +19,20 @@ from metaeval.training.dataset import EncodedCaptions, Ints
 
 # what is no longer than this is what rounding leaves of nothing, and has no direction (unlike
 # `metaeval.text.word_vectors.base.unit`, which is for vectors as they are read)
-_FEW = 1e-12
+_ROUNDING = 1e-12
 
 
-class Likeness:
-    """Likenesses of the images and captions that are learned from.
+class CaptionSimilarity:
+    """The similarity of each image with each caption that is learned from.
 
     A caption is the sum of its words' vectors, each less the mean vector and weighted by the log of
     how rare it is (inverse document frequency over these captions); these, less their own mean, are
-    scaled to unit length. An image is the mean of its captions. Likeness is the cosine.
+    scaled to unit length. An image is the mean of its captions. Similarity is the cosine.
 
-    `of_image` int64 [n, most] says which rows each image's captions are, padded with -1.
+    Attributes
+    ----------
+    of_image
+        int64 [n, most]: which captions are each image's, padded with -1.
     """
 
     def __init__(
@@ -39,12 +42,12 @@ class Likeness:
         vocabulary: Vocabulary,
         store: Store | None = None,
     ) -> None:
-        found = vectors.embed(vocabulary.words[len(SPECIAL) :], store)
-        n_words, width = len(vocabulary), found.rows.shape[1]
+        embedded = vectors.embed(vocabulary.words[len(SPECIAL) :], store)
+        n_words, width = len(vocabulary), embedded.rows.shape[1]
         words = np.zeros((n_words, width))
-        if found.known.any():
-            centre = found.rows[found.known].mean(axis=0)
-            words[len(SPECIAL) :][found.known] = found.rows[found.known] - centre
+        if embedded.known.any():
+            known = embedded.rows[embedded.known]
+            words[len(SPECIAL) :][embedded.known] = known - known.mean(axis=0)
         tokens = captions.tokens.numpy()
         rows = np.repeat(np.arange(len(captions)), tokens.shape[1])
         distinct = np.unique(np.stack([rows, tokens.ravel()]), axis=1)[1]
@@ -54,11 +57,11 @@ class Likeness:
         for step in range(tokens.shape[1]):  # padding and other special words are zero vectors
             sums += words[tokens[:, step]]
         directions = _directions(sums)
-        own = _directions(directions - directions.mean(axis=0))
+        centred = _directions(directions - directions.mean(axis=0))
         images = np.zeros((len(captions.of_image), width))
-        np.add.at(images, captions.owner, own)
+        np.add.at(images, captions.owner, centred)
         self._owner, self.of_image = captions.owner, captions.of_image
-        self._captions = torch.from_numpy(own).float()
+        self._captions = torch.from_numpy(centred).float()
         self._images = torch.from_numpy(_directions(images)).float()
 
     def of(self, rows: Ints) -> torch.Tensor:
@@ -66,10 +69,14 @@ class Likeness:
         images = self._images[torch.from_numpy(self._owner[rows])]
         return images @ self._captions[torch.from_numpy(rows)].T
 
+    def margins(self, rows: Ints, widest: float) -> torch.Tensor:
+        """The margin of each pair of `of`, [b, b]: `widest` · (1 - similarity)."""
+        return widest * (1 - self.of(rows))
+
 
 def _directions(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Rows scaled to unit length; those without a length stay 0."""
     length = np.linalg.norm(rows, axis=1, keepdims=True)
     out = np.zeros_like(rows)
-    np.divide(rows, length, out=out, where=length > _FEW)
+    np.divide(rows, length, out=out, where=length > _ROUNDING)
     return out

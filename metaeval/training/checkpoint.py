@@ -81,11 +81,11 @@ def read_state(path: Path, mark: str, device: torch.device) -> Progress:
                 group, _, name = key.partition("/")
                 groups[group][name] = file.get_tensor(key)
         numbers: dict[str, Any] = json.loads(metadata["numbers"])
-        found = metadata["mark"]
+        identity = metadata["mark"]
     except (OSError, ValueError, KeyError, safetensors.SafetensorError) as error:
         problem = f"is no checkpoint of a training ({_line(error)}); delete it to start anew"
         raise InputError(problem, file=path) from None
-    if found != mark:
+    if identity != mark:
         raise ConfigError(
             f"{path} is the checkpoint of a training with other settings: delete it to start anew, "
             "or choose another folder"

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from metaeval.data.dataset import Absent, CaptionDataset, ImageId
 from metaeval.errors import ConfigError
 from metaeval.runs.store import Store
-from metaeval.text.vocabulary import Vocabulary, batch
+from metaeval.text.vocabulary import SPECIAL, UNK, Vocabulary, batch
 from metaeval.vision.regions.base import Regions, RegionSource
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ class EncodedCaptions:
         columns = np.argsort(keys, axis=1)
         shuffled = np.take_along_axis(self.of_image, columns, axis=1)
         lengths = self.lengths.numpy() if bucket > 1 else None
-        found: list[Ints] = []
+        batches: list[Ints] = []
         for k in range(most):
             rows = shuffled[rng.permutation(n), k]
             rows = rows[rows >= 0]
@@ -159,5 +159,15 @@ class EncodedCaptions:
                 stretch = np.arange(len(rows)) // (size * bucket)
                 rows = rows[np.lexsort((lengths[rows], stretch))]
             cut = [rows[i : i + size] for i in range(0, len(rows), size)]
-            found += [each for each in cut if len(each) > 1]
-        return [found[i] for i in rng.permutation(len(found))]
+            batches += [rows for rows in cut if len(rows) > 1]
+        return [batches[i] for i in rng.permutation(len(batches))]
+
+
+def forget_words(words: torch.Tensor, share: float) -> torch.Tensor:
+    """Word numbers, a share of which, drawn at random, became `<unk>`; never the special ones."""
+    import torch
+
+    if not share:
+        return words
+    lost = torch.rand(words.shape, device=words.device) < share
+    return words.masked_fill(lost & (words >= len(SPECIAL)), UNK)

@@ -1,4 +1,4 @@
-"""What a word embedding starts from: vectors that know already which words are alike."""
+"""What a word embedding starts from: vectors that know already which words are similar."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def start_embedding(
     that their numbers have the standard deviation `spread`. Words without a vector and the four
     special ones keep what they have. Returns how many words were set.
     """
-    found = vectors.embed(vocabulary.words[len(SPECIAL) :], store)
-    rows = found.rows[found.known]
+    embedded = vectors.embed(vocabulary.words[len(SPECIAL) :], store)
+    rows = embedded.rows[embedded.known]
     if not len(rows):
         return 0
     weight = embedding.weight
@@ -34,9 +34,9 @@ def start_embedding(
     # an axis may point either way: its largest component decides
     signs = np.sign(axes[np.arange(len(axes)), np.abs(axes).argmax(axis=1)])
     reduced = centred @ (axes * signs[:, None])[: weight.shape[1]].T
-    if (own := reduced.std()) > 0:
-        reduced *= spread / own
-    places = torch.from_numpy(len(SPECIAL) + np.flatnonzero(found.known)).to(weight.device)
+    if (deviation := reduced.std()) > 0:
+        reduced *= spread / deviation
+    places = torch.from_numpy(len(SPECIAL) + np.flatnonzero(embedded.known)).to(weight.device)
     with torch.no_grad():
         weight[places] = 0.0
         weight[places, : reduced.shape[1]] = torch.from_numpy(reduced).to(weight)

@@ -1,7 +1,7 @@
-"""One training loop for the grounded models: seeded, resumable to the last bit, stopped by dev.
+"""One training loop for all networks: seeded, resumable to the last bit, stopped by dev.
 
-The caller brings the model and three functions; here are the optimiser, the schedule, the choice of
-the best epoch and the checkpoint. Every epoch starts from seeds of its own, (seed, epoch), so a
+The caller brings the network and three functions; here are the optimiser, the schedule, the choice
+of the best epoch and the checkpoint. Every epoch starts from seeds of its own, (seed, epoch), so a
 training that was interrupted goes on exactly as it would have.
 """
 
@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from tqdm import tqdm
@@ -24,23 +24,26 @@ from metaeval.training.settings import Trained, TrainingSettings
 
 if TYPE_CHECKING:
     import torch
+    from torch.optim.swa_utils import AveragedModel
 
 log = logging.getLogger(__name__)
 
 __all__ = ["Trained", "TrainingSettings", "fit"]
 
+Network = TypeVar("Network", bound="torch.nn.Module")
+
 
 def fit(
-    model: torch.nn.Module,
+    model: Network,
     batches: Callable[[int, np.random.Generator], Sequence[Any]],
     loss: Callable[[Any, int], torch.Tensor],
-    validate: Callable[[], Mapping[str, Any]],
+    validate: Callable[[Network], Mapping[str, Any]],
     settings: TrainingSettings,
     checkpoint: Path | None = None,
     identity: str = "",
     title: str = "training",
 ) -> Trained:
-    """Train a model in place; afterwards it is in eval mode, with the weights of the best epoch.
+    """Train a network in place; afterwards it is in eval mode, with the weights of the best epoch.
 
     Parameters
     ----------
@@ -49,10 +52,11 @@ def fit(
     batches
         (epoch from 0, the epoch's generator) → the epoch's batches, of any kind.
     loss
-        (batch, epoch) → what to make smaller, a scalar. The model is in training mode.
+        (batch, epoch) → what to make smaller, a scalar. The network is in training mode.
     validate
-        → numbers about the dev split, `settings.select` among them. The model is in eval mode,
-        without gradients; called after every epoch.
+        (network) → numbers about the dev split, `settings.select` among them. Called after every
+        epoch, with `model` or, where there is one, with the average of its weights; in eval mode,
+        without gradients.
     checkpoint
         A file, written whole after every epoch. Where it exists, the training goes on from it.
     identity
@@ -65,15 +69,17 @@ def fit(
 
     device = next(model.parameters()).device
     optimizer = _optimizer(model, settings)
-    trained, best, average = Trained(), {}, {}
+    average = _average(model, settings.average) if settings.average else None
+    kept: Network = model if average is None else average.module  # type: ignore[assignment]
+    trained, best = Trained(), {}
     mark = f"{settings}|{identity}"
-    if settings.average:
-        average = {k: v.detach().clone() for k, v in model.state_dict().items()}
     if checkpoint is not None and checkpoint.is_file():
         state = read_state(checkpoint, mark, device)
         _restore(model, optimizer, state)
-        best, average = state.best, state.average
-        trained = Trained(**state.numbers)
+        best, trained = state.best, Trained(**state.numbers)
+        if average is not None:
+            kept.load_state_dict(state.average)
+            average.n_averaged.fill_(1 + trained.steps)
         log.info("%s goes on after epoch %d of %s", title, len(trained.history), checkpoint)
     for epoch in range(len(trained.history), settings.epochs):
         if trained.stopped_early:
@@ -96,33 +102,36 @@ def fit(
                     torch.nn.utils.clip_grad_norm_(model.parameters(), settings.clip)
                 optimizer.step()
                 losses += value.detach()
-                _follow(average, model, settings.average, trained.steps)
+                if average is not None:
+                    average.update_parameters(model)
                 trained.steps += 1
-        found = dict(_validated(model, average, validate))
-        if settings.select not in found:
-            raise ConfigError(f"training.select: the validation tells no '{settings.select}'")
+        kept.eval()
+        with torch.inference_mode():
+            measured = dict(validate(kept))
+        if settings.select not in measured:
+            raise ConfigError(f"task.training.select: the validation tells no '{settings.select}'")
         mean = float(losses) / max(1, len(todo))
         if not math.isfinite(mean):
             raise ConfigError(
-                f"the loss is {mean} in epoch {epoch + 1}: lower training.learning_rate"
+                f"the loss is {mean} in epoch {epoch + 1}: lower task.training.learning_rate"
             )
-        score = float(found[settings.select])
+        score = float(measured[settings.select])
         if not math.isfinite(score):
             raise ConfigError(f"'{settings.select}' of the validation is {score}")
         if score > trained.best:
             trained.best, trained.best_epoch = score, epoch + 1
-            kept = average or model.state_dict()
-            best = {k: v.detach().clone() for k, v in kept.items()}
+            best = {k: v.detach().clone() for k, v in kept.state_dict().items()}
         seconds = time.perf_counter() - started
         trained.seconds += seconds
         trained.history.append({
             "epoch": epoch + 1, "loss": round(mean, 6), "learning_rate": rate if todo else 0.0,
-            "seconds": round(seconds, 2), **found,
+            "seconds": round(seconds, 2), **measured,
         })  # fmt: skip
         waited = epoch + 1 - trained.best_epoch
         trained.stopped_early = bool(settings.patience) and waited >= settings.patience
         if checkpoint is not None:
-            progress = Progress(dict(model.state_dict()), best, average, {}, asdict(trained))
+            averaged = {} if average is None else kept.state_dict()
+            progress = Progress(model.state_dict(), best, averaged, {}, asdict(trained))
             write_state(checkpoint, mark, progress, optimizer)
         log.info("%s epoch %d: loss %.4f, %s %.4g", title, epoch + 1, mean, settings.select, score)
     model.load_state_dict(best)
@@ -143,6 +152,24 @@ def _optimizer(model: torch.nn.Module, settings: TrainingSettings) -> torch.opti
     return torch.optim.AdamW(groups, lr=settings.learning_rate)
 
 
+def _average(model: torch.nn.Module, decay: float) -> AveragedModel:
+    """A running average that begins with the first weights, and follows faster in first steps."""
+    import torch
+    from torch.optim.swa_utils import AveragedModel
+
+    @torch.no_grad()
+    def follow(averages: Any, values: Any, n_averaged: Any) -> None:
+        n = int(n_averaged)
+        share = 1 - min(decay, n / (9 + n))
+        for average, value in zip(averages, values, strict=True):
+            average.lerp_(value, share)
+
+    device = next(model.parameters()).device
+    averaged = AveragedModel(model, device, multi_avg_fn=follow)
+    averaged.update_parameters(model)
+    return averaged
+
+
 def _restore(model: torch.nn.Module, optimizer: torch.optim.Optimizer, state: Progress) -> None:
     """Put a checkpoint's weights and the optimiser's state back."""
     model.load_state_dict(state.model)
@@ -152,40 +179,3 @@ def _restore(model: torch.nn.Module, optimizer: torch.optim.Optimizer, state: Pr
         number, name = key.split(".", 1)
         plain["state"].setdefault(int(number), {})[name] = value
     optimizer.load_state_dict(plain)
-
-
-def _follow(
-    average: dict[str, torch.Tensor], model: torch.nn.Module, decay: float, step: int
-) -> None:
-    """Move the running average towards the weights; faster in the first steps."""
-    if not average:
-        return
-    import torch
-
-    decay = min(decay, (1 + step) / (10 + step))
-    with torch.no_grad():
-        for name, value in model.state_dict().items():
-            if value.is_floating_point():
-                average[name].lerp_(value, 1 - decay)
-            else:
-                average[name].copy_(value)
-
-
-def _validated(
-    model: torch.nn.Module,
-    average: dict[str, torch.Tensor],
-    validate: Callable[[], Mapping[str, Any]],
-) -> Mapping[str, Any]:
-    """What the validation says of the model, or of the average where there is one."""
-    import torch
-
-    model.eval()
-    own = {k: v.detach().clone() for k, v in model.state_dict().items()} if average else {}
-    if average:
-        model.load_state_dict(average)
-    try:
-        with torch.inference_mode():
-            return validate()
-    finally:
-        if own:
-            model.load_state_dict(own)

@@ -1,4 +1,4 @@
-"""How a grounded model is trained, and what came of it: see `metaeval.training.loop`."""
+"""How a network is trained, and what came of it: see `metaeval.training.loop`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class TrainingSettings:
     weight_decay
         Decoupled (AdamW), on matrices only; 0 is plain Adam.
     clip
-        The largest norm of all gradients together; 0 for none.
+        The largest norm of the gradients of all parameters; 0 for none.
     average
         The decay of a running average of the weights over the steps (0.999); then the average is
         what is validated and kept. 0 for none.
@@ -35,7 +35,7 @@ class TrainingSettings:
     select
         Which of the validation's numbers chooses the best epoch; larger is better.
     seed
-        Of batches, dropout and negatives. (The model's first weights are the caller's.)
+        Of batches, dropout and negatives. (The network's first weights are the caller's.)
     bf16
         Whether the forward pass runs under bfloat16 autocast; the weights stay float32.
     """
@@ -67,7 +67,7 @@ class TrainingSettings:
             ("patience", self.patience >= 0),
         ):
             if not good:
-                raise ConfigError(f"training.{name} cannot be {getattr(self, name)!r}")
+                raise ConfigError(f"task.training.{name} cannot be {getattr(self, name)!r}")
 
     def rate(self, epoch: int, share: float) -> float:
         """The learning rate in epoch 0, 1, … after this share of its steps."""
@@ -83,7 +83,7 @@ class TrainingSettings:
 
 @dataclass(slots=True)
 class Trained:
-    """What a training did, for the card. The model holds the weights of `best_epoch`.
+    """What a training did, for the card. The network holds the weights of `best_epoch`.
 
     `history` has a record for every epoch: epoch (from 1), loss (mean of its steps),
     learning_rate, seconds, and what the validation said. `seconds` is of all epochs, also those

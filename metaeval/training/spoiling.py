@@ -104,8 +104,8 @@ def spoiled_words(
     if kind == "shuffled":
         out = shuffled(tokens, lengths, rng, *([rates] if rates else []))
     elif kind == "replaced":
-        own = np.array([numbers[word] for word in bag], dtype=np.int64)
-        out = replaced(tokens, lengths, rng, own, *([rates] if rates else []))
+        in_bag = np.array([numbers[word] for word in bag], dtype=np.int64)
+        out = replaced(tokens, lengths, rng, in_bag, *([rates] if rates else []))
     else:
         raise ValueError(f"kind must be 'shuffled' or 'replaced': {kind!r}")
     return [

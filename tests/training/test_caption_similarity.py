@@ -1,4 +1,4 @@
-"""Likeness of captions: worked out by hand, and the margins that follow from it."""
+"""CaptionSimilarity of captions: worked out by hand, and the margins that follow from it."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ pytest.importorskip("torch")
 
 import torch
 
-from metaeval.metrics.scan.loss import drawn, hardest, triplet
+from metaeval.metrics.scan.loss import draw_negatives, hardest_negatives, triplet_loss
 from metaeval.text.vocabulary import SPECIAL, Vocabulary
 from metaeval.text.word_vectors.base import Vectors, WordVectors
-from metaeval.training.caption_similarity import Likeness
+from metaeval.training.caption_similarity import CaptionSimilarity
 from metaeval.training.dataset import EncodedCaptions
 
 WORDS = {"cat": [1.0, 0.0], "kitten": [0.8, 0.6], "bus": [-1.0, 0.0]}
@@ -29,9 +29,9 @@ class Plane(WordVectors):
         return Vectors(np.array([WORDS.get(word, [0.0, 0.0]) for word in words]), known)
 
 
-def likeness(captions: list[list[str]]) -> Likeness:
+def likeness(captions: list[list[str]]) -> CaptionSimilarity:
     words = Vocabulary((*SPECIAL, "a", "bus", "cat", "kitten"))
-    return Likeness(EncodedCaptions.of(captions, words), Plane(), words)
+    return CaptionSimilarity(EncodedCaptions.of(captions, words), Plane(), words)
 
 
 def test_likeness_by_hand() -> None:
@@ -54,14 +54,14 @@ def test_likeness_by_hand() -> None:
 
 def test_captions_without_a_known_word_are_like_nothing() -> None:
     words = Vocabulary((*SPECIAL, "a"))
-    found = Likeness(EncodedCaptions.of([["a"], ["a a"]], words), Plane(), words)
+    found = CaptionSimilarity(EncodedCaptions.of([["a"], ["a a"]], words), Plane(), words)
     assert (found.of(np.arange(2)) == 0).all()
 
 
 def test_each_pair_is_asked_for_its_own_margin() -> None:
     similarity = torch.tensor([[0.9, 0.8, 0.7], [0.1, 0.6, 0.2], [0.5, 0.3, 0.4]])
     margin = torch.tensor([[0.0, 0.05, 0.3], [0.2, 0.0, 0.05], [0.2, 0.3, 0.0]])
-    worst = hardest(similarity + margin)
+    worst = hardest_negatives(similarity + margin)
     assert worst.caption.tolist() == [2, 0, 0]
     assert worst.image.tolist() == [2, 0, 0]
 
@@ -75,8 +75,8 @@ def test_each_pair_is_asked_for_its_own_margin() -> None:
             *((k, (worst.image[k], k)) for k in range(3)),
         ]
     ]
-    done = triplet(similar, 3, worst, margin)
+    done = triplet_loss(similar, 3, worst, margin)
     assert float(done.loss) == pytest.approx(float(sum(costs)), abs=1e-6)
     # only one wrong partner of the first image violates its margin, so it is always drawn
     torch.manual_seed(0)
-    assert {int(drawn(similarity, margin).caption[0]) for _ in range(20)} == {2}
+    assert {int(draw_negatives(similarity, margin).caption[0]) for _ in range(20)} == {2}

@@ -8,7 +8,7 @@ import pytest
 from metaeval.data.scenes import load_scenes
 from metaeval.errors import ConfigError
 from metaeval.text.vocabulary import Vocabulary
-from metaeval.training.dataset import CaptionedImages
+from metaeval.training.dataset import CaptionedImages, forget_words
 from metaeval.vision.regions.gold import GoldRegions
 from tests.vision.regions.region_cases import dataset, objects
 
@@ -102,3 +102,14 @@ def test_images_with_fewer_captions_make_smaller_batches() -> None:
     batches = encoded.batches(2, np.random.default_rng(0))
     # rounds of 3, 2 and 1 captions: a batch of one has no negatives and is left out
     assert sorted(map(len, batches)) == [2, 2]
+
+
+def test_forgotten_words_are_a_share_of_those_that_are_words() -> None:
+    words = torch.arange(8).repeat(500, 1)
+    torch.manual_seed(0)
+    read = forget_words(words, 0.25)
+    assert torch.equal(read[:, :4], words[:, :4])  # the special ones
+    lost = read[:, 4:] != words[:, 4:]
+    assert (read[:, 4:][lost] == 3).all()
+    assert float(lost.double().mean()) == pytest.approx(0.25, abs=0.03)
+    assert forget_words(words, 0.0) is words

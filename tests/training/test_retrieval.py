@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from metaeval.training.retrieval import recall
+from metaeval.training.retrieval import recall, rsum
 
 
 def test_by_hand() -> None:
@@ -23,6 +23,7 @@ def test_by_hand() -> None:
     assert found["image_to_text"]["R@5"] == 1
     # caption 0: image 1 first, own image last; 1: found; 2: found; 3: found
     assert found["text_to_image"]["R@1"] == pytest.approx(0.75)
+    assert rsum(found) == pytest.approx(33.33 + 75 + 400)
 
 
 def test_by_brute_force() -> None:

@@ -12,7 +12,7 @@ from tqdm import tqdm
 from metaeval.metrics.scan.attention import WAYS, mean_cosines
 from metaeval.metrics.scan.network import Scan
 from metaeval.training.dataset import EncodedCaptions
-from metaeval.training.retrieval import recall
+from metaeval.training.retrieval import recall, rsum
 from metaeval.vision.regions.base import Regions
 
 # images and captions a block: what fits a processor's cache
@@ -85,8 +85,3 @@ def retrieval(
         "rsum_t2i": rsum(recall(t2i, captions.owner)),
         "human_cosine": round(float(own_cosine.mean()), 4),
     }
-
-
-def rsum(recalls: Mapping[str, Mapping[str, float]]) -> float:
-    """The six recalls added up, in per cent: at most 600."""
-    return round(100 * sum(value for way in recalls.values() for value in way.values()), 2)

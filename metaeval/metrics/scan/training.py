@@ -11,14 +11,20 @@ import torch
 
 from metaeval.errors import ConfigError
 from metaeval.metrics.scan.attention import WAYS
-from metaeval.metrics.scan.loss import Hardest, anchor, drawn, hardest, triplet
+from metaeval.metrics.scan.loss import (
+    Negatives,
+    anchor_loss,
+    draw_negatives,
+    hardest_negatives,
+    triplet_loss,
+)
 from metaeval.metrics.scan.network import Scan
 from metaeval.metrics.scan.pairs import Pairs
 from metaeval.metrics.scan.retrieval import all_pairs, retrieval
-from metaeval.text.vocabulary import UNK, Vocabulary
+from metaeval.text.vocabulary import Vocabulary
 from metaeval.training import spoiling
-from metaeval.training.caption_similarity import Likeness
-from metaeval.training.dataset import CaptionedImages, Ints
+from metaeval.training.caption_similarity import CaptionSimilarity
+from metaeval.training.dataset import CaptionedImages, Ints, forget_words
 from metaeval.vision.regions.augment import flipped, staying, to_front
 from metaeval.vision.regions.gold import GoldRegions
 
@@ -33,19 +39,20 @@ class ScanLosses:
     ----------
     margin, smooth
         Of the triplet loss; λ of the attention.
-    alike
-        Whether the margin of a wrong pair is margin · (1 - likeness); see `likeness`.
+    similarity_margin
+        Whether the margin of a wrong pair is margin · (1 - similarity of its caption and the
+        image's own captions); see `metaeval.training.caption_similarity`.
     way
         Which similarity: regions attending to words ("i2t"), words to regions ("t2i"), or the
         losses of both added ("both").
     easy_epochs
         In so many first epochs negatives are drawn at random instead of the hardest taken.
     anchor, anchor_weight
-        The least similarity of a matching pair, and the weight of what is lacking; see
-        `scan_loss.anchor`. 0 for none.
+        The least similarity of a matching pair, and the weight of what it lacks; see
+        `anchor_loss`. 0 for none.
     corrupted_weight, corrupted_margin
         Weight and margin of a hinge against a shuffled and a word-replaced copy of each caption;
-        with a weight above 0 the weights are of the variant "trained on corruptions".
+        with a weight above 0 the network is of the variant "corruptions".
     batch, dropout, unknown
         Pairs a step; dropout on word embeddings; the share of words read as `<unk>`.
     lost_regions, lost_whole
@@ -57,7 +64,7 @@ class ScanLosses:
 
     margin: float = 0.2
     smooth: float = 9.0
-    alike: bool = False
+    similarity_margin: bool = False
     way: str = "both"
     easy_epochs: int = 1
     anchor: float = 0.5
@@ -73,7 +80,7 @@ class ScanLosses:
 
     def __post_init__(self) -> None:
         if self.way not in (*WAYS, "both"):
-            raise ConfigError(f"losses.way must be i2t, t2i or both, not '{self.way}'")
+            raise ConfigError(f"task.losses.way must be i2t, t2i or both, not '{self.way}'")
         for name, good in (
             ("margin", self.margin > 0),
             ("smooth", 0 < self.smooth <= 40),
@@ -86,19 +93,19 @@ class ScanLosses:
             *((name, 0 <= getattr(self, name) < 1) for name in _SHARES),
         ):
             if not good:
-                raise ConfigError(f"losses.{name} cannot be {getattr(self, name)!r}")
+                raise ConfigError(f"task.losses.{name} cannot be {getattr(self, name)!r}")
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
-    """One step's pairs: caption rows, and corrupted copies of them (tokens, lengths)."""
+class PairBatch:
+    """One step's pairs: caption rows, and spoiled copies of them (tokens, lengths)."""
 
     rows: Ints
-    corrupted: tuple[torch.Tensor, torch.Tensor] | None
+    spoiled: tuple[torch.Tensor, torch.Tensor] | None
 
 
 class ScanTask:
-    """Batches, loss and validation, as `training.fit` wants them.
+    """Batches, loss and validation of one training, for `metaeval.training.loop.fit`.
 
     Parameters
     ----------
@@ -107,9 +114,9 @@ class ScanTask:
     train, dev
         Images to learn from, and to choose the best epoch by.
     seed
-        Of the corrupted copies.
-    likeness
-        Of the training captions, for `losses.alike`.
+        Of the spoiled copies.
+    similarity
+        Of the training captions, for `losses.similarity_margin`.
     """
 
     def __init__(
@@ -120,96 +127,92 @@ class ScanTask:
         dev: CaptionedImages,
         losses: ScanLosses,
         seed: int,
-        likeness: Likeness | None = None,
+        similarity: CaptionSimilarity | None = None,
     ) -> None:
         self._model, self._losses, self._seed = model, losses, seed
         self._device = next(model.parameters()).device
         self._captions, self._dev = train.encoded(vocabulary), dev.encoded(vocabulary)
-        self._dev_regions = dev.regions
+        self._dev_regions, self._bag = dev.regions, spoiling.bag_numbers(vocabulary)
         self._features, _, self._mask = train.regions.tensors(self._device)
-        self._bag = spoiling.bag_numbers(vocabulary)
-        if losses.alike and likeness is None:
-            raise ConfigError("losses.alike needs word vectors: vectors=minilm, or false")
-        self._likeness = likeness if losses.alike else None
+        if losses.similarity_margin and similarity is None:
+            raise ConfigError(
+                "task.losses.similarity_margin needs word vectors: vectors=minilm, or false"
+            )
+        self._similarity = similarity if losses.similarity_margin else None
         for name in ("mirrored", "lost_whole"):
             if getattr(losses, name) and train.regions.dim != GoldRegions.dim:
-                raise ConfigError(f"losses.{name} is for gold regions only")
+                raise ConfigError(f"task.losses.{name} is for gold regions only")
         if losses.lost_whole and model.shape.context:
-            raise ConfigError("losses.lost_whole leaves nothing to network.context")
+            raise ConfigError("task.losses.lost_whole leaves nothing to task.network.context")
 
-    def batches(self, epoch: int, rng: np.random.Generator) -> Sequence[Batch]:
-        """The batches of an epoch, with corrupted copies where they are wanted."""
+    def batches(self, epoch: int, rng: np.random.Generator) -> Sequence[PairBatch]:
+        """The batches of an epoch, with spoiled copies where they are wanted."""
         cut = self._captions.batches(self._losses.batch, rng, bucket=8)
         if not self._losses.corrupted_weight:
-            return [Batch(rows, None) for rows in cut]
-        own = spoiling.generator(self._seed, epoch)
-        return [Batch(rows, self._spoiled(rows, own)) for rows in cut]
+            return [PairBatch(rows, None) for rows in cut]
+        spoiling_rng = spoiling.generator(self._seed, epoch)
+        return [PairBatch(rows, self._spoiled(rows, spoiling_rng)) for rows in cut]
 
     def _spoiled(self, rows: Ints, rng: np.random.Generator) -> tuple[torch.Tensor, torch.Tensor]:
         tokens, lengths = self._captions.pick(rows)
-        mine, sizes = tokens.numpy(), lengths.numpy()
+        captions = tokens.numpy(), lengths.numpy()
         copies = np.concatenate([
-            spoiling.shuffled(mine, sizes, rng),
-            spoiling.replaced(mine, sizes, rng, self._bag),
+            spoiling.shuffled(*captions, rng),
+            spoiling.replaced(*captions, rng, self._bag),
         ])  # fmt: skip
         return torch.from_numpy(copies), torch.cat([lengths, lengths])
 
-    def validate(self) -> Mapping[str, Any]:
+    def validate(self, model: Scan) -> Mapping[str, Any]:
         """Retrieval among the dev images."""
-        return retrieval(self._model, self._dev_regions, self._dev, self._losses.smooth)
+        return retrieval(model, self._dev_regions, self._dev, self._losses.smooth)
 
-    def loss(self, batch: Batch, epoch: int) -> torch.Tensor:
+    def loss(self, batch: PairBatch, epoch: int) -> torch.Tensor:
         """The losses of one step, per pair."""
         options, n = self._losses, len(batch.rows)
         ids, lengths = self._captions.pick(batch.rows)
-        if batch.corrupted is not None:
-            ids = torch.cat([ids, batch.corrupted[0]])
-            lengths = torch.cat([lengths, batch.corrupted[1]])
-        words = self._model.text(self._with_unknown(ids).to(self._device), lengths, options.dropout)
+        if batch.spoiled is not None:
+            ids = torch.cat([ids, batch.spoiled[0]])
+            lengths = torch.cat([lengths, batch.spoiled[1]])
+        ids = forget_words(ids, options.unknown).to(self._device)
+        words = self._model.text(ids, lengths, options.dropout)
         features, mask, first = self._regions(self._captions.owner[batch.rows])
         regions, n_regions = self._model.image(features, mask, first), mask.sum(dim=1)
         n_words = lengths.to(self._device)
         pairs = Pairs(regions, n_regions, words, n_words, options.smooth)
         ways = WAYS if options.way == "both" else (options.way,)
         with torch.no_grad():
-            found = all_pairs(
+            similarities = all_pairs(
                 regions.detach(), n_regions, words[:n].detach(), n_words[:n], options.smooth, ways
             )
         margin = self._margin(batch.rows)
         total = regions.new_zeros(())
         for way in ways:
-            worst = self._negatives(found[way], margin, epoch)
-            similar = pairs.of(way)
-            done = triplet(similar, n, worst, margin)
-            total = total + done.loss
+            negatives = self._negatives(similarities[way], margin, epoch)
+            similarity = pairs.of(way)
+            loss, matching = triplet_loss(similarity, n, negatives, margin)
+            total = total + loss
             if options.anchor_weight:
-                total = total + options.anchor_weight * anchor(done.right, options.anchor)
-            if batch.corrupted is not None:
+                total = total + options.anchor_weight * anchor_loss(matching, options.anchor)
+            if batch.spoiled is not None:
                 rows = torch.arange(n, device=self._device)
-                spoiled = similar(rows.repeat(2), torch.arange(n, 3 * n, device=self._device))
-                cost = (options.corrupted_margin + spoiled - done.right.repeat(2)).clamp(min=0)
+                spoiled = similarity(rows.repeat(2), torch.arange(n, 3 * n, device=self._device))
+                cost = (options.corrupted_margin + spoiled - matching.repeat(2)).clamp(min=0)
                 total = total + options.corrupted_weight * cost.sum()
-        loss: torch.Tensor = total / n
-        return loss
+        mean: torch.Tensor = total / n
+        return mean
 
     def _margin(self, rows: Ints) -> float | torch.Tensor:
         """The margin, or that of each image and caption [b, b]."""
-        if self._likeness is None:
+        if self._similarity is None:
             return self._losses.margin
-        return self._losses.margin * (1 - self._likeness.of(rows).to(self._device))
+        return self._similarity.margins(rows, self._losses.margin).to(self._device)
 
     def _negatives(
         self, similarity: torch.Tensor, margin: float | torch.Tensor, epoch: int
-    ) -> Hardest:
+    ) -> Negatives:
         if epoch < self._losses.easy_epochs:
-            return drawn(similarity, margin)
-        return hardest(similarity + margin)  # those that cost most
-
-    def _with_unknown(self, ids: torch.Tensor) -> torch.Tensor:
-        if not self._losses.unknown:
-            return ids
-        gone = (torch.rand(ids.shape) < self._losses.unknown) & (ids > UNK)
-        return ids.masked_fill(gone, UNK)
+            return draw_negatives(similarity, margin)
+        return hardest_negatives(similarity + margin)  # those that cost most
 
     def _regions(self, images: Ints) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Features and mask of these images, augmented, and which regions are no single object."""

@@ -65,11 +65,11 @@ def test_only_scenes_can_be_learned_from(tmp_path: Path) -> None:
 def test_the_configuration_is_at_most_6_million_parameters() -> None:
     from open_clip.model import CLIP
 
-    node = compose_config(["experiment=train_clip", "dataset=scenes"]).protocol
-    protocol: Any = OmegaConf.to_container(node)
-    text = {**protocol["text"], "vocab_size": 2000}
-    vision = {**protocol["vision"], "image_size": protocol["image_size"]}
-    model = CLIP(protocol["embed_dim"], vision, text)
+    node = compose_config(["experiment=train_clip", "dataset=scenes"]).task
+    task: Any = OmegaConf.to_container(node)
+    text = {**task["text"], "vocab_size": 2000}
+    vision = {**task["vision"], "image_size": task["image_size"]}
+    model = CLIP(task["embed_dim"], vision, text)
     assert sum(p.numel() for p in model.parameters()) <= 6_000_000
 
 

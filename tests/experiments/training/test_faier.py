@@ -49,10 +49,10 @@ def config(cache: Path) -> Any:
     )
 
 
-@pytest.mark.parametrize("variant", ["r", "r_neg"])
+@pytest.mark.parametrize("variant", ["r", "corruptions"])
 def test_a_tiny_run_learns_and_can_score(tmp_path: Path, variant: str) -> None:
     out = tmp_path / "out"
-    facts = TrainFaier(variant, **TINY).run(config(tmp_path), out)
+    facts = TrainFaier(variant, **TINY).train(config(tmp_path), out)
     losses = [epoch["loss"] for epoch in facts["training"]["history"]]
     assert losses[-1] < 0.95 * losses[0]
     assert sorted(path.name for path in out.iterdir()) == [
@@ -67,7 +67,8 @@ def test_a_tiny_run_learns_and_can_score(tmp_path: Path, variant: str) -> None:
     assert done.status == "ok", done.reason
     assert done.scores is not None
     assert np.isfinite(done.scores).all()
-    assert ("trained on corruptions" in done.columns[0]) == (variant == "r_neg")
+    assert ("trained on corruptions" in done.columns[0].name) == (variant == "corruptions")
+    assert done.columns[0].learned_from_corruptions == (variant == "corruptions")
 
 
 def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
@@ -75,37 +76,46 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
     for name, seed in (("a", 0), ("b", 0), ("c", 1)):
         own = config(tmp_path)
         own.seed = seed
-        TrainFaier("r", **TINY).run(own, tmp_path / name)
+        TrainFaier("r", **TINY).train(own, tmp_path / name)
         sums.append(hashlib.sha256((tmp_path / name / cards.WEIGHTS).read_bytes()).hexdigest())
     assert sums[0] == sums[1] != sums[2]
 
 
-def test_vectors_make_margins_of_likeness(tmp_path: Path) -> None:
+def test_vectors_make_margins_of_similarity(tmp_path: Path) -> None:
     losses = {}
-    for alike in (None, 0.0):
-        tiny = {**TINY, "model": {**TINY["model"], "alike": alike}, "training": {"epochs": 1}}
-        told = TrainFaier("r", **tiny, vectors=Lettered()).run(
-            config(tmp_path), tmp_path / str(alike)
+    for margin in (None, 0.0):
+        tiny = {
+            **TINY,
+            "model": {**TINY["model"], "similarity_margin": margin},
+            "training": {"epochs": 1},
+        }
+        told = TrainFaier("r", **tiny, vectors=Lettered()).train(
+            config(tmp_path), tmp_path / str(margin)
         )
-        assert told["settings"]["alike"] == (0.3 if alike is None else 0.0)
-        losses[alike] = told["training"]["history"][0]["loss"]
+        assert told["settings"]["similarity_margin"] == (0.3 if margin is None else 0.0)
+        losses[margin] = told["training"]["history"][0]["loss"]
     assert losses[None] != losses[0.0]
-    without = TrainFaier("r", **{**tiny, "model": {**TINY["model"], "alike": None}})
-    assert without.run(config(tmp_path), tmp_path / "without")["settings"]["alike"] == 0
-    assert filled_in({"alike": None}, "r_neg", vectors=True) == {"alike": 0, "unreferenced": 0}
-    assert filled_in({"alike": 0.1}, "r_neg", vectors=True)["alike"] == 0.1
-    assert filled_in({"unreferenced": 0.0}, "r", vectors=True) == {"alike": 0.3, "unreferenced": 0}
-    with pytest.raises(ConfigError, match=r"model\.alike needs word vectors"):
-        TrainFaier("r", **{**TINY, "model": {**TINY["model"], "alike": 0.3}}).run(
+    without = TrainFaier("r", **{**tiny, "model": {**TINY["model"], "similarity_margin": None}})
+    card = without.train(config(tmp_path), tmp_path / "without")
+    assert card["settings"]["similarity_margin"] == 0
+    for variant, options, margin, unreferenced in (
+        ("corruptions", {"similarity_margin": None}, 0, 0),
+        ("corruptions", {"similarity_margin": 0.1}, 0.1, 0),
+        ("r", {"unreferenced": 0.0}, 0.3, 0),
+    ):
+        filled = filled_in(options, variant, vectors=True)
+        assert filled == {"similarity_margin": margin, "unreferenced": unreferenced}
+    with pytest.raises(ConfigError, match=r"task\.model\.similarity_margin needs word vectors"):
+        TrainFaier("r", **{**TINY, "model": {**TINY["model"], "similarity_margin": 0.3}}).train(
             config(tmp_path), tmp_path / "refused"
         )
 
 
 def test_wrong_options_are_one_line(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="unknown variant 'x'"):
-        TrainFaier("x", **TINY).run(config(tmp_path), tmp_path)
+        TrainFaier("x", **TINY).train(config(tmp_path), tmp_path)
     with pytest.raises(ConfigError, match="unknown parser 'x'"):
-        TrainFaier("r", **TINY, parser="x").run(config(tmp_path), tmp_path)
+        TrainFaier("r", **TINY, parser="x").train(config(tmp_path), tmp_path)
 
 
 def test_the_configuration_trains_a_few_megabytes() -> None:
@@ -114,13 +124,13 @@ def test_the_configuration_trains_a_few_megabytes() -> None:
     from metaeval.metrics.faier.training.settings import FaierSettings
     from metaeval.training.loop import TrainingSettings
 
-    node = compose_config(["experiment=train_faier", "variant=r_neg"]).protocol
-    protocol: Any = OmegaConf.to_container(node, resolve=True)
-    network = Network(Shape(88, 2600, **protocol["network"]))
+    node = compose_config(["experiment=train_faier", "variant=corruptions"]).task
+    task: Any = OmegaConf.to_container(node, resolve=True)
+    network = Network(Shape(88, 2600, **task["network"]))
     assert sum(p.numel() for p in network.parameters()) * 2 <= 4_000_000  # bytes, in float16
-    options = filled_in(protocol["model"], "r_neg", vectors=True)
-    assert FaierSettings("r_neg", **options).variant == "r_neg"
-    assert TrainingSettings(**protocol["training"]).epochs >= 1
+    options = filled_in(task["model"], "corruptions", vectors=True)
+    assert FaierSettings("corruptions", **options).variant == "corruptions"
+    assert TrainingSettings(**task["training"]).epochs >= 1
 
 
 @pytest.mark.parametrize(
@@ -136,3 +146,4 @@ def test_shipped_weights_are_what_their_card_says(weights: Any) -> None:
     assert len(weights.seen) == data["n_train"] + data["n_dev"] == weights.card["images"]
     assert weights.card["words"] == len(weights.vocabulary())
     assert weights.card["trained_on_corruptions"] == weights.name.endswith("neg")
+    assert (weights.card["variant"] == "corruptions") == weights.name.endswith("neg")

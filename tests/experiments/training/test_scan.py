@@ -20,7 +20,7 @@ from experiments.training.scan import TrainScan, filled_in
 from metaeval.config import compose_config
 from metaeval.data.scenes import load_scenes
 from metaeval.errors import ConfigError
-from metaeval.metrics.scan.embedding_init import start_from
+from metaeval.metrics.base import Scorer
 from metaeval.metrics.scan.network import Scan, ScanShape
 from metaeval.metrics.scan.tiger import Tiger
 from metaeval.metrics.scan.training import ScanLosses, ScanTask
@@ -28,6 +28,7 @@ from metaeval.runs.store import MemoryStore
 from metaeval.text.vocabulary import SPECIAL, Vocabulary
 from metaeval.text.word_vectors.base import Vectors, WordVectors
 from metaeval.training.dataset import CaptionedImages
+from metaeval.training.embedding_init import start_embedding
 from metaeval.training.loop import TrainingSettings, fit
 from metaeval.vision.regions.augment import flipped
 from metaeval.vision.regions.bottomup import BottomUpRegions
@@ -47,7 +48,7 @@ def settings(**changes: Any) -> dict[str, Any]:
 
 
 def run_config(tmp_path: Path, seed: int, n: int) -> Any:
-    """What a run is configured by beside its protocol: the first n scenes to learn from."""
+    """What a run is configured by beside its task: the first n scenes to learn from."""
     return OmegaConf.create({
         "seed": seed,
         "dataset": {"_target_": "metaeval.data.scenes.load_scenes", "split": "train", "n": n,
@@ -75,7 +76,7 @@ def test_the_command_trains_and_its_weights_score(tmp_path: Path) -> None:
     told = TrainScan(
         GoldRegions(), 20, NETWORK, {**LOSSES, "corrupted_weight": 0.3}, settings(epochs=8),
         min_count=2, held_out={"split": "dev", "exclude": None, "n": 30}, device="cpu",
-    ).run(run_config(tmp_path, seed=3, n=60), out)  # fmt: skip
+    ).train(run_config(tmp_path, seed=3, n=60), out)  # fmt: skip
     losses = [epoch["loss"] for epoch in told["training"]["history"]]
     assert losses[-1] < 0.8 * losses[0]
     # chance among 20 images of 5 captions each is an rsum of about 150
@@ -94,15 +95,14 @@ def test_the_command_trains_and_its_weights_score(tmp_path: Path) -> None:
     weights = pretrained.read(out)
     assert weights.overlap(learned).all()  # dev images of the split included
     assert not weights.overlap(fresh).any()
-    metric = Tiger(GoldRegions(), weights=str(out), device="cpu")
-    metric.store = MemoryStore()
-    assert metric.missing(fresh) is None
-    metric.identify(fresh)
-    metric.prepare(fresh)
-    scores = metric.score(fresh.human, np.arange(40))
+    scorer = Tiger(GoldRegions(), weights=str(out), device="cpu").bind(fresh, MemoryStore())
+    assert isinstance(scorer, Scorer)
+    scorer.prepare()
+    scores = scorer.score(fresh.human, np.arange(40))
     assert np.isfinite(scores).all()
     assert np.unique(scores[:, 0].round(9)).size > 30
-    assert metric.columns[0] == "TIGEr (trained on corruptions)"
+    assert scorer.columns[0].name == "TIGEr (trained on corruptions)"
+    assert scorer.columns[0].learned_from_corruptions
 
 
 @pytest.mark.parametrize("corrupted", [0.0, 0.3])
@@ -151,26 +151,26 @@ class Corners(WordVectors):
         return Vectors(np.array([rows.get(word, [0.0, 0, 0]) for word in words]), known)
 
 
-def test_vectors_make_margins_of_likeness(tmp_path: Path) -> None:
+def test_vectors_make_margins_of_similarity(tmp_path: Path) -> None:
     losses = {}
-    for alike in (None, False):
+    for shrinking in (None, False):
         told = TrainScan(
-            GoldRegions(), 20, NETWORK, {**LOSSES, "alike": alike, "margin": 0.3},
+            GoldRegions(), 20, NETWORK, {**LOSSES, "similarity_margin": shrinking, "margin": 0.3},
             settings(epochs=1), vectors=Lettered(), device="cpu",
-        ).run(run_config(tmp_path, seed=0, n=60), tmp_path / str(alike))  # fmt: skip
-        assert told["losses"]["alike"] == (alike is None)
+        ).train(run_config(tmp_path, seed=0, n=60), tmp_path / str(shrinking))  # fmt: skip
+        assert told["losses"]["similarity_margin"] == (shrinking is None)
         assert set(told["dev"]["rho"]["TIGEr"]) == {"replace", "shuffle"}
-        losses[alike] = told["training"]["history"][0]["loss"]
+        losses[shrinking] = told["training"]["history"][0]["loss"]
     assert losses[None] != losses[False]
-    with pytest.raises(ConfigError, match=r"losses\.alike needs word vectors"):
-        task_of(tmp_path, alike=True)
+    with pytest.raises(ConfigError, match=r"task\.losses\.similarity_margin needs word vectors"):
+        task_of(tmp_path, similarity_margin=True)
 
 
 def test_words_start_from_vectors() -> None:
     words = Vocabulary((*SPECIAL, "a", "b", "c", "unheard"))
     model = Scan(ScanShape(dim=3, words=8, embed=4, word=2))
     before = model.text.embed.weight.detach().clone()
-    assert start_from(model, Corners(), words) == 3
+    assert start_embedding(model.text.embed, Corners(), words, 0.1) == 3
     after = model.text.embed.weight.detach()
     assert torch.equal(before[[0, 1, 2, 3, 7]], after[[0, 1, 2, 3, 7]])
     own = after[4:7].numpy()
@@ -229,12 +229,12 @@ def test_mirroring_moves_boxes_only(tmp_path: Path) -> None:
 
 def test_wrong_losses_are_refused() -> None:
     for wrong in ({"way": "sideways"}, {"margin": 0}, {"smooth": 50}, {"batch": 1}, {"unknown": 1}):
-        with pytest.raises(ConfigError, match=f"losses.{next(iter(wrong))}"):
+        with pytest.raises(ConfigError, match=f"task.losses.{next(iter(wrong))}"):
             ScanLosses(**wrong)  # type: ignore[arg-type]
 
 
 def test_the_configuration_fits_the_code() -> None:
-    node: Any = compose_config(["experiment=train_scan", "dataset=scenes"]).protocol
+    node: Any = compose_config(["experiment=train_scan", "dataset=scenes"]).task
     plain = OmegaConf.to_container(node, resolve=False)
     assert isinstance(plain, dict)
     for key, kind in (("losses", ScanLosses), ("training", TrainingSettings)):
@@ -247,8 +247,9 @@ def test_the_configuration_fits_the_code() -> None:
         assert (gold[name], other[name]) == (value, type(value)())
     for vectors, margin in ((True, 0.3), (False, 0.2)):
         filled = filled_in(plain["losses"], gold=True, vectors=vectors)
-        assert (filled["alike"], filled["margin"]) == (vectors, margin)
-    assert filled_in({"alike": False, "margin": None}, True, vectors=True)["margin"] == 0.2
+        assert (filled["similarity_margin"], filled["margin"]) == (vectors, margin)
+    fixed = filled_in({"similarity_margin": False, "margin": None}, True, vectors=True)
+    assert fixed["margin"] == 0.2
     assert filled_in({"hidden": 7, "embed": None}, gold=True) == {"hidden": 7, "embed": None}
 
 
@@ -258,12 +259,12 @@ def test_features_from_a_file_train_as_configured(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     np.save(tmp_path / "regions.npy", rng.normal(size=(40, 5, 6)).astype(np.float32))
     (tmp_path / "regions_ids.txt").write_text("\n".join(map(str, scenes.image_ids)))
-    node = compose_config(["experiment=train_scan", "dataset=scenes"]).protocol
+    node = compose_config(["experiment=train_scan", "dataset=scenes"]).task
     plain: Any = OmegaConf.to_container(node, resolve=False)
     told = TrainScan(
         BottomUpRegions(tmp_path / "regions.npy", tmp_path / "regions_ids.txt", dim=6), 10,
         plain["network"], plain["losses"], settings(epochs=1), device="cpu",
-    ).run(run_config(tmp_path, seed=0, n=40), tmp_path / "out")  # fmt: skip
+    ).train(run_config(tmp_path, seed=0, n=40), tmp_path / "out")  # fmt: skip
     assert told["shape"]["dim"] == 6
     assert not told["shape"]["hidden"]
     assert not told["losses"]["mirrored"]

@@ -11,8 +11,8 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
-from experiments.training.dev_captions import LEVELS, in_turns
-from experiments.training.scan_dev import measured
+from experiments.training.dev_captions import LEVELS, captions_in_turns
+from experiments.training.scan_dev import measure
 from metaeval.metrics.scan.network import Scan, ScanShape
 from metaeval.metrics.scan.similarity import ScanSimilarity
 from metaeval.metrics.scan.tiger import Tiger
@@ -33,8 +33,8 @@ def test_cards_tell_what_the_metrics_give(tmp_path: Path) -> None:
     model.load_state_dict(stored.state())
     images = CaptionedImages.of(data, GoldRegions())
     seen = replace(images, regions=gridded(images.regions, GRID))
-    told = measured(model, stored.vocabulary(), seen, data, 9.0, "cpu")
-    texts = in_turns(images, data, turns=3)
+    told = measure(model, stored.vocabulary(), seen, data, 9.0, "cpu")
+    texts = captions_in_turns(images, data, turns=3)
     found: dict[str, list[np.ndarray]] = {name: [] for name in texts}
     for turn in range(3):
         human = tuple(own[turn] for own in images.captions)

@@ -12,7 +12,13 @@ pytest.importorskip("torch")
 import torch
 
 from metaeval.metrics.scan.attention import WAYS, cosines, l2norm, mean_cosines
-from metaeval.metrics.scan.loss import Hardest, anchor, drawn, hardest, triplet
+from metaeval.metrics.scan.loss import (
+    Negatives,
+    anchor_loss,
+    draw_negatives,
+    hardest_negatives,
+    triplet_loss,
+)
 from metaeval.metrics.scan.pairs import Pairs
 from metaeval.metrics.scan.retrieval import all_pairs
 
@@ -93,7 +99,7 @@ def test_the_loss_and_its_gradient_are_those_over_all_pairs(way: str) -> None:
         s = mean_cosines(regions, n, words, m, SMOOTH)[way]
         if short:
             similar = Pairs(regions, n, words, m, SMOOTH).of(way)
-            loss = triplet(similar, 6, hardest(s.detach()), margin).loss
+            loss = triplet_loss(similar, 6, hardest_negatives(s.detach()), margin).loss
         else:
             off = ~torch.eye(6, dtype=torch.bool)
             right = s.diagonal()
@@ -111,7 +117,7 @@ def test_the_loss_and_its_gradient_are_those_over_all_pairs(way: str) -> None:
 
 def test_hardest_worked_by_hand() -> None:
     s = torch.tensor([[0.9, 0.1, 0.5], [0.3, 0.2, 0.8], [0.4, 0.7, 0.6]])
-    found = hardest(s)
+    found = hardest_negatives(s)
     assert found.caption.tolist() == [2, 2, 1]
     assert found.image.tolist() == [2, 2, 1]
 
@@ -120,7 +126,7 @@ def test_drawn_negatives_are_wrong_partners_that_violate() -> None:
     s = torch.full((4, 4), -1.0).fill_diagonal_(0.5)
     s[0, 2] = s[3, 1] = 0.45  # the only ones within the margin
     torch.manual_seed(0)
-    picks = [drawn(s, 0.2) for _ in range(50)]
+    picks = [draw_negatives(s, 0.2) for _ in range(50)]
     assert {int(p.caption[0]) for p in picks} == {2}
     assert {int(p.image[2]) for p in picks} == {0}
     assert {int(p.caption[3]) for p in picks} == {1}
@@ -132,6 +138,8 @@ def test_the_anchor_is_what_tells_a_sign() -> None:
     for shift in (0.0, -0.9):
         table = torch.tensor([[0.6, 0.5], [0.4, 0.7]]) + shift
         similar = lambda i, c, table=table: table[i, c]  # noqa: E731
-        done = triplet(similar, 2, Hardest(torch.tensor([1, 0]), torch.tensor([1, 0])), 0.2)
+        done = triplet_loss(similar, 2, Negatives(torch.tensor([1, 0]), torch.tensor([1, 0])), 0.2)
         assert float(done.loss) == pytest.approx(0.1, abs=1e-6)
-        assert float(anchor(done.right, 0.5)) == pytest.approx(1.5 if shift else 0, abs=1e-6)
+        assert float(anchor_loss(done.matching, 0.5)) == pytest.approx(
+            1.5 if shift else 0, abs=1e-6
+        )

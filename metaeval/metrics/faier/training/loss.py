@@ -20,12 +20,12 @@ def scores(levels: list[Level], image: Tensor, caption: Tensor) -> Tensor:
 def by_level(levels: list[Level], image: Tensor, caption: Tensor) -> Tensor:
     """`scores`, each level for itself: [levels, p]."""
     return torch.stack([
-        step.pairs(level.images, level.captions, image, caption) for level in levels
+        step.score_pairs(level.images, level.captions, image, caption) for level in levels
     ])  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
-class Hardest:
+class HardestNegatives:
     """For each candidate a wrong image, and for each image a wrong candidate.
 
     `image`, `caption` int64 [b]; `image_margin`, `caption_margin`: what these are asked for, [b] or
@@ -37,7 +37,7 @@ class Hardest:
     image_margin: Tensor | float
     caption_margin: Tensor | float
 
-    def triplet(self, scores: Tensor, share: float = 1.0) -> Tensor:
+    def triplet_loss(self, scores: Tensor, share: float = 1.0) -> Tensor:
         """The paper's: [margin − S(I, c) + S(I', c)]₊ + [margin − S(I, c) + S(I, c')]₊, summed.
 
         `scores` [3, b] are S of the right pairs, with the wrong images I', and with the wrong
@@ -49,43 +49,43 @@ class Hardest:
         return by_image + by_caption
 
 
-def hardest(levels: list[Level], margin: Tensor | float) -> Hardest:
+def hardest_negatives(levels: list[Level], margin: Tensor | float) -> HardestNegatives:
     """The wrong partners that cost most: those of the highest score, or of score and margin.
 
     `margin` is one for all, or each image's with each candidate [b, b]. Candidate i belongs to
     image i.
     """
-    table = torch.stack([step.matrix(each.images, each.captions) for each in levels])
+    table = torch.stack([step.score_matrix(level.images, level.captions) for level in levels])
     cost = table.sum(dim=0).T  # [images, candidates]
     cost = (cost + margin).fill_diagonal_(float("-inf"))
     image, caption = cost.argmax(dim=0), cost.argmax(dim=1)
     if not isinstance(margin, Tensor):
-        return Hardest(image, caption, margin, margin)
+        return HardestNegatives(image, caption, margin, margin)
     here = torch.arange(len(image), device=image.device)
-    return Hardest(image, caption, margin[image, here], margin[here, caption])
+    return HardestNegatives(image, caption, margin[image, here], margin[here, caption])
 
 
-def across(own: Tensor, other: Tensor, margin: float) -> Tensor:
+def across_loss(right: Tensor, wrong: Tensor, margin: float) -> Tensor:
     """[margin − S + S']₊ of every right score S [n] with every wrong one S' [m] of the batch.
 
     Mean over the wrong ones, sum over the right ones. It asks for one scale of scores for all
     images, which a loss within images never does.
     """
-    return (margin + other[None, :] - own[:, None]).relu().mean(dim=1).sum()
+    return (margin + wrong[None, :] - right[:, None]).relu().mean(dim=1).sum()
 
 
-def ranked(better: Tensor, worse: Tensor, apart: Tensor, margin: float) -> Tensor:
+def ranking_loss(better: Tensor, worse: Tensor, apart: Tensor, margin: float) -> Tensor:
     """[margin · apart − S + S']₊ of pairs of scores [n], `apart` [n] saying how far apart they
     should be, from 0 to 1; summed. Pairs that are 0 apart do not count."""
     return ((margin * apart - better + worse).relu() * (apart > 0)).sum()
 
 
-def graded(scores: Tensor, grades: Tensor, margin: float) -> Tensor:
-    """`ranked`, of every pair of n texts of a batch, whatever image they are matched with.
+def graded_loss(scores: Tensor, grades: Tensor, margin: float) -> Tensor:
+    """`ranking_loss` of every pair of n texts of a batch, whatever image they are matched with.
 
     `grades` [n] say how wrong a text is for its image: 0 not at all, 1 in every word. Mean over the
-    n texts that a text is compared with, sum over the texts: as `across`, but each text is to stay
-    as far below another as its grade is above.
+    n texts that a text is compared with, sum over the texts: as `across_loss`, but each text is to
+    stay as far below another as its grade is above.
     """
     apart = grades[None, :] - grades[:, None]
-    return ranked(scores[:, None], scores[None, :], apart, margin) / len(scores)
+    return ranking_loss(scores[:, None], scores[None, :], apart, margin) / len(scores)

@@ -21,7 +21,7 @@ class Ranks:
 
     def within(self, grades: torch.Tensor, settings: FaierSettings) -> torch.Tensor:
         """The ranking of each image's own texts; `grades` [2, n] of the two kinds of copies."""
-        ranked, words = loss.ranked, settings.spoiled_words
+        ranked, words = loss.ranking_loss, settings.spoiled_words
         by_order = ranked(self.right, self.shuffled, grades[0], settings.spoiled_order)
         return (
             settings.spoiled_shuffled * by_order
@@ -32,12 +32,12 @@ class Ranks:
     def across(self, grades: torch.Tensor, settings: FaierSettings) -> torch.Tensor:
         """The ranking of all texts of the batch, those with shuffled words by themselves."""
         none = torch.zeros_like(grades[0])
-        by_order = loss.graded(
+        by_order = loss.graded_loss(
             torch.cat([self.right, self.shuffled]),
             torch.cat([none, grades[0]]),
             settings.spoiled_order,
         )
-        by_words = loss.graded(
+        by_words = loss.graded_loss(
             torch.cat([self.right, self.replaced, self.wrong]),
             torch.cat([none, grades[1], none + 1]),
             settings.spoiled_words,

@@ -21,10 +21,11 @@ class FaierSettings:
     splits
         In how many splits into candidate and references a batch's captions are used.
     margin
-        Of all hinges, but for those that `alike` is for.
-    alike
+        Of all hinges, but for those that `similarity_margin` is for.
+    similarity_margin
         The margin, in the loss within images, of a wrong pair that has nothing in common: it is
-        asked for alike · (1 - likeness); see `likeness.py`. 0: the margin is the same for all.
+        asked for similarity_margin · (1 - similarity of its caption and the image's own); see
+        `metaeval.training.caption_similarity`. 0: the margin is the same for all.
     unreferenced
         For variants that see any number of references: the share of samples that get none, however
         many were drawn.
@@ -38,23 +39,23 @@ class FaierSettings:
         The share of words that are read as `<unk>` in training.
     lost_regions, mirrored
         The share of regions that are left out (never an image's first), and of images whose left
-        and right are exchanged (gold regions only); see `region_augment.py`.
+        and right are exchanged (gold regions only).
     spoiled
-        For "r_neg": in so many of the splits every candidate has a shuffled and a replaced copy.
+        For "corruptions": in so many splits every candidate has a shuffled and a replaced copy.
     spoiled_order, spoiled_words
-        For "r_neg": how far, at least, a copy should be below of which every word is at the wrong
-        place, and one of which every word is wrong.
+        For "corruptions": how far, at least, a copy should be below of which every word is at the
+        wrong place, and one of which every word is wrong.
     spoiled_within, spoiled_across
-        For "r_neg": weights of the ranking of an image's own texts, and of all of the batch.
+        For "corruptions": weights of the ranking of an image's own texts, and of all of the batch.
     spoiled_shuffled
-        For "r_neg": weight of the shuffled copies in both, that of the replaced ones being 1.
+        For "corruptions": weight of the shuffled copies in both, that of the replaced being 1.
     """
 
     variant: str = "r"
     batch: int = 100
     splits: int = 5
     margin: float = 0.2
-    alike: float = 0.0
+    similarity_margin: float = 0.0
     unreferenced: float = 0.0
     across: float = 0.0
     levels: float = 0.0
@@ -74,7 +75,7 @@ class FaierSettings:
             ("batch", self.batch >= 2),
             ("splits", self.splits >= 1),
             ("margin", self.margin >= 0),
-            ("alike", self.alike >= 0),
+            ("similarity_margin", self.similarity_margin >= 0),
             ("unreferenced", 0 <= self.unreferenced <= 1),
             ("across", self.across >= 0),
             ("levels", self.levels >= 0),
@@ -89,4 +90,4 @@ class FaierSettings:
             ("spoiled_shuffled", self.spoiled_shuffled >= 0),
         ):
             if not good:
-                raise ConfigError(f"protocol.model.{name} cannot be {getattr(self, name)!r}")
+                raise ConfigError(f"task.model.{name} cannot be {getattr(self, name)!r}")

@@ -42,14 +42,14 @@ class Spoiler:
     ) -> tuple[ParsedCaptions, npt.NDArray[np.float32]]:
         """Copies of n captions, first n shuffled ones, then n replaced ones; and of each the share
         of its words that are not the caption's at that place, float32 [2n]."""
-        own = [self._words[row] for row in rows]
-        shuffled = spoiling.spoiled_words(own, "shuffled", rng)
-        replaced = spoiling.spoiled_words(own, "replaced", rng, self._bag)
+        captions = [self._words[row] for row in rows]
+        shuffled = spoiling.spoiled_words(captions, "shuffled", rng)
+        replaced = spoiling.spoiled_words(captions, "replaced", rng, self._bag)
         copies = [*shuffled, *replaced]
         wrong = np.array(
             [
                 sum(x != y for x, y in zip(copy, words, strict=True)) / max(1, len(words))
-                for copy, words in zip(copies, [*own, *own], strict=True)
+                for copy, words in zip(copies, [*captions, *captions], strict=True)
             ],
             dtype=np.float32,
         )

@@ -24,7 +24,7 @@ from metaeval.metrics.faier.text import Nodes
 
 Tensor = torch.Tensor
 
-_TOGETHER = 8  # images that are attended to together
+_IMAGES = 8  # attended to at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Ragged:
         return torch.where(there, self.first[things][:, None] + step, 0), there
 
 
-def unions(
+def unite(
     fusion: Fusion, regions: Tensor, mask: Tensor, nodes: Tensor, node_mask: Tensor, splits: Splits
 ) -> list[Ragged]:
     """The union vectors of each split: what splits share is computed once.
@@ -82,9 +82,9 @@ def unions(
     """
     b, c1 = node_mask.shape[:2]
     there = mask.flatten().nonzero(as_tuple=True)[0]
-    attended, at = _attended(fusion, regions, mask, nodes, node_mask)
+    attended, at = _attend(fusion, regions, mask, nodes, node_mask)
     projected = gru.project(fusion.gru, attended)  # [t, c + 1, 3d]
-    own = regions.reshape(-1, regions.shape[-1]).index_select(0, there)
+    vectors = regions.reshape(-1, regions.shape[-1]).index_select(0, there)
     owner = torch.arange(b).repeat_interleave(mask.sum(dim=1).cpu())
     t, s = len(owner), len(splits.counts)
     packing = Packing.of(splits.counts[:, owner].reshape(-1))
@@ -93,15 +93,15 @@ def unions(
     rows = (at[place] * c1 + slots).to(projected.device)
     inputs = projected.reshape(t * c1, -1).index_select(0, rows)
     _, last = gru.recur(fusion.gru, inputs, packing)
-    d = own.shape[1]
+    d = vectors.shape[1]
     weight = fusion.union.weight  # W_u [v; m] = W_u,left v + W_u,right m: the left part is shared
-    left = torch.nn.functional.linear(own, weight[:, :d], fusion.union.bias)
+    left = torch.nn.functional.linear(vectors, weight[:, :d], fusion.union.bias)
     united = torch.nn.functional.linear(last, weight[:, d:]).view(s, t, d) + left
     count = mask.sum(dim=1)
     return [Ragged(z, count.cumsum(0) - count, count) for z in united]
 
 
-def _attended(
+def _attend(
     fusion: Fusion, regions: Tensor, mask: Tensor, nodes: Tensor, node_mask: Tensor
 ) -> tuple[Tensor, Tensor]:
     """Attended vectors [t, c + 1, d] of all t regions that are there, and where each of them is.
@@ -110,24 +110,24 @@ def _attended(
     """
     count = mask.sum(dim=1)
     order = count.argsort(stable=True)
-    found, which = [], []
+    parts, which = [], []
     number = mask.flatten().cumsum(0).view(mask.shape) - 1
-    for rows in order.split(_TOGETHER):  # type: ignore[no-untyped-call]
+    for rows in order.split(_IMAGES):  # type: ignore[no-untyped-call]
         r = max(1, int(count[rows[-1]]))
         there = node_mask[rows]
         k = int(there.sum(dim=2).max())
         mine = mask[rows, :r]
         vectors = fusion.attended(regions[rows, :r], nodes[rows, :, :k], there[:, :, :k])
-        found.append(vectors[mine])
+        parts.append(vectors[mine])
         which.append(number[rows, :r][mine])
     where = torch.cat(which).cpu()
     at = torch.empty_like(where)
     at[where] = torch.arange(len(where))
-    return torch.cat(found), at
+    return torch.cat(parts), at
 
 
 @torch.no_grad()
-def matrix(images: Ragged, captions: Ragged, budget: int = 2**24) -> Tensor:
+def score_matrix(images: Ragged, captions: Ragged, budget: int = 2**24) -> Tensor:
     """One level's score of every caption with every image: [captions, images].
 
     Regions are reduced to images in slices of nodes, none with more than `budget` matches.
@@ -143,14 +143,14 @@ def matrix(images: Ragged, captions: Ragged, budget: int = 2**24) -> Tensor:
     return total / captions.count[:, None]
 
 
-def pairs(images: Ragged, captions: Ragged, image: Tensor, caption: Tensor) -> Tensor:
+def score_pairs(images: Ragged, captions: Ragged, image: Tensor, caption: Tensor) -> Tensor:
     """One level's score of image `image[k]` with caption `caption[k]`: [p], with gradients."""
     nodes, node_there = captions.places(caption)
     regions, region_there = images.places(image)
     with torch.no_grad():
-        found = captions.vectors[nodes] @ images.vectors[regions].transpose(1, 2)
-        found = found.masked_fill(~region_there[:, None, :], float("-inf"))
-        best = regions.gather(1, found.argmax(dim=-1))
+        matches = captions.vectors[nodes] @ images.vectors[regions].transpose(1, 2)
+        matches = matches.masked_fill(~region_there[:, None, :], float("-inf"))
+        best = regions.gather(1, matches.argmax(dim=-1))
     count = captions.count[caption]
     pair = torch.arange(len(image), device=count.device).repeat_interleave(count)
     z = images.vectors.index_select(0, best[node_there])
@@ -166,12 +166,12 @@ class Level:
     images: Ragged
     captions: Ragged
 
-    def other(self, captions: Ragged) -> Level:
+    def with_captions(self, captions: Ragged) -> Level:
         """The same images with other captions."""
         return Level(self.images, captions)
 
 
-def levels(
+def make_levels(
     model: FaierNetwork,
     see: tuple[Tensor, Tensor, Tensor],
     nodes: Nodes,
@@ -194,16 +194,16 @@ def levels(
     kinds = [("objects", seen.objects, nodes.objects, nodes.object_mask)]
     if model.shape.relations:
         kinds.append(("relations", seen.relations, nodes.relations, nodes.relation_mask))
-    found: list[list[Level]] = [[] for _ in splits.counts]
+    by_split: list[list[Level]] = [[] for _ in splits.counts]
     base = torch.arange(b) * c
     for kind, regions, vectors, mask in kinds:
         if model.shape.fused:
-            own = vectors.index_select(0, rows.flatten()).view(b, c + 1, *vectors.shape[1:])
-            united = unions(model.fusion[kind], regions, seen.mask, own, mask[rows], splits)  # type: ignore[arg-type]
+            read = vectors.index_select(0, rows.flatten()).view(b, c + 1, *vectors.shape[1:])
+            united = unite(model.fuse(kind), regions, seen.mask, read, mask[rows], splits)
         else:
             united = [Ragged.of(regions, seen.mask)] * len(splits.counts)
         for split, (images, slots) in enumerate(zip(united, splits.candidates, strict=True)):
             chosen = (base + slots).to(vectors.device)
             captions = Ragged.of(vectors.index_select(0, chosen), mask[chosen])
-            found[split].append(Level(images, captions))
-    return found
+            by_split[split].append(Level(images, captions))
+    return by_split

@@ -1,8 +1,8 @@
-"""What training FAIEr consists of, for the common loop in `training.py`: batches and the loss."""
+"""What FAIEr learns from: batches of images with their captions, and the loss over them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,7 @@ import torch
 from metaeval.errors import ConfigError
 from metaeval.metrics.faier.captions import NO_REFERENCE, ParsedCaptions, encode
 from metaeval.metrics.faier.network import FaierNetwork
-from metaeval.metrics.faier.text import Nodes, TextBatch
+from metaeval.metrics.faier.text import Nodes
 from metaeval.metrics.faier.training import loss, step
 from metaeval.metrics.faier.training.ranking import Ranks
 from metaeval.metrics.faier.training.settings import FaierSettings
@@ -19,9 +19,9 @@ from metaeval.metrics.faier.training.spoiled import Spoiler
 from metaeval.metrics.faier.training.step import Level, Ragged, Splits
 from metaeval.metrics.faier.variants import VARIANTS
 from metaeval.text.scene_graphs.triplets import TripletParser
-from metaeval.text.vocabulary import SPECIAL, UNK, Vocabulary
-from metaeval.training.caption_similarity import Likeness
-from metaeval.training.dataset import CaptionedImages
+from metaeval.text.vocabulary import Vocabulary
+from metaeval.training.caption_similarity import CaptionSimilarity
+from metaeval.training.dataset import CaptionedImages, forget_words
 from metaeval.vision.regions import augment
 from metaeval.vision.regions.gold import GoldRegions
 
@@ -29,7 +29,7 @@ Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class SplitBatch:
     """b images by row, how their captions are split, and the number that seeds their copies."""
 
     images: Ints
@@ -38,7 +38,7 @@ class Batch:
 
 
 class FaierTask:
-    """Batches and loss of one training.
+    """Batches and loss of one training, for `metaeval.training.loop.fit`.
 
     Parameters
     ----------
@@ -51,8 +51,8 @@ class FaierTask:
         How captions are read.
     settings
         The variant and its options.
-    likeness
-        Of the images' captions, for `settings.alike`.
+    similarity
+        Of the images' captions, for `settings.similarity_margin`.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class FaierTask:
         parser: TripletParser,
         vocabulary: Vocabulary,
         settings: FaierSettings,
-        likeness: Likeness | None = None,
+        similarity: CaptionSimilarity | None = None,
     ) -> None:
         self.model, self.settings = model, settings
         self.device = next(model.parameters()).device
@@ -70,13 +70,15 @@ class FaierTask:
         if self.c < 2:
             raise ConfigError(f"FAIEr learns from two captions an image; '{images.name}' has fewer")
         if settings.mirrored and images.regions.dim != GoldRegions.dim:
-            raise ConfigError("protocol.model.mirrored is for gold regions only")
+            raise ConfigError("task.model.mirrored is for gold regions only")
         if len(images) < settings.batch:
-            raise ConfigError(f"protocol.model.batch is above the {len(images):,} training images")
-        if settings.alike and likeness is None:
-            raise ConfigError("protocol.model.alike needs word vectors: vectors=minilm, or 0")
-        self._likeness = likeness if settings.alike else None
-        texts = [text for own in images.captions for text in own[: self.c]]
+            raise ConfigError(f"task.model.batch is above the {len(images):,} training images")
+        if settings.similarity_margin and similarity is None:
+            raise ConfigError(
+                "task.model.similarity_margin needs word vectors: vectors=minilm, or 0"
+            )
+        self._similarity = similarity if settings.similarity_margin else None
+        texts = [text for captions in images.captions for text in captions[: self.c]]
         self.captions: ParsedCaptions = encode([*texts, NO_REFERENCE], parser, vocabulary)
         self.n = len(images)
         self._regions = images.regions.tensors()
@@ -85,12 +87,12 @@ class FaierTask:
         if VARIANTS[settings.variant].corruptions:
             self._spoiler = Spoiler(texts, parser, vocabulary)
 
-    def batches(self, epoch: int, rng: np.random.Generator) -> list[Batch]:
+    def batches(self, epoch: int, rng: np.random.Generator) -> list[SplitBatch]:
         """One pass over the images; in each batch `splits` candidates of every image."""
         order, size = rng.permutation(self.n), self.settings.batch
         cut = [np.sort(order[i : i + size]) for i in range(0, self.n, size)]
         return [
-            Batch(images, self._splits(len(images), rng), int(rng.integers(2**31)))
+            SplitBatch(images, self._splits(len(images), rng), int(rng.integers(2**31)))
             for images in cut
             if len(images) == size
         ]
@@ -104,53 +106,54 @@ class FaierTask:
         counts = rng.integers(fewest, most + 1, size=(s, b))
         if self.settings.unreferenced and fewest == 0 < most:
             counts[rng.random((s, b)) < self.settings.unreferenced] = 0
-        references = np.stack([each[:, 1:] for each in turned])
+        references = np.stack([slots[:, 1:] for slots in turned])
         references[counts == 0] = c  # the empty reference
         return Splits(
-            torch.from_numpy(np.stack([each[:, 0] for each in turned])),
+            torch.from_numpy(np.stack([slots[:, 0] for slots in turned])),
             torch.from_numpy(references),
             torch.from_numpy(np.maximum(counts, 1)),
         )
 
-    def loss(self, batch: Batch, epoch: int) -> torch.Tensor:
+    def loss(self, batch: SplitBatch, epoch: int) -> torch.Tensor:
         """The loss of a batch, a candidate's mean share."""
         settings, b = self.settings, len(batch.images)
         rows = (batch.images[:, None] * self.c + np.arange(self.c)).ravel()
         nodes = self._read(self.captions, np.append(rows, len(self.captions) - 1))
-        found = step.levels(self.model, self._see(batch), nodes, self.c, batch.splits)
+        by_split = step.make_levels(self.model, self._see(batch), nodes, self.c, batch.splits)
         here = torch.arange(b, device=self.device)
         total = torch.zeros((), device=self.device)
         right, wrong = [], []
-        for split, levels in enumerate(found):
-            worst = loss.hardest(levels, self._margin(batch, split))
+        for split, levels in enumerate(by_split):
+            negatives = loss.hardest_negatives(levels, self._margin(batch, split))
             parts = loss.by_level(
                 levels,
-                torch.cat([here, worst.image, here]),
-                torch.cat([here, here, worst.caption]),
+                torch.cat([here, negatives.image, here]),
+                torch.cat([here, here, negatives.caption]),
             ).view(len(levels), 3, b)
             scores = parts.sum(dim=0)
-            total = total + worst.triplet(scores)
+            total = total + negatives.triplet_loss(scores)
             if settings.levels and len(levels) > 1:
                 for part in parts:
-                    total = total + settings.levels * worst.triplet(part, 1 / len(parts))
+                    of_level = negatives.triplet_loss(part, 1 / len(parts))
+                    total = total + settings.levels * of_level
             right.append(scores[0])
             wrong += [scores[1], scores[2]]
         if settings.across:
-            term = loss.across(torch.cat(right), torch.cat(wrong), settings.margin)
+            term = loss.across_loss(torch.cat(right), torch.cat(wrong), settings.margin)
             total = total + settings.across * term
         if self._spoiler is not None and settings.spoiled:
-            total = total + self._spoiled(batch, found, right)
-        return total / (b * len(found))
+            total = total + self._spoiled(batch, by_split, right)
+        return total / (b * len(by_split))
 
-    def _margin(self, batch: Batch, split: int) -> float | torch.Tensor:
+    def _margin(self, batch: SplitBatch, split: int) -> float | torch.Tensor:
         """The margin, or that of each image with each candidate of a split, [b, b]."""
-        if self._likeness is None:
+        if self._similarity is None:
             return self.settings.margin
-        rows = self._likeness.of_image[batch.images, batch.splits.candidates[split].numpy()]
-        return self.settings.alike * (1 - self._likeness.of(rows).to(self.device))
+        rows = self._similarity.of_image[batch.images, batch.splits.candidates[split].numpy()]
+        return self._similarity.margins(rows, self.settings.similarity_margin).to(self.device)
 
     def _spoiled(
-        self, batch: Batch, found: list[list[Level]], right: list[torch.Tensor]
+        self, batch: SplitBatch, by_split: list[list[Level]], right: list[torch.Tensor]
     ) -> torch.Tensor:
         """The loss against shuffled and replaced copies of the candidates of some splits.
 
@@ -176,23 +179,26 @@ class FaierTask:
         ]
         shuffled, replaced, wrong = [], [], []
         for split in range(k):
-            levels = [level.other(copy) for level, copy in zip(found[split], kinds, strict=False)]
+            levels = [
+                level.with_captions(copy)
+                for level, copy in zip(by_split[split], kinds, strict=False)
+            ]
             at = torch.cat([split * b + here, (k + split) * b + here])
             both = loss.scores(levels, torch.cat([here, here]), at)
             shuffled.append(both[:b])
             replaced.append(both[b:])
-            wrong.append(loss.scores(found[split], here, other))
+            wrong.append(loss.scores(by_split[split], here, other))
         scores = Ranks(
             torch.cat(right[:k]), torch.cat(shuffled), torch.cat(replaced), torch.cat(wrong)
         )
         grades = torch.from_numpy(shares).to(self.device).view(2, -1)
         # the copies of k splits stand for those of all
-        share_of_splits = len(found) / (2 * k)
+        share_of_splits = len(by_split) / (2 * k)
         return settings.spoiled_within * scores.within(grades, settings) + (
             share_of_splits * settings.spoiled_across * scores.across(grades, settings)
         )
 
-    def _see(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    def _see(self, batch: SplitBatch) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Features, boxes and mask of a batch's images, changed as the settings say."""
         most = int(self._counts[batch.images].max())
         features, boxes, mask = (
@@ -208,19 +214,10 @@ class FaierTask:
 
     def _read(self, captions: ParsedCaptions, rows: Ints) -> Nodes:
         texts = captions.take(rows).to(self.device)
-        if self.settings.word_dropout:
-            texts = TextBatch(
-                _forgotten(texts.words, self.settings.word_dropout),
-                texts.lengths,
-                _forgotten(texts.triplets, self.settings.word_dropout),
-                texts.triplet_lengths,
-                texts.owner,
-                texts.slot,
-            )
+        share = self.settings.word_dropout
+        texts = replace(
+            texts,
+            words=forget_words(texts.words, share),
+            triplets=forget_words(texts.triplets, share),
+        )
         return self.model.read(texts)
-
-
-def _forgotten(words: torch.Tensor, share: float) -> torch.Tensor:
-    """Some words read as unknown ones; never the special ones."""
-    lost = torch.rand(words.shape, device=words.device) < share
-    return words.masked_fill(lost & (words >= len(SPECIAL)), UNK)

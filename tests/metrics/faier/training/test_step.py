@@ -19,7 +19,9 @@ from metaeval.metrics.faier.training.spoiled import Spoiler
 from metaeval.metrics.faier.training.step import Ragged, Splits
 from metaeval.metrics.faier.training.task import FaierTask
 from metaeval.text.scene_graphs.triplets import TripletParser
+from metaeval.training.caption_similarity import CaptionSimilarity
 from metaeval.training.dataset import CaptionedImages
+from tests.metrics.faier import plain
 from tests.metrics.faier.faier_cases import NONE, VOCABULARY, captions, model, regions
 
 # two captions for each of the three images of `regions`, then the empty reference
@@ -32,31 +34,43 @@ SPLITS = Splits(
 
 
 def plain_and_quick(**options):
-    """Per split: the plain model's unions and candidates, and the step's levels."""
+    """Per split: what the plain equations score, and the step's levels."""
     net = model(**options)
     features, boxes, mask = regions().tensors()
     see = features.double(), boxes.double(), mask
     nodes = net.read(captions().take(np.array(ROWS)))
-    plain = []
-    for s in range(2):
-        own = torch.arange(3)[:, None] * 2 + SPLITS.references[s]
-        rows = torch.where(SPLITS.references[s] == 2, 6, own)
-        unions = net.unite(net.see(*see), nodes, rows, SPLITS.counts[s])
-        plain.append((unions, nodes[torch.arange(3) * 2 + SPLITS.candidates[s]]))
-    return net, plain, step.levels(net, see, nodes, 2, SPLITS)
+    by_hand = [plain_scores(net, see, nodes, 2, torch.arange(3) * 2, SPLITS, s) for s in range(2)]
+    return net, by_hand, step.make_levels(net, see, nodes, 2, SPLITS)
+
+
+def plain_scores(net, see, nodes, c, first, splits, s):
+    """[captions, images, levels] Of every candidate with every image, one by one.
+
+    Images have c captions, from row `first` of the nodes on; the last row is the empty reference.
+    """
+    seen, empty = net.see(*see), len(nodes.objects) - 1
+    unions = []
+    for i, start in enumerate(first.tolist()):
+        slots = splits.references[s, i, : splits.counts[s, i]].tolist()
+        references = [empty if slot == c else start + slot for slot in slots]
+        unions.append(plain.unite(net, seen, i, nodes, references))
+    return torch.stack([
+        torch.stack([plain.score(z, nodes, row) for z in unions])
+        for row in (first + splits.candidates[s]).tolist()
+    ])  # fmt: skip
 
 
 @pytest.mark.parametrize("options", [{}, {"relations": False}, {"fused": False}])
 def test_scores_and_gradients_of_a_step(options: dict[str, bool]) -> None:
-    net, plain, quick = plain_and_quick(**options)
+    net, by_hand, quick = plain_and_quick(**options)
     image, caption = torch.tensor([0, 1, 2, 2, 0]), torch.tensor([0, 1, 2, 0, 1])
-    for (unions, nodes), levels in zip(plain, quick, strict=True):
-        expected = net.score(unions[image], nodes[caption]).sum(dim=1)
+    for scores, levels in zip(by_hand, quick, strict=True):
+        expected = scores[caption, image].sum(dim=1)
         found = faier_loss.scores(levels, image, caption)
         # float64: the same sums in another order
         assert torch.allclose(found, expected, atol=1e-11, rtol=0)
-        table = sum(step.matrix(each.images, each.captions) for each in levels)
-        assert torch.allclose(table, net.matrix(unions, nodes), atol=1e-11, rtol=0)
+        table = sum(step.score_matrix(each.images, each.captions) for each in levels)
+        assert torch.allclose(table, scores.sum(dim=2), atol=1e-11, rtol=0)
         weight = torch.tensor([1.0, -2.0, 0.5, 1.5, -1.0], dtype=torch.double)
         ours, theirs = (
             torch.autograd.grad(
@@ -73,18 +87,18 @@ def test_scores_and_gradients_of_a_step(options: dict[str, bool]) -> None:
 def test_the_matrix_in_slices() -> None:
     _, _, quick = plain_and_quick()
     level = quick[0][0]
-    whole = step.matrix(level.images, level.captions)
+    whole = step.score_matrix(level.images, level.captions)
     assert torch.allclose(
-        step.matrix(level.images, level.captions, budget=1), whole, atol=1e-12, rtol=0
+        step.score_matrix(level.images, level.captions, budget=1), whole, atol=1e-12, rtol=0
     )
 
 
 def test_the_hardest_negatives() -> None:
     _, _, quick = plain_and_quick()
-    table = sum(step.matrix(each.images, each.captions) for each in quick[0]).numpy()
+    table = sum(step.score_matrix(each.images, each.captions) for each in quick[0]).numpy()
     own = torch.tensor([[0.0, 9.0, 0.1], [0.2, 0.0, 7.0], [8.0, 0.3, 0.0]], dtype=torch.double)
     for margin in (0.2, own):
-        found = faier_loss.hardest(quick[0], margin)
+        found = faier_loss.hardest_negatives(quick[0], margin)
         asked = own.numpy() if margin is own else np.full((3, 3), margin)
         for i in range(3):
             wrong = [k for k in range(3) if k != i]
@@ -103,22 +117,27 @@ def test_the_losses_by_hand() -> None:
     caption = torch.tensor([0.0, 1.9])
     # .2 − 1 + .9 = .1 and .2 − 2 + 2.5 = .7; 0 and .2 − 2 + 1.9 = .1
     none = torch.zeros(2, dtype=torch.int64)
-    worst, scores = faier_loss.Hardest(none, none, 0.2, 0.2), torch.stack([own, image, caption])
-    assert worst.triplet(scores) == pytest.approx(0.1 + 0.7 + 0.1)
+    worst, scores = (
+        faier_loss.HardestNegatives(none, none, 0.2, 0.2),
+        torch.stack([own, image, caption]),
+    )
+    assert worst.triplet_loss(scores) == pytest.approx(0.1 + 0.7 + 0.1)
     # half the margin: 0 and .6; 0 and 0
-    assert worst.triplet(scores, 0.5) == pytest.approx(0.6)
+    assert worst.triplet_loss(scores, 0.5) == pytest.approx(0.6)
     # .3 − 1 + .9 = .2, .1 − 2 + 2.5 = .6; 1.4 − 1 = .4, 0
-    worst = faier_loss.Hardest(none, none, torch.tensor([0.3, 0.1]), torch.tensor([1.4, 0.1]))
-    assert worst.triplet(scores) == pytest.approx(0.2 + 0.6 + 0.4)
+    worst = faier_loss.HardestNegatives(
+        none, none, torch.tensor([0.3, 0.1]), torch.tensor([1.4, 0.1])
+    )
+    assert worst.triplet_loss(scores) == pytest.approx(0.2 + 0.6 + 0.4)
     # 1 against .9, 2.5: .1, 1.7; 2 against them: 0, .7; the mean over two wrong scores
-    assert faier_loss.across(own, image, 0.2) == pytest.approx((0.1 + 1.7) / 2 + 0.7 / 2)
+    assert faier_loss.across_loss(own, image, 0.2) == pytest.approx((0.1 + 1.7) / 2 + 0.7 / 2)
 
 
 def test_ranked_losses_by_hand() -> None:
     better, worse = torch.tensor([1.0, 1.0, 1.0]), torch.tensor([0.9, 0.9, 5.0])
     # .6 · .5 − 1 + .9 = .2; .6 · .1 − 1 + .9 < 0; nothing apart
     apart = torch.tensor([0.5, 0.1, 0.0])
-    assert faier_loss.ranked(better, worse, apart, 0.6) == pytest.approx(0.2)
+    assert faier_loss.ranking_loss(better, worse, apart, 0.6) == pytest.approx(0.2)
 
 
 def test_the_ranking_of_all_texts_by_a_loop() -> None:
@@ -130,7 +149,7 @@ def test_the_ranking_of_all_texts_by_a_loop() -> None:
             if grades[j] > grades[i]:
                 wanted = 0.6 * (grades[j] - grades[i])
                 expected += max(0.0, wanted - (scores[i] - scores[j])) / 9
-    found = faier_loss.graded(torch.from_numpy(scores), torch.from_numpy(grades), 0.6)
+    found = faier_loss.graded_loss(torch.from_numpy(scores), torch.from_numpy(grades), 0.6)
     assert float(found) == pytest.approx(expected, abs=1e-12)
 
 
@@ -138,7 +157,7 @@ def test_the_texts_of_a_batch_are_ranked_by_their_wrong_words() -> None:
     rng = np.random.default_rng(1)
     right, shuffled, replaced, wrong = rng.normal(size=(4, 5))
     grades = rng.random((2, 5))
-    settings = FaierSettings("r_neg", spoiled_shuffled=3.0)
+    settings = FaierSettings("corruptions", spoiled_shuffled=3.0)
     ranks = Ranks(*(torch.from_numpy(x) for x in (right, shuffled, replaced, wrong)))
 
     def hinge(better: float, worse: float, apart: float, margin: float = 1.5) -> float:
@@ -200,15 +219,21 @@ def images(n: int = 6) -> CaptionedImages:
     return CaptionedImages(tuple(range(n)), tuple(texts), own, "some", {})
 
 
-def task(variant: str, likeness=None, **options) -> FaierTask:
+def task(variant: str, similarity=None, **options) -> FaierTask:
     settings = FaierSettings(variant, batch=3, **options)
     net = model(dtype=torch.float32, relations=variant != "rel", fused=variant != "fier")
-    return FaierTask(net, images(), TripletParser(), VOCABULARY, settings, likeness)
+    return FaierTask(net, images(), TripletParser(), VOCABULARY, settings, similarity)
 
 
 @pytest.mark.parametrize(
     ("variant", "counts"),
-    [("r", {0, 1, 2, 3, 4}), ("4", {4}), ("1", {1}), ("fier", {0}), ("r_neg", {0, 1, 2, 3, 4})],
+    [
+        ("r", {0, 1, 2, 3, 4}),
+        ("4", {4}),
+        ("1", {1}),
+        ("fier", {0}),
+        ("corruptions", {0, 1, 2, 3, 4}),
+    ],
 )
 def test_a_candidate_is_never_among_its_own_references(variant: str, counts: set[int]) -> None:
     own = task(variant)
@@ -250,7 +275,7 @@ def test_every_image_comes_once_an_epoch() -> None:
     assert sorted(np.concatenate([batch.images for batch in batches])) == list(range(6))
 
 
-@pytest.mark.parametrize("variant", ["r", "rel", "fier", "r_neg"])
+@pytest.mark.parametrize("variant", ["r", "rel", "fier", "corruptions"])
 def test_the_loss_falls(variant: str) -> None:
     own = task(variant, across=0.5, word_dropout=0.1)
     torch.manual_seed(0)
@@ -268,18 +293,20 @@ def test_the_loss_falls(variant: str) -> None:
     assert np.mean(losses[-4:]) < 0.8 * np.mean(losses[:4])
 
 
-class Alike:
-    """Likenesses made up by hand, in the place of those of word vectors."""
+class ByHand:
+    """Similarities made up by hand, in the place of those of word vectors."""
 
     of_image = np.arange(30).reshape(6, 5)
 
     def of(self, rows: np.ndarray) -> torch.Tensor:
         return torch.from_numpy(np.cos(np.add.outer(2.0 * (rows // 5), rows)))
 
+    margins = CaptionSimilarity.margins
 
-@pytest.mark.parametrize(("alone", "alike"), [(0.0, 0.0), (1.5, 0.0), (0.7, 0.4)])
-def test_the_loss_of_a_split_by_hand(alone: float, alike: float) -> None:
-    own = task("r", splits=2, levels=alone, alike=alike, likeness=Alike())
+
+@pytest.mark.parametrize(("alone", "widest"), [(0.0, 0.0), (1.5, 0.0), (0.7, 0.4)])
+def test_the_loss_of_a_split_by_hand(alone: float, widest: float) -> None:
+    own = task("r", splits=2, levels=alone, similarity_margin=widest, similarity=ByHand())
     own.model.double()
     own._regions = tuple(
         part.double() if part.is_floating_point() else part for part in own._regions
@@ -290,20 +317,13 @@ def test_the_loss_of_a_split_by_hand(alone: float, alike: float) -> None:
     expected = torch.zeros((), dtype=torch.double)
     first = torch.from_numpy(batch.images) * 5
     for s in range(2):
-        rows = torch.where(
-            batch.splits.references[s] == 5, 30, first[:, None] + batch.splits.references[s]
-        )
-        unions = own.model.unite(own.model.see(*see), nodes, rows, batch.splits.counts[s])
-        candidates = nodes[first + batch.splits.candidates[s]]
-        table = own.model.matrix(unions, candidates)
-        with torch.no_grad():  # [captions, images, levels]
-            parts = torch.stack([
-                own.model.score(unions, candidates[torch.full((3,), k)]) for k in range(3)
-            ])  # fmt: skip
+        with torch.no_grad():
+            parts = plain_scores(own.model, see, nodes, 5, first, batch.splits, s)
+        table = parts.sum(dim=2)
         row = batch.images * 5 + batch.splits.candidates[s].numpy()
         margin = np.full((3, 3), 0.2)  # [captions, images]
-        if alike:
-            margin = alike * (1 - np.cos(np.add.outer(row, 2.0 * batch.images)))
+        if widest:
+            margin = widest * (1 - np.cos(np.add.outer(row, 2.0 * batch.images)))
         for i in range(3):
             wrong = [k for k in range(3) if k != i]
             caption = max(wrong, key=lambda k: table[k, i] + margin[k, i])
@@ -319,9 +339,9 @@ def test_the_loss_of_a_split_by_hand(alone: float, alike: float) -> None:
 def test_unknown_variants_and_options_are_refused() -> None:
     with pytest.raises(ConfigError, match="unknown variant 'x'"):
         FaierSettings("x")
-    with pytest.raises(ConfigError, match=r"protocol\.model\.batch"):
+    with pytest.raises(ConfigError, match=r"task\.model\.batch"):
         FaierSettings("r", batch=1)
-    with pytest.raises(ConfigError, match=r"protocol\.model\.unreferenced"):
+    with pytest.raises(ConfigError, match=r"task\.model\.unreferenced"):
         FaierSettings("r", unreferenced=1.5)
-    with pytest.raises(ConfigError, match=r"model\.alike needs word vectors"):
-        task("r", alike=0.3)
+    with pytest.raises(ConfigError, match=r"task\.model\.similarity_margin needs word vectors"):
+        task("r", similarity_margin=0.3)

@@ -1,0 +1,152 @@
+"""What the trainings of SCAN and FAIEr share: from a dataset with regions to a folder of weights.
+
+A run writes weights, vocabulary, card and the digests of the images learned from. Some of the
+dataset's images are held out to choose the best epoch by. A run that was interrupted goes on when
+it is started again with the same `hydra.run.dir`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from omegaconf import DictConfig
+
+from experiments.base import Training
+from metaeval.compute.requirements import missing_packages
+from metaeval.config import plain
+from metaeval.data.dataset import CaptionDataset
+from metaeval.errors import ConfigError
+from metaeval.provenance import command, machine
+
+if TYPE_CHECKING:
+    import torch
+
+    from metaeval.runs.store import Store
+    from metaeval.text.vocabulary import Vocabulary
+    from metaeval.training.caption_similarity import CaptionSimilarity
+    from metaeval.training.dataset import CaptionedImages
+    from metaeval.training.settings import Trained, TrainingSettings
+
+CHECKPOINT = "checkpoint.safetensors"
+# of what was typed, what a card leaves out: where things lie on this machine
+_HERE = ("hydra.", "paths.", "task.threads=", "task.device=")
+
+
+class GroundedTraining(Training):
+    """Training of a network that compares captions with the regions of images.
+
+    Parameters
+    ----------
+    regions
+        Where regions come from: a node of `conf/regions`.
+    dev
+        Images held out to choose by.
+    network
+        Options of the network's shape.
+    training
+        Options of `TrainingSettings` but the seed.
+    min_count
+        How often a word must occur in the training captions to be known.
+    vectors
+        What the word embedding starts from, and the similarity of captions is told by: a node of
+        `conf/vectors`; `None`: random numbers.
+    device, threads
+        "auto", "cpu", "cuda"; processor threads, `None` for torch's choice.
+    """
+
+    def __init__(
+        self,
+        regions: Any,
+        dev: int,
+        network: Mapping[str, Any],
+        training: Mapping[str, Any],
+        min_count: int,
+        vectors: Any,
+        device: str,
+        threads: int | None,
+    ) -> None:
+        if (absent := missing_packages(self.name, "torch", "safetensors")) is not None:
+            raise ConfigError(str(absent))
+        self.regions, self.dev, self.min_count, self.vectors = regions, dev, min_count, vectors
+        self.network, self.training = plain(network), plain(training)
+        self.device, self.threads = device, threads
+
+    def settings(self, config: DictConfig) -> TrainingSettings:
+        """How to train; ConfigError for what makes no sense."""
+        from metaeval.training.settings import TrainingSettings
+
+        return TrainingSettings(seed=int(config.seed), **self.training)
+
+    def begin(self, config: DictConfig) -> torch.device:
+        """Seed torch and set its threads; the device to train on."""
+        import torch
+
+        from metaeval.compute.device import resolve
+
+        if self.threads is not None:
+            torch.set_num_threads(self.threads)
+        torch.manual_seed(int(config.seed))
+        return resolve(self.device)
+
+    def start_words(
+        self,
+        embedding: torch.nn.Embedding,
+        vocabulary: Vocabulary,
+        spread: float,
+        store: Store,
+    ) -> dict[str, Any] | None:
+        """Start a word embedding from the vectors, if there are any; what the card tells of it."""
+        from metaeval.training.embedding_init import start_embedding
+
+        if self.vectors is None:
+            return None
+        self.vectors.fetch()
+        if (absent := self.vectors.missing()) is not None:
+            raise ConfigError(str(absent))
+        n = start_embedding(embedding, self.vectors, vocabulary, spread, store)
+        return {"vectors": self.vectors.identity(), "words": n}
+
+    def caption_similarity(
+        self, images: CaptionedImages, vocabulary: Vocabulary, store: Store
+    ) -> CaptionSimilarity | None:
+        """The similarity of the images' captions by the vectors, if there are any."""
+        from metaeval.training.caption_similarity import CaptionSimilarity
+
+        if self.vectors is None:
+            return None
+        return CaptionSimilarity(images.encoded(vocabulary), self.vectors, vocabulary, store)
+
+    def card(
+        self,
+        dataset: CaptionDataset,
+        train: CaptionedImages,
+        dev: CaptionedImages,
+        started: Mapping[str, Any] | None,
+        settings: TrainingSettings,
+        trained: Trained,
+        device: torch.device,
+    ) -> dict[str, Any]:
+        """What every card tells of its training."""
+        of_machine = machine()
+        return {
+            "regions": self.regions.identity(),
+            "start": started,
+            "training": {**asdict(settings), **trained.card()},
+            "command": command(without=_HERE),
+            "seed": settings.seed,
+            "data": {
+                "dataset": dataset.name,
+                "n_train": len(train),
+                "n_dev": len(dev),
+                "min_count": self.min_count,
+                "sources": dict(dataset.sources),
+                "notes": list(dataset.notes),
+            },
+            "device": str(device),
+            "versions": {
+                "python": of_machine["python"],
+                **{name: of_machine["packages"].get(name) for name in ("numpy", "torch")},
+            },
+        }
