@@ -82,20 +82,21 @@ class _Reader:
         elif token.tag == "TO":
             self.at += 1
             self._infinitive()
-        elif token.tag == "WDT":
-            self.at += 1
-            self._finish_clause()
-            self.subjects = []
-        elif token.tag in ("SUB", "."):
-            self.at += 1
-            self._finish_clause()
-            self.subjects, self.last = [], ([] if token.tag == "." else self.last)
-            if token.tag == "SUB" and self._peek().tag in ("VBG", "VBN"):
-                self._gerund()
+        elif token.tag in ("WDT", "SUB", "."):
+            self._begin_clause(token)
         elif token.tag == "JJ" and self.copula:
             self._adjective(token)
         elif not self._noun_phrase():
             self._other(token)
+
+    def _begin_clause(self, token: Token) -> None:
+        self.at += 1
+        self._finish_clause()
+        self.subjects = []
+        if token.tag == ".":
+            self.last = []
+        if token.tag == "SUB" and self._peek().tag in ("VBG", "VBN"):
+            self._gerund()
 
     def _other(self, token: Token) -> None:
         self.at += 1

@@ -80,6 +80,7 @@ _CLOSED = {
     **dict.fromkeys(fn.DO, "DO"),
     "to": "TO",
 }
+_PUNCTUATION = {**dict.fromkeys(".!?;", "."), **dict.fromkeys(",:", ",")}
 
 
 def tokenize(sentence: str) -> list[str]:
@@ -113,13 +114,16 @@ def tag(sentence: str) -> list[Token]:
 
 
 def _tag(tokens: list[Token], i: int) -> str:
+    return _tag_by_word(tokens, i) or _tag_by_lexicon(tokens, i)
+
+
+def _tag_by_word(tokens: list[Token], i: int) -> str:
+    """The tag of punctuation, a function word or a number; "" for other words."""
     word = tokens[i].word
     before = tokens[i - 1].tag if i else ""
     after = tokens[i + 1].word if i + 1 < len(tokens) else "."
-    if word in ".!?;":
-        return "."
-    if word in ",:":
-        return ","
+    if word in _PUNCTUATION:
+        return _PUNCTUATION[word]
     if word == "'s":
         return "POS" if before in ("NN", "NNS") and _may_be_noun(after) else "BE"
     if word == "other" and i and tokens[i - 1].word == "each":
@@ -130,10 +134,16 @@ def _tag(tokens: list[Token], i: int) -> str:
         return "DT"
     if word == "her" and not _may_be_noun(after):
         return "PRP"
-    if word in _CLOSED:
-        return _CLOSED[word]
     if word[0].isdigit():
         return "CD" if word.isdigit() else "JJ"
+    return _CLOSED.get(word, "")
+
+
+def _tag_by_lexicon(tokens: list[Token], i: int) -> str:
+    """The tag of a noun, verb, adjective or adverb."""
+    word = tokens[i].word
+    before = tokens[i - 1].tag if i else ""
+    after = tokens[i + 1].word if i + 1 < len(tokens) else "."
     if word in lex.ADJECTIVES:
         return "JJ"
     if word in lex.ING_NOUNS:
@@ -150,7 +160,7 @@ def _tag(tokens: list[Token], i: int) -> str:
 
 def _may_be_noun(word: str) -> bool:
     """Whether a noun phrase may go on with this word."""
-    return (word not in _CLOSED and word not in ".,;:!?") or word in fn.CARDINALS
+    return (word not in _CLOSED and word not in _PUNCTUATION) or word in fn.CARDINALS
 
 
 def _verb_form(tokens: list[Token], i: int, form: str) -> str:
