@@ -23,7 +23,7 @@ Statement = tuple[str, int, str]
 
 
 @dataclass(frozen=True)
-class Thing:
+class Referent:
     """What a noun phrase speaks of: COCO's category, the finer kind, how many, what is true."""
 
     category: str
@@ -57,7 +57,7 @@ class CaptionFacts:
     """
 
     marks: tuple[Mark, ...]
-    things: Mapping[int, Thing]
+    things: Mapping[int, Referent]
     relations: Mapping[int, tuple[int, str, int]]
     present: frozenset[str]
     worn: frozenset[str] = frozenset()
@@ -129,7 +129,7 @@ class SceneFinder:
         )
 
 
-def _thing(members: tuple[SceneObject, ...]) -> Thing:
+def _thing(members: tuple[SceneObject, ...]) -> Referent:
     shared = dict(members[0].attributes)
     for other in members[1:]:
         values = dict(other.attributes)
@@ -137,4 +137,4 @@ def _thing(members: tuple[SceneObject, ...]) -> Thing:
     kinds = {m.kind for m in members}
     area = sum(m.box[2] * m.box[3] for m in members)
     kind = members[0].kind if len(kinds) == 1 else "mixed"
-    return Thing(members[0].category, kind, len(members), shared, area)
+    return Referent(members[0].category, kind, len(members), shared, area)

@@ -98,8 +98,8 @@ class TrainFaier(GroundedTraining):
         images = CaptionedImages.of(dataset, self.regions, store)
         # one split for all seeds: they differ in first weights and batches alone
         train, dev = images.split(self.dev, seed=0)
-        texts = [text for own in train.captions for text in own]
-        vocabulary = captions.build_vocabulary(texts, parser(texts), self.min_count)
+        flat = [text for texts in train.captions for text in texts]
+        vocabulary = captions.build_vocabulary(flat, parser(flat), self.min_count)
         shape = FaierShape(
             images.regions.dim,
             len(vocabulary),

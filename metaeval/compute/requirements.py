@@ -12,11 +12,11 @@ REMEDY = "pip install 'metaeval[models]'"
 
 def missing_packages(part: str, *modules: str) -> Absent | None:
     """The `Absent` that names those modules that are not installed; nothing is imported."""
-    gone = [module for module in modules if find_spec(module) is None]
-    if not gone:
+    missing = [module for module in modules if find_spec(module) is None]
+    if not missing:
         return None
-    verb = "is" if len(gone) == 1 else "are"
-    return Absent(part, f"{' and '.join(gone)} {verb} not installed", REMEDY)
+    verb = "is" if len(missing) == 1 else "are"
+    return Absent(part, f"{' and '.join(missing)} {verb} not installed", REMEDY)
 
 
 def truthy(value: object) -> bool:

@@ -47,8 +47,8 @@ def solve(cost: Integers, supply: Floats, demand: Floats, shift: int) -> Floats:
     flows = np.zeros(cost.shape)
     where = np.arange(cost.shape[2])
     while True:
-        active = (problems.supply > problems.tiny).any(axis=0)
-        active &= (problems.demand > problems.tiny).any(axis=0)
+        offers = (problems.supply > problems.tiny).any(axis=0)
+        active = np.logical_and(offers, (problems.demand > problems.tiny).any(axis=0))
         left = int(active.sum())
         if left <= 0.8 * len(where):
             flows[..., where[~active]] = problems.flow[..., ~active]

@@ -13,7 +13,7 @@ import os
 import subprocess
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
@@ -73,11 +73,20 @@ def heap_mib(wanted: int) -> int:
     return wanted if memory is None else max(16, min(wanted, memory // 2))
 
 
-def java_command(
-    java: JavaRuntime, args: Sequence[str], *, heap: int, options: Sequence[str] = ()
-) -> list[str]:
-    """The full command line: launcher, heap (MiB, cut to half the memory), locale, the rest."""
-    return [str(java.executable), f"-Xmx{heap_mib(heap)}m", *_FIXED, *options, *args]
+def _start(
+    java: JavaRuntime,
+    args: Sequence[str],
+    what: str,
+    heap: int,
+    options: Sequence[str] = (),
+    cwd: Path | None = None,
+) -> subprocess.Popen[bytes]:
+    """Start the launcher with its heap (MiB, cut to half the memory), locale and the rest."""
+    command = [str(java.executable), f"-Xmx{heap_mib(heap)}m", *_FIXED, *options, *args]
+    try:
+        return spawn(command, _environment(), cwd)
+    except OSError as error:
+        raise JavaError(what, f"cannot be started ({error})") from None
 
 
 def _environment() -> dict[str, str]:
@@ -121,10 +130,8 @@ def run_once(
     what: str,
     heap: int,
     timeout: float,
-    options: Sequence[str] = (),
     stdin: bytes = b"",
     cwd: Path | None = None,
-    env: Mapping[str, str] | None = None,
 ) -> bytes:
     """Run a Java program to its end and return its stdout.
 
@@ -138,21 +145,17 @@ def run_once(
         MiB; never more than half of the machine's memory is used.
     timeout
         Seconds that the whole run may take.
-    options
-        Further options of the JVM, before `args`.
-    env
-        Additions to the environment.
+    stdin
+        All that it reads.
+    cwd
+        Its working directory.
 
     Raises
     ------
     JavaError
         It could not be started, ran out of time, or ended with an exit code other than 0.
     """
-    command = java_command(java, args, heap=heap, options=options)
-    try:
-        process = spawn(command, {**_environment(), **(env or {})}, cwd)
-    except OSError as error:
-        raise JavaError(what, f"cannot be started ({error})") from None
+    process = _start(java, args, what, heap, cwd=cwd)
     assert process.stdin is not None
     assert process.stdout is not None
     assert process.stderr is not None
@@ -191,7 +194,8 @@ class JavaProcess:
     """A Java program that answers each line on stdin with one line on stdout, in order.
 
     A context manager. Parameters as of `run_once`, but `silence` is how many seconds it may take
-    from one reply to the next. One that failed is ended and stays so.
+    from one reply to the next, and `options` are further ones of the JVM, before `args`. One that
+    failed is ended and stays so.
     """
 
     def __init__(
@@ -203,15 +207,10 @@ class JavaProcess:
         heap: int,
         silence: float,
         options: Sequence[str] = (),
-        cwd: Path | None = None,
     ) -> None:
         self.what, self._silence = what, silence
         self._lock = threading.Lock()
-        try:
-            command = java_command(java, args, heap=heap, options=options)
-            self._process = spawn(command, _environment(), cwd)
-        except OSError as error:
-            raise JavaError(what, f"cannot be started ({error})") from None
+        self._process = _start(java, args, what, heap, options)
         assert self._process.stderr is not None
         self._stderr = _Drain(self._process.stderr)
 

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from metaeval.runs import files
 from reports.graded.alerts import alerts
 from reports.graded.bins import density, order_counts
 from reports.graded.counts import counts
 from reports.graded.drawings import density_chart, order_chart
-from reports.graded.explained import PackedExplanations, pack_explanations
+from reports.graded.embedded import EmbeddedData, PackedExplanations, embed
 from reports.graded.glossary import TERMS
 from reports.graded.run import GradedRun, read_graded_run
-from reports.graded.summary import summary
+from reports.graded.summary import headline, summary
 from reports.graded.table import metrics_table
-from reports.graded.versions import headline, version_row
 from reports.shared import formatting, page, payload
 from reports.shared.elements import Header, Row
+from reports.shared.formatting import count, percent
 from reports.shared.photos import thumbnails
 from reports.shared.provenance import date_and_version, provenance
 from reports.shared.row_kind import row_kind
@@ -77,65 +77,7 @@ def write_report(
     nothing = EmbeddedData("", "", PackedExplanations([], ""))
     room = max_bytes - len(render(nothing, 0).encode())
     return page.write_page(
-        run.directory / files.REPORT, render(*_embed(run, order, explanations, room))
-    )
-
-
-class EmbeddedData(NamedTuple):
-    """The packed data of the images that the page shows."""
-
-    captions: str
-    scores: str
-    explanations: PackedExplanations
-
-    @property
-    def size(self) -> int:
-        return len(self.captions) + len(self.scores) + self.explanations.size
-
-
-def _embed(
-    run: GradedRun, order: Sequence[int], explanations: int, room: int
-) -> tuple[EmbeddedData, int]:
-    """As many images, in this order, as fit into `room` bytes, and how many these are.
-
-    Explanations get what the captions leave them, or at least a tenth: rather fewer explanations
-    than fewer captions.
-    """
-
-    @cache
-    def examples(keep: int) -> tuple[str, str]:
-        images = sorted(order[:keep])
-        return _pack_captions(run, images), payload.pack_scores(run.scores[:, :, images])
-
-    left = max(room - sum(map(len, examples(len(order)))), room // 10)
-    while explanations and pack_explanations(run, order, explanations).size > left:
-        explanations //= 2
-
-    def data(keep: int) -> EmbeddedData:
-        explained = pack_explanations(run, sorted(order[:keep]), explanations)
-        return EmbeddedData(*examples(keep), explained)
-
-    keep, embedded = payload.fit(len(order), data, room)
-    return embedded, keep
-
-
-def _pack_captions(run: GradedRun, images: Sequence[int]) -> str:
-    """Per image [id, source, applied flags, [marked captions], [references]], images together.
-
-    What is similar stands together, so that it is told once. A lone surrogate, which UTF-8 cannot
-    hold, does not get past the dataset readers.
-    """
-    return payload.pack_json(
-        [
-            [
-                run.image_ids[i],
-                run.sources[i],
-                sum(int(run.applied[s, i]) << s for s in range(len(run.sets))),
-                [captions[i] for captions in run.captions],
-                run.references[i],
-            ]
-            for i in images
-        ]
+        run.directory / files.REPORT, render(*embed(run, order, explanations, room))
     )
 
 
@@ -182,7 +124,7 @@ def _context(run: GradedRun, figures: bool) -> dict[str, Any]:
         "counts": counts(run),
         "charts": _charts(run, table.bodies[0][1], figures),
         "bins": ORDER_BINS,
-        "provenance": provenance(run)._replace(versions=[version_row(s) for s in run.sets]),
+        "provenance": provenance(run)._replace(versions=[_version_row(s) for s in run.sets]),
         "downloads": {
             "config": "Resolved config",
             "table": "Table as CSV",
@@ -209,6 +151,26 @@ def _header(run: GradedRun) -> Header:
         legend_label="Versions, worst to best",
         legend=[(f"l{k}", name) for k, name in enumerate(run.names)],
         fallback=run.dataset.get("fallback"),
+    )
+
+
+def _version_row(s: Mapping[str, Any]) -> tuple[str, str, str, str, str]:
+    """Name, level, captions, unchanged ones, words of one set."""
+    requested, realised, harm = (
+        s.get(key) for key in ("requested_rate", "mean_realised_rate", "mean_harm")
+    )
+    words = [f"{percent(requested, 0)} asked"] if requested is not None else []
+    if realised or requested is not None:
+        words.append(f"{percent(realised)} changed")
+    if harm is not None:
+        words.append(f"{percent(harm)} of the statements false or lost")
+    n, unapplied = s["n"], s["n_unapplied"]
+    return (
+        s["name"],
+        str(s["level"]),
+        count(n),
+        f"{count(unapplied)} ({percent(unapplied / n)})" if n else "0",
+        ", ".join(words),
     )
 
 

@@ -6,7 +6,16 @@ from reports.graded.findings import absent, mean, published, unapplied
 from reports.graded.ranking import TIES_DECIDE, ranked, rho, tie_width, undecided
 from reports.graded.run import GradedRun
 from reports.shared.elements import Finding
-from reports.shared.formatting import amount, interval, known, listed, number, percent, plainly
+from reports.shared.formatting import (
+    amount,
+    count,
+    interval,
+    known,
+    listed,
+    number,
+    percent,
+    plainly,
+)
 from reports.shared.row_kind import Record
 
 
@@ -116,4 +125,12 @@ def _steps(rows: list[Record]) -> Finding | None:
         f"The step that metrics see least is from {hard[0]} to {hard[1]} (mean AUC "
         f"{number(means[hard], 2)}; 0.5 is chance); the clearest is from {easy[0]} to {easy[1]} "
         f"({number(means[easy], 2)}).",
+    )
+
+
+def headline(run: GradedRun) -> str:
+    """One line on the size of the run."""
+    return (
+        f"{amount(len(run.image_ids), 'image')} × {amount(len(run.sets), 'version')} = "
+        f"{count(sum(s['n'] for s in run.sets))} captions"
     )

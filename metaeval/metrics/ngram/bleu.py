@@ -167,7 +167,7 @@ class Matches(NamedTuple):
         return rows
 
     @classmethod
-    def of_rows(cls, rows: Statistics) -> Matches:
+    def of_rows(cls, rows: Numbers) -> Matches:
         """The statistics in such rows, or in sums of them."""
         n = (rows.shape[1] - 2) // 2
         return cls(rows[:, :n], rows[:, n : 2 * n], rows[:, -2], rows[:, -1])

@@ -76,37 +76,23 @@ class SacreBleu(SummableMetric):
 
     def of_statistics(self, statistics: Statistics, *, corpus: bool = False) -> Scores:
         """`sentence_bleu`, or for sums over a corpus `corpus_bleu`: without effective order."""
-        counts = Matches.of_rows(statistics)
         scores = np.full((len(statistics), 1), np.nan)
-        for j, (correct, total, length, closest) in enumerate(
-            zip(*(column.tolist() for column in counts), strict=True)
-        ):
-            if closest == closest:
-                scores[j] = self._score(
-                    [int(count) for count in correct],
-                    [int(count) for count in total],
-                    int(length),
-                    int(closest),
-                    effective=not corpus,
-                )
-        return scores
-
-    def _score(
-        self, correct: list[int], total: list[int], length: int, closest: int, *, effective: bool
-    ) -> float:
-        return (
-            self.bleu.compute_bleu(
-                correct,
-                total,
+        known = np.flatnonzero(~np.isnan(statistics).any(axis=1))
+        counts = Matches.of_rows(statistics[known].astype(np.int64))
+        columns = [column.tolist() for column in counts]
+        for row, matches, guesses, length, closest in zip(known, *columns, strict=True):
+            bleu = self.bleu.compute_bleu(
+                matches,
+                guesses,
                 length,
                 closest,
                 smooth_method=self.bleu.smooth_method,
                 smooth_value=self.bleu.smooth_value,
-                effective_order=effective,
+                effective_order=not corpus,
                 max_ngram_order=self.bleu.max_ngram_order,
-            ).score
-            / 100
-        )
+            )
+            scores[row] = bleu.score / 100
+        return scores
 
 
 class SacreBleuScorer(SummableScorer):

@@ -37,7 +37,7 @@ class TieCalibration(NamedTuple):
     n_groups: int
 
 
-class Pairs(NamedTuple):
+class ItemPairs(NamedTuple):
     """All pairs of items within groups: float64 [p] distances in score, bool [p] whether the
     judgements are tied, bool [p] whether the scores are in the judgements' order, int [p] group."""
 
@@ -101,7 +101,7 @@ def tie_calibration(
     n_groups = int((sizes > 0).sum())
     weight = 1 / (sizes[pairs.group] * n_groups)  # of one pair in the mean over the groups
     # Raising ε past a pair's distance makes the pair tied: right if the judgements are tied, wrong
-    # if it was in order before. Pairs at distance 0 are tied from the start.
+    # if it was in order before. ItemPairs at distance 0 are tied from the start.
     order = np.argsort(pairs.distance, kind="stable")
     gain = (pairs.tied.astype(np.int8) - pairs.concordant)[order] * weight[order]
     start = float(weight[pairs.concordant].sum())
@@ -117,7 +117,7 @@ def tie_calibration(
     )
 
 
-def _mean_accuracy(pairs: Pairs, epsilon: float) -> float:
+def _mean_accuracy(pairs: ItemPairs, epsilon: float) -> float:
     """The accuracy at ε without the roundings of running sums."""
     right, totals = pair_outcomes(pairs, epsilon, int(pairs.group.max()) + 1)
     return float((right[totals > 0] / totals[totals > 0]).mean())
@@ -125,7 +125,7 @@ def _mean_accuracy(pairs: Pairs, epsilon: float) -> float:
 
 def pairs_within(
     scores: npt.ArrayLike, human: npt.ArrayLike, groups: npt.ArrayLike | None = None
-) -> Pairs:
+) -> ItemPairs:
     """Every pair of scored items of the same group; arguments as in `tie_calibration`."""
     x, y = as_scores(scores), as_scores(human)
     group = encode(np.zeros(len(x)) if groups is None else groups)[1]
@@ -144,10 +144,10 @@ def pairs_within(
     x, y, group = x[complete], y[complete], group[complete]
     dx, dy = x[first] - x[second], y[first] - y[second]
     agree = (dx > 0) & (dy > 0) | (dx < 0) & (dy < 0)
-    return Pairs(np.abs(dx), dy == 0, agree, group[first])
+    return ItemPairs(np.abs(dx), dy == 0, agree, group[first])
 
 
-def pair_outcomes(pairs: Pairs, epsilon: float, n_groups: int) -> tuple[Floats, Floats]:
+def pair_outcomes(pairs: ItemPairs, epsilon: float, n_groups: int) -> tuple[Floats, Floats]:
     """Right pairs and all pairs of each group, float64 [n_groups], at a given ε.
 
     Their resampled ratios give intervals; `n_groups` is the number of groups with and without

@@ -16,7 +16,7 @@ from corruptions.base import Caption
 from corruptions.truth.add_object import AddObject
 from corruptions.truth.base import Harmed, TruthCorruption
 from corruptions.truth.drop_salient import DropSalient
-from corruptions.truth.facts import CaptionFacts, Thing
+from corruptions.truth.facts import CaptionFacts, Referent
 from corruptions.truth.replace_attribute import ReplaceAttribute
 from corruptions.truth.replace_count import ReplaceCount
 from corruptions.truth.replace_object import ReplaceObject
@@ -400,7 +400,7 @@ class WordFinder:
         if not found:
             return None
         mark = Mark(found[0], found[0] + 1, "attribute", 0, "colour")
-        thing = Thing("car", "car", 1, {"colour": tokens[found[0]]}, 0)
+        thing = Referent("car", "car", 1, {"colour": tokens[found[0]]}, 0)
         return CaptionFacts((mark,), {0: thing}, {}, frozenset({"car"}))
 
 

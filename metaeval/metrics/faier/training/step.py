@@ -84,7 +84,7 @@ def unite(
     there = mask.flatten().nonzero(as_tuple=True)[0]
     attended, at = _attend(fusion, regions, mask, nodes, node_mask)
     projected = gru.project(fusion.gru, attended)  # [t, c + 1, 3d]
-    own = regions.reshape(-1, regions.shape[-1]).index_select(0, there)
+    vectors = regions.reshape(-1, regions.shape[-1]).index_select(0, there)
     owner = torch.arange(b).repeat_interleave(mask.sum(dim=1).cpu())
     t, s = len(owner), len(splits.counts)
     packing = Packing.of(splits.counts[:, owner].reshape(-1))
@@ -93,9 +93,9 @@ def unite(
     rows = (at[place] * c1 + slots).to(projected.device)
     inputs = projected.reshape(t * c1, -1).index_select(0, rows)
     _, last = gru.recur(fusion.gru, inputs, packing)
-    d = own.shape[1]
+    d = vectors.shape[1]
     weight = fusion.union.weight  # W_u [v; m] = W_u,left v + W_u,right m: the left part is shared
-    left = torch.nn.functional.linear(own, weight[:, :d], fusion.union.bias)
+    left = torch.nn.functional.linear(vectors, weight[:, :d], fusion.union.bias)
     united = torch.nn.functional.linear(last, weight[:, d:]).view(s, t, d) + left
     count = mask.sum(dim=1)
     return [Ragged(z, count.cumsum(0) - count, count) for z in united]
@@ -198,8 +198,8 @@ def make_levels(
     base = torch.arange(b) * c
     for kind, regions, vectors, mask in kinds:
         if model.shape.fused:
-            own = vectors.index_select(0, rows.flatten()).view(b, c + 1, *vectors.shape[1:])
-            united = unite(model.fuse(kind), regions, seen.mask, own, mask[rows], splits)
+            read = vectors.index_select(0, rows.flatten()).view(b, c + 1, *vectors.shape[1:])
+            united = unite(model.fuse(kind), regions, seen.mask, read, mask[rows], splits)
         else:
             united = [Ragged.of(regions, seen.mask)] * len(splits.counts)
         for split, (images, slots) in enumerate(zip(united, splits.candidates, strict=True)):
