@@ -2,7 +2,7 @@
 #             with BERTScore and CLIPScore too (5 GB more): make run EXTRAS=dev,models
 # make test   every test that needs no GPU and no download, in two processes: make test WORKERS=1
 # make slow   the tests marked slow
-# make lint   ruff and mypy
+# make lint   ruff, import-linter (which room may import which) and mypy
 
 PYTHON ?= python3
 VENV   := .venv
@@ -27,6 +27,7 @@ slow: $(READY)
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
 	$(BIN)/mypy
 
 bench: $(READY)
@@ -41,4 +42,4 @@ $(READY): pyproject.toml
 	touch $@
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .import_linter_cache .mypy_cache .ruff_cache

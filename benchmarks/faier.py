@@ -24,15 +24,16 @@ from corruptions.graded.random import Random
 from corruptions.graded.replace import Replace
 from corruptions.graded.shuffle import Shuffle
 from metaeval.compute import device as devices
-from metaeval.data.dataset import CaptionDataset
+from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.data.scenes import load_scenes
 from metaeval.errors import ConfigError
-from metaeval.metrics.faier.captions import Captions, build_vocabulary, encode
-from metaeval.metrics.faier.network import Faier, Shape
-from metaeval.metrics.faier.scorer import FaierScorer
+from metaeval.metrics.faier.captions import ParsedCaptions, build_vocabulary, encode
+from metaeval.metrics.faier.matcher import UnionMatcher
+from metaeval.metrics.faier.network import FaierNetwork, FaierShape, load_network
 from metaeval.text.scene_graphs.triplets import TripletParser
 from metaeval.vision.regions.gold import GoldRegions
 from metaeval.weights import pretrained
+from tests.metrics.faier import plain
 
 TOLERANCE = 1e-4  # float32 scores of a few units, added up in another order
 
@@ -50,41 +51,39 @@ class Clock:
         return time.process_time()
 
 
-def network(dataset: CaptionDataset, weights: str | None) -> tuple[Faier, Any]:
+def network(dataset: CaptionDataset, weights: str | None) -> tuple[FaierNetwork, Any]:
     """Trained weights, or random ones of the shipped size: both are equally fast."""
     if weights is not None:
-        found = pretrained.choose("faier", dataset, weights, variant="r")
-        if not isinstance(found, pretrained.GroundedWeights):
-            raise SystemExit(str(found))
-        model = Faier(Shape(**found.card["shape"]))
-        model.load_state_dict(found.state())
-        return model.eval(), found.vocabulary()
+        chosen = pretrained.choose("faier", dataset, weights, variant="r")
+        if isinstance(chosen, Absent):
+            raise SystemExit(str(chosen))
+        return load_network(chosen), chosen.vocabulary()
     texts = [text for own in dataset.references for text in own]
     vocabulary = build_vocabulary(texts, TripletParser()(texts))
     torch.manual_seed(0)
-    return Faier(Shape(88, len(vocabulary), 128, 128)).eval(), vocabulary
+    return FaierNetwork(FaierShape(88, len(vocabulary), 128, 128)).eval(), vocabulary
 
 
 @torch.inference_mode()
 def one_by_one(
-    model: Faier, regions: Any, references: Captions, rows: Any, captions: Captions, index: Any
+    model: FaierNetwork,
+    regions: Any,
+    references: ParsedCaptions,
+    rows: Any,
+    captions: ParsedCaptions,
+    index: Any,
 ) -> np.ndarray[Any, Any]:
     """The plain loop: see, read, unite and score for every caption by itself."""
     device = next(model.parameters()).device
-    found = []
+    scores = []
     for k, i in enumerate(index):
         features, boxes, mask = regions.subset([i]).tensors(device)
         others = model.read(references.take(np.array(rows[i])).to(device))
-        m = len(rows[i])
-        union = model.unite(
-            model.see(features, boxes, mask),
-            others,
-            torch.arange(m, device=device)[None],
-            torch.tensor([m]),
-        )
+        seen = model.see(features, boxes, mask)
+        unions = plain.unite(model, seen, 0, others, range(len(rows[i])))
         nodes = model.read(captions.take(np.array([k])).to(device))
-        found.append(model.score(union, nodes)[0].double().cpu().numpy())
-    return np.array(found)
+        scores.append(plain.score(unions, nodes, 0).double().cpu().numpy())
+    return np.array(scores)
 
 
 def main() -> None:
@@ -121,15 +120,15 @@ def main() -> None:
     started = clock()
     references = encode(flat, read, vocabulary)
     parsed = clock()
-    scorer = FaierScorer(model)
-    scorer.prepare(regions, references, rows)
+    matcher = UnionMatcher(model)
+    matcher.prepare(regions, references, rows)
     united = clock()
     captions = encode(texts, read, vocabulary)
     encoded = clock()
     if device.type == "cuda":
-        scorer.score(captions, index)  # the first call also chooses kernels
+        matcher.score(captions, index)  # the first call also chooses kernels
         encoded = clock()
-    scores = scorer.score(captions, index)
+    scores = matcher.score(captions, index)
     done = clock()
 
     chosen = np.random.default_rng(0).permutation(len(texts))[: options.loop]
@@ -139,7 +138,7 @@ def main() -> None:
     ended = clock()
     worst = float(np.abs(slow - scores[chosen]).max())
     assert worst <= TOLERANCE, worst
-    rate, plain = len(texts) / (done - encoded), len(chosen) / (ended - began)
+    rate, loop_rate = len(texts) / (done - encoded), len(chosen) / (ended - began)
     what = f"{len(texts):,} captions of {len(dataset):,} images on {device}"
     threads = "" if device.type == "cuda" else f", {torch.get_num_threads()} thread(s)"
     print(f"{what}{threads}; {sum(p.numel() for p in model.parameters()):,} parameters")
@@ -150,7 +149,8 @@ def main() -> None:
     print(f"parsing and encoding the captions: {len(texts) / max(1e-9, encoded - united):,.0f}/s")
     print(f"scoring the captions: {rate:,.0f}/s")
     print(
-        f"a caption at a time: {plain:,.0f}/s ({len(chosen)} of them), so {rate / plain:.1f} times"
+        f"a caption at a time: {loop_rate:,.0f}/s ({len(chosen)} of them), "
+        f"so {rate / loop_rate:.1f} times"
     )
     print(f"largest difference: {worst:.1e} (allowed {TOLERANCE:.0e})")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -18,53 +18,49 @@ from pathlib import Path
 from typing import Any
 
 from experiments.training.faier_dev import HeldOut
-from metaeval.config import component
+from metaeval.config import component, compose_config
 from metaeval.data.dataset import CaptionDataset
-from metaeval.config import compose_config
-from metaeval.metrics.faier.network import Faier, Shape
+from metaeval.metrics.faier.network import load_network
+from metaeval.metrics.faier.variants import VARIANTS
 from metaeval.runs.store import SqliteStore
 from metaeval.text.scene_graphs.triplets import TripletParser
 from metaeval.training.dataset import CaptionedImages
 from metaeval.vision.regions.gold import GoldRegions
 from metaeval.weights import pretrained
-from metaeval.weights.pretrained import GroundedWeights
+from metaeval.weights.pretrained import PretrainedWeights
 
-VARIANTS = ("fier", "rel", "1", "4", "r", "corruptions")
 _WAYS = ("image_to_text", "text_to_image")
 
 
-def weights_for(dataset: CaptionDataset, named: Sequence[str]) -> list[GroundedWeights]:
+def weights_for(dataset: CaptionDataset, named: Sequence[str]) -> list[PretrainedWeights]:
     """The weights asked for, or all that are shipped for these images, in the paper's order."""
     asked = [(name, "") for name in named] or [(pretrained.AUTO, v) for v in VARIANTS]
-    found = []
+    chosen = []
     for name, variant in asked:
         weights = pretrained.choose("faier", dataset, name, variant=variant)
-        if not isinstance(weights, GroundedWeights):
+        if not isinstance(weights, PretrainedWeights):
             print(f"left out: {weights}")
         elif weights.overlap(dataset).any():
             print(f"left out: {weights.name} has learned from some of these images")
         else:
-            found.append(weights)
-    return found
+            chosen.append(weights)
+    return chosen
 
 
 def rows(
-    weights: GroundedWeights, data: HeldOut, references: Sequence[int]
+    weights: PretrainedWeights, data: HeldOut, references: Sequence[int]
 ) -> list[tuple[Any, ...]]:
     """(variant, references, ρ and ρ within of Replace, of Shuffle, R@1/5/10 both ways)."""
-    shape = Shape(**weights.card["shape"])
-    model = Faier(shape)
-    model.load_state_dict(weights.state())
-    counts = references if shape.fused else (0,)
-    measured = data.measure(model.eval(), counts)
+    model = load_network(weights)
+    measured = data.measure(model, references if model.shape.fused else (0,))
     return [
         (
             weights.card["variant"],
             int(k),
-            *(own[name][rho] for name in ("replace", "shuffle") for rho in ("rho", "rho_within")),
-            *(100 * share for way in _WAYS for share in own[way].values()),
+            *(of_k[name][rho] for name in ("replace", "shuffle") for rho in ("rho", "rho_within")),
+            *(100 * share for way in _WAYS for share in of_k[way].values()),
         )
-        for k, own in measured.items()
+        for k, of_k in measured.items()
     ]
 
 
@@ -80,11 +76,12 @@ def main() -> None:
     parser.add_argument("--images", type=int, default=None, help="only so many, the first ones")
     parser.add_argument("--references", default="0,1,2,3,4")
     options, others = parser.parse_known_args()
-    named = [own for own in others if "=" not in own]
-    config = compose_config(["dataset=coco_val2017", *(own for own in others if "=" in own)])
+    named = [argument for argument in others if "=" not in argument]
+    overrides = [argument for argument in others if "=" in argument]
+    config = compose_config(["dataset=coco_val2017", *overrides])
     dataset: CaptionDataset = component(config.dataset, "dataset")
     dataset = dataset.limited(options.images)
-    counts = [int(own) for own in options.references.split(",")]
+    counts = [int(count) for count in options.references.split(",")]
     images = CaptionedImages.of(dataset, GoldRegions())
     store = SqliteStore(Path(config.paths.cache).expanduser() / "content.sqlite")
     print("| variant | references | Replace | within | Shuffle | within | i → t | t → i |")

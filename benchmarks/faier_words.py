@@ -15,19 +15,18 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
 from benchmarks.coco_words import WORDS
-from metaeval.config import component
-from metaeval.data.dataset import CaptionDataset
-from metaeval.config import compose_config
+from metaeval.config import component, compose_config
+from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.metrics.faier.captions import NO_REFERENCE, encode
-from metaeval.metrics.faier.network import Faier, Shape
-from metaeval.metrics.faier.scorer import FaierScorer
+from metaeval.metrics.faier.matcher import UnionMatcher
+from metaeval.metrics.faier.network import FaierNetwork, load_network
 from metaeval.text.scene_graphs.triplets import TripletParser
 from metaeval.text.vocabulary import Vocabulary
 from metaeval.vision.regions.base import Regions
@@ -37,7 +36,7 @@ from metaeval.weights import pretrained
 Floats = npt.NDArray[np.float64]
 
 
-class Found(NamedTuple):
+class WordMatches(NamedTuple):
     """What the table's row says; `unsaid` is of ground-truth words that no reference has."""
 
     gold: float
@@ -71,14 +70,15 @@ def mentioned(references: Sequence[str], vocabulary: Vocabulary) -> set[str]:
 
 
 def measure(
-    scorer: FaierScorer, regions: Regions, dataset: CaptionDataset, vocabulary: Vocabulary
-) -> Found:
-    """The table's row for a scorer that is prepared on the dataset."""
+    matcher: UnionMatcher, regions: Regions, dataset: CaptionDataset, vocabulary: Vocabulary
+) -> WordMatches:
+    """The table's row for a matcher that is prepared on the dataset."""
     known = known_words(vocabulary)
-    read = scorer.read(encode([f"a {word}" for _, word in known], TripletParser(), vocabulary))
+    texts = encode([f"a {word}" for _, word in known], TripletParser(), vocabulary)
+    words = matcher.read(texts)["objects"]
     # the word's tokens stand between "<start> a" and "<end>"
-    spans = [(int(s) + 2, int(s + n) - 1) for s, n in zip(read.starts, read.lengths, strict=True)]
-    category = np.array([own for own, _ in known])
+    spans = [(int(s) + 2, int(s + n) - 1) for s, n in zip(words.starts, words.counts, strict=True)]
+    category = np.array([name for name, _ in known])
     means: list[tuple[float, float, float]] = []
     unsaid, pointed, chance = [], [], []
     for i, references in enumerate(dataset.references):
@@ -86,7 +86,7 @@ def measure(
         there = np.isin(category, labels)
         if not there.any():
             continue
-        matches = (read.words @ scorer.unions(i).objects[0].T).double().cpu().numpy()
+        matches = (words.vectors @ matcher.unions_of(i)["objects"].T).double().cpu().numpy()
         best = np.array([matches[a:b].max(axis=1).mean() for a, b in spans])
         means.append((best[there].mean(), best[~there].mean(), wins(best[there], best[~there])))
         silent = there & ~np.isin(category, list(mentioned(references, vocabulary)))
@@ -100,35 +100,38 @@ def measure(
             chance.append((labels[objects] == category[k]).mean())
     gold, other, share = np.mean(means, axis=0)
     lost = float(np.mean(unsaid)) if unsaid else float("nan")
-    return Found(gold, other, share, lost, float(np.mean(pointed)), float(np.mean(chance)))
+    return WordMatches(gold, other, share, lost, float(np.mean(pointed)), float(np.mean(chance)))
 
 
 def table(
-    model: Faier, vocabulary: Vocabulary, dataset: CaptionDataset, counts: Sequence[int] = (4, 0)
-) -> dict[int, Found]:
+    model: FaierNetwork,
+    vocabulary: Vocabulary,
+    dataset: CaptionDataset,
+    counts: Sequence[int] = (4, 0),
+) -> dict[int, WordMatches]:
     """The rows by number of references."""
     regions = GoldRegions().load(dataset)
     flat = [text for own in dataset.references for text in own]
     references = encode([*flat, NO_REFERENCE], TripletParser(), vocabulary)
-    found, scorer = {}, FaierScorer(model)
+    measured, matcher = {}, UnionMatcher(model)
     for k in counts:
         rows, first = [], 0
         for own in dataset.references:
             rows.append(list(range(first, first + min(k, len(own)))) or [len(flat)])
             first += len(own)
-        scorer.prepare(regions, references, rows)
-        found[k] = measure(scorer, regions, dataset, vocabulary)
-    return found
+        matcher.prepare(regions, references, rows)
+        measured[k] = measure(matcher, regions, dataset, vocabulary)
+    return measured
 
 
-def load(dataset: CaptionDataset, which: str, variant: str = "r") -> tuple[Faier, Vocabulary, str]:
+def load(
+    dataset: CaptionDataset, which: str, variant: str = "r"
+) -> tuple[FaierNetwork, Vocabulary, str]:
     """A trained network, its vocabulary and its name."""
-    weights: Any = pretrained.choose("faier", dataset, which, variant=variant)
-    if not isinstance(weights, pretrained.GroundedWeights):
+    weights = pretrained.choose("faier", dataset, which, variant=variant)
+    if isinstance(weights, Absent):
         raise SystemExit(str(weights))
-    model = Faier(Shape(**weights.card["shape"]))
-    model.load_state_dict(weights.state())
-    return model.eval(), weights.vocabulary(), weights.name
+    return load_network(weights), weights.vocabulary(), weights.name
 
 
 def main() -> None:
@@ -148,8 +151,8 @@ def main() -> None:
     )
     titles = ("ground truth", "others", "wins", "wins, unsaid", "pointed at", "by chance")
     print("references | " + " | ".join(titles))
-    for k, found in rows.items():
-        print(f"{k} | " + " | ".join(f"{value:.3f}" for value in found))
+    for k, row in rows.items():
+        print(f"{k} | " + " | ".join(f"{value:.3f}" for value in row))
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ import numpy as np
 from scipy.stats import kendalltau, zscore
 
 from metaeval.stats.correlation.correlations import WeightedCorrelations
-from metaeval.stats.correlation.tau_c import kendall_c
+from metaeval.stats.correlation.kendall import kendall
 from metaeval.stats.ordering.tie_calibration import tie_calibration
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 from metaeval.stats.significance.paired_permutation import perm_both
@@ -66,7 +66,7 @@ def main() -> None:
         x = data[kind][row]
         compare(
             f"τ-c, {kind} scores",
-            lambda x=x: kendall_c(x, human).tau_c,
+            lambda x=x: kendall(x, human, "c").tau,
             lambda x=x: kendalltau(x, human, variant="c").statistic,
         )
     x, y = data["smooth"][row], data["tied"][row]
@@ -74,11 +74,11 @@ def main() -> None:
     rows_of = [np.flatnonzero(image[row] == k) for k in range(1000)]
 
     def resampled() -> list[float]:
-        found = []
+        taus = []
         for weights in counts[:20]:
             drawn = np.concatenate([np.tile(rows_of[k], w) for k, w in enumerate(weights) if w])
-            found.append(kendalltau(x[drawn], human[drawn], variant="c").statistic)
-        return found
+            taus.append(kendalltau(x[drawn], human[drawn], variant="c").statistic)
+        return taus
 
     compare(
         "1,000 bootstrap replicates of τ-c",
@@ -91,14 +91,13 @@ def main() -> None:
 
     def permuted() -> list[float]:
         rng, a, b = np.random.default_rng(0), zscore(x), zscore(y)
-        found = [kendalltau(a, human, variant="c").statistic
-                 - kendalltau(b, human, variant="c").statistic]  # fmt: skip
+        taus = [kendalltau(each, human, variant="c").statistic for each in (a, b)]
         for _ in range(20):
             swap = rng.integers(2, size=5664)[row] == 1
             one, other = np.where(swap, b, a), np.where(swap, a, b)
             kendalltau(one, human, variant="c")
             kendalltau(other, human, variant="c")
-        return found
+        return [taus[0] - taus[1]]
 
     compare(
         "1,000 arrangements of PERM-BOTH in τ-c",

@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from functools import partial
 from typing import Any
 
@@ -31,14 +32,14 @@ from corruptions.graded.random import Random
 from corruptions.graded.replace import Replace
 from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import CaptionDataset
-from metaeval.metrics.base import Metric, Scores
+from metaeval.metrics.base import Metric, Scorer, Scores
 from metaeval.metrics.ngram.bleu import Bleu
 from metaeval.metrics.ngram.cider import Cider
 from metaeval.metrics.ngram.rouge_l import RougeL
 from metaeval.text.tokenizers import base as tokenizers
 
 Sets = Sequence[Sequence[str]]
-Scorer = Callable[[dict[int, list[str]], dict[int, list[str]]], Any]
+CocoScorer = Callable[[dict[int, list[str]], dict[int, list[str]]], Any]
 
 TOLERANCE = 1e-9
 
@@ -67,27 +68,25 @@ def ours(
     captions = [caption for captions in sets for caption in captions]
     index = np.tile(np.arange(len(dataset)), len(sets))
     started = clock()
-    metric = make()
-    try:
-        metric.identify(dataset)
-        metric.prepare(dataset)
-        return metric.score(captions, index), clock() - started
-    finally:
-        metric.close()
+    scorer = make().bind(dataset)
+    assert isinstance(scorer, Scorer), scorer
+    with closing(scorer):
+        scorer.prepare()
+        return scorer.score(captions, index), clock() - started
 
 
 def theirs(
-    make: Callable[[], Scorer], dataset: CaptionDataset, sets: Sets, clock: Callable[[], float]
+    make: Callable[[], CocoScorer], dataset: CaptionDataset, sets: Sets, clock: Callable[[], float]
 ) -> tuple[Scores, float]:
     """Set by set, and the seconds."""
     references = {i: list(group) for i, group in enumerate(dataset.references)}
     candidates = [{i: [caption] for i, caption in enumerate(captions)} for captions in sets]
     started = clock()
     scorer = make()
-    found = [scorer(references, each)[1] for each in candidates]
+    each_set = [scorer(references, each)[1] for each in candidates]
     seconds = clock() - started
     columns: list[npt.NDArray[np.float64]] = [
-        np.asarray(scores, dtype=np.float64).reshape(-1, len(dataset)).T for scores in found
+        np.asarray(scores, dtype=np.float64).reshape(-1, len(dataset)).T for scores in each_set
     ]
     return np.concatenate(columns), seconds
 
@@ -95,7 +94,7 @@ def theirs(
 def compare(
     name: str,
     mine: Callable[[], Metric],
-    other: Callable[[], Scorer],
+    other: Callable[[], CocoScorer],
     dataset: CaptionDataset,
     sets: Sets,
     clock: Callable[[], float] = time.process_time,
@@ -115,7 +114,7 @@ def line(name: str, fast: float, slow: float, difference: str = "") -> None:
 
 def rule_based(dataset: CaptionDataset, sets: Sets) -> None:
     """BLEU-1 … BLEU-4, ROUGE-L and CIDEr."""
-    pairs: list[tuple[str, Callable[[], Metric], Callable[[], Scorer]]] = [
+    pairs: list[tuple[str, Callable[[], Metric], Callable[[], CocoScorer]]] = [
         (
             "BLEU-1 … BLEU-4",
             lambda: Bleu(smooth="coco", tokenizer="whitespace"),
@@ -147,7 +146,7 @@ def meteor(dataset: CaptionDataset, sets: Sets) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--limit", type=int, default=None, help="only the first N images")
-    parser.add_argument("--meteor", action="store_true", help="METEOR too (needs Java)")
+    parser.add_argument("--meteor", action="store_true", help="METEOR too (needs a JDK)")
     options = parser.parse_args()
 
     dataset, sets = replace_sets(load_coco("coco_val2017", limit=options.limit))

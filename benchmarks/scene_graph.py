@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from metaeval.runs.store import MemoryStore, SqliteStore, Store
-from metaeval.text.scene_graphs.parse import parse
+from metaeval.text.scene_graphs.parse import parse_captions
 
 KINDS = ("objects", "attributes", "relations")
 
@@ -42,9 +42,9 @@ def main() -> None:
     chosen = np.random.default_rng(0).choice(len(captions), count, replace=False)
     sample = [captions[i][1] for i in sorted(chosen)]
     store: Store = SqliteStore(arguments.store) if arguments.store else MemoryStore()
-    theirs = parse(sample, parser="spice", store=store)
+    theirs = parse_captions(sample, parser="spice", store=store)
     started = time.perf_counter()
-    ours = parse(sample, parser="rules")
+    ours = parse_captions(sample, parser="rules")
     rate = count / (time.perf_counter() - started)
     print(f"{count} references of {where}; rules: {rate:,.0f} captions/s")
     print(f"{'':12}{'precision':>10}{'recall':>8}{'F':>8}{'SPICE has':>11}")
@@ -54,9 +54,9 @@ def main() -> None:
             for a, b in zip(ours, theirs, strict=True)
         ]
         shared = sum(len(a & b) for a, b in pairs)
-        found, wanted = (sum(len(pair[side]) for pair in pairs) for side in (0, 1))
-        precision, recall = shared / found, shared / wanted
-        f = 2 * shared / (found + wanted)
+        proposed, wanted = (sum(len(pair[side]) for pair in pairs) for side in (0, 1))
+        precision, recall = shared / proposed, shared / wanted
+        f = 2 * shared / (proposed + wanted)
         print(f"{kind:12}{precision:10.3f}{recall:8.3f}{f:8.3f}{wanted:11,}")
 
 

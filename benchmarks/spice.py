@@ -28,8 +28,8 @@ from scipy.stats import kendalltau
 
 from metaeval.data.dataset import Absent
 from metaeval.java.runtime import find_java
-from metaeval.metrics.spice import synonyms as spice_synonyms
 from metaeval.metrics.spice.graph import CATEGORIES, Graph, f_scores
+from metaeval.metrics.spice.synonyms import load_synonyms
 from metaeval.runs.store import MemoryStore, SqliteStore, Store
 from metaeval.text.scene_graphs import spice_service
 from metaeval.text.scene_graphs.parse import default_cache
@@ -38,6 +38,7 @@ from metaeval.text.tokenizers.base import get as get_tokenizer
 
 Item = tuple[str, list[str]]  # a candidate and its references
 
+ORACLE = Path(__file__).parents[1] / "tests/metrics/spice/SpiceOracle.java"
 _NASHORN = (
     "org.openjdk.nashorn:nashorn-core:15.4",
     *(f"org.ow2.asm:asm{part}:7.3.1" for part in ("", "-analysis", "-commons", "-tree", "-util")),
@@ -64,7 +65,7 @@ def ours(items: Sequence[Item], store: Store, arguments: argparse.Namespace) -> 
     sentences = list(dict.fromkeys(s for test, refs in items for s in (test, *refs)))
     with parser(store, arguments) as parse:
         tuples: dict[str, Tuples | None] = dict(zip(sentences, parse(sentences), strict=True))
-    synonyms = spice_synonyms.load(folder() / "lib" / "Meteor-1.5.jar")
+    synonyms = load_synonyms(spice_service.spice_file(spice_service.METEOR_JAR))
     scores = []
     for test, refs in items:
         reference = Graph([t for ref in refs for t in tuples[ref] or []], synonyms)
@@ -78,18 +79,11 @@ def parser(store: Store, arguments: argparse.Namespace) -> SpiceParser:
     )
 
 
-def folder() -> Path:
-    found = spice_service.spice_folder()
-    if isinstance(found, Absent):
-        raise SystemExit(str(found))
-    return found
-
-
 def java() -> str:
-    found = find_java()
-    if isinstance(found, Absent):
-        raise SystemExit(str(found))
-    return str(found.executable)
+    runtime = find_java()
+    if isinstance(runtime, Absent):
+        raise SystemExit(str(runtime))
+    return str(runtime.executable)
 
 
 def values(scores: dict[str, dict[str, float | None]]) -> list[float]:
@@ -183,20 +177,15 @@ def merging(arguments: argparse.Namespace) -> None:
         tuples = dict(zip(sentences, parse(sentences), strict=True))
     items = [(t, r) for t, r in items if all(tuples[s] is not None for s in (t, *r))]
     asked = [{"test": tuples[t], "refs": [tuples[r] for r in refs]} for t, refs in items]
-    runtime = find_java()
-    assert not isinstance(runtime, Absent)
-    path = spice_service.class_path(
-        default_cache(), spice_service.compiled(default_cache(), runtime)
-    )
     answer = subprocess.run(
-        [java(), "-Xmx1g", "-cp", path, "SpiceOracle"],
+        [java(), "-Xmx1g", "-cp", spice_service.class_path(default_cache()), str(ORACLE)],
         input="".join(json.dumps(item) + "\n" for item in asked),
         stdout=subprocess.PIPE,
         check=True,
         text=True,
     ).stdout
     theirs = np.array([values(json.loads(line)["scores"]) for line in answer.splitlines()])
-    synonyms = spice_synonyms.load(folder() / "lib" / "Meteor-1.5.jar")
+    synonyms = load_synonyms(spice_service.spice_file(spice_service.METEOR_JAR))
     mine = [
         f_scores(
             Graph(tuples[test] or [], synonyms),

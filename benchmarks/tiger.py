@@ -47,7 +47,7 @@ from metaeval.metrics.scan.attention import l2norm
 from metaeval.metrics.scan.grounding import Grounder
 from metaeval.metrics.scan.network import Scan, ScanShape
 from metaeval.metrics.scan.tiger import Tiger
-from metaeval.metrics.scan.tiger_batches import tiger_of
+from metaeval.metrics.scan.tiger_batches import compare_groundings
 from metaeval.runs.store import MemoryStore
 from metaeval.text.tokenizers.base import get
 from metaeval.text.vocabulary import SPECIAL, Vocabulary
@@ -204,7 +204,7 @@ def compare(
         first = np.searchsorted(owner, np.arange(n))
         mean = np.add.reduceat(vectors, first, axis=0) / np.bincount(owner)[:, None]
         vectors = grounder.grounding(candidates, index)
-        return tiger_of(mean, grounder.n_regions, vectors, index)[:, 0]
+        return compare_groundings(mean, grounder.n_regions, vectors, index)[:, 0]
 
     some = range(min(n, n_loop))
     with torch.inference_mode():

@@ -6,20 +6,33 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from corruptions.base import Corruption
+from corruptions.base import RatedCorruption
 from corruptions.tokens import words
 from metaeval.data.dataset import CaptionDataset
-from metaeval.errors import ConfigError
+from metaeval.errors import ConfigError, require_count
 
 MIN_COUNT = 4
 
 
-class FromBag(Corruption):
-    """A corruption that draws words from the bag of the dataset's human captions."""
+class FromBag(RatedCorruption):
+    """A corruption that draws words from the bag of the dataset's human captions.
 
-    def __init__(self, min_count: int = MIN_COUNT) -> None:
+    Parameters
+    ----------
+    rate
+        The share of words to change, in (0, 1].
+    min_count
+        How often a word must occur in the human captions to be in the bag.
+    """
+
+    def __init__(self, rate: float, min_count: int = MIN_COUNT) -> None:
+        super().__init__(rate)
         self.min_count = min_count
         self.bag: tuple[str, ...] = ()
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        return {**super().parameters, "min_count": self.min_count}
 
     def fit(self, dataset: CaptionDataset) -> None:
         # the pool is the whole file: the bag does not change with `dataset.limit`
@@ -39,8 +52,7 @@ def bag_of_words(captions: Iterable[str], min_count: int = MIN_COUNT) -> tuple[s
 
     Raises ConfigError where no word occurs often enough.
     """
-    if isinstance(min_count, bool) or not isinstance(min_count, int) or min_count < 1:
-        raise ConfigError(f"corruption.min_count must be a whole number from 1, not {min_count!r}")
+    require_count("corruption.min_count", min_count)
     counts: Counter[str] = Counter()
     n = 0
     for n, caption in enumerate(captions, 1):  # noqa: B007  (n is the number of captions)

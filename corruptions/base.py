@@ -1,7 +1,8 @@
 """The contract of a corruption: one caption in, one spoiled caption out, seeded by its image.
 
-To add one, copy `replace.py`: subclass `Corruption`, give it a `name`, say in `parameters` what
-makes it differ from its siblings, and write `corrupt`. Then name it in `conf/corruption/`.
+To add one, copy `graded/delete.py`: subclass `Corruption` (or `RatedCorruption`), give it a `name`
+and a `title`, say in `parameters` what makes it differ from its siblings, and write `corrupt`. Then
+name it in `conf/corruption/`.
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from metaeval.data.dataset import Absent, CaptionDataset, ImageId
+from metaeval.errors import ConfigError
+from metaeval.runs.records import Edit
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,25 +34,24 @@ class Caption:
     truth: Any | None = None
 
 
-class Edit(NamedTuple):
-    """One changed word: its position among the white-space tokens of the source, before and after.
-
-    `before` is empty for an insertion, `after` for a deletion. Both are whole tokens, with the
-    punctuation attached to them: (3, "field.", "dog.").
-    """
-
-    position: int
-    before: str
-    after: str
-
-
 @dataclass(frozen=True, slots=True)
 class Corrupted:
     """What became of a caption.
 
-    `applied` is false where nothing could be changed (text equals the source). `requested` is the
-    share of words that was asked for, `realised` the share that did change, both in [0, 1];
-    `None` and the whole-caption corruptions' 1.0 where no rate is involved.
+    Attributes
+    ----------
+    text
+        The caption now.
+    applied
+        False where nothing could be changed (text equals the source).
+    edits
+        The changed words.
+    requested, realised
+        The share of words that was to be changed and that was, in [0, 1]; `None` and the
+        whole-caption corruptions' 1.0 where no rate is involved.
+    effect, harm
+        Of corruptions that know the truth: "contradiction", "hallucination" or "omission", and the
+        share of the caption's statements that became false or were lost, in [0, 1].
     """
 
     text: str
@@ -57,18 +59,34 @@ class Corrupted:
     edits: tuple[Edit, ...] = ()
     requested: float | None = None
     realised: float | None = None
+    effect: str | None = None
+    harm: float | None = None
 
 
 class Corruption(ABC):
-    """A way of spoiling captions. Pure: the same caption and generator give the same result."""
+    """A way of changing captions. Pure: the same caption and generator give the same result.
+
+    Attributes
+    ----------
+    name
+        What the configuration calls it: "replace".
+    title
+        What a reader calls it: "Replace".
+    expected
+        What it should do to a score: lower it, or leave it.
+    needs
+        The parts of the dataset without which it cannot work: "scene_graphs".
+    """
 
     name: ClassVar[str]
-    needs: ClassVar[frozenset[str]] = frozenset()
+    title: ClassVar[str]
+    expected: ClassVar[Literal["lower", "same"]] = "lower"
+    needs: frozenset[str] = frozenset()
 
     @property
-    @abstractmethod
     def label(self) -> str:
         """The set's name in tables and figures: "Replace 25%"."""
+        return self.title
 
     @property
     def parameters(self) -> Mapping[str, Any]:
@@ -87,7 +105,7 @@ class Corruption(ABC):
         """Take from the whole dataset what `corrupt` needs (a bag of words, donors)."""
 
     def facts(self) -> Mapping[str, Any]:
-        """What `fit` found, worth telling in `run.json` ({"bag_words": 1039})."""
+        """What `fit` took, worth telling in `run.json` ({"bag_words": 1039})."""
         return {}
 
     @abstractmethod
@@ -108,3 +126,26 @@ class Corruption(ABC):
             self.corrupt(Caption(i, text, graphs.get(i)), self.generator(seed, i))
             for i, text in zip(dataset.image_ids, dataset.human, strict=True)
         ]
+
+
+class RatedCorruption(Corruption):
+    """A corruption that changes a share of a caption's words.
+
+    Parameters
+    ----------
+    rate
+        The share of words to change, in (0, 1]. Raises ConfigError for any other.
+    """
+
+    def __init__(self, rate: float) -> None:
+        if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 < rate <= 1:
+            raise ConfigError(f"{self.name}: the rate must be in (0, 1], not {rate!r}")
+        self.rate = float(rate)
+
+    @property
+    def label(self) -> str:
+        return f"{self.title} {100 * self.rate:g}%"
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        return {"rate": self.rate}

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from string import punctuation
 
-from corruptions.base import Corrupted, Edit
-from metaeval.errors import ConfigError
+from corruptions.base import Corrupted
+from metaeval.runs.records import Edit
 
 
 def words(tokens: Sequence[str]) -> dict[int, str]:
@@ -28,13 +28,6 @@ def with_word(token: str, word: str) -> str:
     """The token with another word in it: its punctuation stays ("field." and "dog": "dog.")."""
     # the first match is the old word: before it there is only punctuation
     return token.replace(token.strip(punctuation), word, 1)
-
-
-def checked_rate(rate: float, name: str) -> float:
-    """The rate as a float; ConfigError unless it is in (0, 1]."""
-    if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 < rate <= 1:
-        raise ConfigError(f"{name}: the rate must be in (0, 1], not {rate!r}")
-    return float(rate)
 
 
 def rewritten(text: str, new: Mapping[int, str], requested: float) -> Corrupted:

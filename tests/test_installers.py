@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import json
 import threading
 import zipfile
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from metaeval.data.coco import install_images
+from metaeval.data.dataset import Absent
 from metaeval.data.download import DownloadError
 from metaeval.errors import InputError
 from metaeval.metrics.clipscore import install as install_clip
@@ -30,6 +30,13 @@ def server(tmp_path: Path) -> Iterator[tuple[Path, str]]:
         def log_message(self, format: str, *args: object) -> None:
             pass
 
+        def end_headers(self) -> None:
+            stated = Path(self.translate_path(self.path) + ".etag")
+            if stated.is_file():  # what the hub says of a file beside its content
+                self.send_header("ETag", f'"{stated.read_text()}"')
+                self.send_header("X-Repo-Commit", install.REVISION)
+            super().end_headers()
+
     httpd = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(root)))
     thread = threading.Thread(target=httpd.serve_forever, daemon=True)
     thread.start()
@@ -39,20 +46,15 @@ def server(tmp_path: Path) -> Iterator[tuple[Path, str]]:
 
 
 def hub_of(root: Path) -> Path:
-    """The files of roberta-large as the hub serves and lists them; returns their folder."""
+    """The files of roberta-large as the hub serves them, with their hashes; their folder."""
     files = root / install.REPOSITORY / "resolve" / install.REVISION
     files.mkdir(parents=True)
-    entries = []
     for name in install.FILES:
         content = f"content of {name}".encode()
         (files / name).write_bytes(content)
-        entry: dict[str, object] = {"path": name, "oid": install.git_hash(content)}
-        if name == "model.safetensors":
-            entry["lfs"] = {"oid": hashlib.sha256(content).hexdigest(), "size": len(content)}
-        entries.append(entry)
-    tree = root / "api" / "models" / install.REPOSITORY / "tree"
-    tree.mkdir(parents=True)
-    (tree / install.REVISION).write_text(json.dumps(entries))
+        large = name == "model.safetensors"
+        stated = hashlib.sha256(content).hexdigest() if large else install.git_hash(content)
+        (files / f"{name}.etag").write_text(stated)
     return files
 
 
@@ -66,12 +68,12 @@ def test_roberta_is_found_once_it_is_installed(server: tuple[Path, str], tmp_pat
     root, address = server
     hub_of(root)
     cache = tmp_path / "cache"
-    install.install(cache, hub=address)
+    install.install(cache, endpoint=address)
     found = locate.locate("auto", cache)
     assert isinstance(found, locate.TextModel)
     assert found.name == "roberta-large"
     assert found.weights.read_bytes() == b"content of model.safetensors"
-    install.install(cache, hub=address)  # a second time: nothing to do, no harm
+    install.install(cache, endpoint=address)  # a second time: nothing to do, no harm
 
 
 @pytest.mark.parametrize("name", ["vocab.json", "model.safetensors"])
@@ -79,8 +81,13 @@ def test_damaged_file_is_refused(server: tuple[Path, str], tmp_path: Path, name:
     root, address = server
     (hub_of(root) / name).write_bytes(b"something else")
     with pytest.raises(DownloadError, match="wrong"):
-        install.install(tmp_path / "cache", hub=address)
-    assert isinstance(locate.locate("roberta-large", tmp_path / "cache"), locate.Absent)
+        install.install(tmp_path / "cache", endpoint=address)
+    assert isinstance(locate.locate("roberta-large", tmp_path / "cache"), Absent)
+    (root / install.REPOSITORY / "resolve" / install.REVISION / name).write_bytes(
+        f"content of {name}".encode()
+    )
+    install.install(tmp_path / "cache", endpoint=address)  # nothing of the damaged one is left
+    assert isinstance(locate.locate("roberta-large", tmp_path / "cache"), locate.TextModel)
 
 
 def test_roberta_from_a_folder(server: tuple[Path, str], tmp_path: Path) -> None:
@@ -94,7 +101,7 @@ def test_roberta_from_a_folder(server: tuple[Path, str], tmp_path: Path) -> None
 
 def test_no_connection_is_one_clear_line(tmp_path: Path) -> None:
     with pytest.raises(DownloadError, match="no connection"):
-        install.install(tmp_path, hub="http://127.0.0.1:9")
+        install.install(tmp_path, endpoint="http://127.0.0.1:9")
 
 
 def test_clip_is_believed_by_checksum(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,44 +4,61 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.metrics.base import Metric, Scores, content_digest
-from metaeval.runs.files import Count
-from metaeval.runs.store import MemoryStore
-from metaeval.scoring import score_captions
+from metaeval.metrics.base import Metric, ReferenceScorer, Scorer, Scores
+from metaeval.runs.records import Count, ScoreColumn
+from metaeval.runs.store import MemoryStore, Store, content_digest
+from metaeval.scoring import bind, score_captions
 
 
 class LengthRatio(Metric):
-    """Words of the candidate over words of the first reference: small, and really computed."""
+    """Words of the candidate over words of the first reference: small, and really computed.
+
+    `scorers` are those that it has given, for a test to look at.
+    """
 
     name = "length_ratio"
-    columns = ("LengthRatio", "Words")
+    columns = (ScoreColumn("LengthRatio"), ScoreColumn("Words", bounds=(0.0, float("inf"))))
+
+    def __init__(
+        self,
+        version: int = 1,
+        breaks_at: str | None = None,
+        scorer_class: type[LengthScorer] | None = None,
+    ) -> None:
+        self.version, self.breaks_at = version, breaks_at
+        self.scorer_class = scorer_class or LengthScorer
+        self.scorers: list[LengthScorer] = []
+
+    def bind(self, dataset: CaptionDataset, store: Store | None = None) -> Scorer | Absent:
+        self.scorers.append(self.scorer_class(self, dataset))
+        return self.scorers[-1]
+
+
+class LengthScorer(ReferenceScorer):
     batch_size = 2
 
-    def __init__(self, version: int = 1, breaks_at: str | None = None) -> None:
-        self.version, self.breaks_at = version, breaks_at
+    def __init__(self, metric: LengthRatio, dataset: CaptionDataset) -> None:
+        super().__init__(metric.columns, {"v": metric.version}, dataset)
+        self.metric = metric
         self.scored: list[str] = []
         self.prepared = self.closed = 0
 
-    def prepare(self, dataset: CaptionDataset) -> None:
+    def prepare(self) -> None:
         self.prepared += 1
-        self._lengths = np.array([len(refs[0].split()) for refs in dataset.references])
+        self._lengths = np.array([len(refs[0].split()) for refs in self.dataset.references])
 
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
-        if self.breaks_at in captions:
+        if self.metric.breaks_at in captions:
             raise RuntimeError("the tenth bolt is loose\nand more lines")
         self.scored += captions
         words = np.array([len(caption.split()) for caption in captions], dtype=np.float64)
         return np.stack([words / self._lengths[image_index], words], axis=1)
-
-    def settings(self) -> Mapping[str, Any]:
-        return {"v": self.version}
 
     def close(self) -> None:
         self.closed += 1
@@ -62,10 +79,11 @@ def test_each_distinct_item_is_scored_once_and_lands_in_its_place() -> None:
     metric = LengthRatio()
     done = score_captions(metric, _dataset(), CAPTIONS, INDEX, MemoryStore())
     np.testing.assert_array_equal(done.scores, EXPECTED)
-    assert metric.scored == ["a b", "a b", "c", "d e f"]  # "a b" against two images
+    (scorer,) = metric.scorers
+    assert scorer.scored == ["a b", "a b", "c", "d e f"]  # "a b" against two images
     assert (done.status, done.n_scored, done.n_cached) == ("ok", 4, 0)
     assert done.signatures == ("lengthratio|v:1", "words|v:1")
-    assert metric.closed == 1
+    assert (scorer.prepared, scorer.closed, done.scorer) == (1, 1, None)
 
 
 def test_a_second_run_computes_nothing_and_gives_the_same() -> None:
@@ -76,7 +94,8 @@ def test_a_second_run_computes_nothing_and_gives_the_same() -> None:
     assert first.scores is not None
     assert second.scores is not None
     assert second.scores.tobytes() == first.scores.tobytes()
-    assert (metric.prepared, metric.scored, second.n_cached) == (0, [], 4)
+    (scorer,) = metric.scorers
+    assert (scorer.prepared, scorer.scored, scorer.closed, second.n_cached) == (0, [], 1, 4)
 
 
 @pytest.mark.parametrize(
@@ -95,33 +114,82 @@ def test_what_would_change_a_score_is_not_taken_from_the_cache(
 
 def test_batches_before_a_failure_are_kept() -> None:
     store = MemoryStore()
-    broken = score_captions(LengthRatio(breaks_at="d e f"), _dataset(), CAPTIONS, INDEX, store)
+    metric = LengthRatio(breaks_at="d e f")
+    broken = score_captions(metric, _dataset(), CAPTIONS, INDEX, store)
+    assert metric.scorers[0].closed == 1
     assert broken.status == "failed"
     assert broken.reason == "RuntimeError: the tenth bolt is loose"
     assert broken.scores is None
     metric = LengthRatio()
     done = score_captions(metric, _dataset(), CAPTIONS, INDEX, store)
     np.testing.assert_array_equal(done.scores, EXPECTED)
-    assert metric.scored == ["c", "d e f"]  # the first batch of two was already there
+    assert metric.scorers[0].scored == ["c", "d e f"]  # the first batch of two was already there
+
+
+class Needy(LengthRatio):
+    """Lacks its weights until they are fetched."""
+
+    fetched = False
+
+    def fetch(self) -> None:
+        self.fetched = True
+
+    def bind(self, dataset: CaptionDataset, store: Store | None = None) -> Scorer | Absent:
+        if self.fetched:
+            return super().bind(dataset, store)
+        return Absent("weights", "no weights", "python -m metaeval.doctor --install weights")
 
 
 def test_a_metric_that_lacks_something_is_skipped_with_reason_and_remedy() -> None:
-    class Needy(LengthRatio):
-        def missing(self, dataset: CaptionDataset) -> Absent | None:
-            return Absent("weights", "no weights", "python -m metaeval.doctor --install weights")
+    class Offline(Needy):
+        def fetch(self) -> None:
+            pass
 
-    metric = Needy()
+    metric = Offline()
     done = score_captions(metric, _dataset(), CAPTIONS, INDEX, MemoryStore())
     assert (done.status, done.reason) == ("skipped", "no weights")
     assert done.remedy == "python -m metaeval.doctor --install weights"
-    assert (metric.prepared, metric.closed) == (0, 1)
+    assert (done.scores, metric.scorers) == (None, [])
+    assert done.columns == metric.columns
+    assert done.signatures == (None, None)
 
 
-class Counting(LengthRatio):
+def test_binding_says_what_a_run_would_say_before_any_score() -> None:
+    metric, store = Needy(), MemoryStore()
+    assert bind(metric, _dataset(), store).status == "skipped"  # who only looks fetches nothing
+    bound = bind(metric, _dataset(), store, fetch=True)
+    assert (bound.status, bound.signatures) == ("ok", ("lengthratio|v:1", "words|v:1"))
+    assert bound.scorer is metric.scorers[0]
+    assert (metric.scorers[0].prepared, bound.scores) == (0, None)
+    done = score_captions(metric, _dataset(), CAPTIONS, INDEX, store)
+    assert (done.columns, done.signatures) == (bound.columns, bound.signatures)
+
+
+def test_an_exception_in_bind_is_a_failure() -> None:
+    class Broken(LengthRatio):
+        def bind(self, dataset: CaptionDataset, store: Store | None = None) -> Scorer | Absent:
+            raise KeyError("no such region")
+
+    done = score_captions(Broken(), _dataset(), CAPTIONS, INDEX, MemoryStore())
+    assert (done.status, done.reason) == ("failed", "KeyError: 'no such region'")
+    assert done.signatures == (None, None)
+
+
+def test_the_record_of_a_column_is_what_became_of_it() -> None:
+    done = score_captions(LengthRatio(), _dataset(), CAPTIONS, INDEX, MemoryStore())
+    record = done.record(1, n=5, n_nan=0)
+    assert record.column == ScoreColumn("Words", bounds=(0.0, float("inf")))
+    assert (record.family, record.signature, record.status) == ("length_ratio", "words|v:1", "ok")
+    assert record.statistics == {"n": 5, "n_nan": 0}
+    entry = record.as_dict()
+    assert (entry["metric"], entry["n"], entry["reason"]) == ("Words", 5, None)
+
+
+class Counting(LengthScorer):
     """Counts the words of a caption beyond its second, and the images of reference "e f"."""
 
-    counted: ClassVar[Mapping[str, str]] = {"words cut": "words", "short captions": "captions",
-                                            "small images": "images"}  # fmt: skip
+    counted: Mapping[str, str] = {"words cut": "words", "short captions": "captions",
+                                  "small images": "images"}  # fmt: skip
 
     def tally(
         self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
@@ -140,18 +208,22 @@ def test_counts_are_those_of_the_run_whether_scored_now_or_before() -> None:
         Count("small images", "images", 1, 2),
     )
     for n_scored in (4, 0):
-        done = score_captions(Counting(), _dataset(), captions, images, store)
+        done = score_captions(
+            LengthRatio(scorer_class=Counting), _dataset(), captions, images, store
+        )
         np.testing.assert_array_equal(done.scores, [*EXPECTED, [0.75, 3], [0.5, 1]])
         assert (done.counts, done.n_scored) == (expected, n_scored)
     # a part of the captions, all of them from the cache: the counts are this part's own
-    done = score_captions(Counting(), _dataset(), captions[:3], images[:3], store)
+    done = score_captions(
+        LengthRatio(scorer_class=Counting), _dataset(), captions[:3], images[:3], store
+    )
     assert [count[2:] for count in done.counts] == [(0, None), (0, 3), (1, 2)]
     assert done.n_scored == 0
 
 
 def test_rows_with_counts_are_not_mixed_up_with_rows_without() -> None:
     store = MemoryStore()
-    for metric in (LengthRatio(), Counting()):
+    for metric in (LengthRatio(), LengthRatio(scorer_class=Counting)):
         done = score_captions(metric, _dataset(), CAPTIONS, INDEX, store)
         np.testing.assert_array_equal(done.scores, EXPECTED)
         assert done.n_scored == 4
@@ -164,7 +236,8 @@ def test_a_tally_of_the_wrong_shape_fails() -> None:
         ) -> npt.NDArray[np.int64]:
             return np.zeros((len(captions), 2), dtype=np.int64)
 
-    done = score_captions(Wrong(), _dataset(), ["a"], np.array([0]), MemoryStore())
+    metric = LengthRatio(scorer_class=Wrong)
+    done = score_captions(metric, _dataset(), ["a"], np.array([0]), MemoryStore())
     assert done.reason == "TypeError: tally() returned [1, 2] instead of [1, 3]"
 
 
@@ -177,24 +250,25 @@ def test_a_tally_of_the_wrong_shape_fails() -> None:
     ],
 )
 def test_a_metric_that_breaks_the_contract_fails(returned: Scores, complaint: str) -> None:
-    class Wrong(LengthRatio):
+    class Wrong(LengthScorer):
         def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
             return returned
 
-    done = score_captions(Wrong(), _dataset(), ["a", "b"], np.array([0, 1]), MemoryStore())
+    metric = LengthRatio(scorer_class=Wrong)
+    done = score_captions(metric, _dataset(), ["a", "b"], np.array([0, 1]), MemoryStore())
     assert done.status == "failed"
     assert done.reason is not None
     assert re.search(complaint, done.reason)
 
 
 def test_nan_passes_through_and_is_cached_as_nan() -> None:
-    class Undefined(LengthRatio):
+    class Undefined(LengthScorer):
         def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
             return np.full((len(captions), 2), np.nan)
 
-    store = MemoryStore()
+    store, metric = MemoryStore(), LengthRatio(scorer_class=Undefined)
     for _ in range(2):
-        done = score_captions(Undefined(), _dataset(), CAPTIONS, INDEX, store)
+        done = score_captions(metric, _dataset(), CAPTIONS, INDEX, store)
         assert done.scores is not None
         assert np.isnan(done.scores).all()
     assert done.n_cached == 4

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
-from corruptions.base import Caption, Corrupted, Corruption, Edit
-from corruptions.tokens import checked_rate, words
+from corruptions.base import Caption, Corrupted, RatedCorruption
+from corruptions.tokens import words
+from metaeval.runs.records import Edit
 
 
-class Delete(Corruption):
+class Delete(RatedCorruption):
     """round(rate · n) of a caption's n words, chosen at random, are left out, but never the last
     one that is left.
 
@@ -24,17 +22,7 @@ class Delete(Corruption):
     """
 
     name = "delete"
-
-    def __init__(self, rate: float) -> None:
-        self.rate = checked_rate(rate, self.name)
-
-    @property
-    def label(self) -> str:
-        return f"Delete {100 * self.rate:g}%"
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        return {"rate": self.rate}
+    title = "Delete"
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
         tokens = caption.text.split()

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
-from corruptions.bag import MIN_COUNT, FromBag
-from corruptions.base import Caption, Corrupted, Edit
-from corruptions.tokens import checked_rate, words
+from corruptions.bag import FromBag
+from corruptions.base import Caption, Corrupted
+from corruptions.tokens import words
+from metaeval.runs.records import Edit
 
 
 class Insert(FromBag):
@@ -28,18 +26,7 @@ class Insert(FromBag):
     """
 
     name = "insert"
-
-    def __init__(self, rate: float, min_count: int = MIN_COUNT) -> None:
-        super().__init__(min_count)
-        self.rate = checked_rate(rate, self.name)
-
-    @property
-    def label(self) -> str:
-        return f"Insert {100 * self.rate:g}%"
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        return {"rate": self.rate, "min_count": self.min_count}
+    title = "Insert"
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
         tokens = caption.text.split()

@@ -28,13 +28,10 @@ class Random(Corruption):
     """
 
     name = "random"
+    title = "Random"
 
     def __init__(self) -> None:
         self._donated: dict[ImageId, str] = {}
-
-    @property
-    def label(self) -> str:
-        return "Random"
 
     def apply(self, dataset: CaptionDataset, seed: int) -> list[Corrupted]:
         # the one corruption in which captions depend on each other: the seed is needed beforehand

@@ -1,13 +1,13 @@
 """Replace: a share of a caption's words gives way to random words of the corpus.
 
-The first corruption, and the pattern of the others. A corruption is a class with
+A corruption is a class with
   `name`        what the configuration calls it: conf/corruption/replace.yaml,
-  `label`       what tables call one instance of it: "Replace 25%",
+  `title`       what a reader calls it; its `label` may say more: "Replace 25%",
   `parameters`  the options that make one instance differ from another; they enter the seed,
   `fit`         (optional) what it takes from the whole dataset before the first caption,
   `corrupt`     one caption in, one `Corrupted` out, drawing on `rng` and on nothing else random.
 Everything else (a generator per image, running over a dataset) is in `base.py`; splitting a
-caption into words and putting it together again is in `words.py`.
+caption into words and putting it together again is in `tokens.py`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 
 from corruptions.bag import MIN_COUNT, FromBag
 from corruptions.base import Caption, Corrupted
-from corruptions.tokens import checked_rate, rewritten, with_word, words
+from corruptions.tokens import rewritten, with_word, words
 from metaeval.data.dataset import CaptionDataset
 
 
@@ -42,20 +42,16 @@ class Replace(FromBag):
     """
 
     name = "replace"
+    title = "Replace"
 
     def __init__(self, rate: float, distinct: bool = False, min_count: int = MIN_COUNT) -> None:
-        super().__init__(min_count)
-        self.rate = checked_rate(rate, self.name)
+        super().__init__(rate, min_count)
         self.distinct = distinct
         self._place: dict[str, int] = {}
 
     @property
-    def label(self) -> str:
-        return f"Replace {100 * self.rate:g}%"
-
-    @property
     def parameters(self) -> Mapping[str, Any]:
-        return {"rate": self.rate, "distinct": self.distinct, "min_count": self.min_count}
+        return {**super().parameters, "distinct": self.distinct}
 
     def fit(self, dataset: CaptionDataset) -> None:
         super().fit(dataset)

@@ -16,10 +16,7 @@ class Reverse(Corruption):
     """
 
     name = "reverse"
-
-    @property
-    def label(self) -> str:
-        return "Reversed"
+    title = "Reversed"
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
         tokens = caption.text.split()

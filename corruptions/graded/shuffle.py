@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from corruptions.base import Caption, Corrupted, Corruption
-from corruptions.tokens import checked_rate, read, rewritten, words
+from corruptions.base import Caption, Corrupted, RatedCorruption
+from corruptions.tokens import read, rewritten, words
 
 _DRAWS = 50  # a random permutation moves every word with probability about 1/e
 
 
-class Shuffle(Corruption):
+class Shuffle(RatedCorruption):
     """round(rate · n) of a caption's n words, chosen at random, are permuted among their places.
 
     The rule of González-Chávez et al., "Are metrics measuring what they should?", with Python's
@@ -35,18 +35,15 @@ class Shuffle(Corruption):
     """
 
     name = "shuffle"
+    title = "Shuffle"
 
     def __init__(self, rate: float, derange: bool = False) -> None:
-        self.rate = checked_rate(rate, self.name)
+        super().__init__(rate)
         self.derange = derange
 
     @property
-    def label(self) -> str:
-        return f"Shuffle {100 * self.rate:g}%"
-
-    @property
     def parameters(self) -> Mapping[str, Any]:
-        return {"rate": self.rate, "derange": self.derange}
+        return {**super().parameters, "derange": self.derange}
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
         tokens = caption.text.split()

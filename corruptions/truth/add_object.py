@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 
 from corruptions.truth.base import Change, Effect, TruthCorruption, pick
-from corruptions.truth.facts import Facts
+from corruptions.truth.facts import CaptionFacts
 from corruptions.truth.patch import Patch
 from metaeval.data.scenes.graph import Mark
 from metaeval.data.scenes.lexicon import NOUNS, article
@@ -25,13 +26,13 @@ class AddObject(TruthCorruption):
 
     name = "add_object"
     title = "Add object"
-    effect: Effect = "hallucination"  # type: ignore[misc]
+    effect: ClassVar[Effect] = "hallucination"
 
-    def places(self, facts: Facts, tokens: Sequence[str]) -> list[Mark]:
+    def places(self, facts: CaptionFacts, tokens: Sequence[str]) -> list[Mark]:
         return [Mark(len(tokens), len(tokens), "end", -1)]
 
     def change(
-        self, facts: Facts, tokens: Sequence[str], place: Mark, rng: np.random.Generator
+        self, facts: CaptionFacts, tokens: Sequence[str], place: Mark, rng: np.random.Generator
     ) -> Change | None:
         families = {thing.family for thing in facts.things.values()} - {"person"}
         absent = [k for k, t in THINGS.items() if k not in facts.present and k != "person"]

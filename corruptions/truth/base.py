@@ -1,8 +1,8 @@
 """The contract of a truth-aware corruption: it knows what is true, and says what it made false.
 
-To add one, copy `truth_replace_attribute.py`: give it a `name` and an `effect`, list in `places`
-where a caption can be changed, and say in `change` how. The harm follows from the statements that
-a change makes false or loses.
+To add one, copy `replace_attribute.py`: give it a `name`, a `title` and an `effect`, list in
+`places` where a caption can be changed, and say in `change` how. The harm follows from the
+statements that a change makes false or loses.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from corruptions.base import Caption, Corrupted, Corruption
-from corruptions.truth.facts import Facts, Finder, SceneFinder, Statement
+from corruptions.truth.facts import CaptionFacts, Finder, SceneFinder, Statement
 from corruptions.truth.patch import Patch, patched
 from metaeval.data.scenes.graph import Mark
-from metaeval.errors import ConfigError
+from metaeval.errors import require_count
 
 Effect = Literal["contradiction", "hallucination", "omission"]
 
@@ -45,27 +45,21 @@ class Harmed(Corrupted):
     effect
         "contradiction" (a statement became false), "hallucination" (a false one was added) or
         "omission" (a true one was lost).
+    harm
+        In [0, 1]: the share of the corrupted caption's statements that are false, or, for an
+        omission, the share of the source's that were lost. 0 where nothing was changed.
     statements
         What the source caption stated: each object, attribute, number, relation and setting once.
     false, lost, added
         How many of them became false, how many were lost, how many false ones were added.
-    harm
-        In [0, 1]: the share of the corrupted caption's statements that are false, or, for an
-        omission, the share of the source's that were lost. 0 where nothing was changed.
     """
 
     effect: Effect = "contradiction"
+    harm: float = 0.0
     statements: int = 0
     false: int = 0
     lost: int = 0
     added: int = 0
-
-    @property
-    def harm(self) -> float:
-        if self.effect == "omission":
-            return self.lost / self.statements if self.statements else 0.0
-        total = self.statements + self.added
-        return (self.false + self.added) / total if total else 0.0
 
 
 class TruthCorruption(Corruption):
@@ -79,16 +73,13 @@ class TruthCorruption(Corruption):
         What tells the statements of a caption; by default the scene graphs of the dataset.
     """
 
-    needs: ClassVar[frozenset[str]] = SceneFinder.needs
     effect: ClassVar[Effect] = "contradiction"
-    title: ClassVar[str]
 
     def __init__(self, times: int = 1, finder: Finder | None = None) -> None:
-        if isinstance(times, bool) or not isinstance(times, int) or times < 1:
-            raise ConfigError(f"{self.name}: times must be a whole number from 1, not {times!r}")
+        require_count(f"{self.name}: times", times)
         self.times = times
         self.finder: Finder = finder or SceneFinder()
-        self.needs = self.finder.needs  # type: ignore[misc]  # a text-only finder needs no truth
+        self.needs = self.finder.needs  # a text-only finder needs no truth
 
     @property
     def label(self) -> str:
@@ -99,12 +90,12 @@ class TruthCorruption(Corruption):
         return {"times": self.times}
 
     @abstractmethod
-    def places(self, facts: Facts, tokens: Sequence[str]) -> list[Mark]:
+    def places(self, facts: CaptionFacts, tokens: Sequence[str]) -> list[Mark]:
         """Where the caption could be changed, in order."""
 
     @abstractmethod
     def change(
-        self, facts: Facts, tokens: Sequence[str], place: Mark, rng: np.random.Generator
+        self, facts: CaptionFacts, tokens: Sequence[str], place: Mark, rng: np.random.Generator
     ) -> Change | None:
         """One change at a place, or `None` if the truth leaves no false alternative."""
 
@@ -129,18 +120,21 @@ class TruthCorruption(Corruption):
                 break
         return self._applied(caption.text, facts, chosen)
 
-    def _applied(self, text: str, facts: Facts, changes: list[Change]) -> Harmed:
-        total = len(facts.statements())
-        new, edits = (
-            patched(text, [p for c in changes for p in c.patches]) if changes else (text, ())
-        )
+    def _applied(self, text: str, facts: CaptionFacts, changes: list[Change]) -> Harmed:
+        statements = len(facts.statements())
+        patches = [patch for change in changes for patch in change.patches]
+        new, edits = patched(text, patches) if patches else (text, ())
         if new == text:
-            return Harmed(text, False, effect=self.effect, statements=total)
-        false = frozenset[Statement]().union(*(c.false for c in changes))
-        lost = frozenset[Statement]().union(*(c.lost for c in changes))
-        added = sum(c.added for c in changes)
+            return Harmed(text, False, effect=self.effect, statements=statements)
+        false = len(frozenset[Statement]().union(*(change.false for change in changes)))
+        lost = len(frozenset[Statement]().union(*(change.lost for change in changes)))
+        added = sum(change.added for change in changes)
+        wrong, total = false + added, statements + added
+        if self.effect == "omission":
+            wrong, total = lost, statements
+        harm = wrong / total if total else 0.0
         return Harmed(
-            new, True, edits, None, None, self.effect, total, len(false), len(lost), added
+            new, True, edits, None, None, self.effect, harm, statements, false, lost, added
         )
 
 
@@ -149,6 +143,6 @@ def pick(rng: np.random.Generator, options: Sequence[str]) -> str:
     return options[int(rng.integers(len(options)))]
 
 
-def other_number(facts: Facts, tokens: Sequence[str], target: int) -> list[Patch]:
+def other_number(facts: CaptionFacts, tokens: Sequence[str], target: int) -> list[Patch]:
     """Patches that put every word agreeing with `target` into its other number."""
     return [Patch(m.start, m.end, tuple(m.value.split())) for m in facts.of("agree", target)]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 
 from corruptions.truth.base import Change, Effect, TruthCorruption, other_number
-from corruptions.truth.facts import STATEMENTS, Facts, statement
+from corruptions.truth.facts import STATEMENTS, CaptionFacts, statement
 from corruptions.truth.patch import Patch
 from metaeval.data.scenes.graph import Mark
 
@@ -23,19 +24,19 @@ class DropSalient(TruthCorruption):
 
     name = "drop_salient"
     title = "Drop salient object"
-    effect: Effect = "omission"  # type: ignore[misc]
+    effect: ClassVar[Effect] = "omission"
 
     def __init__(self) -> None:
         super().__init__(times=1)
 
-    def places(self, facts: Facts, tokens: Sequence[str]) -> list[Mark]:
+    def places(self, facts: CaptionFacts, tokens: Sequence[str]) -> list[Mark]:
         named = [m for m in facts.of("phrase") if m.target in facts.things]
         if len({m.target for m in named}) < 2:
             return []
         return [max(named, key=lambda m: (_salience(facts, m.target), -m.start))]
 
     def change(
-        self, facts: Facts, tokens: Sequence[str], place: Mark, rng: np.random.Generator
+        self, facts: CaptionFacts, tokens: Sequence[str], place: Mark, rng: np.random.Generator
     ) -> Change | None:
         gone = _removal(facts, tokens, place)
         if gone is None:
@@ -55,7 +56,7 @@ class DropSalient(TruthCorruption):
         return Change(tuple(patches), lost=facts.statements() - kept)
 
 
-def _salience(facts: Facts, target: int) -> int:
+def _salience(facts: CaptionFacts, target: int) -> int:
     thing = facts.things[target]
     return thing.area * (2 if thing.family in ALIVE else 1)
 
@@ -63,7 +64,7 @@ def _salience(facts: Facts, target: int) -> int:
 Removal = tuple[list[tuple[int, int]], list[Patch]]
 
 
-def _removal(facts: Facts, tokens: Sequence[str], phrase: Mark) -> Removal | None:
+def _removal(facts: CaptionFacts, tokens: Sequence[str], phrase: Mark) -> Removal | None:
     """Which words to delete so that the thing is gone and the rest is still a sentence."""
     target = phrase.target
     if any("," in t for t in tokens) or facts.phrase(target) is None:
@@ -76,19 +77,40 @@ def _removal(facts: Facts, tokens: Sequence[str], phrase: Mark) -> Removal | Non
     for mark in facts.of("relation"):
         subject, _, object_ = facts.relations[mark.target]
         if object_ == target and mark.end <= phrase.start:
-            start = mark.start
-            while start and tokens[start - 1].lower() in ("is", "are", "that", "who"):
-                start -= 1
-            if start == 0:
-                return None
-            return [(start, _owned_end(facts, phrase)), *_owned(facts, target, phrase.end)], []
+            return _without_object(facts, tokens, phrase, mark)
         other = facts.phrase(object_)
         if subject == target and mark.value != "inverse" and other and other.start >= mark.end:
-            flips: list[Patch] = []
-            if (facts.things[target].n > 1) != (facts.things[object_].n > 1):
-                flips = other_number(facts, tokens, target)
-            return [(phrase.start, other.start), *_owned(facts, target, other.end)], flips
-    for mark in facts.of("owned", target):
+            return _without_subject(facts, tokens, phrase, other)
+    return _without_owner(facts, phrase)
+
+
+def _without_object(
+    facts: CaptionFacts, tokens: Sequence[str], phrase: Mark, relation: Mark
+) -> Removal | None:
+    """A relation and its object go: "a man (riding a horse)"."""
+    start = relation.start
+    while start and tokens[start - 1].lower() in ("is", "are", "that", "who"):
+        start -= 1
+    if start == 0:
+        return None
+    owned = _owned(facts, phrase.target, phrase.end)
+    return [(start, _owned_end(facts, phrase)), *owned], []
+
+
+def _without_subject(
+    facts: CaptionFacts, tokens: Sequence[str], phrase: Mark, other: Mark
+) -> Removal:
+    """A subject and its relation go: "(a man riding) a horse on a beach"."""
+    target = phrase.target
+    flips: list[Patch] = []
+    if (facts.things[target].n > 1) != (facts.things[other.target].n > 1):
+        flips = other_number(facts, tokens, target)
+    return [(phrase.start, other.start), *_owned(facts, target, other.end)], flips
+
+
+def _without_owner(facts: CaptionFacts, phrase: Mark) -> Removal | None:
+    """At the caption's beginning, the owner goes and what it has stays: "(a man with) a dog"."""
+    for mark in facts.of("owned", phrase.target):
         inner = [m for m in facts.of("phrase") if mark.start <= m.start and m.end <= mark.end]
         if inner and not phrase.start:
             return [(phrase.start, inner[0].start), (inner[0].end, mark.end)], []
@@ -103,12 +125,12 @@ def _joined(tokens: Sequence[str], phrase: Mark) -> bool:
     )
 
 
-def _owned(facts: Facts, target: int, after: int) -> list[tuple[int, int]]:
+def _owned(facts: CaptionFacts, target: int, after: int) -> list[tuple[int, int]]:
     """Later words that only make sense with the thing."""
     return [(m.start, m.end) for m in facts.of("owned", target) if m.start >= after]
 
 
-def _owned_end(facts: Facts, phrase: Mark) -> int:
+def _owned_end(facts: CaptionFacts, phrase: Mark) -> int:
     return next(
         (m.end for m in facts.of("owned", phrase.target) if m.start == phrase.end), phrase.end
     )

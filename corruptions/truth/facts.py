@@ -1,8 +1,9 @@
 """What a caption states, and what is true: the view that truth-aware corruptions have.
 
-A `Finder` turns a caption into `Facts`. `SceneFinder` reads the alignment and the scene graph of
-the embedded scenes. A text-only finder (a lexicon, a tagger) can answer the same questions from
-the words alone: a corruption given that one works on any caption, without the guarantee of truth.
+A `Finder` turns a caption into `CaptionFacts`. `SceneFinder` reads the alignment and the scene
+graph of the embedded scenes. A text-only finder (a lexicon, a tagger) can answer the same questions
+from the words alone: a corruption given that one works on any caption, without the guarantee of
+truth.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ Statement = tuple[str, int, str]
 
 
 @dataclass(frozen=True)
-class Thing:
+class Referent:
     """What a noun phrase speaks of: COCO's category, the finer kind, how many, what is true."""
 
     category: str
@@ -38,7 +39,7 @@ class Thing:
 
 
 @dataclass(frozen=True)
-class Facts:
+class CaptionFacts:
     """The statements of one caption and the truth they are about.
 
     Attributes
@@ -56,7 +57,7 @@ class Facts:
     """
 
     marks: tuple[Mark, ...]
-    things: Mapping[int, Thing]
+    things: Mapping[int, Referent]
     relations: Mapping[int, tuple[int, str, int]]
     present: frozenset[str]
     worn: frozenset[str] = frozenset()
@@ -67,8 +68,8 @@ class Facts:
 
     def phrase(self, target: int) -> Mark | None:
         """The noun phrase of a target; `None` unless the caption has exactly one."""
-        found = self.of("phrase", target)
-        return found[0] if len(found) == 1 else None
+        phrases = self.of("phrase", target)
+        return phrases[0] if len(phrases) == 1 else None
 
     def statements(self) -> frozenset[Statement]:
         """Everything the caption states: objects, attributes, numbers, relations, the setting."""
@@ -76,15 +77,15 @@ class Facts:
 
     def about(self, target: int) -> frozenset[Statement]:
         """The statements that are false if the thing is not what its noun says."""
-        own = {
+        stated = {
             statement(m)
             for m in self.marks
             if m.role in ("noun", "attribute", "count") and m.target == target
         }
         for mark in self.of("relation"):
             if target in self.relations[mark.target][::2]:
-                own.add(statement(mark))
-        return frozenset(own)
+                stated.add(statement(mark))
+        return frozenset(stated)
 
 
 def statement(mark: Mark) -> Statement:
@@ -98,16 +99,16 @@ class Finder(Protocol):
 
     needs: frozenset[str]
 
-    def find(self, caption: Caption) -> Facts | None:
+    def find(self, caption: Caption) -> CaptionFacts | None:
         """The facts, or `None` where the finder knows nothing about the caption."""
 
 
 class SceneFinder:
-    """Facts from the scene graph in `Caption.truth`; knows the scene's own captions only."""
+    """CaptionFacts from the scene graph in `Caption.truth`; knows the scene's own captions only."""
 
     needs = frozenset({"scene_graphs"})
 
-    def find(self, caption: Caption) -> Facts | None:
+    def find(self, caption: Caption) -> CaptionFacts | None:
         graph = caption.truth
         if not isinstance(graph, SceneGraph):
             return None
@@ -115,7 +116,7 @@ class SceneFinder:
         if aligned is None:
             return None
         behind = {SHOWN_BEHIND[d] for d in graph.decor if d in SHOWN_BEHIND}
-        return Facts(
+        return CaptionFacts(
             marks=aligned.marks,
             things={i: _thing(members) for i, members in enumerate(graph.groups())},
             relations={
@@ -128,7 +129,7 @@ class SceneFinder:
         )
 
 
-def _thing(members: tuple[SceneObject, ...]) -> Thing:
+def _thing(members: tuple[SceneObject, ...]) -> Referent:
     shared = dict(members[0].attributes)
     for other in members[1:]:
         values = dict(other.attributes)
@@ -136,4 +137,4 @@ def _thing(members: tuple[SceneObject, ...]) -> Thing:
     kinds = {m.kind for m in members}
     area = sum(m.box[2] * m.box[3] for m in members)
     kind = members[0].kind if len(kinds) == 1 else "mixed"
-    return Thing(members[0].category, kind, len(members), shared, area)
+    return Referent(members[0].category, kind, len(members), shared, area)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from string import punctuation
 from typing import NamedTuple
 
-from corruptions.base import Edit
 from metaeval.data.scenes.lexicon import article
+from metaeval.runs.records import Edit
 
 
 class Patch(NamedTuple):

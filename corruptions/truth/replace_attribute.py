@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from corruptions.truth.base import Change, TruthCorruption, pick
-from corruptions.truth.facts import Facts, Thing, statement
+from corruptions.truth.facts import CaptionFacts, Referent, statement
 from corruptions.truth.patch import Patch
 from metaeval.data.scenes.graph import Mark
 from metaeval.data.scenes.things import LOOKALIKES, THINGS
@@ -28,11 +28,11 @@ class ReplaceAttribute(TruthCorruption):
     name = "replace_attribute"
     title = "Replace attribute"
 
-    def places(self, facts: Facts, tokens: Sequence[str]) -> list[Mark]:
+    def places(self, facts: CaptionFacts, tokens: Sequence[str]) -> list[Mark]:
         return facts.of("attribute")
 
     def change(
-        self, facts: Facts, tokens: Sequence[str], place: Mark, rng: np.random.Generator
+        self, facts: CaptionFacts, tokens: Sequence[str], place: Mark, rng: np.random.Generator
     ) -> Change | None:
         options = false_values(facts, facts.things[place.target], place.value)
         if not options:
@@ -41,7 +41,7 @@ class ReplaceAttribute(TruthCorruption):
         return Change((patch,), false=frozenset({statement(place)}))
 
 
-def false_values(facts: Facts, thing: Thing, attribute: str) -> list[str]:
+def false_values(facts: CaptionFacts, thing: Referent, attribute: str) -> list[str]:
     """Values of the attribute that nobody would call true of the thing."""
     true = thing.attributes[attribute]
     if true in OPPOSITES:

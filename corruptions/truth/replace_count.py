@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from corruptions.truth.base import Change, TruthCorruption, other_number
-from corruptions.truth.facts import Facts, statement
+from corruptions.truth.facts import CaptionFacts, statement
 from corruptions.truth.patch import Patch
 from metaeval.data.scenes.graph import Mark
 from metaeval.data.scenes.lexicon import NUMBERS
@@ -22,7 +22,7 @@ class ReplaceCount(TruthCorruption):
     name = "replace_count"
     title = "Replace count"
 
-    def places(self, facts: Facts, tokens: Sequence[str]) -> list[Mark]:
+    def places(self, facts: CaptionFacts, tokens: Sequence[str]) -> list[Mark]:
         return [
             m
             for m in facts.of("count")
@@ -31,7 +31,7 @@ class ReplaceCount(TruthCorruption):
         ]
 
     def change(
-        self, facts: Facts, tokens: Sequence[str], place: Mark, rng: np.random.Generator
+        self, facts: CaptionFacts, tokens: Sequence[str], place: Mark, rng: np.random.Generator
     ) -> Change | None:
         n = facts.things[place.target].n
         options = [k for k in range(2, max(5, n + 3)) if k != n]
@@ -44,7 +44,7 @@ class ReplaceCount(TruthCorruption):
         return Change(tuple(patches), false=frozenset({statement(place)}))
 
 
-def _again(facts: Facts, tokens: Sequence[str], target: int) -> bool:
+def _again(facts: CaptionFacts, tokens: Sequence[str], target: int) -> bool:
     """Whether a pronoun stands for the thing."""
     return any(
         "it" in tokens[m.start : m.end] or "it." in tokens[m.start : m.end]

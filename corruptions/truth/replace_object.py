@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from corruptions.truth.base import Change, TruthCorruption, pick
-from corruptions.truth.facts import Facts
+from corruptions.truth.facts import CaptionFacts
 from corruptions.truth.patch import Patch
 from metaeval.data.scenes.graph import Mark
 from metaeval.data.scenes.lexicon import NOUNS
@@ -27,11 +27,11 @@ class ReplaceObject(TruthCorruption):
     name = "replace_object"
     title = "Replace object"
 
-    def places(self, facts: Facts, tokens: Sequence[str]) -> list[Mark]:
+    def places(self, facts: CaptionFacts, tokens: Sequence[str]) -> list[Mark]:
         return facts.of("noun")
 
     def change(
-        self, facts: Facts, tokens: Sequence[str], place: Mark, rng: np.random.Generator
+        self, facts: CaptionFacts, tokens: Sequence[str], place: Mark, rng: np.random.Generator
     ) -> Change | None:
         thing = facts.things[place.target]
         if thing.category == "person" and thing.kind in COUNTERPARTS:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from corruptions.truth.base import Change, TruthCorruption
-from corruptions.truth.facts import Facts, statement
+from corruptions.truth.facts import CaptionFacts, statement
 from corruptions.truth.patch import Patch
 from metaeval.data.scenes.graph import Mark
 
@@ -57,11 +57,11 @@ class ReplaceRelation(TruthCorruption):
     name = "replace_relation"
     title = "Replace relation"
 
-    def places(self, facts: Facts, tokens: Sequence[str]) -> list[Mark]:
+    def places(self, facts: CaptionFacts, tokens: Sequence[str]) -> list[Mark]:
         return [m for m in facts.of("relation") if m.value != "inverse"]
 
     def change(
-        self, facts: Facts, tokens: Sequence[str], place: Mark, rng: np.random.Generator
+        self, facts: CaptionFacts, tokens: Sequence[str], place: Mark, rng: np.random.Generator
     ) -> Change | None:
         predicate = facts.relations[place.target][1]
         said = " ".join(tokens[place.start : place.end]).lower()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from corruptions.truth.base import Change, TruthCorruption, other_number
-from corruptions.truth.facts import Facts, statement
+from corruptions.truth.facts import CaptionFacts, statement
 from corruptions.truth.patch import Patch
 from metaeval.data.scenes.graph import Mark
 
@@ -24,7 +24,7 @@ class SwapArguments(TruthCorruption):
     name = "swap_arguments"
     title = "Swap arguments"
 
-    def places(self, facts: Facts, tokens: Sequence[str]) -> list[Mark]:
+    def places(self, facts: CaptionFacts, tokens: Sequence[str]) -> list[Mark]:
         out = []
         for mark in facts.of("relation"):
             subject, predicate, object_ = facts.relations[mark.target]
@@ -40,7 +40,7 @@ class SwapArguments(TruthCorruption):
         return out
 
     def change(
-        self, facts: Facts, tokens: Sequence[str], place: Mark, rng: np.random.Generator
+        self, facts: CaptionFacts, tokens: Sequence[str], place: Mark, rng: np.random.Generator
     ) -> Change | None:
         subject, _, object_ = facts.relations[place.target]
         first, second = facts.phrase(subject), facts.phrase(object_)
@@ -62,7 +62,7 @@ class SwapArguments(TruthCorruption):
         return Change(tuple(patches), false=frozenset({statement(place)}))
 
 
-def _with_clothes(facts: Facts, phrase: Mark) -> int:
+def _with_clothes(facts: CaptionFacts, phrase: Mark) -> int:
     """Where a phrase ends together with "in a red shirt", if that follows it directly."""
     return next(
         (m.end for m in facts.of("owned", phrase.target) if m.start == phrase.end), phrase.end

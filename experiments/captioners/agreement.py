@@ -40,7 +40,7 @@ def agreement(
     counts: Counts,
     confidence: float,
 ) -> dict[str, Any]:
-    """Kendall's τ-b between all metrics (components left out) in three ways; see docs/captioners.md.
+    """Kendall's τ-b between all metrics (components left out) in three ways: docs/captioners.md.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ from experiments.record import RunRecord
 from experiments.scores import write_scores
 from metaeval.config import component
 from metaeval.data.dataset import CaptionDataset, ImageId
-from metaeval.data.system_captions import SystemCaptions, read_results, results_files
+from metaeval.data.system_captions import SystemCaptions, find_system_files, read_system_captions
 from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.base import Metric
 from metaeval.runs import files
@@ -93,7 +93,7 @@ class Captioners(MetricExperiment[Captioned, CaptionerScores]):
         dataset: CaptionDataset = component(config.dataset, "dataset")
         known = frozenset(dataset.pool_ids) | frozenset(dataset.image_ids)
         paths = _results_files(config)
-        systems = tuple(read_results(path, name, known) for name, path in paths.items())
+        systems = tuple(read_system_captions(path, name, known) for name, path in paths.items())
         return Captioned(dataset, with_all_references(dataset), systems)
 
     def describe(self, data: Captioned) -> str:
@@ -179,7 +179,7 @@ class Captioners(MetricExperiment[Captioned, CaptionerScores]):
 def _results_files(config: DictConfig) -> dict[str, Path]:
     """System → its file, as `captions` names them."""
     given = config.get("captions")
-    return results_files(OmegaConf.to_object(given) if OmegaConf.is_config(given) else given)
+    return find_system_files(OmegaConf.to_object(given) if OmegaConf.is_config(given) else given)
 
 
 def _versions(data: Captioned) -> Iterator[tuple[ImageId, Version]]:

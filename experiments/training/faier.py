@@ -17,6 +17,7 @@ from experiments.training.grounded import CHECKPOINT, GroundedTraining
 from metaeval.config import component, plain
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError
+from metaeval.metrics.faier.variants import find_variant
 from metaeval.weights import pretrained
 
 if TYPE_CHECKING:
@@ -31,20 +32,17 @@ class TrainFaier(GroundedTraining):
     Parameters
     ----------
     variant
-        "r" (0 to 4 references a sample), "4", "1", "rel" (r without relations), "fier" (no
-        references at all), "corruptions" (r, trained on spoiled captions too).
-    parser
-        "rules" or "spice": what finds triplets.
-    network
-        `width`, `d` and `dropout` of the network's `Shape`.
+        One of `VARIANTS` in `metaeval/metrics/faier/variants.py`.
     model
         Options of `FaierSettings` but the variant. `similarity_margin` and `unreferenced` may be
         `None`; see `filled_in`.
+    parser
+        "rules" or "spice": what finds triplets.
     test
         Another dataset, a node of `conf/dataset`, to measure on once, at the very end, for the
         card; `None` for none. Its images must not be among those learned from.
-
-    The others are those of `GroundedTraining`.
+    options
+        Those of `GroundedTraining`; `network` holds `width`, `d` and `dropout` of `FaierShape`.
     """
 
     name: ClassVar[str] = "train_faier"
@@ -54,19 +52,12 @@ class TrainFaier(GroundedTraining):
     def __init__(
         self,
         variant: str | int,
-        regions: Any,
-        dev: int,
-        network: Mapping[str, Any],
         model: Mapping[str, Any],
-        training: Mapping[str, Any],
-        min_count: int = 4,
         parser: str = "rules",
-        vectors: Any = None,
         test: Any = None,
-        device: str = "auto",
-        threads: int | None = None,
+        **options: Any,
     ) -> None:
-        super().__init__(regions, dev, network, training, min_count, vectors, device, threads)
+        super().__init__(**options)
         self.variant, self.model = str(variant), plain(model)
         self.parser, self.test = parser, test
 
@@ -79,7 +70,7 @@ class TrainFaier(GroundedTraining):
         from experiments.training.dev_captions import turns_of
         from experiments.training.faier_dev import HeldOut
         from metaeval.metrics.faier import captions
-        from metaeval.metrics.faier.network import Faier, Shape
+        from metaeval.metrics.faier.network import FaierNetwork, FaierShape
         from metaeval.metrics.faier.training.settings import FaierSettings
         from metaeval.metrics.faier.training.task import FaierTask
         from metaeval.text.scene_graphs.triplets import TripletParser
@@ -87,7 +78,7 @@ class TrainFaier(GroundedTraining):
         from metaeval.training.loop import fit
 
         options = filled_in(self.model, self.variant, self.vectors is not None)
-        losses = FaierSettings(self.variant, **options)
+        losses, variant = FaierSettings(self.variant, **options), find_variant(self.variant)
         settings, device = self.settings(config), self.begin(config)
         dataset: CaptionDataset = component(config.dataset, "dataset")
         if self.test is not None:
@@ -100,14 +91,14 @@ class TrainFaier(GroundedTraining):
         train, dev = images.split(self.dev, seed=0)
         flat = [text for texts in train.captions for text in texts]
         vocabulary = captions.build_vocabulary(flat, parser(flat), self.min_count)
-        shape = Shape(
+        shape = FaierShape(
             images.regions.dim,
             len(vocabulary),
-            relations=self.variant != "rel",
-            fused=self.variant != "fier",
+            relations=variant.relations,
+            fused=variant.fused,
             **self.network,
         )
-        model = Faier(shape)
+        model = FaierNetwork(shape)
         started = self.start_words(model.text.embedding, vocabulary, _SPREAD, store)
         wanted = losses.similarity_margin
         similarity = self.caption_similarity(train, vocabulary, store) if wanted else None
@@ -115,8 +106,8 @@ class TrainFaier(GroundedTraining):
         task = FaierTask(model, train, parser, vocabulary, losses, similarity)
         chooser = HeldOut(dev, dataset, parser, vocabulary)
 
-        def validate(model: Faier) -> dict[str, Any]:
-            measured = chooser.measure(model, (_references(self.variant),))
+        def validate(model: FaierNetwork) -> dict[str, Any]:
+            measured = chooser.measure(model, (min(4, variant.references[1]),))
             return {**_flat(measured), **_selection(measured)}
 
         identity = f"{losses}|{shape}|{started}|{vocabulary.digest()}|{self.regions.identity()}"
@@ -138,7 +129,7 @@ class TrainFaier(GroundedTraining):
         card = {
             "kind": "faier",
             "variant": self.variant,
-            "trained_on_corruptions": self.variant == pretrained.CORRUPTIONS,
+            "trained_on_corruptions": variant.corruptions,
             "shape": shape.record(),
             "parser": parser.identity(),
             "settings": asdict(losses),
@@ -161,7 +152,7 @@ def filled_in(options: Mapping[str, Any], variant: str, vectors: bool) -> dict[s
     filled = dict(options)
     for name, value in (("similarity_margin", 0.3 if vectors else 0.0), ("unreferenced", 0.25)):
         if filled.get(name) is None:
-            filled[name] = 0.0 if variant == pretrained.CORRUPTIONS else value
+            filled[name] = 0.0 if find_variant(variant).corruptions else value
     return filled
 
 
@@ -172,11 +163,6 @@ def _check_disjoint(dataset: CaptionDataset, other: CaptionDataset) -> None:
     ]
     if shared := len(keys[0] & keys[1]):
         raise ConfigError(f"{shared:,} images of task.test are learned from")
-
-
-def _references(variant: str) -> int:
-    """With how many references a variant is measured after each epoch."""
-    return {"1": 1, "fier": 0}.get(variant, 4)
 
 
 def _selection(measured: Mapping[str, Any]) -> dict[str, float]:

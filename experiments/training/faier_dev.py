@@ -12,9 +12,10 @@ import numpy as np
 
 from experiments.training.dev_captions import LEVELS, SEED, captions_in_turns, rank_orders, turns_of
 from metaeval.data.dataset import CaptionDataset
-from metaeval.metrics.faier.captions import NO_REFERENCE, Captions, encode
-from metaeval.metrics.faier.network import Faier
-from metaeval.metrics.faier.scorer import FaierScorer, Read
+from metaeval.metrics.faier.captions import NO_REFERENCE, ParsedCaptions, encode
+from metaeval.metrics.faier.matcher import CaptionNodes, UnionMatcher
+from metaeval.metrics.faier.network import FaierNetwork
+from metaeval.metrics.faier.training.retrieval import score_matrix
 from metaeval.text.scene_graphs.triplets import TripletParser
 from metaeval.text.vocabulary import Vocabulary
 from metaeval.training.dataset import CaptionedImages
@@ -59,15 +60,19 @@ class HeldOut:
         self._first = np.cumsum(counts) - counts
         self._index = np.arange(self.n * self.turns)
 
-    def measure(self, model: Faier, references: Sequence[int] = (4, 0)) -> dict[str, Any]:
+    def measure(self, model: FaierNetwork, references: Sequence[int] = (4, 0)) -> dict[str, Any]:
         """Retrieval and rank-order ρ with so many references, by their number."""
-        scorer = FaierScorer(model)
-        sets = {name: scorer.read(captions) for name, captions in self._sets.items()}
-        captions = scorer.read(self._captions) if model.shape.fused else self._captions
-        return {str(k): self._with(scorer, sets, captions, k) for k in references}
+        matcher = UnionMatcher(model)
+        sets = {name: matcher.read(captions) for name, captions in self._sets.items()}
+        captions = matcher.read(self._captions) if model.shape.fused else self._captions
+        return {str(k): self._with(matcher, sets, captions, k) for k in references}
 
     def _with(
-        self, scorer: FaierScorer, sets: Mapping[str, Read], captions: Captions | Read, k: int
+        self,
+        matcher: UnionMatcher,
+        sets: Mapping[str, CaptionNodes],
+        captions: ParsedCaptions | CaptionNodes,
+        k: int,
     ) -> dict[str, Any]:
         none = len(self._captions) - 1
         rows = []
@@ -76,8 +81,8 @@ class HeldOut:
                 others = [int(self._first[i]) + j for j in range(len(texts)) if j != turn]
                 rows.append(others[:k] or [none])
         image = np.repeat(np.arange(self.n), self.turns)
-        scorer.prepare(self.images.regions.subset(image), captions, rows)
-        scores = {name: scorer.score(captions, self._index) for name, captions in sets.items()}
+        matcher.prepare(self.images.regions.subset(image), captions, rows)
+        scores = {name: matcher.score(captions, self._index) for name, captions in sets.items()}
         measured: dict[str, Any] = {}
         for name, levels in LEVELS.items():
             both = np.stack([scores[version] for version in levels], axis=1)
@@ -85,6 +90,6 @@ class HeldOut:
             for level, column in zip(("object", "relation"), range(both.shape[2]), strict=False):
                 measured[f"{name}_{level}"] = rank_orders(both[:, :, column])
         rows_of_first = np.arange(0, self.turns * min(self.n, _RETRIEVED), self.turns)
-        table = scorer.matrix(sets["Human"], rows_of_first, rows_of_first)
+        table = score_matrix(matcher, sets["Human"], rows_of_first, rows_of_first)
         recalls = recall(table.T, np.arange(len(rows_of_first)))
         return {**measured, **recalls, "rsum": rsum(recalls)}

@@ -37,13 +37,14 @@ class TrainScan(GroundedTraining):
 
     Parameters
     ----------
-    network, losses
-        Options of `ScanShape` and of `ScanLosses`; some may be `None` (`filled_in`).
+    losses
+        Options of `ScanLosses`; here and in `network`, which are those of `ScanShape`, some may be
+        `None` (`filled_in`).
     held_out
         Another split of the dataset (`split`, and what to `exclude` from it), for the card alone;
         a split of `None` for none. At most `n` images are taken, none that was learned from.
-
-    The others are those of `GroundedTraining`.
+    options
+        Those of `GroundedTraining`.
     """
 
     name: ClassVar[str] = "train_scan"
@@ -52,18 +53,11 @@ class TrainScan(GroundedTraining):
 
     def __init__(
         self,
-        regions: Any,
-        dev: int,
-        network: Mapping[str, Any],
         losses: Mapping[str, Any],
-        training: Mapping[str, Any],
-        min_count: int = 4,
-        vectors: Any = None,
         held_out: Mapping[str, Any] | None = None,
-        device: str = "auto",
-        threads: int | None = None,
+        **options: Any,
     ) -> None:
-        super().__init__(regions, dev, network, training, min_count, vectors, device, threads)
+        super().__init__(**options)
         self.losses = plain(losses)
         self.held_out = {k: v for k, v in plain(held_out or {}).items() if v is not None}
         self.n_held_out = int(self.held_out.pop("n", 1000))
@@ -82,7 +76,7 @@ class TrainScan(GroundedTraining):
         from metaeval.text.vocabulary import Vocabulary
         from metaeval.training.dataset import CaptionedImages
         from metaeval.training.loop import fit
-        from metaeval.vision.regions.grid import gridded
+        from metaeval.vision.regions.grid import add_grid
 
         gold = self.regions.name == "gold"
         losses = ScanLosses(**filled_in(self.losses, gold, self.vectors is not None))
@@ -91,7 +85,7 @@ class TrainScan(GroundedTraining):
         dataset: CaptionDataset = component(config.dataset, "dataset")
         images = CaptionedImages.of(dataset, self.regions, store)
         grid = network.get("grid", 0)
-        images = replace(images, regions=gridded(images.regions, grid))
+        images = replace(images, regions=add_grid(images.regions, grid))
         # one split for all seeds: they differ in first weights and batches alone
         train, dev = images.split(self.dev, seed=0)
         captions = (text for texts in train.captions for text in texts)
@@ -127,7 +121,7 @@ class TrainScan(GroundedTraining):
         if "split" in self.held_out:
             others = self._others(config, weights, store)
             recalls = retrieval(
-                model, gridded(others.regions, grid), others.encoded(vocabulary), losses.smooth
+                model, add_grid(others.regions, grid), others.encoded(vocabulary), losses.smooth
             )
             card["held_out"] = {**self.held_out, "n_images": len(others), **recalls}
             pretrained.save(out, model, vocabulary, card, dataset)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from metaeval.data.dataset import Absent
 from metaeval.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -35,6 +36,17 @@ def resolve(name: str) -> torch.device:
         raise ConfigError(f"device '{name}': this machine has {count} CUDA devices")
     _used.add(str(device))
     return device
+
+
+def missing(name: str) -> Absent | None:
+    """What keeps networks from running on the device called `name`; asks torch for CUDA's alone."""
+    if check_name(name) in ("auto", "cpu"):
+        return None
+    try:
+        resolve(name)
+    except ConfigError as error:
+        return Absent("device", str(error), "set device=auto")
+    return None
 
 
 def check_name(name: str) -> str:

@@ -104,6 +104,11 @@ class CaptionDataset:
     def __len__(self) -> int:
         return len(self.image_ids)
 
+    @property
+    def is_scenes(self) -> bool:
+        """Whether the images are the embedded, drawn scenes."""
+        return self.name == "scenes"
+
     def part(self, name: str) -> Any | Absent:
         """The part called `name`, loaded once, or the `Absent` that says why there is none.
 

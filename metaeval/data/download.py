@@ -69,23 +69,25 @@ def download(
     target = target.expanduser()
     part = target.with_name(target.name + ".part")
     try:
-        if not _wrong(target, expected):
+        if not _checksum_problem(target, expected):
             return target
         target.parent.mkdir(parents=True, exist_ok=True)
-        with _alone(target):
-            if not _wrong(target, expected):  # another process has fetched it meanwhile
+        with _lock(target):
+            if not _checksum_problem(target, expected):  # another process has fetched it meanwhile
                 return target
             resumed = False
-            if _wrong(part, expected):  # else a process was killed just before the renaming
-                resumed = _complete(url, part, timeout, attempts, pause)
-            if resumed and _wrong(part, expected):
+            if _checksum_problem(
+                part, expected
+            ):  # else a process was killed just before the renaming
+                resumed = _fetch_all(url, part, timeout, attempts, pause)
+            if resumed and _checksum_problem(part, expected):
                 # the beginning was of another version of the file, or damaged
                 part.unlink()
-                _complete(url, part, timeout, attempts, pause)
-            if wrong := _wrong(part, expected):
+                _fetch_all(url, part, timeout, attempts, pause)
+            if problem := _checksum_problem(part, expected):
                 part.unlink()
                 raise DownloadError(
-                    f"{url}: the file has a wrong checksum ({wrong}) and was deleted; it has "
+                    f"{url}: the file has a wrong checksum ({problem}) and was deleted; it has "
                     "changed at its source or on the way"
                 )
             part.replace(target)
@@ -94,16 +96,16 @@ def download(
     return target
 
 
-def _complete(url: str, part: Path, timeout: float, attempts: int, pause: float) -> bool:
+def _fetch_all(url: str, part: Path, timeout: float, attempts: int, pause: float) -> bool:
     """Fetch until the server has no more; whether any of it continued an earlier connection."""
-    failures, furthest, resumed = 0, _bytes(part), False
+    failures, furthest, resumed = 0, _size(part), False
     while True:
         try:
-            resumed |= _fetch(url, part, timeout)
+            resumed |= _fetch_rest(url, part, timeout)
             return resumed
         except HTTPError as error:
             error.close()
-            if error.code == 416 and _bytes(part):
+            if error.code == 416 and _size(part):
                 part.unlink()  # more bytes than the server has: begin again
                 failures += 1
             elif error.code in (408, 425, 429) or error.code >= 500:
@@ -119,11 +121,11 @@ def _complete(url: str, part: Path, timeout: float, attempts: int, pause: float)
                 raise  # the disk, not the network
             failures += 1
             problem = f"no connection ({error.reason})"
-        if _bytes(part) > furthest:
-            failures, furthest = 1, _bytes(part)
+        if _size(part) > furthest:
+            failures, furthest = 1, _size(part)
         if failures >= attempts:
-            kept = f"; {_bytes(part):,} bytes are kept, the same command continues"
-            raise DownloadError(f"{url}: {problem}{kept if _bytes(part) else ''}") from None
+            kept = f"; {_size(part):,} bytes are kept, the same command continues"
+            raise DownloadError(f"{url}: {problem}{kept if _size(part) else ''}") from None
         time.sleep(pause * 2 ** min(failures - 1, 4))
 
 
@@ -131,9 +133,9 @@ class _Cut(Exception):
     """The connection ended before the file did."""
 
 
-def _fetch(url: str, part: Path, timeout: float) -> bool:
+def _fetch_rest(url: str, part: Path, timeout: float) -> bool:
     """One connection, to the end of the file; whether it continued what was there."""
-    have = _bytes(part)
+    have = _size(part)
     headers = {"User-Agent": "metaeval", "Accept-Encoding": "identity"}
     if have:
         headers["Range"] = f"bytes={have}-"
@@ -157,15 +159,15 @@ def _fetch(url: str, part: Path, timeout: float) -> bool:
                 delay=1,
             ) as bar,
         ):
-            while chunk := _read(response):
+            while chunk := _read_chunk(response):
                 file.write(chunk)
                 bar.update(len(chunk))
-    if total is not None and _bytes(part) < total:
-        raise _Cut(f"the connection broke off after {_bytes(part):,} of {total:,} bytes")
+    if total is not None and _size(part) < total:
+        raise _Cut(f"the connection broke off after {_size(part):,} of {total:,} bytes")
     return resumed
 
 
-def _read(response: HTTPResponse) -> bytes:
+def _read_chunk(response: HTTPResponse) -> bytes:
     try:
         return response.read(_CHUNK)
     except OSError as error:  # of the network: what the disk says must not be taken for it
@@ -173,7 +175,7 @@ def _read(response: HTTPResponse) -> bytes:
 
 
 @contextlib.contextmanager
-def _alone(target: Path) -> Iterator[None]:
+def _lock(target: Path) -> Iterator[None]:
     """Wait until no other process downloads the same file."""
     with target.with_name(target.name + ".lock").open("w") as lock:
         if fcntl is not None:
@@ -181,7 +183,7 @@ def _alone(target: Path) -> Iterator[None]:
         yield
 
 
-def _wrong(path: Path, expected: dict[str, str]) -> str | None:
+def _checksum_problem(path: Path, expected: dict[str, str]) -> str | None:
     """What is wrong with a file's checksums; `None` if nothing is."""
     if not path.is_file():
         return "no file"
@@ -189,11 +191,11 @@ def _wrong(path: Path, expected: dict[str, str]) -> str | None:
         with path.open("rb") as file:
             # MD5 is no protection, only what COCO is known by: allowed on FIPS machines too
             new = partial(hashlib.new, name, usedforsecurity=False)
-            found = hashlib.file_digest(file, new).hexdigest()
-        if found != value.lower():
-            return f"{name} {found} instead of {value.lower()}"
+            digest = hashlib.file_digest(file, new).hexdigest()
+        if digest != value.lower():
+            return f"{name} {digest} instead of {value.lower()}"
     return None
 
 
-def _bytes(path: Path) -> int:
+def _size(path: Path) -> int:
     return path.stat().st_size if path.exists() else 0

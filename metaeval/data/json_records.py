@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, cast
 
 from metaeval.data.dataset import ImageId
+from metaeval.data.files import read_text
 from metaeval.errors import InputError
 
 Record = dict[str, Any]
@@ -16,20 +16,11 @@ Record = dict[str, Any]
 
 def read_json(path: Path) -> tuple[Any, str]:
     """The value in a UTF-8 JSON file (a byte-order mark is allowed) and the file's SHA-256."""
+    file = read_text(path)
     try:
-        raw = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"cannot be read ({error.strerror})", file=path) from None
-    try:
-        value = json.loads(raw.decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        utf16 = ", it looks like UTF-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else ""
-        raise InputError(
-            f"not UTF-8: byte 0x{raw[error.start]:02x} at offset {error.start:,}{utf16}", file=path
-        ) from None
+        return json.loads(file.text), file.sha256
     except (ValueError, RecursionError) as error:  # ValueError: JSONDecodeError, absurd numbers
         raise InputError(f"invalid JSON ({error})", file=path) from None
-    return value, hashlib.sha256(raw).hexdigest()
 
 
 def records(value: Any, key: str, path: Path) -> list[Record]:
@@ -44,27 +35,33 @@ def records(value: Any, key: str, path: Path) -> list[Record]:
         raise InputError(f"holds {kind(value)} where an object is expected", file=path)
     if key not in value:
         raise InputError("is missing", file=path, field=key)
-    found = value[key]
-    if not isinstance(found, list):
-        raise InputError(f"is {kind(found)}, not a list", file=path, field=key)
-    for i, record in enumerate(found):
+    listed = value[key]
+    if not isinstance(listed, list):
+        raise InputError(f"is {kind(listed)}, not a list", file=path, field=key)
+    for i, record in enumerate(listed):
         if not isinstance(record, dict):
             raise InputError(f"is {kind(record)}, not an object", file=path, record=f"{key}[{i}]")
-    return found
+    return listed
 
 
-def unique_ids(found: Sequence[Record], key: str, path: Path) -> list[ImageId]:
+def require_fields(record: Record, fields: Iterable[str], path: Path, where: str) -> None:
+    """Raise InputError for the first of the fields that the record lacks."""
+    for field in fields:
+        if field not in record:
+            raise InputError("is missing", file=path, record=where, field=field)
+
+
+def unique_ids(listed: Sequence[Record], key: str, path: Path) -> list[ImageId]:
     """The "id" of every record: all whole numbers or all strings, no two the same.
 
     Numbers must fit 64 bits, strings must be printable and not empty: ids go into tables.
     """
     ids: list[ImageId] = []
     seen: dict[ImageId, int] = {}
-    expected = type(found[0].get("id")) if found else None
-    for i, record in enumerate(found):
+    expected = type(listed[0].get("id")) if listed else None
+    for i, record in enumerate(listed):
         where = f"{key}[{i}]"
-        if "id" not in record:
-            raise InputError("is missing", file=path, record=where, field="id")
+        require_fields(record, ("id",), path, where)
         value: Any = record["id"]
         if type(value) is int:
             good = -(2**63) <= value < 2**63
@@ -75,7 +72,7 @@ def unique_ids(found: Sequence[Record], key: str, path: Path) -> list[ImageId]:
             raise InputError(problem, file=path, record=where, field="id")
         if type(value) is not expected:
             raise InputError(
-                f"is {kind(value)} where {key}[0] has {kind(found[0]['id'])}: ids must be of "
+                f"is {kind(value)} where {key}[0] has {kind(listed[0]['id'])}: ids must be of "
                 "one type",
                 file=path,
                 record=where,

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.data.dataset import ImageId
-from metaeval.data.json_records import kind, read_json
-from metaeval.data.tidy import Tidy
-from metaeval.data.tidy import captions as count_captions
+from metaeval.data.json_records import Record, kind, read_json, require_fields
+from metaeval.data.tidy import Tidy, count_captions
 from metaeval.errors import ConfigError, InputError
 
 
@@ -30,7 +29,7 @@ class SystemCaptions:
     notes: tuple[str, ...]
 
 
-def read_results(path: Path, name: str, known: Collection[ImageId]) -> SystemCaptions:
+def read_system_captions(path: Path, name: str, known: Collection[ImageId]) -> SystemCaptions:
     """Read and check one system's file against the ids of the dataset's images, `known`.
 
     Records may have other fields too. Captions are tidied by the rule of `metaeval.data.tidy`.
@@ -38,6 +37,29 @@ def read_results(path: Path, name: str, known: Collection[ImageId]) -> SystemCap
     Raises InputError, naming record and field, for anything else than a list of records with an
     image id of the dataset, no image twice, and a string as caption.
     """
+    records, sha256 = _records(path)
+    captions: dict[ImageId, str] = {}
+    place: dict[ImageId, int] = {}
+    tidy = Tidy()
+    for i, record in enumerate(records):
+        where = f"record {i}"
+        require_fields(record, ("image_id", "caption"), path, where)
+        image_id = _image_id(record["image_id"], known, path, where)
+        if image_id in place:
+            problem = f"{image_id!r} is there twice: record {place[image_id]} has it too"
+            raise InputError(problem, file=path, record=where, field="image_id")
+        place[image_id] = i
+        captions[image_id] = tidy.read(record["caption"], file=path, record=where, field="caption")
+    empty = sum(not caption for caption in captions.values())
+    notes = list(tidy.notes())
+    if empty:
+        verb = "is" if empty == 1 else "are"
+        notes.append(f"{count_captions(empty)} {verb} empty.")
+    return SystemCaptions(name, path, sha256, captions, empty, tuple(notes))
+
+
+def _records(path: Path) -> tuple[list[Record], str]:
+    """The records of a results file, at least one, and the file's SHA-256."""
     value, sha256 = read_json(path)
     if not isinstance(value, list):
         wrong = kind(value)
@@ -47,38 +69,10 @@ def read_results(path: Path, name: str, known: Collection[ImageId]) -> SystemCap
         raise InputError(problem, file=path)
     if not value:
         raise InputError("holds no caption", file=path)
-    found: dict[ImageId, str] = {}
-    first: dict[ImageId, int] = {}
-    tidy = Tidy()
     for i, record in enumerate(value):
-        where = f"record {i}"
         if not isinstance(record, dict):
-            raise InputError(f"is {kind(record)}, not an object", file=path, record=where)
-        for field in ("image_id", "caption"):
-            if field not in record:
-                raise InputError("is missing", file=path, record=where, field=field)
-        image_id = _image_id(record["image_id"], known, path, where)
-        if image_id in first:
-            raise InputError(
-                f"{image_id!r} is there twice: record {first[image_id]} has it too",
-                file=path,
-                record=where,
-                field="image_id",
-            )
-        first[image_id] = i
-        if not isinstance(caption := record["caption"], str):
-            problem = f"is {kind(caption)}, not a string"
-            raise InputError(problem, file=path, record=where, field="caption")
-        try:
-            found[image_id] = tidy(caption)
-        except ValueError as error:
-            raise InputError(str(error), file=path, record=where, field="caption") from None
-    empty = sum(not caption for caption in found.values())
-    notes = list(tidy.notes())
-    if empty:
-        verb = "is" if empty == 1 else "are"
-        notes.append(f"{count_captions(empty)} {verb} empty.")
-    return SystemCaptions(name, path, sha256, found, empty, tuple(notes))
+            raise InputError(f"is {kind(record)}, not an object", file=path, record=f"record {i}")
+    return value, sha256
 
 
 def _image_id(value: Any, known: Collection[ImageId], path: Path, where: str) -> ImageId:
@@ -93,7 +87,7 @@ def _image_id(value: Any, known: Collection[ImageId], path: Path, where: str) ->
     raise InputError(problem, file=path, record=where, field="image_id")
 
 
-def results_files(given: Any) -> dict[str, Path]:
+def find_system_files(given: Any) -> dict[str, Path]:
     """System name → file, for `captions=…`: a folder, a file, a list of those, or name → file.
 
     A folder stands for its .json files by name. A system is called by its file's name without the

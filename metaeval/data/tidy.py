@@ -14,6 +14,10 @@ line, without which line-based tools pair captions with the wrong images.
 from __future__ import annotations
 
 import re
+from pathlib import Path
+
+from metaeval.data.json_records import kind
+from metaeval.errors import InputError
 
 # Cc without what `str.split` splits at, and U+FEFF
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ufeff]")
@@ -30,8 +34,8 @@ class Tidy:
     def __call__(self, caption: str) -> str:
         """The tidied caption, possibly empty. Raises ValueError for a lone surrogate."""
         if not caption.isprintable():  # quick: true of nearly every caption, false of all below
-            if found := _SURROGATE.search(caption):
-                raise ValueError(f"holds half a character (lone surrogate U+{ord(found[0]):04X})")
+            if half := _SURROGATE.search(caption):
+                raise ValueError(f"holds half a character (lone surrogate U+{ord(half[0]):04X})")
             cleaned = _CONTROL.sub(" ", caption)
             self.controls += cleaned != caption
         else:
@@ -40,19 +44,30 @@ class Tidy:
         self.spaces += tidied != cleaned
         return tidied
 
+    def read(self, value: object, *, file: Path, record: str, field: str) -> str:
+        """The tidied caption in a field of a record; InputError, naming it, where it holds none."""
+        if not isinstance(value, str):
+            raise InputError(
+                f"is {kind(value)}, not a string", file=file, record=record, field=field
+            )
+        try:
+            return self(value)
+        except ValueError as error:
+            raise InputError(str(error), file=file, record=record, field=field) from None
+
     def notes(self) -> list[str]:
         """What was changed, in sentences for `CaptionDataset.notes`."""
         notes = []
         if self.controls:
-            notes.append(f"Control characters in {captions(self.controls)} became spaces.")
+            notes.append(f"Control characters in {count_captions(self.controls)} became spaces.")
         if self.spaces:
             notes.append(
-                f"White space in {captions(self.spaces)} was collapsed to single spaces or "
+                f"White space in {count_captions(self.spaces)} was collapsed to single spaces or "
                 "stripped from the ends."
             )
         return notes
 
 
-def captions(n: int) -> str:
+def count_captions(n: int) -> str:
     """ "1 caption", "3,803 captions"."""
     return f"{n:,} caption{'' if n == 1 else 's'}"

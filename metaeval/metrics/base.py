@@ -11,7 +11,6 @@ To add one, copy `ngram/bleu.py`, then name it in `conf/metric/`.
 
 from __future__ import annotations
 
-import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
@@ -22,7 +21,7 @@ import numpy.typing as npt
 
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.runs.records import ScoreColumn
-from metaeval.runs.store import Store
+from metaeval.runs.store import Store, content_digest
 
 Scores = npt.NDArray[np.float64]
 
@@ -185,12 +184,3 @@ class ReferenceScorer(Scorer):
 
     def context(self, index: int) -> bytes:
         return content_digest(self.dataset.references[index])
-
-
-def content_digest(texts: Sequence[str]) -> bytes:
-    """16 bytes that identify a sequence of strings (lengths included, so no two ever collide)."""
-    h = hashlib.sha256()
-    for text in texts:
-        raw = text.encode()
-        h.update(len(raw).to_bytes(8, "big") + raw)
-    return h.digest()[:16]

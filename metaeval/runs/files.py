@@ -11,9 +11,9 @@ import json
 import math
 import os
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -34,24 +34,25 @@ FIGURES = "figures"
 
 # EXPLANATIONS is {"schema": 1, "images_per_column": N, "metrics": {name: {"columns": [column, …],
 # "images": [{"image_id": id, "sets": {set: payload}}, …]}}}: of the metrics that tell how a score
-# came about, by their names in the configuration, what `Metric.explain` says of each version of an
+# came about, by their names in the configuration, what `Scorer.explain` says of each version of an
 # image; a run need not have it.
 
 _EDIT = pa.struct([("position", pa.int32()), ("before", pa.string()), ("after", pa.string())])
 
 # column → type; image_id is int64 or string, whichever the dataset uses
 _COLUMNS: dict[str, dict[str, pa.DataType]] = {
-    # one caption of one set
+    # one version of one caption: the fields of `metaeval.runs.records.Version`
     CAPTIONS: {
         "set": pa.string(),
         "level": pa.int32(),
         "caption": pa.string(),
         "source_caption": pa.string(),
         "applied": pa.bool_(),
+        "expected": pa.string(),
+        "effect": pa.string(),
+        "harm": pa.float64(),
         "requested_rate": pa.float64(),
         "realised_rate": pa.float64(),
-        "effect": pa.string(),  # of truth-aware corruptions: contradiction, hallucination, omission
-        "harm": pa.float64(),  # the share of the caption's statements that became false or was lost
         "edits": pa.list_(_EDIT),
     },
     # one image: what its captions are compared with
@@ -64,53 +65,6 @@ _COLUMNS: dict[str, dict[str, pa.DataType]] = {
         "score": pa.float64(),
     },
 }
-
-
-class Count(NamedTuple):
-    """How often something that a metric counts occurred: `n`, of `of` where the unit has a total.
-
-    `unit` is "captions", "images" or "words", as in `Metric.counted`.
-    """
-
-    what: str
-    unit: str
-    n: int
-    of: int | None
-
-    def __str__(self) -> str:
-        of = "" if self.of is None else f"of {self.of:,} "
-        return f"{self.n:,} {of}{self.what}"
-
-
-class PaperValue(NamedTuple):
-    """A published value, and whether it is of the same model as ours."""
-
-    value: float
-    same_model: bool
-
-
-def paper_value(published: Mapping[str, float], column: str) -> PaperValue | None:
-    """What was published for a column: its own value, or that of the metric with another model.
-
-    A column names its model in brackets where it is not the paper's: "BERTScore (MiniLM)" stands
-    beside the paper's "BERTScore", but what is true of one model need not be of another, so no one
-    may call that agreement or disagreement. `None` if nothing was published.
-    """
-    if column in published:
-        return PaperValue(published[column], True)
-    plain = column.split(" (")[0]
-    return PaperValue(published[plain], False) if plain in published else None
-
-
-def is_part(column: str, whole: str) -> bool:
-    """Whether a column is a part of another of its family: "TIGEr-RRS" of "TIGEr".
-
-    What the names say in brackets must be the same: "FAIEr-object (no references)" is a part of
-    "FAIEr (no references)" and not of "FAIEr".
-    """
-    own, _, note = column.partition(" (")
-    other, _, other_note = whole.partition(" (")
-    return note == other_note and own.startswith(f"{other}-")
 
 
 def atomic(path: Path, write: Callable[[Path], object]) -> None:
@@ -155,12 +109,11 @@ def write_json(path: Path, value: Any, *, indent: int | None = 1) -> None:
 
     `indent=None` puts everything on one line, for files that are all numbers.
     """
-    between = (",", ": ") if indent else (",", ":")
+    separators = (",", ": ") if indent else (",", ":")
     text = json.dumps(
-        _plain(value), indent=indent, separators=between, ensure_ascii=False, allow_nan=False
+        _plain(value), indent=indent, separators=separators, ensure_ascii=False, allow_nan=False
     )
-    text += "\n"
-    atomic(path, lambda p: p.write_text(text, encoding="utf-8"))
+    atomic(path, lambda p: p.write_text(f"{text}\n", encoding="utf-8"))
 
 
 def read_json(path: Path) -> Any:

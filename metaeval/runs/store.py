@@ -49,8 +49,8 @@ class MemoryStore:
         self._content: dict[tuple[str, bytes], bytes] = {}
 
     def get_many(self, namespace: str, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-        found = ((key, self._content.get((namespace, key))) for key in keys)
-        return {key: value for key, value in found if value is not None}
+        values = ((key, self._content.get((namespace, key))) for key in keys)
+        return {key: value for key, value in values if value is not None}
 
     def put_many(self, namespace: str, items: Mapping[bytes, bytes]) -> None:
         for key, value in items.items():
@@ -91,13 +91,13 @@ class SqliteStore:
         )
 
     def get_many(self, namespace: str, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-        found: dict[bytes, bytes] = {}
+        values: dict[bytes, bytes] = {}
         try:
             with self._lock:
                 number = self._namespace(namespace)
                 for chunk in _chunks(keys):
                     marks = ",".join("?" * len(chunk))
-                    found.update(
+                    values.update(
                         self._db.execute(
                             "SELECT key, value FROM content "
                             f"WHERE namespace = ? AND key IN ({marks})",
@@ -106,7 +106,7 @@ class SqliteStore:
                     )
         except sqlite3.DatabaseError as error:
             raise self._broken(error) from None
-        return found
+        return values
 
     def put_many(self, namespace: str, items: Mapping[bytes, bytes]) -> None:
         try:
@@ -135,6 +135,15 @@ class SqliteStore:
 def item_key(context: bytes, caption: str) -> bytes:
     """The key of one scored item: what the score depends on, and the caption itself."""
     return hashlib.sha256(context + caption.encode()).digest()[:16]
+
+
+def content_digest(texts: Sequence[str]) -> bytes:
+    """16 bytes that identify a sequence of strings (lengths included, so no two ever collide)."""
+    h = hashlib.sha256()
+    for text in texts:
+        raw = text.encode()
+        h.update(len(raw).to_bytes(8, "big") + raw)
+    return h.digest()[:16]
 
 
 def _chunks(keys: Sequence[bytes]) -> Iterable[Sequence[bytes]]:

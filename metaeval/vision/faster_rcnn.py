@@ -14,10 +14,10 @@ import numpy.typing as npt
 from PIL import Image
 
 from metaeval.compute import device as devices
+from metaeval.compute.checkpoints import load_torch_checkpoint
 from metaeval.compute.requirements import missing_packages
 from metaeval.data.dataset import Absent
 from metaeval.errors import InputError
-from metaeval.weights.checkpoints import load_torch_checkpoint
 
 FILE = "fasterrcnn_resnet50_fpn_coco-258fb6c6.pth"  # as torchvision keeps it
 RANDOM = "random"
@@ -25,7 +25,7 @@ FEATURES = 1024  # the width of its box head
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
+class Detections:
     """What the network sees in one image: k boxes, best score first.
 
     `features` is float32 [k, 1024], what the box head makes of each box; `boxes` float32 [k, 4],
@@ -77,7 +77,7 @@ class FasterRcnn:
             numbers = network([self._pixels(path)])[0]["labels"].tolist()
         return [categories()[number] for number in numbers]
 
-    def look(self, path: Path, most: int) -> Found:
+    def look(self, path: Path, most: int) -> Detections:
         """The `most` best boxes of an image file, and the box head's features of just these boxes.
 
         Raises OSError or ValueError for a file that is no image.
@@ -93,7 +93,7 @@ class FasterRcnn:
             features = self._features(network, maps, boxes, images.image_sizes)
             height, width = images.image_sizes[0]
             size = boxes.new_tensor([width, height, width, height])
-            return Found(
+            return Detections(
                 features.float().cpu().numpy(),
                 (boxes / size).clamp(0, 1).float().cpu().numpy(),
                 tuple(categories()[number] for number in detected["labels"][:most].tolist()),
@@ -110,8 +110,8 @@ class FasterRcnn:
             box = images.tensors.new_tensor([[0, 0, width, height]])
             maps = network.backbone(images.tensors)
             features = self._features(network, maps, box, images.image_sizes)
-        found: npt.NDArray[np.float32] = features.float().cpu().numpy()
-        return found
+        array: npt.NDArray[np.float32] = features.float().cpu().numpy()
+        return array
 
     @staticmethod
     def _features(network: Any, maps: Any, boxes: Any, sizes: Sequence[tuple[int, int]]) -> Any:

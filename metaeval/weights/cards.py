@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.data.dataset import CaptionDataset
+from metaeval.runs.digests import file_sha256
 
 WEIGHTS, CARD, TRAINED_ON = "model.safetensors", "card.json", "trained_on.npy"
 
@@ -57,7 +58,7 @@ def write_card(
     import_module("safetensors.torch").save_file(halves, folder / WEIGHTS)
     np.save(folder / TRAINED_ON, seen)
     sums = {
-        "weights_sha256": hashlib.sha256((folder / WEIGHTS).read_bytes()).hexdigest(),
+        "weights_sha256": file_sha256(folder / WEIGHTS),
         "trained_on_sha256": hashlib.sha256(seen.tobytes()).hexdigest(),
     }
     text = json.dumps({**card, **sums}, indent=1, ensure_ascii=False)

@@ -1,8 +1,9 @@
-"""The shipped weights of the grounded models: a folder each, with a card and what they have seen.
+"""The weights of SCAN and FAIEr, shipped or trained by the user: a folder each, with a card.
 
-A folder `metaeval/weights/NAME/` holds `model.safetensors` (float16), `card.json`, `vocab.json` and
-`trained_on.npy`. Its card says which model it is (`kind`), of which variant, for which family of
-images ("coco" or "scenes") and which regions. No image that was learned from is ever scored.
+A folder (of shipped ones: `metaeval/weights/NAME/`) holds `model.safetensors` (float16),
+`card.json`, `vocab.json` and `trained_on.npy`. Its card says which model it is (`kind`), of which
+variant, for which family of images ("coco" or "scenes") and which regions. No image that was
+learned from is ever scored.
 """
 
 from __future__ import annotations
@@ -16,14 +17,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from metaeval.compute.checkpoints import load_safetensors
 from metaeval.data.dataset import Absent, CaptionDataset, ImageId
 from metaeval.data.json_records import kind as kind_of
 from metaeval.data.json_records import read_json
-from metaeval.errors import ConfigError, InputError
-from metaeval.metrics.clipscore.weights import is_scenes
+from metaeval.errors import InputError
+from metaeval.runs.digests import file_sha256
+from metaeval.runs.store import Store
 from metaeval.text.vocabulary import Vocabulary
+from metaeval.vision.regions.base import RegionSource
 from metaeval.weights import cards
-from metaeval.weights.checkpoints import load_safetensors
 from metaeval.weights.shipped import SHIPPED
 
 if TYPE_CHECKING:
@@ -37,7 +40,7 @@ COCO, SCENES = "coco", "scenes"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class GroundedWeights:
+class PretrainedWeights:
     """Trained weights that are on this machine; nothing but the card is read yet.
 
     Attributes
@@ -69,22 +72,41 @@ class GroundedWeights:
         keys = image_keys(dataset.image_ids, dataset.human, str(self.card["family"]))
         return np.isin(keys, self.seen)
 
+    def misfit(
+        self, regions: RegionSource, width: int, store: Store | None = None
+    ) -> Absent | None:
+        """Why a network whose regions are `width` numbers wide cannot look at these regions."""
+        trained_on, kind = str(self.card["regions"]), str(self.card["kind"])
+        if not regions.suits(trained_on, store):
+            reason = (
+                f"the weights {self.name} were trained on {trained_on} regions, "
+                f"and these are {regions.identity(store)}"
+            )
+        elif width != regions.dim:
+            reason = (
+                f"the weights {self.name} look at regions of {width:,} numbers, "
+                f"not of {regions.dim:,}"
+            )
+        else:
+            return None
+        return Absent("weights", reason, f"{_train(kind)} regions={regions.name}")
+
     def vocabulary(self) -> Vocabulary:
-        """The words that the model knows."""
+        """The words that the model knows; InputError where the file is not as it should be."""
         return Vocabulary.load(self.folder / VOCABULARY)
 
     def state(self) -> dict[str, torch.Tensor]:
         """The weights as float32, on the CPU; InputError where the file is not the card's."""
         path = self.folder / cards.WEIGHTS
         tensors = load_safetensors(path)
-        if hashlib.sha256(path.read_bytes()).hexdigest() != self.card["weights_sha256"]:
+        if file_sha256(path) != self.card["weights_sha256"]:
             raise InputError("is not the file that its card.json describes", file=path)
         return {k: v.float() if v.is_floating_point() else v for k, v in tensors.items()}
 
 
 def family(dataset: CaptionDataset) -> str:
     """Which images these are, to a model: "scenes" (drawn) or "coco" (photographs)."""
-    return SCENES if is_scenes(dataset) else COCO
+    return SCENES if dataset.is_scenes else COCO
 
 
 def image_keys(
@@ -109,7 +131,7 @@ def save(
     vocabulary: Vocabulary,
     card: Mapping[str, Any],
     dataset: CaptionDataset,
-) -> GroundedWeights:
+) -> PretrainedWeights:
     """Write weights (float16), card, vocabulary and the images learned from into a folder.
 
     Parameters
@@ -124,7 +146,7 @@ def save(
     The numbers in a card should be those of the model as it is read back: `half` it before they
     are measured.
     """
-    own = {
+    card = {
         **card,
         "family": family(dataset),
         "words": len(vocabulary),
@@ -132,12 +154,13 @@ def save(
         "parameters": sum(p.numel() for p in model.parameters()),
         "images": len(dataset),
     }
-    if lost := [key for key in ("kind", "variant", "regions") if not isinstance(own.get(key), str)]:
+    lost = [key for key in ("kind", "variant", "regions") if not isinstance(card.get(key), str)]
+    if lost:
         raise ValueError(f"a card needs a text for {', '.join(lost)}")
     folder.mkdir(parents=True, exist_ok=True)
     vocabulary.save(folder / VOCABULARY)
-    seen = np.sort(image_keys(dataset.image_ids, dataset.human, str(own["family"])))
-    cards.write_card(folder, model, own, seen)
+    seen = np.sort(image_keys(dataset.image_ids, dataset.human, str(card["family"])))
+    cards.write_card(folder, model, card, seen)
     return read(folder)
 
 
@@ -151,7 +174,7 @@ def half(model: torch.nn.Module) -> None:
                 value.copy_(value.half().to(value.dtype))
 
 
-def read(folder: Path) -> GroundedWeights:
+def read(folder: Path) -> PretrainedWeights:
     """The weights in a folder; InputError where card or ids are not as they should be."""
     path = folder / cards.CARD
     value, _ = read_json(path)
@@ -171,17 +194,16 @@ def read(folder: Path) -> GroundedWeights:
         ) from None
     if not good or hashlib.sha256(seen.tobytes()).hexdigest() != value["trained_on_sha256"]:
         raise InputError("is not the list of images that card.json describes", file=ids)
-    return GroundedWeights(folder, value, seen)
+    return PretrainedWeights(folder, value, seen)
 
 
-def shipped() -> list[GroundedWeights]:
-    """All grounded weights of this installation, by name; InputError for a damaged folder."""
-    found = []
-    for folder in sorted(SHIPPED.iterdir()) if SHIPPED.is_dir() else []:
-        path = folder / cards.CARD
-        if path.is_file() and "kind" in (read_json(path)[0] or ()):
-            found.append(read(folder))
-    return found
+def shipped() -> list[PretrainedWeights]:
+    """All such weights of this installation, by name; InputError for a damaged folder."""
+    return [
+        read(path.parent)
+        for path in sorted(SHIPPED.glob(f"*/{cards.CARD}"))
+        if "kind" in (read_json(path)[0] or ())
+    ]
 
 
 def choose(
@@ -191,7 +213,7 @@ def choose(
     *,
     variant: str = "",
     regions: str = "gold",
-) -> GroundedWeights | Absent:
+) -> PretrainedWeights | Absent:
     """The weights to score a dataset with, if there are any that may.
 
     Parameters
@@ -206,56 +228,73 @@ def choose(
     regions
         The name of the region source, the part of the card's identity before the first "-".
 
-    `Absent` where there are none, or where they have learned from every image of the dataset;
-    with some, score the others and give NaN to those of `overlap`. ConfigError for a name that
-    does not exist, or that is of another kind.
+    `Absent` where there are none, where a file of theirs is missing or damaged, or where they have
+    learned from every image of the dataset; with some, score the others and give NaN to those of
+    `overlap`.
     """
-    if which != AUTO:
-        found = _named(kind, which)
-    else:
-        try:
-            known = shipped()
-        except InputError as error:
-            return Absent("weights", str(error), "install metaeval anew")
-        fit = [
-            weights
-            for weights in known
-            if weights.card["kind"] == kind
-            and weights.card["variant"] == variant
-            and weights.card["family"] == family(dataset)
-            and str(weights.card["regions"]).split("-")[0] == regions
-        ]
-        if not fit:
-            what = f"{kind} weights" + (f" of the variant '{variant}'" if variant else "")
-            reason = f"there are no {what} for {regions} regions of {_images(dataset)}"
-            return Absent("weights", reason, f"python -m metaeval experiment=train_{kind}")
-        keys = image_keys(dataset.pool_ids, dataset.pool, family(dataset))
-        found = min(fit, key=lambda weights: (int(np.isin(keys, weights.seen).sum()), weights.name))
-    if found.overlap(dataset).all():
-        reason = f"the weights {found.name} have learned from every one of these images"
+    try:
+        weights = (
+            _fitting(kind, dataset, variant, regions) if which == AUTO else _named(kind, which)
+        )
+        if isinstance(weights, Absent):
+            return weights
+        if not (path := weights.folder / cards.WEIGHTS).is_file():
+            raise InputError("there is no such file", file=path)
+        if (absent := weights.vocabulary().missing()) is not None:
+            return absent
+    except InputError as error:
+        remedy = "install metaeval anew" if which == AUTO else f"train them anew: {_train(kind)}"
+        return Absent("weights", str(error), remedy)
+    if weights.overlap(dataset).all():
+        reason = f"the weights {weights.name} have learned from every one of these images"
         return Absent("weights", reason, _remedy(dataset))
-    return found
+    return weights
 
 
-def _named(kind: str, which: str) -> GroundedWeights:
+def _fitting(
+    kind: str, dataset: CaptionDataset, variant: str, regions: str
+) -> PretrainedWeights | Absent:
+    """The shipped weights for these images and regions that know the fewest of the images."""
+    fit = [
+        weights
+        for weights in shipped()
+        if weights.card["kind"] == kind
+        and weights.card["variant"] == variant
+        and weights.card["family"] == family(dataset)
+        and str(weights.card["regions"]).split("-")[0] == regions
+    ]
+    if not fit:
+        what = f"{kind} weights" + (f" of the variant '{variant}'" if variant else "")
+        reason = f"there are no {what} for {regions} regions of {_images(dataset)}"
+        return Absent("weights", reason, _train(kind))
+    keys = image_keys(dataset.pool_ids, dataset.pool, family(dataset))
+    return min(fit, key=lambda weights: (int(np.isin(keys, weights.seen).sum()), weights.name))
+
+
+def _named(kind: str, which: str) -> PretrainedWeights | Absent:
     """Weights by shipped name or by folder."""
     folder = SHIPPED / which
     if "/" in which or not folder.is_dir():
         folder = Path(which).expanduser()
     if not (folder / cards.CARD).is_file():
-        known = ", ".join(w.name for w in shipped() if w.card["kind"] == kind) or "none"
-        raise ConfigError(f"there are no weights '{which}': give a folder, or one of: {known}")
-    found = read(folder)
-    if found.card["kind"] != kind:
-        raise ConfigError(f"the weights '{which}' are of {found.card['kind']}, not of {kind}")
-    return found
+        reason = f"there are no weights '{which}'"
+    elif (weights := read(folder)).card["kind"] != kind:
+        reason = f"the weights '{which}' are of {weights.card['kind']}, not of {kind}"
+    else:
+        return weights
+    known = ", ".join(weights.name for weights in shipped() if weights.card["kind"] == kind)
+    return Absent("weights", reason, f"give a folder, or one of: {known or 'none'}")
+
+
+def _train(kind: str) -> str:
+    return f"python -m metaeval experiment=train_{kind}"
 
 
 def _images(dataset: CaptionDataset) -> str:
-    return "drawn scenes" if is_scenes(dataset) else f"photographs ('{dataset.name}')"
+    return "drawn scenes" if dataset.is_scenes else f"photographs ('{dataset.name}')"
 
 
 def _remedy(dataset: CaptionDataset) -> str:
-    if is_scenes(dataset):
+    if dataset.is_scenes:
         return "use another split: dataset.split=val"
     return "score other images, or leave these out: dataset.exclude=FILE"

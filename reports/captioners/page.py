@@ -1,27 +1,25 @@
-"""The report of `experiment=models`: one self-contained HTML file from a run's files.
-
-`python -m reports.captioners.page RUN_DIR` rebuilds the report of a finished run.
-"""
+"""The report of `experiment=captioners`: one self-contained HTML file from a run's files."""
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from metaeval.errors import MetaevalError
-from metaeval.runs import files as results
-from reports.captioners import facts, tables, words
-from reports.captioners.run import ModelsRun, load
+from metaeval.runs import files
+from reports.captioners import tables
+from reports.captioners.alerts import alerts
+from reports.captioners.glossary import TERMS
+from reports.captioners.run import CaptionersRun, read_captioners_run
+from reports.captioners.summary import headline, summary
 from reports.shared import page, payload
-from reports.shared.photos import thumbnails_of
-
-SCRIPTS = "[012]-*.js 3-*.js 4-*.js"
-STYLES = "[0123]-*.css 4-*.css 9-*.css"
+from reports.shared.elements import Header
+from reports.shared.formatting import amount, count, listed, number
+from reports.shared.photos import thumbnails
+from reports.shared.provenance import Provenance, date_and_version, provenance
 
 
 def write_report(
@@ -52,57 +50,51 @@ def write_report(
     InputError
         A file of the run is missing or broken, or the run is of another experiment.
     """
-    run = load(Path(run_dir))
-    path = run.directory / results.REPORT
-    html = render(run, examples=examples, photos=photos, max_bytes=max_bytes)
-    results.atomic(path, lambda p: p.write_text(html, encoding="utf-8", newline="\n"))
-    return path
+    run = read_captioners_run(Path(run_dir))
+    order = run.most_disagreement_first()
+    shots = thumbnails(run.image_ids, run.image_paths, order[:photos])
+    render = partial(_render, run, _context(run), page.inert(_meta(run, examples, shots)))
+    room = max_bytes - len(render(EmbeddedCaptions("", ""), 0).encode())
+    keep, data = payload.fit(len(order), lambda k: _pack(run, sorted(order[:k])), room)
+    return page.write_page(run.directory / files.REPORT, render(data, keep))
 
 
-def render(run: ModelsRun, *, examples: int, photos: int, max_bytes: int) -> str:
-    """The page as text, no longer than `max_bytes` where leaving out captions can make it so."""
-    order = most_disagreement_first(run)
-    shots = thumbnails_of(run.image_ids, run.image_paths, order[:photos])
-    fixed_part = _fixed(run)
-    keep = len(order)
+class EmbeddedCaptions(NamedTuple):
+    """The packed data of the images that the page shows."""
 
-    def made(captions: str, scores: str) -> str:
-        meta = page.inert(_meta(run, examples, shots))
-        return page.render(
-            "captioners.html.j2", len(run.systems), room="captioners", scripts=SCRIPTS,
-            styles=STYLES, meta=meta, captions=captions, scores=scores, kept=keep, **fixed_part,
-        )  # fmt: skip
+    captions: str
+    scores: str
 
-    fixed = len(made("", "").encode())
-    while True:
-        chosen = sorted(order[:keep])
-        data = _captions(run, chosen), payload.scores(run.scores[:, :, chosen])
-        size = fixed + sum(map(len, data))
-        if size <= max_bytes or keep <= 1:
-            return made(*data)
-        keep = max(1, int(keep * 0.97 * max(max_bytes - fixed, 1) / max(size - fixed, 1)))
+    @property
+    def size(self) -> int:
+        return len(self.captions) + len(self.scores)
 
 
-def most_disagreement_first(run: ModelsRun) -> list[int]:
-    """Positions of images by disagreement, the greatest first, undefined ones last."""
-    values = np.where(np.isnan(run.disagreement), -1.0, run.disagreement)
-    return [int(i) for i in np.argsort(-values, kind="stable")]
-
-
-def _captions(run: ModelsRun, images: Sequence[int]) -> str:
-    """Per image [id, disagreement, [captions of the systems], [references]], packed."""
+def _pack(run: CaptionersRun, images: Sequence[int]) -> EmbeddedCaptions:
+    """Per image [id, disagreement, [captions of the systems], [references]]; and all scores."""
     rows = []
     for i in images:
         value = float(run.disagreement[i])
-        told = None if np.isnan(value) else round(value, 4)
-        captions = [own[i] for own in run.captions]
-        rows.append([run.image_ids[i], told, captions, list(run.references[i])])
-    return payload.packed_json(rows)
+        disagreement = None if np.isnan(value) else round(value, 4)
+        captions = [texts[i] for texts in run.captions]
+        rows.append([run.image_ids[i], disagreement, captions, run.references[i]])
+    scores = payload.pack_scores(run.scores[:, :, images])
+    return EmbeddedCaptions(payload.pack_json(rows), scores)
 
 
-def _meta(run: ModelsRun, examples: int, shots: Mapping[str, str]) -> dict[str, Any]:
+def _render(
+    run: CaptionersRun, context: Mapping[str, Any], meta: str, data: EmbeddedCaptions, kept: int
+) -> str:
+    """The page around the data of `kept` images."""
+    return page.render(
+        "captioners.html.j2", len(run.systems), room="captioners", meta=meta,
+        captions=data.captions, scores=data.scores, kept=kept, **context,
+    )  # fmt: skip
+
+
+def _meta(run: CaptionersRun, examples: int, shots: Mapping[str, str]) -> dict[str, Any]:
     """What the script knows at once; `sd` is the spread of all captions' scores."""
-    higher = {r["column"]: r["higher_is_better"] for r in run.metrics}
+    higher = {r["column"]: r["higher_is_better"] for r in run.score_records}
     votes = set(run.statistics["disagreement"]["votes"])
     spread = [float(np.nanstd(v)) if not np.isnan(v).all() else 0.0 for v in run.scores]
     return {
@@ -118,42 +110,78 @@ def _meta(run: ModelsRun, examples: int, shots: Mapping[str, str]) -> dict[str, 
     }
 
 
-def _fixed(run: ModelsRun) -> dict[str, Any]:
+def _context(run: CaptionersRun) -> dict[str, Any]:
     """What the page holds beside captions and scores of captions."""
-    experiment = run.info.get("experiment") or {}
+    references = {who: _range(n) for who, n in run.statistics["references"].items()}
     return {
         "run": run,
-        "info": run.info,
-        "title": experiment.get("title") or run.statistics["experiment"],
-        "question": experiment.get("question") or "",
-        "headline": words.headline(run),
-        "findings": words.summary(run),
-        "alerts": words.alerts(run),
+        "header": Header(
+            "Evaluation of captioners, and of the metrics that judge them",
+            run.title,
+            run.question,
+            [
+                ("Dataset", run.statistics["dataset"]),
+                ("Size", headline(run)),
+                ("References", references["systems"]),
+                *date_and_version(run.info),
+            ],
+            legend_label="Systems by mean rank, best first",
+            legend_class="legend systems",
+            legend=[(run.colour(name), name) for name in run.systems],
+            fallback=run.dataset.get("fallback"),
+        ),
+        "findings": summary(run),
+        "alerts": alerts(run),
+        "no_alerts": "every metric ran, every system has a caption of every image, and every "
+        "caption has every score.",
+        "references": references,
         "columns": tables.columns(run),
         "systems": tables.systems(run),
         "rankings": tables.rankings(run),
         "tests": tables.tests(run),
         "human": tables.against_human(run),
         "agreement": tables.agreement(run),
-        "facts": facts.facts(run),
-        "terms": facts.TERMS,
-        "statistics": payload.packed_json(run.statistics),
+        "provenance": _provenance(run, references),
+        "downloads": {
+            "config": "Resolved config",
+            "table": "All scores as CSV",
+            "scores": "Captions and scores as CSV",
+            "statistics": "statistics.json",
+        },
+        "wide_times": True,
+        "terms": TERMS,
+        "statistics": payload.pack_json(run.statistics),
     }
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """The command: rebuild a report, print its path."""
-    parser = argparse.ArgumentParser(prog="python -m reports.captioners.page", description=__doc__)
-    parser.add_argument("run_dir", type=Path, help="directory of a finished run")
-    parser.add_argument("--photos", type=int, default=0, help="photos to embed (default: none)")
-    given = parser.parse_args(arguments)
-    try:
-        print(write_report(given.run_dir, photos=given.photos))
-    except MetaevalError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return error.exit_code
-    return 0
+def _range(n: Sequence[int]) -> str:
+    """Five references; 2 to 5 references."""
+    return amount(n[0], "reference") if len(n) == 1 else f"{n[0]} to {n[-1]} references"
 
 
-if __name__ == "__main__":
-    raise SystemExit(main())
+def _provenance(run: CaptionersRun, references: Mapping[str, str]) -> Provenance:
+    """With a signature against Human as well where it is another (CIDEr's)."""
+    settings = run.statistics["settings"]
+    against_human = {r["column"]: r["signature"] for r in run.statistics["against_human"]}
+    systems = {
+        r["column"]: r["signature"]
+        for r in run.statistics["metrics"]
+        if r["status"] == "ok" and r["signature"]
+    }
+    signatures = []
+    for column, signature in systems.items():
+        signatures.append((column, signature))
+        if against_human.get(column) not in (None, signature):
+            signatures.append((f"{column} against Human", against_human[column]))
+    return provenance(run)._replace(
+        settings=[
+            ("references of systems", references["systems"]),
+            ("references against Human", references["against_human"]),
+            ("bootstrap replicates", count(settings["replicates"])),
+            ("permutations", count(settings["permutations"])),
+            ("confidence", number(settings["confidence"], 2)),
+            ("seed of resampling", str(settings["seed"])),
+            ("votes in disagreement", listed(run.statistics["disagreement"]["votes"])),
+        ],
+        signatures=signatures,
+    )

@@ -1,9 +1,8 @@
-"""A finished run of `experiment=models` as its report sees it."""
+"""A finished run of `experiment=captioners` as its report sees it."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,14 +12,17 @@ import numpy.typing as npt
 import pandas as pd
 
 from metaeval.errors import InputError
-from metaeval.runs import files as results
+from metaeval.runs import files
+from reports.shared.row_kind import Record
+from reports.shared.run import FinishedRun, cell_indices, image_paths, read_run
 
+EXPERIMENT = "captioners"
 DISAGREEMENT = "disagreement.csv"
 HUMAN = "Human"
 
 
 @dataclass(frozen=True)
-class ModelsRun:
+class CaptionersRun(FinishedRun):
     """One run directory in memory.
 
     With s systems in order of mean rank (the best first), n images and c sentence scores that are
@@ -28,10 +30,6 @@ class ModelsRun:
     image), `scores` is float64 [c, s, n], NaN where there is no score, and `disagreement` [n].
     """
 
-    directory: Path
-    statistics: Mapping[str, Any]
-    info: Mapping[str, Any]
-    config: str
     systems: tuple[str, ...]
     image_ids: tuple[int | str, ...]
     image_paths: tuple[str | None, ...]
@@ -42,25 +40,28 @@ class ModelsRun:
     disagreement: npt.NDArray[np.float64]
 
     @property
-    def metrics(self) -> list[Mapping[str, Any]]:
+    def score_records(self) -> list[Record]:
         """The records of scores of systems that ran, without components of others."""
-        return [
-            r for r in self.statistics["metrics"] if r["status"] == "ok" and r["part_of"] is None
-        ]
+        return _whole(self.statistics["metrics"])
 
     @property
-    def headlines(self) -> list[Mapping[str, Any]]:
+    def headlines(self) -> list[Record]:
         """The records that stand for their metrics."""
-        return [r for r in self.metrics if r["headline"]]
+        return [r for r in self.score_records if r["headline"]]
 
     @property
-    def absent(self) -> list[Mapping[str, Any]]:
+    def human_records(self) -> list[Record]:
+        """The records of sentence scores against Human, without components of others."""
+        return _whole(self.statistics["against_human"])
+
+    @property
+    def absent(self) -> list[Record]:
         """One record per metric that did not run, and reason."""
-        found: dict[tuple[str, str], Mapping[str, Any]] = {}
+        records: dict[tuple[str, str], Record] = {}
         for r in self.statistics["metrics"]:
             if r["status"] != "ok":
-                found.setdefault((r["family"], str(r["reason"])), r)
-        return list(found.values())
+                records.setdefault((r["family"], str(r["reason"])), r)
+        return list(records.values())
 
     @property
     def alpha(self) -> float:
@@ -71,63 +72,54 @@ class ModelsRun:
         """The class of a system's colour: the best has the last."""
         return f"l{len(self.systems) - 1 - self.systems.index(system)}"
 
+    def most_disagreement_first(self) -> list[int]:
+        """Positions of images by disagreement, the greatest first, undefined ones last."""
+        values = np.where(np.isnan(self.disagreement), -1.0, self.disagreement)
+        return [int(i) for i in np.argsort(-values, kind="stable")]
 
-def load(directory: Path) -> ModelsRun:
+
+def _whole(records: list[Record]) -> list[Record]:
+    return [r for r in records if r["status"] == "ok" and r["part_of"] is None]
+
+
+def read_captioners_run(directory: Path) -> CaptionersRun:
     """Read all files of a run; `InputError` names the file that is missing or broken."""
-    statistics = results.read_json(directory / results.STATISTICS)
-    if statistics.get("experiment") != "models":
+    run = read_run(directory)
+    if run.statistics.get("experiment") != EXPERIMENT:
         raise InputError(
-            "these are not the statistics of experiment=models",
-            file=directory / results.STATISTICS,
+            f"these are not the statistics of experiment={EXPERIMENT}",
+            file=directory / files.STATISTICS,
             field="experiment",
         )
-    references = results.read_table(directory / results.REFERENCES)
-    captions = results.read_table(directory / results.CAPTIONS)
-    scores = results.read_table(directory / results.SCORES)
-    config = directory / results.CONFIG
+    references = files.read_table(directory / files.REFERENCES)
+    captions = files.read_table(directory / files.CAPTIONS)
+    scores = files.read_table(directory / files.SCORES)
     images = pd.Index(references["image_id"])
-    ranks = {s["name"]: s["mean_rank"] for s in statistics["systems"]}
+    ranks = {s["name"]: s["mean_rank"] for s in run.statistics["systems"]}
     systems = sorted(ranks, key=lambda name: (ranks[name] is None, ranks[name] or 0.0))
     names = pd.Index(systems)
-    parts = {r["column"] for r in statistics["metrics"] if r["part_of"] is not None}
+    parts = {r["column"] for r in run.statistics["metrics"] if r["part_of"] is not None}
     columns = [c for c in dict.fromkeys(scores["metric"]) if c not in parts]
 
     text = np.full((len(systems), len(images)), None, dtype=object)
     machines = captions[captions["set"] != HUMAN]
-    text[_cells(machines, names, images, directory / results.CAPTIONS)] = machines["caption"]
+    cells = cell_indices(machines, names, images, directory / files.CAPTIONS)
+    text[cells] = machines["caption"]
     kept = scores[scores["metric"].isin(columns)]
     values = np.full((len(columns), len(systems), len(images)), np.nan)
     column = pd.Index(columns).get_indexer(pd.Index(kept["metric"]))
-    values[(column, *_cells(kept, names, images, directory / results.SCORES))] = kept["score"]
-    return ModelsRun(
-        directory=directory,
-        statistics=statistics,
-        info=results.read_json(directory / results.RUN),
-        config=config.read_text(encoding="utf-8") if config.is_file() else "",
+    values[(column, *cell_indices(kept, names, images, directory / files.SCORES))] = kept["score"]
+    return CaptionersRun(
+        **vars(run),
         systems=tuple(systems),
         image_ids=tuple(images.tolist()),
-        image_paths=tuple(p if isinstance(p, str) else None for p in references["image_path"]),
+        image_paths=image_paths(references),
         references=tuple(tuple(r) for r in references["references"]),
         captions=tuple(tuple(row) for row in text),
         columns=tuple(columns),
         scores=values,
         disagreement=_disagreement(directory / DISAGREEMENT, images),
     )
-
-
-def _cells(
-    table: pd.DataFrame, systems: pd.Index[Any], images: pd.Index[Any], file: Path
-) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """Row → (system, image)."""
-    system = systems.get_indexer(pd.Index(table["set"]))
-    image = images.get_indexer(pd.Index(table["image_id"]))
-    for index, field in ((system, "set"), (image, "image_id")):
-        if (index < 0).any():
-            stray = table[field].iloc[int(np.argmax(index < 0))]
-            raise InputError(
-                f"'{stray}' is not among those of the run's other files", file=file, field=field
-            )
-    return system, image
 
 
 def _disagreement(file: Path, images: pd.Index[Any]) -> npt.NDArray[np.float64]:
@@ -137,7 +129,7 @@ def _disagreement(file: Path, images: pd.Index[Any]) -> npt.NDArray[np.float64]:
     with file.open(encoding="utf-8", newline="") as lines:
         rows = list(csv.DictReader(lines))
     try:
-        found = {row["image_id"]: float(row["disagreement"] or "nan") for row in rows}
+        values = {row["image_id"]: float(row["disagreement"] or "nan") for row in rows}
     except (KeyError, ValueError) as error:
         raise InputError(f"is not as it was written ({error})", file=file) from None
-    return np.array([found.get(str(i), float("nan")) for i in images])
+    return np.array([values.get(str(i), float("nan")) for i in images])

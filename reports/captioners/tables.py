@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from reports.captioners.run import ModelsRun
-from reports.shared.formatting import count, interval, known, number
+from reports.captioners.run import CaptionersRun
+from reports.shared.formatting import DASH, count, interval, known, number
+from reports.shared.row_kind import Record
 
-Record = Mapping[str, Any]
 
-
-class Cell(NamedTuple):
+class ShadedCell(NamedTuple):
     """A cell: its text, what it sorts by, what hovering tells, its class, and a share in [0, 1]."""
 
     text: str
@@ -21,7 +19,7 @@ class Cell(NamedTuple):
     share: float = 0.0
 
 
-class Column(NamedTuple):
+class SystemsColumn(NamedTuple):
     """A column of the table of systems; `kind` is "corpus" or "mean" where a metric has both."""
 
     name: str
@@ -30,7 +28,7 @@ class Column(NamedTuple):
     kind: str
 
 
-class Place(NamedTuple):
+class RankingPlace(NamedTuple):
     """A system in a ranking; `sign` parts it from the one before ("", ">", "≈")."""
 
     system: str
@@ -40,15 +38,15 @@ class Place(NamedTuple):
     title: str
 
 
-def columns(run: ModelsRun) -> list[Column]:
+def columns(run: CaptionersRun) -> list[SystemsColumn]:
     """One per score of systems."""
-    both = {r["family"] for r in run.metrics if r["aggregate"] == "corpus"}
-    found = []
-    for r in run.metrics:
+    both = {r["family"] for r in run.score_records if r["aggregate"] == "corpus"}
+    columns = []
+    for r in run.score_records:
         kind = "" if r["family"] not in both else "corpus" if r["aggregate"] == "corpus" else "mean"
         tip = f"{r['metric']}: {_WHAT[kind]} {_DIRECTION[r['higher_is_better']]}"
-        found.append(Column(r["metric"], r["column"], tip, kind))
-    return found
+        columns.append(SystemsColumn(r["metric"], r["column"], tip, kind))
+    return columns
 
 
 _WHAT = {
@@ -59,30 +57,30 @@ _WHAT = {
 _DIRECTION = {True: "Higher is better.", False: "Lower is better."}
 
 
-def systems(run: ModelsRun) -> list[tuple[str, list[Cell]]]:
+def systems(run: CaptionersRun) -> list[tuple[str, list[ShadedCell]]]:
     """One row per system, the best mean rank first: mean rank, then a cell per score."""
-    told = {s["name"]: s for s in run.statistics["systems"]}
+    ranks = {s["name"]: s["mean_rank"] for s in run.statistics["systems"]}
     rows = []
     for name in run.systems:
-        rank = told[name]["mean_rank"]
-        cells = [Cell(number(rank, 1), rank, f"over {len(run.headlines)} scores")]
-        for r in run.metrics:
-            own = r["systems"][name]
-            best = bool(r["ranking"]) and r["ranking"][0] == name
+        rank = ranks[name]
+        cells = [ShadedCell(number(rank, 1), rank, f"over {len(run.headlines)} scores")]
+        for r in run.score_records:
+            system = r["systems"][name]
             place = 1 + r["ranking"].index(name) if name in r["ranking"] else None
-            title = f"{_percent(run)} interval {interval(own['score_ci'], 4)}; "
-            title += f"{count(own['n'])} captions" + (f"; rank {place}" if place else "")
-            cells.append(Cell(_score(own["score"]), own["score"], title, "best" if best else ""))
+            title = f"{_percent(run)} interval {interval(system['score_ci'], 4)}; "
+            title += f"{count(system['n'])} captions" + (f"; rank {place}" if place else "")
+            kind = "best" if place == 1 else ""
+            cells.append(ShadedCell(_score(system["score"]), system["score"], title, kind))
         rows.append((name, cells))
     return rows
 
 
-def rankings(run: ModelsRun) -> list[tuple[Record, list[Place]]]:
+def rankings(run: CaptionersRun) -> list[tuple[Record, list[RankingPlace]]]:
     """Per score its ranking, with what lies between neighbours: a difference, or none shown."""
-    return [(r, _places(run, r)) for r in run.metrics]
+    return [(r, _places(run, r)) for r in run.score_records]
 
 
-def _places(run: ModelsRun, record: Record) -> list[Place]:
+def _places(run: CaptionersRun, record: Record) -> list[RankingPlace]:
     places = []
     for k, name in enumerate(record["ranking"]):
         sign, title = "", ""
@@ -98,7 +96,7 @@ def _places(run: ModelsRun, record: Record) -> list[Place]:
                 f"Holm {p_value(test['p_bootstrap_holm'])}"
             )
         score = _score(record["systems"][name]["score"])
-        places.append(Place(name, run.colour(name), score, sign, title))
+        places.append(RankingPlace(name, run.colour(name), score, sign, title))
     return places
 
 
@@ -108,7 +106,7 @@ def apart(test: Record, alpha: float) -> bool:
     return p is not None and p <= alpha
 
 
-def tests(run: ModelsRun) -> list[tuple[str, list[list[str]]]]:
+def tests(run: CaptionersRun) -> list[tuple[str, list[list[str]]]]:
     """Per score, a line for each pair of neighbours, as in statistics.json."""
     return [
         (
@@ -123,37 +121,36 @@ def tests(run: ModelsRun) -> list[tuple[str, list[list[str]]]]:
                 for t in r["neighbours"]
             ],
         )
-        for r in run.metrics
+        for r in run.score_records
     ]  # fmt: skip
 
 
-def against_human(run: ModelsRun) -> list[tuple[str, list[Cell]]]:
+def against_human(run: CaptionersRun) -> list[tuple[str, list[ShadedCell]]]:
     """Per sentence score, each system's rank-order ρ against Human."""
     return [
         (r["metric"], [_duel(run, r["systems"][name], name) for name in run.systems])
-        for r in run.statistics["against_human"]
-        if r["status"] == "ok" and r["part_of"] is None
+        for r in run.human_records
     ]
 
 
-def _duel(run: ModelsRun, own: Record, name: str) -> Cell:
-    rho, ci = own["rank_order_rho"], own["rank_order_rho_ci"]
+def _duel(run: CaptionersRun, system: Record, name: str) -> ShadedCell:
+    rho, ci = system["rank_order_rho"], system["rank_order_rho_ci"]
     if not known(rho):
-        return Cell(number(rho))
+        return ShadedCell(number(rho))
     open_ = not ci or None in ci or ci[0] <= 0 <= ci[1]
     kind = "open" if open_ else "human" if rho > 0 else "machine"
     title = (
         f"{name}: ρ {number(rho, 4)}, {_percent(run)} interval {interval(ci, 4)}; mean "
-        f"{_score(own['mean'])}, Human {_score(own['human_mean'])}; Human's caption scores higher "
-        f"on {number(100 * own['pairwise_accuracy'], 1)}% of {count(own['n'])} images, lower on "
-        f"{number(100 * own['inversion_rate'], 1)}%"
+        f"{_score(system['mean'])}, Human {_score(system['human_mean'])}; Human's caption scores "
+        f"higher on {number(100 * system['pairwise_accuracy'], 1)}% of {count(system['n'])} "
+        f"images, lower on {number(100 * system['inversion_rate'], 1)}%"
     )
-    return Cell(number(rho, 2), rho, title, kind, min(1.0, abs(rho)))
+    return ShadedCell(number(rho, 2), rho, title, kind, min(1.0, abs(rho)))
 
 
-def agreement(run: ModelsRun) -> list[dict[str, Any]]:
+def agreement(run: CaptionersRun) -> list[dict[str, Any]]:
     """The three matrices of τ-b: systems, captions of one image, all captions."""
-    found = []
+    matrices = []
     for key, (label, lead) in _LEVELS.items():
         matrix = run.statistics["agreement"].get(key)
         if not matrix:
@@ -168,10 +165,10 @@ def agreement(run: ModelsRun) -> list[dict[str, Any]]:
                 title = f"{name} and {other}: τ-b {number(tau, 3)}{ci}"
                 kind = "self" if i == j else "machine" if known(tau) and tau < 0 else "human"
                 share = abs(tau) if known(tau) else 0.0
-                cells.append(Cell(_short(tau), tau, title, kind, share))
+                cells.append(ShadedCell(_short(tau), tau, title, kind, share))
             rows.append((name, cells))
-        found.append({"key": key, "label": label, "lead": lead, "names": names, "rows": rows})
-    return found
+        matrices.append({"key": key, "label": label, "lead": lead, "names": names, "rows": rows})
+    return matrices
 
 
 _LEVELS = {
@@ -196,7 +193,7 @@ _LEVELS = {
 def _short(value: float | None) -> str:
     """Two digits, as they stand in a matrix: .83, −.12, 1."""
     if not known(value):
-        return "–"
+        return DASH
     return "1" if value == 1 else number(value, 2).replace("0.", ".", 1)
 
 
@@ -209,5 +206,5 @@ def p_value(p: float | None) -> str:
     return "<0.001" if p is not None and p < 0.001 else number(p, 3)
 
 
-def _percent(run: ModelsRun) -> str:
+def _percent(run: CaptionersRun) -> str:
     return f"{100 * (1 - run.alpha):g}%"

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from metaeval.runs.files import Count
-from reports.graded.run import Run
+from metaeval.runs.records import Count
+from reports.graded.run import GradedRun
 
 
-def counts(run: Run) -> list[tuple[str, list[str]]]:
-    """Per metric with anything to tell its first column and "48 of 5,000 images …", in order."""
-    found: dict[tuple[str, ...], tuple[str, list[str]]] = {}
+def counts(run: GradedRun) -> list[tuple[str, list[str]]]:
+    """Per metric that counted anything its first column and "48 of 5,000 images …", in order."""
+    lines: dict[tuple[str, ...], tuple[str, list[str]]] = {}
     for record in run.metrics:
-        told = [Count(**count) for count in record.get("counts") or ()]
-        said = [str(count) for count in told if count.n]
-        if said:  # the columns of one metric say the same
-            found.setdefault((record["family"], *said), (record["metric"], said))
-    return list(found.values())
+        phrases = [str(count) for entry in record["counts"] if (count := Count(**entry)).n]
+        if phrases:  # the columns of one metric say the same
+            lines.setdefault((record["family"], *phrases), (record["metric"], phrases))
+    return list(lines.values())

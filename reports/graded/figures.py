@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import matplotlib as mpl
 import numpy as np
@@ -18,10 +18,11 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle, StepPatch
 
-from metaeval.runs import files as results
+from metaeval.runs import files
 from reports.graded.bins import Array, Density, density, order_counts
-from reports.graded.run import Run
+from reports.graded.run import GradedRun
 from reports.shared import palette
+from reports.shared.figure_style import STYLE
 from reports.shared.formatting import file_stem, percent, plainly
 
 if TYPE_CHECKING:
@@ -29,35 +30,19 @@ if TYPE_CHECKING:
 
 BINS = 50
 SHELF = 1.15  # from one ridge's foot to the next, where the tallest possible ridge is 1
-STYLE: dict[Any, Any] = {
-    "svg.hashsalt": "metaeval",
-    "svg.fonttype": "none",
-    "font.family": "sans-serif",
-    "font.sans-serif": ["Helvetica Neue", "Arial", "Liberation Sans", "DejaVu Sans"],
-    "font.size": 9,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.edgecolor": "#8a919d",
-    "axes.labelcolor": "#3c434e",
-    "xtick.color": "#5b6370",
-    "ytick.color": "#5b6370",
-    "legend.frameon": False,
-}
 
 
-def write_figures(run: Run) -> list[Path]:
+def write_figures(run: GradedRun) -> list[Path]:
     """Write `figures/<metric>-order.svg` and `-density.svg` for every metric that ran."""
-    folder = run.directory / results.FIGURES
-    records = {m["metric"]: m for m in run.metrics}
-    names, colours = [s["name"] for s in run.sets], palette.levels(len(run.sets))
+    folder = run.directory / files.FIGURES
+    colours = palette.levels(len(run.sets))
     written = []
     with mpl.rc_context(STYLE):
-        order, spread = _order_axes(names, colours), _density_axes(names)
+        order, spread = _order_axes(run.names, colours), _density_axes(run.names)
         for metric, scores in zip(run.columns, run.scores, strict=True):
-            record = records[metric]
-            noise = "weights:random" in (record.get("signature") or "")
-            title = f"{metric} (random weights: not a result)" if noise else metric
-            counts = order_counts(scores, run.seed, BINS, record.get("higher_is_better", True))
+            record = run.records[metric]
+            title = f"{metric} (random weights: not a result)" if record["untrained"] else metric
+            counts = order_counts(scores, run.seed, BINS, record["higher_is_better"])
             for axes, kind in ((order, "order"), (spread, "density")):
                 for artist in [*axes.patches, *axes.artists, *axes.texts]:
                     artist.remove()
@@ -71,7 +56,7 @@ def write_figures(run: Run) -> list[Path]:
                 metadata = {"Date": None, "Title": f"{metric}: {kind}"}
                 figure = axes.get_figure(root=True)
                 assert figure is not None
-                results.atomic(path, partial(figure.savefig, format="svg", metadata=metadata))
+                files.atomic(path, partial(figure.savefig, format="svg", metadata=metadata))
                 written.append(path)
     return written
 

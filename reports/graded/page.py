@@ -1,28 +1,28 @@
-"""The report: one self-contained HTML file from a run's files.
-
-`python -m reports.graded.page RUN_DIR` rebuilds the report of a finished run.
-"""
+"""The report of graded corruption: one self-contained HTML file from a run's files."""
 
 from __future__ import annotations
 
-import argparse
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from metaeval.errors import MetaevalError
-from metaeval.runs import files as results
-from reports.graded import alerts, table
+from metaeval.runs import files
+from reports.graded.alerts import alerts
 from reports.graded.bins import density, order_counts
 from reports.graded.counts import counts
 from reports.graded.drawings import density_chart, order_chart
-from reports.graded.explained import Explained, explained
-from reports.graded.row_kind import standing
-from reports.graded.run import Run, load
+from reports.graded.embedded import EmbeddedData, PackedExplanations, embed
+from reports.graded.glossary import TERMS
+from reports.graded.run import GradedRun, read_graded_run
 from reports.graded.summary import headline, summary
-from reports.shared import formatting, glossary, page, payload, provenance
+from reports.graded.table import metrics_table
+from reports.shared import formatting, page, payload
+from reports.shared.elements import Header, Row
+from reports.shared.formatting import count, percent
 from reports.shared.photos import thumbnails
+from reports.shared.provenance import date_and_version, provenance
+from reports.shared.row_kind import row_kind
 
 ORDER_BINS = 50
 
@@ -66,172 +66,131 @@ def write_report(
     InputError
         A file of the run is missing or broken.
     """
-    run = load(Path(run_dir))
+    run = read_graded_run(Path(run_dir))
     if figures:
         from reports.graded.figures import write_figures  # matplotlib takes a second to import
 
         write_figures(run)
-    path = run.directory / results.REPORT
-    html = render(
-        run,
-        figures=figures,
-        examples=examples,
-        explanations=explanations,
-        photos=photos,
-        max_bytes=max_bytes,
+    order = run.worst_first()
+    shots = thumbnails(run.image_ids, run.image_paths, order[:photos])
+    render = partial(_render, run, _context(run, figures), examples, shots)
+    nothing = EmbeddedData("", "", PackedExplanations([], ""))
+    room = max_bytes - len(render(nothing, 0).encode())
+    return page.write_page(
+        run.directory / files.REPORT, render(*embed(run, order, explanations, room))
     )
-    results.atomic(path, lambda p: p.write_text(html, encoding="utf-8", newline="\n"))
-    return path
 
 
-def render(
-    run: Run, *, figures: bool, examples: int, explanations: int, photos: int, max_bytes: int
+def _render(
+    run: GradedRun,
+    context: Mapping[str, Any],
+    examples: int,
+    shots: Mapping[str, str],
+    data: EmbeddedData,
+    kept: int,
 ) -> str:
-    """The page as text, no longer than `max_bytes` where leaving out examples can make it so.
-
-    Explanations get what the captions leave them, or at least a tenth: rather fewer explanations
-    than fewer captions.
-    """
-    order = payload.worst_first(run)
-    shots = thumbnails(run, order[:photos])
-    set_page = _page(run, figures)
-    nothing = Data("", "", Explained([], ""))
-    fixed = len(set_page(nothing, 0, examples, shots).encode())
-
-    def data_of(keep: int, most: int) -> Data:
-        chosen = sorted(order[:keep])
-        scores = payload.scores(run.scores[:, :, chosen])
-        return Data(payload.captions(run, chosen), scores, explained(run, chosen, most))
-
-    keep, data = len(order), data_of(len(order), 0)
-    left = max(max_bytes - fixed - data.size, (max_bytes - fixed) // 10)
-    while explanations and explained(run, order, explanations).size > left:
-        explanations //= 2
-    data = data._replace(explained=explained(run, order, explanations))
-    while True:
-        size = fixed + data.size
-        if size <= max_bytes or keep <= 1:
-            return set_page(data, keep, examples, shots)
-        keep = max(1, int(keep * 0.97 * max(max_bytes - fixed, 1) / max(size - fixed, 1)))
-        data = data_of(keep, explanations)
-
-
-class Data(NamedTuple):
-    """The packed data of the images that the page shows."""
-
-    captions: str
-    scores: str
-    explained: Explained
-
-    @property
-    def size(self) -> int:
-        return len(self.captions) + len(self.scores) + self.explained.size
-
-
-def _page(run: Run, figures: bool) -> Callable[[Data, int, int, Mapping[str, str]], str]:
-    """A function that sets the page around given data: all that does not depend on the data."""
-    experiment = run.info.get("experiment") or {}
-    context: dict[str, Any] = {
-        "run": run,
-        "info": run.info,
-        "title": experiment.get("title") or run.statistics["experiment"],
-        "headline": headline(run),
-        "findings": summary(run),
-        "alerts": alerts.alerts(run),
-        "terms": glossary.TERMS,
-        "columns": [glossary.COLUMNS[key] for key in table.columns(run)],
-        "bodies": _bodies(run),
-        "axis": table.axis_of(run),
-        "counts": counts(run),
-        "charts": _charts(run, figures),
-        "bins": ORDER_BINS,
-        "sets": run.sets,
-        "facts": provenance.facts(run),
-        "statistics": payload.packed_json(run.statistics),
+    """The page around the data of `kept` images, `examples` of which it shows at a time."""
+    meta = {
+        "sets": [{"name": s["name"], "level": s["level"]} for s in run.sets],
+        "metrics": [
+            {"name": name, "kind": row_kind(r), "higher": r["higher_is_better"]}
+            for name, r in run.records.items()
+        ],
+        "examples": examples,
+        "config": run.config,
+        "name": run.statistics["experiment"],
+        "photos": dict(shots),
+        "explained": data.explanations.brief,
     }
-
-    def made(data: Data, kept: int, examples: int, shots: Mapping[str, str]) -> str:
-        meta = {
-            "sets": [{"name": s["name"], "level": s["level"]} for s in run.sets],
-            "metrics": [_brief(run, column) for column in run.columns],
-            "examples": examples,
-            "config": run.config,
-            "name": run.statistics["experiment"],
-            "photos": dict(shots),
-            "explained": data.explained.brief,
-        }
-        return page.render(
-            "report.html.j2", len(run.sets), room="graded", captions=data.captions,
-            scores=data.scores, explanations=data.explained.data, kept=kept,
-            meta=page.inert(meta), **context,
-        )  # fmt: skip
-
-    return made
+    return page.render(
+        "graded.html.j2", len(run.sets), room="graded", captions=data.captions,
+        scores=data.scores, explanations=data.explanations.data, kept=kept,
+        meta=page.inert(meta), **context,
+    )  # fmt: skip
 
 
-def _brief(run: Run, column: str) -> dict[str, Any]:
-    record = next(m for m in run.metrics if m["metric"] == column)
+def _context(run: GradedRun, figures: bool) -> dict[str, Any]:
+    """What the page holds whatever the data."""
+    table = metrics_table(run)
     return {
-        "name": column,
-        "kind": standing(record, run.metrics),
-        "higher": record.get("higher_is_better", True),
+        "run": run,
+        "header": _header(run),
+        "findings": summary(run),
+        "alerts": alerts(run),
+        "no_alerts": "every metric ran, every caption was scored, every corruption changed its "
+        "caption, and no ρ hangs on ties.",
+        "table": table,
+        "table_caption": "Every metric's agreement with the known order of the versions.",
+        "counts": counts(run),
+        "charts": _charts(run, table.bodies[0][1], figures),
+        "bins": ORDER_BINS,
+        "provenance": provenance(run)._replace(versions=[_version_row(s) for s in run.sets]),
+        "downloads": {
+            "config": "Resolved config",
+            "table": "Table as CSV",
+            "scores": "Scores as CSV",
+            "statistics": "statistics.json",
+        },
+        "wide_times": False,
+        "terms": TERMS,
+        "statistics": payload.pack_json(run.statistics),
     }
 
 
-def _bodies(run: Run) -> list[tuple[str, list[table.Row]]]:
-    """The table's bodies: all items and, where any corruption was not applied, without those."""
-    bodies = [("all", table.rows(run, applied=False))]
-    if any(r.get("applied_only") for r in run.metrics):
-        bodies.append(("applied", table.rows(run, applied=True)))
-    return bodies
+def _header(run: GradedRun) -> Header:
+    return Header(
+        "Meta-evaluation of captioning metrics",
+        run.title,
+        run.question,
+        [
+            ("Dataset", run.statistics["dataset"]),
+            ("Size", headline(run)),
+            ("Seed", str(run.seed)),
+            *date_and_version(run.info),
+        ],
+        legend_label="Versions, worst to best",
+        legend=[(f"l{k}", name) for k, name in enumerate(run.names)],
+        fallback=run.dataset.get("fallback"),
+    )
 
 
-def _charts(run: Run, figures: bool) -> list[dict[str, Any]]:
-    names = [s["name"] for s in run.sets]
+def _version_row(s: Mapping[str, Any]) -> tuple[str, str, str, str, str]:
+    """Name, level, captions, unchanged ones, words of one set."""
+    requested, realised, harm = (
+        s.get(key) for key in ("requested_rate", "mean_realised_rate", "mean_harm")
+    )
+    words = [f"{percent(requested, 0)} asked"] if requested is not None else []
+    if realised or requested is not None:
+        words.append(f"{percent(realised)} changed")
+    if harm is not None:
+        words.append(f"{percent(harm)} of the statements false or lost")
+    n, unapplied = s["n"], s["n_unapplied"]
+    return (
+        s["name"],
+        str(s["level"]),
+        count(n),
+        f"{count(unapplied)} ({percent(unapplied / n)})" if n else "0",
+        ", ".join(words),
+    )
+
+
+def _charts(run: GradedRun, rows: Sequence[Row], figures: bool) -> list[dict[str, Any]]:
+    """The two drawings of every metric that ran, in the order of the table."""
     charts = []
-    records = {m["metric"]: m for m in run.metrics}
-    for row in table.rows(run, applied=False):
+    for row in rows:
         if row.kind == "absent":
             continue
-        record, values = records[row.metric], run.scores[run.columns.index(row.metric)]
-        placed = order_counts(values, run.seed, ORDER_BINS, record.get("higher_is_better", True))
+        record, scores = run.records[row.metric], run.scores[run.columns.index(row.metric)]
+        places = order_counts(scores, run.seed, ORDER_BINS, record["higher_is_better"])
         charts.append(
             {
                 "metric": row.metric,
                 "stem": formatting.file_stem(row.metric),
                 "kind": row.kind,
                 "record": record,
-                "order": order_chart(placed, names),
-                "density": density_chart(density(values), names),
+                "order": order_chart(places, run.names),
+                "density": density_chart(density(scores), run.names),
                 "files": figures,
             }
         )
     return charts
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """The command: rebuild a report, print its path."""
-    parser = argparse.ArgumentParser(prog="python -m reports.graded.page", description=__doc__)
-    parser.add_argument("run_dir", type=Path, help="directory of a finished run")
-    parser.add_argument("--no-figures", action="store_true", help="do not write the SVG files")
-    parser.add_argument(
-        "--explanations", type=int, default=12, help="images to explain a column (default: 12)"
-    )
-    parser.add_argument("--photos", type=int, default=0, help="photos to embed (default: none)")
-    given = parser.parse_args(arguments)
-    try:
-        path = write_report(
-            given.run_dir,
-            figures=not given.no_figures,
-            explanations=given.explanations,
-            photos=given.photos,
-        )
-        print(path)
-    except MetaevalError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return error.exit_code
-    return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -1,4 +1,4 @@
-"""A finished run as the report sees it: its files, read once, in arrays of one shape."""
+"""A finished run of graded corruption as its report sees it: its files in arrays of one shape."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ import numpy.typing as npt
 import pandas as pd
 
 from metaeval.errors import InputError
-from metaeval.runs import files as results
+from metaeval.runs import files
+from metaeval.runs.records import PaperValue, paper_value
 from reports.graded.diff_markup import marked
-from reports.graded.row_kind import told
+from reports.shared.row_kind import Record
+from reports.shared.run import FinishedRun, cell_indices, image_paths, read_run
 
 
 @dataclass(frozen=True)
-class Run:
+class GradedRun(FinishedRun):
     """One run directory in memory.
 
     `sets` are the records of statistics.json in ascending level (0 = worst). With s sets, n images
@@ -28,10 +30,6 @@ class Run:
     explanations.json, none where the run has no such file.
     """
 
-    directory: Path
-    statistics: Mapping[str, Any]
-    info: Mapping[str, Any]
-    config: str
     sets: tuple[Mapping[str, Any], ...]
     image_ids: tuple[int | str, ...]
     image_paths: tuple[str | None, ...]
@@ -44,93 +42,106 @@ class Run:
     explanations: Mapping[str, Any]
 
     @property
-    def metrics(self) -> list[Mapping[str, Any]]:
-        """The records to tell of, in the order of the configuration."""
-        return list(told(self.statistics["metrics"]))
-
-    @property
     def seed(self) -> int:
         return int(self.info.get("seed") or 0)
 
+    @property
+    def names(self) -> list[str]:
+        """The names of the sets, worst first."""
+        return [s["name"] for s in self.sets]
 
-def commonest(run: Run, column: str) -> tuple[float, float]:
-    """The most frequent score of a column, and the share of scored captions that have it."""
-    values = run.scores[run.columns.index(column)].ravel()
-    values = values[~np.isnan(values)]
-    if not values.size:
-        return float("nan"), 0.0
-    unique, counts = np.unique(values, return_counts=True)
-    top = int(counts.argmax())
-    return float(unique[top]), float(counts[top] / values.size)
+    @property
+    def records(self) -> dict[str, Record]:
+        """Column → record, of the columns that ran."""
+        return {r["metric"]: r for r in self.metrics if r["status"] == "ok"}
+
+    @property
+    def published(self) -> Mapping[str, Any]:
+        """What run.json says of the paper's values; empty where there are none."""
+        return self.info.get("published") or {}
+
+    def paper(self, record: Record) -> PaperValue | None:
+        """What was published of a column, if anything."""
+        values = self.published.get("rank_order_rho") or {}
+        return paper_value(values, record["metric"], record["variant_of"])
+
+    def places(self) -> dict[str, npt.NDArray[np.intp]]:
+        """Column → the place of each image [n] in the column's `worst_images`, worst first.
+
+        Images that are not among those all have the place n.
+        """
+        position = {image: k for k, image in enumerate(self.image_ids)}
+        places = {}
+        for column, record in self.records.items():
+            place = np.full(len(position), len(position), dtype=np.intp)
+            worst = [position[image] for image in record["worst_images"]]
+            place[worst] = np.arange(len(worst))
+            places[column] = place
+        return places
+
+    def worst_first(self) -> list[int]:
+        """Positions of images by their worst inversions, taking turns among the metrics."""
+        turns = np.full(len(self.image_ids), len(self.image_ids))
+        for place in self.places().values():
+            turns = np.minimum(turns, place)
+        return [int(i) for i in np.argsort(turns, kind="stable")]
+
+    def commonest(self, column: str) -> tuple[float, float]:
+        """The most frequent score of a column, and the share of scored captions that have it."""
+        values = self.scores[self.columns.index(column)].ravel()
+        values = values[~np.isnan(values)]
+        if not values.size:
+            return float("nan"), 0.0
+        unique, counts = np.unique(values, return_counts=True)
+        top = int(counts.argmax())
+        return float(unique[top]), float(counts[top] / values.size)
 
 
-def load(directory: Path) -> Run:
+def read_graded_run(directory: Path) -> GradedRun:
     """Read all files of a run; `InputError` names the file that is missing or broken."""
-    statistics = results.read_json(directory / results.STATISTICS)
-    info = results.read_json(directory / results.RUN)
-    config, explained = directory / results.CONFIG, directory / results.EXPLANATIONS
-    references = results.read_table(directory / results.REFERENCES)
-    captions = results.read_table(directory / results.CAPTIONS)
-    scores = results.read_table(directory / results.SCORES)
+    run, explanations = read_run(directory), directory / files.EXPLANATIONS
+    references = files.read_table(directory / files.REFERENCES)
+    captions = files.read_table(directory / files.CAPTIONS)
+    scores = files.read_table(directory / files.SCORES)
 
     images = pd.Index(references["image_id"])
     if not images.is_unique:
         raise InputError(
-            "an image occurs twice", file=directory / results.REFERENCES, field="image_id"
+            "an image occurs twice", file=directory / files.REFERENCES, field="image_id"
         )
-    sets = tuple(sorted(statistics["sets"], key=lambda s: (s["level"], s["name"])))
+    sets = tuple(sorted(run.statistics["sets"], key=lambda s: (s["level"], s["name"])))
     names = pd.Index([s["name"] for s in sets])
-    columns = tuple(m["metric"] for m in statistics["metrics"] if m["status"] == "ok")
+    columns = tuple(m["metric"] for m in run.metrics if m["status"] == "ok")
 
     shape = (len(names), len(images))
-    at = _cells(captions, names, images, directory / results.CAPTIONS)
+    cells = cell_indices(captions, names, images, directory / files.CAPTIONS)
     text = np.full(shape, None, dtype=object)
-    text[at] = [
+    text[cells] = [
         marked(source, caption, edits)
         for source, caption, edits in zip(
             captions["source_caption"], captions["caption"], captions["edits"], strict=True
         )
     ]
-    source = np.full(len(images), "", dtype=object)
-    source[at[1]] = captions["source_caption"]
+    sources = np.full(len(images), "", dtype=object)
+    sources[cells[1]] = captions["source_caption"]
     applied = np.ones(shape, dtype=bool)
-    applied[at] = captions["applied"]
+    applied[cells] = captions["applied"]
 
     kept = scores[scores["metric"].isin(columns)]
     column = pd.Index(columns).get_indexer(pd.Index(kept["metric"]))
     values = np.full((len(columns), *shape), np.nan)
-    values[(column, *_cells(kept, names, images, directory / results.SCORES))] = kept["score"]
+    values[(column, *cell_indices(kept, names, images, directory / files.SCORES))] = kept["score"]
 
-    return Run(
-        directory=directory,
-        statistics=statistics,
-        info=info,
-        config=config.read_text(encoding="utf-8") if config.is_file() else "",
+    return GradedRun(
+        **vars(run),
         sets=sets,
         image_ids=tuple(images.tolist()),
-        image_paths=tuple(p if isinstance(p, str) else None for p in references["image_path"]),
-        sources=tuple(source),
+        image_paths=image_paths(references),
+        sources=tuple(sources),
         references=tuple(tuple(r) for r in references["references"]),
         captions=tuple(tuple(row) for row in text),
         applied=applied,
         columns=columns,
         scores=values,
-        explanations=results.read_json(explained)["metrics"] if explained.is_file() else {},
+        explanations=files.read_json(explanations)["metrics"] if explanations.is_file() else {},
     )
-
-
-def _cells(
-    table: pd.DataFrame, sets: pd.Index[Any], images: pd.Index[Any], file: Path
-) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """Row → (set index, image index)."""
-    row, image = (
-        sets.get_indexer(pd.Index(table["set"])),
-        images.get_indexer(pd.Index(table["image_id"])),
-    )
-    for index, field in ((row, "set"), (image, "image_id")):
-        if (index < 0).any():
-            stray = table[field].iloc[int(np.argmax(index < 0))]
-            raise InputError(
-                f"'{stray}' is not among those of the run's other files", file=file, field=field
-            )
-    return row, image

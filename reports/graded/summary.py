@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from reports.graded.findings import Finding, absent, mean, paper, unapplied
-from reports.graded.row_kind import TIES_DECIDE, Record, ranked, rho, tie_width, undecided
-from reports.graded.run import Run, commonest
+from reports.graded.findings import absent, mean, published, unapplied
+from reports.graded.ranking import TIES_DECIDE, ranked, rho, tie_width, undecided
+from reports.graded.run import GradedRun
+from reports.shared.elements import Finding
 from reports.shared.formatting import (
     amount,
     count,
@@ -15,9 +16,10 @@ from reports.shared.formatting import (
     percent,
     plainly,
 )
+from reports.shared.row_kind import Record
 
 
-def summary(run: Run) -> list[Finding]:
+def summary(run: GradedRun) -> list[Finding]:
     """The findings that apply, in the order in which a reader asks for them."""
     rows = ranked(run.metrics)
     findings = [
@@ -26,13 +28,13 @@ def summary(run: Run) -> list[Finding]:
         _ties(run, rows),
         _steps(rows),
         unapplied(run, rows),
-        paper(run),
+        published(run),
         absent(run),
     ]
     return [f for f in findings if f is not None]
 
 
-def _order(run: Run, rows: list[Record]) -> Finding:
+def _order(run: GradedRun, rows: list[Record]) -> Finding:
     versions = f"{amount(len(run.sets), 'version')} of {amount(len(run.image_ids), 'caption')}"
     if not rows:
         return Finding("Order.", f"No metric gave a result on the {versions}.")
@@ -63,7 +65,7 @@ def _near_zero(record: Record) -> bool:
     return ci is not None and ci[0] is not None and ci[0] <= 0
 
 
-def _level(run: Run) -> str:
+def _level(run: GradedRun) -> str:
     confidence = run.statistics.get("settings", {}).get("confidence") or 0.95
     return f"{100 * confidence:g}%"
 
@@ -85,9 +87,9 @@ def _undecided(rows: list[Record]) -> Finding | None:
     )
 
 
-def _ties(run: Run, rows: list[Record]) -> Finding | None:
+def _ties(run: GradedRun, rows: list[Record]) -> Finding | None:
     tied = sorted((r for r in rows if tie_width(r) >= TIES_DECIDE), key=lambda r: -tie_width(r))
-    common = {r["metric"]: commonest(run, r["metric"]) for r in tied}
+    common = {r["metric"]: run.commonest(r["metric"]) for r in tied}
     if not tied:
         widest = max((tie_width(r) for r in rows), default=0.0)
         return Finding(
@@ -126,7 +128,7 @@ def _steps(rows: list[Record]) -> Finding | None:
     )
 
 
-def headline(run: Run) -> str:
+def headline(run: GradedRun) -> str:
     """One line on the size of the run."""
     return (
         f"{amount(len(run.image_ids), 'image')} × {amount(len(run.sets), 'version')} = "

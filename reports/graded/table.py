@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from markupsafe import Markup
-
-from metaeval.runs.files import PaperValue, paper_value
-from reports.graded.row_kind import Record, against_paper, parent, rho, standing
-from reports.graded.run import Run
+from metaeval.runs.records import PaperValue
+from reports.graded.glossary import COLUMNS
+from reports.graded.ranking import against_paper, rho
+from reports.graded.run import GradedRun
+from reports.shared.elements import Cell, ColumnHead, Row
 from reports.shared.formatting import DASH, interval, known, number, percent
-from reports.shared.glossary import COLUMNS
-from reports.shared.interval_bar import axis, domain, interval_bar
+from reports.shared.interval_bar import Span, axis, interval_bar, span_of
+from reports.shared.row_kind import Record, row_kind
+from reports.shared.table import MetricsTable, in_order, metric_row
 
 OTHER_MODEL = (
     "The paper's value is of the same metric with another model. The two do not compare, so no "
@@ -20,169 +21,134 @@ OTHER_MODEL = (
 )
 
 
-class Cell(NamedTuple):
-    """One cell: its text, the value it sorts by (None sorts last), a hover text, a small note."""
+def metrics_table(run: GradedRun) -> MetricsTable:
+    """All items and, where any corruption changed nothing, the items without those.
 
-    key: str
-    text: str | Markup
-    value: float | str | None = None
-    title: str = ""
-    note: str = ""
-
-
-class Row(NamedTuple):
-    """One metric. `kind` is its standing; an absent metric has only its first cell and a reason."""
-
-    metric: str
-    kind: str
-    parent: str | None
-    signature: str
-    cells: tuple[Cell, ...]
-    reason: str = ""
-    remedy: str = ""
-
-
-def columns(run: Run) -> list[str]:
-    """The table's columns; those on a paper only where there is one to compare with."""
-    compared = _published(run, applied=False)
-    known = any(paper_value(compared, r["metric"]) for r in run.metrics)
-    skipped = () if known else ("paper", "delta")
-    return [key for key in COLUMNS if key not in skipped]
-
-
-def axis_of(run: Run) -> Markup:
-    """The labels of the axis that all bars of the table share."""
-    return axis(_span(run))
-
-
-def _span(run: Run) -> tuple[float, float]:
-    shown = [r for r in run.metrics if standing(r, run.metrics) in ("result", "part")]
-    applied = [r["applied_only"] | {"metric": r["metric"]} for r in shown if r.get("applied_only")]
-    return domain([*shown, *applied], _published(run, applied=False))
-
-
-def rows(run: Run, *, applied: bool) -> list[Row]:
-    """The table's rows in their first order: by ρ, parts under their metric, the rest below.
-
-    With `applied`, the statistics without the items whose corruption changed nothing (a metric
-    that has none of its own keeps its full ones: nothing was left out).
+    The columns on a paper are there only where there is one to compare with.
     """
-    records = [{**r, **(r.get("applied_only") or {})} if applied else dict(r) for r in run.metrics]
-    published, keys = _published(run, applied=applied), columns(run)
-    kinds = {r["metric"]: standing(r, records) for r in records}
-    shown = [r for r in records if kinds[r["metric"]] in ("result", "part")]
-    span = _span(run)
-    why_not = _not_comparable(run)
-    made = {
-        r["metric"]: _row(r, kinds[r["metric"]], records, published, keys, span, why_not)
-        for r in records
-    }
-
-    def by_rho(record: Record) -> float:
-        value = rho(record)
-        return -value if value is not None else 2.0
-
-    ordered: list[str] = []
-    for record in sorted((r for r in records if kinds[r["metric"]] == "result"), key=by_rho):
-        ordered.append(record["metric"])
-        ordered += [r["metric"] for r in shown if parent(r, records) == record["metric"]]
-    ordered += [m for kind in ("random", "absent") for m, k in kinds.items() if k == kind]
-    ordered += [m for m in made if m not in ordered]  # parts whose metric did not run
-    return [made[m] for m in ordered]
+    span = span_of(_ends(run))
+    compared = any(run.paper(r) for r in run.metrics)
+    keys = [key for key in COLUMNS if compared or key not in ("paper", "delta")]
+    heads = [
+        ColumnHead(key, COLUMNS[key].name, COLUMNS[key].short, axis(span) if key == "rho" else "")
+        for key in keys
+    ]
+    papers = {r["metric"]: paper for r in run.metrics if (paper := run.paper(r))}
+    bodies = [("all", _rows(run, run.metrics, papers, keys, span))]
+    if any(r.get("applied_only") for r in run.metrics):
+        # a metric that has no statistics of these items keeps its full ones: nothing was left out;
+        # no paper reports on such a selection
+        applied = [{**r, **(r.get("applied_only") or {})} for r in run.metrics]
+        bodies.append(("applied", _rows(run, applied, {}, keys, span)))
+    return MetricsTable(heads, bodies)
 
 
-def _published(run: Run, *, applied: bool) -> Mapping[str, float]:
-    """The published values; none for a selection of items that no paper reports on."""
-    published = run.info.get("published") or {}
-    return {} if applied else published.get("rank_order_rho") or {}
+def _ends(run: GradedRun) -> Iterator[float | None]:
+    """All that the axis must hold: intervals and published values. Tie ranges are cut at its ends.
+
+    They may span almost everything.
+    """
+    for record in run.metrics:
+        if row_kind(record) not in ("result", "part"):
+            continue
+        for statistics in (record, record.get("applied_only") or {}):
+            yield from statistics.get("rank_order_rho_ci") or (rho(statistics),)
+        if (paper := run.paper(record)) is not None:
+            yield paper.value
 
 
-def _not_comparable(run: Run) -> str:
-    """Why the published values do not compare with this run; empty if they do."""
-    published = run.info.get("published") or {}
-    return "" if published.get("comparable", True) else published.get("why_not") or "other data"
-
-
-def _row(
-    r: Record,
-    kind: str,
+def _rows(
+    run: GradedRun,
     records: Sequence[Record],
-    published: Mapping[str, float],
+    papers: Mapping[str, PaperValue],
     keys: Sequence[str],
-    span: tuple[float, float],
-    why_not: str,
-) -> Row:
-    name = r["metric"]
-    head = Cell("metric", name, name.lower())
-    if kind == "absent":
-        return Row(
-            name,
-            kind,
-            parent(r, records),
-            "",
-            (head,),
-            f"{r['status']}: {r['reason'] or ''}",
-            r.get("remedy") or "",
-        )
-    cells = {c.key: c for c in (head, *_statistics(r, paper_value(published, name), span, why_not))}
-    return Row(
-        name,
-        kind,
-        parent(r, records),
-        r.get("signature") or "",
-        tuple(cells.get(key, Cell(key, DASH)) for key in keys),
-    )
+    span: Span,
+) -> list[Row]:
+    """The rows in their first order: by ρ, parts under their metric, the rest below."""
+    why_not = _not_comparable(run)
+
+    def cells(r: Record) -> list[Cell]:
+        paper = papers.get(r["metric"])
+        return [_bar(r, paper, span), *_statistics(r), *_paper(r, paper, why_not)]
+
+    rows = [metric_row(r, keys, cells) for r in records]
+    return in_order(rows, {r["metric"]: rho(r) for r in records})
 
 
-def _statistics(
-    r: Record, paper: PaperValue | None, span: tuple[float, float], why_not: str
-) -> list[Cell]:
-    def plain(key: str, field: str) -> Cell:
-        ci = r.get(f"{field}_ci")
-        return Cell(key, number(r.get(field)), r.get(field), _hover(ci))
+def _not_comparable(run: GradedRun) -> str:
+    """Why the published values do not compare with this run; empty if they do."""
+    if run.published.get("comparable", True):
+        return ""
+    return run.published.get("why_not") or "other data"
 
-    def share(key: str, field: str) -> Cell:
-        ci = r.get(f"{field}_ci")
-        hover = f"interval {percent(ci[0])} to {percent(ci[1])}" if ci and None not in ci else ""
-        return Cell(key, percent(r.get(field)), r.get(field), hover)
 
+def _bar(r: Record, paper: PaperValue | None, span: Span) -> Cell:
+    ci, bounds = r.get("rank_order_rho_ci"), r.get("rank_order_rho_bounds")
+    title = [
+        f"ρ {number(rho(r), 4)}",
+        f"interval {interval(ci, 4)}",
+        f"tie-breaking alone: {interval(bounds, 4)}",
+    ]
+    if paper is not None:
+        whose = "" if paper.same_model else " for another model"
+        title.append(f"published{whose}: {number(paper.value, 4)}")
+    bar = interval_bar(rho(r), ci, span, published=paper, bounds=bounds, title="; ".join(title))
+    return Cell("rho", bar, rho(r))
+
+
+def _statistics(r: Record) -> list[Cell]:
     steps: Sequence[Mapping[str, Any]] = r.get("adjacent_auc") or ()
-    aucs = [a["auc"] for a in steps]
-    hover = "; ".join(
-        f"{a['lower']} → {a['upper']}: {number(a['auc'])} ({interval(a.get('ci'))})" for a in steps
+    aucs = [step["auc"] for step in steps]
+    each = "; ".join(
+        f"{step['lower']} → {step['upper']}: {number(step['auc'])} ({interval(step.get('ci'))})"
+        for step in steps
     )
-    cells = [
-        Cell("rho", interval_bar(r, paper, span), rho(r), ""),
-        plain("spearman", "spearman_rho"),
-        plain("tau", "kendall_tau_b"),
-        share("ties", "tie_fraction")._replace(note=_in_images(r)),
-        share("accuracy", "pairwise_accuracy"),
+    ties = r.get("pairwise_ties")
+    return [
+        _number(r, "spearman", "spearman_rho"),
+        _number(r, "tau", "kendall_tau_b"),
+        _share(r, "ties", "tie_fraction")._replace(
+            note="" if ties is None else f"{percent(ties)} in image"
+        ),
+        _share(r, "accuracy", "pairwise_accuracy"),
         Cell(
             "auc",
             "  ".join(number(a, 2) for a in aucs) or DASH,
             min((a for a in aucs if known(a)), default=None),
-            hover,
+            each,
         ),
-        share("monotone", "monotone_rate"),
-        share("inversions", "inversion_rate"),
+        _share(r, "monotone", "monotone_rate"),
+        _share(r, "inversions", "inversion_rate"),
     ]
+
+
+def _number(r: Record, key: str, field: str) -> Cell:
+    ci = interval(r.get(f"{field}_ci"))
+    return Cell(key, number(r.get(field)), r.get(field), "" if ci == DASH else f"interval {ci}")
+
+
+def _share(r: Record, key: str, field: str) -> Cell:
+    ci = r.get(f"{field}_ci")
+    hover = f"interval {percent(ci[0])} to {percent(ci[1])}" if ci and None not in ci else ""
+    return Cell(key, percent(r.get(field)), r.get(field), hover)
+
+
+def _paper(r: Record, paper: PaperValue | None, why_not: str) -> list[Cell]:
+    """The published value, and how far ours is from it where the two compare."""
     value = rho(r)
-    if paper is not None and not paper.same_model:
-        cells.append(Cell("paper", number(paper.value), paper.value, OTHER_MODEL, "another model"))
-        cells.append(Cell("delta", DASH, None, OTHER_MODEL))
-    elif paper is not None and value is not None:
-        short, long = ("not comparable", why_not) if why_not else against_paper(r, paper.value)
-        difference = value - paper.value
-        cells.append(Cell("paper", number(paper.value), paper.value))
-        cells.append(Cell("delta", number(difference, sign=True), difference, long, short))
-    return cells
-
-
-def _in_images(r: Record) -> str:
-    ties = r.get("pairwise_ties")
-    return "" if ties is None else f"{percent(ties)} in image"
-
-
-def _hover(ci: Sequence[float | None] | None) -> str:
-    text = interval(ci)
-    return "" if text == DASH else f"interval {text}"
+    if paper is None:
+        return []
+    if not paper.same_model:
+        return [
+            Cell("paper", number(paper.value), paper.value, OTHER_MODEL, "another model"),
+            Cell("delta", DASH, None, OTHER_MODEL),
+        ]
+    if value is None:
+        return []
+    short, long = ("not comparable", why_not) if why_not else against_paper(r, paper.value)
+    off = value - paper.value
+    marked = "outside" if short == "outside" else ""
+    return [
+        Cell("paper", number(paper.value), paper.value),
+        Cell("delta", number(off, sign=True), off, long, short, marked),
+    ]

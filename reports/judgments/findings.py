@@ -6,8 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reports.judgments.matrix import Line
-from reports.judgments.table import STATISTICS, Table
+from reports.judgments.matrix import DifferenceRow
+from reports.judgments.table import STATISTICS
+from reports.shared.elements import Finding
 from reports.shared.formatting import (
     amount,
     capital,
@@ -18,49 +19,47 @@ from reports.shared.formatting import (
     percent,
     spelled,
 )
+from reports.shared.table import MetricsTable
 
 
 def findings(
-    statistics: Mapping[str, Any], table: Table, matrices: Sequence[Sequence[Line]]
-) -> list[str]:
+    statistics: Mapping[str, Any], table: MetricsTable, matrices: Sequence[Sequence[DifferenceRow]]
+) -> list[Finding]:
     """The first sentence is the one that is set large; the others follow."""
-    told: list[str] = []
-    for (name, rows), lines in zip(table.bodies, matrices, strict=True):
-        results = [row for row in rows if row.kind == "result"]
-        if not results:
+    sentences: list[str] = []
+    for (name, rows), differences in zip(table.bodies, matrices, strict=True):
+        best = next((row for row in rows if row.kind == "result"), None)
+        if best is None:
             continue
-        best = results[0]
         value = next(c.value for c in best.cells if c.key == "rho")
+        shown = value if isinstance(value, float) else None
         what = (
-            f"mean accuracy {percent(value if isinstance(value, float) else None)}"
+            f"mean accuracy {percent(shown)}"
             if statistics["kind"] == "forced_choice"
-            else f"{STATISTICS[statistics['protocol']['statistic']][0]} "
-            f"{number(value if isinstance(value, float) else None)}"
+            else f"{STATISTICS[statistics['protocol']['statistic']][0]} {number(shown)}"
         )
         where = f"By {name}, " if len(table.bodies) > 1 else ""
-        sentence = f"{where}{best.metric} agrees best with people: {what}."
-        told.append(capital(sentence))
-        told += _significance(best.metric, lines)
-    told += _published(statistics)
-    told += _calibration(statistics)
-    told += too_few(statistics)
-    return told or ["No metric ran."]
+        sentences.append(capital(f"{where}{best.metric} agrees best with people: {what}."))
+        sentences += _significance(best.metric, differences)
+    sentences += _published(statistics)
+    sentences += _calibration(statistics)
+    sentences += too_few(statistics)
+    return [Finding("", sentence) for sentence in sentences or ["No metric ran."]]
 
 
-def _significance(best: str, lines: Sequence[Line]) -> list[str]:
-    line = next((one for one in lines if one.metric == best), None)
-    if line is None or len(lines) < 2:
+def _significance(best: str, rows: Sequence[DifferenceRow]) -> list[str]:
+    row = next((row for row in rows if row.metric == best), None)
+    if row is None or len(rows) < 2:
         return []
-    names = [one.metric for one in lines]
     equal = [
-        name
-        for name, square in zip(names, line.squares, strict=True)
-        if square.kind in ("even", "mixed")
+        other.metric
+        for other, cell in zip(rows, row.cells, strict=True)
+        if cell.kind in ("even", "mixed")
     ]
-    if not equal:
-        return [f"It beats {'the other' if len(lines) == 2 else 'each of the others'} "
-                "by every test, after Holm's correction."]  # fmt: skip
-    return [f"That it beats {listed(equal, 'or')} is not sure: not every test says so."]
+    if equal:
+        return [f"That it beats {listed(equal, 'or')} is not sure: not every test says so."]
+    others = "the other" if len(rows) == 2 else "each of the others"
+    return [f"It beats {others} by every test, after Holm's correction."]
 
 
 def _published(statistics: Mapping[str, Any]) -> list[str]:
@@ -90,19 +89,19 @@ def too_few(statistics: Mapping[str, Any]) -> list[str]:
     With m pairs, the smallest p-value after Holm's correction is m/(R + 1) for R arrangements of
     the permutation test and 2m/(R + 1) for R replicates of the two-sided bootstrap.
     """
-    settings, told = statistics["settings"], []
+    settings, sentences = statistics["settings"], []
     pairs = max((len(d["pairs"]) for d in statistics["differences"].values()), default=0)
     for sides, drawn, option, test in (
-        (1, settings["permutations"], "protocol.permutations", "permutation test"),
+        (1, settings["permutations"], "task.permutations", "permutation test"),
         (2, settings["replicates"], "stats.replicates", "bootstrap"),
     ):
         if pairs and sides * pairs / (drawn + 1) > settings["alpha"]:
             needed = math.ceil(sides * pairs / settings["alpha"]) - 1
-            told.append(
+            sentences.append(
                 f"{count(drawn)} draws are too few for the {test} to call any of {count(pairs)} "
                 f"differences significant: set {option} to {count(needed)} or more."
             )
-    return told
+    return sentences
 
 
 def _calibration(statistics: Mapping[str, Any]) -> list[str]:

@@ -1,23 +1,20 @@
-"""The report of a run against human judgements: one self-contained HTML file.
-
-`python -m reports.judgments.page RUN_DIR` rebuilds the report of a finished run.
-"""
+"""The report of a run against human judgements: one self-contained HTML file."""
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections.abc import Mapping
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
-from metaeval.errors import MetaevalError
-from metaeval.runs import files as results
+from metaeval.runs import files
 from reports.judgments.findings import findings
 from reports.judgments.matrix import matrix
 from reports.judgments.table import choice_table, ratings_table, system_table
-from reports.shared import formatting, page, provenance
+from reports.shared import page
+from reports.shared.elements import Header
+from reports.shared.formatting import count, listed
+from reports.shared.provenance import date_and_version, provenance
+from reports.shared.run import FinishedRun, read_run
 
 
 def write_report(run_dir: Path | str) -> Path:
@@ -25,20 +22,15 @@ def write_report(run_dir: Path | str) -> Path:
 
     The same run files give the same bytes. Raises InputError for a file that is missing or broken.
     """
-    directory = Path(run_dir)
-    statistics = results.read_json(directory / results.STATISTICS)
-    info = results.read_json(directory / results.RUN)
-    config = directory / results.CONFIG
-    html = render(statistics, info, config.read_text(encoding="utf-8") if config.is_file() else "")
-    path = directory / results.REPORT
-    results.atomic(path, lambda p: p.write_text(html, encoding="utf-8", newline="\n"))
-    return path
+    run = read_run(Path(run_dir))
+    return page.write_page(run.directory / files.REPORT, render(run))
 
 
-def render(statistics: Mapping[str, Any], info: Mapping[str, Any], config: str) -> str:
+def render(run: FinishedRun) -> str:
     """The page as text."""
+    statistics = run.statistics
     choice = statistics["kind"] == "forced_choice"
-    table = choice_table(statistics) if choice else ratings_table(statistics)
+    table = choice_table(run) if choice else ratings_table(run)
     alpha = statistics["settings"]["alpha"]
     matrices = []
     for (name, rows), differences in zip(
@@ -46,35 +38,57 @@ def render(statistics: Mapping[str, Any], info: Mapping[str, Any], config: str) 
     ):
         order = [row.metric for row in rows if row.kind == "result"]
         matrices.append((name, matrix(differences, order, alpha)))
-    run = SimpleNamespace(
-        statistics=statistics, info=info, sets=(), metrics=statistics["metrics"], config=config
-    )
     systems = statistics.get("systems") or []
     return page.render(
         "judgments.html.j2",
         1,
         room="judgments",
         scripts="[01]-*.js",
-        title=f"Metrics against people on {statistics['title']}",
-        info=info,
-        statistics=statistics,
+        run=run,
+        header=_header(run, choice),
         choice=choice,
         table=table,
+        table_caption="Every metric's agreement with human judgements.",
         matrices=matrices,
-        findings=findings(statistics, table, [lines for _, lines in matrices]),
-        systems=[(d, system_table(statistics, d)) for d in statistics["dimensions"]]
+        findings=findings(statistics, table, [rows for _, rows in matrices]),
+        systems=[(d, system_table(run, d)) for d in statistics["dimensions"]]
         if len(systems) > 1
         else [],
-        facts=provenance.facts(cast(Any, run)),
+        provenance=provenance(run),
+        downloads={},
+        wide_times=False,
         protocol=_protocol(statistics),
-        config=config,
-        tests=formatting.listed(_tests(statistics)),
+        tests=listed(_tests(statistics)),
         alpha=alpha,
     )
 
 
+def _header(run: FinishedRun, choice: bool) -> Header:
+    statistics = run.statistics
+    n = statistics["facts"]
+    size = (
+        [("Pairs", count(n["pairs"]))]
+        if choice
+        else [("Protocol", statistics["protocol"]["name"]), ("Captions", count(n["judged"]))]
+    )
+    return Header(
+        "Meta-evaluation of captioning metrics",
+        f"Metrics against people on {statistics['title']}",
+        run.question,
+        [
+            ("Dataset", statistics["title"]),
+            *size,
+            ("Images", count(n["images"])),
+            ("Seed", str(statistics["settings"]["seed"])),
+            *date_and_version(run.info),
+        ],
+        fallback=run.dataset.get("fallback"),
+    )
+
+
 def _tests(statistics: Mapping[str, Any]) -> list[str]:
-    told = {
+    """The tests that were made, each with its letter."""
+    descriptions = {
         "permutation": "P the paired permutation test",
         "bootstrap": "B the paired bootstrap over images",
         "williams": "W Williams' test (of Pearson's r with the captions' mean ratings)",
@@ -82,20 +96,20 @@ def _tests(statistics: Mapping[str, Any]) -> list[str]:
     pair: Mapping[str, Any] = next(
         (p for d in statistics["differences"].values() for p in d["pairs"]), {}
     )
-    return [text for test, text in told.items() if test in pair]
+    return [text for test, text in descriptions.items() if test in pair]
 
 
 def _protocol(statistics: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The protocol and the counts, in words."""
-    facts = statistics["facts"]
+    n = statistics["facts"]
     if statistics["kind"] == "forced_choice":
         return [
-            ("Pairs", f"{facts['pairs']:,} of {facts['images']:,} images"),
-            ("Undecided by people", f"{facts['undecided']:,} (count one half)"),
+            ("Pairs", f"{n['pairs']:,} of {n['images']:,} images"),
+            ("Undecided by people", f"{n['undecided']:,} (count one half)"),
             ("Draws of references", str(statistics["draws"])),
         ]
     protocol = statistics["protocol"]
-    own = {
+    own_captions = {
         "drop": "left out",
         "unreference": "kept, and taken out of their image's references",
         "keep": "kept, and compared with themselves",
@@ -105,32 +119,16 @@ def _protocol(statistics: Mapping[str, Any]) -> list[tuple[str, str]]:
         "pair": "every judged caption with its references",
         "image": "every image",
     }[protocol["documents"]]
-    rows = {"each": "every rating", "mean": "every caption, with its mean rating"}
+    a_row = {"each": "every rating", "mean": "every caption, with its mean rating"}
     return [
         ("Protocol", protocol["name"]),
-        ("Judged captions", f"{facts['judged']:,} of {facts['images']:,} images"),
-        (f"Own captions ({facts['own_captions']:,})", own),
+        ("Judged captions", f"{n['judged']:,} of {n['images']:,} images"),
+        (f"Own captions ({n['own_captions']:,})", own_captions),
         (
             "A row of the correlations is",
-            f"{rows[protocol['ratings']]} "
-            f"({', '.join(f'{d}: {n:,}' for d, n in facts['rows'].items())})",
+            f"{a_row[protocol['ratings']]} "
+            f"({', '.join(f'{d}: {rows:,}' for d, rows in n['rows'].items())})",
         ),
-        ("A document of CIDEr's idf is", f"{documents} ({facts['documents']:,})"),
-        ("Captions without references", f"{facts['without_references']:,}"),
+        ("A document of CIDEr's idf is", f"{documents} ({n['documents']:,})"),
+        ("Captions without references", f"{n['without_references']:,}"),
     ]
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """The command: rebuild a report, print its path."""
-    parser = argparse.ArgumentParser(prog="python -m reports.judgments.page", description=__doc__)
-    parser.add_argument("run_dir", type=Path, help="directory of a finished run")
-    try:
-        print(write_report(parser.parse_args(arguments).run_dir))
-    except MetaevalError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return error.exit_code
-    return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -1,33 +1,28 @@
-"""A metric's ρ as a small drawing: interval, exact tie range and published value on one axis."""
+"""A value with its interval as a small drawing, on one axis for all rows of a table."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from markupsafe import Markup, escape
 
-from metaeval.runs.files import PaperValue, paper_value
-from reports.graded.row_kind import Record, rho
-from reports.shared.formatting import interval, number
+from metaeval.runs.records import PaperValue
+from reports.shared.formatting import interval, known, number
 
 WIDTH, HEIGHT, PAD = 176, 18, 6
 
-
-def domain(records: Sequence[Record], published: Mapping[str, float]) -> tuple[float, float]:
-    """The common axis of all rows: whole tenths around 0, every interval and published value.
-
-    Tie ranges, which may span almost everything, are cut at its ends.
-    """
-    values = [0.0, 0.1]
-    for r in records:
-        values += [float(v) for v in r.get("rank_order_rho_ci") or (rho(r),) if v is not None]
-        if (paper := paper_value(published, r["metric"])) is not None:
-            values.append(paper.value)
-    return math.floor(10 * min(values)) / 10, math.ceil(10 * max(values)) / 10
+Span = tuple[float, float]
+Interval = Sequence[float | None]
 
 
-def axis(span: tuple[float, float]) -> Markup:
+def span_of(values: Iterable[float | None]) -> Span:
+    """The common axis of all rows: whole tenths around 0 and every value."""
+    shown = [0.0, 0.1, *(float(v) for v in values if v is not None and known(v))]
+    return math.floor(10 * min(shown)) / 10, math.ceil(10 * max(shown)) / 10
+
+
+def axis(span: Span) -> Markup:
     """The axis' labels, for the head of the column."""
     labels = "".join(
         f'<text x="{_place(t, span):.1f}" y="9" text-anchor="middle">{number(t, 1)}</text>'
@@ -39,53 +34,52 @@ def axis(span: tuple[float, float]) -> Markup:
     )
 
 
-def _place(value: float, span: tuple[float, float]) -> float:
+def interval_bar(
+    value: float | None,
+    ci: Interval | None,
+    span: Span,
+    *,
+    published: PaperValue | None = None,
+    bounds: Interval | None = None,
+    title: str = "",
+) -> Markup:
+    """The number, and beside it inline SVG that is hidden from screen readers.
+
+    Drawn are the value, its confidence interval, as a thin line the `bounds` between which it could
+    lie (cut at the ends of the axis), and a diamond at the published value, dotted where that is
+    another model's. `title` is the hover text.
+    """
+    middle = HEIGHT / 2
+    parts = [
+        f'<path class="{"tick" if tick else "zero"}" d="M{_place(tick, span):.1f} 0V{HEIGHT}"/>'
+        for tick in _ticks(span)
+    ]
+    for pair, kind in ((bounds, "range"), (ci, "ci")):
+        if pair and pair[0] is not None and pair[1] is not None:
+            low, high = (f"{_place(end, span):.1f}" for end in (pair[0], pair[1]))
+            parts.append(f'<path class="{kind}" d="M{low} {middle:g}H{high}"/>')
+    if published is not None:
+        left = float(f"{_place(published.value, span):.1f}") - 3.5
+        kind = "paper" if published.same_model else "paper other"
+        parts.append(
+            f'<path class="{kind}" d="M{left:.1f} {middle:g}l3.5 -3.5 3.5 3.5 -3.5 3.5z"/>'
+        )
+    if value is not None:
+        parts.append(f'<path class="dot" d="M{_place(value, span):.1f} {middle - 5:g}v10"/>')
+    hover = f"<title>{escape(title)}</title>" if title else ""
+    return Markup(  # numbers, and a title escaped above
+        f'<span class="rho"><b>{number(value)}</b>'
+        f'<svg class="iv" width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" '
+        f'aria-hidden="true">{hover}{"".join(parts)}</svg>'
+        f'<span class="vh"> interval {interval(ci)}</span></span>'
+    )
+
+
+def _place(value: float, span: Span) -> float:
     low, high = span
     return PAD + (min(max(value, low), high) - low) / (high - low) * (WIDTH - 2 * PAD)
 
 
-def _ticks(span: tuple[float, float]) -> list[float]:
+def _ticks(span: Span) -> list[float]:
     step = 0.2 if span[1] - span[0] <= 1.2 else 0.5
     return [k * step for k in range(-5, 6) if span[0] - 1e-9 <= k * step <= span[1] + 1e-9]
-
-
-def interval_bar(record: Record, published: PaperValue | None, span: tuple[float, float]) -> Markup:
-    """Inline SVG; the number stands beside it, so the drawing is hidden from screen readers.
-
-    The diamond of a published value is dotted where it is another model's.
-    """
-
-    def x(value: float) -> str:
-        return f"{_place(value, span):.1f}"
-
-    middle = HEIGHT / 2
-    value, parts = rho(record), []
-    for tick in _ticks(span):
-        kind = "zero" if tick == 0 else "tick"
-        parts.append(f'<path class="{kind}" d="M{x(tick)} 0V{HEIGHT}"/>')
-    for key, kind in (("rank_order_rho_bounds", "range"), ("rank_order_rho_ci", "ci")):
-        pair = record.get(key)
-        if pair and None not in pair:
-            parts.append(f'<path class="{kind}" d="M{x(pair[0])} {middle:g}H{x(pair[1])}"/>')
-    if published is not None:
-        at, kind = float(x(published.value)), "paper" if published.same_model else "paper other"
-        parts.append(
-            f'<path class="{kind}" d="M{at - 3.5:.1f} {middle:g}l3.5 -3.5 3.5 3.5 -3.5 3.5z"/>'
-        )
-    if value is not None:
-        parts.append(f'<path class="dot" d="M{x(value)} {middle - 5:g}v10"/>')
-    told = [
-        f"ρ {number(value, 4)}",
-        f"interval {interval(record.get('rank_order_rho_ci'), 4)}",
-        f"tie-breaking alone: {interval(record.get('rank_order_rho_bounds'), 4)}",
-    ]
-    if published is not None:
-        who = "" if published.same_model else " for another model"
-        told.append(f"published{who}: {number(published.value, 4)}")
-    return Markup(  # numbers and our own words only
-        f'<span class="rho"><b>{number(value)}</b>'
-        f'<svg class="iv" width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" '
-        f'aria-hidden="true"><title>{escape("; ".join(told))}</title>'
-        f'{"".join(parts)}</svg><span class="vh"> interval '
-        f"{interval(record.get('rank_order_rho_ci'))}</span></span>"
-    )

@@ -12,6 +12,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from metaeval.runs import files
 from reports.shared import formatting, palette
 
 _REPORTS = Path(__file__).resolve().parents[1]
@@ -23,13 +24,12 @@ def render(
     *,
     room: str,
     scripts: str = "*.js",
-    styles: str = "*.css",
     **context: Any,
 ) -> str:
     """A page's template with the style (for so many level colours) and the script set in.
 
     Script and style are the files of `shared/` and of the page's own `room`, in the order of their
-    names; `scripts` and `styles` are patterns of file names, several parted by blanks.
+    names; of the scripts, those whose names match the pattern `scripts`.
     The policy forbids every request, and every script but ours, by its hash.
     """
     script = _joined("script", room, scripts)
@@ -41,10 +41,16 @@ def render(
             context,
             csp=f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; "
             f"script-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'",
-            style=Markup(_levels(levels) + _joined("style", room, styles)),
+            style=Markup(_levels(levels) + _joined("style", room, "*.css")),
             script=Markup(script),
         )
     )
+
+
+def write_page(path: Path, html: str) -> Path:
+    """Write a page, whole or not at all."""
+    files.atomic(path, lambda p: p.write_text(html, encoding="utf-8", newline="\n"))
+    return path
 
 
 def inert(value: Any) -> Markup:
@@ -88,13 +94,6 @@ def _levels(n: int) -> str:
 
 
 @cache
-def _joined(folder: str, room: str, patterns: str) -> str:
-    parts = [
-        path
-        for pattern in patterns.split()
-        for path in sorted(
-            (p for r in ("shared", room) for p in (_REPORTS / r / folder).glob(pattern)),
-            key=lambda p: p.name,
-        )
-    ]
-    return "".join(p.read_text(encoding="utf-8") for p in parts)
+def _joined(folder: str, room: str, pattern: str) -> str:
+    paths = [p for r in ("shared", room) for p in (_REPORTS / r / folder).glob(pattern)]
+    return "".join(p.read_text(encoding="utf-8") for p in sorted(paths, key=lambda p: p.name))

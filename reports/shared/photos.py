@@ -7,17 +7,10 @@ import io
 from collections.abc import Sequence
 from pathlib import Path
 
-from reports.graded.run import Run
-
 SIDE = 320
 
 
-def thumbnails(run: Run, images: Sequence[int]) -> dict[str, str]:
-    """The thumbnails of a run's images at these positions, see `thumbnails_of`."""
-    return thumbnails_of(run.image_ids, run.image_paths, images)
-
-
-def thumbnails_of(
+def thumbnails(
     image_ids: Sequence[int | str], image_paths: Sequence[str | None], images: Sequence[int]
 ) -> dict[str, str]:
     """Image id → data URL of a JPEG of at most SIDE pixels a side; unreadable files left out."""
@@ -26,7 +19,7 @@ def thumbnails_of(
         return {}
     from PIL import Image  # only needed here
 
-    found = {}
+    urls = {}
     for i, path in paths.items():
         try:
             with Image.open(path) as file:
@@ -37,5 +30,5 @@ def thumbnails_of(
         buffer = io.BytesIO()
         image.save(buffer, "JPEG", quality=72, optimize=True)
         data = base64.b64encode(buffer.getvalue()).decode("ascii")
-        found[str(image_ids[i])] = f"data:image/jpeg;base64,{data}"
-    return found
+        urls[str(image_ids[i])] = f"data:image/jpeg;base64,{data}"
+    return urls

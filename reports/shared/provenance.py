@@ -7,50 +7,58 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reports.graded.run import Run
-from reports.shared.formatting import count, listed, number, percent, seconds
+from reports.shared.formatting import count, listed, number, seconds
+from reports.shared.run import FinishedRun
+
+_ENVIRONMENT = {
+    "python": "Python",
+    "platform": "platform",
+    "cpu_count": "CPU cores",
+    "java": "Java",
+    "cuda": "CUDA",
+    "device": "device",
+    "seed": "seed",
+    "started": "started",
+    "finished": "finished",
+    "working_directory": "directory",
+}
 
 
-class Facts(NamedTuple):
-    """The reproduction section: a command and tables of (what, value)."""
+class Provenance(NamedTuple):
+    """The section on reproduction: a command, and tables of (what, value).
+
+    `metrics` is (family, time, scored, from the cache), `versions` one row per set of captions.
+    """
 
     command: str
-    environment: list[tuple[str, str]]
-    packages: list[tuple[str, str]]
-    sources: list[tuple[str, str]]
-    stages: list[tuple[str, str]]
-    metrics: list[tuple[str, str, str, str]]
-    sets: list[tuple[str, str, str, str, str]]
-    signatures: list[tuple[str, str]]
-    settings: list[tuple[str, str]]
+    environment: Sequence[tuple[str, str]]
+    settings: Sequence[tuple[str, str]]
+    stages: Sequence[tuple[str, str]]
+    packages: Sequence[tuple[str, str]]
+    sources: Sequence[tuple[str, str]]
+    signatures: Sequence[tuple[str, str]]
+    metrics: Sequence[tuple[str, str, str, str]]
+    versions: Sequence[tuple[str, ...]] = ()
 
 
-def facts(run: Run) -> Facts:
-    info, dataset = run.info, run.info.get("dataset") or {}
-    git = info.get("git")
-    commit = (
-        f"{git['commit']}{' (with uncommitted changes)' if git['dirty'] else ''}" if git else ""
-    )
+def provenance(run: FinishedRun) -> Provenance:
+    """What the files of any run say."""
+    info, git = run.info, run.info.get("git")
+    dirty = " (with uncommitted changes)" if git and git["dirty"] else ""
     environment = [
         ("metaeval", info.get("metaeval")),
-        ("git commit", commit),
-        ("Python", info.get("python")),
-        ("platform", info.get("platform")),
-        ("CPU cores", info.get("cpu_count")),
-        ("Java", info.get("java")),
-        ("CUDA", info.get("cuda")),
-        ("device", info.get("device")),
-        ("seed", info.get("seed")),
-        ("started", info.get("started")),
-        ("finished", info.get("finished")),
-        ("directory", info.get("working_directory")),
+        ("git commit", f"{git['commit']}{dirty}" if git else None),
+        *((label, info.get(key)) for key, label in _ENVIRONMENT.items()),
     ]
-    return Facts(
+    settings = {**(run.statistics.get("settings") or {}), **(info.get("corruption") or {})}
+    return Provenance(
         command=command(info.get("command") or ()),
         environment=[(k, str(v)) for k, v in environment if v not in (None, "")],
-        packages=_pairs(info.get("packages")),
-        sources=_pairs(dataset.get("sources")),
+        settings=[(k.replace("_", " "), _print(v)) for k, v in settings.items()],
         stages=[(s["name"], seconds(s["seconds"])) for s in info.get("stages") or ()],
+        packages=_sorted_pairs(info.get("packages")),
+        sources=_sorted_pairs(run.dataset.get("sources")),
+        signatures=[(m["metric"], m["signature"]) for m in run.metrics if m["signature"]],
         metrics=[
             (
                 m["metric"],
@@ -59,15 +67,6 @@ def facts(run: Run) -> Facts:
                 count(m.get("n_cached") or 0),
             )
             for m in info.get("metrics") or ()
-        ],
-        sets=[_set(s) for s in run.sets],
-        signatures=[(m["metric"], m["signature"]) for m in run.metrics if m.get("signature")],
-        settings=[
-            (k.replace("_", " "), _plain(v))
-            for k, v in {
-                **(run.statistics.get("settings") or {}),
-                **(info.get("corruption") or {}),
-            }.items()
         ],
     )
 
@@ -82,32 +81,21 @@ def command(arguments: Sequence[Any]) -> str:
     return shlex.join(parts)
 
 
-def _set(s: Mapping[str, Any]) -> tuple[str, str, str, str, str]:
-    requested, realised, harm = (
-        s.get(key) for key in ("requested_rate", "mean_realised_rate", "mean_harm")
-    )
-    said = [f"{percent(requested, 0)} asked"] if requested is not None else []
-    if realised or requested is not None:
-        said.append(f"{percent(realised)} changed")
-    if harm is not None:
-        said.append(f"{percent(harm)} of the statements false or lost")
-    n, unapplied = s["n"], s["n_unapplied"]
-    return (
-        s["name"],
-        str(s["level"]),
-        count(n),
-        f"{count(unapplied)} ({percent(unapplied / n)})" if n else "0",
-        ", ".join(said),
-    )
+def date_and_version(info: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Two facts for the head of a page."""
+    version, git = f"metaeval {info.get('metaeval')}", info.get("git")
+    if git:
+        version += f", {git['commit'][:7]}{'+' if git['dirty'] else ''}"
+    return [("Date", (info.get("finished") or "")[:10]), ("Version", version)]
 
 
-def _pairs(values: Mapping[str, Any] | None) -> list[tuple[str, str]]:
+def _sorted_pairs(values: Mapping[str, Any] | None) -> list[tuple[str, str]]:
     return [(str(k), str(v)) for k, v in sorted((values or {}).items())]
 
 
-def _plain(value: Any) -> str:
+def _print(value: Any) -> str:
     if isinstance(value, list):
-        return listed([_plain(v) for v in value]) if len(value) <= 12 else f"{len(value)} values"
+        return listed([_print(v) for v in value]) if len(value) <= 12 else f"{len(value)} values"
     if isinstance(value, bool) or value is None:
         return str(value)
     if isinstance(value, int):

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from markupsafe import Markup, escape
 
 from reports.shared import formatting
-from reports.sweep.groups import Group, Spread, number
+from reports.sweep.groups import JobGroup, SeedSpread, number
 
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 320, 150, 34, 18, 8
 
 
-def line_chart(groups: Sequence[Group], parameters: Sequence[str], metric: str) -> Markup:
+def line_chart(groups: Sequence[JobGroup], parameters: Sequence[str], metric: str) -> Markup:
     """Mean ρ (line), its seeds (dots) against the first of `parameters`, a line per other value.
 
     All charts of a sweep share the axis −0.1 … 1, stretched down where any ρ is lower.
@@ -26,7 +26,7 @@ def line_chart(groups: Sequence[Group], parameters: Sequence[str], metric: str) 
     main = parameters[0] if parameters else None
     xs = list(dict.fromkeys(dict(g.settings).get(main or "", "") for g in groups))
     places = _places(xs)
-    series: dict[tuple[tuple[str, str], ...], list[tuple[float, Spread]]] = {}
+    series: dict[tuple[tuple[str, str], ...], list[tuple[float, SeedSpread]]] = {}
     for g in groups:
         if metric in g.values:
             rest = tuple(pair for pair in g.settings if pair[0] != main)

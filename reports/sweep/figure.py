@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from metaeval.runs import files as results
-from reports.sweep.groups import Group, number
+from metaeval.runs import files
+from reports.shared.figure_style import STYLE
+from reports.sweep.groups import JobGroup, number
 
 FIGURE = "sweep.svg"
 
 
-def write_figure(directory: Path, gathered: Sequence[Group], metrics: Sequence[str]) -> Path:
+def write_figure(directory: Path, gathered: Sequence[JobGroup], metrics: Sequence[str]) -> Path:
     """Draw mean and standard deviation over seeds; the x axis is a scale if settings are numbers.
 
     The bytes depend on the jobs' numbers alone.
@@ -22,8 +23,6 @@ def write_figure(directory: Path, gathered: Sequence[Group], metrics: Sequence[s
     import seaborn as sns  # half a second to import, and only sweeps need it
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
-
-    from reports.graded.figures import STYLE
 
     single = all(len(group.settings) == 1 for group in gathered)
     numbers = [number(group.settings[0][1]) if single else None for group in gathered]
@@ -49,5 +48,5 @@ def write_figure(directory: Path, gathered: Sequence[Group], metrics: Sequence[s
         axes.set_ylabel("rank-order ρ (mean ± sd over seeds)")
         sns.move_legend(axes, "center left", bbox_to_anchor=(1, 0.5), title=None)
         metadata = {"Date": None, "Title": "sweep"}
-        results.atomic(path, partial(figure.savefig, format="svg", metadata=metadata))
+        files.atomic(path, partial(figure.savefig, format="svg", metadata=metadata))
     return path

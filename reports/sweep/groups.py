@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 SEED = "seed"
 
 
-class Spread(NamedTuple):
+class SeedSpread(NamedTuple):
     """Rank-order ρ over the seeds of one group: mean, standard deviation (None for one), values."""
 
     mean: float
@@ -17,12 +17,12 @@ class Spread(NamedTuple):
     values: tuple[float, ...]
 
 
-class Group(NamedTuple):
+class JobGroup(NamedTuple):
     """Jobs that differ in the seed alone: their settings, their number, ρ by metric."""
 
     settings: tuple[tuple[str, str], ...]
     jobs: int
-    values: Mapping[str, Spread]
+    values: Mapping[str, SeedSpread]
 
     @property
     def label(self) -> str:
@@ -41,31 +41,31 @@ def swept(overrides: Sequence[Mapping[str, str]]) -> list[str]:
 
 def groups(
     jobs: Sequence[tuple[Mapping[str, str], Mapping[str, Any]]], parameters: Sequence[str]
-) -> list[Group]:
+) -> list[JobGroup]:
     """The jobs (overrides, statistics) by their values of `parameters`, ordered by those values."""
-    found: dict[tuple[tuple[str, str], ...], list[Mapping[str, Any]]] = {}
+    by_settings: dict[tuple[tuple[str, str], ...], list[Mapping[str, Any]]] = {}
     for overrides, statistics in jobs:
         key = tuple((name, overrides.get(name, "default")) for name in parameters)
-        found.setdefault(key, []).append(statistics)
+        by_settings.setdefault(key, []).append(statistics)
     made = []
-    for settings, members in found.items():
+    for settings, members in by_settings.items():
         rho: dict[str, list[float]] = {}
         for statistics in members:
             for record in statistics["metrics"]:
                 if record["status"] == "ok" and record.get("rank_order_rho") is not None:
                     rho.setdefault(record["metric"], []).append(record["rank_order_rho"])
-        made.append(Group(settings, len(members), {m: spread(v) for m, v in rho.items()}))
+        made.append(JobGroup(settings, len(members), {m: spread(v) for m, v in rho.items()}))
     if all(number(value) is not None for g in made for _, value in g.settings):
         made.sort(key=lambda g: [number(value) or 0.0 for _, value in g.settings])
     return made
 
 
-def spread(values: Sequence[float]) -> Spread:
+def spread(values: Sequence[float]) -> SeedSpread:
     mean = math.fsum(values) / len(values)
     if len(values) < 2:
-        return Spread(mean, None, tuple(values))
+        return SeedSpread(mean, None, tuple(values))
     variance = math.fsum((v - mean) ** 2 for v in values) / (len(values) - 1)
-    return Spread(mean, math.sqrt(variance), tuple(values))
+    return SeedSpread(mean, math.sqrt(variance), tuple(values))
 
 
 def number(value: str) -> float | None:

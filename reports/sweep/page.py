@@ -1,12 +1,11 @@
 """A Hydra multirun gathered from its jobs' files: `sweep.csv`, `sweep.html` and `sweep.svg`.
 
-`python -m reports.sweep.page SWEEP_DIR` gathers a finished sweep again. Hydra calls `SweepReport`
-after the last job; it reads files only, so that it does not matter where the jobs ran.
+Hydra calls `SweepReport` after the last job; it reads files only, so that it does not matter where
+the jobs ran.
 """
 
 from __future__ import annotations
 
-import argparse
 import csv
 import io
 import logging
@@ -19,11 +18,14 @@ from hydra.experimental.callback import Callback
 from omegaconf import OmegaConf
 
 from metaeval.errors import InputError, MetaevalError
-from metaeval.runs import files as results
+from metaeval.runs import files
 from reports.shared import formatting, page
+from reports.shared.elements import Header
+from reports.shared.row_kind import Record
+from reports.shared.run import read_statistics
 from reports.sweep.drawing import line_chart
 from reports.sweep.figure import write_figure
-from reports.sweep.groups import Group, groups, swept
+from reports.sweep.groups import JobGroup, groups, swept
 
 log = logging.getLogger(__name__)
 
@@ -34,27 +36,31 @@ STATISTICS = (
 )  # fmt: skip
 
 
-class Job(NamedTuple):
+class SweepJob(NamedTuple):
     """One job: its folder's name, its overrides, and its statistics (None: it did not finish)."""
 
     name: str
     overrides: Mapping[str, str]
     statistics: Mapping[str, Any] | None
 
+    @property
+    def records(self) -> Sequence[Record]:
+        """The records of its metrics; none of a job that did not finish."""
+        return self.statistics["metrics"] if self.statistics else ()
 
-def read_jobs(sweep_dir: Path) -> list[Job]:
+
+def read_jobs(sweep_dir: Path) -> list[SweepJob]:
     """The jobs below a sweep's directory, in the order of their numbers."""
-    found = []
+    jobs = []
     for folder in sorted((p for p in sweep_dir.iterdir() if p.is_dir()), key=_by_number):
-        listed = folder / ".hydra" / "overrides.yaml"
-        finished = (folder / results.STATISTICS).is_file()
-        if not listed.is_file() and not finished:
+        overrides = folder / ".hydra" / "overrides.yaml"
+        finished = (folder / files.STATISTICS).is_file()
+        if not overrides.is_file() and not finished:
             continue
-        texts = list(OmegaConf.load(listed)) if listed.is_file() else []
-        overrides = dict(str(text).lstrip("+").partition("=")[::2] for text in texts)
-        statistics = results.read_json(folder / results.STATISTICS) if finished else None
-        found.append(Job(folder.name, overrides, statistics))
-    return found
+        texts = list(OmegaConf.load(overrides)) if overrides.is_file() else []
+        pairs = dict(str(text).lstrip("+").partition("=")[::2] for text in texts)
+        jobs.append(SweepJob(folder.name, pairs, read_statistics(folder) if finished else None))
+    return jobs
 
 
 def _by_number(folder: Path) -> tuple[int, str]:
@@ -76,28 +82,25 @@ def write_sweep(sweep_dir: Path | str) -> Path:
     if not directory.is_dir():
         raise InputError("no such directory", file=directory)
     jobs = read_jobs(directory)
-    if not any(job.statistics for job in jobs):
+    done = [(job.overrides, job.statistics) for job in jobs if job.statistics]
+    if not done:
         raise InputError("no job of this sweep has written its statistics", file=directory)
-    done = [job for job in jobs if job.statistics]
-    parameters = swept([job.overrides for job in done])
-    gathered = groups([(job.overrides, job.statistics or {}) for job in done], parameters)
-    metrics = _ranked(done)
-    path = directory / HTML
-    results.atomic(directory / CSV, lambda p: p.write_text(_csv(jobs), encoding="utf-8"))
-    html = _html(directory, jobs, parameters, gathered, metrics)
-    results.atomic(path, lambda p: p.write_text(html, encoding="utf-8"))
+    parameters = swept([overrides for overrides, _ in done])
+    gathered, metrics = groups(done, parameters), _ranked(jobs)
+    files.atomic(directory / CSV, lambda p: p.write_text(_csv(jobs), encoding="utf-8"))
     if metrics:
         write_figure(directory, gathered, metrics)
-    return path
+    html = _html(jobs, done[0][1], parameters, gathered, metrics)
+    return page.write_page(directory / HTML, html)
 
 
-def _csv(jobs: Sequence[Job]) -> str:
+def _csv(jobs: Sequence[SweepJob]) -> str:
     keys = sorted({key for job in jobs for key in job.overrides})
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["job", *keys, "metric", "status", *STATISTICS])
     for job in jobs:
-        for record in (job.statistics or {}).get("metrics", ()):
+        for record in job.records:
             low, high = record.get("rank_order_rho_ci") or (None, None)
             flat = {**record, "rank_order_rho_ci_low": low, "rank_order_rho_ci_high": high}
             writer.writerow(
@@ -107,49 +110,58 @@ def _csv(jobs: Sequence[Job]) -> str:
     return out.getvalue()
 
 
-def _ranked(done: Sequence[Job]) -> list[str]:
+def _ranked(jobs: Sequence[SweepJob]) -> list[str]:
     """The metrics that some job has a result of; random weights give none."""
     return list(dict.fromkeys(
-        record["metric"] for job in done for record in (job.statistics or {})["metrics"]
-        if record["status"] == "ok" and "weights:random" not in (record["signature"] or "")
+        record["metric"] for job in jobs for record in job.records
+        if record["status"] == "ok" and not record["untrained"]
     ))  # fmt: skip
 
 
 def _html(
-    directory: Path,
-    jobs: Sequence[Job],
+    jobs: Sequence[SweepJob],
+    first: Mapping[str, Any],
     parameters: Sequence[str],
-    gathered: Sequence[Group],
+    gathered: Sequence[JobGroup],
     metrics: Sequence[str],
 ) -> str:
-    done = [job for job in jobs if job.statistics]
-    first = done[0].statistics or {}
+    missing = [job.name for job in jobs if not job.statistics]
     return page.render(
         "sweep.html.j2",
         max(1, len({tuple(g.settings[1:]) for g in gathered})),
         room="sweep",
         scripts="[01]-*.js",
-        title=f"Sweep of {first.get('experiment', 'a run')}",
-        dataset=first.get("dataset", ""),
+        header=Header(
+            f"Sweep over {len(jobs)} jobs",
+            f"Sweep of {first.get('experiment', 'a run')}",
+            "",
+            [
+                ("Dataset", first.get("dataset", "")),
+                ("Swept", ", ".join(parameters) or "seed"),
+                ("Finished", f"{len(jobs) - len(missing)} of {len(jobs)}"),
+            ],
+        ),
         parameters=parameters,
         groups=gathered,
         rows=[(metric, [g.values.get(metric) for g in gathered]) for metric in metrics],
         charts=[(metric, line_chart(gathered, parameters, metric)) for metric in metrics],
         jobs=jobs,
-        missing=[job.name for job in jobs if not job.statistics],
-        failed=_absent(done),
+        missing=missing,
+        failed=_absent(jobs),
     )
 
 
-def _absent(jobs: Sequence[Job]) -> list[tuple[str, str, str]]:
+def _absent(jobs: Sequence[SweepJob]) -> list[tuple[str, str, str]]:
     """(metric, reason, jobs) of what did not run."""
-    found: dict[tuple[str, str], list[str]] = {}
+    absent: dict[tuple[str, str], list[str]] = {}
     for job in jobs:
-        for record in (job.statistics or {})["metrics"]:
+        for record in job.records:
             if record["status"] != "ok":
                 reason = f"{record['status']}: {record['reason'] or ''}"
-                found.setdefault((record["metric"], reason), []).append(job.name)
-    return [(metric, reason, formatting.listed(names)) for (metric, reason), names in found.items()]
+                absent.setdefault((record["metric"], reason), []).append(job.name)
+    return [
+        (metric, reason, formatting.listed(names)) for (metric, reason), names in absent.items()
+    ]
 
 
 class SweepReport(Callback):
@@ -162,19 +174,3 @@ class SweepReport(Callback):
             log.warning("the sweep could not be gathered: %s", error)
         else:
             print(path)
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """The command: gather a sweep, print the page's path."""
-    parser = argparse.ArgumentParser(prog="python -m reports.sweep.page", description=__doc__)
-    parser.add_argument("sweep_dir", type=Path, help="directory of a multirun")
-    try:
-        print(write_sweep(parser.parse_args(arguments).sweep_dir))
-    except MetaevalError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return error.exit_code
-    return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

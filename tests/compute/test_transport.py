@@ -115,24 +115,6 @@ def test_a_problem_is_solved_alike_alone_padded_and_in_company(kind: str) -> Non
     )
 
 
-@pytest.mark.parametrize("kind", ["counts", "fractions", "degenerate"])
-@pytest.mark.parametrize(("m", "n"), [(2, 3), (5, 9), (14, 17)])
-def test_torch_finds_the_same_flow_to_the_bit(kind: str, m: int, n: int) -> None:
-    pytest.importorskip("torch")
-    given = problems(kind, m, n, 60)
-    assert np.array_equal(transport.flows(*given, device="cpu"), transport.flows(*given))
-
-
-@pytest.mark.gpu
-@pytest.mark.parametrize("kind", ["counts", "fractions", "degenerate"])
-def test_a_gpu_finds_the_same_flow_to_the_bit(kind: str) -> None:
-    torch = pytest.importorskip("torch")
-    if not torch.cuda.is_available():
-        pytest.skip("no CUDA device")
-    given = problems(kind, 9, 14, 2000)
-    assert np.array_equal(transport.flows(*given, device="cuda"), transport.flows(*given))
-
-
 def test_rounding_stays_below_the_stated_bound() -> None:
     assert transport.excess(20, 30) == transport.excess(2, 2) < 1e-13
     assert transport.excess(300, 500) < 1e-10
@@ -144,11 +126,11 @@ def test_rounding_stays_below_the_stated_bound() -> None:
     assert 1 - step / 8 <= found <= 1 - step / 8 + step
 
 
-def test_buckets_hold_every_problem_once_in_a_size_that_fits() -> None:
+def test_groups_hold_every_problem_once_in_a_size_that_fits() -> None:
     rng = np.random.default_rng(0)
     rows, columns = rng.integers(1, 90, 400), rng.integers(1, 90, 400)
     seen = np.zeros(400, dtype=int)
-    for m, n, which in transport.buckets(rows, columns):
+    for m, n, which in transport.group_by_size(rows, columns):
         seen[which] += 1
         assert (rows[which] <= m).all()
         assert (columns[which] <= n).all()

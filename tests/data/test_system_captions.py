@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from metaeval.data.system_captions import read_results, results_files
+from metaeval.data.system_captions import find_system_files, read_system_captions
 from metaeval.errors import ConfigError, InputError
 
 KNOWN = frozenset({1, 2, 3})
@@ -27,11 +27,11 @@ def test_reads_tidies_and_counts(tmp_path: Path) -> None:
             {"image_id": 1, "caption": ""},
         ],
     )
-    found = read_results(path, "x", KNOWN)
-    assert dict(found.captions) == {2: "a dog runs", 1: ""}
-    assert found.empty == 1
-    assert any("1 caption is empty" in note for note in found.notes)
-    assert len(found.sha256) == 64
+    system = read_system_captions(path, "x", KNOWN)
+    assert dict(system.captions) == {2: "a dog runs", 1: ""}
+    assert system.empty == 1
+    assert any("1 caption is empty" in note for note in system.notes)
+    assert len(system.sha256) == 64
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_reads_tidies_and_counts(tmp_path: Path) -> None:
 def test_refuses_with_file_record_and_field(tmp_path: Path, value: Any, message: str) -> None:
     path = write(tmp_path / "x.json", value)
     with pytest.raises(InputError, match=message) as caught:
-        read_results(path, "x", KNOWN)
+        read_system_captions(path, "x", KNOWN)
     assert "\n" not in str(caught.value)
     assert str(path) in str(caught.value)
 
@@ -67,16 +67,16 @@ def test_broken_json_is_one_line(tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     path.write_text("[{")
     with pytest.raises(InputError, match="invalid JSON"):
-        read_results(path, "x", KNOWN)
+        read_system_captions(path, "x", KNOWN)
 
 
 def test_files_by_folder_file_list_and_name(tmp_path: Path) -> None:
     a, b = write(tmp_path / "a.json", []), write(tmp_path / "b.json", [])
     (tmp_path / "README.md").write_text("not captions")
-    assert results_files(str(tmp_path)) == {"a": a, "b": b}
-    assert results_files(str(b)) == {"b": b}
-    assert results_files([str(b), str(a)]) == {"b": b, "a": a}
-    assert results_files({"Mine": str(a)}) == {"Mine": a}
+    assert find_system_files(str(tmp_path)) == {"a": a, "b": b}
+    assert find_system_files(str(b)) == {"b": b}
+    assert find_system_files([str(b), str(a)]) == {"b": b, "a": a}
+    assert find_system_files({"Mine": str(a)}) == {"Mine": a}
 
 
 def test_files_that_cannot_be_meant(tmp_path: Path) -> None:
@@ -87,10 +87,10 @@ def test_files_that_cannot_be_meant(tmp_path: Path) -> None:
     write(other / "a.json", [])
     for given in (None, "", [], {}):
         with pytest.raises(ConfigError, match="captions=FOLDER"):
-            results_files(given)
+            find_system_files(given)
     with pytest.raises(InputError, match="no such file"):
-        results_files(str(tmp_path / "gone.json"))
+        find_system_files(str(tmp_path / "gone.json"))
     with pytest.raises(InputError, match=r"holds no \.json file"):
-        results_files(str(tmp_path / "empty"))
+        find_system_files(str(tmp_path / "empty"))
     with pytest.raises(ConfigError, match="two systems are called 'a'"):
-        results_files([str(a), str(other)])
+        find_system_files([str(a), str(other)])

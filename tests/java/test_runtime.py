@@ -1,92 +1,34 @@
-"""The Java runner, against the real Java: what it returns, what it says, and that nothing stays."""
+"""What is found of Java and of pycocoevalcap's jars, against the real Java."""
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
-import sys
-import textwrap
-import threading
-import time
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from metaeval.data.dataset import Absent
-from metaeval.java import runtime as java_module
 from metaeval.java.runtime import (
-    JavaError,
-    JavaProcess,
     JavaRuntime,
+    find_bundled_files,
     find_java,
-    heap_mib,
+    find_jdk,
     java_version,
-    memory_mib,
-    run_once,
 )
-from tests.java.processes import gone
 
 pytestmark = pytest.mark.java
 
-# One program for all tests: its first argument says how it behaves.
-SOURCE = """
-import java.io.*;
-import java.nio.charset.StandardCharsets;
 
-public class Probe {
-    public static void main(String[] args) throws Exception {
-        BufferedReader in = new BufferedReader(
-            new InputStreamReader(System.in, StandardCharsets.UTF_8));
-        String mode = args[0];
-        if (mode.equals("locale")) System.out.println(String.format("%.2f \\u00e9", 1.5));
-        if (mode.equals("argument")) System.out.println(args[1] + new File(args[1]).exists());
-        if (mode.equals("noise"))
-            for (int i = 0; i < 200000; i++) System.err.println("noise " + i);
-        if (mode.equals("fail")) throw new IllegalStateException("the model is not there");
-        if (mode.equals("sleep")) Thread.sleep(600000);
-        if (mode.equals("heap")) System.out.println(Runtime.getRuntime().maxMemory() >> 20);
-        String line;
-        for (int n = 0; (line = in.readLine()) != null; n++) {
-            if (mode.equals("die") && n == 3) {
-                System.err.println("out of cheese");
-                System.exit(7);
-            }
-            if (mode.equals("hang") && n == 3) Thread.sleep(600000);
-            System.out.println("<" + line + ">");
-        }
-    }
-}
-"""
-
-
-@pytest.fixture(scope="module")
+@pytest.fixture
 def java() -> JavaRuntime:
-    found = find_java()
-    assert isinstance(found, JavaRuntime), found
-    if not found.can_compile:
-        pytest.skip("these tests compile a small program: they need a JDK")
-    return found
-
-
-@pytest.fixture(scope="module")
-def probe(java: JavaRuntime, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """The arguments that run the program, compiled into a folder with a space and an umlaut."""
-    folder = tmp_path_factory.mktemp("a folder für Java")
-    (folder / "Probe.java").write_text(SOURCE, encoding="utf-8")
-    args = ["-m", "jdk.compiler/com.sun.tools.javac.Main", "-d", str(folder)]
-    run_once(java, [*args, str(folder / "Probe.java")], what="javac", heap=256, timeout=120)
-    return ["-cp", str(folder), "Probe"]
-
-
-def service(java: JavaRuntime, args: Sequence[str], silence: float = 60) -> JavaProcess:
-    return JavaProcess(java, args, what="Probe", heap=64, silence=silence)
+    java = find_java()
+    assert isinstance(java, JavaRuntime), java
+    return java
 
 
 def test_version_is_what_java_itself_says(java: JavaRuntime) -> None:
-    said = subprocess.run([java.executable, "-version"], capture_output=True, text=True).stderr
-    assert f'"{java.version}"' in said
+    stderr = subprocess.run([java.executable, "-version"], capture_output=True, text=True).stderr
+    assert f'"{java.version}"' in stderr
     text = java_version()
     assert text is not None
     assert java.version in text
@@ -94,215 +36,52 @@ def test_version_is_what_java_itself_says(java: JavaRuntime) -> None:
     assert JavaRuntime(Path("java"), "1.8.0_402", "", False).major == 8
 
 
-def test_java_home_comes_before_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = find_java()
-    assert isinstance(real, JavaRuntime)
-    home = real.executable.resolve().parents[1]
+def test_java_home_comes_before_path(
+    java: JavaRuntime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = java.executable.resolve().parents[1]
     monkeypatch.setenv("JAVA_HOME", str(home))
     monkeypatch.setenv("PATH", str(tmp_path))
-    found = find_java()
-    assert isinstance(found, JavaRuntime)
-    assert found.executable == home / "bin/java"
+    chosen = find_java()
+    assert isinstance(chosen, JavaRuntime)
+    assert chosen.executable == home / "bin/java"
 
 
 def test_absent_says_what_was_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("JAVA_HOME", raising=False)
-    found = find_java()
-    assert isinstance(found, Absent)
-    assert "no Java runtime" in found.reason
+    absent = find_java()
+    assert isinstance(absent, Absent)
+    assert "no Java runtime" in absent.reason
     assert java_version() is None
     (tmp_path / "java").write_text(
         "#!/bin/sh\necho 'Unable to locate a Java Runtime.' >&2\nexit 1\n"
     )
     (tmp_path / "java").chmod(0o755)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nowhere"))
-    found = find_java()
-    assert isinstance(found, Absent)
-    assert "nowhere" in found.reason
-    assert "Unable to locate a Java Runtime." in found.reason
-    assert "JAVA_HOME" in found.remedy
+    absent = find_java()
+    assert isinstance(absent, Absent)
+    assert absent == find_jdk()
+    assert "nowhere" in absent.reason
+    assert "Unable to locate a Java Runtime." in absent.reason
+    assert "JAVA_HOME" in absent.remedy
 
 
-def test_heap_is_at_most_half_of_the_memory(
-    java: JavaRuntime, probe: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    memory = memory_mib()
-    assert memory is not None
-    total = int(Path("/proc/meminfo").read_text().split()[1]) // 1024
-    assert 0 < memory <= total + 1
-    assert heap_mib(10**9) == memory // 2
-    assert heap_mib(64) == 64
-    monkeypatch.setattr(java_module, "memory_mib", lambda: 400)
-    told = run_once(java, [*probe, "heap"], what="Probe", heap=5000, timeout=60)
-    assert 180 <= int(told) <= 200  # the JVM leaves a survivor space out of maxMemory
+def test_a_runtime_without_compiler_is_no_jdk(monkeypatch: pytest.MonkeyPatch) -> None:
+    for version, compiles in (("17.0.1", False), ("1.8.0_402", True)):
+        java = JavaRuntime(Path("/usr/bin/java"), version, "", compiles)
+        monkeypatch.setattr("metaeval.java.runtime.find_java", lambda java=java: java)
+        absent = find_jdk()
+        assert isinstance(absent, Absent)
+        assert version in absent.reason
+        assert "default-jdk-headless" in absent.remedy
 
 
-def test_locale_and_encoding_are_fixed(
-    java: JavaRuntime, probe: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    expected = "1.50 é\n".encode()
-    for variable in ("JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS"):
-        monkeypatch.setenv(variable, "-Duser.language=de -Duser.country=DE -Dfile.encoding=Latin1")
-        monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")
-        assert run_once(java, [*probe, "locale"], what="Probe", heap=64, timeout=60) == expected
-        monkeypatch.delenv(variable)
-    monkeypatch.setenv("LC_ALL", "C")
-    assert run_once(java, [*probe, "locale"], what="Probe", heap=64, timeout=60) == expected
-
-
-def test_a_path_with_spaces_and_umlauts_arrives(
-    java: JavaRuntime, probe: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("LC_ALL", "C")
-    path = tmp_path / "zwei Wörter"
-    path.write_text("")
-    told = run_once(java, [*probe, "argument", str(path)], what="Probe", heap=64, timeout=60)
-    assert told.decode() == f"{path}true\n"
-
-
-def test_stdin_reaches_a_program_that_runs_once(java: JavaRuntime, probe: list[str]) -> None:
-    lines = "".join(f"{i}\n" for i in range(50_000))  # more than a pipe holds, both ways
-    told = run_once(java, [*probe, "echo"], what="Probe", heap=64, timeout=60, stdin=lines.encode())
-    assert told.decode() == "".join(f"<{i}>\n" for i in range(50_000))
-
-
-def test_failure_is_one_line_with_the_cause(java: JavaRuntime, probe: list[str]) -> None:
-    with pytest.raises(JavaError) as caught:
-        run_once(java, [*probe, "fail"], what="Probe", heap=64, timeout=60)
-    message = str(caught.value)
-    assert "\n" not in message
-    assert message.startswith("Probe: ended with exit code 1; stderr: ")
-    assert "the model is not there" in message
-    assert "at Probe.main" in caught.value.stderr
-
-
-def test_a_program_that_cannot_be_started(tmp_path: Path) -> None:
-    missing = JavaRuntime(tmp_path / "java", "17", "", False)
-    with pytest.raises(JavaError, match=r"^Nothing: "):
-        run_once(missing, [], what="Nothing", heap=64, timeout=10)
-
-
-def test_stderr_is_drained_and_bounded(java: JavaRuntime, probe: list[str]) -> None:
-    with service(java, [*probe, "noise"]) as process:  # 2 MB of stderr block who does not drain
-        assert process.exchange(["a"]) == ["<a>"]
-        assert len(process._stderr.text()) <= 8192
-        assert "noise 199999" in process._stderr.text()
-
-
-def test_run_once_ends_at_its_time_limit(java: JavaRuntime, probe: list[str]) -> None:
-    start = time.monotonic()
-    with pytest.raises(JavaError, match=r"^Probe: not done after 1 s, ended"):
-        run_once(java, [*probe, "sleep"], what="Probe", heap=64, timeout=1)
-    assert time.monotonic() - start < 30
-
-
-def test_replies_come_in_order_and_all(java: JavaRuntime, probe: list[str]) -> None:
-    lines = [f"{i} 日本 é" for i in range(30_000)]
-    with service(java, [*probe, "echo"]) as process:
-        assert process.exchange(lines) == [f"<{line}>" for line in lines]
-        assert process.exchange([]) == []
-        assert process.exchange(["again"]) == ["<again>"]
-        with pytest.raises(ValueError, match="line break"):
-            process.exchange(["two\nlines"])
-        assert process.exchange(["still there"]) == ["<still there>"]
-    assert gone(process.pid)
-    with pytest.raises(JavaError, match="closed"):
-        process.exchange(["a"])
-
-
-def test_death_in_mid_batch_tells_why(java: JavaRuntime, probe: list[str]) -> None:
-    process = service(java, [*probe, "die"])
-    with pytest.raises(JavaError) as caught:
-        process.exchange([str(i) for i in range(10)])
-    assert str(caught.value) == (
-        "Probe: ended with exit code 7 after 3 of 10 replies; stderr: out of cheese"
-    )
-    assert gone(process.pid)
-
-
-def test_silence_ends_it(java: JavaRuntime, probe: list[str]) -> None:
-    process = service(java, [*probe, "hang"], silence=1.5)
-    with pytest.raises(JavaError, match=r"was silent for 1.5 s after 3 of 10 replies"):
-        process.exchange([str(i) for i in range(10)])
-    assert gone(process.pid)
-
-
-def test_a_killed_jvm_is_an_error_not_a_hang(java: JavaRuntime, probe: list[str]) -> None:
-    process = service(java, [*probe, "sleep"])
-    threading.Timer(0.5, os.kill, (process.pid, signal.SIGKILL)).start()
-    with pytest.raises(JavaError, match="signal 9"):
-        process.exchange(["a"])
-
-
-def test_an_exception_in_the_block_leaves_nothing(java: JavaRuntime, probe: list[str]) -> None:
-    with pytest.raises(ZeroDivisionError), service(java, [*probe, "sleep"]) as process:
-        raise ZeroDivisionError
-    assert gone(process.pid)
-
-
-def test_close_ends_one_that_ignores_its_stdin(java: JavaRuntime, probe: list[str]) -> None:
-    process = service(java, [*probe, "sleep"])
-    process.close()
-    process.close()
-    assert gone(process.pid)
-
-
-def test_two_services_at_once(java: JavaRuntime, probe: list[str]) -> None:
-    with service(java, [*probe, "echo"]) as a, service(java, [*probe, "echo"]) as b:
-        assert a.pid != b.pid
-        assert (a.exchange(["1"]), b.exchange(["2"])) == (["<1>"], ["<2>"])
-
-
-# What a parent does with its JVM before it dies. None of these JVMs reads its stdin.
-PARENTS = {
-    "service": "p = JavaProcess(java, args, **kw, silence=600); tell(p.pid); p.exchange(['a'])",
-    # the kernel's signal comes when the forking *thread* ends: that must not end the JVM early
-    "service of a thread that ended": """
-        made = []
-        t = threading.Thread(
-            target=lambda: made.append(JavaProcess(java, args, **kw, silence=600)))
-        t.start(); t.join(); time.sleep(1)
-        assert made[0]._process.poll() is None, "ended with its thread"
-        tell(made[0].pid); made[0].exchange(['a'])""",
-    "run_once": """
-        def watch():
-            from metaeval.java.spawn import _alive
-            while not _alive: time.sleep(0.01)
-            tell(next(iter(_alive)).pid)
-        threading.Thread(target=watch, daemon=True).start()
-        run_once(java, args, **kw, timeout=600)""",
-}
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="the kernel's parent-death signal is Linux's")
-@pytest.mark.parametrize("parent", PARENTS)
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_no_jvm_outlives_its_parent(
-    java: JavaRuntime, probe: list[str], how: signal.Signals, parent: str
-) -> None:
-    script = (
-        textwrap.dedent(f"""
-        import signal, sys, threading, time
-        from metaeval.java.runtime import JavaProcess, find_java, run_once
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        java, args = find_java(), {[*probe, "sleep"]!r}
-        kw = dict(what="Probe", heap=64)
-        def tell(pid): print(pid, flush=True)
-        """)
-        + textwrap.dedent(PARENTS[parent]).strip()
-    )
-    with subprocess.Popen(
-        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as child:
-        assert child.stdout is not None
-        assert child.stderr is not None
-        line = child.stdout.readline()
-        assert line, child.stderr.read()
-        time.sleep(0.5)
-        assert Path(f"/proc/{int(line)}").exists()
-        child.send_signal(how)
-        _, stderr = child.communicate(timeout=30)
-    assert gone(int(line))
-    assert child.returncode == -how
-    assert ("KeyboardInterrupt" in stderr) == (how == signal.SIGINT)
+def test_files_of_pycocoevalcap_are_there_or_named() -> None:
+    files = find_bundled_files("meteor/meteor-1.5.jar", "spice/spice-1.0.jar")
+    assert isinstance(files, list)
+    assert [path.name for path in files] == ["meteor-1.5.jar", "spice-1.0.jar"]
+    assert all(path.is_absolute() and path.is_file() for path in files)
+    absent = find_bundled_files("meteor/meteor-1.5.jar", "meteor/meteor-9.jar")
+    assert isinstance(absent, Absent)
+    assert "meteor-9.jar is not there" in absent.reason

@@ -22,12 +22,17 @@ from metaeval.metrics.ngram.bleu import Bleu
 from metaeval.metrics.ngram.cider import Cider
 from metaeval.metrics.ngram.rouge_l import RougeL
 from metaeval.metrics.ngram.sacrebleu import SacreBleu
-from metaeval.metrics.summable import Additive, Sufficient
+from metaeval.metrics.summable import (
+    Statistics,
+    StatisticsAdapter,
+    SummableMetric,
+    SummableScorer,
+)
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
 from metaeval.stats.significance.system_scores import mean_of_sums, parts_of_means, system_score
 from metaeval.text.tokenizers import base as tokenizers
-from tests.metrics.ngram.ngram_cases import BASEBALL, CHILDREN, NASTY, Case
+from tests.metrics.ngram.ngram_cases import BASEBALL, CHILDREN, NASTY, Case, bound, prepared, scores
 
 # A mean or a sum of 5,000 terms, added in another order than the oracle's (ours is exact), may
 # differ in the last bits; nothing else may. BLEU's and METEOR's sums are of whole numbers.
@@ -39,8 +44,8 @@ def updown(coco_root: Path) -> Case:
     """One captioner's whole file, against the five human captions of each Karpathy test image."""
     annotations = coco_root / "coco/annotations/captions_karpathy_test.json"
     dataset = load_coco("coco", captions=annotations)
-    found = json.loads((coco_root / "coco/captioners/updown.json").read_text())
-    captions = {record["image_id"]: record["caption"] for record in found}
+    records = json.loads((coco_root / "coco/captioners/updown.json").read_text())
+    captions = {record["image_id"]: record["caption"] for record in records}
     references = tuple(
         (human, *others) for human, others in zip(dataset.human, dataset.references, strict=True)
     )
@@ -58,20 +63,25 @@ def tokens(updown: Case) -> tuple[dict[int, list[str]], dict[int, list[str]]]:
     return references, captions
 
 
-def corpus(metric: Additive, case: Case) -> npt.NDArray[np.float64]:
-    """The corpus scores of a case's captions."""
-    metric.prepare(case.dataset)
+def statistics(metric: SummableMetric, case: Case) -> Statistics:
+    """The statistics of a case's captions."""
+    scorer = prepared(metric, case)
+    assert isinstance(scorer, SummableScorer)
     try:
-        found = metric.statistics(case.captions, case.index)
+        return scorer.statistics(case.captions, case.index)
     finally:
-        metric.close()
-    return system_score(found, lambda sums: metric.of_statistics(sums, corpus=True))
+        scorer.close()
+
+
+def corpus(metric: SummableMetric, case: Case) -> npt.NDArray[np.float64]:
+    """The corpus scores of a case's captions."""
+    return system_score(
+        statistics(metric, case), lambda sums: metric.of_statistics(sums, corpus=True)
+    )
 
 
 def mean(metric: Metric, case: Case) -> float:
-    metric.prepare(case.dataset)
-    found = metric.score(case.captions, case.index)
-    return float(system_score(parts_of_means(found), mean_of_sums)[0])
+    return float(system_score(parts_of_means(scores(metric, case)), mean_of_sums)[0])
 
 
 Tokens = tuple[dict[int, list[str]], dict[int, list[str]]]
@@ -124,57 +134,49 @@ def test_meteor_of_a_captioner_equals_pycocoevalcap(
 
 @pytest.mark.parametrize("case", [BASEBALL, CHILDREN, NASTY])
 @pytest.mark.parametrize("metric", [Bleu(), Bleu(smooth="coco", max_n=2), SacreBleu()])
-def test_a_corpus_of_one_caption_scores_as_the_caption(metric: Additive, case: Case) -> None:
+def test_a_corpus_of_one_caption_scores_as_the_caption(metric: SummableMetric, case: Case) -> None:
     """But for SacreBLEU's effective order, which `corpus_bleu` does not have."""
-    metric.prepare(case.dataset)
-    found = metric.statistics(case.captions, case.index)
-    np.testing.assert_array_equal(
-        metric.of_statistics(found), metric.score(case.captions, case.index)
-    )
+    table = statistics(metric, case)
+    np.testing.assert_array_equal(metric.of_statistics(table), scores(metric, case))
     if not isinstance(metric, SacreBleu):
         np.testing.assert_array_equal(
-            metric.of_statistics(found, corpus=True), metric.of_statistics(found)
+            metric.of_statistics(table, corpus=True), metric.of_statistics(table)
         )
 
 
 def test_short_captions_tell_corpus_and_sentence_bleu_of_sacrebleu_apart() -> None:
     case = Case((("two dogs run", "dogs"),), (("two dogs",),))
     metric = SacreBleu()
-    found = corpus(metric, case)
+    whole = corpus(metric, case)
     streams = [[r] for r in case.references[0]]
-    assert found[0] == sacrebleu.corpus_bleu(["two dogs"], streams).score / 100
+    assert whole[0] == sacrebleu.corpus_bleu(["two dogs"], streams).score / 100
     sentence = sacrebleu.sentence_bleu("two dogs", list(case.references[0])).score / 100
-    assert metric.score(case.captions, case.index)[0, 0] == sentence != found[0]
+    assert scores(metric, case)[0, 0] == sentence != whole[0]
 
 
 def test_statistics_go_through_the_cache_as_scores_do() -> None:
     store, metric = MemoryStore(), Bleu()
     first = score_captions(
-        Sufficient(metric), CHILDREN.dataset, CHILDREN.captions, CHILDREN.index, store
+        StatisticsAdapter(metric), CHILDREN.dataset, CHILDREN.captions, CHILDREN.index, store
     )
     again = score_captions(
-        Sufficient(Bleu()), CHILDREN.dataset, CHILDREN.captions, CHILDREN.index, store
+        StatisticsAdapter(Bleu()), CHILDREN.dataset, CHILDREN.captions, CHILDREN.index, store
     )
     assert (first.n_scored, first.n_cached) == (4, 0)
     assert (again.n_scored, again.n_cached) == (0, 4)
     assert first.scores is not None
     np.testing.assert_array_equal(first.scores, again.scores)
-    direct = Bleu()
-    direct.prepare(CHILDREN.dataset)
-    np.testing.assert_array_equal(
-        metric.of_statistics(first.scores), direct.score(CHILDREN.captions, CHILDREN.index)
-    )
-    assert first.columns[0] == "bleu matches-1"
-    assert first.signatures[0] == f"bleu matches-1|{direct.signature('BLEU-1').split('|', 1)[1]}"
+    np.testing.assert_array_equal(metric.of_statistics(first.scores), scores(Bleu(), CHILDREN))
+    assert first.columns[0].name == "bleu matches-1"
+    signature = bound(Bleu(), CHILDREN.dataset).signatures[0]
+    assert first.signatures[0] == f"bleu matches-1|{signature.split('|', 1)[1]}"
 
 
 def test_an_image_without_references_has_no_statistics() -> None:
     case = Case((("a dog",), ()), (("a dog", "a dog"),))
-    metric = Bleu()
-    metric.prepare(case.dataset)
-    found = metric.statistics(case.captions, case.index)
-    assert not np.isnan(found[0]).any()
-    assert np.isnan(found[1]).all()
-    assert np.isnan(metric.of_statistics(found)[1]).all()
+    table = statistics(Bleu(), case)
+    assert not np.isnan(table[0]).any()
+    assert np.isnan(table[1]).all()
+    assert np.isnan(Bleu().of_statistics(table)[1]).all()
     # the sum leaves it out
     assert corpus(Bleu(max_n=1), case)[0] == 1

@@ -7,8 +7,10 @@ statistics are scipy's: nothing is invented, and nothing of the code under test 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ import sacrebleu
 from scipy import stats
 
 from metaeval.runs import files as results
+from metaeval.runs.records import ScoreColumn
 
 Image = tuple[int | str, str, tuple[str, ...]]  # id, human caption, references
 Scorer = Callable[[str, Sequence[str]], float]
@@ -100,6 +103,7 @@ def corrupt(images: Sequence[Image], seed: int) -> pd.DataFrame:
                     "caption": text,
                     "source_caption": human,
                     "applied": applied or level_name == "Human",
+                    "expected": "none" if level_name == "Human" else "lower",
                     "requested_rate": rate,
                     "realised_rate": None if rate is None else rate if applied else 0.0,
                     "effect": None,
@@ -110,8 +114,25 @@ def corrupt(images: Sequence[Image], seed: int) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def statistics_of(name: str, frame: pd.DataFrame, seed: int = 0) -> dict[str, Any]:
-    """One record of statistics.json by scipy and by the definitions."""
+def declared(name: str, **fields: Any) -> dict[str, Any]:
+    """What a record says of its column; `fields` are those that are not the default."""
+    column = asdict(ScoreColumn(name, **fields))
+    return {"metric": column.pop("name"), "family": name.lower().split("-")[0], **column}
+
+
+def worst_images(frame: pd.DataFrame, applied: pd.Series[bool]) -> list[int | str]:
+    """The images, that with the worst inversion of a better and a worse version first."""
+    rows = list(frame.assign(applied=applied.to_numpy()).itertuples())
+    worst: dict[int | str, float] = dict.fromkeys(frame["image_id"], float("-inf"))
+    by_image = {image: [r for r in rows if r.image_id == image and r.applied] for image in worst}
+    for image, versions in by_image.items():
+        gaps = [a.score - b.score for a in versions for b in versions if a.level < b.level]
+        worst[image] = max((gap for gap in gaps if not np.isnan(gap)), default=float("-inf"))
+    return sorted(worst, key=lambda image: -worst[image])[:200]
+
+
+def statistics_of(frame: pd.DataFrame, seed: int = 0) -> dict[str, Any]:
+    """The statistics of one column by scipy and by the definitions."""
     level, score = frame["level"].to_numpy(), frame["score"].to_numpy()
     rng = np.random.default_rng(seed)
 
@@ -147,9 +168,6 @@ def statistics_of(name: str, frame: pd.DataFrame, seed: int = 0) -> dict[str, An
     tie = rng.random(len(score))
     cuts = (0, 0.05, 0.25, 0.5, 0.75, 0.95, 1)
     return {
-        "metric": name, "family": name.lower().split("-")[0], "status": "ok",
-        "signature": f"{name.lower()}|v:sacrebleu-{sacrebleu.__version__}",
-        "reason": None, "remedy": None, "higher_is_better": True, "bounds": [0.0, 1.0],
         "n": len(frame), "n_nan": int(np.isnan(score).sum()),
         "sets": {
             s: {"level": int(g["level"].iloc[0]), "n": len(g), "mean": float(g["score"].mean()),
@@ -178,8 +196,8 @@ def statistics_of(name: str, frame: pd.DataFrame, seed: int = 0) -> dict[str, An
 
 def absent(name: str, status: str, reason: str, remedy: str) -> dict[str, Any]:
     return {
-        "metric": name, "family": name.lower(), "signature": None, "status": status,
-        "reason": reason, "remedy": remedy, "n": 0, "n_nan": 0, "sets": {},
+        **declared(name), "signature": None, "status": status, "reason": reason, "remedy": remedy,
+        "counts": [], "n": 0, "n_nan": 0, "sets": {},
     }  # fmt: skip
 
 
@@ -187,15 +205,17 @@ def write_run(
     out: Path,
     images: Sequence[Image] = IMAGES,
     *,
-    scorers: dict[str, Scorer] | None = None,
     absents: Sequence[dict[str, Any]] = (),
     seed: int = 3,
     run: dict[str, Any] | None = None,
-    dataset: str = "hand-written",
+    columns: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
     captions: pd.DataFrame | None = None,
     scores: dict[str, np.ndarray[Any, Any]] | None = None,
 ) -> Path:
-    """Write all files of a run of `images`; `run` overrides entries of run.json."""
+    """Write all files of a run of `images`; `run` overrides entries of run.json.
+
+    `columns` are the fields that a column declares beside its name, where they are not the default.
+    """
     captions = corrupt(images, seed) if captions is None else captions
     references = {image: refs for image, _, refs in images}
     if scores is None:
@@ -204,12 +224,20 @@ def write_run(
                 [f(c, references[i]) for i, c in
                  zip(captions["image_id"], captions["caption"], strict=True)]
             )
-            for name, f in (SCORERS if scorers is None else scorers).items()
+            for name, f in SCORERS.items()
         }  # fmt: skip
     frames = [captions[["image_id", "set", "level"]].assign(metric=m, score=s)
               for m, s in scores.items()]  # fmt: skip
     empty = captions[["image_id", "set", "level"]].assign(metric="", score=0.0).iloc[:0]
-    records = [statistics_of(f["metric"].iloc[0], f) for f in frames]
+    records: list[dict[str, Any]] = [
+        {
+            **declared(name, **columns.get(name, {})),
+            "signature": f"{name.lower()}|v:sacrebleu-{sacrebleu.__version__}",
+            "status": "ok", "reason": None, "remedy": None, "counts": [], **statistics_of(frame),
+            "worst_images": worst_images(frame, captions["applied"]),
+        }
+        for name, frame in zip(scores, frames, strict=True)
+    ]  # fmt: skip
     unapplied = ~captions["applied"].to_numpy()
     if unapplied.any():
         for record, frame in zip(records, frames, strict=True):
@@ -217,7 +245,7 @@ def write_run(
             keep = ~unapplied & (whole == captions["set"].nunique())
             bad = set(captions["image_id"][unapplied])
             keep &= ~frame["image_id"].isin(bad).to_numpy()
-            record["applied_only"] = statistics_of(record["metric"], frame[keep])
+            record["applied_only"] = statistics_of(frame[keep])
     sets = []
     for (level, name), g in captions.groupby(["level", "set"]):
         sets.append({
@@ -236,9 +264,12 @@ def write_run(
     results.write_table(out / results.SCORES, pd.concat([empty, *frames]) if frames else empty)
     results.write_json(
         out / results.STATISTICS,
-        {"schema": 1, "experiment": "replace", "dataset": dataset, "n_images": len(images),
+        {"schema": 1, "experiment": "replace", "dataset": "hand-written", "n_images": len(images),
          "settings": {"seed": seed, "replicates": 40, "confidence": 0.95, "tie_seeds": [0, 1, 2]},
-         "sets": sets, "metrics": [*records, *absents]},
+         "sets": sets, "metrics": [*records, *absents],
+         "leading_column": max(
+             (r for r in records if r["part_of"] is None),
+             key=lambda r: r["rank_order_rho"], default={"metric": None})["metric"]},
     )  # fmt: skip
     results.write_json(
         out / results.RUN,
@@ -247,7 +278,7 @@ def write_run(
          "finished": "2026-01-01T10:01:10+00:00", "git": {"commit": "0" * 40, "dirty": False},
          "python": "3.11", "platform": "Linux", "cpu_count": 2, "packages": {"numpy": "2.0"},
          "java": None, "cuda": None, "device": "cpu", "seed": seed,
-         "dataset": {"name": dataset, "n_images": len(images),
+         "dataset": {"name": "hand-written", "n_images": len(images),
                      "n_references": 4 * len(images), "sources": {"captions.json": "ab" * 32},
                      "notes": [], "fallback": None},
          "corruption": {"bag_words": 42}, "stages": [{"name": "scores", "seconds": 1.0}],

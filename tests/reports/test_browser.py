@@ -150,9 +150,9 @@ def test_worst_inversions_come_first_for_any_metric(opened: Page, run: Path) -> 
     unchanged = ~results.read_table(run / "captions.parquet")["applied"].to_numpy()
     assert unchanged.any()
     for metric in ("SacreBLEU", "rounded"):
-        own = scores[scores["metric"] == metric].reset_index(drop=True)
-        own.loc[unchanged, "score"] = np.nan  # an unchanged caption is in no inversion
-        wide = own.pivot(index="image_id", columns="level", values="score")
+        rows = scores[scores["metric"] == metric].reset_index(drop=True)
+        rows.loc[unchanged, "score"] = np.nan  # an unchanged caption is in no inversion
+        wide = rows.pivot(index="image_id", columns="level", values="score")
         severity = {
             i: np.nanmax([row[a] - row[b] for b in range(4) for a in range(b)])
             for i, row in wide.iterrows()
@@ -161,8 +161,8 @@ def test_worst_inversions_come_first_for_any_metric(opened: Page, run: Path) -> 
                    f" s.dispatchEvent(new Event('change')); }}")  # fmt: skip
         opened.wait(f"document.querySelector('.card th.by').textContent === '{metric}'")
         shown = opened.run("[...document.querySelectorAll('.card')].map(c => c.ariaLabel)")
-        found = [severity[int(label.split()[1])] for label in shown]
-        assert np.allclose(found, sorted(severity.values(), reverse=True), atol=1e-9)
+        severities = [severity[int(label.split()[1])] for label in shown]
+        assert np.allclose(severities, sorted(severity.values(), reverse=True), atol=1e-9)
         count = sum(v > 0 for v in severity.values())
         assert f"an inversion in {count} of them" in opened.run(
             "document.querySelector('#status').textContent"
@@ -205,14 +205,14 @@ def test_csv_files_made_in_the_browser(opened: Page, run: Path) -> None:
     table = results.read_table(run / "scores.parquet")
     captions = results.read_table(run / "captions.parquet")
     assert len(scores) == len(captions)
-    told = {(r["image_id"], r["set"]): r for r in scores}
+    downloaded = {(r["image_id"], r["set"]): r for r in scores}
     for record in table.itertuples():
-        text = told[str(record.image_id), record.set][record.metric]
+        text = downloaded[str(record.image_id), record.set][record.metric]
         assert text == "" if np.isnan(record.score) else float(text) == pytest.approx(
             record.score, rel=5e-5
         )  # fmt: skip
     for record in captions.itertuples():
-        assert told[str(record.image_id), record.set]["caption"] == record.caption
+        assert downloaded[str(record.image_id), record.set]["caption"] == record.caption
     statistics = results.read_json(run / "statistics.json")["metrics"]
     lines = list(csv.DictReader(io.StringIO(opened.run("tableCsv().then(l => l.join(''))"))))
     assert len(lines) == 2 * 3 + 1

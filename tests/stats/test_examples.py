@@ -10,7 +10,11 @@ import pytest
 
 import metaeval.stats
 
-MODULES = [module.name for module in pkgutil.iter_modules(metaeval.stats.__path__)]
+MODULES = [
+    module.name
+    for module in pkgutil.walk_packages(metaeval.stats.__path__, "metaeval.stats.")
+    if not module.ispkg
+]
 # What a user calls has an example; the machinery below it need not.
 WITH_EXAMPLES = [
     "agreement",
@@ -30,7 +34,6 @@ WITH_EXAMPLES = [
     "rank_order_within",
     "spearman",
     "system_scores",
-    "tau_c",
     "tie_calibration",
     "ties",
     "williams",
@@ -39,6 +42,6 @@ WITH_EXAMPLES = [
 
 @pytest.mark.parametrize("name", MODULES)
 def test_examples(name) -> None:
-    result = doctest.testmod(importlib.import_module(f"metaeval.stats.{name}"))
+    result = doctest.testmod(importlib.import_module(name))
     assert result.failed == 0
-    assert result.attempted > 0 or name not in WITH_EXAMPLES
+    assert result.attempted > 0 or name.split(".")[-1] not in WITH_EXAMPLES

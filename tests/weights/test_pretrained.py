@@ -15,17 +15,19 @@ import torch
 from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.data.scenes import load_scenes
-from metaeval.errors import ConfigError, InputError
+from metaeval.errors import InputError
 from metaeval.text.vocabulary import SPECIAL, Vocabulary
+from metaeval.vision.regions.bottomup import BottomUpRegions
+from metaeval.vision.regions.gold import GoldRegions
 from metaeval.weights import pretrained, shipped
-from metaeval.weights.pretrained import GroundedWeights, choose, half, read, save
+from metaeval.weights.pretrained import PretrainedWeights, choose, half, read, save
 from tests.vision.regions.region_cases import dataset
 
 CARD = {"kind": "scan", "variant": "", "regions": "gold-v1", "seed": 0}
 WORDS = Vocabulary([*SPECIAL, "dog"])
 
 
-def weights(folder: Path, seen: CaptionDataset, **card: str) -> GroundedWeights:
+def weights(folder: Path, seen: CaptionDataset, **card: str) -> PretrainedWeights:
     torch.manual_seed(0)
     return save(folder, torch.nn.Linear(2, 3), WORDS, {**CARD, **card}, seen)
 
@@ -96,7 +98,7 @@ def test_the_choice(place: Path) -> None:
 
     def name(*args: object, **options: str) -> str:
         found = choose(*args, **options)  # type: ignore[arg-type]
-        assert isinstance(found, GroundedWeights)
+        assert isinstance(found, PretrainedWeights)
         return found.name
 
     assert name("scan", data) == "scan_b"  # one image learned from instead of four
@@ -123,14 +125,35 @@ def test_what_cannot_be_chosen_is_said(place: Path) -> None:
     ):
         assert isinstance(missing, Absent)
         assert "python -m metaeval experiment=train_" in missing.remedy
-    with pytest.raises(ConfigError, match="no weights 'scan_z': give a folder, or one of: scan_a"):
-        choose("scan", dataset(), "scan_z")
-    with pytest.raises(ConfigError, match="are of scan, not of faier"):
-        choose("faier", dataset(), "scan_a")
+    unknown = choose("scan", dataset(), "scan_z")
+    assert isinstance(unknown, Absent)
+    assert str(unknown) == "there are no weights 'scan_z'; give a folder, or one of: scan_a"
+    other = choose("faier", dataset(), "scan_a")
+    assert isinstance(other, Absent)
+    assert "are of scan, not of faier" in other.reason
+    kept = (place / "scan_a" / "model.safetensors").read_bytes()
+    (place / "scan_a" / "model.safetensors").unlink()
+    gone = choose("scan", dataset([7]))
+    assert isinstance(gone, Absent)
+    assert "model.safetensors: there is no such file" in gone.reason
+    (place / "scan_a" / "model.safetensors").write_bytes(kept)
     (place / "scan_a" / "card.json").write_text("{")
-    damaged = choose("scan", dataset([7]))
-    assert isinstance(damaged, Absent)  # a row of the table, not the end of the run
-    assert "card.json: invalid JSON" in damaged.reason
+    for which in ("auto", "scan_a"):
+        damaged = choose("scan", dataset([7]), which)
+        assert isinstance(damaged, Absent)  # a row of the table, not the end of the run
+        assert "card.json: invalid JSON" in damaged.reason
+
+
+def test_regions_that_do_not_fit_are_said(tmp_path: Path) -> None:
+    found = weights(tmp_path / "w", dataset())
+    assert found.misfit(GoldRegions(), 88) is None
+    width = found.misfit(GoldRegions(), 6)
+    assert width is not None
+    assert "regions of 6 numbers, not of 88" in width.reason
+    other = found.misfit(BottomUpRegions("x.npz"), 2048)
+    assert other is not None
+    assert "trained on gold-v1 regions, and these are bottomup-2048-36-v1" in other.reason
+    assert other.remedy == "python -m metaeval experiment=train_scan regions=bottomup"
 
 
 @pytest.mark.parametrize(

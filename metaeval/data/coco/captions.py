@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from metaeval.data.dataset import ImageId
-from metaeval.data.json_records import kind, read_json, records, unique_ids
+from metaeval.data.json_records import read_json, records, require_fields, unique_ids
 from metaeval.data.tidy import Tidy
 from metaeval.errors import InputError
 
@@ -49,33 +49,25 @@ def read_captions(path: Path) -> CaptionFile:
         raise InputError("holds no image", file=path, field="images")
     annotation_ids = unique_ids(annotations, "annotations", path)
 
-    found: dict[ImageId, list[str]] = {i: [] for i in sorted(image_ids)}
+    captions: dict[ImageId, list[str]] = {i: [] for i in sorted(image_ids)}
     tidy = Tidy()
     for i in sorted(range(len(annotations)), key=annotation_ids.__getitem__):
         annotation = annotations[i]
         where = f"annotation id {annotation_ids[i]!r}"
-        for key in ("image_id", "caption"):
-            if key not in annotation:
-                raise InputError("is missing", file=path, record=where, field=key)
-        image_id, caption = annotation["image_id"], annotation["caption"]
+        require_fields(annotation, ("image_id", "caption"), path, where)
+        image_id = annotation["image_id"]
         # bool and float compare equal to int: 1.0 would find image 1
-        if type(image_id) not in (int, str) or image_id not in found:
+        if type(image_id) not in (int, str) or image_id not in captions:
             problem = f"no image of the file has the id {image_id!r:.60}"
             raise InputError(problem, file=path, record=where, field="image_id")
-        if not isinstance(caption, str):
-            problem = f"is {kind(caption)}, not a string"
-            raise InputError(problem, file=path, record=where, field="caption")
-        try:
-            text = tidy(caption)
-        except ValueError as error:
-            raise InputError(str(error), file=path, record=where, field="caption") from None
+        text = tidy.read(annotation["caption"], file=path, record=where, field="caption")
         if not text:
             raise InputError("is empty", file=path, record=where, field="caption")
-        found[image_id].append(text)
+        captions[image_id].append(text)
     return CaptionFile(
         path,
         sha256,
-        {i: tuple(captions) for i, captions in found.items()},
+        {i: tuple(texts) for i, texts in captions.items()},
         _file_names(images, image_ids, path),
         tuple(tidy.notes()),
     )

@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Unpack
 
 from metaeval.data.coco.captions import CaptionFile, read_captions
-from metaeval.data.coco.files import find_coco_captions
+from metaeval.data.coco.files import Places, find_coco_captions
 from metaeval.data.dataset import Absent
 from metaeval.errors import InputError
 
 
-def without(
+def without_images_of(
     file: CaptionFile,
     exclude: Sequence[str | Path],
-    *,
-    root: str | Path | None = None,
-    data: str | Path | None = None,
-    cache: str | Path | None = None,
+    **places: Unpack[Places],
 ) -> tuple[CaptionFile, dict[str, str]]:
     """The captions file less all images whose id is in one of the others; a note says how many.
 
@@ -27,15 +25,15 @@ def without(
     exclude
         Captions files, or names of splits ("val2017") whose file lies beside this one or in the
         usual places.
-    root, data, cache
-        See `metaeval.data.coco.files.find_coco_captions`.
+    places
+        Where to look for the files of splits.
 
     Returns the smaller file, and the file name → SHA-256 of each file that was read for it.
     Raises InputError for a file that is not there, and where no image is left.
     """
     sources: dict[str, str] = {}
     for each in exclude:
-        path = _find(str(each), file.path, root, data, cache)
+        path = _find(str(each), file.path, **places)
         other = read_captions(path)
         sources[path.name] = other.sha256
         kept = {i: texts for i, texts in file.captions.items() if i not in other.captions}
@@ -49,13 +47,7 @@ def without(
     return file, sources
 
 
-def _find(
-    name: str,
-    captions: Path,
-    root: str | Path | None,
-    data: str | Path | None,
-    cache: str | Path | None,
-) -> Path:
+def _find(name: str, captions: Path, **places: Unpack[Places]) -> Path:
     """The captions file of a split's name, or the file itself."""
     path = Path(name).expanduser()
     if path.suffix == ".json" or path.is_file():
@@ -66,7 +58,7 @@ def _find(
     beside = captions.with_name(f"captions_{split}.json")
     if beside.is_file():
         return beside
-    found = find_coco_captions(split, root=root, data=data, cache=cache)
-    if isinstance(found, Absent):
-        raise InputError(f"dataset.exclude={name}: {found.reason}")
-    return found
+    elsewhere = find_coco_captions(split, **places)
+    if isinstance(elsewhere, Absent):
+        raise InputError(f"dataset.exclude={name}: {elsewhere.reason}")
+    return elsewhere

@@ -7,18 +7,19 @@ or `images/SPLIT`.
 
 from __future__ import annotations
 
-import hashlib
-import os
 import shutil
 import zipfile
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TypedDict, Unpack
 
 from tqdm import tqdm
 
 from metaeval.data.dataset import Absent
 from metaeval.data.download import download
+from metaeval.data.files import data_folder
 from metaeval.errors import ConfigError, InputError
+from metaeval.runs.digests import file_sha256
 
 ARCHIVE_URL = "http://images.cocodataset.org/annotations/annotations_trainval2017.zip"
 ARCHIVE_SHA256 = "113a836d90195ee1f884e704da6304dfaaecff1f023f49b6ca93c4aaae470268"
@@ -31,18 +32,24 @@ CONTENT_SHA256 = {"val2017": "89ce04d0afd690c94a308b105c36cb092d14c33a82262c0d33
 IMAGES_URL = "http://images.cocodataset.org/zips/{split}.zip"
 
 
+class Places(TypedDict, total=False):
+    """Where COCO's files may be.
+
+    `root` (a folder), where given, is the only place looked at. Otherwise the folder `data`
+    (default: the environment variable METAEVAL_DATA), then the folder `cache`.
+    """
+
+    root: str | Path | None
+    data: str | Path | None
+    cache: str | Path | None
+
+
 def find_coco_captions(
-    split: str = "val2017",
-    *,
-    root: str | Path | None = None,
-    captions: str | Path | None = None,
-    data: str | Path | None = None,
-    cache: str | Path | None = None,
+    split: str = "val2017", *, captions: str | Path | None = None, **places: Unpack[Places]
 ) -> Path | Absent:
     """The captions file of a split, without reading it; or why there is none and what would help.
 
-    `captions` (a file) or `root` (a folder), where given, are the only places looked at. Otherwise
-    the folder `data` (default: the environment variable METAEVAL_DATA), then the cache folder.
+    `captions`, the file itself, is the only place looked at where it is given.
     """
     if captions is not None:
         path = Path(captions).expanduser()
@@ -50,19 +57,19 @@ def find_coco_captions(
             return path
         return Absent("captions", f"there is no file {path}", "correct dataset.captions")
     name = f"annotations/captions_{split}.json"
-    looked = [base / name for base in search_bases(root, data, cache)]
+    looked = [base / name for base in search_bases(**places)]
     for path in looked:
         if path.is_file():
             return path
-    places = [str(path) for path in looked]
-    if root is None and _data(data) is None:
-        places.insert(0, "METAEVAL_DATA (which is not set)")
+    names = [str(path) for path in looked]
+    if places.get("root") is None and data_folder(places.get("data")) is None:
+        names.insert(0, "METAEVAL_DATA (which is not set)")
     remedy = f"set METAEVAL_DATA or dataset.root to the folder that holds {name}"
     if split in ARCHIVE_SPLITS:
         remedy += ", or fetch COCO's annotations (253 MB) with dataset.download=true"
     return Absent(
         "captions",
-        f"the COCO {split} captions were not found; looked at {', '.join(places)}",
+        f"the COCO {split} captions were not found; looked at {', '.join(names)}",
         remedy,
     )
 
@@ -79,23 +86,20 @@ def companions(captions: Path, split: str, bases: Iterable[Path]) -> tuple[list[
 
 
 def search_bases(
-    root: str | Path | None, data: str | Path | None, cache: str | Path | None
+    root: str | Path | None = None,
+    data: str | Path | None = None,
+    cache: str | Path | None = None,
 ) -> list[Path]:
     """The folders that may be laid out as COCO's, in the order of search."""
     if root is not None:
         top = Path(root).expanduser()
         return [top, top / "coco"]
     bases = []
-    if (folder := _data(data)) is not None:
+    if (folder := data_folder(data)) is not None:
         bases += [folder, folder / "coco"]
     if cache is not None:
         bases.append(Path(cache).expanduser() / "coco")
     return bases
-
-
-def _data(data: str | Path | None) -> Path | None:
-    found = data if data is not None else os.environ.get("METAEVAL_DATA")
-    return Path(found).expanduser() if found else None
 
 
 def fetch_annotations(split: str, cache: str | Path, source: Path | None = None) -> Path:
@@ -112,7 +116,7 @@ def fetch_annotations(split: str, cache: str | Path, source: Path | None = None)
     archive = folder / "annotations_trainval2017.zip"
     if source is not None:
         archive = source.expanduser()
-        if sha256(archive) != ARCHIVE_SHA256:
+        if file_sha256(archive) != ARCHIVE_SHA256:
             raise InputError("is not COCO's annotations_trainval2017.zip", file=archive)
     else:
         download(ARCHIVE_URL, archive, sha256=ARCHIVE_SHA256, md5=ARCHIVE_MD5)
@@ -120,7 +124,7 @@ def fetch_annotations(split: str, cache: str | Path, source: Path | None = None)
     # the captions last: where they are found, the instances are there too
     extract(archive, [folder / "annotations" / f"instances_{split}.json", captions])
     expected = CAPTIONS_SHA256.get(split)
-    if expected and sha256(captions) != expected:
+    if expected and file_sha256(captions) != expected:
         raise InputError("is not the official file: delete it and fetch again", file=captions)
     return captions
 
@@ -149,12 +153,3 @@ def extract(archive: Path, targets: Iterable[Path]) -> None:
                 with part.open("wb") as file:
                     shutil.copyfileobj(stream, file, 1 << 20)
                 part.replace(target)
-
-
-def sha256(path: Path) -> str:
-    """A file's SHA-256; InputError where it cannot be read."""
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise InputError(f"cannot be read ({error.strerror})", file=path) from None

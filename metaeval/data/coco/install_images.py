@@ -26,11 +26,11 @@ def install(cache: Path, source: Path | None = None, url: str = URL, md5: str = 
     folder = cache.expanduser() / "coco"
     target = folder / SPLIT
     if source is not None and (source := source.expanduser()).is_dir():
-        found = sorted(source.rglob("*.jpg"))
-        if not found:
+        photographs = sorted(source.rglob("*.jpg"))
+        if not photographs:
             raise InputError("there is no .jpg file in it", file=source)
         target.mkdir(parents=True, exist_ok=True)
-        for file in tqdm(found, desc="images", unit="", leave=False, delay=2):
+        for file in tqdm(photographs, desc="images", unit="", leave=False, delay=2):
             _place(target / file.name, file.stat().st_size, file)
     else:
         archive = source or download(url, folder / "val2017.zip", md5=md5)

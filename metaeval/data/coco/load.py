@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Unpack
 
 from metaeval.data.coco.captions import CaptionFile, read_captions
-from metaeval.data.coco.exclude import without
+from metaeval.data.coco.exclude import without_images_of
 from metaeval.data.coco.files import (
     ARCHIVE_SPLITS,
     CONTENT_SHA256,
     IMAGES_URL,
+    Places,
     companions,
     fetch_annotations,
     find_coco_captions,
@@ -19,8 +21,8 @@ from metaeval.data.coco.files import (
 from metaeval.data.coco.objects import CocoObjects
 from metaeval.data.dataset import Absent, CaptionDataset, ImageId, Part
 from metaeval.data.images import ImageFiles
-from metaeval.data.tidy import captions as count_captions
-from metaeval.errors import ConfigError, InputError
+from metaeval.data.tidy import count_captions
+from metaeval.errors import ConfigError, InputError, require_count
 
 __all__ = ["find_coco_captions", "load_coco"]
 
@@ -28,16 +30,14 @@ __all__ = ["find_coco_captions", "load_coco"]
 def load_coco(
     name: str = "coco",
     split: str | None = "val2017",
-    root: str | Path | None = None,
     captions: str | Path | None = None,
     instances: str | Path | None = None,
     images: str | Path | None = None,
     download: bool = False,
     limit: int | None = None,
     n_references: int = 4,
-    data: str | Path | None = None,
-    cache: str | Path | None = None,
     exclude: str | Path | Sequence[str | Path] | None = None,
+    **places: Unpack[Places],
 ) -> CaptionDataset:
     """Load captions from a file of COCO's schema by the protocol of González-Chávez et al.
 
@@ -52,27 +52,27 @@ def load_coco(
     split
         "val2017", …: the file is `captions_SPLIT.json`. A file given as `captions` tells its split
         by such a name itself.
-    root, captions
-        A folder (see `metaeval.data.coco.files`) or the file itself; where given, nothing else is
-        looked at. Otherwise `data` (default: METAEVAL_DATA), then `cache`.
+    captions
+        The file itself; where given, nothing else is looked at.
     instances, images
         The instances file and the folder of image files; by default looked for beside the captions
         and then in the same places. They are parts of the dataset, "objects" (`CocoObjects`) and
         "images" (`ImageFiles`), loaded when first asked for.
     download
-        Fetch COCO's official annotations into `cache` if the captions are not found.
+        Fetch COCO's official annotations into the folder `cache` if the captions are not found.
     limit
         Only the first so many images by id. The pool of human captions stays whole.
     exclude
         Another captions file, the name of a split, or several of them: the images with ids of
         theirs are left out, of the pool too, as if this file had never had them.
+    places
+        The folders `root`, or `data` and `cache`: see `metaeval.data.coco.files.Places`.
 
     Raises InputError for files that are not there or not as they should be.
     """
-    if isinstance(n_references, bool) or not isinstance(n_references, int) or n_references < 1:
-        raise ConfigError(f"dataset.n_references must be a whole number from 1: {n_references!r}")
-    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
-        raise ConfigError(f"dataset.limit must be a whole number from 1, or null: {limit!r}")
+    require_count("dataset.n_references", n_references)
+    if limit is not None:
+        require_count("dataset.limit", limit)
     if captions is not None:
         stem = Path(captions).stem
         named = stem.removeprefix("captions_")
@@ -82,9 +82,9 @@ def load_coco(
     folder = _given(images, "images", "folder")
     objects_file = _given(instances, "instances", "file")
 
-    path = find_coco_captions(split, root=root, captions=captions, data=data, cache=cache)
+    path = find_coco_captions(split, captions=captions, **places)
     if isinstance(path, Absent) and download and captions is None:
-        if cache is None:
+        if (cache := places.get("cache")) is None:
             raise ConfigError("dataset.download=true needs a cache folder (paths.cache)")
         path = fetch_annotations(split, cache)
     if isinstance(path, Absent):
@@ -93,13 +93,13 @@ def load_coco(
     file = read_captions(path)
     official = file.digest() == CONTENT_SHA256.get(split, file.digest())
     others = [exclude] if isinstance(exclude, str | Path) else list(exclude or ())
-    file, read = without(file, others, root=root, data=data, cache=cache)
+    file, excluded = without_images_of(file, others, **places)
     human, references, dropped = _protocol(file, n_references)
     ids = tuple(file.captions)
-    sources = {path.name: file.sha256, **read}
-    places = companions(path, split, search_bases(root, data, cache))
-    objects_files = [objects_file] if objects_file else places[0]
-    folders = [folder] if folder else places[1]
+    sources = {path.name: file.sha256, **excluded}
+    instances_near, images_near = companions(path, split, search_bases(**places))
+    objects_files = [objects_file] if objects_file else instances_near
+    folders = [folder] if folder else images_near
     parts: dict[str, Part] = {
         "images": lambda: _images(file.file_names, folders, split),
         "objects": lambda: _objects(ids, objects_files, sources),
@@ -140,10 +140,10 @@ def _given(path: str | Path | None, option: str, kind: str) -> Path | None:
     """A file or folder that the user named, which must then be there."""
     if path is None:
         return None
-    found = Path(path).expanduser()
-    if not (found.is_dir() if kind == "folder" else found.is_file()):
-        raise InputError(f"there is no such {kind}; correct dataset.{option}", file=found)
-    return found
+    given = Path(path).expanduser()
+    if not (given.is_dir() if kind == "folder" else given.is_file()):
+        raise InputError(f"there is no such {kind}; correct dataset.{option}", file=given)
+    return given
 
 
 def _images(names: Mapping[ImageId, str], folders: list[Path], split: str) -> ImageFiles | Absent:

@@ -10,15 +10,17 @@ own caption files.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
+from typing import Unpack
 
+from metaeval.data.files import TextFile, read_text
 from metaeval.data.json_records import read_json, records
-from metaeval.data.judgments.files import fields, find, rating, read, table, tidied
+from metaeval.data.judgments.files import find_files, read_csv, read_fields, read_rating
 from metaeval.data.judgments.judged import Judged, Judgments, arrange
-from metaeval.data.judgments.protocol import protocol_for
+from metaeval.data.judgments.protocol import Choices, protocol_for
 from metaeval.data.tidy import Tidy
-from metaeval.errors import ConfigError, InputError
+from metaeval.errors import ConfigError, InputError, require_count
 
 # subset → its caption file
 SUBSETS = {
@@ -42,12 +44,9 @@ def load_composite(
     subsets: tuple[str, ...] | list[str] = ("8k", "30k", "coco"),
     dimensions: tuple[str, ...] | list[str] = ("correctness",),
     candidates: int = 3,
-    protocol: str | None = "clipscore2021",
-    own_captions: str | None = None,
-    ratings: str | None = None,
-    documents: str | None = None,
-    statistic: str | None = None,
     limit: int | None = None,
+    protocol: str | None = "clipscore2021",
+    **choices: Unpack[Choices],
 ) -> Judgments:
     """Composite: 11,985 captions (three of each of 3,995 images), rated from 1 to 5.
 
@@ -60,23 +59,19 @@ def load_composite(
         Which of "8k", "30k", "coco" and of "correctness", "thoroughness".
     candidates
         How many captions of an image: 3 as in all published correlations, 4 for all there are.
-    data, images, protocol, own_captions, ratings, documents, statistic, limit
+    data, images, limit, protocol, choices
         As in `metaeval.data.judgments.flickr8k.load_expert`.
 
     A record without an image's address (the exports end with such) is left out and counted in the
     dataset's notes. Raises InputError for files that are not there or not as they should be.
     """
-    chosen = protocol_for(
-        "composite", protocol, own_captions=own_captions, ratings=ratings, documents=documents,
-        statistic=statistic,
-    )  # fmt: skip
+    chosen = protocol_for("composite", protocol, **choices)
     for asked, known in ((subsets, SUBSETS), (dimensions, DIMENSIONS)):
         if wrong := [name for name in asked if name not in known]:
             raise ConfigError(f"dataset: '{wrong[0]}' is not one of {', '.join(known)}")
-    if isinstance(candidates, bool) or not isinstance(candidates, int) or candidates < 1:
-        raise ConfigError(f"dataset.candidates must be a whole number from 1: {candidates!r}")
+    require_count("dataset.candidates", candidates)
     names = [f"{s}_{DIMENSIONS[d]}.csv" for s in subsets for d in dimensions]
-    files = find(
+    files = find_files(
         [*names, *(SUBSETS[s] for s in subsets)],
         folder="composite", source=SOURCE, root=root, data=data,
     )  # fmt: skip
@@ -87,37 +82,24 @@ def load_composite(
         sources[SUBSETS[subset]] = sha256
         rated: dict[tuple[str, int, str], dict[str, tuple[float, ...]]] = {}
         for dimension in dimensions:
-            file = read(files[f"{subset}_{DIMENSIONS[dimension]}.csv"])
+            file = read_text(files[f"{subset}_{DIMENSIONS[dimension]}.csv"])
             sources[file.path.name] = file.sha256
-            for where, record in table(file, ";"):
-                if _URL not in record:
-                    raise InputError("the column is missing", file=file.path, field=_URL)
-                name = PurePosixPath(record[_URL].strip()).name
-                if not name:
+            for answer in _answers(file, candidates, tidy):
+                if answer is None:
                     empty += 1
                     continue
-                image = f"{subset}/{name}"
-                if _key(name) not in references:
+                where, key, value = answer
+                if _stem(key[0]) not in references:
                     raise InputError(
-                        f"no caption of '{name}' is in {SUBSETS[subset]}",
+                        f"no caption of '{key[0]}' is in {SUBSETS[subset]}",
                         file=file.path, record=where, field=_URL,
                     )  # fmt: skip
-                for k in range(1, candidates + 1):
-                    text = record.get(_TEXT.format(k), "").strip()
-                    if not text:
-                        continue
-                    column = _ANSWER.format(k)
-                    value = rating(record.get(column), file.path, where, column)
-                    caption = tidied(text, tidy, file.path, where, _TEXT.format(k))
-                    given = rated.setdefault((image, k, caption), {})
-                    given[dimension] = (*given.get(dimension, ()), value)
+                human = rated.setdefault(key, {})
+                human[dimension] = (*human.get(dimension, ()), value)
         judged += [
-            Judged(
-                image, caption, references[_key(image.split("/")[-1])], human,
-                file=image.split("/")[-1],
-            )
-            for (image, _, caption), human in rated.items()
-        ]  # fmt: skip
+            Judged(f"{subset}/{name}", caption, references[_stem(name)], human, file=name)
+            for (name, _, caption), human in rated.items()
+        ]
     notes = tidy.notes()
     if empty:
         notes.append(f"{empty} records without an image were left out.")
@@ -128,9 +110,29 @@ def load_composite(
     )  # fmt: skip
 
 
+Answer = tuple[str, tuple[str, int, str], float]
+
+
+def _answers(file: TextFile, candidates: int, tidy: Tidy) -> Iterator[Answer | None]:
+    """Where, image, number and text of a caption, and its rating; `None` for an empty record."""
+    for where, record in read_csv(file, ";"):
+        if _URL not in record:
+            raise InputError("the column is missing", file=file.path, field=_URL)
+        name = PurePosixPath(record[_URL].strip()).name
+        if not name:
+            yield None
+            continue
+        for k in range(1, candidates + 1):
+            text, column = _TEXT.format(k), _ANSWER.format(k)
+            if caption := record.get(text, "").strip():
+                value = read_rating(record.get(column), file.path, where, column)
+                caption = tidy.read(caption, file=file.path, record=where, field=text)
+                yield where, (name, k, caption), value
+
+
 def _references(path: Path, tidy: Tidy) -> tuple[Mapping[str, tuple[str, ...]], str]:
     """An image set's captions by image (its file's stem), and the file's SHA-256."""
-    found: dict[str, list[str]] = {}
+    references: dict[str, list[str]] = {}
     if path.suffix == ".json":
         value, sha256 = read_json(path)
         names = {r.get("id"): r.get("file_name") for r in records(value, "images", path)}
@@ -138,16 +140,16 @@ def _references(path: Path, tidy: Tidy) -> tuple[Mapping[str, tuple[str, ...]], 
             where, name = f"annotations[{i}]", names.get(record.get("image_id"))
             if not isinstance(name, str) or not isinstance(record.get("caption"), str):
                 raise InputError("has no image or no caption", file=path, record=where)
-            caption = tidied(record["caption"], tidy, path, where, "caption")
-            found.setdefault(_key(name), []).append(caption)
+            caption = tidy.read(record["caption"], file=path, record=where, field="caption")
+            references.setdefault(_stem(name), []).append(caption)
     else:
-        file = read(path)
+        file = read_text(path)
         sha256 = file.sha256
-        for where, (name, text) in fields(file, ("caption id", "caption")):
-            caption = tidied(text, tidy, path, where, "caption")
-            found.setdefault(_key(name.split("#")[0]), []).append(caption)
-    return {image: tuple(captions) for image, captions in found.items()}, sha256
+        for where, (name, text) in read_fields(file, ("caption id", "caption")):
+            caption = tidy.read(text, file=path, record=where, field="caption")
+            references.setdefault(_stem(name.split("#")[0]), []).append(caption)
+    return {image: tuple(captions) for image, captions in references.items()}, sha256
 
 
-def _key(name: str) -> str:
+def _stem(name: str) -> str:
     return PurePosixPath(name).stem

@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 import csv
-import hashlib
-import os
+import json
+import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
-from metaeval.data.tidy import Tidy
+from metaeval.data.files import TextFile, data_folder
 from metaeval.errors import InputError
 
 
-class Text(NamedTuple):
-    """The text of a file and its SHA-256."""
-
-    path: Path
-    text: str
-    sha256: str
-
-
-def find(
+def find_files(
     names: Sequence[str],
     *,
     folder: str,
@@ -37,36 +29,23 @@ def find(
     if root is not None:
         bases = [Path(root).expanduser()]
     else:
-        top = data if data is not None else os.environ.get("METAEVAL_DATA")
-        bases = [Path(top).expanduser() / folder, Path(top).expanduser()] if top else []
-    found = {}
+        top = data_folder(data)
+        bases = [top / folder, top] if top else []
+    files = {}
     for name in names:
-        at = next((base / name for base in bases if (base / name).is_file()), None)
-        if at is None:
+        path = next((base / name for base in bases if (base / name).is_file()), None)
+        if path is None:
             looked = ", ".join(str(base / name) for base in bases)
             where = looked or "METAEVAL_DATA (which is not set)"
             raise InputError(
                 f"{name} was not found; looked at {where}. Get it from {source}, and give its "
                 "folder as dataset.root"
             )
-        found[name] = at
-    return found
+        files[name] = path
+    return files
 
 
-def read(path: Path) -> Text:
-    """A UTF-8 text file (a byte-order mark is allowed)."""
-    try:
-        raw = path.read_bytes()
-        return Text(path, raw.decode("utf-8-sig"), hashlib.sha256(raw).hexdigest())
-    except OSError as error:
-        raise InputError(f"cannot be read ({error.strerror})", file=path) from None
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"not UTF-8: byte 0x{raw[error.start]:02x} at offset {error.start:,}", file=path
-        ) from None
-
-
-def fields(file: Text, names: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
+def read_fields(file: TextFile, names: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
     """The lines of a tab-separated file without a header: where, and as many fields as names."""
     for number, line in enumerate(file.text.split("\n"), 1):
         if not line.strip():
@@ -82,7 +61,7 @@ def fields(file: Text, names: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
         yield f"line {number:,}", cells
 
 
-def table(file: Text, delimiter: str = ",") -> Iterator[tuple[str, dict[str, str]]]:
+def read_csv(file: TextFile, delimiter: str = ",") -> Iterator[tuple[str, dict[str, str]]]:
     """The records of a CSV file with a header: where, and column → cell (empty if it lacks it)."""
     csv.field_size_limit(1 << 24)
     reader = csv.DictReader(file.text.splitlines(keepends=True), delimiter=delimiter, restval="")
@@ -92,20 +71,27 @@ def table(file: Text, delimiter: str = ",") -> Iterator[tuple[str, dict[str, str
         yield f"line {reader.line_num:,}", {k: v for k, v in record.items() if k is not None}
 
 
-def rating(text: object, file: Path, where: str, name: str) -> float:
+def read_json_lines(file: TextFile) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The records of a JSON Lines file: where, and the object."""
+    for number, line in enumerate(file.text.split("\n"), 1):
+        if not line.strip():
+            continue
+        where = f"line {number:,}"
+        try:
+            record = json.loads(line)
+        except ValueError as error:
+            raise InputError(f"invalid JSON ({error})", file=file.path, record=where) from None
+        if not isinstance(record, dict):
+            raise InputError("is not an object", file=file.path, record=where)
+        yield where, record
+
+
+def read_rating(value: Any, file: Path, where: str, field: str) -> float:
     """A rating as a finite number, or an InputError that names it."""
     try:
-        value = float(text)  # type: ignore[arg-type]
+        number = float(value)
     except (TypeError, ValueError):
-        value = float("nan")
-    if isinstance(text, bool) or value != value or value in (float("inf"), float("-inf")):
-        raise InputError(f"{text!r} is not a number", file=file, record=where, field=name)
-    return value
-
-
-def tidied(text: str, tidy: Tidy, file: Path, where: str, name: str) -> str:
-    """A caption in one line, or an InputError that names it."""
-    try:
-        return tidy(text)
-    except ValueError as error:
-        raise InputError(str(error), file=file, record=where, field=name) from None
+        number = math.nan
+    if isinstance(value, bool) or not math.isfinite(number):
+        raise InputError(f"{value!r} is not a number", file=file, record=where, field=field)
+    return number

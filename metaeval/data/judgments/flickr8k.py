@@ -8,11 +8,14 @@ caption describe the image?", and the numbers of yes and no.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Unpack
 
-from metaeval.data.judgments.files import Text, fields, find, rating, read, tidied
+from metaeval.data.files import TextFile, read_text
+from metaeval.data.judgments.files import find_files, read_fields, read_rating
 from metaeval.data.judgments.judged import Judged, Judgments, arrange
-from metaeval.data.judgments.protocol import protocol_for
+from metaeval.data.judgments.protocol import Choices, protocol_for
 from metaeval.data.tidy import Tidy
 from metaeval.errors import InputError
 
@@ -26,12 +29,9 @@ def load_expert(
     root: str | Path | None = None,
     data: str | Path | None = None,
     images: str | Path | None = None,
-    protocol: str | None = "clipscore2021",
-    own_captions: str | None = None,
-    ratings: str | None = None,
-    documents: str | None = None,
-    statistic: str | None = None,
     limit: int | None = None,
+    protocol: str | None = "clipscore2021",
+    **choices: Unpack[Choices],
 ) -> Judgments:
     """5,822 captions, each rated by three experts from 1 (unrelated) to 4 (describes the image).
 
@@ -43,31 +43,22 @@ def load_expert(
         The data folder; by default METAEVAL_DATA.
     images
         The folder of the image files, for metrics that look at them.
-    protocol, own_captions, ratings, documents, statistic
-        See `judgments_protocol`. "clipscore2021": own captions dropped (5,664 captions left), every
-        rating a row (16,992), every row a document, τ-c.
     limit
         Only the first so many images by name.
+    protocol, choices
+        See `metaeval.data.judgments.protocol`. "clipscore2021": own captions dropped (5,664
+        captions left), every rating a row (16,992), every row a document, τ-c.
 
     Raises InputError for files that are not there or not as they should be.
     """
-    chosen = protocol_for(
-        "flickr8k_expert", protocol, own_captions=own_captions, ratings=ratings,
-        documents=documents, statistic=statistic,
-    )  # fmt: skip
-    files = find([TOKENS, EXPERT], folder="flickr8k", source=SOURCE, root=root, data=data)
-    tokens, expert = read(files[TOKENS]), read(files[EXPERT])
-    captions = Captions(tokens)
-    names = ("image", "caption id", "expert 1", "expert 2", "expert 3")
+    chosen = protocol_for("flickr8k_expert", protocol, **choices)
+    files = find_files([TOKENS, EXPERT], folder="flickr8k", source=SOURCE, root=root, data=data)
+    tokens, expert = read_text(files[TOKENS]), read_text(files[EXPERT])
+    captions = Flickr8kCaptions(tokens)
     judged = [
-        captions.judged(
-            expert, where, image, caption,
-            {"rating": tuple(
-                rating(r, expert.path, where, n) for r, n in zip(three, names[2:], strict=True)
-            )},
-        )
-        for where, (image, caption, *three) in fields(expert, names)
-    ]  # fmt: skip
+        captions.judged(expert, where, ids, {"rating": tuple(ratings)})
+        for where, ids, ratings in _annotations(expert, ("expert 1", "expert 2", "expert 3"))
+    ]
     return arrange(
         "flickr8k_expert", "Flickr8k-Expert", judged, chosen,
         sources={TOKENS: tokens.sha256, EXPERT: expert.sha256},
@@ -79,37 +70,25 @@ def load_crowd(
     root: str | Path | None = None,
     data: str | Path | None = None,
     images: str | Path | None = None,
-    protocol: str | None = "clipscore2021",
-    own_captions: str | None = None,
-    ratings: str | None = None,
-    documents: str | None = None,
-    statistic: str | None = None,
     limit: int | None = None,
+    protocol: str | None = "clipscore2021",
+    **choices: Unpack[Choices],
 ) -> Judgments:
     """47,830 captions with the share of at least three people who said that it fits the image.
 
     Parameters as in `load_expert`. "clipscore2021": an image's own captions stay, but go out of
     the image's references; every caption a document; τ-b.
     """
-    chosen = protocol_for(
-        "flickr8k_cf", protocol, own_captions=own_captions, ratings=ratings,
-        documents=documents, statistic=statistic,
-    )  # fmt: skip
-    files = find([TOKENS, CROWD], folder="flickr8k", source=SOURCE, root=root, data=data)
-    tokens, crowd = read(files[TOKENS]), read(files[CROWD])
-    captions = Captions(tokens)
+    chosen = protocol_for("flickr8k_cf", protocol, **choices)
+    files = find_files([TOKENS, CROWD], folder="flickr8k", source=SOURCE, root=root, data=data)
+    tokens, crowd = read_text(files[TOKENS]), read_text(files[CROWD])
+    captions = Flickr8kCaptions(tokens)
     judged = []
-    names = ("image", "caption id", "share of yes", "yes", "no")
-    for where, (image, caption, *votes) in fields(crowd, names):
-        share, yes, no = (
-            rating(v, crowd.path, where, n) for v, n in zip(votes, names[2:], strict=True)
-        )
+    for where, ids, (share, yes, no) in _annotations(crowd, ("share of yes", "yes", "no")):
         if min(yes, no) < 0 or yes + no < 1 or abs(share - yes / (yes + no)) > 1e-5:
-            raise InputError(
-                f"{share:g} is not the share of {yes:g} yes and {no:g} no",
-                file=crowd.path, record=where, field=names[2],
-            )  # fmt: skip
-        judged.append(captions.judged(crowd, where, image, caption, {"yes": (share,)}))
+            problem = f"{share:g} is not the share of {yes:g} yes and {no:g} no"
+            raise InputError(problem, file=crowd.path, record=where, field="share of yes")
+        judged.append(captions.judged(crowd, where, ids, {"yes": (share,)}))
     return arrange(
         "flickr8k_cf", "Flickr8k-CF", judged, chosen,
         sources={TOKENS: tokens.sha256, CROWD: crowd.sha256},
@@ -117,29 +96,49 @@ def load_crowd(
     )  # fmt: skip
 
 
-class Captions:
+def _annotations(
+    file: TextFile, numbers: tuple[str, str, str]
+) -> Iterator[tuple[str, tuple[str, str], list[float]]]:
+    """The lines of an annotation file: where, the ids of image and caption, and three numbers."""
+    for where, (image, caption, *cells) in read_fields(file, ("image", "caption id", *numbers)):
+        yield (
+            where,
+            (image, caption),
+            [
+                read_rating(cell, file.path, where, name)
+                for cell, name in zip(cells, numbers, strict=True)
+            ],
+        )
+
+
+class Flickr8kCaptions:
     """The captions of Flickr8k by id, and by image in the order of the file."""
 
-    def __init__(self, file: Text) -> None:
+    def __init__(self, file: TextFile) -> None:
         self.tidy = Tidy()
         self._caption: dict[str, str] = {}
         by_image: dict[str, list[str]] = {}
-        for where, (name, text) in fields(file, ("caption id", "caption")):
+        for where, (name, text) in read_fields(file, ("caption id", "caption")):
             image, mark, _ = name.partition("#")
             if not mark or name in self._caption:
                 problem = "is there twice" if mark else "is not IMAGE#NUMBER"
                 raise InputError(
                     f"'{name}' {problem}", file=file.path, record=where, field="caption id"
                 )
-            caption = tidied(text, self.tidy, file.path, where, "caption")
+            caption = self.tidy.read(text, file=file.path, record=where, field="caption")
             self._caption[name] = caption
             by_image.setdefault(image, []).append(caption)
         self._references = {image: tuple(captions) for image, captions in by_image.items()}
 
     def judged(
-        self, file: Text, where: str, image: str, caption: str, human: dict[str, tuple[float, ...]]
+        self,
+        file: TextFile,
+        where: str,
+        ids: tuple[str, str],
+        human: dict[str, tuple[float, ...]],
     ) -> Judged:
-        """A line of a judgement file, its ids resolved."""
+        """A line of an annotation file, its ids of image and caption resolved."""
+        image, caption = ids
         if image not in self._references:
             raise InputError(
                 f"no caption of '{image}' is in {TOKENS}", file=file.path, record=where,

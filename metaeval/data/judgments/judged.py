@@ -18,7 +18,7 @@ import numpy.typing as npt
 from metaeval.data.dataset import Absent, CaptionDataset, Part
 from metaeval.data.images import ImageFiles
 from metaeval.data.judgments.protocol import Protocol
-from metaeval.errors import ConfigError, InputError
+from metaeval.errors import InputError, require_count
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,18 +93,18 @@ class Judgments:
         """
         caption: list[int] = []
         value: list[float] = []
-        for j, one in enumerate(self.judged):
-            given = one.human.get(dimension, ())
+        for j, judged in enumerate(self.judged):
+            ratings = judged.human.get(dimension, ())
             if self.protocol.ratings == "mean":
-                given = (float(np.mean(given)),) if given else ()
-            caption += [j] * len(given)
-            value += given
+                ratings = (float(np.mean(ratings)),) if ratings else ()
+            caption += [j] * len(ratings)
+            value += ratings
         return np.array(caption, dtype=np.intp), np.array(value, dtype=np.float64)
 
     def means(self, dimension: str) -> npt.NDArray[np.float64]:
         """The mean rating of each caption, NaN where it has none."""
-        given = (one.human.get(dimension, ()) for one in self.judged)
-        return np.array([float(np.mean(g)) if g else np.nan for g in given])
+        ratings = (judged.human.get(dimension, ()) for judged in self.judged)
+        return np.array([float(np.mean(r)) if r else np.nan for r in ratings])
 
 
 def arrange(
@@ -122,17 +122,17 @@ def arrange(
 
     Raises InputError where nothing is left, ConfigError for a limit below 1.
     """
-    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
-        raise ConfigError(f"dataset.limit must be a whole number from 1, or null: {limit!r}")
+    if limit is not None:
+        require_count("dataset.limit", limit)
     facts = {"judged_in_files": len(judged), "images_in_files": len({j.image for j in judged})}
     kept = list(judged)
     if limit is not None:
         first = set(sorted({j.image for j in kept})[:limit])
         kept = [j for j in kept if j.image in first]
-    own = [j.candidate in j.references for j in kept]
-    facts["own_captions"] = sum(own)
+    is_own = [j.candidate in j.references for j in kept]
+    facts["own_captions"] = sum(is_own)
     if protocol.own_captions == "drop":
-        kept = [j for j, is_own in zip(kept, own, strict=True) if not is_own]
+        kept = [j for j, own in zip(kept, is_own, strict=True) if not own]
     elif protocol.own_captions == "unreference":
         kept = _unreferenced(kept)
     if not kept:
@@ -158,19 +158,19 @@ def arrange(
 def _unreferenced(judged: Sequence[Judged]) -> list[Judged]:
     """Take a caption that was judged with its own image out of that image's references, for all
     captions judged with the image: once for each time it was judged, as often as it is there."""
-    own: dict[str, list[str]] = {}
+    own_captions: dict[str, list[str]] = {}
     for j in judged:
         if j.candidate in j.references:
-            own.setdefault(j.image, []).append(j.candidate)
+            own_captions.setdefault(j.image, []).append(j.candidate)
 
     def without(j: Judged) -> tuple[str, ...]:
         left = list(j.references)
-        for caption in own[j.image]:
+        for caption in own_captions[j.image]:
             if caption in left:
                 left.remove(caption)
         return tuple(left)
 
-    return [replace(j, references=without(j)) if j.image in own else j for j in judged]
+    return [replace(j, references=without(j)) if j.image in own_captions else j for j in judged]
 
 
 def _documents(

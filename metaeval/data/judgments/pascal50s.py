@@ -9,7 +9,6 @@ to A (1: B, −1: C). So a pair has 48 votes and, in the 48 sentences A, its ref
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,10 +19,11 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.data.dataset import CaptionDataset, Part
-from metaeval.data.judgments.files import find, tidied
+from metaeval.data.judgments.files import find_files
 from metaeval.data.judgments.judged import images_part
 from metaeval.data.tidy import Tidy
-from metaeval.errors import ConfigError, InputError
+from metaeval.errors import ConfigError, InputError, require_count
+from metaeval.runs.digests import file_sha256
 
 PAIRS = "pair_pascal.mat"
 TRIPLETS = "consensus_pascal.mat"
@@ -116,9 +116,8 @@ def load_pascal50s(
     counts = (n_references,) if isinstance(n_references, int) else tuple(n_references)
     if not counts or any(isinstance(c, bool) or not 1 <= c <= VOTES for c in counts):
         raise ConfigError(f"dataset.n_references must be from 1 to {VOTES}: {counts}")
-    if isinstance(draws, bool) or not isinstance(draws, int) or draws < 1:
-        raise ConfigError(f"dataset.draws must be a whole number from 1: {draws!r}")
-    files = find([PAIRS, TRIPLETS], folder="pascal50s", source=SOURCE, root=root, data=data)
+    require_count("dataset.draws", draws)
+    files = find_files([PAIRS, TRIPLETS], folder="pascal50s", source=SOURCE, root=root, data=data)
     pairs, triplets = _matlab(files[PAIRS]), _matlab(files[TRIPLETS])
     inputs = _variable(pairs, "new_input", files[PAIRS])
     category = _variable(pairs, "category", files[PAIRS])
@@ -130,7 +129,7 @@ def load_pascal50s(
             file=files[TRIPLETS],
         )
     tidy, taken = Tidy(), dict.fromkeys(CATEGORIES, 0)
-    found: dict[str, list[Any]] = {
+    columns: dict[str, list[Any]] = {
         k: [] for k in ("image", "first", "second", "references", "category", "votes")
     }
     for k, entry in enumerate(inputs):
@@ -145,24 +144,24 @@ def load_pascal50s(
         taken[kind] += 1
         if limit is not None and taken[kind] > limit:
             continue
-        image, b, c = (tidied(p, tidy, path, where, "new_input") for p in parts)
+        image, b, c = (tidy.read(p, file=path, record=where, field="new_input") for p in parts)
         references, counted = _consensus(
             votes_of[VOTES * k : VOTES * (k + 1)], b, c, tidy, files[TRIPLETS], VOTES * k
         )
-        for key, value in zip(found, (image, b, c, references, kind, counted), strict=True):
-            found[key].append(value)
+        for key, value in zip(columns, (image, b, c, references, kind, counted), strict=True):
+            columns[key].append(value)
     return ForcedChoice(
         name="pascal50s",
         title="PASCAL-50S",
-        image=tuple(found["image"]),
-        first=tuple(found["first"]),
-        second=tuple(found["second"]),
-        references=tuple(found["references"]),
-        category=tuple(found["category"]),
-        votes=np.array(found["votes"], dtype=np.int64),
+        image=tuple(columns["image"]),
+        first=tuple(columns["first"]),
+        second=tuple(columns["second"]),
+        references=tuple(columns["references"]),
+        category=tuple(columns["category"]),
+        votes=np.array(columns["votes"], dtype=np.int64),
         n_references=counts,
         draws=draws,
-        sources={p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in files.values()},
+        sources={p.name: file_sha256(p) for p in files.values()},
         notes=tuple(tidy.notes()),
         images=images,
     )
@@ -179,7 +178,9 @@ def _consensus(
         parts = [_leaf(x) for x in _members(triplet)]
         if len(parts) != 4 or not all(isinstance(p, str) for p in parts[:3]):
             raise InputError("is not three sentences and a vote", file=path, record=where)
-        a, left, right = (tidied(p, tidy, path, where, "triplets") for p in parts[:3])
+        a, left, right = (
+            tidy.read(p, file=path, record=where, field="triplets") for p in parts[:3]
+        )
         if {_letters(left), _letters(right)} != set(votes):
             raise InputError(
                 f"its captions are not those of pair {start // VOTES + 1:,}",
@@ -199,10 +200,10 @@ def _matlab(path: Path) -> Mapping[str, Any]:
     from scipy.io import loadmat  # slow to import
 
     try:
-        found: Mapping[str, Any] = loadmat(path)
+        content: Mapping[str, Any] = loadmat(path)
     except Exception as error:  # scipy has no common ancestor for what may be wrong with a file
         raise InputError(f"not a readable MATLAB file ({error})", file=path) from None
-    return found
+    return content
 
 
 def _variable(content: Mapping[str, Any], name: str, path: Path) -> Any:

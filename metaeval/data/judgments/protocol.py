@@ -7,7 +7,7 @@ each of them; a name stands for the choices of a paper.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from metaeval.errors import ConfigError
 
@@ -17,6 +17,15 @@ CHOICES = {
     "documents": ("rating", "pair", "image"),
     "statistic": ("kendall_tau_c", "kendall_tau_b", "spearman", "pearson"),
 }
+
+
+class Choices(TypedDict, total=False):
+    """Single choices of a `Protocol` that replace those of its name; `None` replaces nothing."""
+
+    own_captions: str | None
+    ratings: str | None
+    documents: str | None
+    statistic: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,22 +78,23 @@ _NAMED = {
     "clipscore2021": _CLIPSCORE_2021,
     # one row a caption: Flickr8k-Expert with 5,664 rows instead of 16,992
     "averaged": {
-        name: (own, "mean", "pair", statistic)
-        for name, (own, _, _, statistic) in _CLIPSCORE_2021.items()
+        name: (own_captions, "mean", "pair", statistic)
+        for name, (own_captions, _, _, statistic) in _CLIPSCORE_2021.items()
     },
 }
 # what a dataset without a protocol of its own gets
 _PLAIN = ("keep", "mean", "image", "kendall_tau_b")
 
 
-def protocol_for(dataset: str, name: str | None, **choices: Any) -> Protocol:
+def protocol_for(dataset: str, name: str | None, **choices: Unpack[Choices]) -> Protocol:
     """The protocol of that name for a dataset, with single choices replaced where given.
 
-    `choices` are the fields of `Protocol`; `None` leaves one as the protocol has it. Where a choice
-    differs, the name says so: "clipscore2021 with ratings=mean".
+    Where a choice differs, the name says so: "clipscore2021 with ratings=mean".
 
-    Raises ConfigError for a name that is not known for the dataset.
+    Raises ConfigError for a name that is not known for the dataset, and for an unknown choice.
     """
+    if unknown := [key for key in choices if key not in CHOICES]:
+        raise ConfigError(f"dataset.{unknown[0]}: there is no such option")
     if name in (None, "plain"):
         made = Protocol("plain", *_PLAIN)
     elif name in _NAMED and dataset in _NAMED[name]:
@@ -94,8 +104,12 @@ def protocol_for(dataset: str, name: str | None, **choices: Any) -> Protocol:
         raise ConfigError(
             f"dataset.protocol: '{name}' is not one of {', '.join([*known, 'plain'])}"
         )
-    changed = {k: v for k, v in choices.items() if v is not None and v != getattr(made, k)}
+    changed: dict[str, Any] = {
+        key: value
+        for key, value in choices.items()
+        if value is not None and value != getattr(made, key)
+    }
     if not changed:
         return made
-    told = ", ".join(f"{key}={value}" for key, value in changed.items())
-    return replace(made, name=f"{made.name} with {told}", **changed)
+    changes = ", ".join(f"{key}={value}" for key, value in changed.items())
+    return replace(made, name=f"{made.name} with {changes}", **changed)

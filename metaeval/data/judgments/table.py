@@ -10,16 +10,18 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
-from metaeval.data.judgments.files import rating, read, table, tidied
+from metaeval.data.files import read_text
+from metaeval.data.json_records import require_fields
+from metaeval.data.judgments.files import read_csv, read_json_lines, read_rating
 from metaeval.data.judgments.judged import Judged, Judgments, arrange
-from metaeval.data.judgments.protocol import protocol_for
-from metaeval.data.judgments.thumb import lines
+from metaeval.data.judgments.protocol import Choices, protocol_for
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError
+from metaeval.runs.digests import file_sha256
 
 FORMATS = (".jsonl", ".csv", ".parquet")
 
@@ -29,12 +31,9 @@ def load_table(
     human: str | tuple[str, ...] | list[str] = "human",
     name: str = "table",
     images: str | Path | None = None,
-    protocol: str | None = None,
-    own_captions: str | None = None,
-    ratings: str | None = None,
-    documents: str | None = None,
-    statistic: str | None = None,
     limit: int | None = None,
+    protocol: str | None = None,
+    **choices: Unpack[Choices],
 ) -> Judgments:
     """Judged captions from a table of your own.
 
@@ -48,7 +47,7 @@ def load_table(
         What tables call the dataset.
     images
         The folder that the names in `image_path` are looked for in.
-    protocol, own_captions, ratings, documents, statistic, limit
+    limit, protocol, choices
         As in `metaeval.data.judgments.flickr8k.load_expert`; the default ("plain") keeps
         everything, averages several ratings of a caption, counts images as CIDEr's documents and
         is quoted by τ-b.
@@ -60,33 +59,30 @@ def load_table(
     path = Path(file).expanduser()
     if path.suffix.lower() not in FORMATS:
         raise ConfigError(f"dataset.file: '{path.name}' is not one of {', '.join(FORMATS)}")
-    chosen = protocol_for(
-        name, protocol, own_captions=own_captions, ratings=ratings, documents=documents,
-        statistic=statistic,
-    )  # fmt: skip
+    chosen = protocol_for(name, protocol, **choices)
     dimensions = [human] if isinstance(human, str) else list(human)
     if not dimensions:
         raise ConfigError("dataset.human names no column")
     tidy = Tidy()
     judged, sha256 = [], ""
     for where, record, sha256 in _records(path):  # noqa: B007  (the last one is the file's)
-        for column in ("image_id", "candidate", *dimensions):
-            if column not in record:
-                raise InputError("is missing", file=path, record=where, field=column)
+        require_fields(record, ("image_id", "candidate", *dimensions), path, where)
         image, candidate = record["image_id"], record["candidate"]
         if not isinstance(image, int | str) or isinstance(image, bool) or str(image).strip() == "":
             raise InputError(f"{image!r} is no id", file=path, record=where, field="image_id")
         if not isinstance(candidate, str):
             raise InputError("is not a string", file=path, record=where, field="candidate")
-        given = {d: _ratings(record[d], path, where, d) for d in dimensions if _held(record[d])}
-        if not given:
+        human_ratings = {
+            d: _ratings(record[d], path, where, d) for d in dimensions if _is_judged(record[d])
+        }
+        if not human_ratings:
             continue
         judged.append(
             Judged(
                 str(image),
-                tidied(candidate, tidy, path, where, "candidate"),
+                tidy.read(candidate, file=path, record=where, field="candidate"),
                 _references(record.get("references"), tidy, path, where),
-                given,
+                human_ratings,
                 _optional(record, "system", path, where),
                 _optional(record, "image_path", path, where),
             )
@@ -102,9 +98,7 @@ def _records(path: Path) -> Iterator[tuple[str, dict[str, Any], str]]:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        from metaeval.data.coco.files import sha256
-
-        digest = sha256(path)
+        digest = file_sha256(path)
         try:
             rows = pq.read_table(path).to_pylist()
         except (pa.ArrowInvalid, OSError) as error:
@@ -112,13 +106,13 @@ def _records(path: Path) -> Iterator[tuple[str, dict[str, Any], str]]:
         for number, row in enumerate(rows, 1):
             yield f"row {number:,}", row, digest
         return
-    text = read(path)
-    found = table(text) if path.suffix.lower() == ".csv" else lines(text)
-    for where, record in found:
-        yield where, dict(record), text.sha256
+    file = read_text(path)
+    records = read_csv(file) if path.suffix.lower() == ".csv" else read_json_lines(file)
+    for where, record in records:
+        yield where, dict(record), file.sha256
 
 
-def _held(value: Any) -> bool:
+def _is_judged(value: Any) -> bool:
     """Whether there is a judgement: not null, not an empty cell or list, not NaN."""
     if value is None or value == "" or value == []:
         return False
@@ -136,20 +130,20 @@ def _listed(value: Any) -> Any:
 
 
 def _ratings(value: Any, path: Path, where: str, column: str) -> tuple[float, ...]:
-    found = _listed(value)
-    several = found if isinstance(found, list) else [found]
-    return tuple(rating(one, path, where, column) for one in several)
+    listed = _listed(value)
+    several = listed if isinstance(listed, list) else [listed]
+    return tuple(read_rating(one, path, where, column) for one in several)
 
 
 def _references(value: Any, tidy: Tidy, path: Path, where: str) -> tuple[str, ...]:
-    found = _listed(value)
-    if found is None or found == "":
+    listed = _listed(value)
+    if listed is None or listed == "":
         return ()
-    if isinstance(found, str):
-        found = [found]
-    if not isinstance(found, list) or not all(isinstance(r, str) for r in found):
+    if isinstance(listed, str):
+        listed = [listed]
+    if not isinstance(listed, list) or not all(isinstance(r, str) for r in listed):
         raise InputError("is not a list of strings", file=path, record=where, field="references")
-    return tuple(tidied(r, tidy, path, where, "references") for r in found)
+    return tuple(tidy.read(r, file=path, record=where, field="references") for r in listed)
 
 
 def _optional(record: dict[str, Any], column: str, path: Path, where: str) -> str | None:

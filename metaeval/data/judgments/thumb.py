@@ -8,14 +8,13 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Unpack
 
-from metaeval.data.judgments.files import Text, find, rating, read, tidied
+from metaeval.data.files import TextFile, read_text
+from metaeval.data.judgments.files import find_files, read_json_lines, read_rating
 from metaeval.data.judgments.judged import Judged, Judgments, arrange
-from metaeval.data.judgments.protocol import protocol_for
+from metaeval.data.judgments.protocol import Choices, protocol_for
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError
 
@@ -34,11 +33,8 @@ def load_thumb(
     images: str | Path | None = None,
     dimensions: tuple[str, ...] | list[str] = ("total", "precision", "recall"),
     systems: tuple[str, ...] | list[str] | None = None,
-    own_captions: str | None = None,
-    ratings: str | None = None,
-    documents: str | None = None,
-    statistic: str | None = "pearson",
     limit: int | None = None,
+    **choices: Unpack[Choices],
 ) -> Judgments:
     """THumB: 2,500 captions of 500 images by four captioners and people.
 
@@ -50,32 +46,22 @@ def load_thumb(
         Which of "total", "precision", "recall", "fluency", "conciseness", "inclusive".
     systems
         Only these; the paper tells correlations with and without "Human".
-    data, images, own_captions, ratings, documents, statistic, limit
-        As in `metaeval.data.judgments.flickr8k.load_expert`; the paper's statistic is Pearson's r.
+    data, images, limit, choices
+        As in `metaeval.data.judgments.flickr8k.load_expert`; the paper's statistic, Pearson's r, is
+        the default.
 
     Raises InputError for files that are not there or not as they should be.
     """
-    chosen = protocol_for(
-        "thumb", None, own_captions=own_captions, ratings=ratings, documents=documents,
-        statistic=statistic,
-    )  # fmt: skip
+    choices.setdefault("statistic", "pearson")
+    chosen = protocol_for("thumb", None, **choices)
     if wrong := [name for name in dimensions if name not in DIMENSIONS]:
         raise ConfigError(f"dataset.dimensions: '{wrong[0]}' is not one of {', '.join(DIMENSIONS)}")
-    files = find([RATINGS, REFERENCES], folder="thumb", source=SOURCE, root=root, data=data)
-    rated, reference_file = read(files[RATINGS]), read(files[REFERENCES])
+    files = find_files([RATINGS, REFERENCES], folder="thumb", source=SOURCE, root=root, data=data)
+    rated, reference_file = read_text(files[RATINGS]), read_text(files[REFERENCES])
     tidy = Tidy()
-    references: dict[str, tuple[str, ...]] = {}
-    for where, record in lines(reference_file):
-        captions = record.get("refs")
-        if not isinstance(captions, list) or not all(isinstance(c, str) for c in captions):
-            raise InputError(
-                "is not a list of strings", file=reference_file.path, record=where, field="refs"
-            )
-        references[str(record.get("seg_id"))] = tuple(
-            tidied(c, tidy, reference_file.path, where, "refs") for c in captions
-        )
+    references = _references(reference_file, tidy)
     judged = []
-    for where, record in lines(rated):
+    for where, record in read_json_lines(rated):
         image = str(record.get("seg_id"))
         for field in ("SYS", "hyp", "image"):
             if not isinstance(record.get(field), str):
@@ -87,10 +73,10 @@ def load_thumb(
         if systems is not None and record["SYS"] not in systems:
             continue
         human = {
-            name: (rating(record.get(DIMENSIONS[name]), rated.path, where, DIMENSIONS[name]),)
+            name: (read_rating(record.get(DIMENSIONS[name]), rated.path, where, DIMENSIONS[name]),)
             for name in dimensions
         }
-        caption = tidied(record["hyp"], tidy, rated.path, where, "hyp")
+        caption = tidy.read(record["hyp"], file=rated.path, record=where, field="hyp")
         judged.append(
             Judged(image, caption, references[image], human, record["SYS"], record["image"])
         )
@@ -101,17 +87,14 @@ def load_thumb(
     )  # fmt: skip
 
 
-def lines(file: Text) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The records of a JSON Lines file: where, and the object."""
-    for number, line in enumerate(file.text.split("\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            record = json.loads(line)
-        except ValueError as error:
-            raise InputError(
-                f"invalid JSON ({error})", file=file.path, record=f"line {number:,}"
-            ) from None
-        if not isinstance(record, dict):
-            raise InputError("is not an object", file=file.path, record=f"line {number:,}")
-        yield f"line {number:,}", record
+def _references(file: TextFile, tidy: Tidy) -> dict[str, tuple[str, ...]]:
+    """Image id → the image's references."""
+    references = {}
+    for where, record in read_json_lines(file):
+        captions = record.get("refs")
+        if not isinstance(captions, list) or not all(isinstance(c, str) for c in captions):
+            raise InputError("is not a list of strings", file=file.path, record=where, field="refs")
+        references[str(record.get("seg_id"))] = tuple(
+            tidy.read(caption, file=file.path, record=where, field="refs") for caption in captions
+        )
+    return references

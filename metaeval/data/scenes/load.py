@@ -16,7 +16,7 @@ from metaeval.data.scenes.files import captions_json, file_name, scaled
 from metaeval.data.scenes.generate import SPLITS, generate
 from metaeval.data.scenes.graph import SceneGraph
 from metaeval.data.scenes.render import save
-from metaeval.errors import ConfigError
+from metaeval.errors import ConfigError, require_count
 
 
 class SceneImages:
@@ -122,10 +122,9 @@ def load_scenes(
     Parts: "images" (SceneImages), "objects" (SceneObjects), "scene_graphs" (image id → SceneGraph).
     Raises ConfigError for values that make no sense.
     """
-    if isinstance(n_references, bool) or not isinstance(n_references, int) or n_references < 1:
-        raise ConfigError(f"dataset.n_references must be a whole number from 1: {n_references!r}")
-    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
-        raise ConfigError(f"dataset.limit must be a whole number from 1, or null: {limit!r}")
+    require_count("dataset.n_references", n_references)
+    if limit is not None:
+        require_count("dataset.limit", limit)
     if isinstance(size, bool) or not isinstance(size, int) or not 32 <= size <= 4096:
         raise ConfigError(f"dataset.size must be a whole number in 32…4,096: {size!r}")
     graphs: dict[ImageId, SceneGraph] = {

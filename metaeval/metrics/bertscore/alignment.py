@@ -19,7 +19,7 @@ def explanation(
     vectors: Sequence[Singles],
     scores: Floats,
 ) -> dict[str, Any]:
-    """The payload "alignment" of `Metric.explain`, for the report's drill-down.
+    """The payload "alignment" of `Scorer.explain`, for the report's drill-down.
 
     Parameters
     ----------

@@ -8,6 +8,8 @@ of the product is the pair's own: its score is the same, to the last bit, in wha
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
@@ -21,16 +23,22 @@ Singles = npt.NDArray[np.float32]
 _PAIRS = 1024
 
 
-class Sentences:
+class Sentences(NamedTuple):
     """Sentences whose token vectors are in a bank.
 
-    `length` [n] counts all tokens, `number` [n] is the place among the vectors of that length in
-    the bank, `weights` holds per length the weight of every token [n of that length, length]:
-    1, or its idf, and 0 for the special tokens; `empty` [n] tells sentences of special tokens only.
+    Attributes
+    ----------
+    length
+        [n] All tokens of a sentence.
+    slot
+        [n] Its place in the bank, among the sentences of that length.
+    empty
+        [n] Whether it has special tokens only.
     """
 
-    def __init__(self, length: Ints, number: Ints, empty: npt.NDArray[np.bool_]) -> None:
-        self.length, self.number, self.empty = length, number, empty
+    length: Ints
+    slot: Ints
+    empty: npt.NDArray[np.bool_]
 
 
 def pair_scores(
@@ -41,7 +49,19 @@ def pair_scores(
     reference: Ints,
     device: str,
 ) -> Floats:
-    """Precision, recall and F1 [n, 3] of n pairs of sentences, by their indices.
+    """Precision, recall and F1 [n, 3] of n pairs of sentences.
+
+    Parameters
+    ----------
+    bank, sentences
+        Where the sentences are.
+    weights
+        Length → the weight of every token, 1 or its idf, and 0 for special ones: float64 [sentences
+        of that length, length], in the bank's order.
+    candidate, reference
+        [n] The places of both in `sentences`.
+    device
+        The kind of device that the bank is on.
 
     Every token is matched with the most similar token (special ones included) of the other
     sentence; precision is the weighted mean over the candidate's tokens, recall over the
@@ -50,12 +70,12 @@ def pair_scores(
     out = np.zeros((len(candidate), 3))
     lengths = sentences.length[candidate], sentences.length[reference]
     best = _best_on_cpu if device == "cpu" else _best
-    for mine in group_rows_by_keys(*lengths, most=_PAIRS):
-        long_c, long_r = (int(length[mine[0]]) for length in lengths)
-        cand, ref = sentences.number[candidate[mine]], sentences.number[reference[mine]]
+    for rows in group_rows_by_keys(*lengths, most=_PAIRS):
+        long_c, long_r = (int(length[rows[0]]) for length in lengths)
+        cand, ref = sentences.slot[candidate[rows]], sentences.slot[reference[rows]]
         best_c, best_r = best(bank, long_c, cand, long_r, ref)
-        out[mine, 0] = _mean(best_c, weights[long_c][cand])
-        out[mine, 1] = _mean(best_r, weights[long_r][ref])
+        out[rows, 0] = _mean(best_c, weights[long_c][cand])
+        out[rows, 1] = _mean(best_r, weights[long_r][ref])
     out[sentences.empty[candidate] | sentences.empty[reference]] = 0.0
     total = out[:, 0] + out[:, 1]
     np.divide(2 * out[:, 0] * out[:, 1], total, out=out[:, 2], where=total != 0)

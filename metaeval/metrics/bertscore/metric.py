@@ -2,7 +2,7 @@
 
 The numbers are bert-score's (`BERTScorer`, version 0.3.13, to 1e-5); how they are computed is not:
 references, Human and Random captions of a run share most sentences, so token vectors are computed
-once per distinct sentence and kept (`metaeval.metrics.bertscore.token_bank`).
+once per distinct sentence and kept (`metaeval.metrics.bertscore.sentences`).
 
 BERTScore with another model is another metric. Only with roberta-large, bert-score's default for
 English and the one of the papers, is the column called "BERTScore"; with any other model the
@@ -11,9 +11,9 @@ model's name is part of it: "BERTScore (MiniLM)".
 
 from __future__ import annotations
 
-import logging
-from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -22,20 +22,19 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.compute.device import check_dtype, check_name
-from metaeval.compute.requirements import missing_packages, offline, truthy
+from metaeval.compute.requirements import missing_packages, truthy
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError, InputError
-from metaeval.metrics.base import Metric, Scores, content_digest
+from metaeval.metrics.base import Metric, ReferenceScorer, Scores
 from metaeval.metrics.bertscore.alignment import explanation
 from metaeval.metrics.bertscore.baseline import baseline_f1
-from metaeval.metrics.bertscore.match import Floats, Sentences, pair_scores
-from metaeval.metrics.bertscore.token_bank import TokenBank
+from metaeval.metrics.bertscore.sentences import EncodedSentences
+from metaeval.runs.digests import file_sha256
+from metaeval.runs.records import ScoreColumn
+from metaeval.runs.store import Store, content_digest
 from metaeval.text.transformers import hub, locate
 from metaeval.text.transformers.encoder import TextEncoder
 from metaeval.text.transformers.locate import TextModel
-from metaeval.weights import tensors
-
-log = logging.getLogger(__name__)
 
 
 class BertScore(Metric):
@@ -47,7 +46,7 @@ class BertScore(Metric):
     Parameters
     ----------
     model
-        "auto", the id of a Hugging Face model, or a folder: see `text_models.locate`.
+        "auto", the id of a Hugging Face model, or a folder: see `locate.locate`.
     layer
         The layer whose vectors are compared; `None`: bert-score's choice for the model.
     idf
@@ -66,8 +65,6 @@ class BertScore(Metric):
     """
 
     name = "bertscore"
-    columns: tuple[str, ...] = ("BERTScore",)
-    bounds = (-1.0, 1.0)
 
     def __init__(
         self,
@@ -86,184 +83,137 @@ class BertScore(Metric):
             raise ConfigError(f"metric.bertscore.layer must be a whole number from 1: {layer!r}")
         if memory_gib <= 0:
             raise ConfigError(f"metric.bertscore.memory_gib must be positive: {memory_gib!r}")
-        self._asked, self._layer, self._idf, self._rescale = model, layer, idf, rescale
-        self._device, self._dtype = check_name(device), check_dtype(dtype)
-        self._memory = memory_gib * 2**30
-        self._download, self._offline = download, truthy(offline)
-        self._cache = Path(cache).expanduser() if cache is not None else None
-        self._found = locate.locate(model, self._cache)
-        self.columns = (column_name(self._found, model),)
-        if rescale:
-            self.bounds = (-np.inf, 1.0)
-        self._encoder: TextEncoder | None = None
-        self._bank: TokenBank | None = None
+        self.model, self.layer, self.idf, self.rescale = model, layer, idf, rescale
+        self.device, self.dtype = check_name(device), check_dtype(dtype)
+        self.memory_gib = memory_gib
+        self.download, self.offline = download, truthy(offline)
+        self.cache = Path(cache).expanduser() if cache is not None else None
 
-    def missing(self, dataset: CaptionDataset) -> Absent | None:
-        absent = super().missing(dataset) or missing_packages(
-            "bertscore", "torch", "transformers", "bert_score"
-        )
-        if absent is not None:
+    @property
+    def columns(self) -> tuple[ScoreColumn, ...]:
+        return (self._column(locate.ROBERTA if self.model == "auto" else self.model),)
+
+    def fetch(self) -> None:
+        if (
+            hub.may_download(self.download, self.offline)
+            and self._missing_packages() is None
+            and isinstance(locate.locate(self.model, self.cache), Absent)
+        ):
+            hub.fetch(locate.ROBERTA if self.model == "auto" else self.model)
+
+    def bind(self, dataset: CaptionDataset, store: Store | None = None) -> BertScorer | Absent:
+        if (absent := self.lacks(dataset) or self._missing_packages()) is not None:
             return absent
-        if isinstance(self._found, Absent):
-            if not self._download:
-                return self._found
-            if self._offline or offline():
-                reason = f"{self._found.reason}, and nothing is downloaded while offline"
-                return Absent("bertscore", reason, "set offline=false and unset HF_HUB_OFFLINE")
-        return None
-
-    def identify(self, dataset: CaptionDataset) -> None:
-        if isinstance(self._found, Absent):
-            hub.fetch(self._asked)
-            self._found = locate.locate(self._asked, self._cache)
-            if isinstance(self._found, Absent):
-                raise InputError(self._found.reason)
-        self._weights = tensors.sha256(self._found.weights, self.store)
-        packaged = locate.is_packaged(self._found)
-        if packaged and self._weights != locate.MINILM_SHA256:
-            raise InputError(
-                f"these are not the weights of {locate.MINILM}: SHA-256 {self._weights}",
-                file=self._found.weights,
-            )
-        self._at = self._layer or locate.layer_of(self._found.name)
-        self._baseline = (
-            baseline_f1(self._rescale, self._found.name, self._at) if self._rescale else None
-        )
-        every = [text for texts in dataset.references for text in texts]
-        self._idf_digest = content_digest(every).hex()[:12] if self._idf else "none"
-
-    def settings(self) -> Mapping[str, Any]:
-        assert isinstance(self._found, TextModel)
-        baseline = "none" if self._baseline is None else f"{self._baseline:.6g}"
-        return {
-            "model": self._found.name,
-            "weights": self._weights[:12],
-            "layer": self._at,
-            "idf": self._idf_digest,
-            "baseline": baseline,
+        model = locate.locate(self.model, self.cache)
+        if isinstance(model, Absent):
+            return hub.explain_absence(model, self.download, self.offline)
+        weights = file_sha256(model.weights, store)
+        if locate.is_packaged(model) and weights != locate.MINILM_SHA256:
+            problem = f"these are not the weights of {locate.MINILM}: SHA-256 {weights}"
+            raise InputError(problem, file=model.weights)
+        layer = self.layer or locate.layer_of(model.name)
+        baseline = baseline_f1(self.rescale, model.name, layer) if self.rescale else None
+        references = [text for texts in dataset.references for text in texts]
+        settings = {
+            "model": model.name,
+            "weights": weights[:12],
+            "layer": layer,
+            "idf": content_digest(references).hex()[:12] if self.idf else "none",
+            "baseline": "none" if baseline is None else f"{baseline:.6g}",
             "f": "max-over-refs",
-            "dtype": self._dtype,
+            "dtype": self.dtype,
             "transformers": version("transformers"),
             "v": 2,
         }
+        column = self._column(model.name)
+        return BertScorer(self, column, settings, dataset, model, layer, baseline)
 
-    def prepare(self, dataset: CaptionDataset, encoder: TextEncoder | None = None) -> None:
-        """Encode all references; a network that is loaded already may be given."""
-        assert isinstance(self._found, TextModel)
-        self._encoder = encoder or TextEncoder(self._found, self._at, self._device, self._dtype)
-        self._bank = TokenBank(self._encoder.device, self._memory)
-        self._index: dict[str, int] = {}
-        self._length: list[int] = []
-        self._number: list[int] = []
-        self._token_weights: dict[int, list[Floats]] = {}
-        self._references = dataset.references
-        every = [text for texts in dataset.references for text in texts]
-        self._weight_of = self._weights_by_token(every)
-        self._encode(every)
+    def _column(self, model: str) -> ScoreColumn:
+        """ "BERTScore" for roberta-large, and "BERTScore (NAME)" for any other model."""
+        bounds = (-np.inf if self.rescale else -1.0, 1.0)
+        short = locate.short_name(model)
+        if short == locate.ROBERTA:
+            return ScoreColumn("BERTScore", bounds=bounds)
+        label = "MiniLM" if short == locate.MINILM else short
+        name = f"BERTScore ({label})"
+        return ScoreColumn(name, bounds=bounds, variant_of="BERTScore", model=label)
+
+    @staticmethod
+    def _missing_packages() -> Absent | None:
+        return missing_packages("bertscore", "torch", "transformers", "bert_score")
+
+
+class BertScorer(ReferenceScorer):
+    """BERTScore against the references of a dataset.
+
+    Parameters
+    ----------
+    model, layer
+        The network, and the layer whose vectors are compared.
+    baseline
+        The F1 that becomes 0 by rescaling; `None`: no rescaling.
+    """
+
+    def __init__(
+        self,
+        metric: BertScore,
+        column: ScoreColumn,
+        settings: Mapping[str, Any],
+        dataset: CaptionDataset,
+        model: TextModel,
+        layer: int,
+        baseline: float | None,
+    ) -> None:
+        super().__init__([column], settings, dataset)
+        self.metric, self.layer = metric, layer
+        self._model, self._baseline = model, baseline
+        self._open = ExitStack()
+
+    @cached_property
+    def encoder(self) -> TextEncoder:
+        """The network, loaded when it is first asked for."""
+        return TextEncoder(self._model, self.layer, self.metric.device, self.metric.dtype)
+
+    def prepare(self) -> None:
+        references = [text for texts in self.dataset.references for text in texts]
+        memory = self.metric.memory_gib * 2**30
+        documents = references if self.metric.idf else None
+        self._sentences = EncodedSentences(self.encoder, memory, documents)
+        self._open.callback(self._sentences.close)
+        self._sentences.add(references)
 
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
-        assert self._encoder is not None
-        assert self._bank is not None
-        self._encode(captions)
-        groups = [self._references[i] for i in image_index.tolist()]
+        self._sentences.add(captions)
+        groups = [self.dataset.references[i] for i in image_index.tolist()]
         counts = np.array([len(group) for group in groups], dtype=np.intp)
-        cand = np.repeat([self._index[caption] for caption in captions], counts).astype(np.intp)
-        ref = np.array([self._index[r] for group in groups for r in group], dtype=np.intp)
+        candidates = np.repeat(self._sentences.numbers(captions), counts)
+        references = self._sentences.numbers([text for group in groups for text in group])
         # the same two sentences are compared once
-        distinct, inverse = np.unique(cand * len(self._index) + ref, return_inverse=True)
-        f1 = self._pairs(*np.divmod(distinct, len(self._index)))[:, 2][inverse]
+        n = len(self._sentences)
+        pairs, inverse = np.unique(candidates * n + references, return_inverse=True)
+        f1 = self._sentences.scores(*np.divmod(pairs, n))[:, 2][inverse]
         scores = np.full((len(captions), 1), np.nan)
-        has = counts > 0
-        if has.any():
-            starts = (np.cumsum(counts) - counts)[has]
-            scores[has, 0] = np.maximum.reduceat(f1, starts)
+        has_references = counts > 0
+        if has_references.any():
+            starts = (np.cumsum(counts) - counts)[has_references]
+            scores[has_references, 0] = np.maximum.reduceat(f1, starts)
         if self._baseline is not None:
             scores = (scores - self._baseline) / (1 - self._baseline)
         return scores
 
     def explain(self, caption: str, image_index: int) -> Mapping[str, Any] | None:
         """Which token of the caption met which token of each reference, and how alike they are."""
-        if not (references := self._references[image_index]):
+        if not (references := self.dataset.references[image_index]):
             return None
-        assert self._encoder is not None
-        assert self._bank is not None
         value = float(self.score([caption], np.array([image_index]))[0, 0])
-        mine = self._index[caption]
-        theirs = np.array([self._index[text] for text in references], dtype=np.intp)
-        found = self._pairs(np.full(len(theirs), mine), theirs)
-        ids, _ = self._encoder.tokenize([caption, *references])
-        vectors = [
-            self._bank.get(self._length[k], np.array([self._number[k]]))[0].cpu().numpy()
-            for k in (mine, *theirs.tolist())
-        ]
-        decode = self._encoder.tokenizer.decode
-        words = [[decode([token]).strip() for token in tokens] for tokens in ids]
-        weights = [self._weight_of[np.array(tokens)] for tokens in ids]
-        return {**explanation(words, weights, vectors, found), "values": {self.columns[0]: value}}
+        numbers = self._sentences.numbers([caption, *references])
+        scores = self._sentences.scores(np.repeat(numbers[:1], len(references)), numbers[1:])
+        words, weights, vectors = zip(
+            *(self._sentences.tokens(text) for text in (caption, *references)), strict=True
+        )
+        values = {self.columns[0].name: value}
+        return {**explanation(words, weights, vectors, scores), "values": values}
 
     def close(self) -> None:
-        if self._bank is not None:
-            self._bank.close()
-        self._encoder = self._bank = None
-
-    def _pairs(self, first: npt.NDArray[np.intp], second: npt.NDArray[np.intp]) -> Floats:
-        """Precision, recall and F1 [n, 3] of pairs of sentences, by their places in the index."""
-        assert self._encoder is not None
-        assert self._bank is not None
-        length = np.array(self._length, dtype=np.intp)
-        sentences = Sentences(
-            length, np.array(self._number, dtype=np.intp), length <= self._encoder.n_special
-        )
-        weights = {size: np.concatenate(rows) for size, rows in self._token_weights.items()}
-        device = self._encoder.device.type
-        return pair_scores(self._bank, weights, sentences, first, second, device)
-
-    def _encode(self, texts: Sequence[str]) -> None:
-        """Bring the vectors of those sentences into the bank that are not there yet."""
-        assert self._encoder is not None
-        assert self._bank is not None
-        bank, new = self._bank, list(dict.fromkeys(t for t in texts if t not in self._index))
-        ids, n_cut = self._encoder.tokenize(new)
-        if n_cut:
-            log.warning("bertscore: %d captions cut at %d tokens", n_cut, self._encoder.max_tokens)
-        base = len(self._index)
-        self._index.update({text: base + j for j, text in enumerate(new)})
-        self._length += [len(tokens) for tokens in ids]
-        self._number += [0] * len(new)
-
-        def keep(positions: list[int], vectors: Any) -> None:
-            for position, number in zip(positions, bank.add(vectors), strict=True):
-                self._number[base + position] = number
-            rows = self._weight_of[np.array([ids[p] for p in positions])]
-            self._token_weights.setdefault(vectors.shape[1], []).append(rows)
-
-        self._encoder.encode(ids, keep)
-
-    def _weights_by_token(self, references: Sequence[str]) -> Floats:
-        """The weight of each token: its idf, or 1 but for those at a sentence's edges."""
-        assert self._encoder is not None
-        tokenizer = self._encoder.tokenizer
-        n = 1 + max(tokenizer.get_vocab().values())
-        if self._idf:
-            return document_frequencies(self._encoder.tokenize(references)[0], n)
-        weights = np.ones(n)
-        weights[[t for t in (tokenizer.cls_token_id, tokenizer.sep_token_id) if t is not None]] = 0
-        return weights
-
-
-def document_frequencies(documents: Sequence[Sequence[int]], n_tokens: int) -> Floats:
-    """log((N + 1) / (df + 1)) of each token over N documents; a token in none has df 0."""
-    df = Counter(token for document in documents for token in set(document))
-    found = np.zeros(n_tokens)
-    found[list(df)] = list(df.values())
-    idf: Floats = np.log((len(documents) + 1) / (found + 1))
-    return idf
-
-
-def column_name(model: TextModel | Absent, asked: str) -> str:
-    """ "BERTScore" for roberta-large, and "BERTScore (NAME)" for any other model."""
-    name = model.name if isinstance(model, TextModel) else asked
-    short = name.rstrip("/").split("/")[-1]
-    if short in ("auto", locate.ROBERTA):
-        return "BERTScore"
-    return f"BERTScore ({'MiniLM' if short == locate.MINILM else short})"
+        self._open.close()
+        self.__dict__.pop("encoder", None)

@@ -55,10 +55,10 @@ class TokenBank:
         which, rows = np.divmod(numbers, blocks[0].shape[0])
         out = torch.empty((len(numbers), *blocks[0].shape[1:]), device=self._device)
         for block in np.unique(which):
-            mine = np.flatnonzero(which == block)
+            asked = np.flatnonzero(which == block)
             source = blocks[block]
-            picked = source[torch.from_numpy(rows[mine]).to(source.device)]
-            out[torch.from_numpy(mine).to(self._device)] = picked.to(self._device)
+            picked = source[torch.from_numpy(rows[asked]).to(source.device)]
+            out[torch.from_numpy(asked).to(self._device)] = picked.to(self._device)
         return out
 
     def sentences(self, length: int) -> list[torch.Tensor]:

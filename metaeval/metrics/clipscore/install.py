@@ -8,7 +8,7 @@ from pathlib import Path
 
 from metaeval.data.download import download
 from metaeval.errors import InputError
-from metaeval.weights import tensors
+from metaeval.runs.digests import file_sha256
 
 # OpenAI's address of the file holds its SHA-256.
 SHA256 = "40d365715913c9da98579312b702a82c18be219cc2a73407c4526f58eba950af"
@@ -34,8 +34,8 @@ def copy(source: Path, target: Path, name: str, sha256: str) -> None:
     file = source / name if source.is_dir() else source
     if not file.is_file():
         raise InputError("no such file", file=file)
-    if (found := tensors.sha256(file)) != sha256:
-        raise InputError(f"this is another file: SHA-256 {found} instead of {sha256}", file=file)
+    if (digest := file_sha256(file)) != sha256:
+        raise InputError(f"this is another file: SHA-256 {digest} instead of {sha256}", file=file)
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(target.name + ".part")
     shutil.copyfile(file, part)

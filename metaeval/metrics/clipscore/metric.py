@@ -11,7 +11,8 @@ model's name is part of it: "CLIPScore (scenes)".
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 from types import MappingProxyType
@@ -22,15 +23,18 @@ import numpy.typing as npt
 
 from metaeval.compute.device import check_dtype, check_name
 from metaeval.compute.embedding_cache import Embeddings, text_key
-from metaeval.compute.requirements import missing_packages, offline, truthy
+from metaeval.compute.requirements import missing_packages, truthy
 from metaeval.data import image_files
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
-from metaeval.metrics.base import Metric, Scores
+from metaeval.metrics.base import Metric, Scorer, Scores
 from metaeval.metrics.clipscore import weights
 from metaeval.metrics.clipscore.network import Clip, Vectors, tokenizer_of, too_long
 from metaeval.metrics.clipscore.weights import ClipWeights
-from metaeval.weights import tensors
+from metaeval.runs.digests import file_sha256
+from metaeval.runs.records import ScoreColumn
+from metaeval.runs.store import Store
+from metaeval.text.transformers import hub
 
 log = logging.getLogger(__name__)
 
@@ -46,8 +50,7 @@ class ClipScore(Metric):
     Parameters
     ----------
     model, pretrained
-        See `clip_weights.locate`. With "random" weights the signature says `weights:random`, and
-        no report presents the scores as a result.
+        See `weights.locate`. With "random" weights the column is declared untrained.
     prefix
         Put before every caption, and before every reference of RefCLIPScore.
     weight
@@ -55,8 +58,8 @@ class ClipScore(Metric):
     device, dtype
         "auto", "cpu", "cuda", "cuda:1"; "float32", "bfloat16", "float16".
     download, offline
-        Whether weights that are not on this machine may be fetched from the Hugging Face hub;
-        `offline` (and HF_HUB_OFFLINE=1) forbids it.
+        Whether the weights of a tag that are not on this machine (OpenAI's for "auto") may be
+        fetched from the Hugging Face hub; `offline` (and HF_HUB_OFFLINE=1) forbids it.
     cache
         The cache folder, where `doctor --install clip` puts OpenAI's weights.
     """
@@ -64,12 +67,6 @@ class ClipScore(Metric):
     name = "clipscore"
     title: ClassVar[str] = "CLIPScore"
     needs = frozenset({"images"})
-    counted = MappingProxyType(
-        {
-            "captions cut to the model's length": "captions",
-            "images not there or not readable": "images",
-        }
-    )
 
     def __init__(
         self,
@@ -85,156 +82,209 @@ class ClipScore(Metric):
     ) -> None:
         if not weight > 0:
             raise ConfigError(f"metric.{self.name}.weight must be positive: {weight!r}")
-        self._model, self._pretrained = model, pretrained
-        self._prefix, self._weight = prefix, float(weight)
-        self._device, self._dtype = check_name(device), check_dtype(dtype)
-        self._download, self._offline = download, truthy(offline)
-        self._cache = Path(cache).expanduser() if cache is not None else None
-        self.columns = (self.title,)
-        self.bounds = (0.0, self._weight)
-        self._clip: Clip | None = None
-        self._tokenizer: Any = None
+        self.model, self.pretrained = model, pretrained
+        self.prefix, self.weight = prefix, float(weight)
+        self.device, self.dtype = check_name(device), check_dtype(dtype)
+        self.download, self.offline = download, truthy(offline)
+        self.cache = Path(cache).expanduser() if cache is not None else None
 
-    def missing(self, dataset: CaptionDataset) -> Absent | None:
-        absent = super().missing(dataset) or missing_packages(
-            "clip", "torch", "open_clip", "safetensors"
-        )
-        if absent is not None:
+    @property
+    def columns(self) -> tuple[ScoreColumn, ...]:
+        return (self._column(weights.asked_for(self.model, self.pretrained)),)
+
+    @property
+    def highest(self) -> float:
+        """The score of a caption whose vectors could not be more alike."""
+        return self.weight
+
+    def fetch(self) -> None:
+        if hub.may_download(self.download, self.offline) and self._missing_packages() is None:
+            weights.fetch(self.model, self.pretrained, self.cache)
+
+    def bind(self, dataset: CaptionDataset, store: Store | None = None) -> ClipScorer | Absent:
+        if (absent := self.lacks(dataset) or self._missing_packages()) is not None:
             return absent
-        found = weights.locate(self._model, self._pretrained, dataset, self._cache)
-        if isinstance(found, ClipWeights):
-            self.columns = (f"{self.title} ({found.label})" if found.label else self.title,)
-            images = dataset.part("images")
-            if not isinstance(images, Absent) and not images.count(dataset.image_ids):
-                reason = f"none of the {len(dataset):,} images is there ({images})"
-                remedy = (
-                    "set dataset.images=FOLDER, or python -m metaeval.doctor --install coco-images"
-                )
-                return Absent("images", reason, remedy)
-            return None
-        if self._download and found.part == "clip" and "not on this machine" in found.reason:
-            if not (self._offline or offline()):
-                return None
-            reason = f"{found.reason}, and nothing is downloaded while offline"
-            return Absent("clip", reason, "set offline=false and unset HF_HUB_OFFLINE")
-        return found
+        located = weights.locate(self.model, self.pretrained, dataset, self.cache)
+        if isinstance(located, Absent):
+            wanted = self.download and weights.tag_of(self.pretrained) is not None
+            return hub.explain_absence(located, wanted, self.offline)
+        images: Any = dataset.part("images")
+        if not images.count(dataset.image_ids):
+            reason = f"none of the {len(dataset):,} images is there ({images})"
+            remedy = "set dataset.images=FOLDER, or python -m metaeval.doctor --install coco-images"
+            return Absent("images", reason, remedy)
+        return self._scorer(dataset, store, located)
 
-    def identify(self, dataset: CaptionDataset) -> None:
-        found = weights.locate(self._model, self._pretrained, dataset, self._cache)
-        if isinstance(found, Absent):
-            weights.download(self._model, self._pretrained)
-            found = weights.locate(self._model, self._pretrained, dataset, self._cache)
-            if isinstance(found, Absent):
-                raise ConfigError(str(found))
-            self.columns = (f"{self.title} ({found.label})" if found.label else self.title,)
-        self._found = found
-        path = found.path
-        self._sha = "random" if path is None else tensors.sha256(path, self.store)[:12]
-        self._paths = image_files.paths_of(dataset)
-        self._digests = image_files.digests(self._paths, self.store)
-        gone = sum(digest is None for digest in self._digests)
-        if gone:
+    def _scorer(
+        self, dataset: CaptionDataset, store: Store | None, located: ClipWeights
+    ) -> ClipScorer:
+        return ClipScorer(self, self._column(located), dataset, store, located)
+
+    def _column(self, located: ClipWeights) -> ScoreColumn:
+        bounds = (0.0, self.highest)
+        if not located.label:
+            return ScoreColumn(self.title, bounds=bounds)
+        return ScoreColumn(
+            f"{self.title} ({located.label})",
+            bounds=bounds,
+            variant_of=self.title,
+            model=located.label,
+            untrained=located.tag == weights.RANDOM,
+        )
+
+    @staticmethod
+    def _missing_packages() -> Absent | None:
+        return missing_packages("clip", "torch", "open_clip", "safetensors")
+
+
+class ClipScorer(Scorer):
+    """CLIPScore with the images of a dataset.
+
+    Parameters
+    ----------
+    store
+        Where vectors are kept; `None` keeps them in memory.
+    weights
+        The network.
+    """
+
+    metric: ClipScore
+    counted = MappingProxyType(
+        {
+            "captions cut to the model's length": "captions",
+            "images not there or not readable": "images",
+        }
+    )
+
+    def __init__(
+        self,
+        metric: ClipScore,
+        column: ScoreColumn,
+        dataset: CaptionDataset,
+        store: Store | None,
+        weights: ClipWeights,
+    ) -> None:
+        label = weights.tag
+        if weights.path is not None:
+            label += f"-{file_sha256(weights.path, store)[:12]}"
+        network = {
+            "model": weights.model,
+            "weights": label,
+            "dtype": metric.dtype,
+            "open_clip": version("open_clip_torch"),
+            "pillow": version("pillow"),
+        }
+        settings = {**network, "prefix": repr(metric.prefix), "w": metric.weight, "v": 1}
+        super().__init__([column], settings)
+        self.metric, self.dataset = metric, dataset
+        self._store, self._weights = store, weights
+        identity = "|".join(f"{key}:{value}" for key, value in network.items())
+        self._text_vectors = Embeddings(store, f"clip texts|{identity}|v:1")
+        self._image_vectors = Embeddings(store, f"clip images|{identity}|v:1")
+
+    @cached_property
+    def network(self) -> Clip:
+        """The network, loaded when the first vector is missing in the cache."""
+        return Clip(self._weights, self.metric.device, self.metric.dtype)
+
+    @cached_property
+    def _tokenizer(self) -> Any:
+        """Not the network's own: with all vectors cached, no network is loaded."""
+        return tokenizer_of(self._weights)
+
+    @cached_property
+    def _paths(self) -> list[Path | None]:
+        return image_files.paths_of(self.dataset)
+
+    @cached_property
+    def _digests(self) -> list[bytes | None]:
+        """16 bytes of each image's content, `None` where it is not there."""
+        digests = image_files.digests(self._paths, self._store)
+        if n_missing := sum(digest is None for digest in digests):
             log.warning(
                 "%s: %s of %s images are not there; their captions have no score (NaN)",
-                *(self.name, f"{gone:,}", f"{len(dataset):,}"),
+                *(self.metric.name, f"{n_missing:,}", f"{len(digests):,}"),
             )
+        return digests
 
-    def settings(self) -> Mapping[str, Any]:
-        return {**self._network(), "prefix": repr(self._prefix), "w": self._weight, "v": 1}
-
-    def context(self, dataset: CaptionDataset, index: int) -> bytes:
+    def context(self, index: int) -> bytes:
         return self._digests[index] or _NO_IMAGE
 
-    def prepare(self, dataset: CaptionDataset) -> None:
-        identity = "|".join(f"{key}:{value}" for key, value in self._network().items())
-        self._texts = Embeddings(self.store, f"clip texts|{identity}|v:1")
-        positions = [j for j, digest in enumerate(self._digests) if digest is not None]
+    def prepare(self) -> None:
         keys = [digest for digest in self._digests if digest is not None]
-        images = Embeddings(self.store, f"clip images|{identity}|v:1")
+        files = {
+            j: path
+            for j, (path, digest) in enumerate(zip(self._paths, self._digests, strict=True))
+            if path is not None and digest is not None
+        }
+        paths = list(files.values())
 
-        def compute(mine: Sequence[int]) -> Vectors:
-            paths = [self._paths[positions[j]] for j in mine]
-            return self._encode_images([path for path in paths if path is not None])
+        def encode(positions: Sequence[int]) -> Vectors:
+            return self._encode_images([paths[j] for j in positions])
 
-        vectors = images.get(keys, compute, "encoding images")
-        self._images = np.full((len(dataset), vectors.shape[1]), np.nan, np.float32)
-        self._images[positions] = vectors
+        vectors = self._image_vectors.get(keys, encode, "encoding images")
+        self._images = np.full((len(self.dataset), vectors.shape[1]), np.nan, np.float32)
+        self._images[list(files)] = vectors
 
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
         scores = np.full((len(captions), 1), np.nan)
         # nothing is encoded for captions whose image is not there
-        there = np.flatnonzero(np.isfinite(self._images[image_index, 0]))
-        if len(there):
-            mine = [captions[j] for j in there.tolist()]
-            scores[there, 0] = self._score_with_image(mine, image_index[there])
+        rows = np.flatnonzero(np.isfinite(self._images[image_index, 0]))
+        if len(rows):
+            texts = [captions[j] for j in rows.tolist()]
+            scores[rows, 0] = self.score_with_image(texts, image_index[rows])
         return scores
 
     def tally(
         self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
     ) -> npt.NDArray[np.int64]:
-        if self._tokenizer is None:  # not the network's: with all vectors cached, none is loaded
-            self._tokenizer = tokenizer_of(self._found)
-        there = np.isfinite(self._images[image_index, 0])
+        scored = np.isfinite(self._images[image_index, 0])
         cut = [
-            bool(scored) and too_long(self._tokenizer, self._prefix + caption)
-            for caption, scored in zip(captions, there, strict=True)
+            bool(has_score) and too_long(self._tokenizer, self.metric.prefix + caption)
+            for caption, has_score in zip(captions, scored, strict=True)
         ]
-        return np.stack([np.array(cut, dtype=np.int64), (~there).astype(np.int64)], axis=1)
+        return np.stack([np.array(cut, dtype=np.int64), (~scored).astype(np.int64)], axis=1)
 
     def close(self) -> None:
-        self._clip = None
+        self.__dict__.pop("network", None)
 
-    def _score_with_image(
+    def score_with_image(
         self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
     ) -> Scores:
         """CLIPScore [n] of captions whose image is there."""
-        cosine = dots(self._text_vectors(captions), self._images[image_index])
-        scores: Scores = self._weight * np.maximum(cosine, 0.0)
+        cosine = dot_rows(self.encode_texts(captions), self._images[image_index])
+        scores: Scores = self.metric.weight * np.maximum(cosine, 0.0)
         return scores
 
-    def _text_vectors(self, texts: Sequence[str]) -> Vectors:
+    def encode_texts(self, texts: Sequence[str]) -> Vectors:
         """Unit vectors [n, d] of captions, the prefix put before each."""
-        full = [self._prefix + text for text in texts]
+        prefixed = [self.metric.prefix + text for text in texts]
 
-        def compute(mine: Sequence[int]) -> Vectors:
-            return self._network_now().texts([full[j] for j in mine])[0]
+        def encode(positions: Sequence[int]) -> Vectors:
+            return self.network.texts([prefixed[j] for j in positions])[0]
 
-        return self._texts.get([text_key(text) for text in full], compute, "encoding captions")
+        keys = [text_key(text) for text in prefixed]
+        return self._text_vectors.get(keys, encode, "encoding captions")
 
     def _encode_images(self, paths: Sequence[Path]) -> Vectors:
-        clip = self._network_now()
-        out: Vectors | None = None
-        for positions, pixels in image_files.decoded(paths, clip.preprocess, clip.n_images):
+        """Unit vectors [n, d] of image files, NaN for one that cannot be read."""
+        vectors: Vectors | None = None
+        batches = image_files.decoded(paths, self.network.preprocess, self.network.n_images)
+        for positions, pixels in batches:
             if pixels is None:
                 continue
-            vectors = clip.images(pixels)
-            if out is None:
-                out = np.full((len(paths), vectors.shape[1]), np.nan, np.float32)
-            out[positions] = vectors
-        # nothing readable: the width is then learned from a text
-        return out if out is not None else np.full(
-            (len(paths), clip.texts([self._prefix])[0].shape[1]), np.nan, np.float32
-        )  # fmt: skip
-
-    def _network_now(self) -> Clip:
-        """The network, loaded when the first vector is missing in the cache."""
-        if self._clip is None:
-            self._clip = Clip(self._found, self._device, self._dtype)
-        return self._clip
-
-    def _network(self) -> Mapping[str, Any]:
-        """Whatever would change a vector."""
-        return {
-            "model": self._found.model,
-            "weights": self._sha if self._found.path is None else f"{self._found.tag}-{self._sha}",
-            "dtype": self._dtype,
-            "open_clip": version("open_clip_torch"),
-            "pillow": version("pillow"),
-        }
+            batch = self.network.images(pixels)
+            if vectors is None:
+                vectors = np.full((len(paths), batch.shape[1]), np.nan, np.float32)
+            vectors[positions] = batch
+        if vectors is None:  # nothing is readable: the width is then learned from a text
+            width = self.network.texts([self.metric.prefix])[0].shape[1]
+            vectors = np.full((len(paths), width), np.nan, np.float32)
+        return vectors
 
 
-def dots(a: Vectors, b: Vectors) -> Scores:
+def dot_rows(a: Vectors, b: Vectors) -> Scores:
     """Inner products [n] of the rows of two matrices, in float64, each row on its own."""
     # added up from left to right, so that no product depends on how many rows there are
-    found: Scores = np.cumsum(a.astype(np.float64) * b, axis=1)[:, -1]
-    return found
+    products: Scores = np.cumsum(a.astype(np.float64) * b, axis=1)[:, -1]
+    return products

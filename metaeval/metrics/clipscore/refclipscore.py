@@ -13,8 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.data.dataset import CaptionDataset
-from metaeval.metrics.base import Scores, content_digest
-from metaeval.metrics.clipscore.metric import ClipScore, dots
+from metaeval.metrics.base import Scores
+from metaeval.metrics.clipscore.metric import ClipScore, ClipScorer, dot_rows
+from metaeval.metrics.clipscore.weights import ClipWeights
+from metaeval.runs.store import Store, content_digest
 
 
 class RefClipScore(ClipScore):
@@ -28,36 +30,44 @@ class RefClipScore(ClipScore):
     title: ClassVar[str] = "RefCLIPScore"
     needs = frozenset({"images", "references"})
 
-    def __init__(self, *args: object, **options: object) -> None:
-        super().__init__(*args, **options)  # type: ignore[arg-type]
-        self.bounds = (0.0, 2 * self._weight / (self._weight + 1))
+    @property
+    def highest(self) -> float:
+        return 2 * self.weight / (self.weight + 1)
 
-    def context(self, dataset: CaptionDataset, index: int) -> bytes:
-        return super().context(dataset, index) + content_digest(dataset.references[index])
+    def _scorer(
+        self, dataset: CaptionDataset, store: Store | None, located: ClipWeights
+    ) -> RefClipScorer:
+        return RefClipScorer(self, self._column(located), dataset, store, located)
 
-    def prepare(self, dataset: CaptionDataset) -> None:
-        super().prepare(dataset)
-        self._references = dataset.references
 
-    def _score_with_image(
+class RefClipScorer(ClipScorer):
+    """RefCLIPScore with the images and references of a dataset."""
+
+    def context(self, index: int) -> bytes:
+        return super().context(index) + content_digest(self.dataset.references[index])
+
+    def score_with_image(
         self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
     ) -> Scores:
-        by_image = super()._score_with_image(captions, image_index)
-        groups = [self._references[i] for i in image_index.tolist()]
+        by_image = super().score_with_image(captions, image_index)
+        groups = [self.dataset.references[i] for i in image_index.tolist()]
         counts = np.array([len(group) for group in groups], dtype=np.intp)
         distinct = {text: k for k, text in enumerate(dict.fromkeys(r for g in groups for r in g))}
         by_text = np.full(len(captions), np.nan)
         if distinct:
-            references = self._text_vectors(list(distinct))
-            own = np.repeat(self._text_vectors(captions), counts, axis=0)
-            cosine = dots(own, references[[distinct[r] for group in groups for r in group]])
-            has = counts > 0
-            by_text[has] = np.maximum.reduceat(cosine, (np.cumsum(counts) - counts)[has])
+            references = self.encode_texts(list(distinct))
+            candidates = np.repeat(self.encode_texts(captions), counts, axis=0)
+            cosine = dot_rows(
+                candidates, references[[distinct[r] for group in groups for r in group]]
+            )
+            has_references = counts > 0
+            starts = (np.cumsum(counts) - counts)[has_references]
+            by_text[has_references] = np.maximum.reduceat(cosine, starts)
         return harmonic_mean(by_image, np.maximum(by_text, 0.0))
 
 
 def harmonic_mean(a: Scores, b: Scores) -> Scores:
     """2ab/(a + b) of non-negative numbers, 0 where both are 0; NaN where one is NaN."""
     total = a + b
-    found: Scores = np.where(total == 0, 0.0, 2 * a * b / np.where(total == 0, 1.0, total))
-    return found
+    mean: Scores = np.where(total == 0, 0.0, 2 * a * b / np.where(total == 0, 1.0, total))
+    return mean

@@ -74,5 +74,5 @@ def text_features(model: Any, ids: torch.Tensor) -> torch.Tensor:
     projection = model.text_projection
     if projection is None:
         return x  # type: ignore[no-any-return]
-    found: torch.Tensor = projection(x) if callable(projection) else x @ projection
-    return found
+    features: torch.Tensor = projection(x) if callable(projection) else x @ projection
+    return features

@@ -9,10 +9,11 @@ from typing import Any
 
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
-from metaeval.text.transformers.locate import hub_folders
+from metaeval.text.transformers import hub
 from metaeval.weights import cards, shipped
 
 INSTALL = "python -m metaeval.doctor --install clip"
+RANDOM, SCENES, AUTO = "random", "scenes", "auto"
 OWN = shipped.SHIPPED / "scenes_clip"
 
 # OpenAI's ViT-B/32, the model of the CLIPScore paper: open_clip's name of it, and where it may lie.
@@ -46,7 +47,7 @@ class ClipWeights:
         """What stands behind the metric's name in tables; empty for OpenAI's ViT-B/32."""
         if (self.model, self.tag) == _DEFAULT:
             return ""
-        return self.tag if self.tag in ("random", "scenes") else f"{self.model} {self.tag}"
+        return self.tag if self.tag in (RANDOM, SCENES) else f"{self.model} {self.tag}"
 
 
 def locate(
@@ -67,42 +68,57 @@ def locate(
     cache
         The cache folder of metaeval.
     """
-    if pretrained == "auto":
-        found = _tagged(model, "openai", cache)
-        if isinstance(found, Absent) and is_scenes(dataset) and (OWN / cards.WEIGHTS).is_file():
-            return _own(dataset)
-        return found
-    if pretrained == "random":
-        return ClipWeights(model, "random", None)
-    if pretrained == "scenes":
+    if pretrained == SCENES:
         return _own(dataset)
-    if (file := Path(pretrained).expanduser()).is_file():
-        return ClipWeights(model, file.stem, file)
-    if "/" in pretrained or Path(pretrained).suffix in (".pt", ".pth", ".bin", ".safetensors"):
+    if (tag := tag_of(pretrained)) is None:
+        named = asked_for(model, pretrained)
+        if named.path is None or named.path.is_file():
+            return named
         return Absent("clip", f"there is no file {pretrained}", "correct metric.*.pretrained")
-    return _tagged(model, pretrained, cache)
+    tagged = _tagged(model, tag, cache)
+    if pretrained == AUTO and isinstance(tagged, Absent) and dataset.is_scenes:
+        return _own(dataset) if (OWN / cards.WEIGHTS).is_file() else tagged
+    return tagged
 
 
-def is_scenes(dataset: CaptionDataset) -> bool:
-    """Whether these are the embedded, drawn scenes."""
-    return dataset.name == "scenes"
+def tag_of(pretrained: str) -> str | None:
+    """open_clip's name of the weights ("openai" for "auto"), `None` for a file, random or own ones.
+
+    Only weights with a tag can be downloaded.
+    """
+    if pretrained == AUTO:
+        return "openai"
+    file = Path(pretrained).expanduser()
+    if pretrained in (RANDOM, SCENES) or "/" in pretrained or file.is_file():
+        return None
+    return None if file.suffix in (".pt", ".pth", ".bin", ".safetensors") else pretrained
 
 
-def download(model: str, pretrained: str) -> None:
-    """Fetch the weights of a tag into Hugging Face's cache; ConfigError for an unknown one."""
-    from metaeval.text.transformers import hub
+def asked_for(model: str, pretrained: str) -> ClipWeights:
+    """What the options name, whether it is here or not; of "auto" OpenAI's weights."""
+    if (tag := tag_of(pretrained)) is not None or pretrained in (RANDOM, SCENES):
+        return ClipWeights(model, tag or pretrained, None)
+    file = Path(pretrained).expanduser()
+    return ClipWeights(model, file.stem, file)
 
-    tag = "openai" if pretrained == "auto" else pretrained
-    repository = _hub_of(model, tag)
-    if repository is None:
+
+def fetch(model: str, pretrained: str, cache: Path | None) -> None:
+    """Fetch weights that have a tag and are not here into Hugging Face's cache.
+
+    Raises ConfigError for an unknown tag, DownloadError where the hub cannot be reached.
+    """
+    tag = tag_of(pretrained)
+    if tag is None or isinstance(_tagged(model, tag, cache), ClipWeights):
+        return
+    if (repository := _hub_of(model, tag)) is None:
         raise ConfigError(f"open_clip knows no weights '{tag}' of {model} on the Hugging Face hub")
     hub.fetch(repository)
 
 
 def tag_config(model: str, tag: str) -> dict[str, Any]:
     """What open_clip knows about a tag (quick_gelu, mean, std, …); imports torch."""
-    found: dict[str, Any] = import_module("open_clip").get_pretrained_cfg(model, tag)
-    return found
+    known: dict[str, Any] = import_module("open_clip").get_pretrained_cfg(model, tag)
+    return known
 
 
 def _own(dataset: CaptionDataset) -> ClipWeights | Absent:
@@ -115,7 +131,7 @@ def _own(dataset: CaptionDataset) -> ClipWeights | Absent:
             f"the small CLIP was trained on {seen:,} of these {len(dataset):,} images",
             "use another split: dataset.split=val",
         )
-    return ClipWeights("scenes", "scenes", OWN / cards.WEIGHTS)
+    return ClipWeights(SCENES, SCENES, OWN / cards.WEIGHTS)
 
 
 def _tagged(model: str, tag: str, cache: Path | None) -> ClipWeights | Absent:
@@ -127,10 +143,9 @@ def _tagged(model: str, tag: str, cache: Path | None) -> ClipWeights | Absent:
     if tag == "openai" and openai.is_file():  # where OpenAI's own package puts it
         return ClipWeights(model, tag, openai, known=True)
     if (repository := _hub_of(model, tag)) is not None:
-        for hub in hub_folders():
-            snapshots = hub / f"models--{repository.replace('/', '--')}" / "snapshots"
-            for file in (f for name in _FILES for f in sorted(snapshots.glob(f"*/{name}"))):
-                return ClipWeights(model, tag, file, known=True)
+        for name in _FILES:
+            if (cached := hub.cached_file(repository, name)) is not None:
+                return ClipWeights(model, tag, cached, known=True)
     remedy = INSTALL if (model, tag) == _DEFAULT else "set metric.*.download=true"
     return Absent("clip", f"the weights '{tag}' of {model} are not on this machine", remedy)
 
@@ -139,5 +154,5 @@ def _hub_of(model: str, tag: str) -> str | None:
     """The hub's repository for a tag; asks open_clip for all but the usual one."""
     if (model, tag) == _DEFAULT:
         return _DEFAULT_HUB
-    found = tag_config(model, tag).get("hf_hub", "")
-    return str(found).strip("/") or None
+    repository = tag_config(model, tag).get("hf_hub", "")
+    return str(repository).strip("/") or None

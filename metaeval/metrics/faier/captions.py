@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from metaeval.metrics.faier.text import Texts
+from metaeval.metrics.faier.text import TextBatch
 from metaeval.text.scene_graphs.triplets import Triplet, TripletParser, words_of
 from metaeval.text.vocabulary import SPECIAL, Vocabulary, padded
 
@@ -20,7 +20,7 @@ NO_REFERENCE = "."  # the paper's empty reference; the tokeniser leaves no word 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Captions:
+class ParsedCaptions:
     """n captions as word ids.
 
     Attributes
@@ -43,15 +43,15 @@ class Captions:
     @classmethod
     def of(
         cls, captions: Sequence[str], triplets: Sequence[Sequence[Triplet]], vocabulary: Vocabulary
-    ) -> Captions:
+    ) -> ParsedCaptions:
         """Encode captions with their triplets."""
         words = vocabulary.encode_all(captions)
         flat = [
             [vocabulary.number(word) for word in words_of(triplet)]
-            for own in triplets
-            for triplet in own
+            for of_caption in triplets
+            for triplet in of_caption
         ]
-        count = np.array([len(own) for own in triplets], dtype=np.int64)
+        count = np.array([len(of_caption) for of_caption in triplets], dtype=np.int64)
         table, lengths = padded(words)
         inner, inner_lengths = padded(flat)
         return cls(table, lengths, inner, inner_lengths, np.cumsum(count) - count, count)
@@ -59,26 +59,28 @@ class Captions:
     def __len__(self) -> int:
         return len(self.lengths)
 
-    def take(self, rows: Ints) -> Texts:
+    def take(self, rows: Ints) -> TextBatch:
         """These captions, as what the network reads."""
         lengths, count = self.lengths[rows], self.count[rows]
         owner = np.repeat(np.arange(len(rows)), count)
         slot = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
-        mine = np.repeat(self.first[rows], count) + slot
-        inner = self.triplet_lengths[mine]
-        return Texts(
+        places = np.repeat(self.first[rows], count) + slot
+        inner = self.triplet_lengths[places]
+        return TextBatch(
             torch.from_numpy(self.words[rows, : lengths.max(initial=0)]),
             torch.from_numpy(lengths),
-            torch.from_numpy(self.triplets[mine, : inner.max(initial=0)]),
+            torch.from_numpy(self.triplets[places, : inner.max(initial=0)]),
             torch.from_numpy(inner),
             torch.from_numpy(owner),
             torch.from_numpy(slot),
         )
 
 
-def encode(captions: Sequence[str], parser: TripletParser, vocabulary: Vocabulary) -> Captions:
+def encode(
+    captions: Sequence[str], parser: TripletParser, vocabulary: Vocabulary
+) -> ParsedCaptions:
     """Parse and encode captions."""
-    return Captions.of(captions, parser(captions), vocabulary)
+    return ParsedCaptions.of(captions, parser(captions), vocabulary)
 
 
 def build_vocabulary(
@@ -86,6 +88,7 @@ def build_vocabulary(
 ) -> Vocabulary:
     """The words that captions or triplets (whose nouns and verbs are lemmas) use often enough."""
     plain = Vocabulary.build(captions, min_count)
-    lemmas = Counter(w for own in triplets for triplet in own for w in words_of(triplet))
+    flat = (triplet for of_caption in triplets for triplet in of_caption)
+    lemmas = Counter(word for triplet in flat for word in words_of(triplet))
     more = {word for word, n in lemmas.items() if n >= min_count and word not in plain}
     return Vocabulary((*SPECIAL, *sorted({*plain.words[len(SPECIAL) :], *more})))

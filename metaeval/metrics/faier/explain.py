@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from metaeval.metrics.faier.captions import Captions
+from metaeval.metrics.faier.captions import ParsedCaptions
 from metaeval.metrics.faier.fusion import matches
-from metaeval.metrics.faier.scorer import FaierScorer
+from metaeval.metrics.faier.matcher import UnionMatcher
 from metaeval.text.scene_graphs.triplets import TripletParser
 from metaeval.text.vocabulary import Vocabulary
 from metaeval.vision.regions.base import Regions
@@ -19,11 +19,11 @@ SENTENCE = "(sentence)"
 
 
 class Explainer:
-    """Matches of captions with the union vectors of a scorer's images.
+    """Matches of captions with the union vectors of some images.
 
     Parameters
     ----------
-    scorer
+    matcher
         Prepared on the images.
     parser, vocabulary
         How captions are read.
@@ -35,15 +35,15 @@ class Explainer:
 
     def __init__(
         self,
-        scorer: FaierScorer,
+        matcher: UnionMatcher,
         parser: TripletParser,
         vocabulary: Vocabulary,
         references: Sequence[Sequence[str]],
         regions: Regions,
     ) -> None:
-        self._scorer, self._parser, self._vocabulary = scorer, parser, vocabulary
+        self._matcher, self._parser, self._vocabulary = matcher, parser, vocabulary
         self._references, self._regions = references, regions
-        self._told: dict[int, list[dict[str, Any]]] = {}  # of references, as they serve many
+        self._reference_matches: dict[int, list[dict[str, Any]]] = {}  # they serve many captions
 
     @torch.inference_mode()
     def explain(self, caption: str, index: int) -> tuple[dict[str, Any], list[float]]:
@@ -52,12 +52,12 @@ class Explainer:
         The first is {"kind": "matches", "regions": [{"label", "box"}], "words", "matches" (a row of
         r numbers a word), "relations", "relation_matches", "references": [{"words", "matches"}]}.
         """
-        if index not in self._told:
-            self._told[index] = [
-                {key: own[key] for key in ("words", "matches")}
-                for own, _ in self._read(self._references[index], index)
+        if index not in self._reference_matches:
+            self._reference_matches[index] = [
+                {key: texts[key] for key in ("words", "matches")}
+                for texts, _ in self._match(self._references[index], index)
             ]
-        ((told, levels),) = self._read([caption], index)
+        ((matches_of_caption, levels),) = self._match([caption], index)
         boxes = self._regions.boxes[index][self._regions.mask[index]]
         labels = self._regions.labels[index]
         return {
@@ -66,33 +66,32 @@ class Explainer:
                 {"label": label, "box": [round(float(x), 4) for x in box]}
                 for label, box in zip(labels, boxes, strict=True)
             ],
-            **told,
-            "references": self._told[index],
+            **matches_of_caption,
+            "references": self._reference_matches[index],
         }, levels
 
-    def _read(self, texts: Sequence[str], index: int) -> list[tuple[dict[str, Any], list[float]]]:
+    def _match(self, texts: Sequence[str], index: int) -> list[tuple[dict[str, Any], list[float]]]:
         """Words, triplets and their matches of some texts, each with the scores of its levels."""
-        union = self._scorer.unions(index)
-        network, found = self._scorer.model, []
-        for text, own in zip(texts, self._parser(texts), strict=True):
-            captions = Captions.of([text], [own], self._vocabulary)
-            nodes = network.read(captions.take(np.array([0])).to(self._scorer.device))
-            objects = matches(union.objects, nodes.objects)[0]
-            told: dict[str, Any] = {
+        unions = {level: z[None] for level, z in self._matcher.unions_of(index).items()}
+        network, pairs = self._matcher.model, []
+        for text, triplets in zip(texts, self._parser(texts), strict=True):
+            captions = ParsedCaptions.of([text], [triplets], self._vocabulary)
+            nodes = network.read(captions.take(np.array([0])).to(self._matcher.device))
+            tables = [matches(unions["objects"], nodes.objects)[0]]
+            relations: list[str] = []
+            if "relations" in unions:
+                tables.append(matches(unions["relations"], nodes.relations)[0])
+                relations = [SENTENCE, *(" ".join(triplet) for triplet in triplets)]
+            explanation = {
                 "words": ["<start>", *self._vocabulary.tokenise([text])[0], "<end>"],
-                "matches": _rounded(objects),
-                "relations": [],
-                "relation_matches": [],
+                "matches": _round(tables[0]),
+                "relations": relations,
+                "relation_matches": _round(tables[1]) if relations else [],
             }
-            levels = [objects]
-            if network.shape.relations:
-                relations = matches(union.relations, nodes.relations)[0]
-                told["relations"] = [SENTENCE, *(" ".join(triplet) for triplet in own)]
-                told["relation_matches"] = _rounded(relations)
-                levels.append(relations)
-            found.append((told, [float(each.amax(dim=1).double().mean()) for each in levels]))
-        return found
+            levels = [float(table.amax(dim=1).double().mean()) for table in tables]
+            pairs.append((explanation, levels))
+        return pairs
 
 
-def _rounded(table: torch.Tensor) -> list[list[float]]:
+def _round(table: torch.Tensor) -> list[list[float]]:
     return [[round(x, 4) for x in row] for row in table.double().tolist()]

@@ -22,9 +22,9 @@ class Fusion(nn.Module):
         self.attention = nn.Linear(d, 1, bias=False)  # softmax does not see a bias
         self.gru = nn.GRU(d, d, batch_first=True)
         self.union = nn.Linear(2 * d, d)
-        self._begin(d)
+        self._set_first_weights(d)
 
-    def _begin(self, d: int) -> None:
+    def _set_first_weights(self, d: int) -> None:
         """First weights, which the paper leaves open: such that z starts as v plus a mean of what
         was attended to. So a caption is compared with the references from the first step on,
         instead of after epochs of learning to pass words through."""
@@ -62,24 +62,6 @@ class Fusion(nn.Module):
         united: torch.Tensor = self.union(torch.cat([regions, last], dim=-1))
         return united
 
-    def forward(
-        self,
-        regions: torch.Tensor,
-        region_mask: torch.Tensor,
-        nodes: torch.Tensor,
-        node_mask: torch.Tensor,
-        n_references: torch.Tensor,
-    ) -> torch.Tensor:
-        """Union vectors z [n, r, d], 0 for regions not there.
-
-        Of the m references the first `n_references` [n] (at least 1) are read.
-        """
-        attended = self.attended(regions, nodes, node_mask)
-        there = region_mask.nonzero(as_tuple=True)  # most images have few: padding is not computed
-        counts = n_references.cpu()[there[0].cpu()]
-        united = self.join(regions[there], attended[there], counts)
-        return torch.zeros_like(regions).index_put(there, united)
-
 
 def matches(union: torch.Tensor, nodes: torch.Tensor) -> torch.Tensor:
     """z_i · h_k for each region and node of the same row: [n, k, r] of [n, r, d] and [n, k, d]."""
@@ -87,36 +69,10 @@ def matches(union: torch.Tensor, nodes: torch.Tensor) -> torch.Tensor:
 
 
 def level_score(
-    union: torch.Tensor, region_mask: torch.Tensor, nodes: torch.Tensor, node_mask: torch.Tensor
+    union: torch.Tensor, region_mask: torch.Tensor, nodes: torch.Tensor
 ) -> torch.Tensor:
-    """Mean over a caption's nodes of its best match among the regions: [n], row by row."""
-    found = matches(union, nodes).masked_fill(~region_mask[:, None, :], float("-inf"))
-    best = found.amax(dim=-1).masked_fill(~node_mask, 0.0)
-    return best.sum(dim=-1) / node_mask.sum(dim=-1)
-
-
-def level_matrix(
-    union: torch.Tensor,
-    region_mask: torch.Tensor,
-    nodes: torch.Tensor,
-    node_mask: torch.Tensor,
-    budget: int = 2**23,
-) -> torch.Tensor:
-    """`level_score` of every caption with every union: [captions, images], without gradients.
-
-    Captions are taken in slices, so that no intermediate holds more than `budget` numbers
-    (if a single caption's matches do not fit, one caption at a time).
-    """
-    images, r, _ = union.shape
-    flat = union[region_mask].T  # [d, all regions there]
-    owner, place = region_mask.nonzero(as_tuple=True)
-    rows = max(1, budget // max(1, nodes.shape[1] * images * r))
-    out = union.new_empty(len(nodes), images)
-    for start in range(0, len(nodes), rows):
-        part, there = nodes[start : start + rows], node_mask[start : start + rows]
-        found = union.new_full((int(there.sum()), images, r), float("-inf"))
-        found[:, owner, place] = part[there] @ flat
-        best = union.new_zeros(*there.shape, images)
-        best[there] = found.amax(dim=-1)
-        out[start : start + rows] = best.sum(dim=1) / there.sum(dim=1)[:, None]
-    return out
+    """Mean over a caption's nodes [n, k, d] of their best matches among the regions: [n]."""
+    table = matches(union, nodes).masked_fill(~region_mask[:, None, :], float("-inf"))
+    best = table.amax(dim=-1)
+    # divided by a tensor: a GPU would multiply by the reciprocal of a number
+    return best.sum(dim=-1) / torch.full_like(best[:, 0], best.shape[1])

@@ -8,9 +8,10 @@ is better, and there is no bound: the score is a mean of inner products.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,26 +20,18 @@ from metaeval.compute import device as devices
 from metaeval.compute.requirements import missing_packages
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
-from metaeval.metrics.base import Metric, Scores, content_digest
+from metaeval.metrics.base import Metric, Scorer, Scores, content_digest
+from metaeval.metrics.faier.variants import VARIANTS
+from metaeval.runs.records import ScoreColumn
+from metaeval.runs.store import Store
+from metaeval.text.scene_graphs.parse import PARSERS
 from metaeval.text.scene_graphs.triplets import TripletParser
 from metaeval.vision.regions.base import Regions, RegionSource
 from metaeval.weights import pretrained
+from metaeval.weights.pretrained import PretrainedWeights
 
 if TYPE_CHECKING:
     from metaeval.metrics.faier.explain import Explainer
-    from metaeval.metrics.faier.scorer import FaierScorer
-
-# Variant → the metric's name in tables, and what is said behind it.
-VARIANTS: Mapping[str, tuple[str, str]] = MappingProxyType(
-    {
-        "r": ("FAIEr", ""),
-        "1": ("FAIEr-1", ""),
-        "4": ("FAIEr-4", ""),
-        "rel": ("FAIEr", "object level alone"),
-        "fier": ("FIEr", ""),
-        pretrained.CORRUPTIONS: ("FAIEr", "trained on corruptions"),
-    }
-)
 
 
 class Faier(Metric):
@@ -74,11 +67,7 @@ class Faier(Metric):
     """
 
     name = "faier"
-    needs: ClassVar[frozenset[str]] = frozenset()  # the regions' source says itself what it lacks
-    counted: ClassVar[Mapping[str, str]] = MappingProxyType(
-        {"images that the weights were trained on (not scored)": "images"}
-    )
-    batch_size = 20_000
+    needs = frozenset()  # the regions say themselves what they lack
 
     def __init__(
         self,
@@ -102,162 +91,175 @@ class Faier(Metric):
             raise ConfigError(f"unknown metric.faier.variant '{variant}': choose from {known}")
         if calibrate and references == 0:
             raise ConfigError("metric.faier.calibrate needs references")
-        self._calibrate = bool(calibrate)
-        self._source, self._variant, self._which = regions, str(variant), weights
-        self._references, self._parser_name, self._device = references, parser, device
-        self._cache = Path(cache).expanduser() if cache is not None else None
-        self.bounds = (-np.inf, np.inf)
-        self._name_columns(self._variant)
-        self._scorer: FaierScorer | None = None
-        self._explainer: Explainer | None = None
+        if parser not in ("auto", *PARSERS):
+            known = ", ".join(("auto", *PARSERS))
+            raise ConfigError(f"unknown metric.faier.parser '{parser}': choose from {known}")
+        self.regions, self.variant, self.weights = regions, str(variant), str(weights)
+        self.references, self.calibrate, self.parser = references, bool(calibrate), parser
+        self.device = devices.check_name(device)
+        self.cache = Path(cache).expanduser() if cache is not None else None
 
-    def missing(self, dataset: CaptionDataset) -> Absent | None:
-        absent = super().missing(dataset) or missing_packages("faier", "torch", "safetensors")
-        if absent is not None or (absent := self._source.missing(dataset)) is not None:
-            return absent
-        found = pretrained.choose(
-            "faier", dataset, self._which, variant=self._variant, regions=self._source.name
-        )
-        if isinstance(found, Absent):
-            return found
-        card, identity = found.card, self._source.identity()
-        theirs = str(card["regions"])
-        exact = self._source.name == "gold"  # what files and detectors give is named by its content
-        if (theirs != identity) if exact else (theirs.split("-")[0] != self._source.name):
-            raise ConfigError(f"the weights {found.name} are for regions {theirs}, not {identity}")
-        if (width := card["shape"]["d_u"]) != self._source.dim:
-            raise ConfigError(
-                f"the weights {found.name} are for regions of {width} numbers, "
-                f"not of {self._source.dim}"
+    @property
+    def columns(self) -> tuple[ScoreColumn, ...]:
+        return self.columns_of(self.variant)
+
+    def columns_of(
+        self, name: str, learned_from_corruptions: bool = False
+    ) -> tuple[ScoreColumn, ...]:
+        """The columns under weights of a variant; their names tell what is unusual about them."""
+        variant = VARIANTS[name]
+        notes = [variant.note] if variant.note else []
+        if self.references == 0 and variant.fused:
+            notes.append("no references")
+        if self.calibrate:
+            notes.append("calibrated")
+        behind = f" ({', '.join(notes)})" if notes else ""
+        levels = ("", "-object", "-relation") if variant.relations else ("",)
+        return tuple(
+            ScoreColumn(
+                f"{variant.title}{level}{behind}",
+                part_of=f"{variant.title}{behind}" if level else None,
+                bounds=(-np.inf, np.inf),
+                variant_of=f"{variant.title}{level}" if behind else None,
+                learned_from_corruptions=learned_from_corruptions or variant.corruptions,
             )
-        self._weights = found
-        self._variant = str(card["variant"])
-        self._name_columns(self._variant)
-        devices.resolve(self._device)
-        return self._parser().missing()
+            for level in levels
+        )
 
-    def identify(self, dataset: CaptionDataset) -> None:
-        self._overlap = self._weights.overlap(dataset)
-        self._regions: Regions = self._source.load(dataset, self.store)
-        self._digests = [self._source.digest(self._regions, i) for i in range(len(dataset))]
+    def bind(self, dataset: CaptionDataset, store: Store | None = None) -> FaierScorer | Absent:
+        absent = (
+            missing_packages("faier", "torch", "safetensors")
+            or devices.missing(self.device)
+            or self.regions.missing(dataset)
+        )
+        if absent is not None:
+            return absent
+        weights = pretrained.choose(
+            "faier", dataset, self.weights, variant=self.variant, regions=self.regions.name
+        )
+        if isinstance(weights, Absent):
+            return weights
+        if (variant := str(weights.card["variant"])) not in VARIANTS:
+            reason = f"the weights {weights.name} are of a variant that is not known: '{variant}'"
+            return Absent("weights", reason, f"give those of one of: {', '.join(VARIANTS)}")
+        width, parser = int(weights.card["shape"]["d_u"]), self._parser(weights, store)
+        return (
+            weights.misfit(self.regions, width, store)
+            or parser.missing()
+            or FaierScorer(self, weights, parser, dataset, store)
+        )
 
-    def settings(self) -> Mapping[str, Any]:
-        count = "all" if self._references is None else self._references
-        found = {
-            "weights": self._weights.label,
-            # in signatures the variant goes by the name that it began with
-            "variant": "r_neg" if self._variant == pretrained.CORRUPTIONS else self._variant,
-            "regions": self._source.identity(),
-            "parser": self._parser().identity(),
-            "cal": "references" if self._calibrate else "none",
-            "refs": count if self._variant != "fier" else 0,
+    def _parser(self, weights: PretrainedWeights, store: Store | None) -> TripletParser:
+        name = self.parser
+        if name == "auto":
+            trained_with = str(weights.card.get("parser", "rules"))
+            name = "rules" if trained_with.startswith("rules") else "spice"
+        return TripletParser(name, store, self.cache)
+
+
+class FaierScorer(Scorer):
+    """FAIEr with the images and references of a dataset."""
+
+    batch_size = 20_000
+    counted = MappingProxyType({"images that the weights were trained on (not scored)": "images"})
+
+    def __init__(
+        self,
+        metric: Faier,
+        weights: PretrainedWeights,
+        parser: TripletParser,
+        dataset: CaptionDataset,
+        store: Store | None,
+    ) -> None:
+        variant = str(weights.card["variant"])
+        corrupted = bool(weights.card.get("trained_on_corruptions"))
+        count = "all" if metric.references is None else metric.references
+        settings = {
+            "weights": weights.label,
+            "variant": VARIANTS[variant].signature or variant,
+            "regions": metric.regions.identity(store),
+            "parser": parser.identity(),
+            "cal": "references" if metric.calibrate else "none",
+            "refs": count if VARIANTS[variant].fused else 0,
             "dtype": "float32",
             "v": 1,
+            **({"note": "trained-on-corruptions"} if corrupted else {}),
         }
-        if self._weights.card.get("trained_on_corruptions"):
-            found["note"] = "trained-on-corruptions"
-        return found
+        super().__init__(metric.columns_of(variant, corrupted), settings)
+        self.dataset, self.weights, self.parser = dataset, weights, parser
+        self._source, self._store, self._device = metric.regions, store, metric.device
+        self._calibrate = metric.calibrate
+        self._seen = weights.overlap(dataset)
+        # per image those that count
+        self._references = [group[: metric.references] for group in dataset.references]
 
-    def context(self, dataset: CaptionDataset, index: int) -> bytes:
-        seen = b"seen" if self._overlap[index] else b"new"
-        references = dataset.references[index][: self._references]
-        return seen + self._digests[index] + content_digest(references)
+    @cached_property
+    def _regions(self) -> Regions:
+        return self._source.load(self.dataset, self._store)
 
-    def prepare(self, dataset: CaptionDataset) -> None:
+    def context(self, index: int) -> bytes:
+        seen = b"seen" if self._seen[index] else b"new"
+        regions = self._source.digest(self._regions, index)
+        return seen + regions + content_digest(self._references[index])
+
+    def prepare(self) -> None:
         from metaeval.metrics.faier.captions import NO_REFERENCE, encode
-        from metaeval.metrics.faier.network import Faier as Network
-        from metaeval.metrics.faier.network import Shape
-        from metaeval.metrics.faier.scorer import FaierScorer
+        from metaeval.metrics.faier.matcher import UnionMatcher
+        from metaeval.metrics.faier.network import load_network
 
-        network = Network(Shape(**self._weights.card["shape"]))
-        network.load_state_dict(self._weights.state())
-        self._vocabulary = self._weights.vocabulary()
-        scorer = FaierScorer(network.eval().to(devices.resolve(self._device)))
-        groups = [own[: self._references] or (NO_REFERENCE,) for own in dataset.references]
-        self._groups = [list(own) for own in groups]
+        network = load_network(self.weights).to(devices.resolve(self._device))
+        self._vocabulary, self._matcher = self.weights.vocabulary(), UnionMatcher(network)
+        groups = [group or (NO_REFERENCE,) for group in self._references]
         distinct = {text: k for k, text in enumerate(dict.fromkeys(t for g in groups for t in g))}
-        references = encode(list(distinct), self._parser(), self._vocabulary)
-        scorer.prepare(self._regions, references, [[distinct[t] for t in g] for g in groups])
-        self._scorer, self._explainer = scorer, None
-        self._unit = np.ones(len(dataset))
-        if self._calibrate:
-            self._unit = self._means(dataset.references)
+        references = encode(list(distinct), self.parser, self._vocabulary)
+        self._matcher.prepare(self._regions, references, [[distinct[t] for t in g] for g in groups])
+        self._units = self._means() if self._calibrate else np.ones(len(groups))
+        self._usable = ~self._seen & self._regions.mask.any(axis=1)
 
-    def _means(self, references: Sequence[Sequence[str]]) -> npt.NDArray[np.float64]:
+    def _means(self) -> npt.NDArray[np.float64]:
         """The mean FAIEr of each image's own references [n], NaN where it is no unit.
 
         They are scored with the union that they are a part of, as it is there already.
         """
-        from metaeval.metrics.faier.captions import encode
-
-        own = [group[: self._references] for group in references]
-        counts = np.array([len(group) for group in own], dtype=np.intp)
-        texts = [text for group in own for text in group]
-        index = np.repeat(np.arange(len(own)), counts)
-        scores = self._ready().score(encode(texts, self._parser(), self._vocabulary), index)
-        total = np.bincount(index, scores.sum(axis=1), minlength=len(own))
+        counts = np.array([len(group) for group in self._references], dtype=np.intp)
+        texts = [text for group in self._references for text in group]
+        index = np.repeat(np.arange(len(counts)), counts)
+        total = np.bincount(index, self._match(texts, index).sum(axis=1), minlength=len(counts))
         return np.where(total > 0, total / np.maximum(counts, 1), np.nan)
 
-    def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
+    def _match(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
+        """[n, levels] What captions score on each level, not calibrated."""
         from metaeval.metrics.faier.captions import encode
 
-        index = np.asarray(image_index)
-        encoded = encode(captions, self._parser(), self._vocabulary)
-        levels = self._ready().score(encoded, index) / self._unit[index][:, None]
+        return self._matcher.score(encode(captions, self.parser, self._vocabulary), image_index)
+
+    def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
+        levels = self._match(captions, image_index) / self._units[image_index][:, None]
         scores = np.column_stack([levels.sum(axis=1), levels]) if len(self.columns) > 1 else levels
-        blind = self._overlap | ~self._regions.mask.any(axis=1)
-        scores[blind[index]] = np.nan
+        scores[~self._usable[image_index]] = np.nan
         return scores
 
     def tally(
         self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
     ) -> npt.NDArray[np.int64]:
-        return self._overlap[np.asarray(image_index)][:, None].astype(np.int64)
+        return self._seen[image_index][:, None].astype(np.int64)
 
-    def explain(self, caption: str, image_index: int) -> Mapping[str, Any] | None:
+    @cached_property
+    def _explainer(self) -> Explainer:
         from metaeval.metrics.faier.explain import Explainer
 
-        if self._overlap[image_index] or not self._regions.mask[image_index].any():
+        fused = self._matcher.model.shape.fused
+        references = [group if fused else () for group in self._references]
+        return Explainer(self._matcher, self.parser, self._vocabulary, references, self._regions)
+
+    def explain(self, caption: str, image_index: int) -> Mapping[str, Any] | None:
+        if not self._usable[image_index]:
             return None
-        if self._explainer is None:
-            references = self._groups if self._reads_references() else [[]] * len(self._groups)
-            self._explainer = Explainer(
-                self._ready(), self._parser(), self._vocabulary, references, self._regions
-            )
-        told, levels = self._explainer.explain(caption, int(image_index))
-        values = np.array(levels) / self._unit[image_index]
+        explanation, levels = self._explainer.explain(caption, int(image_index))
+        values = np.array(levels) / self._units[image_index]
         values = np.append(values.sum(), values) if len(self.columns) > 1 else values
+        names = [column.name for column in self.columns]
         return {
-            **told,
-            "values": {c: round(float(s), 4) for c, s in zip(self.columns, values, strict=True)},
+            **explanation,
+            "values": {c: round(float(s), 4) for c, s in zip(names, values, strict=True)},
         }
-
-    def close(self) -> None:
-        self._scorer = self._explainer = None
-
-    def _reads_references(self) -> bool:
-        return self._ready().model.shape.fused and self._references != 0
-
-    def _ready(self) -> FaierScorer:
-        if self._scorer is None:
-            raise RuntimeError("prepare() comes before score() and explain()")
-        return self._scorer
-
-    def _parser(self) -> TripletParser:
-        name = self._parser_name
-        if name == "auto":
-            trained = str(self._weights.card.get("parser", "rules"))
-            name = "rules" if trained.startswith("rules") else "spice"
-        return TripletParser(name, self.store, self._cache)
-
-    def _name_columns(self, variant: str) -> None:
-        """Names the columns, which tell what is unusual about them."""
-        title, note = VARIANTS[variant]
-        notes = [note] if note else []
-        if self._references == 0 or variant == "fier":
-            notes.append("no references")
-        if self._calibrate:
-            notes.append("calibrated")
-        behind = f" ({', '.join(notes)})" if notes else ""
-        levels = ("",) if variant == "rel" else ("", "-object", "-relation")
-        self.columns = tuple(f"{title}{level}{behind}" for level in levels)

@@ -9,18 +9,21 @@ references alone: they are computed once and serve every caption.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
 
-from metaeval.metrics.faier.fusion import Fusion, level_matrix, level_score
-from metaeval.metrics.faier.text import Nodes, Text, Texts
+from metaeval.compute.checkpoints import load_weights
+from metaeval.metrics.faier.fusion import Fusion
+from metaeval.metrics.faier.text import NodeReader, Nodes, TextBatch
 from metaeval.metrics.faier.visual import Visual
+from metaeval.weights.cards import WEIGHTS
+from metaeval.weights.pretrained import PretrainedWeights
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class FaierShape:
     """All that determines the network's parameters.
 
     Attributes
@@ -52,9 +55,8 @@ class Shape:
         return asdict(self)
 
 
-@dataclass(frozen=True, slots=True)
-class Unions:
-    """What captions are matched with: z° and z^r [n, r, d] of n images, `mask` [n, r].
+class Seen(NamedTuple):
+    """Visual objects and relations v [n, r, d] of n images, `mask` [n, r].
 
     `relations` has width 0 where there is no relation level.
     """
@@ -63,22 +65,23 @@ class Unions:
     relations: torch.Tensor
     mask: torch.Tensor
 
-    def __getitem__(self, rows: torch.Tensor) -> Unions:
-        return Unions(self.objects[rows], self.relations[rows], self.mask[rows])
 
+class FaierNetwork(nn.Module):
+    """The network: it can `see` images, `read` texts, and `fuse` regions with references.
 
-class Faier(nn.Module):
-    """The network: `see` images, `read` texts, `unite` images with references, then score."""
+    `levels` are those on which it matches: "objects" and, where it has them, "relations".
+    """
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: FaierShape) -> None:
         super().__init__()
         self.shape = shape
+        self.levels = ("objects", "relations") if shape.relations else ("objects",)
         self.visual = Visual(shape.d_u, shape.d)
-        self.text = Text(shape.n_words, shape.width, shape.d, shape.relations, shape.dropout)
-        levels = (["objects"] + ["relations"] * shape.relations) if shape.fused else []
-        self.fusion = nn.ModuleDict({level: Fusion(shape.d) for level in levels})
+        self.text = NodeReader(shape.n_words, shape.width, shape.d, shape.relations, shape.dropout)
+        fused = self.levels if shape.fused else ()
+        self.fusion = nn.ModuleDict({level: Fusion(shape.d) for level in fused})
 
-    def see(self, features: torch.Tensor, boxes: torch.Tensor, mask: torch.Tensor) -> Unions:
+    def see(self, features: torch.Tensor, boxes: torch.Tensor, mask: torch.Tensor) -> Seen:
         """Visual objects and relations of images: [n, r, d_u], [n, r, 4], [n, r]."""
         objects = self.visual.objects(features) * mask[:, :, None]
         relations = (
@@ -86,57 +89,21 @@ class Faier(nn.Module):
             if self.shape.relations
             else objects[:, :, :0]
         )
-        return Unions(objects, relations, mask)
+        return Seen(objects, relations, mask)
 
-    def read(self, texts: Texts) -> Nodes:
+    def read(self, texts: TextBatch) -> Nodes:
         """Text objects and relations of captions."""
-        found: Nodes = self.text(texts)
-        return found
+        nodes: Nodes = self.text(texts)
+        return nodes
 
-    def unite(
-        self, seen: Unions, nodes: Nodes, rows: torch.Tensor, n_references: torch.Tensor
-    ) -> Unions:
-        """Union vectors of images with their references.
+    def fuse(self, level: str) -> Fusion:
+        """What makes union vectors of regions and references on a level."""
+        fusion: Fusion = self.fusion[level]  # type: ignore[assignment]
+        return fusion
 
-        Parameters
-        ----------
-        seen
-            n images.
-        nodes, rows
-            References, and which of them belong to each image: int64 [n, m], in the order in which
-            they are read.
-        n_references
-            int64 [n], from 1 to m: how many of an image's m count. Without any reference the paper
-            gives ".", the empty caption.
-        """
-        if not self.shape.fused:
-            return seen
-        mask = seen.mask
-        objects = self.fusion["objects"](
-            seen.objects, mask, nodes.objects[rows], nodes.object_mask[rows], n_references
-        )
-        if not self.shape.relations:
-            return Unions(objects, seen.relations, mask)
-        relations = self.fusion["relations"](
-            seen.relations, mask, nodes.relations[rows], nodes.relation_mask[rows], n_references
-        )
-        return Unions(objects, relations, mask)
 
-    def score(self, unions: Unions, nodes: Nodes) -> torch.Tensor:
-        """Object-level and relation-level score of caption k with union k: [n, 2] (or [n, 1])."""
-        levels = [level_score(unions.objects, unions.mask, nodes.objects, nodes.object_mask)]
-        if self.shape.relations:
-            levels.append(
-                level_score(unions.relations, unions.mask, nodes.relations, nodes.relation_mask)
-            )
-        return torch.stack(levels, dim=1)
-
-    @torch.no_grad()
-    def matrix(self, unions: Unions, nodes: Nodes, budget: int = 2**23) -> torch.Tensor:
-        """FAIEr of every caption with every union, [captions, images], without gradients."""
-        total = level_matrix(unions.objects, unions.mask, nodes.objects, nodes.object_mask, budget)
-        if self.shape.relations:
-            total += level_matrix(
-                unions.relations, unions.mask, nodes.relations, nodes.relation_mask, budget
-            )
-        return total
+def load_network(weights: PretrainedWeights) -> FaierNetwork:
+    """A trained network, on the CPU and in eval mode; InputError where its file is damaged."""
+    model = FaierNetwork(FaierShape(**weights.card["shape"]))
+    load_weights(model, weights.state(), weights.folder / WEIGHTS)
+    return model.eval()

@@ -12,7 +12,7 @@ from metaeval.compute.gru import Packing
 
 
 @dataclass(frozen=True, slots=True)
-class Texts:
+class TextBatch:
     """n captions as word ids.
 
     Attributes
@@ -32,9 +32,9 @@ class Texts:
     owner: torch.Tensor
     slot: torch.Tensor
 
-    def to(self, device: torch.device) -> Texts:
+    def to(self, device: torch.device) -> TextBatch:
         """The same on another device; lengths stay on the CPU, where packing wants them."""
-        return Texts(
+        return TextBatch(
             self.words.to(device),
             self.lengths,
             self.triplets.to(device),
@@ -56,14 +56,6 @@ class Nodes:
     object_mask: torch.Tensor
     relations: torch.Tensor
     relation_mask: torch.Tensor
-
-    def __getitem__(self, rows: torch.Tensor) -> Nodes:
-        return Nodes(
-            self.objects[rows],
-            self.object_mask[rows],
-            self.relations[rows],
-            self.relation_mask[rows],
-        )
 
 
 Projected = tuple[torch.Tensor, torch.Tensor]
@@ -99,7 +91,7 @@ class BiGru(nn.Module):
         return (states.forward + states.backward) / 2, (states.ended + states.began) / 2
 
 
-class Text(nn.Module):
+class NodeReader(nn.Module):
     """Captions → text objects h° (one a word) and text relations h^r (sentence and triplets).
 
     Words share one embedding. A triplet is read as one sequence, subject, predicate, object, by a
@@ -131,7 +123,7 @@ class Text(nn.Module):
         else:
             self.triplets = None
 
-    def forward(self, texts: Texts) -> Nodes:
+    def forward(self, texts: TextBatch) -> Nodes:
         n, length = texts.words.shape
         objects, last = self.read(self.words, texts.words, texts.lengths)
         device = objects.device

@@ -28,8 +28,8 @@ class Visual(nn.Module):
 
     def objects(self, features: torch.Tensor) -> torch.Tensor:
         """v° [n, r, d] of region features [n, r, d_u]."""
-        found: torch.Tensor = self.outer(torch.tanh(self.inner(features)))
-        return found
+        objects: torch.Tensor = self.outer(torch.tanh(self.inner(features)))
+        return objects
 
     def attention(self, boxes: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         """γ [n, r, r] of boxes [n, r, 4] (x1 y1 x2 y2 in [0, 1]); 0 for regions not there."""

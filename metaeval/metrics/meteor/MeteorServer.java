@@ -315,22 +315,22 @@ public final class MeteorServer {
 
         Synonyms(SynonymDictionary all, ArrayList<String> words) {
             HashMap<Integer, ArrayList<Integer>> members = new HashMap<>();
-            ArrayList<HashSet<Integer>> found = new ArrayList<>();
+            ArrayList<HashSet<Integer>> neighbours = new ArrayList<>();
             for (int id = 0; id < words.size(); id++) {
                 HashSet<Integer> synsets = new HashSet<>(all.getSynSets(words.get(id)));
                 synsets.addAll(all.getStemSynSets(words.get(id)));
                 for (Integer synset : synsets) {
                     members.computeIfAbsent(synset, key -> new ArrayList<>()).add(id);
                 }
-                found.add(new HashSet<>());
+                neighbours.add(new HashSet<>());
                 pairs.add(new HashSet<>());
             }
             int pair = 0;
             for (ArrayList<Integer> synset : members.values()) {
                 for (int a : synset) {
                     for (int b : synset) {
-                        if (a < b && found.get(a).add(b)) {
-                            found.get(b).add(a);
+                        if (a < b && neighbours.get(a).add(b)) {
+                            neighbours.get(b).add(a);
                             pairs.get(a).add(pair);
                             pairs.get(b).add(pair++);
                         }
@@ -339,7 +339,7 @@ public final class MeteorServer {
             }
             of = new int[words.size()][];
             for (int id = 0; id < of.length; id++) {
-                of[id] = found.get(id).stream().mapToInt(Integer::intValue).toArray();
+                of[id] = neighbours.get(id).stream().mapToInt(Integer::intValue).toArray();
             }
         }
     }
@@ -471,7 +471,7 @@ public final class MeteorServer {
         /** The nodes of the phrases that begin at each word of a caption, short ones first. */
         int[][] nodes(int[] ids) {
             int[][] nodes = new int[ids.length][];
-            int[] found = new int[ids.length];
+            int[] path = new int[ids.length];
             for (int from = 0; from < ids.length; from++) {
                 int n = 0;
                 Integer node = 0;
@@ -480,9 +480,9 @@ public final class MeteorServer {
                     if (node == null) {
                         break;
                     }
-                    found[n++] = node;
+                    path[n++] = node;
                 }
-                nodes[from] = Arrays.copyOf(found, n);
+                nodes[from] = Arrays.copyOf(path, n);
             }
             return nodes;
         }
@@ -509,7 +509,7 @@ public final class MeteorServer {
         private int pair = 0;
         private Caption candidate;
         private Caption reference;
-        private int[] found = new int[64];
+        private int[] entries = new int[64];
 
         Present(Table table) {
             super(Memory.NO_TABLE);
@@ -556,14 +556,14 @@ public final class MeteorServer {
                     if (first >= 0 && (mark[first] != pair || !present(table.second[entry]))) {
                         continue;
                     }
-                    if (n + 2 > found.length) {
-                        found = Arrays.copyOf(found, 2 * found.length);
+                    if (n + 2 > entries.length) {
+                        entries = Arrays.copyOf(entries, 2 * entries.length);
                     }
-                    found[n++] = length;
-                    found[n++] = entry;
+                    entries[n++] = length;
+                    entries[n++] = entry;
                 }
             }
-            return Arrays.copyOf(found, n);
+            return Arrays.copyOf(entries, n);
         }
 
         private boolean present(int[] phrase) {

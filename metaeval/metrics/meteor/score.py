@@ -55,15 +55,15 @@ def scores(statistics: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return np.maximum(np.nan_to_num(f_mean * (1 - penalty), nan=0.0), 0.0)
 
 
-def additive(statistics: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def make_summable(statistics: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """The statistics in the form in which they add up over captions, [n, 23].
 
     The jar's aggregate, a corpus score, is the score of the sums; but a caption that matches its
     reference wholly, in one chunk, adds no chunk. On its own it scores the same either way.
     """
-    found = statistics.copy()
-    found[_unbroken(statistics), 20] = 0
-    return found
+    summands = statistics.copy()
+    summands[_unbroken(statistics), 20] = 0
+    return summands
 
 
 def _unbroken(statistics: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:

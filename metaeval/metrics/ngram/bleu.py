@@ -26,12 +26,12 @@ from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.metrics.base import Scores
 from metaeval.metrics.ngram.ngrams import (
-    Grouped,
+    FlatReferences,
     Ints,
     Trie,
     Vocabulary,
     distinct_ngrams,
-    grouped,
+    flatten_references,
     split_at_spaces,
 )
 from metaeval.metrics.summable import Statistics, SummableMetric, SummableScorer
@@ -103,15 +103,15 @@ class Bleu(SummableMetric):
 
     def of_statistics(self, statistics: Statistics, *, corpus: bool = False) -> Scores:
         """BLEU of captions; of a corpus too, which is the same arithmetic on the sums."""
-        found = Matches.of_rows(statistics)
+        counts = Matches.of_rows(statistics)
         tiny, small = SMOOTHING[self.smooth]
-        penalty = self._brevity_penalty(found, tiny, small)
+        penalty = self._brevity_penalty(counts, tiny, small)
         scores = np.empty((len(statistics), self.max_n))
         product = np.ones(len(statistics))
         for k in range(self.max_n):
-            guesses = found.guesses[:, k] + small
+            guesses = counts.guesses[:, k] + small
             # no n-grams, no matches: 0/0 counts as 0
-            product *= (found.matches[:, k] + tiny) / np.where(guesses > 0, guesses, 1.0)
+            product *= (counts.matches[:, k] + tiny) / np.where(guesses > 0, guesses, 1.0)
             # Python's own power: NumPy's may round by the place that a number has in its array
             root = 1 / (k + 1)
             scores[:, k] = [p**root for p in product.tolist()] * penalty
@@ -119,9 +119,9 @@ class Bleu(SummableMetric):
         return scores
 
     @staticmethod
-    def _brevity_penalty(found: Matches, tiny: float, small: float) -> npt.NDArray[np.float64]:
+    def _brevity_penalty(counts: Matches, tiny: float, small: float) -> npt.NDArray[np.float64]:
         """exp(1 - r/c) where c < r, else 1; 0 for an empty candidate."""
-        ratio = (found.length + tiny) / np.maximum(found.reference_length + small, 1e-300)
+        ratio = (counts.length + tiny) / np.maximum(counts.reference_length + small, 1e-300)
         return np.array(
             [1.0 if x >= 1 else math.exp(1 - 1 / x) if x else 0.0 for x in ratio.tolist()]
         )
@@ -134,7 +134,7 @@ class BleuScorer(SummableScorer):
     batch_size = 50_000
 
     def prepare(self) -> None:
-        references = grouped(self.dataset.references)
+        references = flatten_references(self.dataset.references)
         self._matcher = Matcher(self._words(references.texts), references, self.metric.max_n)
 
     def statistics(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Statistics:
@@ -167,7 +167,7 @@ class Matches(NamedTuple):
         return rows
 
     @classmethod
-    def of_rows(cls, rows: Statistics) -> Matches:
+    def of_rows(cls, rows: Numbers) -> Matches:
         """The statistics in such rows, or in sums of them."""
         n = (rows.shape[1] - 2) // 2
         return cls(rows[:, :n], rows[:, n : 2 * n], rows[:, -2], rows[:, -1])
@@ -193,7 +193,9 @@ class Matcher:
         The highest order of n-grams.
     """
 
-    def __init__(self, words: Sequence[Sequence[str]], references: Grouped, max_n: int) -> None:
+    def __init__(
+        self, words: Sequence[Sequence[str]], references: FlatReferences, max_n: int
+    ) -> None:
         self._max_n = max_n
         self._vocabulary = Vocabulary()
         texts = self._vocabulary.learn(words)

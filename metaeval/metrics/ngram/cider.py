@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
-from metaeval.metrics.base import Metric, Scores, content_digest
+from metaeval.metrics.base import Metric, ReferenceScorer, Scores
 from metaeval.metrics.ngram.ngrams import (
     Ints,
     Ngrams,
@@ -21,9 +21,11 @@ from metaeval.metrics.ngram.ngrams import (
     Trie,
     Vocabulary,
     distinct_ngrams,
-    grouped,
+    flatten_references,
     split_at_spaces,
 )
+from metaeval.runs.records import ScoreColumn
+from metaeval.runs.store import Store, content_digest
 from metaeval.text.tokenizers import base as tokenizers
 
 log = logging.getLogger(__name__)
@@ -58,39 +60,50 @@ class Cider(Metric):
     """
 
     name = "cider"
-    columns = ("CIDEr",)
-    bounds = (0.0, 10.0)
-    batch_size = 50_000
+    columns = (ScoreColumn("CIDEr", bounds=(0.0, 10.0)),)
 
     def __init__(self, sigma: float = 6.0, tokenizer: str = "ptb") -> None:
         if not sigma > 0:
             raise ConfigError(f"sigma must be above 0, not {sigma}")
         self.sigma = float(sigma)
-        self._tokenizer = tokenizers.get(tokenizer)
+        self.tokenizer = tokenizers.get(tokenizer)
 
-    def missing(self, dataset: CaptionDataset) -> Absent | None:
-        return super().missing(dataset) or self._tokenizer.missing()
-
-    def identify(self, dataset: CaptionDataset) -> None:
-        """Digest the references, image by image; neither the images' order nor that of an image's
-        references changes a document frequency, so neither changes the digest."""
+    def bind(self, dataset: CaptionDataset, store: Store | None = None) -> CiderScorer | Absent:
+        if (absent := self.lacks(dataset) or self.tokenizer.missing()) is not None:
+            return absent
         if len(dataset) == 1:
             log.warning("CIDEr is 0 for every caption: its idf needs more than one image")
-        images = sorted(content_digest(sorted(group)) for group in dataset.references)
-        digest = hashlib.sha256(b"".join(images)).hexdigest()[:8]
-        self._corpus = f"{len(dataset)}-images-{digest}"
-
-    def settings(self) -> Mapping[str, Any]:
-        return {
-            "tok": self._tokenizer.signature,
+        settings = {
+            "tok": self.tokenizer.signature,
             "n": ORDERS,
             "sigma": f"{self.sigma:g}",
-            "df": self._corpus,
+            "df": f"{len(dataset)}-images-{_digest_references(dataset)}",
             "v": 1,
         }
+        return CiderScorer(self, settings, dataset)
 
-    def prepare(self, dataset: CaptionDataset) -> None:
-        references = grouped(dataset.references)
+
+def _digest_references(dataset: CaptionDataset) -> str:
+    """Eight hexadecimal digits of all references, image by image.
+
+    Neither the images' order nor that of an image's references changes a document frequency, so
+    neither changes the digest.
+    """
+    images = sorted(content_digest(sorted(group)) for group in dataset.references)
+    return hashlib.sha256(b"".join(images)).hexdigest()[:8]
+
+
+class CiderScorer(ReferenceScorer):
+    """CIDEr against the references of a dataset."""
+
+    batch_size = 50_000
+
+    def __init__(self, metric: Cider, settings: Mapping[str, Any], dataset: CaptionDataset) -> None:
+        super().__init__(metric.columns, settings, dataset)
+        self.metric = metric
+
+    def prepare(self) -> None:
+        references, n_images = flatten_references(self.dataset.references), len(self.dataset)
         image, slot, self._sizes = references.image, references.slot, references.sizes
         self._vocabulary = Vocabulary()
         texts = self._vocabulary.learn(self._words(references.texts))
@@ -100,8 +113,8 @@ class Cider(Metric):
         in_image = self._image_ngrams.grow(ngrams, image)
 
         # per order: the idf of each n-gram of the corpus, and, last, of those that are not in it
-        log_n = math.log(len(dataset))
-        logs = np.array([math.log(max(1, df)) for df in range(len(dataset) + 1)])
+        log_n = math.log(n_images)
+        logs = np.array([math.log(max(1, df)) for df in range(n_images + 1)])
         self._idf = []
         for size, inside, node in zip(
             self._corpus_ngrams.sizes(), in_corpus, in_image, strict=True
@@ -121,10 +134,10 @@ class Cider(Metric):
             self._tf.append(tf)
 
         # [orders, images, slots]; norm 1 where there is no reference
-        self._norms = np.ones((ORDERS, len(dataset), slots))
+        self._norms = np.ones((ORDERS, n_images, slots))
         self._norms[:, image, slot] = self._vector_norms(ngrams, in_corpus, len(image))
-        self._bigrams = np.zeros((len(dataset), slots), dtype=np.int64)
-        self._bigrams[image, slot] = _bigrams(texts)
+        self._bigrams = np.zeros((n_images, slots), dtype=np.int64)
+        self._bigrams[image, slot] = _count_bigrams(texts)
 
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
         n, slots = len(captions), self._bigrams.shape[1]
@@ -140,11 +153,11 @@ class Cider(Metric):
             tf = self._tf[k][node[shared]]
             square = self._idf[k][inside[shared]] ** 2
             weights = np.minimum(order.tf[shared, None], tf) * tf * square[:, None]
-            product = _sums(weights, order.text[shared], n)
+            product = _sum_by_text(weights, order.text[shared], n)
             total += product / (norms[k][:, None] * self._norms[k][image_index])
 
-        delta = np.abs(_bigrams(texts)[:, None] - self._bigrams[image_index])
-        total *= self._penalties(int(delta.max(initial=0)))[delta]
+        delta = np.abs(_count_bigrams(texts)[:, None] - self._bigrams[image_index])
+        total *= self._length_penalties(int(delta.max(initial=0)))[delta]
         scores = np.zeros(n)
         for reference in range(slots):  # one after the other: np.sum may add in another order
             scores += total[:, reference]
@@ -154,7 +167,7 @@ class Cider(Metric):
         return scores[:, None]
 
     def _words(self, texts: Sequence[str]) -> list[list[str]]:
-        return split_at_spaces(self._tokenizer(texts))
+        return split_at_spaces(self.metric.tokenizer(texts))
 
     def _vector_norms(self, ngrams: list[Ngrams], in_corpus: list[Ints], n: int) -> Floats:
         """[orders, n] The length of each text's tf-idf vector; 1 for a vector of zeros, whose
@@ -166,18 +179,20 @@ class Cider(Metric):
         norms[norms == 0] = 1.0
         return norms
 
-    def _penalties(self, longest: int) -> Floats:
+    def _length_penalties(self, longest: int) -> Floats:
         """The length penalty for a difference of 0 … longest bigrams."""
-        return np.array([math.exp(-(d * d) / (2 * self.sigma**2)) for d in range(longest + 1)])
+        return np.array(
+            [math.exp(-(d * d) / (2 * self.metric.sigma**2)) for d in range(longest + 1)]
+        )
 
 
-def _sums(weights: Floats, text: Ints, n: int) -> Floats:
+def _sum_by_text(weights: Floats, text: Ints, n: int) -> Floats:
     """[n, slots] Sums of the rows of `weights` [g, slots] that belong to each text, added up in
     their order, so that they come out the same to the last bit whatever else is in the array."""
     columns = [np.bincount(text, column, n) for column in weights.T]
     return np.stack(columns, axis=1)
 
 
-def _bigrams(texts: Texts) -> Ints:
+def _count_bigrams(texts: Texts) -> Ints:
     """pycocoevalcap measures length in bigrams."""
     return np.maximum(texts.lengths - 1, 0)

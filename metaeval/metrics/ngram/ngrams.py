@@ -45,7 +45,7 @@ class Ngrams(NamedTuple):
     last: Ints
 
 
-class Grouped(NamedTuple):
+class FlatReferences(NamedTuple):
     """The references of all images in one list: `texts` [r], the `image` [r] that each belongs to,
     its place (`slot` [r]) among that image's references, and their number per image, `sizes` [n].
     """
@@ -56,12 +56,12 @@ class Grouped(NamedTuple):
     sizes: Ints
 
 
-def grouped(references: Sequence[Sequence[str]]) -> Grouped:
+def flatten_references(references: Sequence[Sequence[str]]) -> FlatReferences:
     """Put the references of all images into one list."""
     sizes = np.array([len(group) for group in references], dtype=np.int64)
     image = np.repeat(np.arange(len(sizes)), sizes)
     slot = np.arange(len(image)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return Grouped(list(chain.from_iterable(references)), image, slot, sizes)
+    return FlatReferences(list(chain.from_iterable(references)), image, slot, sizes)
 
 
 class Vocabulary:
@@ -114,11 +114,11 @@ class Edges:
         """The nodes that the pairs lead to, [pairs]; -1 where there is none or `above` is -1."""
         nodes = np.full(len(words), -1)
         if len(self):
-            asked = np.flatnonzero(above >= 0)
-            keys = _key(above[asked], words[asked])
+            pairs = np.flatnonzero(above >= 0)
+            keys = _key(above[pairs], words[pairs])
             place = np.minimum(np.searchsorted(self._keys, keys), len(self) - 1)
-            there = self._keys[place] == keys
-            nodes[asked[there]] = place[there]
+            known = self._keys[place] == keys
+            nodes[pairs[known]] = place[known]
         return nodes
 
 
@@ -133,12 +133,12 @@ class Trie:
 
         Returns, order by order, the number [g] that each n-gram has got.
         """
-        found, above = [], roots
+        numbers, above = [], roots
         for order in ngrams:
             edges, above = Edges.of(above[order.prefix], order.last)
             self._edges.append(edges)
-            found.append(above)
-        return found
+            numbers.append(above)
+        return numbers
 
     def sizes(self) -> list[int]:
         """How many n-grams there are of each order."""
@@ -147,11 +147,11 @@ class Trie:
     def find(self, ngrams: Sequence[Ngrams], roots: npt.NDArray[Any]) -> list[Ints]:
         """Order by order, the number [g] of each n-gram of texts that belong to `roots` [texts];
         -1 where the trie does not have it."""
-        found, above = [], roots
+        numbers, above = [], roots
         for edges, order in zip(self._edges, ngrams, strict=True):
             above = edges.find(above[order.prefix], order.last)
-            found.append(above)
-        return found
+            numbers.append(above)
+        return numbers
 
 
 def split_at_spaces(texts: list[list[str]]) -> list[list[str]]:
@@ -172,7 +172,7 @@ def distinct_ngrams(texts: Texts, max_n: int) -> list[Ngrams]:
     left = np.repeat(np.cumsum(lengths), lengths) - np.arange(len(words))  # words to the text's end
     # per position: an id of the (n-1)-gram that begins there, and whether the text repeats it
     prefix, repeated = text, np.ones(len(words), dtype=bool)
-    found = []
+    orders = []
     for n in range(1, max_n + 1):
         begins = left >= n
         last = np.zeros_like(words)
@@ -185,11 +185,11 @@ def distinct_ngrams(texts: Texts, max_n: int) -> list[Ngrams]:
         tf = begins.astype(np.int64)
         tf[maybe] = times
         distinct = np.flatnonzero(begins & (first == np.arange(len(words))))
-        found.append(Ngrams(text[distinct], tf[distinct], prefix[distinct], last[distinct]))
+        orders.append(Ngrams(text[distinct], tf[distinct], prefix[distinct], last[distinct]))
         number = np.zeros_like(words)
         number[distinct] = np.arange(len(distinct))
         prefix, repeated = number[first], tf > 1
-    return found
+    return orders
 
 
 def _first_equal(keys: Ints) -> tuple[Ints, Ints]:

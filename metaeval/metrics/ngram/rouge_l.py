@@ -16,8 +16,10 @@ import numpy.typing as npt
 
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
-from metaeval.metrics.base import Metric, Scores
-from metaeval.metrics.ngram.ngrams import Edges, Ints, Texts, Vocabulary, grouped
+from metaeval.metrics.base import Metric, ReferenceScorer, Scores
+from metaeval.metrics.ngram.ngrams import Edges, Ints, Texts, Vocabulary, flatten_references
+from metaeval.runs.records import ScoreColumn
+from metaeval.runs.store import Store
 from metaeval.text.tokenizers import base as tokenizers
 
 _WORD = 64  # bits of a machine word
@@ -43,28 +45,41 @@ class RougeL(Metric):
     """
 
     name = "rouge_l"
-    columns = ("ROUGE-L",)
-    batch_size = 50_000
+    columns = (ScoreColumn("ROUGE-L"),)
 
     def __init__(self, beta: float = 1.2, tokenizer: str = "ptb") -> None:
         if not beta > 0:
             raise ConfigError(f"beta must be above 0, not {beta}")
         self.beta = float(beta)
-        self._tokenizer = tokenizers.get(tokenizer)
+        self.tokenizer = tokenizers.get(tokenizer)
 
-    def missing(self, dataset: CaptionDataset) -> Absent | None:
-        return super().missing(dataset) or self._tokenizer.missing()
+    def bind(self, dataset: CaptionDataset, store: Store | None = None) -> RougeLScorer | Absent:
+        if (absent := self.lacks(dataset) or self.tokenizer.missing()) is not None:
+            return absent
+        settings = {"tok": self.tokenizer.signature, "beta": f"{self.beta:g}", "v": 1}
+        return RougeLScorer(self, settings, dataset)
 
-    def settings(self) -> Mapping[str, Any]:
-        return {"tok": self._tokenizer.signature, "beta": f"{self.beta:g}", "v": 1}
 
-    def prepare(self, dataset: CaptionDataset) -> None:
-        references = grouped(dataset.references)
+class RougeLScorer(ReferenceScorer):
+    """ROUGE-L against the references of a dataset."""
+
+    batch_size = 50_000
+
+    def __init__(
+        self, metric: RougeL, settings: Mapping[str, Any], dataset: CaptionDataset
+    ) -> None:
+        super().__init__(metric.columns, settings, dataset)
+        self.metric = metric
+
+    def prepare(self) -> None:
+        references = flatten_references(self.dataset.references)
         self._sizes = references.sizes
         self._vocabulary = Vocabulary()
         texts = self._vocabulary.learn(self._words(references.texts))
         # [images, slots]; a slot without a reference has length 1 and no bit, so never a match
-        self._lengths = np.ones((len(dataset), int(self._sizes.max(initial=1))), dtype=np.int64)
+        self._lengths = np.ones(
+            (len(references.sizes), int(self._sizes.max(initial=1))), dtype=np.int64
+        )
         self._lengths[references.image, references.slot] = texts.lengths
         # Beyond the bits of a machine word, Python's integers do the same arithmetic, only slower.
         longest = int(self._lengths.max())
@@ -83,14 +98,14 @@ class RougeL(Metric):
         common = self._common(texts, image_index)
         precision = (common / texts.lengths[:, None]).max(axis=1, initial=0.0)
         recall = (common / self._lengths[image_index]).max(axis=1, initial=0.0)
-        weight = self.beta**2
+        weight = self.metric.beta**2
         below = recall + weight * precision
         scores: Scores = (1 + weight) * precision * recall / np.where(below > 0, below, 1.0)
         scores[self._sizes[image_index] == 0] = np.nan
         return scores[:, None]
 
     def _words(self, texts: Sequence[str]) -> list[list[str]]:
-        return [tokens or [""] for tokens in self._tokenizer(texts)]
+        return [tokens or [""] for tokens in self.metric.tokenizer(texts)]
 
     def _common(self, texts: Texts, image: npt.NDArray[np.intp]) -> Ints:
         """[n, slots] The length of the longest common subsequence with each reference."""

@@ -6,25 +6,26 @@ which looks at each reference once instead of once per candidate.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 from sacrebleu.metrics.bleu import BLEU
 
-from metaeval.data.dataset import CaptionDataset
+from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.metrics.base import Scores
 from metaeval.metrics.ngram.bleu import Matcher, Matches, statistics_names
-from metaeval.metrics.ngram.ngrams import grouped
-from metaeval.metrics.summable import Additive, Statistics
+from metaeval.metrics.ngram.ngrams import flatten_references
+from metaeval.metrics.summable import Statistics, SummableMetric, SummableScorer
+from metaeval.runs.records import ScoreColumn
+from metaeval.runs.store import Store
 
 TOKENIZERS = ("13a", "intl", "char", "none")  # those of sacrebleu's that need no download
 SMOOTHING = ("exp", "floor", "add-k", "none")
 
 
-class SacreBleu(Additive):
+class SacreBleu(SummableMetric):
     """`sacrebleu.sentence_bleu(caption, references).score / 100`, in [0, 1].
 
     Sentence level, with effective order: orders beyond the caption's length do not count. 0 for a
@@ -43,7 +44,7 @@ class SacreBleu(Additive):
     """
 
     name = "sacrebleu"
-    columns = ("SacreBLEU",)
+    columns = (ScoreColumn("SacreBLEU"),)
 
     def __init__(
         self, smooth: str = "exp", tokenizer: str = "13a", lowercase: bool = False
@@ -55,66 +56,59 @@ class SacreBleu(Additive):
                 f"unknown tokenizer '{tokenizer}' for SacreBLEU: choose from "
                 f"{', '.join(TOKENIZERS)}"
             )
-        self._bleu = BLEU(
+        self.bleu = BLEU(
             smooth_method=smooth, tokenize=tokenizer, lowercase=lowercase, effective_order=True
         )
+        self.bleu.num_refs = -1  # its signature asks for it
 
-    def settings(self) -> Mapping[str, Any]:
-        """sacrebleu's own signature, except for the number of references: those are in the key of
-        every cached score."""
-        self._bleu.num_refs = -1
-        pairs = self._bleu.get_signature().format().split("|")
-        theirs = dict(pair.split(":", 1) for pair in pairs)
-        return {k: v for k, v in theirs.items() if k != "nrefs"} | {"v": 1}
-
-    def prepare(self, dataset: CaptionDataset) -> None:
-        references = grouped(dataset.references)
-        self._matcher = Matcher(
-            self._words(references.texts), references, self._bleu.max_ngram_order
-        )
+    def bind(self, dataset: CaptionDataset, store: Store | None = None) -> SacreBleuScorer | Absent:
+        if (absent := self.lacks(dataset)) is not None:
+            return absent
+        # sacrebleu's own signature, except for the number of references: those are in the key of
+        # every cached score
+        pairs = [pair.split(":", 1) for pair in self.bleu.get_signature().format().split("|")]
+        settings = {key: value for key, value in pairs if key != "nrefs"}
+        return SacreBleuScorer(self, settings | {"v": 1}, dataset)
 
     @property
     def statistics_names(self) -> tuple[str, ...]:
-        return statistics_names(self._bleu.max_ngram_order)
+        return statistics_names(self.bleu.max_ngram_order)
+
+    def of_statistics(self, statistics: Statistics, *, corpus: bool = False) -> Scores:
+        """`sentence_bleu`, or for sums over a corpus `corpus_bleu`: without effective order."""
+        scores = np.full((len(statistics), 1), np.nan)
+        known = np.flatnonzero(~np.isnan(statistics).any(axis=1))
+        counts = Matches.of_rows(statistics[known].astype(np.int64))
+        columns = [column.tolist() for column in counts]
+        for row, matches, guesses, length, closest in zip(known, *columns, strict=True):
+            bleu = self.bleu.compute_bleu(
+                matches,
+                guesses,
+                length,
+                closest,
+                smooth_method=self.bleu.smooth_method,
+                smooth_value=self.bleu.smooth_value,
+                effective_order=not corpus,
+                max_ngram_order=self.bleu.max_ngram_order,
+            )
+            scores[row] = bleu.score / 100
+        return scores
+
+
+class SacreBleuScorer(SummableScorer):
+    """SacreBLEU against the references of a dataset."""
+
+    metric: SacreBleu
+
+    def prepare(self) -> None:
+        references = flatten_references(self.dataset.references)
+        words = self._words(references.texts)
+        self._matcher = Matcher(words, references, self.metric.bleu.max_ngram_order)
 
     def statistics(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Statistics:
         return self._matcher.match(self._words(captions), image_index).rows()
 
-    def of_statistics(self, statistics: Statistics, *, corpus: bool = False) -> Scores:
-        """`sentence_bleu`, or for sums over a corpus `corpus_bleu`: without effective order."""
-        found = Matches.of_rows(statistics)
-        scores = np.full((len(statistics), 1), np.nan)
-        for j, (correct, total, length, closest) in enumerate(
-            zip(*(column.tolist() for column in found), strict=True)
-        ):
-            if closest == closest:
-                scores[j] = self._score(
-                    [int(count) for count in correct],
-                    [int(count) for count in total],
-                    int(length),
-                    int(closest),
-                    effective=not corpus,
-                )
-        return scores
-
     def _words(self, texts: Sequence[str]) -> list[list[str]]:
-        if self._bleu.lowercase:
+        if self.metric.bleu.lowercase:
             texts = [text.lower() for text in texts]
-        return [self._bleu.tokenizer(text.rstrip()).split() for text in texts]
-
-    def _score(
-        self, correct: list[int], total: list[int], length: int, closest: int, *, effective: bool
-    ) -> float:
-        return (
-            self._bleu.compute_bleu(
-                correct,
-                total,
-                length,
-                closest,
-                smooth_method=self._bleu.smooth_method,
-                smooth_value=self._bleu.smooth_value,
-                effective_order=effective,
-                max_ngram_order=self._bleu.max_ngram_order,
-            ).score
-            / 100
-        )
+        return [self.metric.bleu.tokenizer(text.rstrip()).split() for text in texts]

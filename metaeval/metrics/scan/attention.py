@@ -9,7 +9,7 @@ softmax would divide by drops out. That spares the dimension d of the vectors (1
 products but A and G.
 
 No masks: rows that are padding are zero vectors. As queries they add nothing to a norm, as context
-nothing to Σ e·A nor to eᵀ G e, and their own cosine is 0.
+nothing to Σ e·A nor to eᵀ G e, and their cosine is 0.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LEAK = 0.1  # the slope of LeakyReLU for negative similarities
 EPS = 1e-8  # added to norms
 _TINY = 1e-30
 
-
+AttendedLengths = Callable[[torch.Tensor], torch.Tensor]
 WAYS = ("i2t", "t2i")  # image → text: regions attend to words; text → image: words to regions
 
 
@@ -45,28 +45,31 @@ def cosines(query: torch.Tensor, context: torch.Tensor, smooth: float) -> torch.
     Returns [n, q]; 0 for padding.
     """
     products = query @ context.transpose(1, 2)  # [n, q, c]
-    own = _length(query, 2)
+    lengths = _length(query, 2)
     if query.shape[1] < context.shape[1]:  # then the attended vectors are less work than their Gram
-        return attending(products, own, smooth, lambda weights: _length(weights @ context, 2))
-    return attending(products, own, smooth, by_gram(context @ context.transpose(1, 2)))
+        return cosines_of_products(
+            products, lengths, smooth, lambda weights: _length(weights @ context, 2)
+        )
+    attended = lengths_by_gram(context @ context.transpose(1, 2))
+    return cosines_of_products(products, lengths, smooth, attended)
 
 
-def attending(
+def cosines_of_products(
     products: torch.Tensor,
-    own: torch.Tensor,
+    lengths: torch.Tensor,
     smooth: float,
-    length: Callable[[torch.Tensor], torch.Tensor],
+    attended: AttendedLengths,
 ) -> torch.Tensor:
     """`cosines` from products [n, q, c] of queries and context, and the queries' lengths [n, q].
 
-    `length` says how long the attended vectors are, [n, q], by their weights [n, q, c].
+    `attended` says how long the attended vectors are, [n, q], by their weights [n, q, c].
     """
     weights = _weights(products, smooth, dim=1)
-    return _cosine((weights * products).sum(dim=2), length(weights), own)
+    return _cosine((weights * products).sum(dim=2), attended(weights), lengths)
 
 
-def by_gram(gram: torch.Tensor) -> Callable[[torch.Tensor], torch.Tensor]:
-    """Lengths for `attending` from the Gram matrices [n, c, c] of the context."""
+def lengths_by_gram(gram: torch.Tensor) -> AttendedLengths:
+    """Lengths for `cosines_of_products` from the Gram matrices [n, c, c] of the context."""
 
     def length(weights: torch.Tensor) -> torch.Tensor:
         return ((weights @ gram) * weights).sum(dim=2).clamp(min=_TINY).sqrt()
@@ -74,7 +77,7 @@ def by_gram(gram: torch.Tensor) -> Callable[[torch.Tensor], torch.Tensor]:
     return length
 
 
-def pairing(
+def mean_cosines(
     regions: torch.Tensor,
     n_regions: torch.Tensor,
     words: torch.Tensor,
@@ -98,13 +101,13 @@ def pairing(
     # over the few are sums of long rows, which is several times as fast
     products = words.reshape(n * w, d) @ regions.transpose(0, 1).reshape(r * m, d).T
     to_words = products.view(n, w, r, m)
-    found = {}
+    means = {}
     if "i2t" in ways:
-        found["i2t"] = _all_cosines(to_words, regions, words, smooth).T / n_regions[:, None]
+        means["i2t"] = _all_cosines(to_words, regions, words, smooth).T / n_regions[:, None]
     if "t2i" in ways:
         to_regions = to_words.permute(3, 2, 1, 0).contiguous()  # [m, r, w, n]
-        found["t2i"] = _all_cosines(to_regions, words, regions, smooth) / n_words
-    return found
+        means["t2i"] = _all_cosines(to_regions, words, regions, smooth) / n_words
+    return means
 
 
 def _all_cosines(
@@ -140,6 +143,6 @@ def _cosine(dot: torch.Tensor, one: torch.Tensor, other: torch.Tensor) -> torch.
 def _length(x: torch.Tensor, dim: int, keepdim: bool = False) -> torch.Tensor:
     """‖x‖, with a gradient of 0 at 0 (padding); torch's own is slow except over the last dim."""
     if dim in (-1, x.ndim - 1):
-        found: torch.Tensor = torch.linalg.vector_norm(x, dim=dim, keepdim=keepdim)
-        return found
+        lengths: torch.Tensor = torch.linalg.vector_norm(x, dim=dim, keepdim=keepdim)
+        return lengths
     return x.square().sum(dim=dim, keepdim=keepdim).clamp_(min=_TINY).sqrt_()

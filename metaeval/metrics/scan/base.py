@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
-import logging
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from metaeval.compute import device as devices
 from metaeval.compute.requirements import missing_packages
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.errors import ConfigError, InputError
-from metaeval.metrics.base import Metric
+from metaeval.errors import ConfigError
+from metaeval.metrics.base import Metric, Scorer
+from metaeval.metrics.scan.weights import ScanWeights, choose_weights, official_weights
+from metaeval.runs.records import ScoreColumn
+from metaeval.runs.store import Store
 from metaeval.vision.regions.base import Regions, RegionSource
-from metaeval.weights import pretrained, tensors
-from metaeval.weights.pretrained import GroundedWeights
-
-if TYPE_CHECKING:
-    from metaeval.metrics.scan.grounding import Grounder
-
-log = logging.getLogger(__name__)
+from metaeval.weights.pretrained import AUTO
 
 SMOOTH = 9.0
 SUFFIX = " (trained on corruptions)"
-_SEEN = "images that the weights were trained on (not scored)"
 
 
 class ScanMetric(Metric):
@@ -50,15 +49,13 @@ class ScanMetric(Metric):
         "auto", "cpu", "cuda", "cuda:1".
     """
 
-    titles: ClassVar[tuple[str, ...]]
-    needs = frozenset()  # of the regions, which say themselves what they lack
-    batch_size = 20_000
-    counted: ClassVar[Mapping[str, str]] = MappingProxyType({_SEEN: "images"})
+    needs = frozenset()  # the regions say themselves what they lack
+    plain_columns: ClassVar[tuple[ScoreColumn, ...]]  # with weights that saw no spoiled caption
 
     def __init__(
         self,
         regions: RegionSource,
-        weights: str = pretrained.AUTO,
+        weights: str = AUTO,
         variant: str = "",
         vocabulary: str | Path | None = None,
         smooth: float | None = None,
@@ -68,117 +65,114 @@ class ScanMetric(Metric):
             raise ConfigError(f"metric.{self.name}.variant must be '' or corruptions: '{variant}'")
         if smooth is not None and not 0 < smooth <= 40:
             raise ConfigError(f"metric.{self.name}.smooth must be in (0, 40]: {smooth!r}")
-        self._source, self._which, self._variant = regions, str(weights), variant
-        self._vocabulary = Path(vocabulary).expanduser() if vocabulary is not None else None
-        self._smooth, self._device = SMOOTH if smooth is None else float(smooth), device
-        self.columns = self.titles
-        self._weights: GroundedWeights | Path | None = None
-        self._grounder: Grounder | None = None
+        self.regions, self.weights, self.variant = regions, str(weights), variant
+        self.vocabulary = Path(vocabulary).expanduser() if vocabulary is not None else None
+        self.smooth = SMOOTH if smooth is None else float(smooth)
+        self.device = devices.check_name(device)
 
-    def missing(self, dataset: CaptionDataset) -> Absent | None:
-        absent = super().missing(dataset) or missing_packages("scan", "torch", "safetensors")
-        if absent is None:
-            absent = self._source.missing(dataset)
+    @property
+    def columns(self) -> tuple[ScoreColumn, ...]:
+        return self.columns_of(self.weights == AUTO and self.variant == "corruptions")
+
+    def columns_of(self, learned_from_corruptions: bool) -> tuple[ScoreColumn, ...]:
+        """The columns under weights that were, or were not, trained on spoiled captions too."""
+        if not learned_from_corruptions:
+            return self.plain_columns
+        return tuple(
+            replace(
+                column,
+                name=column.name + SUFFIX,
+                part_of=column.part_of and column.part_of + SUFFIX,
+                variant_of=column.name,
+                learned_from_corruptions=True,
+            )
+            for column in self.plain_columns
+        )
+
+    def bind(self, dataset: CaptionDataset, store: Store | None = None) -> ScanScorer | Absent:
+        absent = (
+            missing_packages("scan", "torch", "safetensors")
+            or devices.missing(self.device)
+            or self.regions.missing(dataset)
+        )
         if absent is not None:
             return absent
-        path = Path(self._which).expanduser()
-        if path.is_file():
-            if self._vocabulary is None:
-                raise ConfigError(
-                    f"metric.{self.name}.vocabulary must name the vocabulary file of {path}"
-                )
-            self._weights = path
-            return None
-        found = pretrained.choose(
-            "scan", dataset, self._which, variant=self._variant, regions=self._source.name
-        )
-        if isinstance(found, Absent):
-            return found
-        if found.card["regions"] != self._source.identity():
-            reason = (
-                f"the weights {found.name} were trained on {found.card['regions']} regions, "
-                f"and these are {self._source.identity()}"
-            )
-            return Absent("weights", reason, "python -m metaeval experiment=train_scan")
-        self._weights = found
-        if found.card.get("trained_on_corruptions"):
-            self.columns = tuple(title + SUFFIX for title in self.titles)
-        return self._unfit(found)
+        weights = self._choose_weights(dataset, store)
+        if isinstance(weights, Absent):
+            return weights
+        return self._unfit(weights) or self._scorer(weights, dataset, store)
 
-    def _unfit(self, weights: GroundedWeights) -> Absent | None:
-        """What makes these weights useless for the metric, by their card."""
+    def _choose_weights(self, dataset: CaptionDataset, store: Store | None) -> ScanWeights | Absent:
+        path = Path(self.weights).expanduser()
+        if not path.is_file():
+            return choose_weights(self.weights, self.variant, dataset, self.regions, store)
+        if self.vocabulary is None:
+            reason = f"the checkpoint {path} comes without its vocabulary"
+            return Absent("weights", reason, f"set metric.{self.name}.vocabulary=FILE")
+        return official_weights(path, self.vocabulary, dataset, self.regions, store)
+
+    def _unfit(self, weights: ScanWeights) -> Absent | None:
+        """What makes these weights useless for the metric."""
         return None
 
-    def identify(self, dataset: CaptionDataset) -> None:
-        from metaeval.metrics.scan.network import ScanShape
+    @abstractmethod
+    def _scorer(
+        self, weights: ScanWeights, dataset: CaptionDataset, store: Store | None
+    ) -> ScanScorer: ...
 
-        weights = self._weights
-        self._regions: Regions = self._source.load(dataset, self.store)
-        self._digests = [self._source.digest(self._regions, i) for i in range(len(dataset))]
-        self._grid = 0
-        if isinstance(weights, GroundedWeights):
-            self._grid = ScanShape.of_json(weights.card["shape"]).grid
-            self._label = weights.label
-            self._seen = weights.overlap(dataset)
-            self._vocabulary_name = str(weights.card["vocabulary"])
-        else:
-            assert weights is not None
-            assert self._vocabulary is not None
-            self._label = f"file-{tensors.sha256(weights, self.store)[:12]}"
-            self._seen = np.zeros(len(dataset), dtype=np.bool_)
-            self._vocabulary_name = tensors.sha256(self._vocabulary, self.store)[:12]
 
-    def settings(self) -> Mapping[str, Any]:
-        trained = self.columns != self.titles
-        return {
-            "weights": self._label,
-            **({"variant": "trained-on-corruptions"} if trained else {}),
-            "words": self._vocabulary_name,
-            "regions": self._source.identity() + (f"+grid{self._grid}" if self._grid else ""),
-            "lambda": f"{self._smooth:g}",
+class ScanScorer(Scorer):
+    """A SCAN network that looks at the regions of a dataset.
+
+    Parameters
+    ----------
+    settings
+        Of the metric, in the signature behind those of the network.
+    """
+
+    batch_size = 20_000
+    counted = MappingProxyType({"images that the weights were trained on (not scored)": "images"})
+
+    def __init__(
+        self,
+        metric: ScanMetric,
+        weights: ScanWeights,
+        dataset: CaptionDataset,
+        store: Store | None,
+        settings: Mapping[str, Any],
+    ) -> None:
+        corrupted = weights.learned_from_corruptions
+        network = {
+            "weights": weights.label,
+            **({"variant": "trained-on-corruptions"} if corrupted else {}),
+            "words": weights.words,
+            "regions": metric.regions.identity(store)
+            + (f"+grid{weights.grid}" if weights.grid else ""),
+            "lambda": f"{metric.smooth:g}",
             "dtype": "float32+float64",
         }
+        super().__init__(metric.columns_of(corrupted), {**network, **settings})
+        self.weights, self.dataset = weights, dataset
+        self._source, self._store = metric.regions, store
+        self._smooth, self._device = metric.smooth, metric.device
 
-    def context(self, dataset: CaptionDataset, index: int) -> bytes:
-        return self._digests[index] + bytes([bool(self._seen[index])])
+    @cached_property
+    def _regions(self) -> Regions:
+        return self._source.load(self.dataset, self._store)
+
+    def context(self, index: int) -> bytes:
+        return self._source.digest(self._regions, index) + bytes([bool(self.weights.seen[index])])
+
+    def prepare(self) -> None:
+        from metaeval.metrics.scan.grounding import Grounder
+        from metaeval.vision.regions.grid import add_grid
+
+        model, words = self.weights.load()
+        self.regions = add_grid(self._regions, model.shape.grid)
+        self.grounder = Grounder(model, words, self.regions, self._smooth, self._device)
+        self.usable = ~self.weights.seen & (self.grounder.n_regions > 0)
 
     def tally(
         self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
     ) -> npt.NDArray[np.int64]:
-        return self._seen[image_index][:, None].astype(np.int64)
-
-    def close(self) -> None:
-        self._grounder = None
-
-    def _load(self) -> Grounder:
-        """The network with the regions that it looks at; InputError where they do not fit."""
-        from metaeval.metrics.scan.checkpoint import load_checkpoint
-        from metaeval.metrics.scan.grounding import Grounder
-        from metaeval.metrics.scan.network import Scan, ScanShape
-        from metaeval.vision.regions.grid import gridded
-        from metaeval.weights.checkpoints import load_weights
-
-        if isinstance(self._weights, GroundedWeights):
-            model = Scan(ScanShape.of_json(self._weights.card["shape"]))
-            place: Path = self._weights.folder
-            load_weights(model, self._weights.state(), place)
-            words = self._weights.vocabulary()
-        else:
-            assert self._weights is not None
-            assert self._vocabulary is not None
-            place = self._weights
-            model, words = load_checkpoint(place, self._vocabulary)
-        if model.shape.dim != self._regions.dim:
-            problem = (
-                f"looks at regions of {model.shape.dim:,} numbers, not of {self._regions.dim:,}"
-            )
-            raise InputError(problem, file=place)
-        if (absent := words.missing()) is not None:
-            raise ConfigError(str(absent))
-        self._looked_at = gridded(self._regions, model.shape.grid)
-        return Grounder(model, words, self._looked_at, self._smooth, self._device)
-
-    def _ready(self) -> Grounder:
-        if self._grounder is None:
-            raise RuntimeError("prepare() comes before score() and explain()")
-        return self._grounder
+        return self.weights.seen[image_index][:, None].astype(np.int64)

@@ -12,10 +12,10 @@ from typing import Any
 
 import torch
 
+from metaeval.compute.checkpoints import load_torch_checkpoint, load_weights
 from metaeval.errors import InputError
 from metaeval.metrics.scan.network import Scan, ScanShape
 from metaeval.text.vocabulary import Vocabulary
-from metaeval.weights.checkpoints import load_torch_checkpoint, load_weights
 
 NORM = "clipped_l2norm"  # the normalisation of attention that the published models use
 
@@ -27,14 +27,14 @@ def load_checkpoint(path: Path, vocabulary: Path) -> tuple[Scan, Vocabulary]:
     network is of another kind than SCAN's published ones, or whose vocabulary has another size.
     """
     words = Vocabulary.load(vocabulary)
-    found = load_torch_checkpoint(path)
-    if not isinstance(found, Mapping) or "model" not in found:
+    checkpoint = load_torch_checkpoint(path)
+    if not isinstance(checkpoint, Mapping) or "model" not in checkpoint:
         raise InputError("is no checkpoint of SCAN: it should hold 'model'", file=path)
-    states = found["model"]
+    states = checkpoint["model"]
     if not isinstance(states, list | tuple) or len(states) != 2:
         raise InputError("should be two state dictionaries", file=path, field="model")
     image, text = (_state(state, path, name) for state, name in zip(states, _NAMES, strict=True))
-    options = _options(found.get("opt"))
+    options = _options(checkpoint.get("opt"))
     if (norm := options.get("raw_feature_norm", NORM)) != NORM:
         raise InputError(f"is '{norm}'; only {NORM} is known", file=path, field="raw_feature_norm")
     if "fc.weight_v" in image:
@@ -56,11 +56,11 @@ def _state(state: Any, path: Path, name: str) -> dict[str, torch.Tensor]:
     if not isinstance(state, Mapping):
         raise InputError("should be a state dictionary", file=path, field=name)
     # DataParallel puts its own name before each
-    own = {str(key).removeprefix("module."): value for key, value in state.items()}
-    for key, value in own.items():
+    tensors = {str(key).removeprefix("module."): value for key, value in state.items()}
+    for key, value in tensors.items():
         if not isinstance(value, torch.Tensor):
             raise InputError(f"is {type(value).__name__}, not a tensor", file=path, field=key)
-    return {key: value.float() for key, value in own.items()}
+    return {key: value.float() for key, value in tensors.items()}
 
 
 def _options(node: Any) -> Mapping[str, Any]:

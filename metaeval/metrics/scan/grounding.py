@@ -20,8 +20,8 @@ from metaeval.compute.device import resolve
 from metaeval.compute.threads import run_parallel
 from metaeval.metrics.scan.attention import WAYS
 from metaeval.metrics.scan.network import Scan, region_rows
-from metaeval.metrics.scan.shelf import Shelf
-from metaeval.metrics.scan.word_states import PlainWordStates, WordStates, encoded
+from metaeval.metrics.scan.region_batch import RegionBatch
+from metaeval.metrics.scan.word_states import PlainWordStates, WordStates, encode_captions
 from metaeval.text.vocabulary import Vocabulary
 from metaeval.vision.regions.base import Regions
 
@@ -65,10 +65,10 @@ class Grounder:
         self.width = int(regions.mask.shape[1])
         self._level = -(-np.maximum(self.n_regions, 1) // _STEP) * _STEP
         vectors = self._encoded_regions(regions)
-        self._shelves = {}
-        self._place = np.empty(len(self._level), dtype=np.int64)  # on its shelf
+        self._batches = {}
+        self._place = np.empty(len(self._level), dtype=np.int64)  # in its batch
         for most, rows in group_rows_by_length(self._level):
-            self._shelves[most] = Shelf.of(vectors[torch.from_numpy(rows), :most])
+            self._batches[most] = RegionBatch.of(vectors[torch.from_numpy(rows), :most])
             self._place[rows] = np.arange(len(rows))
 
     def grounding(self, captions: Sequence[str], images: npt.NDArray[np.intp]) -> Floats:
@@ -79,8 +79,8 @@ class Grounder:
         out = np.zeros((len(captions), self.width))
 
         def work(rows: Rows, cosines: Mapping[str, Floats], _: Rows) -> None:
-            found = cosines["i2t"]
-            out[rows, : min(found.shape[1], self.width)] = found[:, : self.width]
+            vectors = cosines["i2t"]
+            out[rows, : min(vectors.shape[1], self.width)] = vectors[:, : self.width]
 
         self._each(captions, images, ("i2t",), work)
         return out
@@ -147,12 +147,12 @@ class Grounder:
         """The jobs that do the work for some of the captions."""
         level, long = self._level[images[some]], words.lengths + -words.lengths % _STEP
 
-        def compare(mine: npt.NDArray[np.intp], length: int, most: int) -> None:
-            vectors = words.of(mine, length)
-            place = self._place[images[some[mine]]]
-            found = self._shelves[most].cosines(place, vectors, self._smooth, ways)
-            cosines = {way: values.cpu().numpy() for way, values in found.items()}
-            work(some[mine], cosines, words.lengths[mine])
+        def compare(rows: npt.NDArray[np.intp], length: int, most: int) -> None:
+            vectors = words.of(rows, length)
+            place = self._place[images[some[rows]]]
+            tensors = self._batches[most].cosines(place, vectors, self._smooth, ways)
+            cosines = {way: tensor.cpu().numpy() for way, tensor in tensors.items()}
+            work(some[rows], cosines, words.lengths[rows])
 
         # captions of about one length in images of about as many regions, together
         for group in group_rows_by_keys(long, level):
@@ -164,21 +164,21 @@ class Grounder:
     def _encoded_words(self, parts: Sequence[Sequence[Sequence[int]]]) -> Sequence[Words]:
         """The word states of the captions of each part."""
         if self._model.text.plain:
-            return encoded(self._model.text, parts, self._run)
+            return encode_captions(self._model.text, parts, self._run)
         return [PlainWordStates(self._model.text, ids) for ids in parts]
 
     def _encoded_regions(self, regions: Regions) -> torch.Tensor:
         """[n, r, d] The region vectors, r a multiple of `_STEP`; zeros where there is none."""
         features, _, mask = regions.tensors(self.device)
         rows = region_rows(features, mask, self._model.shape.wholes)
-        found = []
+        vectors = []
         with torch.inference_mode():
             for start in range(0, len(rows[0]), _REGIONS):
                 some = [each[start : start + _REGIONS] for each in rows]
                 lacking = _REGIONS - len(some[0])
                 full = (torch.nn.functional.pad(each, (0, 0, 0, lacking)) for each in some)
-                found.append(self._model.image.rows(*full)[: len(some[0])])
+                vectors.append(self._model.image.rows(*full)[: len(some[0])])
             width = self.width + -self.width % _STEP
             out = features.new_zeros(len(mask), width, self._model.shape.embed)
-            out[:, : self.width][mask] = torch.cat(found) if found else out[0, :0]
+            out[:, : self.width][mask] = torch.cat(vectors) if vectors else out[0, :0]
         return out

@@ -28,8 +28,8 @@ class ScanShape:
     the word embedding, `words` the vocabulary's size. `hidden` is the width of the network beside
     the linear layer (0, the authors': none); with `context` it sees the whole image as well, with
     `whole_only` it serves the region that is the whole image alone.
-    `grid` is the side of the grid that gold regions are given (`region_grid`; 0: none), whose cells
-    count as whole images here.
+    `grid` is the side of the grid that gold regions are given (0: none; `vision/regions/grid.py`),
+    whose cells count as whole images here.
     `region_norm`, `text_norm`: whether vectors are scaled to unit length; `both_ways`: whether the
     GRU reads backwards as well.
     """
@@ -119,7 +119,7 @@ def region_rows(
     return features[mask], whole, first[mask][:, None].to(features.dtype)
 
 
-class TextEncoder(nn.Module):
+class WordEncoder(nn.Module):
     """Word ids [n, w] to word states [n, w, embed]; 0 behind a caption's end."""
 
     def __init__(self, shape: ScanShape) -> None:
@@ -182,10 +182,10 @@ class TextEncoder(nn.Module):
 
 
 class Scan(nn.Module):
-    """The two encoders; what is done with their vectors is in `scan_attention`."""
+    """The two encoders; what is done with their vectors is in `attention.py`."""
 
     def __init__(self, shape: ScanShape) -> None:
         super().__init__()
         self.shape = shape
         self.image = RegionEncoder(shape)
-        self.text = TextEncoder(shape)
+        self.text = WordEncoder(shape)

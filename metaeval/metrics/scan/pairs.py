@@ -70,8 +70,8 @@ def _packed(vectors: torch.Tensor, counts: torch.Tensor) -> tuple[torch.Tensor, 
     rows = there.flatten().nonzero()[:, 0]
     place = torch.zeros(n * most, dtype=torch.int64, device=counts.device)
     place[rows] = torch.arange(1, len(rows) + 1, device=counts.device)
-    own = vectors.reshape(n * most, d).index_select(0, rows)
-    return torch.cat([own.new_zeros(1, d), own]), place.view(n, most)
+    flat = vectors.reshape(n * most, d).index_select(0, rows)
+    return torch.cat([flat.new_zeros(1, d), flat]), place.view(n, most)
 
 
 def _picked(packed: torch.Tensor, place: torch.Tensor) -> torch.Tensor:

@@ -11,7 +11,7 @@ Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Beginnings:
+class PrefixTrie:
     """The distinct beginnings of n sequences, shorter ones first; number 0 is the empty one.
 
     Attributes
@@ -30,7 +30,7 @@ class Beginnings:
     place: Ints
 
     @classmethod
-    def of(cls, tokens: Ints, lengths: Ints) -> Beginnings:
+    def of(cls, tokens: Ints, lengths: Ints) -> PrefixTrie:
         """Of sequences [n, longest] of these lengths, each at least 1."""
         place = np.zeros(tokens.shape, dtype=np.int64)
         rows = np.arange(len(tokens))

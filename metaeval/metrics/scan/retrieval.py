@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
-from metaeval.metrics.scan.attention import WAYS, pairing
+from metaeval.metrics.scan.attention import WAYS, mean_cosines
 from metaeval.metrics.scan.network import Scan
 from metaeval.training.dataset import EncodedCaptions
 from metaeval.training.retrieval import recall, rsum
@@ -29,25 +29,25 @@ def all_pairs(
     ways: Sequence[str] = WAYS,
     progress: str | None = None,
 ) -> dict[str, torch.Tensor]:
-    """`pairing` for any number of images and captions, without their padding.
+    """`mean_cosines` for any number of images and captions, without their padding.
 
     Images are taken by their number of regions, captions by their number of words, so that the
-    blocks hold little else. Arguments as for `pairing`; `progress` titles a bar on stderr.
+    blocks hold little else. Arguments as for `mean_cosines`; `progress` titles a bar on stderr.
     """
     sizes = _BLOCKS["cuda" if regions.is_cuda else "cpu"]
     images = torch.split(torch.argsort(n_regions, stable=True), sizes[0])
     captions = torch.split(torch.argsort(n_words, stable=True), sizes[1])
     shape, dtype = (len(regions), len(words)), torch.promote_types(regions.dtype, torch.float32)
-    found = {way: regions.new_empty(shape, dtype=dtype) for way in ways}
-    for mine in tqdm(images, desc=progress, disable=progress is None, leave=False, delay=2):
-        n = n_regions[mine]
-        own = regions[mine, : int(n.max())]
-        for theirs in captions:
-            m = n_words[theirs]
-            block = pairing(own, n, words[theirs, : int(m.max())], m, smooth, ways)
+    similarities = {way: regions.new_empty(shape, dtype=dtype) for way in ways}
+    for rows in tqdm(images, desc=progress, disable=progress is None, leave=False, delay=2):
+        n = n_regions[rows]
+        vectors = regions[rows, : int(n.max())]
+        for columns in captions:
+            m = n_words[columns]
+            block = mean_cosines(vectors, n, words[columns, : int(m.max())], m, smooth, ways)
             for way, part in block.items():
-                found[way][mine[:, None], theirs[None, :]] = part.to(dtype)
-    return found
+                similarities[way][rows[:, None], columns[None, :]] = part.to(dtype)
+    return similarities
 
 
 @torch.inference_mode()
@@ -68,12 +68,12 @@ def retrieval(
     states = []
     for start in range(0, len(captions), _CAPTIONS):
         ids, lengths = captions.pick(torch.arange(start, min(start + _CAPTIONS, len(captions))))
-        own = model.text(ids.to(device), lengths)
-        states.append(torch.nn.functional.pad(own, (0, 0, 0, longest - own.shape[1])))
-    found = all_pairs(
+        words = model.text(ids.to(device), lengths)
+        states.append(torch.nn.functional.pad(words, (0, 0, 0, longest - words.shape[1])))
+    similarities = all_pairs(
         vectors, mask.sum(dim=1), torch.cat(states), captions.lengths.to(device), smooth
     )
-    i2t, t2i = (found[way].double().cpu().numpy() for way in WAYS)
+    i2t, t2i = (similarities[way].double().cpu().numpy() for way in WAYS)
     if not (np.isfinite(i2t).all() and np.isfinite(t2i).all()):
         raise FloatingPointError("similarities are not finite: lower the learning rate")
     both = recall(i2t + t2i, captions.owner)

@@ -7,15 +7,17 @@ to (`<start>` and `<end>` are words). SCAN-sum, which retrieves best, adds them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from metaeval.data.dataset import CaptionDataset
 from metaeval.metrics.base import Scores
-from metaeval.metrics.scan.base import ScanMetric
+from metaeval.metrics.scan.base import ScanMetric, ScanScorer
+from metaeval.metrics.scan.weights import ScanWeights
+from metaeval.runs.records import ScoreColumn
+from metaeval.runs.store import Store
 
 
 class ScanSimilarity(ScanMetric):
@@ -25,21 +27,26 @@ class ScanSimilarity(ScanMetric):
     """
 
     name = "scan"
-    titles = ("SCAN-i2t", "SCAN-t2i", "SCAN-sum")
-    bounds = (-2.0, 2.0)
+    plain_columns = (
+        ScoreColumn("SCAN-i2t", bounds=(-1.0, 1.0)),
+        ScoreColumn("SCAN-t2i", bounds=(-1.0, 1.0)),
+        ScoreColumn("SCAN-sum", bounds=(-2.0, 2.0)),
+    )
 
-    def settings(self) -> Mapping[str, Any]:
-        return {**super().settings(), "mean": "cosines", "v": 3}
+    def _scorer(
+        self, weights: ScanWeights, dataset: CaptionDataset, store: Store | None
+    ) -> SimilarityScorer:
+        return SimilarityScorer(self, weights, dataset, store, {"mean": "cosines", "v": 3})
 
-    def prepare(self, dataset: CaptionDataset) -> None:
-        self._grounder = self._load()
+
+class SimilarityScorer(ScanScorer):
+    """SCAN's similarity with the images of a dataset."""
 
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
         scores = np.full((len(captions), 3), np.nan)
-        usable = ~self._seen & (self._ready().n_regions > 0)
-        rows = np.flatnonzero(usable[image_index])
+        rows = np.flatnonzero(self.usable[image_index])
         if len(rows):
             texts = [captions[k] for k in rows.tolist()]
-            scores[rows, :2] = self._ready().similarity(texts, image_index[rows])
+            scores[rows, :2] = self.grounder.similarity(texts, image_index[rows])
             scores[rows, 2] = scores[rows, 0] + scores[rows, 1]
         return scores

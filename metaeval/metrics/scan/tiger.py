@@ -17,12 +17,15 @@ import numpy.typing as npt
 
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
-from metaeval.metrics.base import Scores, content_digest
-from metaeval.metrics.scan.base import ScanMetric
-from metaeval.metrics.scan.tiger_batches import tiger_of
+from metaeval.metrics.base import Scores
+from metaeval.metrics.scan.base import ScanMetric, ScanScorer
+from metaeval.metrics.scan.tiger_batches import compare_groundings
 from metaeval.metrics.scan.tiger_score import GAINS, MIN_MAX, TAU
+from metaeval.metrics.scan.weights import ScanWeights
+from metaeval.runs.records import ScoreColumn
+from metaeval.runs.store import Store, content_digest
 from metaeval.vision.regions.base import RegionSource
-from metaeval.weights.pretrained import AUTO, GroundedWeights
+from metaeval.weights.pretrained import AUTO
 
 
 class Tiger(ScanMetric):
@@ -43,8 +46,11 @@ class Tiger(ScanMetric):
     """
 
     name = "tiger"
-    titles = ("TIGEr", "TIGEr-RRS", "TIGEr-WDS")
-    bounds = (0.0, 1.0)
+    plain_columns = (
+        ScoreColumn("TIGEr"),
+        ScoreColumn("TIGEr-RRS", part_of="TIGEr"),
+        ScoreColumn("TIGEr-WDS", part_of="TIGEr"),
+    )
 
     def __init__(
         self,
@@ -63,101 +69,114 @@ class Tiger(ScanMetric):
             raise ConfigError(f"metric.tiger.tau must be positive: {tau!r}")
         if gains not in GAINS:
             raise ConfigError(f"metric.tiger.gains must be one of {', '.join(GAINS)}: '{gains}'")
-        self._tau, self._gains, self._clamp = float(tau), gains, bool(clamp)
+        self.tau, self.gains, self.clamp = float(tau), gains, bool(clamp)
 
-    def settings(self) -> Mapping[str, Any]:
-        return {
-            **super().settings(),
-            "tau": f"{self._tau:g}",
-            "gains": self._gains,
-            "cosines": "clamped" if self._clamp else "signed",
+    def _unfit(self, weights: ScanWeights) -> Absent | None:
+        cosine = weights.human_cosine
+        if cosine is None or cosine > 0 or self.clamp:
+            return None
+        return Absent("weights", _upside_down(weights.label, cosine), _REMEDY)
+
+    def _scorer(
+        self, weights: ScanWeights, dataset: CaptionDataset, store: Store | None
+    ) -> TigerScorer:
+        return TigerScorer(self, weights, dataset, store)
+
+
+class TigerScorer(ScanScorer):
+    """TIGEr against the references of a dataset."""
+
+    def __init__(
+        self, metric: Tiger, weights: ScanWeights, dataset: CaptionDataset, store: Store | None
+    ) -> None:
+        settings = {
+            "tau": f"{metric.tau:g}",
+            "gains": metric.gains,
+            "cosines": "clamped" if metric.clamp else "signed",
             "refs": "mean",
             "v": 3,
         }
+        super().__init__(metric, weights, dataset, store, settings)
+        self._tau, self._gains, self._clamp = metric.tau, metric.gains, metric.clamp
 
-    def context(self, dataset: CaptionDataset, index: int) -> bytes:
-        return super().context(dataset, index) + content_digest(dataset.references[index])
+    def context(self, index: int) -> bytes:
+        return super().context(index) + content_digest(self.dataset.references[index])
 
-    def _unfit(self, weights: GroundedWeights) -> Absent | None:
-        cosine = weights.card.get("human_cosine")
-        if isinstance(cosine, int | float) and not cosine > 0 and not self._clamp:
-            return Absent("weights", _upside_down(weights.name, float(cosine)), _REMEDY)
-        return None
-
-    def prepare(self, dataset: CaptionDataset) -> None:
-        grounder = self._grounder = self._load()
-        counts = [len(group) for group in dataset.references]
-        owner = np.repeat(np.arange(len(dataset)), counts)
-        flat = [text for group in dataset.references for text in group]
-        vectors = self._vectors(flat, owner)
-        self._references = np.full((len(dataset), grounder.width), np.nan)
-        there = np.array(counts) > 0
-        if len(flat):
-            first = np.cumsum([0, *counts])[:-1][there]
+    def prepare(self) -> None:
+        super().prepare()
+        counts = np.array([len(group) for group in self.dataset.references])
+        references = [text for group in self.dataset.references for text in group]
+        vectors = self._vectors(references, np.repeat(np.arange(len(counts)), counts))
+        there = counts > 0
+        # [images, r] the mean grounding vector of an image's references
+        self._references = np.full((len(counts), self.grounder.width), np.nan)
+        if len(references):
+            first = (np.cumsum(counts) - counts)[there]
             sums = np.add.reduceat(vectors, first, axis=0)
-            self._references[there] = sums / np.array(counts)[there, None]
-        self._usable = there & ~self._seen & (grounder.n_regions > 0)
+            self._references[there] = sums / counts[there, None]
+        self.usable &= there
         self._check_sign()
 
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
-        self._ready()
         scores = np.full((len(captions), 3), np.nan)
-        rows = np.flatnonzero(self._usable[image_index])
+        rows = np.flatnonzero(self.usable[image_index])
         if len(rows):
             images = image_index[rows]
             vectors = self._vectors([captions[k] for k in rows.tolist()], images)
-            scores[rows] = self._compared(vectors, images)
+            scores[rows] = self._compare(vectors, images)
         return scores
 
     def explain(self, caption: str, image_index: int) -> Mapping[str, Any] | None:
-        if not self._usable[image_index]:
+        if not self.usable[image_index]:
             return None
-        own = np.array([image_index], dtype=np.intp)
-        vectors = self._vectors([caption], own)
-        vector, scores = vectors[0], self._compared(vectors, own)[0]
-        n = int(self._ready().n_regions[image_index])
-        boxes, labels = self._looked_at.boxes[image_index], self._looked_at.labels[image_index]
+        images = np.array([image_index], dtype=np.intp)
+        vectors = self._vectors([caption], images)
+        vector, scores = vectors[0], self._compare(vectors, images)[0]
+        n = int(self.grounder.n_regions[image_index])
+        boxes, labels = self.regions.boxes[image_index], self.regions.labels[image_index]
         return {
             "kind": "grounding",
             "regions": [
                 {
                     "label": label,
                     "box": [round(float(x), 4) for x in boxes[k]],
-                    **({"cell": True} if 0 < k <= self._grid**2 else {}),
+                    **({"cell": True} if 0 < k <= self.weights.grid**2 else {}),
                 }
                 for k, label in enumerate(labels)
             ],
             "candidate": [round(float(x), 4) for x in vector[:n]],
             "references": [round(float(x), 4) for x in self._references[image_index, :n]],
             "values": {
-                column: None if np.isnan(score) else round(float(score), 4)
+                column.name: None if np.isnan(score) else round(float(score), 4)
                 for column, score in zip(self.columns, scores, strict=True)
             },
         }
 
     def _vectors(self, captions: Sequence[str], images: npt.NDArray[np.intp]) -> Scores:
         """[n, r] Grounding vectors, clamped where asked for."""
-        found = self._ready().grounding(captions, images)
-        return np.maximum(found, 0.0) if self._clamp else found
+        vectors = self.grounder.grounding(captions, images)
+        return np.maximum(vectors, 0.0) if self._clamp else vectors
 
-    def _compared(self, vectors: Scores, images: npt.NDArray[np.intp]) -> Scores:
+    def _compare(self, vectors: Scores, images: npt.NDArray[np.intp]) -> Scores:
         """[n, 3] TIGEr, RRS and WDS of candidates by their grounding vectors [n, r]."""
-        n_regions = self._ready().n_regions
-        return tiger_of(self._references, n_regions, vectors, images, self._tau, self._gains)
+        n_regions = self.grounder.n_regions
+        return compare_groundings(
+            self._references, n_regions, vectors, images, self._tau, self._gains
+        )
 
     def _check_sign(self) -> None:
         """Refuse weights under which human captions ground negatively."""
-        if not self._usable.any():
+        if not self.usable.any():
             return
-        n_regions = self._ready().n_regions
+        n_regions = self.grounder.n_regions
         mask = np.arange(self._references.shape[1])[None, :] < n_regions[:, None]
-        own = np.where(mask, self._references, 0.0)[self._usable]
-        mean = float((own.sum(axis=1) / n_regions[self._usable]).mean())
+        vectors = np.where(mask, self._references, 0.0)[self.usable]
+        mean = float((vectors.sum(axis=1) / n_regions[self.usable]).mean())
         if not (mean > 0 or self._clamp):
-            raise ConfigError(f"{_upside_down(self._label, mean)}; {_REMEDY}")
+            raise ConfigError(f"{_upside_down(self.weights.label, mean)}; {_REMEDY}")
 
 
-_REMEDY = "train with losses.anchor_weight=1, or set metric.tiger.clamp=true"
+_REMEDY = "train with task.losses.anchor_weight=1, or set metric.tiger.clamp=true"
 
 
 def _upside_down(name: str, cosine: float) -> str:

@@ -19,7 +19,7 @@ _STEP = 4  # regions are filled up to a multiple of this
 _ROWS = 1024  # captions compared at a time
 
 
-def tiger_of(
+def compare_groundings(
     references: Floats,
     n_regions: npt.NDArray[np.int64],
     candidates: Floats,
@@ -39,21 +39,21 @@ def tiger_of(
     """
     count = n_regions[images]
     level = -(-count // _STEP) * _STEP
-    found = np.empty((len(images), 3))
+    scores = np.empty((len(images), 3))
 
-    def work(mine: npt.NDArray[np.intp]) -> None:
-        most = int(level[mine[0]])
-        mask = np.arange(most)[None, :] < count[mine][:, None]
-        reference, candidate = references[images[mine]], candidates[mine]
-        scores = tiger(_filled(reference, most), _filled(candidate, most), mask, tau, gains)
-        found[mine] = np.stack(scores, axis=1)
+    def compare(rows: npt.NDArray[np.intp]) -> None:
+        most = int(level[rows[0]])
+        mask = np.arange(most)[None, :] < count[rows][:, None]
+        reference, candidate = references[images[rows]], candidates[rows]
+        columns = tiger(_fit(reference, most), _fit(candidate, most), mask, tau, gains)
+        scores[rows] = np.stack(columns, axis=1)
 
     run_parallel([
-        partial(work, group) for group in group_rows_by_keys(level, most=_ROWS)
+        partial(compare, rows) for rows in group_rows_by_keys(level, most=_ROWS)
     ])  # fmt: skip
-    return found
+    return scores
 
 
-def _filled(rows: Floats, width: int) -> Floats:
+def _fit(rows: Floats, width: int) -> Floats:
     """The rows cut off, or filled up with zeros, to a width."""
     return np.pad(rows[:, :width], ((0, 0), (0, max(0, width - rows.shape[1]))))

@@ -21,7 +21,7 @@ MIN_MAX, RAW = "min-max", "raw"
 GAINS = (MIN_MAX, RAW)
 
 
-class Tiger(NamedTuple):
+class TigerScores(NamedTuple):
     """The three scores of n captions: float64 [n] each."""
 
     tiger: Floats
@@ -31,7 +31,7 @@ class Tiger(NamedTuple):
 
 def tiger(
     reference: Floats, candidate: Floats, mask: Bools, tau: float = TAU, gains: str = MIN_MAX
-) -> Tiger:
+) -> TigerScores:
     """TIGEr = (RRS + WDS) / 2.
 
     Parameters
@@ -44,7 +44,7 @@ def tiger(
         See `wds` and `rrs`.
     """
     ranks, weights = rrs(reference, candidate, mask, gains), wds(reference, candidate, mask, tau)
-    return Tiger((ranks + weights) / 2, ranks, weights)
+    return TigerScores((ranks + weights) / 2, ranks, weights)
 
 
 def rrs(reference: Floats, candidate: Floats, mask: Bools, gains: str = MIN_MAX) -> Floats:
@@ -75,8 +75,8 @@ def rrs(reference: Floats, candidate: Floats, mask: Bools, gains: str = MIN_MAX)
     dcg = (gain[rows, ranked] * discount).sum(axis=1)
     ideal = (gain[rows, best] * discount).sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        found = np.where(ideal > 0, dcg / ideal, np.nan)
-    return np.where(flat, 1.0, found)
+        ndcg = np.where(ideal > 0, dcg / ideal, np.nan)
+    return np.where(flat, 1.0, ndcg)
 
 
 def wds(reference: Floats, candidate: Floats, mask: Bools, tau: float = TAU) -> Floats:
@@ -91,8 +91,8 @@ def wds(reference: Floats, candidate: Floats, mask: Bools, tau: float = TAU) -> 
     lengths = [np.sqrt((np.where(mask, v, 0.0) ** 2).sum(axis=1)) for v in (reference, candidate)]
     with np.errstate(invalid="ignore", divide="ignore"):
         ratio = np.where((lengths[0] > 0) & (lengths[1] > 0), np.log(lengths[0] / lengths[1]), 0.0)
-    found: Floats = 1 / (1 + np.exp(tau * (divergence + ratio)))
-    return found
+    similarity: Floats = 1 / (1 + np.exp(tau * (divergence + ratio)))
+    return similarity
 
 
 def _log_softmax(values: Floats, mask: Bools) -> Floats:

@@ -20,8 +20,8 @@ import torch
 
 from metaeval.compute import gru
 from metaeval.metrics.scan.attention import EPS
-from metaeval.metrics.scan.network import TextEncoder
-from metaeval.metrics.scan.prefix_trie import Beginnings
+from metaeval.metrics.scan.network import WordEncoder
+from metaeval.metrics.scan.prefix_trie import PrefixTrie
 from metaeval.text.vocabulary import padded
 
 Ints = npt.NDArray[np.int64]
@@ -33,7 +33,7 @@ _FORWARD, _BACKWARD = "", "_reverse"  # as torch's GRU names its weights
 
 
 class WordStates:
-    """The word states of n captions, for any of them at a time; `encoded` makes them.
+    """The word states of n captions, for any of them at a time; `encode_captions` makes them.
 
     Parameters
     ----------
@@ -66,8 +66,8 @@ class WordStates:
         return states.view(len(rows), length, -1)
 
 
-def encoded(
-    encoder: TextEncoder, parts: Sequence[Sequence[Sequence[int]]], run: Run
+def encode_captions(
+    encoder: WordEncoder, parts: Sequence[Sequence[Sequence[int]]], run: Run
 ) -> list[WordStates]:
     """The word states of the captions of each part.
 
@@ -83,12 +83,12 @@ def encoded(
     """
     sequences = [padded(ids) for ids in parts]
     shared = run([
-        partial(Beginnings.of, read, lengths)
+        partial(PrefixTrie.of, read, lengths)
         for tokens, lengths in sequences
-        for read in (tokens, _turned(tokens, lengths))
+        for read in (tokens, _reverse_rows(tokens, lengths))
     ])  # fmt: skip
     weight = encoder.embed.weight
-    found, jobs = [], []
+    states_of_parts, jobs = [], []
     for (_, lengths), ahead, behind in zip(sequences, shared[::2], shared[1::2], strict=True):
         first = ahead.levels[-1]
         states = weight.new_empty(first + behind.levels[-1], encoder.rnn.hidden_size)
@@ -97,20 +97,20 @@ def encoded(
             partial(_read, encoder, _BACKWARD, behind, states[first:]),
         ]
         # the backward GRU's states stand in the order in which it reads: turn them again
-        second = _turned(np.where(behind.place > 0, behind.place + first, 0), lengths)
+        second = _reverse_rows(np.where(behind.place > 0, behind.place + first, 0), lengths)
         place = np.stack([ahead.place, second], axis=2)
-        found.append(WordStates(states, place, lengths, encoder.unit_length))
+        states_of_parts.append(WordStates(states, place, lengths, encoder.unit_length))
     run(jobs)
-    return found
+    return states_of_parts
 
 
-def _turned(rows: Ints, lengths: Ints) -> Ints:
+def _reverse_rows(rows: Ints, lengths: Ints) -> Ints:
     """Each row's first numbers, as many as its length says, in reverse; 0 behind them."""
     back = lengths[:, None] - 1 - np.arange(rows.shape[1])[None, :]
     return np.where(back >= 0, np.take_along_axis(rows, np.maximum(back, 0), axis=1), 0)
 
 
-def _read(encoder: TextEncoder, direction: str, shared: Beginnings, states: torch.Tensor) -> None:
+def _read(encoder: WordEncoder, direction: str, shared: PrefixTrie, states: torch.Tensor) -> None:
     """Fill in the states [k + 1, d] of one of the GRU's directions after each of k beginnings."""
     d, device = encoder.rnn.hidden_size, states.device
     weight, bias = gru.recurrent_weights(encoder.rnn, direction)
@@ -122,38 +122,38 @@ def _read(encoder: TextEncoder, direction: str, shared: Beginnings, states: torc
     for start, stop in zip(shared.levels[:-1], shared.levels[1:], strict=True):
         for first in range(start, stop, block):
             last = min(first + block, stop)
-            n, mine = last - first, slice(first - 1, last - 1)
-            torch.index_select(states, 0, parent[mine], out=old[:n])
+            n, rows = last - first, slice(first - 1, last - 1)
+            torch.index_select(states, 0, parent[rows], out=old[:n])
             torch.addmm(bias, old, transposed, out=hidden)
-            inputs = table.index_select(0, word[mine])
+            inputs = table.index_select(0, word[rows])
             gru.advance(inputs, hidden[:n], old[:n], inputs, states[first:last])
 
 
-def _projected(encoder: TextEncoder, words: Ints, direction: str) -> tuple[torch.Tensor, Ints]:
+def _projected(encoder: WordEncoder, words: Ints, direction: str) -> tuple[torch.Tensor, Ints]:
     """What each distinct word adds to the gates, [w, 3d], and the row of each of the words."""
     distinct, number = np.unique(words, return_inverse=True)
     lacking = -len(distinct) % _WORDS
     filled = np.concatenate([distinct, np.zeros(lacking, dtype=np.int64)])
     vectors = encoder.embed(torch.from_numpy(filled).to(encoder.embed.weight.device))
-    parts = [gru.project(encoder.rnn, own, direction) for own in vectors.split(_WORDS)]
+    parts = [gru.project(encoder.rnn, some, direction) for some in vectors.split(_WORDS)]
     return torch.cat(parts), number.astype(np.int64)
 
 
 class PlainWordStates:
     """The same for text encoders of another shape (more layers, or one direction): one by one."""
 
-    def __init__(self, encoder: TextEncoder, ids: Sequence[Sequence[int]]) -> None:
+    def __init__(self, encoder: WordEncoder, ids: Sequence[Sequence[int]]) -> None:
         self.lengths = np.fromiter(map(len, ids), dtype=np.int64, count=len(ids))
         device = encoder.embed.weight.device
         self._known: dict[tuple[int, ...], torch.Tensor] = {}
-        self._ids = [tuple(own) for own in ids]
+        self._ids = [tuple(caption) for caption in ids]
         with torch.inference_mode():
-            for own in dict.fromkeys(self._ids):
-                self._known[own] = encoder(torch.tensor([own], device=device))[0]
+            for caption in dict.fromkeys(self._ids):
+                self._known[caption] = encoder(torch.tensor([caption], device=device))[0]
 
     def of(self, rows: npt.NDArray[np.intp], length: int) -> torch.Tensor:
         """[k, length, d] The states of these captions; zeros behind a caption's end."""
-        own = [self._known[self._ids[row]] for row in rows.tolist()]
+        known = [self._known[self._ids[row]] for row in rows.tolist()]
         return torch.stack([
-            torch.nn.functional.pad(states, (0, 0, 0, length - len(states))) for states in own
+            torch.nn.functional.pad(states, (0, 0, 0, length - len(states))) for states in known
         ])  # fmt: skip

@@ -158,13 +158,13 @@ class Graph:
 
     def tuples(self) -> list[tuple[Concept, ...]]:
         """All tuples: objects, their attributes, then (subject, relation, object) triples."""
-        found: list[tuple[Concept, ...]] = []
+        tuples: list[tuple[Concept, ...]] = []
         for node in self.nodes:
-            found.append((node.concept,))
-            found += [(node.concept, attribute) for attribute in node.attributes]
+            tuples.append((node.concept,))
+            tuples += [(node.concept, attribute) for attribute in node.attributes]
         for node in self.nodes:
-            found += [(node.concept, kind, end.concept) for kind, end in node.relations]
-        return found
+            tuples += [(node.concept, kind, end.concept) for kind, end in node.relations]
+        return tuples
 
     def sizes(self) -> Counts:
         """The number of tuples in each of `CATEGORIES`."""
@@ -181,22 +181,22 @@ class Graph:
     def correct(self, references: Graph) -> Counts:
         """The number of tuples, in each of `CATEGORIES`, that the references justify."""
         counts = np.zeros(len(CATEGORIES), np.int64)
-        alike = {
+        similar = {
             id(node): [other for other in references.nodes if node.concept.similar(other.concept)]
             for node in self.nodes
         }
         for node in self.nodes:
-            others = alike[id(node)]
+            others = similar[id(node)]
             if not others:
                 continue
             counts[_OBJECT] += 1
             for concept in node.attributes:
-                same = [a for other in others for a in other.attributes if a.similar(concept)]
-                counts[_ATTRIBUTE] += bool(same)
+                partners = [a for other in others for a in other.attributes if a.similar(concept)]
+                counts[_ATTRIBUTE] += bool(partners)
                 for kind in _kinds(concept):  # justified by an attribute of the same kind only
-                    counts[kind] += any(kind in _kinds(a) for a in same)
+                    counts[kind] += any(kind in _kinds(a) for a in partners)
             for concept, end in node.relations:
-                ends = alike[id(end)]
+                ends = similar[id(end)]
                 counts[_RELATION] += any(
                     other_end in ends and other_concept.similar(concept)
                     for other in others

@@ -1,7 +1,7 @@
 """SPICE (Anderson et al. 2016), with its sub-scores, on today's Java.
 
 A caption is parsed into tuples (objects, attributes, relations) by SPICE's own parser, each
-distinct sentence once and for all (`spice_service`); the F-score is ours (`spice_graph`), equal to
+distinct sentence once and for all (`text/scene_graphs`); the F-score is ours (`graph.py`), equal to
 the jar's. Parsed sentences go into the store, so a caption or reference costs one parse ever.
 
     tokenizer: ptb    as pycocoevalcap's COCOEvalCap and nearly all published numbers
@@ -18,16 +18,13 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.errors import ConfigError
-from metaeval.java.runtime import JavaError
-from metaeval.metrics.base import Metric, Scores
-from metaeval.metrics.spice import synonyms as spice_synonyms
+from metaeval.metrics.base import Metric, ReferenceScorer, Scores
 from metaeval.metrics.spice.graph import CATEGORIES, Graph, f_scores
+from metaeval.metrics.spice.synonyms import load_synonyms
+from metaeval.runs.records import ScoreColumn
+from metaeval.runs.store import Store
 from metaeval.text.scene_graphs import parse, spice_service
-from metaeval.text.scene_graphs.rules.rules import IDENTITY as RULES
-from metaeval.text.tokenizers.base import get as get_tokenizer
-
-_METEOR = "lib/Meteor-1.5.jar"
+from metaeval.text.tokenizers import base as tokenizers
 
 
 class Spice(Metric):
@@ -46,7 +43,6 @@ class Spice(Metric):
     """
 
     name = "spice"
-    columns = ("SPICE", *(f"SPICE-{category.lower()}" for category in CATEGORIES[1:]))
 
     def __init__(
         self,
@@ -58,43 +54,82 @@ class Spice(Metric):
         threads: int | None = None,
         sentence_seconds: float = spice_service.SENTENCE_SECONDS,
     ) -> None:
-        if parser not in parse.PARSERS:
-            raise ConfigError(f"metric.spice.parser: '{parser}' is not one of spice, rules")
-        self._tokenizer = None if tokenizer == "none" else get_tokenizer(tokenizer)
-        self._parser_name = parser
-        self._cache = Path(cache).expanduser() if cache else parse.default_cache()
-        self._limits = {"heap": heap_mib, "sentence_seconds": sentence_seconds}
-        self._threads = threads
-        self._parser: parse.Parser | None = None
-        self._references: list[Graph | None] = []
+        self.tokenizer = None if tokenizer == "none" else tokenizers.get(tokenizer)
+        self.parser = parse.check_parser(parser)
+        self.cache = Path(cache).expanduser() if cache else parse.default_cache()
+        self.heap_mib, self.threads = heap_mib, threads
+        self.sentence_seconds = sentence_seconds
 
-    def missing(self, dataset: CaptionDataset) -> Absent | None:
-        """The dataset's parts, then the tokeniser's needs, SPICE's jars, Java."""
-        absent = super().missing(dataset)
-        if absent is None and self._tokenizer is not None:
-            absent = self._tokenizer.missing()
-        if absent is None and isinstance(folder := spice_service.spice_folder(), Absent):
-            absent = folder
-        return absent or parse.missing(self._parser_name, self._cache)
+    @property
+    def columns(self) -> tuple[ScoreColumn, ...]:
+        model = None if self.parser == "spice" else self.parser
+        in_brackets = f" ({model})" if model else ""
+        whole = f"SPICE{in_brackets}"
 
-    def prepare(self, dataset: CaptionDataset) -> None:
+        def column(name: str, part_of: str | None) -> ScoreColumn:
+            return ScoreColumn(
+                f"{name}{in_brackets}",
+                part_of=part_of,
+                headline=part_of is None,
+                variant_of=name if model else None,
+                model=model,
+            )
+
+        parts = (column(f"SPICE-{category.lower()}", whole) for category in CATEGORIES[1:])
+        return (column("SPICE", None), *parts)
+
+    def bind(self, dataset: CaptionDataset, store: Store | None = None) -> SpiceScorer | Absent:
+        parts = (
+            self.lacks(dataset),
+            None if self.tokenizer is None else self.tokenizer.missing(),
+            spice_service.spice_folder(),  # whichever parser finds the tuples: it has the synonyms
+            parse.missing_parts(self.parser, self.cache),
+        )
+        absent = next((part for part in parts if isinstance(part, Absent)), None)
+        return absent or SpiceScorer(self, dataset, store)
+
+
+class SpiceScorer(ReferenceScorer):
+    """SPICE against the references of a dataset."""
+
+    def __init__(self, metric: Spice, dataset: CaptionDataset, store: Store | None) -> None:
+        self._jar = spice_service.spice_file(spice_service.METEOR_JAR)
+        limits = f"{metric.heap_mib:g}-{metric.sentence_seconds:g}"
+        settings = {
+            "parser": parse.parser_identity(metric.parser),
+            "tok": metric.tokenizer.signature if metric.tokenizer else "none",
+            "syn": f"meteor-1.5-{spice_service.short_sha256(self._jar)}",
+            **({"limits": limits} if metric.parser == "spice" else {}),
+            "v": 1,  # raised when this comes to give another number for the same caption
+        }
+        super().__init__(metric.columns, settings, dataset)
+        self._tokenizer = metric.tokenizer
+        self.parser = parse.open_parser(
+            metric.parser,
+            store=store,
+            cache=metric.cache,
+            heap=metric.heap_mib,
+            threads=metric.threads,
+            sentence_seconds=metric.sentence_seconds,
+        )
+
+    def prepare(self) -> None:
         """Parse all references, and merge each image's into one graph."""
-        texts = list(dict.fromkeys(r for refs in dataset.references for r in refs))
+        self._synonyms = load_synonyms(self._jar)
+        texts = list(dict.fromkeys(r for group in self.dataset.references for r in group))
         parsed = dict(zip(texts, self._tuples(texts), strict=True))
-        synonyms = self._synonyms()
-        self._references = []
-        for references in dataset.references:
-            tuples = [parsed[reference] for reference in references]
+        self._references: list[Graph | None] = []
+        for group in self.dataset.references:
+            tuples = [parsed[reference] for reference in group]
             known = [t for one in tuples if one is not None for t in one]
             # a graph that lacks a reference would be another image's score, not a worse one
-            self._references.append(None if None in tuples else Graph(known, synonyms))
+            self._references.append(None if None in tuples else Graph(known, self._synonyms))
 
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
         """F-scores, float64 [n, 7]; NaN where the caption or a reference cannot be parsed."""
         texts = list(dict.fromkeys(captions))
-        synonyms = self._synonyms()
         graphs = {
-            text: None if tuples is None else Graph(tuples, synonyms)
+            text: None if tuples is None else Graph(tuples, self._synonyms)
             for text, tuples in zip(texts, self._tuples(texts), strict=True)
         }
         scores = np.full((len(captions), len(CATEGORIES)), np.nan)
@@ -104,34 +139,22 @@ class Spice(Metric):
                 scores[row] = f_scores(candidate, references)
         return scores
 
-    def settings(self) -> Mapping[str, Any]:
-        """Parser and jars, tokeniser, synonyms, the limits beyond which a score is NaN."""
-        spice = self._parser_name == "spice"
-        limits = "-".join(f"{value:g}" for value in self._limits.values())
-        return {
-            "parser": spice_service.identity() if spice else RULES,
-            "tok": self._tokenizer.signature if self._tokenizer else "none",
-            "syn": f"meteor-1.5-{spice_service.sha256(self._jar())[:8]}",
-            **({"limits": limits} if spice else {}),
-            "v": 1,
-        }
-
     def explain(self, caption: str, image_index: int) -> Mapping[str, Any] | None:
         """The candidate's and the references' tuples, and which of them found a partner."""
         tuples, references = self._tuples([caption])[0], self._references[image_index]
         if tuples is None or references is None:
             return None
-        graph = Graph(tuples, self._synonyms())
-        mine, theirs = graph.tuples(), references.tuples()
+        graph = Graph(tuples, self._synonyms)
+        candidate_tuples, reference_tuples = graph.tuples(), references.tuples()
         pairs = [
             (i, j)
-            for i, one in enumerate(mine)
-            for j, other in enumerate(theirs)
+            for i, one in enumerate(candidate_tuples)
+            for j, other in enumerate(reference_tuples)
             if len(one) == len(other) and all(a.similar(b) for a, b in zip(one, other, strict=True))
         ]
         sides = (
-            ("candidate", mine, {i for i, _ in pairs}),
-            ("references", theirs, {j for _, j in pairs}),
+            ("candidate", candidate_tuples, {i for i, _ in pairs}),
+            ("references", reference_tuples, {j for _, j in pairs}),
         )
         return {
             "kind": "tuples",
@@ -142,33 +165,14 @@ class Spice(Metric):
                 ]
                 for side, every, matched in sides
             },
-            "values": {self.columns[0]: float(f_scores(graph, references)[0])},
+            "values": {self.columns[0].name: float(f_scores(graph, references)[0])},
         }
 
     def close(self) -> None:
         """End the Java service."""
-        if self._parser is not None:
-            self._parser.close()
-            self._parser = None
+        self.parser.close()
 
     def _tuples(self, captions: Sequence[str]) -> list[spice_service.Tuples | None]:
-        if self._parser is None:
-            self._parser = parse.open_parser(
-                self._parser_name,
-                store=self.store,
-                cache=self._cache,
-                threads=self._threads,
-                **self._limits,
-            )
         if self._tokenizer is not None:
             captions = [" ".join(tokens) for tokens in self._tokenizer(captions)]
-        return self._parser(captions)
-
-    def _jar(self) -> Path:
-        folder = spice_service.spice_folder()
-        if isinstance(folder, Absent):
-            raise JavaError("SPICE", str(folder))
-        return folder / _METEOR
-
-    def _synonyms(self) -> spice_synonyms.Synonyms:
-        return spice_synonyms.load(self._jar())
+        return self.parser(captions)

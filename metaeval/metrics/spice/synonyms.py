@@ -64,10 +64,10 @@ class Synonyms:
         """The numbers of all sets that hold the phrase or a base form of it; empty if none does."""
         if phrase not in self._known:
             word = phrase.strip().lower().replace(" ", "_")
-            found = self._sets(word)
+            synsets = self._sets(word)
             for base in self._bases.get(word) or [self._regular_base(word)]:
-                found |= self._sets(base)
-            self._known[phrase] = found
+                synsets |= self._sets(base)
+            self._known[phrase] = synsets
         return self._known[phrase]
 
     def _sets(self, word: str) -> frozenset[int]:
@@ -86,6 +86,6 @@ class Synonyms:
 
 
 @cache
-def load(jar: Path) -> Synonyms:
+def load_synonyms(jar: Path) -> Synonyms:
     """The synonyms in this jar, read once per process."""
     return Synonyms(jar)

@@ -7,20 +7,21 @@ are kept in the score cache, under the weights' checksum and the threshold, by t
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
 
 from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.runs.digests import digest, file_sha256
 from metaeval.runs.store import MemoryStore, Store
 from metaeval.vision.faster_rcnn import FasterRcnn
-from metaeval.weights import tensors
 
 
+@dataclass(frozen=True, slots=True)
 class Detector:
     """Labels of what is in the images of a dataset.
 
@@ -35,43 +36,43 @@ class Detector:
         "auto", "cpu", "cuda".
     """
 
-    def __init__(
-        self, weights: str | None = None, threshold: float = 0.5, device: str = "auto"
-    ) -> None:
-        self._network = FasterRcnn(weights, threshold, device)
-        self.weights, self.threshold = self._network.weights, threshold
+    weights: str | None = None
+    threshold: float = 0.5
+    device: str = "auto"
+
+    def network(self) -> FasterRcnn:
+        """The network, not loaded yet."""
+        return FasterRcnn(self.weights, self.threshold, self.device)
 
     def missing(self, dataset: CaptionDataset) -> Absent | None:
         """What keeps the detector from looking at these images."""
         if isinstance(images := dataset.part("images"), Absent):
             return images
-        return self._network.missing("objects", "metric.vifidel.detector.weights")
+        return self.network().missing("objects", "metric.vifidel.detector.weights")
 
-    def labels(self, dataset: CaptionDataset, store: Store | None) -> tuple[list[Any], str]:
-        """Per image its labels and how often each (none without a file), and who found them."""
-        random = self._network.random
-        sha256 = "random" if random else tensors.sha256(self.weights, store)[:12]
-        who = f"fasterrcnn-{sha256}-{self.threshold:g}"
-        place = MemoryStore() if store is None else store
+    def identity(self, store: Store | None = None) -> str:
+        """The weights' checksum and the threshold: all that labels depend on beside the image."""
+        network = self.network()
+        sha256 = "random" if network.random else file_sha256(network.weights, store)[:12]
+        return f"fasterrcnn-{sha256}-{self.threshold:g}"
+
+    def labels(self, dataset: CaptionDataset, store: Store | None) -> list[Counter[str]]:
+        """Per image its labels and how often each; none where there is no image file."""
+        store = MemoryStore() if store is None else store
+        namespace = f"labels of {self.identity(store)}|v:1"
         images: Any = dataset.part("images")
-        paths = [images.path(image_id) for image_id in dataset.image_ids]
-        keys = [None if path is None else _digest(path) for path in paths]
-        known = place.get_many(f"labels of {who}|v:1", [key for key in keys if key is not None])
-        found: list[Counter[str]] = []
-        bar = tqdm(paths, desc="detecting objects", unit=" images", leave=False, delay=2)
-        for path, key in zip(bar, keys, strict=True):
-            if path is None or key is None:
-                found.append(Counter())
+        paths: list[Path | None] = [images.path(image_id) for image_id in dataset.image_ids]
+        keys = {path: digest(path.read_bytes()) for path in paths if path is not None}
+        known = store.get_many(namespace, list(keys.values()))
+        network = self.network()
+        labels: list[Counter[str]] = []
+        for path in tqdm(paths, desc="detecting objects", unit=" images", leave=False, delay=2):
+            if path is None:
+                labels.append(Counter())
                 continue
+            key = keys[path]
             if key not in known:
-                known[key] = json.dumps(self._detect(path)).encode()
-                place.put_many(f"labels of {who}|v:1", {key: known[key]})
-            found.append(Counter(json.loads(known[key])))
-        return found, who
-
-    def _detect(self, path: Path) -> list[str]:
-        return self._network.labels(path)
-
-
-def _digest(path: Path) -> bytes:
-    return hashlib.sha256(path.read_bytes()).digest()[:16]
+                known[key] = json.dumps(network.labels(path)).encode()
+                store.put_many(namespace, {key: known[key]})
+            labels.append(Counter(json.loads(known[key])))
+        return labels

@@ -37,9 +37,8 @@ class ObjectSources:
     def __init__(self, sources: Sequence[str], detector: Detector | None = None) -> None:
         if isinstance(sources, str) or not sources:
             raise ConfigError("metric.vifidel.sources must be a list: [gold], [gold,FILE], …")
-        self.sources = [str(source) for source in sources]
-        self.digests: list[str] = []
-        self._detector = detector or Detector()
+        self.sources = tuple(str(source) for source in sources)
+        self.detector = detector or Detector()
 
     def missing(self, dataset: CaptionDataset) -> Absent | None:
         """The first source that is not there."""
@@ -48,39 +47,49 @@ class ObjectSources:
                 if isinstance(part := dataset.part("objects"), Absent):
                     return part
             elif source == DETECTOR:
-                if (absent := self._detector.missing(dataset)) is not None:
+                if (absent := self.detector.missing(dataset)) is not None:
                     return absent
             elif not Path(source).expanduser().is_file():
                 remedy = "metric.vifidel.sources=[gold] uses the dataset's own objects"
                 return Absent("objects", f"there is no file of labels at {source}", remedy)
         return None
 
-    def labels(self, dataset: CaptionDataset, store: Store | None = None) -> list[Labels]:
-        """Per image of the dataset, its labels and how often each; sets `digests` too.
+    def identity(self, store: Store | None = None) -> str:
+        """Which sources these are, for signatures: "gold+0a1b2c3d4e5f".
 
         Raises InputError for a labels file that is not as it should be.
         """
+        names = []
+        for source in self.sources:
+            if source == GOLD:
+                names.append(GOLD)
+            elif source == DETECTOR:
+                names.append(self.detector.identity(store))
+            else:
+                names.append(read_labels(source)[1][:12])
+        return "+".join(names)
+
+    def labels(self, dataset: CaptionDataset, store: Store | None = None) -> list[Labels]:
+        """Per image of the dataset, its labels and how often each; raises as `identity` does."""
         united: list[Labels] = [Counter() for _ in dataset.image_ids]
-        self.digests = []
         for source in self.sources:
             if source == GOLD:
                 objects: Any = dataset.part("objects")
-                labels = ((objects[i].labels if i in objects else ()) for i in dataset.image_ids)
-                found = [Labels(each) for each in labels]
-                self.digests.append(GOLD)
+                labels = [
+                    Labels(objects[i].labels if i in objects else ()) for i in dataset.image_ids
+                ]
             elif source == DETECTOR:
-                found, who = self._detector.labels(dataset, store)
-                self.digests.append(who)
+                labels = self.detector.labels(dataset, store)
             else:
-                listed, digest = read_labels(Path(source).expanduser())
-                found = [Counter(listed.get(str(i), ())) for i in dataset.image_ids]
-                self.digests.append(digest[:12])
-            united = [one | other for one, other in zip(united, found, strict=True)]
+                by_image, _ = read_labels(source)
+                labels = [Labels(by_image.get(str(i), ())) for i in dataset.image_ids]
+            united = [one | other for one, other in zip(united, labels, strict=True)]
         return united
 
 
-def read_labels(path: Path) -> tuple[dict[str, list[str]], str]:
+def read_labels(source: str) -> tuple[dict[str, list[str]], str]:
     """A labels file and its SHA-256; InputError, naming the record, for anything else."""
+    path = Path(source).expanduser()
     value, digest = read_json(path)
     if not isinstance(value, dict):
         raise InputError(f"should hold image id → labels, not {kind(value)}", file=path)

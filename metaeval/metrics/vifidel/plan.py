@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from metaeval.compute import transport
-from metaeval.metrics.vifidel.transport import Transport
+from metaeval.metrics.vifidel.distance import BagDistance
 from metaeval.metrics.vifidel.words import Bag, Lexicon
 
 
-def explanation(
+def explain_transport(
     lexicon: Lexicon,
-    prices: Transport,
+    distance: BagDistance,
     bags: tuple[Bag, Bag],
     image: int,
     columns: Sequence[str],
@@ -29,9 +29,9 @@ def explanation(
     if not all(bags):
         return plans
     for column, images in zip(columns, (None, np.array([image])), strict=True):
-        for problem in prices.problems([bags], images):
+        for problem in distance.problems([bags], images):
             flow = transport.flows(problem.cost, problem.supply, problem.demand)
-            distance = float(transport.costs(problem.cost, flow)[0])
+            total = float(transport.costs(problem.cost, flow)[0])
             share = flow[..., 0] / problem.supply.sum()
             names = [
                 [lexicon.words[word] for word in side[:, 0]]
@@ -51,8 +51,8 @@ def explanation(
                 "objects": _shares(names[0], share.sum(axis=1)),
                 "words": _shares(names[1], share.sum(axis=0)),
                 "flows": sorted(moves, key=lambda m: (-m["cost"], m["object"], m["word"])),
-                "distance": distance,
-                "score": float(np.exp(-distance)),
+                "distance": total,
+                "score": float(np.exp(-total)),
             }
     return plans
 

@@ -17,8 +17,6 @@ from importlib import import_module
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.compute.requirements import missing_packages
-from metaeval.data.dataset import Absent
 from metaeval.runs.store import Store
 from metaeval.text.word_vectors.base import WordVectors
 
@@ -26,11 +24,6 @@ Squares = npt.NDArray[np.float64]
 Bag = tuple[tuple[int, int], ...]  # (number of a word, how often), words in alphabetical order
 
 _WORD = re.compile(r"(?u)\b\w\w+\b")
-
-
-def missing() -> Absent | None:
-    """scikit-learn's list of stop words, if it is not installed."""
-    return missing_packages("vifidel", "sklearn")
 
 
 def stop_words() -> frozenset[str]:
@@ -67,10 +60,10 @@ class Lexicon:
 
     def count(self, text: str) -> Counter[str]:
         """The content words of a text, known or not; do not change it."""
-        if (found := self._split.get(text)) is None:
+        if (counts := self._split.get(text)) is None:
             words = _WORD.findall(text.lower())
-            found = self._split[text] = Counter(w for w in words if w not in self._stop)
-        return found
+            counts = self._split[text] = Counter(w for w in words if w not in self._stop)
+        return counts
 
     def learn(self, texts: Iterable[str]) -> None:
         """Number the words of texts, in alphabetical order, and look their vectors up."""
@@ -78,13 +71,13 @@ class Lexicon:
         new = sorted(met - self._number.keys())
         if not new:
             return
-        found = self._source.embed(new, self._store)
+        vectors = self._source.embed(new, self._store)
         self._number.update((word, len(self.words) + i) for i, word in enumerate(new))
         self.words += new
-        self.known = np.concatenate([self.known, found.known])
-        self.rows = np.concatenate([self.rows.reshape(-1, found.rows.shape[1]), found.rows])
+        self.known = np.concatenate([self.known, vectors.known])
+        self.rows = np.concatenate([self.rows.reshape(-1, vectors.rows.shape[1]), vectors.rows])
 
-    def of_labels(self, labels: Mapping[str, int]) -> dict[str, int]:
+    def count_labels(self, labels: Mapping[str, int]) -> dict[str, int]:
         """The content words of objects' labels, a word as often as the labels that hold it."""
         words: Counter[str] = Counter()
         for label, often in labels.items():

@@ -13,16 +13,14 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.errors import InputError
-from metaeval.stats.correlation.kendall import kendall
+from metaeval.stats.correlation.kendall import FEW_LEVELS, kendall
 from metaeval.stats.correlation.pearson import pearson
 from metaeval.stats.correlation.spearman import spearman
-from metaeval.stats.correlation.tau_c import kendall_c
 from metaeval.stats.resampling.buffers import Buffers
-from metaeval.stats.resampling.items import Floats, as_scores
-from metaeval.stats.resampling.weighted import Sums, WeightedOrder
+from metaeval.stats.resampling.items import Floats, as_scores, encode, require_aligned
+from metaeval.stats.resampling.weighted import WeightedOrder, rank_correlations
 
 NAMES = ("pearson", "spearman", "kendall_tau_b", "kendall_tau_c")
-_FEW = 64  # levels of judgement; with more, each weighting is sorted on its own
 _CHUNK = 128  # weightings at a time
 _COARSE = 1000  # distinct scores; with more, a weighting never holds fewer of them than levels
 
@@ -45,8 +43,8 @@ def correlations(scores: npt.ArrayLike, human: npt.ArrayLike) -> dict[str, float
     return {
         "pearson": pearson(scores, human).r,
         "spearman": spearman(scores, human).rho,
-        "kendall_tau_b": kendall(scores, human).tau_b,
-        "kendall_tau_c": kendall_c(scores, human).tau_c,
+        "kendall_tau_b": kendall(scores, human, "b").tau,
+        "kendall_tau_c": kendall(scores, human, "c").tau,
     }
 
 
@@ -64,7 +62,7 @@ class WeightedCorrelations:
 
     Notes
     -----
-    Ties, missing scores and undefined values as in `pearson`, `spearman`, `kendall`, `kendall_c`.
+    Ties, missing scores and undefined values as in `pearson`, `spearman`, `kendall`.
     Rank correlations are exact integer sums while there are at most 64 distinct judgements; with
     more, every weighting is computed on repeated items, which takes a sort each.
     """
@@ -78,23 +76,17 @@ class WeightedCorrelations:
         names: tuple[str, ...] = NAMES,
     ) -> None:
         x, y, unit = as_scores(scores), as_scores(human), np.asarray(units, dtype=np.int64)
-        if x.ndim != 1 or not x.shape == y.shape == unit.shape:
-            raise InputError(
-                f"scores {x.shape}, judgements {y.shape} and units {unit.shape} are not all [n]",
-                field="scores",
-            )
+        require_aligned(scores=x, judgements=y, units=unit)
         if len(unit) and not 0 <= unit.min() <= unit.max() < n_units:
             raise InputError(f"a unit is not in 0 … {n_units - 1}", field="units")
-        there = ~(np.isnan(x) | np.isnan(y))
-        self._x, self._y, self._unit = x[there], y[there], unit[there]
+        complete = ~(np.isnan(x) | np.isnan(y))
+        self._x, self._y, self._unit = x[complete], y[complete], unit[complete]
         self._n_units, self._names = n_units, names
         self._ranks = bool(set(names) - {"pearson"})
-        levels, level = np.unique(self._y, return_inverse=True)
+        levels, level = encode(self._y)
         self._order: WeightedOrder | None = None
-        if self._ranks and 1 < len(levels) <= _FEW:
-            self._order = WeightedOrder.of_items(
-                self._x, self._unit, level.reshape(-1), n_units, len(levels)
-            )
+        if self._ranks and 1 < len(levels) <= FEW_LEVELS:
+            self._order = WeightedOrder.of_items(self._x, self._unit, level, n_units, len(levels))
         self._moments = self._unit_moments()
 
     def _unit_moments(self) -> Floats:
@@ -129,79 +121,48 @@ class WeightedCorrelations:
         dtype = np.int32 if heaviest**2 / 4 < np.iinfo(np.int32).max else np.int64
         full = buffers.empty("weights", (self._n_units + 1, r), dtype)
         full[:-1], full[-1] = weights.T, 0
-        ranks = _of_sums(self._order.sums(full, buffers, prefixes=False))
+        sums = self._order.sums(full, buffers, prefixes=False)
+        ranks = rank_correlations(sums)
+        coarsest = (sums.sizes > 0).sum(axis=0).astype(np.float64)
         if self._order.n_values <= _COARSE:  # the scores may be the coarser side
-            ranks = ranks._replace(coarsest=self._coarsest(weights, ranks.levels))
-        return [linear, ranks.spearman, ranks.tau_b, ranks.tau_c]
+            coarsest = np.minimum(coarsest, self._distinct_scores(weights))
+        tau_c = _tau_c(ranks.surplus, sums.sizes.sum(axis=0), coarsest)
+        return [linear, ranks.spearman_rho, ranks.kendall_tau_b, tau_c]
 
     def _pearson(self, weights: npt.NDArray[np.integer]) -> Floats:
         # einsum, not @: the order of its sums does not depend on threads
         n, x, y, xx, yy, xy = np.einsum("ru,mu->mr", weights.astype(np.float64), self._moments)
         with np.errstate(invalid="ignore", divide="ignore"):
             vx, vy, cov = xx - x * x / n, yy - y * y / n, xy - x * y / n
-            found = cov / (np.sqrt(np.maximum(vx, 0)) * np.sqrt(np.maximum(vy, 0)))
+            r = cov / (np.sqrt(np.maximum(vx, 0)) * np.sqrt(np.maximum(vy, 0)))
         # a constant leaves rounding where its variance should be nothing
-        found[(vx <= 1e-12 * xx) | (vy <= 1e-12 * yy)] = np.nan
-        return np.asarray(np.clip(found, -1, 1))
+        r[(vx <= 1e-12 * xx) | (vy <= 1e-12 * yy)] = np.nan
+        return np.asarray(np.clip(r, -1, 1))
 
-    def _coarsest(self, weights: npt.NDArray[np.integer], levels: Floats) -> Floats:
-        """The smaller number of distinct values with weight, [r]."""
-        _, code = np.unique(self._x, return_inverse=True)
-        code = code.reshape(-1)
-        held = [np.count_nonzero(np.bincount(code, row[self._unit])) for row in weights]
-        return np.minimum(levels, held)
+    def _distinct_scores(self, weights: npt.NDArray[np.integer]) -> list[int]:
+        """How many distinct scores have weight, [r]."""
+        _, code = encode(self._x)
+        return [int(np.count_nonzero(np.bincount(code, row[self._unit]))) for row in weights]
 
     def _by_sorting(self, weights: npt.NDArray[np.integer]) -> list[Floats]:
-        found = np.full((3, len(weights)), np.nan)
+        values = np.full((3, len(weights)), np.nan)
         for row, weight in enumerate(weights):
             times = weight[self._unit]
             x, y = np.repeat(self._x, times), np.repeat(self._y, times)
             if "spearman" in self._names:
-                found[0, row] = spearman(x, y).rho
+                values[0, row] = spearman(x, y).rho
             if "kendall_tau_b" in self._names:
-                found[1, row] = kendall(x, y).tau_b
+                values[1, row] = kendall(x, y, "b").tau
             if "kendall_tau_c" in self._names:
-                found[2, row] = kendall_c(x, y).tau_c
-        return list(found)
+                values[2, row] = kendall(x, y, "c").tau
+        return list(values)
 
 
-class _Ranks(NamedTuple):
-    """Rank correlations [r] and what τ-c is made of."""
-
-    spearman: Floats
-    tau_b: Floats
-    surplus: Floats
-    n: Floats
-    levels: Floats
-    coarsest: Floats
-
-    @property
-    def tau_c(self) -> Floats:
-        with np.errstate(invalid="ignore", divide="ignore"):
-            found: Floats = 2 * self.surplus / self.n**2 * (self.coarsest / (self.coarsest - 1))
-        return np.where(self.coarsest > 1, found, np.nan)
-
-
-def _of_sums(sums: Sums) -> _Ranks:
-    """Spearman's ρ, τ-b and C − D from the sums of weighted items."""
-    w, wins = sums.sizes, sums.wins
-    n = w.sum(axis=0)
-    rank = np.cumsum(w, axis=0) - (w - 1) / 2 - (n + 1) / 2  # centred midrank of each level
-    covariance, surplus = np.zeros_like(n), np.zeros_like(n)
-    for h in range(len(w)):
-        for g in range(h):
-            excess = wins[h, g] - w[h] * w[g] / 2  # half of concordant − discordant pairs
-            covariance += (rank[h] - rank[g]) * excess
-            surplus += 2 * excess
+def _tau_c(surplus: Floats, n: Floats, coarsest: Floats) -> Floats:
+    """τ-c [r] from concordant − discordant pairs, items, and the fewer of the distinct values."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        spearman_rho = covariance / (
-            np.sqrt((n**3 - sums.ties3) / 12) * np.sqrt((n**3 - (w**3).sum(axis=0)) / 12)
-        )
-        tau_b = surplus / (
-            np.sqrt((n * n - sums.ties2) / 2) * np.sqrt((n * n - (w * w).sum(axis=0)) / 2)
-        )
-    held = (w > 0).sum(axis=0).astype(np.float64)
-    return _Ranks(spearman_rho, tau_b, surplus, n, held, held)
+        tau = 2 * surplus / n**2 * (coarsest / (coarsest - 1))
+    return np.where(coarsest > 1, tau, np.nan)
 
 
 def _scaled(values: Floats) -> Floats:

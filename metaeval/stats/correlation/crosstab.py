@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.stats.resampling.items import Floats, Ints, scored_items
+from metaeval.stats.resampling.items import Floats, Ints, encode, scored_items
 
 
 class Crosstab(NamedTuple):
@@ -36,8 +36,8 @@ def crosstab(scores: npt.ArrayLike, levels: npt.ArrayLike) -> Crosstab:
     [[2, 1], [0, 1]]
     """
     items = scored_items(scores, levels)
-    values, rows = np.unique(items.scores, return_inverse=True)
-    distinct, columns = np.unique(items.levels, return_inverse=True)
-    cells = rows.reshape(-1) * len(distinct) + columns.reshape(-1)
+    values, rows = encode(items.scores)
+    distinct, columns = encode(items.levels)
+    cells = rows * len(distinct) + columns
     counts = np.bincount(cells, minlength=len(values) * len(distinct)).astype(np.int64)
     return Crosstab(counts.reshape(len(values), len(distinct)), distinct)

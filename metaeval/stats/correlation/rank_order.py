@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.stats.correlation.crosstab import Crosstab, crosstab
+from metaeval.stats.correlation.ranks import centred_midranks
 from metaeval.stats.resampling.items import Floats, Ints
 
 _STREAM = 0x71E5  # keeps tie-breaking apart from the resampling under the same seed
@@ -149,8 +150,7 @@ def rho_of_prefixes(prefixes: Floats, sizes: npt.ArrayLike) -> Floats:
     float64 [r]; NaN where fewer than two levels have items.
     """
     w = np.asarray(sizes, dtype=np.float64).reshape(len(prefixes), -1)
-    n = w.sum(axis=0)
-    rank = np.cumsum(w, axis=0) - (w - 1) / 2 - (n + 1) / 2  # centred midrank of each level
+    rank = centred_midranks(w)
     r = prefixes.shape[2]
     edges = np.concatenate([np.zeros((len(w), 1, r)), prefixes], axis=1)
     total = np.zeros(r)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.stats.correlation.ranks import midranks
-from metaeval.stats.resampling.items import Floats, Ints, as_table
+from metaeval.stats.resampling.items import Floats, Ints, as_table, encode
 
 
 class RankOrderWithin(NamedTuple):
@@ -63,7 +63,7 @@ def rank_order_within(scores: npt.ArrayLike, levels: npt.ArrayLike) -> RankOrder
     # Images that lack the same versions share their ideal order; usually that is all of them.
     members = np.zeros(len(values), dtype=np.int64)
     for column in scored.T:
-        members = np.unique(2 * members + column, return_inverse=True)[1].reshape(-1)
+        members = encode(2 * members + column)[1]
     total, n = 0.0, 0
     for k in range(int(members.max(initial=-1)) + 1):
         mine = members == k
@@ -81,10 +81,10 @@ def _rhos(values: Floats, levels: Ints) -> Floats:
     ideal = np.concatenate([[0.0], np.cumsum(np.sort(rank))])  # ideal ranks summed up to a position
     columns = np.ascontiguousarray(values.T)
     covariance = np.zeros(len(values))
-    for column, own in zip(columns, rank, strict=True):
+    for column, level_rank in zip(columns, rank, strict=True):
         # A version's block of ties takes positions first … last − 1; on average each of them is
         # given the mean ideal rank of the block.
         first = (columns < column).sum(axis=0)
         last = (columns <= column).sum(axis=0)
-        covariance += own * (ideal[last] - ideal[first]) / (last - first)
+        covariance += level_rank * (ideal[last] - ideal[first]) / (last - first)
     return covariance / float(rank @ rank)

@@ -83,10 +83,10 @@ def answers(scores: Floats) -> Answers:
     for one, other in combinations(range(s), 2):
         with np.errstate(invalid="ignore"):
             gaps = scores[:, one] - scores[:, other]
-        there = (~np.isnan(gaps)).astype(np.float64)
+        scored = (~np.isnan(gaps)).astype(np.float64)
         signs = np.sign(np.nan_to_num(gaps, nan=0.0))
         surplus += signs[:, None] * signs[None]
-        untied += np.abs(signs)[:, None] * there[None]
+        untied += np.abs(signs)[:, None] * scored[None]
     return Answers(surplus, untied)
 
 
@@ -100,17 +100,17 @@ def kendall_matrix(scores: Sequence[npt.ArrayLike]) -> Floats:
     [[1.0, 0.3333], [0.3333, 1.0]]
     """
     columns = [np.asarray(column, dtype=np.float64).ravel() for column in scores]
-    found = np.full((len(columns), len(columns)), np.nan)
+    matrix = np.full((len(columns), len(columns)), np.nan)
     for i, column in enumerate(columns):
         scored = column[~np.isnan(column)]
         if len(scored) and (scored != scored[0]).any():
-            found[i, i] = 1.0
+            matrix[i, i] = 1.0
     for i, j in combinations(range(len(columns)), 2):
-        found[i, j] = found[j, i] = kendall(columns[i], columns[j]).tau_b
-    return found
+        matrix[i, j] = matrix[j, i] = kendall(columns[i], columns[j]).tau
+    return matrix
 
 
 def _tau(surplus: Floats, untied: Floats) -> Floats:
     with np.errstate(invalid="ignore", divide="ignore"):
-        found: Floats = surplus / np.sqrt(untied * np.swapaxes(untied, 0, 1))
-    return found
+        tau: Floats = surplus / np.sqrt(untied * np.swapaxes(untied, 0, 1))
+    return tau

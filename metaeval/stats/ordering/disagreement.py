@@ -51,5 +51,5 @@ def disagreement(scores: Floats) -> Floats:
         contradictions += first * second
         both += votes * (votes - 1) / 2
     with np.errstate(invalid="ignore", divide="ignore"):
-        found: Floats = contradictions / both
-    return found
+        share: Floats = contradictions / both
+    return share

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from metaeval.errors import InputError
 from metaeval.stats.correlation.crosstab import crosstab
-from metaeval.stats.correlation.kendall import tau_b
+from metaeval.stats.correlation.kendall import kendall_of
 from metaeval.stats.correlation.rank_order import rank_order_of, tie_breaking_seeds
 from metaeval.stats.correlation.rank_order_within import rank_order_within
 from metaeval.stats.correlation.spearman import spearman
@@ -108,7 +108,7 @@ def graded_statistics(
         return percentile_interval(replicate, confidence)
 
     labels = [
-        " + ".join(str(n) for n, own in zip(set_names, grades, strict=True) if own == level)
+        " + ".join(str(n) for n, grade in zip(set_names, grades, strict=True) if grade == level)
         for level in np.unique(grades)
     ]
     aucs = zip(adjacent_auc(values, grades), resampled.adjacent_auc, strict=True)
@@ -123,7 +123,7 @@ def graded_statistics(
         "rank_order_rho_within": rank_order_within(values, grades).rho,
         "spearman_rho": spearman(values, grades).rho,
         "spearman_rho_ci": interval(resampled.spearman_rho),
-        "kendall_tau_b": tau_b(table).tau_b,
+        "kendall_tau_b": kendall_of(table).tau,
         "kendall_tau_b_ci": interval(resampled.kendall_tau_b),
         "tie_fraction": tie_shares(table).items,
         "pairwise_accuracy": pairs.accuracy,

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.errors import InputError
-from metaeval.stats.resampling.items import Floats, as_scores
+from metaeval.stats.resampling.items import Floats, as_scores, encode, require_aligned
 
 # Means of fractions that are equal on paper differ by roundings; below this they are one.
 _SAME = 1e-12
@@ -37,7 +37,7 @@ class TieCalibration(NamedTuple):
     n_groups: int
 
 
-class Pairs(NamedTuple):
+class ItemPairs(NamedTuple):
     """All pairs of items within groups: float64 [p] distances in score, bool [p] whether the
     judgements are tied, bool [p] whether the scores are in the judgements' order, int [p] group."""
 
@@ -101,7 +101,7 @@ def tie_calibration(
     n_groups = int((sizes > 0).sum())
     weight = 1 / (sizes[pairs.group] * n_groups)  # of one pair in the mean over the groups
     # Raising ε past a pair's distance makes the pair tied: right if the judgements are tied, wrong
-    # if it was in order before. Pairs at distance 0 are tied from the start.
+    # if it was in order before. ItemPairs at distance 0 are tied from the start.
     order = np.argsort(pairs.distance, kind="stable")
     gain = (pairs.tied.astype(np.int8) - pairs.concordant)[order] * weight[order]
     start = float(weight[pairs.concordant].sum())
@@ -117,7 +117,7 @@ def tie_calibration(
     )
 
 
-def _mean_accuracy(pairs: Pairs, epsilon: float) -> float:
+def _mean_accuracy(pairs: ItemPairs, epsilon: float) -> float:
     """The accuracy at ε without the roundings of running sums."""
     right, totals = pair_outcomes(pairs, epsilon, int(pairs.group.max()) + 1)
     return float((right[totals > 0] / totals[totals > 0]).mean())
@@ -125,35 +125,29 @@ def _mean_accuracy(pairs: Pairs, epsilon: float) -> float:
 
 def pairs_within(
     scores: npt.ArrayLike, human: npt.ArrayLike, groups: npt.ArrayLike | None = None
-) -> Pairs:
+) -> ItemPairs:
     """Every pair of scored items of the same group; arguments as in `tie_calibration`."""
     x, y = as_scores(scores), as_scores(human)
-    group = np.zeros(len(x), dtype=np.intp)
-    if groups is not None:
-        group = np.unique(np.asarray(groups), return_inverse=True)[1].reshape(-1)
-    if x.ndim != 1 or not x.shape == y.shape == group.shape:
-        raise InputError(
-            f"scores {x.shape}, judgements {y.shape} and groups {group.shape} are not all [n]",
-            field="scores",
-        )
-    there = np.flatnonzero(~(np.isnan(x) | np.isnan(y)))
-    there = there[np.argsort(group[there], kind="stable")]
-    sizes = np.bincount(group[there])
+    group = encode(np.zeros(len(x)) if groups is None else groups)[1]
+    require_aligned(scores=x, judgements=y, groups=group)
+    complete = np.flatnonzero(~(np.isnan(x) | np.isnan(y)))
+    complete = complete[np.argsort(group[complete], kind="stable")]
+    sizes = np.bincount(group[complete])
     if int((sizes * (sizes - 1) // 2).sum()) > _MOST_PAIRS:
         raise InputError("more than 200 million pairs: compare within groups", field="groups")
     # item i of a group is paired with those after it: i is repeated, its partners are counted off
     ends = np.repeat(np.cumsum(sizes), sizes)
-    partners = ends - np.arange(len(there)) - 1
-    first = np.repeat(np.arange(len(there)), partners)
+    partners = ends - np.arange(len(complete)) - 1
+    first = np.repeat(np.arange(len(complete)), partners)
     skipped = np.cumsum(partners) - partners
     second = first + 1 + np.arange(len(first)) - np.repeat(skipped, partners)
-    x, y, group = x[there], y[there], group[there]
+    x, y, group = x[complete], y[complete], group[complete]
     dx, dy = x[first] - x[second], y[first] - y[second]
     agree = (dx > 0) & (dy > 0) | (dx < 0) & (dy < 0)
-    return Pairs(np.abs(dx), dy == 0, agree, group[first])
+    return ItemPairs(np.abs(dx), dy == 0, agree, group[first])
 
 
-def pair_outcomes(pairs: Pairs, epsilon: float, n_groups: int) -> tuple[Floats, Floats]:
+def pair_outcomes(pairs: ItemPairs, epsilon: float, n_groups: int) -> tuple[Floats, Floats]:
     """Right pairs and all pairs of each group, float64 [n_groups], at a given ε.
 
     Their resampled ratios give intervals; `n_groups` is the number of groups with and without

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -67,6 +67,24 @@ def as_scores(scores: npt.ArrayLike) -> Floats:
         where = ", ".join(str(int(i)) for i in np.argwhere(infinite)[0])
         raise InputError("the score is infinite", record=f"item [{where}]", field="scores")
     return values
+
+
+def encode(labels: npt.ArrayLike) -> tuple[npt.NDArray[Any], Ints]:
+    """The distinct labels, ascending, and the place of each label among them, flattened to [n].
+
+    >>> [part.tolist() for part in encode(["b", "a", "b"])]
+    [['a', 'b'], [1, 0, 1]]
+    """
+    distinct, place = np.unique(np.asarray(labels), return_inverse=True)
+    return distinct, place.reshape(-1).astype(np.int64, copy=False)
+
+
+def require_aligned(**columns: npt.NDArray[Any]) -> None:
+    """Raise InputError unless all columns are one-dimensional and of one length."""
+    shapes = {column.shape for column in columns.values()}
+    if len(shapes) > 1 or len(shapes.pop()) != 1:
+        listed = ", ".join(f"{name} {column.shape}" for name, column in columns.items())
+        raise InputError(f"{listed} are not all [n]", field=next(iter(columns)))
 
 
 def as_table(scores: npt.ArrayLike, levels: npt.ArrayLike) -> tuple[Floats, Ints]:

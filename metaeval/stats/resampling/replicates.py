@@ -15,8 +15,8 @@ from metaeval.stats.ordering.monotone import monotone_flags
 from metaeval.stats.ordering.pairwise import pair_counts
 from metaeval.stats.resampling.bootstrap import Counts
 from metaeval.stats.resampling.buffers import Buffers
-from metaeval.stats.resampling.items import Floats, as_table
-from metaeval.stats.resampling.weighted import Sums, WeightedOrder, sum_type
+from metaeval.stats.resampling.items import Floats, as_table, encode
+from metaeval.stats.resampling.weighted import Sums, WeightedOrder, rank_correlations, sum_type
 
 _CHUNK = 128  # replicates at a time: the totals of one level (5,000 images) are 2.5 MB
 
@@ -54,8 +54,7 @@ def replicate_statistics(
         raise InputError(
             f"shape {counts.shape} is not [replicates, {len(values)}]", field="bootstrap counts"
         )
-    distinct, groups = np.unique(grades, return_inverse=True)
-    groups = groups.reshape(-1)
+    distinct, groups = encode(grades)
     order = WeightedOrder(values, groups, len(distinct))
     flags, pairs = monotone_flags(values, grades), pair_counts(values, grades)
     dtype = sum_type(counts, groups)
@@ -98,22 +97,11 @@ def replicate_statistics(
 def _across(sums: Sums) -> list[Floats]:
     """Rank-order ρ, Spearman's ρ, Kendall's τ-b and the adjacent AUCs from their sums."""
     w, wins = sums.sizes, sums.wins
-    n_levels, n = len(w), w.sum(axis=0)
-    rank = np.cumsum(w, axis=0) - (w - 1) / 2 - (n + 1) / 2  # centred midrank of each level
-    covariance, surplus = np.zeros_like(n), np.zeros_like(n)
-    for h in range(n_levels):
-        for g in range(h):
-            excess = wins[h, g] - w[h] * w[g] / 2  # half of concordant − discordant pairs
-            covariance += (rank[h] - rank[g]) * excess
-            surplus += 2 * excess
-    score_variance = (n**3 - sums.ties3) / 12  # Σ of squared centred midranks
-    level_variance = (n**3 - (w**3).sum(axis=0)) / 12
-    score_pairs = (n * n - sums.ties2) / 2  # pairs not tied in score
-    level_pairs = (n * n - (w * w).sum(axis=0)) / 2
-    aucs = [wins[g + 1, g] / (w[g + 1] * w[g]) for g in range(n_levels - 1)]
+    ranks = rank_correlations(sums)
+    aucs = [wins[g + 1, g] / (w[g + 1] * w[g]) for g in range(len(w) - 1)]
     return [
         rho_of_prefixes(sums.prefixes, w),
-        covariance / (np.sqrt(score_variance) * np.sqrt(level_variance)),
-        surplus / (np.sqrt(score_pairs) * np.sqrt(level_pairs)),
-        np.array(aucs).reshape(n_levels - 1, len(n)),
+        ranks.spearman_rho,
+        ranks.kendall_tau_b,
+        np.array(aucs).reshape(len(w) - 1, w.shape[1]),
     ]

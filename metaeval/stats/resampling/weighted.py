@@ -12,8 +12,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from metaeval.stats.correlation.ranks import centred_midranks
 from metaeval.stats.resampling.buffers import Array, Buffers
-from metaeval.stats.resampling.items import Floats, Ints
+from metaeval.stats.resampling.items import Floats, Ints, encode
 from metaeval.stats.resampling.running import RunningTotals
 
 _BLOCK = 512  # items gathered at a time
@@ -41,6 +42,39 @@ class Sums(NamedTuple):
     ties2: Floats
     ties3: Floats
     prefixes: Floats
+
+
+class RankCorrelations(NamedTuple):
+    """What r replicates say of ranks, float64 [r] each; NaN where it is undefined.
+
+    `surplus` is the number of concordant minus that of discordant pairs.
+    """
+
+    spearman_rho: Floats
+    kendall_tau_b: Floats
+    surplus: Floats
+
+
+def rank_correlations(sums: Sums) -> RankCorrelations:
+    """Spearman's ρ and Kendall's τ-b of weighted items from their sums."""
+    w, n = sums.sizes, sums.sizes.sum(axis=0)
+    rank = centred_midranks(w)
+    covariance, surplus = np.zeros_like(n), np.zeros_like(n)
+    for h in range(len(w)):
+        for g in range(h):
+            excess = sums.wins[h, g] - w[h] * w[g] / 2  # half of concordant − discordant pairs
+            covariance += (rank[h] - rank[g]) * excess
+            surplus += 2 * excess
+    score_variance = (n**3 - sums.ties3) / 12  # Σ of squared centred midranks
+    level_variance = (n**3 - (w**3).sum(axis=0)) / 12
+    score_pairs = (n * n - sums.ties2) / 2  # pairs not tied in score
+    level_pairs = (n * n - (w * w).sum(axis=0)) / 2
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return RankCorrelations(
+            covariance / (np.sqrt(score_variance) * np.sqrt(level_variance)),
+            surplus / (np.sqrt(score_pairs) * np.sqrt(level_pairs)),
+            surplus,
+        )
 
 
 class WeightedOrder:
@@ -72,9 +106,9 @@ class WeightedOrder:
     def _arrange(
         self, scores: Floats, image: Ints, group: Ints, n_images: int, n_levels: int
     ) -> None:
-        values, code = np.unique(scores, return_inverse=True)
-        order = np.argsort(code.reshape(-1), kind="stable")
-        image, code, group = image[order], code.reshape(-1)[order], group[order]
+        values, code = encode(scores)
+        order = np.argsort(code, kind="stable")
+        image, code, group = image[order], code[order], group[order]
         table = np.bincount(code * n_levels + group, minlength=len(values) * n_levels)
         table = table.reshape(len(values), n_levels)
         per_score = table.sum(axis=1)
@@ -111,10 +145,10 @@ class WeightedOrder:
             # Items alone with their score, some at a time: what is gathered stays in the cache.
             for first in range(0, len(self.alone[h]), _BLOCK):
                 part = slice(first, first + _BLOCK)
-                own = take("own", weights, self.alone[h][part])
+                drawn = take("drawn", weights, self.alone[h][part])
                 for g in range(h):
                     smaller = take("smaller", totals[g], self.alone_below[h][g][part])
-                    wins[h, g] += np.einsum("ir,ir->r", own, smaller)
+                    wins[h, g] += np.einsum("ir,ir->r", drawn, smaller)
             for g in range(h):
                 wins[h, g] += np.einsum("br,br->r", tied[h], below[g])
                 wins[h, g] += np.einsum("br,br->r", tied[h], tied[g]) / 2

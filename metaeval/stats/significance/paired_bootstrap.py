@@ -10,7 +10,7 @@ import numpy.typing as npt
 from metaeval.errors import InputError
 from metaeval.stats.correlation.correlations import NAMES, WeightedCorrelations
 from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts, percentile_interval
-from metaeval.stats.resampling.items import Floats, as_scores
+from metaeval.stats.resampling.items import Floats, Ints, as_scores, encode
 
 
 class Paired(NamedTuple):
@@ -87,8 +87,8 @@ def paired_bootstrap(
     unit, n_units = _units(units, len(x))
     if counts is None:
         counts = bootstrap_counts(max(n_units, 1), replicates, seed)
-    gone = np.isnan(x) | np.isnan(y) | np.isnan(z)
-    z = np.where(gone, np.nan, z)  # an item that lacks one of the three goes from both sides
+    incomplete = np.isnan(x) | np.isnan(y) | np.isnan(z)
+    z = np.where(incomplete, np.nan, z)  # an item that lacks one of the three goes from both sides
     once = np.ones((1, n_units), dtype=np.int64)
     observed, resampled = [], []
     for scores in (x, y):
@@ -119,11 +119,11 @@ def bootstrap_of_means(
     """
     gaps = as_scores(a) - as_scores(b)
     unit, n_units = _units(units, len(gaps))
-    there = ~np.isnan(gaps)
-    totals = np.bincount(unit[there], gaps[there], minlength=n_units)
-    sizes = np.bincount(unit[there], minlength=n_units).astype(np.float64)
+    scored = ~np.isnan(gaps)
+    totals = np.bincount(unit[scored], gaps[scored], minlength=n_units)
+    sizes = np.bincount(unit[scored], minlength=n_units).astype(np.float64)
     counts = bootstrap_counts(max(n_units, 1), replicates, seed).astype(np.float64)
-    if not there.any():
+    if not scored.any():
         return difference_of(float("nan"), 0.0, np.empty(0), np.empty(0), confidence)
     with np.errstate(invalid="ignore"):
         means = np.einsum("ru,u->r", counts, totals) / np.einsum("ru,u->r", counts, sizes)
@@ -151,9 +151,9 @@ p_two_sided=1.0)
     return Paired(a - b, low, high, not_greater, min(1.0, 2 * min(not_greater, not_less)))
 
 
-def _units(units: npt.ArrayLike | None, n: int) -> tuple[npt.NDArray[np.int64], int]:
+def _units(units: npt.ArrayLike | None, n: int) -> tuple[Ints, int]:
     labels = np.arange(n) if units is None else np.asarray(units)
     if labels.shape != (n,):
         raise InputError(f"units of shape {labels.shape} for {n} items", field="units")
-    distinct, unit = np.unique(labels, return_inverse=True)
-    return unit.reshape(-1).astype(np.int64), len(distinct)
+    distinct, unit = encode(labels)
+    return unit, len(distinct)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from metaeval.errors import InputError
 from metaeval.stats.correlation.correlations import NAMES, WeightedCorrelations
-from metaeval.stats.resampling.items import Floats, Ints, as_scores
+from metaeval.stats.resampling.items import Floats, Ints, as_scores, encode, require_aligned
 
 _STREAM = 0x5A4B  # keeps the swaps apart from the resampling under the same seed
 _CHUNK = 128  # arrangements drawn at a time
@@ -113,11 +113,12 @@ def perm_both(
             getattr(both.of(np.concatenate(pair, axis=1)), statistic)
             for pair in ((keep, 1 - keep), (1 - keep, keep))
         )
-        found: Floats = first - second
-        return found
+        gap: Floats = first - second
+        return gap
 
+    rng = np.random.default_rng([_STREAM, seed])
     observed = float(difference(np.ones((1, n_units), dtype=np.int8))[0])
-    swapped = [difference(keep) for keep in _swaps(n_units, replicates, seed)]
+    swapped = [difference(keep) for keep in random_swaps(n_units, replicates, _CHUNK, rng)]
     return _result(observed, np.concatenate([np.empty(0), *swapped]), n_units)
 
 
@@ -161,8 +162,10 @@ def permutation_of_means(
         return Permutation(float("nan"), float("nan"), float("nan"), 0)
     gaps = np.bincount(unit, x - y, minlength=n_units) / len(x)
     observed = float(gaps.sum())
+    rng = np.random.default_rng([_STREAM, seed])
     swapped = [
-        np.einsum("ru,u->r", 2.0 * keep - 1.0, gaps) for keep in _swaps(n_units, replicates, seed)
+        np.einsum("ru,u->r", 2.0 * keep - 1.0, gaps)
+        for keep in random_swaps(n_units, replicates, _CHUNK, rng)
     ]
     return _result(observed, np.concatenate([np.empty(0), *swapped]), n_units)
 
@@ -179,13 +182,10 @@ def swap_units(systems: npt.ArrayLike, images: npt.ArrayLike, how: str) -> Ints:
     labels = {"system": (systems,), "image": (images,), "both": (systems, images)}
     if how not in labels:
         raise InputError(f"'{how}' is not one of {', '.join(labels)}", field="units")
-    codes = [
-        np.unique(np.asarray(part), return_inverse=True)[1].reshape(-1) for part in labels[how]
-    ]
-    unit = codes[0]
-    for code in codes[1:]:
+    unit, *others = [encode(part)[1] for part in labels[how]]
+    for code in others:
         unit = unit * (int(code.max(initial=0)) + 1) + code
-    return np.unique(unit, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    return encode(unit)[1]
 
 
 def _paired(
@@ -198,36 +198,39 @@ def _paired(
     x, y = as_scores(a), as_scores(b)
     z = np.zeros_like(x) if human is None else as_scores(human)
     labels = np.arange(len(x)) if units is None else np.asarray(units)
-    if x.ndim != 1 or not x.shape == y.shape == z.shape == labels.shape:
-        raise InputError(
-            f"shapes {x.shape}, {y.shape}, {z.shape} and units {labels.shape} are not all [n]",
-            field="scores",
-        )
-    there = ~(np.isnan(x) | np.isnan(y) | np.isnan(z))
-    distinct, unit = np.unique(labels[there], return_inverse=True)
-    return x[there], y[there], z[there], unit.reshape(-1).astype(np.int64), len(distinct)
+    require_aligned(scores=x, others=y, judgements=z, units=labels)
+    complete = ~(np.isnan(x) | np.isnan(y) | np.isnan(z))
+    distinct, unit = encode(labels[complete])
+    return x[complete], y[complete], z[complete], unit, len(distinct)
 
 
 def _standardised(values: Floats) -> Floats:
     if not len(values) or (values == values[0]).all():
         return np.full_like(values, np.nan)
-    found: Floats = (values - values.mean()) / values.std()
-    return found
+    standardised: Floats = (values - values.mean()) / values.std()
+    return standardised
 
 
-def _swaps(n_units: int, replicates: int, seed: int) -> Iterator[npt.NDArray[np.int8]]:
-    """Random arrangements, chunk by chunk: int8 [≤ 128, n_units], 1 = kept."""
-    rng = np.random.default_rng([_STREAM, seed])
-    for start in range(0, replicates, _CHUNK):
-        yield rng.integers(2, size=(min(_CHUNK, replicates - start), n_units), dtype=np.int8)
+def random_swaps(
+    n_units: int, arrangements: int, chunk: int, rng: np.random.Generator
+) -> Iterator[npt.NDArray[np.int8]]:
+    """Random arrangements, chunk by chunk: int8 [≤ chunk, n_units], 1 = kept, 0 = swapped."""
+    for start in range(0, arrangements, chunk):
+        yield rng.integers(2, size=(min(chunk, arrangements - start), n_units), dtype=np.int8)
 
 
 def _result(observed: float, swapped: Floats, n_units: int) -> Permutation:
+    greater = share_as_extreme(observed, swapped)
+    return Permutation(observed, greater, share_as_extreme(abs(observed), abs(swapped)), n_units)
+
+
+def share_as_extreme(observed: float, swapped: Floats) -> float:
+    """The p-value: of the arrangements and the one observed, how many are at least as great.
+
+    Arrangements that are NaN are left out; NaN where the one observed is.
+    """
     if np.isnan(observed):
-        return Permutation(observed, observed, observed, n_units)
+        return float("nan")
     swapped = swapped[~np.isnan(swapped)]
-    reach = _SAME * max(1.0, abs(observed))
-    greater = int((swapped >= observed - reach).sum())
-    either = int((np.abs(swapped) >= abs(observed) - reach).sum())
-    n = 1 + len(swapped)
-    return Permutation(observed, (1 + greater) / n, (1 + either) / n, n_units)
+    least = observed - _SAME * max(1.0, abs(observed))
+    return (1 + int((swapped >= least).sum())) / (1 + len(swapped))

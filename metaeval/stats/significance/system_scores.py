@@ -8,7 +8,7 @@ all: per image some parts that add up, and what their sums make (`metrics/additi
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -18,10 +18,10 @@ from metaeval.errors import InputError
 from metaeval.stats.resampling.bootstrap import Counts
 from metaeval.stats.resampling.items import Floats
 from metaeval.stats.significance.paired_bootstrap import difference_of
+from metaeval.stats.significance.paired_permutation import random_swaps, share_as_extreme
 
 _STREAM = 0x5359  # keeps the swaps apart from the resampling under the same seed
 _CHUNK = 512  # weightings at a time
-_SAME = 1e-12  # an arrangement as extreme as the one observed may differ from it by rounding
 
 OfSums = Callable[[Floats], Floats]
 
@@ -59,8 +59,8 @@ def mean_of_sums(sums: Floats) -> Floats:
     """
     scores, ones = np.split(sums, 2, axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        found: Floats = scores / ones
-    return found
+        means: Floats = scores / ones
+    return means
 
 
 def parts_of_means(scores: Floats) -> Floats:
@@ -69,8 +69,8 @@ def parts_of_means(scores: Floats) -> Floats:
     >>> parts_of_means(np.array([[0.5], [np.nan]])).tolist()
     [[0.5, 1.0], [nan, nan]]
     """
-    found: Floats = np.concatenate([scores, np.where(np.isnan(scores), np.nan, 1.0)], axis=1)
-    return found
+    parts: Floats = np.concatenate([scores, np.where(np.isnan(scores), np.nan, 1.0)], axis=1)
+    return parts
 
 
 def system_score(parts: Floats, of_sums: OfSums) -> Floats:
@@ -82,8 +82,8 @@ def system_score(parts: Floats, of_sums: OfSums) -> Floats:
     [0.6]
     """
     sums = [math.fsum(column[~np.isnan(column)].tolist()) for column in parts.T]
-    found: Floats = of_sums(np.array([sums]))[0]
-    return found
+    scores: Floats = of_sums(np.array([sums]))[0]
+    return scores
 
 
 def resampled_scores(parts: Floats, of_sums: OfSums, counts: Counts) -> Floats:
@@ -165,17 +165,22 @@ def compare_systems(
             )
     if not pairs:
         return []
-    gone = [np.isnan(a) | np.isnan(b) for a, b in pairs]
+    missing = [np.isnan(a) | np.isnan(b) for a, b in pairs]
     exact = [
         _fixed_point(np.where(lacking, 0.0, np.stack(pair)))
-        for pair, lacking in zip(pairs, gone, strict=True)
+        for pair, lacking in zip(pairs, missing, strict=True)
     ]
     sides = [np.concatenate([both[side] for both in exact], axis=1) for side in (0, 1)]
     width = exact[0].shape[2]
     drawn = [_of_all(of_sums, _weighted(counts, side), width) for side in sides]
     # what moves from the second system to the first: the gaps of the images that stay in place
     moved = np.concatenate(
-        [_weighted(keep, sides[0] - sides[1]) for keep in _swaps(len(gone[0]), permutations, seed)]
+        [
+            _weighted(keep, sides[0] - sides[1])
+            for keep in random_swaps(
+                len(missing[0]), permutations, _CHUNK, np.random.default_rng([_STREAM, seed])
+            )
+        ]
     )
     swapped = [
         _of_all(of_sums, side.sum(axis=0) + sign * moved, width)
@@ -186,7 +191,7 @@ def compare_systems(
         observed = of_sums(both.sum(axis=1))
         gaps = swapped[0][p] - swapped[1][p]
         # a mean has its own images, scores that share their sums share their images
-        lacking = gone[p][:, : observed.shape[1]] if of_sums is mean_of_sums else gone[p]
+        lacking = missing[p][:, : observed.shape[1]] if of_sums is mean_of_sums else missing[p]
         if of_sums is not mean_of_sums:
             lacking = lacking.max(axis=1, keepdims=True)
         n_images = np.broadcast_to((~lacking).sum(axis=0), observed.shape[1:]).tolist()
@@ -208,11 +213,7 @@ def _difference(
     """The result of one pair and score from two scores, their replicates, and permuted gaps."""
     a, b = (float(score) for score in observed)
     paired = difference_of(a, b, *drawn, confidence)
-    gaps = gaps[~np.isnan(gaps)]
-    reach = abs(a - b) - _SAME * max(1.0, abs(a - b))
-    p = (1 + int((np.abs(gaps) >= reach).sum())) / (1 + len(gaps))
-    if math.isnan(a - b):
-        p = float("nan")
+    p = share_as_extreme(abs(a - b), abs(gaps))
     low, high = paired.low, paired.high
     return SystemDifference(paired.difference, low, high, paired.p_two_sided, p, n_images)
 
@@ -231,18 +232,11 @@ def _weighted(weights: npt.NDArray[np.integer], parts: Floats) -> Floats:
     return np.concatenate([np.empty((0, parts.shape[1])), *blocks])
 
 
-def _swaps(n: int, permutations: int, seed: int) -> Iterator[npt.NDArray[np.int8]]:
-    """Random arrangements, [≤ _CHUNK, n] at a time, 1 = the captions stay in their places."""
-    rng = np.random.default_rng([_STREAM, seed])
-    for start in range(0, permutations, _CHUNK):
-        yield rng.integers(2, size=(min(_CHUNK, permutations - start), n), dtype=np.int8)
-
-
 def _fixed_point(values: Floats) -> Floats:
     """Values [..., n, k] rounded to multiples of 2^-q, q such that any sum of n of them, however
     weighted by at most n in all, is exact. Whole numbers stay what they are."""
     largest = max(1.0, float(np.abs(values).max(initial=0.0)))
     bits = 50 - math.ceil(math.log2(largest * max(2, values.shape[-2])))
     scale = 2.0**bits
-    found: Floats = np.round(values * scale) / scale
-    return found
+    rounded: Floats = np.round(values * scale) / scale
+    return rounded

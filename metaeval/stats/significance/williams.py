@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from metaeval.errors import InputError
 from metaeval.stats.correlation.pearson import pearson
-from metaeval.stats.resampling.items import as_scores
+from metaeval.stats.resampling.items import as_scores, require_aligned
 
 _SAME = 1e-12  # correlations that differ by less differ by rounding
 
@@ -106,8 +106,7 @@ def williams_test(a: npt.ArrayLike, b: npt.ArrayLike, human: npt.ArrayLike) -> W
     2.022
     """
     x, y, z = as_scores(a), as_scores(b), as_scores(human)
-    if not x.shape == y.shape == z.shape:
-        raise InputError(f"shapes {x.shape}, {y.shape} and {z.shape} differ", field="scores")
-    there = ~(np.isnan(x) | np.isnan(y) | np.isnan(z))
-    x, y, z = x[there], y[there], z[there]
+    require_aligned(scores=x, others=y, judgements=z)
+    complete = ~(np.isnan(x) | np.isnan(y) | np.isnan(z))
+    x, y, z = x[complete], y[complete], z[complete]
     return williams(pearson(x, z).r, pearson(y, z).r, pearson(x, y).r, len(x))

@@ -1,10 +1,10 @@
 """Captions as scene graphs: objects, their attributes, and relations between them.
 
-Two parsers: "spice" is SPICE's own (Java and CoreNLP; see `spice_install`), the one that papers
-mean; "rules" is in pure Python and needs nothing, for machines without Java, and rougher
+Two parsers: "spice" is SPICE's own (Java and CoreNLP; see `install.py`), the one that papers mean;
+"rules" is in pure Python and needs nothing, for machines without Java, and rougher
 (`benchmarks/scene_graph.py` measures how much).
 
-    >>> parse(["A brown dog sits on two chairs."], parser="rules")[0].relations
+    >>> parse_captions(["A brown dog sits on two chairs."], parser="rules")[0].relations
     (('dog', 'sit on', 'chair'),)
 """
 
@@ -20,14 +20,19 @@ from metaeval.data.dataset import Absent
 from metaeval.errors import ConfigError
 from metaeval.runs.store import Store
 from metaeval.text.scene_graphs import spice_service
-from metaeval.text.scene_graphs.rules.rules import RuleParser
-from metaeval.text.scene_graphs.spice_service import SpiceParser, Tuples
+from metaeval.text.scene_graphs.rules import parser as rules
+from metaeval.text.scene_graphs.spice_service import (
+    HEAP_MIB,
+    SENTENCE_SECONDS,
+    SpiceParser,
+    Tuples,
+)
 
 PARSERS = ("spice", "rules")
 
 
 @dataclass(frozen=True, slots=True)
-class SceneGraph:
+class CaptionGraph:
     """What a caption says is there; everything in lower case, nouns and verbs as lemmas.
 
     `objects`: distinct, in order of mention by the parser: ("dog", "chair").
@@ -39,8 +44,27 @@ class SceneGraph:
     attributes: tuple[tuple[str, str], ...]
     relations: tuple[tuple[str, str, str], ...]
 
+    @classmethod
+    def from_tuples(cls, tuples: Tuples) -> CaptionGraph:
+        """A graph from proposed tuples as they are, nothing merged but what is equal.
 
-class Parser(Protocol):
+        The same as SPICE's command with `-noSynsets`: objects of attributes and relations are
+        objects too, and a leading "be" of a relation is dropped.
+        """
+        objects: dict[str, None] = {}
+        attributes: dict[tuple[str, str], None] = {}
+        relations: dict[tuple[str, str, str], None] = {}
+        for proposed in tuples:
+            objects[proposed[0]] = None
+            if len(proposed) == 2:
+                attributes[proposed[0], proposed[1]] = None
+            elif len(proposed) == 3:
+                objects[proposed[1]] = None
+                relations[proposed[0], proposed[2].removeprefix("be "), proposed[1]] = None
+        return cls(tuple(objects), tuple(attributes), tuple(relations))
+
+
+class TupleParser(Protocol):
     """What turns sentences into proposed tuples, in SPICE's form."""
 
     def __call__(self, sentences: Sequence[str]) -> list[Tuples | None]:
@@ -58,42 +82,68 @@ def default_cache() -> Path:
     return Path(os.environ.get("METAEVAL_CACHE") or "~/.cache/metaeval").expanduser()
 
 
-def missing(parser: str, cache: Path | None = None) -> Absent | None:
-    """What keeps this parser from running here, or `None`."""
-    return None if parser == "rules" else spice_service.missing(cache or default_cache())
+def check_parser(name: str) -> str:
+    """The name of a parser that there is; ConfigError for another."""
+    if name not in PARSERS:
+        raise ConfigError(f"unknown parser '{name}': choose from {', '.join(PARSERS)}")
+    return name
+
+
+def missing_parts(parser: str, cache: Path | None = None) -> Absent | None:
+    """What keeps the parser of this name from running here, or `None`."""
+    if check_parser(parser) == "rules":
+        return None
+    java = spice_service.find_service_java(cache or default_cache())
+    return java if isinstance(java, Absent) else None
+
+
+def parser_identity(parser: str) -> str:
+    """What would change a tuple, for signatures and cards; JavaError without SPICE's jars."""
+    return rules.IDENTITY if check_parser(parser) == "rules" else spice_service.identity()
 
 
 def open_parser(
-    parser: str, *, store: Store | None = None, cache: Path | None = None, **options: float | None
-) -> Parser:
+    parser: str,
+    *,
+    store: Store | None = None,
+    cache: Path | None = None,
+    heap: int = HEAP_MIB,
+    threads: int | None = None,
+    sentence_seconds: float = SENTENCE_SECONDS,
+) -> TupleParser:
     """The parser called "spice" or "rules"; close it when done.
 
-    `options` go to `SpiceParser`: heap, threads, sentence_seconds. ConfigError for other names.
+    `heap`, `threads` and `sentence_seconds` limit "spice", see `SpiceParser`. ConfigError for other
+    names.
     """
-    if parser == "rules":
-        return RuleParser()
-    if parser == "spice":
-        return SpiceParser(cache or default_cache(), store, **options)  # type: ignore[arg-type]
-    raise ConfigError(f"unknown scene-graph parser '{parser}': choose from {', '.join(PARSERS)}")
+    if check_parser(parser) == "rules":
+        return rules.RuleParser()
+    return SpiceParser(
+        cache or default_cache(),
+        store,
+        heap=heap,
+        threads=threads,
+        sentence_seconds=sentence_seconds,
+    )
 
 
-def parse(
-    sentences: Sequence[str],
+def parse_captions(
+    captions: Sequence[str],
     parser: str = "spice",
     store: Store | None = None,
     *,
     cache: Path | None = None,
-) -> list[SceneGraph]:
-    """The scene graph of each sentence; an empty one (logged) where the parser fails.
+) -> list[CaptionGraph]:
+    """The scene graph of each caption; an empty one (logged) where the parser fails.
 
     Parameters
     ----------
-    sentences
-        Any text; equal sentences are parsed once.
+    captions
+        Any text; equal captions are parsed once.
     parser
         "spice" or "rules".
     store
-        Where "spice" keeps what it has parsed; sentences found there need no parsing.
+        Where "spice" keeps what it has parsed; captions found there need no parsing.
     cache
         The folder into which SPICE's parts were installed; by default `default_cache()`.
 
@@ -102,29 +152,10 @@ def parse(
     ConfigError
         There is no parser of that name.
     JavaError
-        SPICE's parser cannot run here; `missing` says why without raising.
+        SPICE's parser cannot run here; `missing_parts` says why without raising.
     """
     service = open_parser(parser, store=store, cache=cache)
     try:
-        return [from_tuples(tuples or []) for tuples in service(sentences)]
+        return [CaptionGraph.from_tuples(tuples or []) for tuples in service(captions)]
     finally:
         service.close()
-
-
-def from_tuples(tuples: Tuples) -> SceneGraph:
-    """A graph from proposed tuples as they are, nothing merged but what is equal.
-
-    The same as SPICE's command with `-noSynsets`: objects of attributes and relations are objects
-    too, and a leading "be" of a relation is dropped.
-    """
-    objects: dict[str, None] = {}
-    attributes: dict[tuple[str, str], None] = {}
-    relations: dict[tuple[str, str, str], None] = {}
-    for proposed in tuples:
-        objects[proposed[0]] = None
-        if len(proposed) == 2:
-            attributes[proposed[0], proposed[1]] = None
-        elif len(proposed) == 3:
-            objects[proposed[1]] = None
-            relations[proposed[0], proposed[2].removeprefix("be "), proposed[1]] = None
-    return SceneGraph(tuple(objects), tuple(attributes), tuple(relations))

@@ -8,23 +8,22 @@ tuples do not depend on the others in the call, nor on the number of threads.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import logging
 import os
 import tempfile
 from collections.abc import Sequence
 from functools import cache as remember
-from importlib.util import find_spec
 from pathlib import Path
 
 from tqdm import tqdm
 
 from metaeval.cores import core_count
 from metaeval.data.dataset import Absent
-from metaeval.java.runtime import JavaError, JavaProcess, JavaRuntime, find_java, heap_mib, run_once
-from metaeval.metrics.base import content_digest
-from metaeval.runs.store import MemoryStore, Store
+from metaeval.java.process import JavaError, JavaProcess, heap_mib, run_once
+from metaeval.java.runtime import JavaRuntime, find_bundled_files, find_java, find_jdk
+from metaeval.runs.digests import file_sha256
+from metaeval.runs.store import MemoryStore, Store, content_digest
 from metaeval.text.scene_graphs import install
 
 Tuples = list[list[str]]
@@ -33,62 +32,56 @@ HEAP_MIB = 4096
 SENTENCE_SECONDS = 60.0
 _START_SECONDS = 300.0  # a cold disk and a busy machine; without either it is five
 _BATCH = 256  # sentences between two writes to the store: what a killed run may lose
-_SERVICE, _ORACLE = "SceneGraphService", "SpiceOracle"
-_SOURCES = [Path(__file__).parent / f"{x}.java" for x in (_SERVICE, _ORACLE)]
+_SERVICE = "SceneGraphService"
+_SOURCE = Path(__file__).parent / f"{_SERVICE}.java"
 _PARSER_JARS = ("spice-1.0.jar", "lib/SceneGraphParser-1.0.jar")
+METEOR_JAR = "lib/Meteor-1.5.jar"
 
 log = logging.getLogger(__name__)
 
 
 def spice_folder() -> Path | Absent:
     """pycocoevalcap's folder with SPICE's jar and the libraries that it needs."""
-    try:
-        spec = find_spec("pycocoevalcap.spice")
-    except ModuleNotFoundError:
-        spec = None
-    for place in (spec.submodule_search_locations or ()) if spec else ():
-        if all((Path(place) / name).is_file() for name in (*_PARSER_JARS, "lib/Meteor-1.5.jar")):
-            return Path(place)
-    reason = "SPICE's jar is not there (it comes in the package pycocoevalcap)"
-    return Absent("spice", reason, "pip install pycocoevalcap")
+    files = find_bundled_files(*(f"spice/{name}" for name in (*_PARSER_JARS, METEOR_JAR)))
+    return files if isinstance(files, Absent) else files[0].parent
 
 
-def missing(cache: Path) -> Absent | None:
-    """What keeps the service from running here, or `None`. Starts nothing but `java -version`."""
+def spice_file(name: str) -> Path:
+    """A file in SPICE's folder; JavaError where there is no such folder."""
+    folder = spice_folder()
+    if isinstance(folder, Absent):
+        raise JavaError("SPICE", str(folder))
+    return folder / name
+
+
+def find_service_java(cache: Path) -> JavaRuntime | Absent:
+    """The Java that the service runs on, or what keeps it from running here.
+
+    Starts nothing but `java -version`.
+    """
     java = find_java()
     if isinstance(java, Absent):
         return java
     for part in (spice_folder(), install.installed(cache)):
         if isinstance(part, Absent):
             return part
-    if java.major < 11:
-        return Absent(
-            "java", f"SPICE needs Java 11 or newer, not {java.version}", "install a newer JDK"
-        )
-    if not java.can_compile and not _classes(cache).is_dir():
-        return Absent(
-            "java",
-            f"{java.executable} is a runtime without a compiler, which SPICE's parser needs once",
-            "install a JDK (e.g. default-jdk-headless), 11 or newer, or set JAVA_HOME to one",
-        )
-    return None
+    compiled = java.major >= 11 and _classes(cache).is_dir()
+    return java if compiled else find_jdk()
 
 
 @remember
-def sha256(path: Path) -> str:
-    """SHA-256 of a file, as hexadecimal; each file is read once per process."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+def short_sha256(path: Path) -> str:
+    """The first eight digits of a file's SHA-256; each file is read once per process."""
+    return file_sha256(path)[:8]
 
 
 def identity() -> str:
     """Which parser this is, down to the bytes of its jars: all that a sentence's tuples depend on.
 
     CoreNLP's jars were checked when they were installed, so their names stand for their content.
+    JavaError where SPICE's own are not there.
     """
-    folder = spice_folder()
-    if isinstance(folder, Absent):
-        raise JavaError("SPICE", str(folder))
-    jars = "+".join(sha256(folder / name)[:8] for name in _PARSER_JARS)
+    jars = "+".join(short_sha256(spice_file(name)) for name in _PARSER_JARS)
     corenlp = "+".join(jar.sha256[:8] for jar in install.JARS)
     return f"spice-1.0-{jars}-corenlp-3.6.0-{corenlp}"
 
@@ -104,7 +97,7 @@ class SpiceParser:
     Parameters
     ----------
     cache
-        The cache folder, where `spice_install` has put CoreNLP.
+        The cache folder, where `install` has put CoreNLP.
     store
         Where tuples are kept across runs; `None` keeps them as long as this object.
     heap
@@ -151,17 +144,17 @@ class SpiceParser:
         ) as bar:
             for start in range(0, len(new), _BATCH):
                 batch = new[start : start + _BATCH]
-                found = {}
+                parsed = {}
                 for sentence, reply in zip(batch, self._ask(batch), strict=True):
                     if reply.startswith("["):
-                        found[keys[sentence]] = reply.encode()
+                        parsed[keys[sentence]] = reply.encode()
                     else:
                         self._fail(sentence, reply)
-                self._store.put_many(namespace, found)
-                known.update(found)
+                self._store.put_many(namespace, parsed)
+                known.update(parsed)
                 bar.update(len(batch))
-        parsed = {key: json.loads(value) for key, value in known.items()}
-        return [parsed.get(keys[sentence]) for sentence in sentences]
+        tuples = {key: json.loads(value) for key, value in known.items()}
+        return [tuples.get(keys[sentence]) for sentence in sentences]
 
     def _ask(self, sentences: Sequence[str]) -> list[str]:
         if self._process is None:
@@ -179,13 +172,10 @@ class SpiceParser:
         log.warning("SPICE cannot parse %r: %s", shown, reason)
 
     def _start(self) -> JavaProcess:
-        java = find_java()
+        java = find_service_java(self._cache)
         if isinstance(java, Absent):
             raise JavaError("SPICE", str(java))
-        absent = missing(self._cache)
-        if absent is not None:
-            raise JavaError("SPICE", str(absent))
-        path = class_path(self._cache, compiled(self._cache, java))
+        path = class_path(self._cache, compile_service(self._cache, java))
         return JavaProcess(
             java,
             ["-cp", path, _SERVICE, str(self._threads), str(self._seconds)],
@@ -211,7 +201,7 @@ class SpiceParser:
         self.close()
 
 
-def compiled(cache: Path, java: JavaRuntime) -> Path:
+def compile_service(cache: Path, java: JavaRuntime) -> Path:
     """The folder with our compiled classes, compiled now if they are not there yet.
 
     Two processes may do so at once: each compiles for itself, and the first to finish stays.
@@ -230,7 +220,7 @@ def compiled(cache: Path, java: JavaRuntime) -> Path:
             str(made),
             "-cp",
             class_path(cache),
-            *map(str, _SOURCES),
+            str(_SOURCE),
         ]
         run_once(
             java,
@@ -245,17 +235,15 @@ def compiled(cache: Path, java: JavaRuntime) -> Path:
 
 
 def _classes(cache: Path) -> Path:
-    sources = "-".join(sha256(source)[:8] for source in _SOURCES)
-    return install.folder(cache) / f"classes-{sources}"
+    return install.folder(cache) / f"classes-{short_sha256(_SOURCE)}"
 
 
 def class_path(cache: Path, classes: Path | None = None) -> str:
     """SPICE, CoreNLP and what they need, with our compiled classes in front."""
-    folder = spice_folder()
-    assert isinstance(folder, Path)
+    spice = spice_file("spice-1.0.jar")
     parts = [classes] if classes else []
     parts += [install.folder(cache) / jar.name for jar in install.JARS]
     # not "lib/*": CoreNLP's jars may lie in there too, brought by pycocoevalcap
-    libraries = sorted((folder / "lib").glob("*.jar"))
-    parts += [folder / "spice-1.0.jar", *(p for p in libraries if "corenlp" not in p.name)]
+    libraries = sorted((spice.parent / "lib").glob("*.jar"))
+    parts += [spice, *(p for p in libraries if "corenlp" not in p.name)]
     return os.pathsep.join(map(str, parts))

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
 
 from metaeval.data.dataset import Absent
-from metaeval.errors import ConfigError
+from metaeval.runs.digests import digest
 from metaeval.runs.store import Store
-from metaeval.text.scene_graphs import parse, spice_service
-from metaeval.text.scene_graphs.rules import rules
+from metaeval.text.scene_graphs import parse
 
 Triplet = tuple[str, str, str]
 _CHUNK = 5000  # captions between two writes
@@ -26,7 +24,7 @@ class TripletParser:
     Parameters
     ----------
     name
-        One of `scene_graph.PARSERS`.
+        One of `parse.PARSERS`; ConfigError for another.
     store
         Where triplets are kept; `None` parses anew each time.
     cache
@@ -36,41 +34,38 @@ class TripletParser:
     def __init__(
         self, name: str = "rules", store: Store | None = None, cache: Path | None = None
     ) -> None:
-        if name not in parse.PARSERS:
-            known = ", ".join(parse.PARSERS)
-            raise ConfigError(f"unknown parser '{name}' of triplets: choose from {known}")
-        self.name, self.store, self.cache = name, store, cache
+        self.name, self.store, self.cache = parse.check_parser(name), store, cache
 
     def missing(self) -> Absent | None:
         """What keeps the parser from running here."""
-        return parse.missing(self.name, self.cache)
+        return parse.missing_parts(self.name, self.cache)
 
     def identity(self) -> str:
         """What would change a triplet, for signatures and cards."""
-        return rules.IDENTITY if self.name == "rules" else spice_service.identity()
+        return parse.parser_identity(self.name)
 
     def __call__(self, captions: Sequence[str]) -> list[list[Triplet]]:
         """The triplets of each caption, in the parser's order."""
         distinct = list(dict.fromkeys(captions))
         namespace = f"triplets|{self.identity()}|v:1"
-        keys = {text: hashlib.sha256(text.encode()).digest()[:16] for text in distinct}
+        keys = {text: digest(text) for text in distinct}
         known = self.store.get_many(namespace, list(keys.values())) if self.store else {}
-        found: dict[str, list[Triplet]] = {}
-        todo = []
+        triplets: dict[str, list[Triplet]] = {}
+        new = []
         for text in distinct:
             if (value := known.get(keys[text])) is None:
-                todo.append(text)
+                new.append(text)
             else:
-                found[text] = [(s, p, o) for s, p, o in json.loads(value)]
-        for start in range(0, len(todo), _CHUNK):
-            mine = todo[start : start + _CHUNK]
-            graphs = parse.parse(mine, self.name, self.store, cache=self.cache)
-            new = {text: list(g.relations) for text, g in zip(mine, graphs, strict=True)}
-            found.update(new)
+                triplets[text] = [(s, p, o) for s, p, o in json.loads(value)]
+        for start in range(0, len(new), _CHUNK):
+            texts = new[start : start + _CHUNK]
+            graphs = parse.parse_captions(texts, self.name, self.store, cache=self.cache)
+            parsed = {text: list(g.relations) for text, g in zip(texts, graphs, strict=True)}
+            triplets.update(parsed)
             if self.store:
-                rows = {keys[text]: json.dumps(new[text]).encode() for text in mine}
+                rows = {keys[text]: json.dumps(parsed[text]).encode() for text in texts}
                 self.store.put_many(namespace, rows)
-        return [found[text] for text in captions]
+        return [triplets[text] for text in captions]
 
 
 def words_of(triplet: Triplet) -> list[str]:

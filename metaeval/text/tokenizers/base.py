@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from metaeval.data.dataset import Absent
 from metaeval.errors import ConfigError
 
-_WHERE = {"ptb": "PtbTokenizer", "java": "JavaPtbTokenizer", "whitespace": "WhitespaceTokenizer"}
+_CLASSES = {"ptb": "PtbTokenizer", "java": "JavaPtbTokenizer", "whitespace": "WhitespaceTokenizer"}
 
 
 class Tokenizer(ABC):
@@ -28,7 +28,7 @@ class Tokenizer(ABC):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickled, a tokeniser is its name: in another process it is that process's shared one."""
-        return get, (next(name for name, kind in _WHERE.items() if kind == type(self).__name__),)
+        return get, (next(name for name, kind in _CLASSES.items() if kind == type(self).__name__),)
 
     def missing(self) -> Absent | None:
         """What keeps the tokeniser from running here (Java, a jar), or `None`."""
@@ -61,9 +61,9 @@ def get(name: str) -> Tokenizer:
 
     Raises ConfigError for any other name.
     """
-    if name not in _WHERE:
-        raise ConfigError(f"unknown tokenizer '{name}': choose from {', '.join(_WHERE)}")
-    where = "base" if name == "whitespace" else name
-    module = import_module(f"metaeval.text.tokenizers.{where}")
-    tokenizer: Tokenizer = getattr(module, _WHERE[name])()
+    if name not in _CLASSES:
+        raise ConfigError(f"unknown tokenizer '{name}': choose from {', '.join(_CLASSES)}")
+    place = "base" if name == "whitespace" else name
+    module = import_module(f"metaeval.text.tokenizers.{place}")
+    tokenizer: Tokenizer = getattr(module, _CLASSES[name])()
     return tokenizer

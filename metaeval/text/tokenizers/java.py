@@ -7,36 +7,27 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
-from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 
 from metaeval.data.dataset import Absent
-from metaeval.java.runtime import JavaError, find_java, run_once
+from metaeval.java.process import JavaError, run_once
+from metaeval.java.runtime import JavaRuntime, find_bundled_files, find_java
 from metaeval.text.tokenizers.base import Tokenizer
-from metaeval.text.tokenizers.ptb import AFTER, followed_by, kept, sanitised
+from metaeval.text.tokenizers.ptb import AFTER, drop_punctuation, following_text, sanitise
 
-JAR = "stanford-corenlp-3.4.1.jar"
+JAR = "tokenizer/stanford-corenlp-3.4.1.jar"
 _MAIN = "edu.stanford.nlp.process.PTBTokenizer"
 _WHAT = "the PTB tokenizer"
 _INPUT = "captions.txt"
 _SEPARATORS = {AFTER[False]: "' '' <", AFTER[True]: "a ' '' <"}  # what the jar makes of them
 
 
-@cache
 def find_jar() -> Path | Absent:
     """The tokeniser's jar in the installed pycocoevalcap."""
-    try:
-        spec = find_spec("pycocoevalcap")
-    except (ImportError, ValueError):
-        spec = None
-    folders = list(spec.submodule_search_locations or []) if spec else []
-    for folder in folders:
-        jar = Path(folder, "tokenizer", JAR).absolute()
-        if jar.is_file():
-            return jar
-    where = f"{folders[0]}/tokenizer has no {JAR}" if folders else "pycocoevalcap is not installed"
-    return Absent("java tokenizer", where, "pip install 'pycocoevalcap>=1.2', or tokenizer: ptb")
+    jars = find_bundled_files(JAR)
+    if isinstance(jars, Absent):
+        return Absent("java tokenizer", jars.reason, f"{jars.remedy}, or tokenizer: ptb")
+    return jars[0]
 
 
 class JavaPtbTokenizer(Tokenizer):
@@ -46,30 +37,27 @@ class JavaPtbTokenizer(Tokenizer):
     captions stands a line that no token, tag or abbreviation can reach across: a caption's tokens
     depend on nothing but the caption, and the lines cannot get out of step unnoticed.
 
-    Raises `metaeval.java.runtime.JavaError` when Java fails or its answer does not fit.
+    Raises `metaeval.java.process.JavaError` when Java fails or its answer does not fit.
     """
 
     signature = "ptb-3.4.1-java"
     seconds = 120.0  # that one call may take, and one more for every thousand texts
 
     def missing(self) -> Absent | None:
-        for found in (find_java(), find_jar()):
-            if isinstance(found, Absent):
-                return found
-        return None
+        files = _find_files()
+        return files if isinstance(files, Absent) else None
 
     def tokenize(self, texts: Sequence[str]) -> list[list[str]]:
         if not texts:
             return []
-        java, jar = find_java(), find_jar()
-        if isinstance(java, Absent) or isinstance(jar, Absent):
-            absent = java if isinstance(java, Absent) else jar
-            assert isinstance(absent, Absent)
-            raise JavaError(_WHAT, str(absent))
-        clean = [sanitised(text) for text in texts]
+        files = _find_files()
+        if isinstance(files, Absent):
+            raise JavaError(_WHAT, str(files))
+        java, jar = files
+        clean = [sanitise(text) for text in texts]
         # A folder of our own as the working directory, since CoreNLP splits paths at spaces.
         with tempfile.TemporaryDirectory(prefix="metaeval-ptb-") as folder:
-            lines = "".join(text + followed_by(text) for text in clean)
+            lines = "".join(text + following_text(text) for text in clean)
             Path(folder, _INPUT).write_bytes(lines.encode())
             output = run_once(
                 java,
@@ -82,12 +70,22 @@ class JavaPtbTokenizer(Tokenizer):
         return _tokens(output.decode(), clean)
 
 
+def _find_files() -> tuple[JavaRuntime, Path] | Absent:
+    """Java and the jar, or the first of them that is not there."""
+    java, jar = find_java(), find_jar()
+    if isinstance(java, Absent):
+        return java
+    return jar if isinstance(jar, Absent) else (java, jar)
+
+
 def _tokens(output: str, texts: Sequence[str]) -> list[list[str]]:
     """The captions' lines, after checking that each is followed by its separator's tokens."""
     lines = output.replace("\r\n", "\n").split("\n")
     if len(lines) != 2 * len(texts) + 1:
         raise JavaError(_WHAT, f"{len(texts)} captions came back as {len(lines) // 2}")
     for text, separator in zip(texts, lines[1::2], strict=True):
-        if separator != _SEPARATORS[followed_by(text)]:
+        if separator != _SEPARATORS[following_text(text)]:
             raise JavaError(_WHAT, f"lines out of step after the caption {text[:80]!r}")
-    return [kept([token for token in line.split(" ") if token]) for line in lines[:-1:2]]
+    return [
+        drop_punctuation([token for token in line.split(" ") if token]) for line in lines[:-1:2]
+    ]

@@ -53,17 +53,17 @@ _UNEASY = frozenset(word + mark for word in _SPLIT for mark in ("", ",", ".")) |
 Match = Callable[[str, int], "re.Match[str] | None"]
 
 
-def sanitised(text: str) -> str:
+def sanitise(text: str) -> str:
     """The caption as one line of valid Unicode: breaks to spaces, lone surrogates to U+FFFD."""
     return text.translate(_CLEANED)
 
 
-def followed_by(text: str) -> str:
+def following_text(text: str) -> str:
     """What the tokeniser sees after the caption."""
     return AFTER[text.lstrip()[:1].isupper()]
 
 
-def kept(tokens: list[str]) -> list[str]:
+def drop_punctuation(tokens: list[str]) -> list[str]:
     """The tokens in lower case, less the punctuation that caption metrics leave out.
 
     A no-break space at the caption's very end goes too (an address can end in one).
@@ -83,10 +83,10 @@ class PtbTokenizer(Tokenizer):
     signature = "ptb-3.4.1"
 
     def tokenize(self, texts: Sequence[str]) -> list[list[str]]:
-        return [_easily(text) or _completely(text) for text in texts]
+        return [_split_plain_text(text) or _split_any_text(text) for text in texts]
 
 
-def _easily(text: str) -> list[str] | None:
+def _split_plain_text(text: str) -> list[str] | None:
     """The tokens of a caption in which nothing but spaces parts words; `None` for any other."""
     if _EASY.fullmatch(text) is None:
         return None
@@ -96,11 +96,11 @@ def _easily(text: str) -> list[str] | None:
     return None
 
 
-def _completely(text: str) -> list[str]:
+def _split_any_text(text: str) -> list[str]:
     """The tokens of any text, by the longest match among all rules at each position."""
-    text = sanitised(text)
+    text = sanitise(text)
     end = len(text)
-    text += followed_by(text)
+    text += following_text(text)
     seen = shadow(text)
     tokens: list[str] = []
     position = 0
@@ -117,9 +117,9 @@ def _completely(text: str) -> list[str]:
         best: re.Match[str] | None = None
         longest = position
         for match, maker in _rules(min(char, "\x80")):
-            found = match(seen, position)
-            if found is not None and found.end() > longest:
-                best, longest, make = found, found.end(), maker
+            token_match = match(seen, position)
+            if token_match is not None and token_match.end() > longest:
+                best, longest, make = token_match, token_match.end(), maker
         if best is None:
             if is_symbol(text[position]):
                 tokens.append(text[position])
@@ -128,7 +128,7 @@ def _completely(text: str) -> list[str]:
             token = make(text[position : best.end(1)])
             tokens.extend(part for part in token.split(" ") if part)
             position = best.end(1)
-    return kept(tokens)
+    return drop_punctuation(tokens)
 
 
 @cache

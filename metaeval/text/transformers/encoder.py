@@ -1,6 +1,6 @@
 """A transformer that turns sentences into token vectors, in batches without padding.
 
-On a processor, a BERT or RoBERTa in float32 goes through `plain_bert`. All else runs in its own
+On a processor, a BERT or RoBERTa in float32 goes through `fast_bert`. All else runs in its own
 module, where every batch holds sentences of one length, and always the same number of them for that
 length (the last one is filled up with repetitions). So no padding is computed, and each matrix
 product has a shape that depends on the sentence alone: a sentence gets the same vectors, to the
@@ -19,7 +19,7 @@ from tqdm import tqdm
 from metaeval.compute.batching import Rows, fill_rows, group_rows_by_length
 from metaeval.compute.device import check_dtype, in_batches, resolve
 from metaeval.errors import ConfigError
-from metaeval.text.transformers.fast_bert import PlainBert, plain
+from metaeval.text.transformers.fast_bert import FastBert, fast_version
 from metaeval.text.transformers.locate import TextModel
 
 if TYPE_CHECKING:
@@ -47,12 +47,12 @@ class TextEncoder:
 
     Class attributes
     ----------------
-    through_plain
-        Whether `plain_bert` may take the network's place, which is then dropped. False in a class
+    uses_fast_bert
+        Whether `fast_bert` may take the network's place, which is then dropped. False in a class
         that runs the network itself.
     """
 
-    through_plain: ClassVar[bool] = True
+    uses_fast_bert: ClassVar[bool] = True
 
     def __init__(
         self, model: TextModel, layer: int, device: str = "auto", dtype: str = "float32"
@@ -71,7 +71,7 @@ class TextEncoder:
         )
         kind = transformers.T5EncoderModel if config.model_type == "t5" else transformers.AutoModel
         network = kind.from_pretrained(model.folder, dtype=torch.float32, **local)
-        self._network: Any = cut(network, layer).eval()
+        self._network: Any = keep_layers(network, layer).eval()
         self._network.to(device=self.device, dtype=getattr(torch, check_dtype(dtype)))
         self.n_special = len(self.tokenizer("")["input_ids"])
         positions = getattr(config, "max_position_embeddings", None) or 10**6
@@ -79,10 +79,10 @@ class TextEncoder:
             positions -= 2  # their position numbers begin after the padding's
         self.max_tokens = int(min(self.tokenizer.model_max_length, positions))
         self._tokens = _TOKENS[self.device.type]
-        self._plain: PlainBert | None = None
-        if self.through_plain and self.device.type == "cpu" and dtype == "float32":
-            self._plain = plain(self._network, self.max_tokens)
-            if self._plain is not None:
+        self._fast: FastBert | None = None
+        if self.uses_fast_bert and self.device.type == "cpu" and dtype == "float32":
+            self._fast = fast_version(self._network, self.max_tokens)
+            if self._fast is not None:
                 self._network = None  # not twice the weights in memory
 
     def tokenize(self, sentences: Sequence[str]) -> tuple[list[list[int]], int]:
@@ -103,13 +103,13 @@ class TextEncoder:
     ) -> None:
         """Encode token sequences; `keep(positions, vectors [b, length, width])`, batch by batch."""
         with tqdm(total=len(ids), desc="encoding", unit=" sentences", leave=False, delay=2) as bar:
-            if self._plain is not None:
+            if self._fast is not None:
 
                 def kept(mine: list[int], vectors: torch.Tensor) -> None:
                     keep(mine, vectors)
                     bar.update(len(mine))
 
-                self._plain.encode(ids, kept)
+                self._fast.encode(ids, kept)
                 return
             self._batches(ids, keep, bar)
 
@@ -145,8 +145,8 @@ class TextEncoder:
             return vectors
 
 
-def cut(network: Any, layers: int) -> Any:
-    """Drop the layers above `layers`; ConfigError where there are not so many."""
+def keep_layers(network: Any, layers: int) -> Any:
+    """The network without the layers above `layers`; ConfigError where there are not so many."""
     import torch
 
     if hasattr(network, "decoder") and hasattr(network, "encoder"):
@@ -160,14 +160,16 @@ def cut(network: Any, layers: int) -> Any:
         holder = network
         for name in parents:
             holder = getattr(holder, name, None)
-        found = getattr(holder, last, None)
-        if isinstance(found, torch.nn.ModuleList):
-            _check(layers, len(found))
-            setattr(holder, last, found[:layers])
+        modules = getattr(holder, last, None)
+        if isinstance(modules, torch.nn.ModuleList):
+            _check(layers, len(modules))
+            setattr(holder, last, modules[:layers])
             return network
-    raise ConfigError(f"metric.bertscore.model: {type(network).__name__} is no model we can cut")
+    raise ConfigError(
+        f"metric.bertscore.model: the layers of {type(network).__name__} are not known"
+    )
 
 
-def _check(layers: int, there: int) -> None:
-    if not 1 <= layers <= there:
-        raise ConfigError(f"metric.bertscore.layer must be in 1…{there}, not {layers}")
+def _check(layers: int, n_layers: int) -> None:
+    if not 1 <= layers <= n_layers:
+        raise ConfigError(f"metric.bertscore.layer must be in 1…{n_layers}, not {layers}")

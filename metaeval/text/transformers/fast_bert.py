@@ -82,8 +82,8 @@ class _First(NamedTuple):
     products: torch.Tensor
 
 
-def plain(network: Any, max_tokens: int) -> PlainBert | None:
-    """The network's own fast forward pass, or `None` where its layers are not BERT's.
+def fast_version(network: Any, max_tokens: int) -> FastBert | None:
+    """The fast forward pass of a network, or `None` where its layers are not BERT's.
 
     That they are is not only read off its configuration: one sentence is put through both.
     """
@@ -93,19 +93,19 @@ def plain(network: Any, max_tokens: int) -> PlainBert | None:
     if type(network).__name__ not in _KINDS or config.hidden_act != "gelu":
         return None
     try:
-        fast = PlainBert(network, max_tokens)
+        fast = FastBert(network, max_tokens)
         ids = torch.arange(9, 9 + min(7, max_tokens)).remainder(config.vocab_size)[None]
-        found: list[torch.Tensor] = []
-        fast.encode(ids.tolist(), lambda _, vectors: found.append(vectors[0]))
+        computed: list[torch.Tensor] = []
+        fast.encode(ids.tolist(), lambda _, vectors: computed.append(vectors[0]))
     except AttributeError:  # a release whose modules have other names
         return None
     with torch.inference_mode():
         expected = network(ids, attention_mask=torch.ones_like(ids))[0][0]
         expected = expected / expected.norm(dim=-1, keepdim=True)
-        return fast if torch.allclose(found[0], expected, rtol=0, atol=1e-4) else None
+        return fast if torch.allclose(computed[0], expected, rtol=0, atol=1e-4) else None
 
 
-class PlainBert:
+class FastBert:
     """Token vectors of a network with BERT's layers, float32, on the processor.
 
     `tokens` is the size of a block; no sentence may be longer than `max_tokens`.
@@ -156,8 +156,8 @@ class PlainBert:
                     vectors = self._forward(first(rows[torch.from_numpy(mine)], room), shapes, room)
                 return list(zip(groups, _split(vectors, shapes), strict=True))
 
-            for found in map_ordered(compute, blocks(lengths, self.tokens)):
-                for positions, part in found:
+            for groups in map_ordered(compute, blocks(lengths, self.tokens)):
+                for positions, part in groups:
                     keep(positions, part)
 
     @contextmanager

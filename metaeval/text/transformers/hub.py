@@ -1,29 +1,72 @@
-"""Fetching a model from the Hugging Face hub: only ever when the user asked for it."""
+"""Models of the Hugging Face hub: what of them is on this machine, and fetching the rest.
+
+Nothing is ever fetched unless the user asked for it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
-from metaeval.errors import MetaevalError
+from metaeval.compute import requirements
+from metaeval.data.dataset import Absent
+from metaeval.data.download import DownloadError
 
 # What a model is made of; the same weights in other frameworks' formats stay where they are.
 _FILES = ("*.json", "*.txt", "*.model", "*.safetensors", "pytorch_model.bin")
+# By which libraries the hub's releases reach the network: an error of theirs is no answer.
+_TRANSPORT = ("httpx", "httpx2", "requests", "urllib3")
 
 
-def fetch(model: str) -> None:
+def cached_file(repository: str, name: str) -> Path | None:
+    """A file of a repository's branch main, if it is in Hugging Face's own cache."""
+    try:
+        path = import_module("huggingface_hub").try_to_load_from_cache(repository, name)
+    except ValueError:  # this cannot be the id of a repository
+        return None
+    return Path(path) if isinstance(path, str) else None
+
+
+def fetch(repository: str) -> None:
     """Bring a model into Hugging Face's own cache, with its progress bars and its resuming.
 
-    Raises MetaevalError where the hub cannot be reached or does not know the model.
+    Raises DownloadError where the hub cannot be reached or does not know the model.
     """
-    hub = import_module("huggingface_hub")
+    with errors_in_one_line(repository):
+        import_module("huggingface_hub").snapshot_download(repository, allow_patterns=list(_FILES))
+
+
+def may_download(download: bool, offline: bool) -> bool:
+    """Whether the user wants downloads, and neither an option nor the environment forbids them."""
+    return download and not (offline or requirements.offline())
+
+
+def explain_absence(absent: Absent, download: bool, offline: bool) -> Absent:
+    """The `Absent` of a model that is not here, for a user who may have asked for its download."""
+    if not download:
+        return absent
+    if may_download(download, offline):
+        return replace(absent, remedy="a run downloads it first (download=true)")
+    reason = f"{absent.reason}, and nothing is downloaded while offline"
+    return replace(absent, reason=reason, remedy="set offline=false and unset HF_HUB_OFFLINE")
+
+
+@contextmanager
+def errors_in_one_line(repository: str) -> Iterator[None]:
+    """Turn whatever the hub's library raises into a DownloadError of one line."""
     try:
-        hub.snapshot_download(model, allow_patterns=list(_FILES))
+        yield
     except Exception as error:  # its errors have no common class but this one
-        first = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        raise MetaevalError(f"{model} cannot be downloaded: {first}") from None
+        reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
+        for each in (error, error.__cause__):  # the library may call it a file that is not there
+            if type(each).__module__.split(".")[0] in _TRANSPORT:
+                reason = f"no connection to the hub ({each})"
+                break
+        raise DownloadError(f"{repository} cannot be downloaded: {reason}") from None
 
 
 @contextmanager

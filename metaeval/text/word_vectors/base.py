@@ -10,20 +10,22 @@ import gzip
 import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from metaeval.compute.requirements import offline
 from metaeval.data.dataset import Absent
 from metaeval.data.download import download
 from metaeval.errors import ConfigError, InputError
 from metaeval.runs.store import Store
 from metaeval.text.word_vectors.gensim import GensimTable
-from metaeval.text.word_vectors.index import BinaryTable, Table, TextTable
+from metaeval.text.word_vectors.index import BinaryTable, TextTable, VectorTable
 
-FORMATS: dict[str, type[Table]] = {
+FORMATS: dict[str, type[VectorTable]] = {
     "word2vec": BinaryTable,
     "text": TextTable,
     "gensim": GensimTable,
@@ -49,15 +51,21 @@ class Vectors(NamedTuple):
 
 
 class WordVectors(ABC):
-    """Where the vectors of words come from."""
+    """Where the vectors of words come from: options, which can be pickled and stay as they are."""
+
+    def fetch(self) -> None:  # noqa: B027  (most sources have nothing to fetch)
+        """Download what the user has asked to be downloaded, if anything; DownloadError."""
 
     def missing(self) -> Absent | None:
         """What keeps the vectors from being read, or `None`. Cheap; touches no network."""
         return None
 
     @abstractmethod
-    def identity(self) -> str:
-        """Name and checksum, for signatures: `glove.6B.300d:0a1b2c3d4e5f`."""
+    def identity(self, store: Store | None = None) -> str:
+        """Name and checksum, for signatures: `glove.6B.300d:0a1b2c3d4e5f`.
+
+        `store` may remember the checksum of a large file.
+        """
 
     @abstractmethod
     def embed(self, words: Sequence[str], store: Store | None = None) -> Vectors:
@@ -79,10 +87,9 @@ class VectorFile(WordVectors):
     url, sha256, md5
         Where the file can be had, and its checksums (one is enough); a .gz is unpacked.
     download
-        Whether to fetch it if it is not there. Nothing is fetched otherwise.
+        Whether `fetch` brings it if it is not there.
 
-    Raises ConfigError for an unknown format, InputError (on use) for a file that is not in it, and
-    DownloadError.
+    Raises ConfigError for an unknown format, InputError (on use) for a file that is not in it.
     """
 
     def __init__(
@@ -100,30 +107,40 @@ class VectorFile(WordVectors):
         if format not in (*FORMATS, "auto"):
             known = ", ".join((*FORMATS, "auto"))
             raise ConfigError(f"unknown vectors.format '{format}': choose from {known}")
-        self._folder = Path(cache).expanduser() / "vectors"
-        self._url, self._fetch = url, download
+        self.format, self.download = format, download
+        self._url = url if path is None else None
         self._sha256, self._md5 = sha256, md5
+        self._folder = Path(cache).expanduser() / "vectors"
         name = url.rsplit("/", 1)[-1] if url else ""
         self._packed = self._folder / name
         self.path = Path(path).expanduser() if path else self._folder / name.removesuffix(".gz")
-        self._can_fetch = path is None
-        self._format, self._table = format, None
 
-    _table: Table | None
+    def fetch(self) -> None:
+        if self._url is None or not self.download or offline() or self.path.is_file():
+            return
+        download(self._url, self._packed, sha256=self._sha256, md5=self._md5)
+        if self._packed != self.path:
+            part = self.path.with_name(self.path.name + ".part")
+            with gzip.open(self._packed) as packed, part.open("wb") as file:
+                shutil.copyfileobj(packed, file, 1 << 22)
+            part.replace(self.path)
+            self._packed.unlink()
 
     def missing(self) -> Absent | None:
-        if self.path.is_file() or (self._can_fetch and self._fetch):
+        if self.path.is_file():
             return None
-        remedy = "give the file (vectors.path=FILE)"
-        if self._can_fetch:
-            remedy = f"vectors.download=true fetches them from {self._url}"
-        return Absent("vectors", f"there are no word vectors at {self.path}", remedy)
+        reason = f"there are no word vectors at {self.path}"
+        if self._url is None:
+            return Absent("vectors", reason, "give the file (vectors.path=FILE)")
+        if self.download and offline():
+            reason += ", and nothing is downloaded while offline"
+        return Absent("vectors", reason, f"vectors.download=true fetches them from {self._url}")
 
-    def identity(self) -> str:
-        return f"{self.path.name}:{self._opened().sha256[:12]}"
+    def identity(self, store: Store | None = None) -> str:
+        return f"{self.path.name}:{self.table().sha256[:12]}"
 
     def embed(self, words: Sequence[str], store: Store | None = None) -> Vectors:
-        table = self._opened()
+        table = self.table()
         place = table.find(set(words))
         known = np.array([word in place for word in words], dtype=np.bool_)
         rows = np.zeros((len(words), table.dimension))
@@ -132,33 +149,24 @@ class VectorFile(WordVectors):
                 rows[i] = table.row(place[word])
         return unit(rows, known)
 
-    def _opened(self) -> Table:
-        if self._table is None:
-            if self._can_fetch and not self.path.is_file():
-                self._download()
-            if not self.path.is_file():
-                raise InputError("there is no such file", file=self.path)
-            kind = self._format
-            if kind == "auto":
-                if self.path.suffix not in _ENDINGS:
-                    known = ", ".join(FORMATS)
-                    problem = f"say what it is: vectors.format={known.replace(', ', '|')}"
-                    raise InputError(problem, file=self.path)
-                kind = _ENDINGS[self.path.suffix]
-            self._table = FORMATS[kind](self.path, self._folder)
-        return self._table
+    def table(self) -> VectorTable:
+        """The opened file; InputError where there is none, or one that is not in the format."""
+        if (absent := self.missing()) is not None:
+            raise InputError(str(absent))
+        format = self.format
+        if format == "auto":
+            if self.path.suffix not in _ENDINGS:
+                problem = f"say what it is: vectors.format={'|'.join(FORMATS)}"
+                raise InputError(problem, file=self.path)
+            format = _ENDINGS[self.path.suffix]
+        stat = self.path.stat()
+        return _open_table(format, self.path, self._folder, stat.st_size, stat.st_mtime_ns)
 
-    def _download(self) -> None:
-        assert self._url is not None
-        if not self._fetch:
-            raise InputError(str(self.missing()))
-        download(self._url, self._packed, sha256=self._sha256, md5=self._md5)
-        if self._packed != self.path:
-            part = self.path.with_name(self.path.name + ".part")
-            with gzip.open(self._packed) as packed, part.open("wb") as file:
-                shutil.copyfileobj(packed, file, 1 << 22)
-            part.replace(self.path)
-            self._packed.unlink()
+
+@lru_cache(maxsize=4)
+def _open_table(format: str, path: Path, cache: Path, size: int, changed: int) -> VectorTable:
+    """A file of this size and time of change, opened once per process."""
+    return FORMATS[format](path, cache)
 
 
 def unit(rows: npt.NDArray[np.float64], known: npt.NDArray[np.bool_]) -> Vectors:

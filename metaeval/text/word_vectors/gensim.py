@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.errors import InputError
-from metaeval.text.word_vectors.index import Table
+from metaeval.text.word_vectors.index import VectorTable
 
 _PLAIN = {
     ("numpy", "ndarray"),
@@ -46,7 +46,7 @@ class _Reader(pickle.Unpickler):
         raise pickle.UnpicklingError(f"holds {module}.{name}, which has no place in word vectors")
 
 
-class GensimTable(Table):
+class GensimTable(VectorTable):
     """KeyedVectors of gensim 4; the path is the .kv file or the .npy beside it."""
 
     def __init__(self, path: Path, cache: Path) -> None:
@@ -78,11 +78,11 @@ class GensimTable(Table):
         self.sha256, self.dimension = digest.hexdigest(), int(self._rows.shape[1])
 
     def find(self, words: set[str]) -> dict[str, int]:
-        found: dict[str, int] = {}
+        places: dict[str, int] = {}
         for place, word in enumerate(self._words):
             if word in words:
-                found.setdefault(word, place)
-        return found
+                places.setdefault(word, place)
+        return places
 
     def row(self, place: int) -> npt.NDArray[np.float32]:
         return np.asarray(self._rows[place], dtype=np.float32)

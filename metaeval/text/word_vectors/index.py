@@ -20,7 +20,7 @@ from tqdm import tqdm
 from metaeval.errors import InputError
 
 
-class Table(ABC):
+class VectorTable(ABC):
     """Rows of numbers, found by words.
 
     `sha256` is that of the file, `dimension` the numbers in a row.
@@ -41,7 +41,7 @@ class Table(ABC):
         """The row at a place, float32 [dimension]."""
 
 
-class IndexedTable(Table):
+class IndexedTable(VectorTable):
     """A file that has to be read through once to know where its words are."""
 
     def __init__(self, path: Path, cache: Path) -> None:
@@ -63,11 +63,11 @@ class IndexedTable(Table):
             self.sha256 = str(stored["sha256"])
 
     def find(self, words: set[str]) -> dict[str, int]:
-        found: dict[str, int] = {}
+        places: dict[str, int] = {}
         for word, place in zip(self._words, self._places.tolist(), strict=True):
             if word in words:
-                found.setdefault(word, place)  # the first of several, as gensim does
-        return found
+                places.setdefault(word, place)  # the first of several, as gensim does
+        return places
 
     @abstractmethod
     def entries(self, data: mmap.mmap, seen: Callable[[int], None]) -> Iterator[tuple[bytes, int]]:

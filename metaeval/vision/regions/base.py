@@ -1,13 +1,11 @@
 """Regions of images: what a grounded metric looks at instead of pixels.
 
-Three sources, one interface: the dataset's annotated objects (`regions_gold`), the field's 36
-bottom-up features from files (`regions_bottomup`), and a detector on the image files
-(`regions_detector`).
+Three sources, one interface: the dataset's annotated objects (`gold.py`), the field's 36 bottom-up
+features from files (`bottomup.py`), and a detector on the image files (`detector.py`).
 """
 
 from __future__ import annotations
 
-import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.runs.digests import digest
 from metaeval.runs.store import Store
 
 if TYPE_CHECKING:
@@ -86,13 +85,15 @@ class Regions:
         """Features, boxes and mask as tensors on a device; on the CPU they share memory."""
         import torch
 
-        found = [torch.from_numpy(np.ascontiguousarray(a)) for a in (self.features, self.boxes)]
-        mask = torch.from_numpy(np.ascontiguousarray(self.mask))
-        return found[0].to(device), found[1].to(device), mask.to(device)
+        features, boxes, mask = (
+            torch.from_numpy(np.ascontiguousarray(array)).to(device)
+            for array in (self.features, self.boxes, self.mask)
+        )
+        return features, boxes, mask
 
 
 class RegionSource(ABC):
-    """Where regions come from.
+    """Where regions come from: options, which nothing changes and which can be pickled.
 
     Class attributes
     ----------------
@@ -110,8 +111,15 @@ class RegionSource(ABC):
         """What keeps the regions of this dataset from being loaded; cheap, no network."""
 
     @abstractmethod
-    def identity(self) -> str:
-        """What would change a feature, for signatures and cards: "gold-v1", "bottomup-1f2e…"."""
+    def identity(self, store: Store | None = None) -> str:
+        """What would change a feature, for signatures and cards: "gold-v1", "bottomup-2048-36-v1".
+
+        `store` spares reading a file of weights again that has not changed.
+        """
+
+    def suits(self, trained_on: str, store: Store | None = None) -> bool:
+        """Whether a model that was trained on regions of that identity can look at these."""
+        return trained_on == self.identity(store)
 
     @abstractmethod
     def load(self, dataset: CaptionDataset, store: Store | None = None) -> Regions:
@@ -121,12 +129,12 @@ class RegionSource(ABC):
         """
 
     def digest(self, regions: Regions, index: int) -> bytes:
-        """16 bytes that of one image's regions, whatever the padding, for `Metric.context`."""
+        """16 bytes that identify an image's regions, whatever the padding, for `Scorer.context`."""
         n = int(regions.mask[index].sum())
         head = f"{self.name}\0{n}\0{regions.dim}\0".encode()
         features = np.ascontiguousarray(regions.features[index, :n]).tobytes()
         boxes = np.ascontiguousarray(regions.boxes[index, :n]).tobytes()
-        return hashlib.sha256(head + features + boxes).digest()[:16]
+        return digest(head + features + boxes)
 
 
 def padded(
@@ -138,6 +146,7 @@ def padded(
     out = np.zeros((n, r, dim), np.float32)
     corners = np.zeros((n, r, 4), np.float32)
     mask = np.zeros((n, r), np.bool_)
-    for i, (own, box) in enumerate(zip(features, boxes, strict=True)):
-        out[i, : len(own)], corners[i, : len(own)], mask[i, : len(own)] = own, box, True
+    for i, (rows, box) in enumerate(zip(features, boxes, strict=True)):
+        r_i = len(rows)
+        out[i, :r_i], corners[i, :r_i], mask[i, :r_i] = rows, box, True
     return Regions(out, corners, mask, tuple(tuple(names) for names in labels))

@@ -68,9 +68,13 @@ class BottomUpRegions(RegionSource):
                 return Absent("regions", reason, "correct regions.file, regions.ids, regions.boxes")
         return missing_packages("regions", "h5py") if self.file.suffix in (".h5", ".hdf5") else None
 
-    def identity(self) -> str:
+    def identity(self, store: Store | None = None) -> str:
         """Not the file's content: that is in every image's `digest`."""
         return f"bottomup-{self.dim}-{self.most}-v1"
+
+    def suits(self, trained_on: str, store: Store | None = None) -> bool:
+        """Features of the same width, however many regions an image has."""
+        return trained_on.startswith(f"bottomup-{self.dim}-")
 
     def load(self, dataset: CaptionDataset, store: Store | None = None) -> Regions:
         rows: dict[str, int] = {}
@@ -83,20 +87,20 @@ class BottomUpRegions(RegionSource):
         n = len(dataset)
         features: list[Floats] = [np.zeros((0, self.dim), np.float32)] * n
         boxes: list[Floats] = [np.zeros((0, 4), np.float32)] * n
-        found: set[str] = set()
+        seen: set[str] = set()
         guessed = 0
-        for key, own, corners in self._read(rows):
-            if key in found:
+        for key, array, corners in self._read(rows):
+            if key in seen:
                 continue
-            found.add(key)
-            features[rows[key]] = self._checked(own, key)
+            seen.add(key)
+            features[rows[key]] = self._checked(array, key)
             k = len(features[rows[key]])
-            boxes[rows[key]], guess = self._corners(corners, k, len(own), key)
+            boxes[rows[key]], guess = self._corners(corners, k, len(array), key)
             guessed += guess
-        if not found:
+        if not seen:
             raise InputError(f"holds none of the {n:,} images of '{dataset.name}'", file=self.file)
-        if len(found) < n:
-            log.warning("%s lacks %s of %s images", self.file, f"{n - len(found):,}", f"{n:,}")
+        if len(seen) < n:
+            log.warning("%s lacks %s of %s images", self.file, f"{n - len(seen):,}", f"{n:,}")
         if guessed:
             log.warning(
                 "%s: boxes of %s images are in pixels, of images of unknown size: taken as shares "
@@ -121,10 +125,10 @@ class BottomUpRegions(RegionSource):
         if features.shape[1] != self.dim:
             problem = f"are {features.shape[1]:,} wide, not regions.dim={self.dim:,}"
             raise InputError(problem, file=self.file, record=where, field="features")
-        own = np.ascontiguousarray(features[: self.most], dtype=np.float32)
-        if not np.isfinite(own).all():
+        kept = np.ascontiguousarray(features[: self.most], dtype=np.float32)
+        if not np.isfinite(kept).all():
             raise InputError("are not all finite", file=self.file, record=where, field="features")
-        return own
+        return kept
 
     def _corners(self, boxes: Array | None, k: int, n: int, key: str) -> tuple[Floats, bool]:
         """float32 [k, 4] in [0, 1], and whether the image's size had to be guessed."""
@@ -134,9 +138,9 @@ class BottomUpRegions(RegionSource):
         if boxes.shape != (n, 4) or not np.isfinite(boxes).all():
             problem = f"should be finite numbers [{n}, 4], not {list(boxes.shape)}"
             raise InputError(problem, file=self.file, record=where, field="boxes")
-        own = np.array(boxes, dtype=np.float32)
+        corners = np.array(boxes, dtype=np.float32)
         # a corner a little outside the image is rounding, twice the image is pixels
-        guess = bool(own.max(initial=0.0) > 2)
+        guess = bool(corners.max(initial=0.0) > 2)
         if guess:
-            own /= np.tile(own[:, 2:].max(axis=0), 2)
-        return np.clip(own[:k], 0.0, 1.0), guess
+            corners /= np.tile(corners[:, 2:].max(axis=0), 2)
+        return np.clip(corners[:k], 0.0, 1.0), guess

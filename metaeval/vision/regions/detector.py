@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from contextlib import closing
 from pathlib import Path
 from typing import ClassVar
 
@@ -13,15 +14,15 @@ from tqdm import tqdm
 from metaeval.data import image_files
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
+from metaeval.runs.digests import file_sha256
 from metaeval.runs.store import MemoryStore, SqliteStore, Store
 from metaeval.vision.faster_rcnn import FEATURES, FasterRcnn
 from metaeval.vision.regions.base import MOST, Floats, Regions, RegionSource, padded
 from metaeval.vision.regions.gold import WHOLE
-from metaeval.weights import tensors
 
 log = logging.getLogger(__name__)
 
-_One = tuple[Floats, Floats, tuple[str, ...]]
+_One = tuple[Floats, Floats, tuple[str, ...]]  # features, boxes and labels of one image
 
 
 class DetectorRegions(RegionSource):
@@ -57,10 +58,9 @@ class DetectorRegions(RegionSource):
             raise ConfigError(f"regions.most must be a whole number from 1: {most!r}")
         if not 0 <= threshold <= 1:
             raise ConfigError(f"regions.threshold must be in [0, 1]: {threshold!r}")
-        self._detector = FasterRcnn(weights, threshold, device)
+        self._weights, self._device = weights, device
         self.most, self.threshold = most, threshold
         self._cache = Path(cache).expanduser() if cache is not None else None
-        self._sha256 = ""
 
     def missing(self, dataset: CaptionDataset) -> Absent | None:
         images = dataset.part("images")
@@ -69,57 +69,63 @@ class DetectorRegions(RegionSource):
         if not images.count(dataset.image_ids):
             reason = f"none of the {len(dataset):,} images is there ({images})"
             return Absent("images", reason, "set dataset.images=FOLDER")
-        return self._detector.missing("regions", "regions.weights")
+        return self._network().missing("regions", "regions.weights")
 
-    def identity(self) -> str:
-        if not self._sha256:
-            random = self._detector.random
-            self._sha256 = "random" if random else tensors.sha256(self._detector.weights)[:12]
-        return f"detector-fasterrcnn-{self._sha256}-{self.most}-{self.threshold:g}-v1"
+    def identity(self, store: Store | None = None) -> str:
+        return f"{self._weights_identity(store)}{self.most}-{self.threshold:g}-v1"
+
+    def suits(self, trained_on: str, store: Store | None = None) -> bool:
+        """What the same detector sees, however many boxes are kept of it."""
+        return trained_on.startswith(self._weights_identity(store))
+
+    def _weights_identity(self, store: Store | None) -> str:
+        network = self._network()
+        sha256 = "random" if network.random else file_sha256(network.weights, store)[:12]
+        return f"detector-fasterrcnn-{sha256}-"
+
+    def _network(self) -> FasterRcnn:
+        return FasterRcnn(self._weights, self.threshold, self._device)
 
     def load(self, dataset: CaptionDataset, store: Store | None = None) -> Regions:
-        own: SqliteStore | None = None
-        if store is None and self._cache is not None:
-            store = own = SqliteStore(self._cache / "content.sqlite")
-        try:
+        if store is not None or self._cache is None:
             return self._load(dataset, MemoryStore() if store is None else store)
-        finally:
-            if own is not None:
-                own.close()
+        with closing(SqliteStore(self._cache / "content.sqlite")) as cache:
+            return self._load(dataset, cache)
 
     def _load(self, dataset: CaptionDataset, store: Store) -> Regions:
-        namespace = f"regions of {self.identity()}"
+        network = self._network()
+        namespace = f"regions of {self.identity(store)}"
         paths = image_files.paths_of(dataset)
         keys = image_files.digests(paths, store)
         known = store.get_many(namespace, [key for key in keys if key is not None])
-        found: list[_One] = []
+        regions: list[_One] = []
         nothing = (np.zeros((0, self.dim), np.float32), np.zeros((0, 4), np.float32), ())
         lost = 0
         bar = tqdm(paths, desc="detecting regions", unit=" images", leave=False, delay=2)
         for path, key in zip(bar, keys, strict=True):
             if path is not None and key is not None and key not in known:
-                value = self._detect(path)
-                if value is not None:
-                    known[key] = _packed(value)
+                one = self._detect(network, path)
+                if one is not None:
+                    known[key] = _packed(one)
                     store.put_many(namespace, {key: known[key]})
             if key is None or key not in known:
                 lost += 1
-                found.append(nothing)
+                regions.append(nothing)
             else:
-                found.append(_unpacked(known[key], self.dim))
+                regions.append(_unpacked(known[key], self.dim))
         if lost:
             log.warning("%s of %s images have no regions", f"{lost:,}", f"{len(dataset):,}")
-        features, boxes, labels = zip(*found, strict=True)
+        features, boxes, labels = zip(*regions, strict=True)
         return padded(features, boxes, labels, self.dim)
 
-    def _detect(self, path: Path) -> _One | None:
+    def _detect(self, network: FasterRcnn, path: Path) -> _One | None:
         """What is in an image; `None`, with a warning, for a file that is no image."""
         try:
-            seen = self._detector.look(path, self.most)
+            seen = network.look(path, self.most)
             if seen.labels:
                 return seen.features, seen.boxes, seen.labels
             whole = np.array([[0, 0, 1, 1]], dtype=np.float32)
-            return self._detector.whole(path), whole, (WHOLE,)
+            return network.whole(path), whole, (WHOLE,)
         except (OSError, ValueError, SyntaxError) as error:
             log.warning("%s cannot be read as an image (%s)", path, error)
             return None

@@ -28,8 +28,8 @@ def image_key(value: object) -> str:
     """
     text = str(value.decode() if isinstance(value, bytes) else value).strip()
     stem = re.sub(r"\.(jpe?g|png|npy|npz)$", "", text.rsplit("/", 1)[-1], flags=re.IGNORECASE)
-    found = _COCO_NAME.search(stem)
-    return found[1] if found and (stem.isdigit() or stem.startswith("COCO_")) else stem
+    number = _COCO_NAME.search(stem)
+    return number[1] if number and (stem.isdigit() or stem.startswith("COCO_")) else stem
 
 
 def read_npy(path: Path, ids: Path | None, boxes: Path | None, wanted: Wanted) -> Iterator[One]:
@@ -102,42 +102,42 @@ def read_folder(folder: Path, wanted: Wanted) -> Iterator[One]:
 
 def _array(path: Path) -> Array:
     try:
-        found = np.load(path, mmap_mode="r", allow_pickle=False)
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
         problem = f"is no NumPy array, or is cut short ({' '.join(str(error).split())[:100]})"
         raise InputError(problem, file=path) from None
-    if not isinstance(found, np.ndarray):
+    if not isinstance(array, np.ndarray):
         raise InputError("is an archive, not one array", file=path)
-    return found
+    return array
 
 
 def _archive(path: Path) -> Any:
     try:
-        found = np.load(path, allow_pickle=False)
+        archive = np.load(path, allow_pickle=False)
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
         problem = f"is no NumPy archive, or is cut short ({' '.join(str(error).split())[:100]})"
         raise InputError(problem, file=path) from None
-    if isinstance(found, np.ndarray):
+    if isinstance(archive, np.ndarray):
         raise InputError("is one array, not an archive", file=path)
-    return found
+    return archive
 
 
 def _member(archive: Any, path: Path, name: str) -> Array:
     if name not in archive.files:
         raise InputError("is missing", file=path, field=name)
     try:
-        found: Array = archive[name]
+        array: Array = archive[name]
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
         problem = f"cannot be read ({' '.join(str(error).split())[:100]})"
         raise InputError(problem, file=path, field=name) from None
-    return found
+    return array
 
 
 def _ids_beside(path: Path) -> Path:
     stem = path.stem.removesuffix("_ims")
     for name in (f"{path.stem}_ids.txt", f"{stem}_ids.txt", "ids.txt"):
-        if (found := path.with_name(name)).is_file():
-            return found
+        if (beside := path.with_name(name)).is_file():
+            return beside
     problem = f"has no list of ids beside it ({stem}_ids.txt); give one as regions.ids=FILE"
     raise InputError(problem, file=path)
 

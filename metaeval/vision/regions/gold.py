@@ -72,24 +72,19 @@ class GoldRegions(RegionSource):
             return Absent("objects", f"the objects of '{dataset.name}' cannot be used: {known}")
         return None
 
-    def identity(self) -> str:
+    def identity(self, store: Store | None = None) -> str:
         return "gold-v1" if self.most == MOST else f"gold-v1-{self.most}"
 
     def load(self, dataset: CaptionDataset, store: Store | None = None) -> Regions:
         objects: Any = dataset.part("objects")
         none = Objects((), np.zeros((0, 4)))
-        features, boxes, labels = [], [], []
-        unknown = 0
-        for image_id in dataset.image_ids:
-            own = objects.get(image_id, none)
-            found = regions_of(own, self.most)
-            features.append(found[0])
-            boxes.append(found[1])
-            labels.append(found[2])
-            unknown += sum(_key(name) not in _COLUMN for name in own.labels)
+        annotated = [objects.get(image_id, none) for image_id in dataset.image_ids]
+        unknown = sum(_key(name) not in _COLUMN for each in annotated for name in each.labels)
         if unknown:
             log.warning("%s objects are none of COCO's categories: their region says where, not "
                         "what", f"{unknown:,}")  # fmt: skip
+        regions = [regions_of(each, self.most) for each in annotated]
+        features, boxes, labels = zip(*regions, strict=True)
         return padded(features, boxes, labels, self.dim)
 
 

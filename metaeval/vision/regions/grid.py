@@ -20,7 +20,7 @@ _ROWS = {2: ("top", "bottom"), 3: ("top", "", "bottom")}
 _COLUMNS = {2: ("left", "right"), 3: ("left", "", "right")}
 
 
-def gridded(regions: Regions, side: int) -> Regions:
+def add_grid(regions: Regions, side: int) -> Regions:
     """Gold regions with side × side cells between the whole image and the objects, row by row.
 
     A cell's 88 numbers are those of the whole image (`GoldRegions`): log(1 + how much) of each
@@ -29,27 +29,27 @@ def gridded(regions: Regions, side: int) -> Regions:
     gold ones.
     """
     if isinstance(side, bool) or not isinstance(side, int) or not 0 <= side <= _MOST:
-        raise ConfigError(f"network.grid must be a whole number from 0 to {_MOST}: {side!r}")
+        raise ConfigError(f"task.network.grid must be a whole number from 0 to {_MOST}: {side!r}")
     if not side:
         return regions
     if regions.dim != GoldRegions.dim:
-        raise ConfigError("network.grid is for gold regions only")
+        raise ConfigError("task.network.grid is for gold regions only")
     n, c = len(regions), len(CATEGORIES)
     cells = _cells(side)
-    made = np.zeros((n, len(cells), regions.dim), np.float32)
+    features = np.zeros((n, len(cells), regions.dim), np.float32)
     categories = regions.features[:, 1:, :c]
-    made[..., :c] = np.log1p(_shares(regions.boxes[:, 1:], cells) @ categories)
-    made[..., c] = 1.0
-    made[..., -GEOMETRY:] = geometry(cells)
+    features[..., :c] = np.log1p(_shares(regions.boxes[:, 1:], cells) @ categories)
+    features[..., c] = 1.0
+    features[..., -GEOMETRY:] = geometry(cells)
     there = np.repeat(regions.mask[:, :1], len(cells), axis=1)
-    made *= there[..., None]
+    features *= there[..., None]
     boxes = cells.astype(np.float32) * there[..., None]
     names = cell_names(side)
     return Regions(
-        np.concatenate([regions.features[:, :1], made, regions.features[:, 1:]], axis=1),
+        np.concatenate([regions.features[:, :1], features, regions.features[:, 1:]], axis=1),
         np.concatenate([regions.boxes[:, :1], boxes, regions.boxes[:, 1:]], axis=1),
         np.concatenate([regions.mask[:, :1], there, regions.mask[:, 1:]], axis=1),
-        tuple((*own[:1], *names, *own[1:]) if own else () for own in regions.labels),
+        tuple((*labels[:1], *names, *labels[1:]) if labels else () for labels in regions.labels),
     )
 
 
@@ -73,10 +73,10 @@ def _cells(side: int) -> npt.NDArray[np.float64]:
 
 def _shares(boxes: Floats, cells: npt.NDArray[np.float64]) -> Floats:
     """[n, k, r] The share of each of r boxes [n, r, 4] that lies in each of k cells [k, 4]."""
-    mine, own = boxes[:, None].astype(np.float64), cells[None, :, None]
-    low, high = np.maximum(mine[..., :2], own[..., :2]), np.minimum(mine[..., 2:], own[..., 2:])
+    box, cell = boxes[:, None].astype(np.float64), cells[None, :, None]
+    low, high = np.maximum(box[..., :2], cell[..., :2]), np.minimum(box[..., 2:], cell[..., 2:])
     inside = np.clip(high - low, 0, None).prod(axis=-1)
-    area = (mine[..., 2:] - mine[..., :2]).prod(axis=-1)
+    area = (box[..., 2:] - box[..., :2]).prod(axis=-1)
     share = np.zeros(inside.shape, np.float32)
     np.divide(inside, area, out=share, where=area > 0, casting="same_kind")
     return share

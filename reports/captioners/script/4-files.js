@@ -9,11 +9,11 @@ async function tableCsv() {
   for (const r of statistics.metrics) {
     const start = [r.metric, r.family, r.aggregate, r.status];
     if (r.status !== "ok") lines.push(csvLine([...start, ...Array(16).fill(""), r.reason]));
-    for (const [name, own] of Object.entries(r.systems)) {
+    for (const [name, scores] of Object.entries(r.systems)) {
       const test = r.neighbours.find((t) => t.better === name) ?? {};
       const duel = r.aggregate === "corpus" ? {} : human.get(r.column)?.[name] ?? {};
       const rank = r.ranking.indexOf(name) + 1 || "";
-      lines.push(csvLine([...start, name, rank, own.n, own.score, ...own.score_ci,
+      lines.push(csvLine([...start, name, rank, scores.n, scores.score, ...scores.score_ci,
         test.worse, test.difference, test.p_permutation, test.p_permutation_holm, test.p_bootstrap, test.p_bootstrap_holm,
         duel.rank_order_rho, ...(duel.rank_order_rho_ci ?? ["", ""]), r.signature, r.reason]));
     }
@@ -35,12 +35,4 @@ async function scoresCsv() {
   return lines;
 }
 
-const downloads = {
-  table: async () => save(`${meta.name}-scores.csv`, "text/csv", await tableCsv()),
-  scores: async () => save(`${meta.name}-captions.csv`, "text/csv", await scoresCsv()),
-  statistics: async () => save("statistics.json", "application/json", [await unfoldText("statistics")]),
-  config: async () => save("config.yaml", "text/yaml", [meta.config]),
-};
-for (const button of $$("[data-download]")) {
-  button.addEventListener("click", () => downloads[button.dataset.download]());
-}
+offerDownloads("scores", "captions");

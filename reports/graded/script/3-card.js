@@ -32,22 +32,22 @@ function inversion(data, metric, image) {
 
 // Whether a version outscores ("inv") or ties ("tie") one that is better.
 function fault(data, metric, set, image) {
-  const own = data.score(metric.k, set, image);
-  let found = "";
+  const score = data.score(metric.k, set, image);
+  let sign = "";
   meta.sets.forEach((other, b) => {
     if (other.level <= meta.sets[set].level) return;
     if (!isApplied(data, set, image) || !isApplied(data, b, image)) return;
-    const d = metric.sign * (own - data.score(metric.k, b, image));
-    if (d > 0) found = "inv";
-    else if (d === 0 && !found) found = "tie";
+    const d = metric.sign * (score - data.score(metric.k, b, image));
+    if (d > 0) sign = "inv";
+    else if (d === 0 && !sign) sign = "tie";
   });
-  return found;
+  return sign;
 }
 
 function card(data, image, hit) {
   const [id, , , captions, references] = data.rows[image];
-  const chosen = shownMetrics[by.selectedIndex];
-  const columns = chosen ? [chosen, ...shownMetrics.filter((m) => m !== chosen)] : [];
+  const chosen = allMetrics[by.selectedIndex];
+  const columns = chosen ? [chosen, ...allMetrics.filter((m) => m !== chosen)] : [];
   const head = element("tr", {}, element("th", { scope: "col" }, "Version"), element("th", { scope: "col", class: "text" }, "Caption"),
     ...columns.map((m) => element("th", { scope: "col", class: m === chosen ? "by" : "" }, m.name)));
   const rows = captions.map((caption, s) => {
@@ -61,12 +61,12 @@ function card(data, image, hit) {
     return element("tr", {}, element("th", { scope: "row", class: `l${s}` }, element("i"), meta.sets[s].name),
       element("td", { class: "text" }, ...marked(caption, hit), note), ...scores);
   });
-  let told = "";
+  let verdict = "";
   if (chosen) {
     const [d, a, b] = inversion(data, chosen, image);
     if (a >= 0) {
       const size = digits(Math.abs(d));
-      told = d > 0 ? `${chosen.name}: ${meta.sets[a].name} outscores ${meta.sets[b].name} by ${size}`
+      verdict = d > 0 ? `${chosen.name}: ${meta.sets[a].name} outscores ${meta.sets[b].name} by ${size}`
         : d === 0 ? `${chosen.name}: ${meta.sets[a].name} ties with ${meta.sets[b].name}`
         : `${chosen.name}: all in order, closest ${size} apart`;
     }
@@ -74,7 +74,7 @@ function card(data, image, hit) {
   const photo = meta.photos[String(id)];
   return element("article", { class: photo ? "card photo" : "card", "aria-label": `Image ${id}` },
     photo ? element("img", { src: photo, alt: `Image ${id}` }) : null,
-    element("h3", {}, `Image ${id}`, element("span", {}, told)),
+    element("h3", {}, `Image ${id}`, element("span", {}, verdict)),
     element("div", { class: "scroll" }, element("table", {}, element("thead", {}, head),
       element("tbody", {}, ...rows.filter(Boolean).reverse()))),
     element("details", hit && references.some((r) => r.toLowerCase().includes(hit)) ? { open: "open" } : {},

@@ -1,8 +1,8 @@
 // BERTScore: how alike each token of the caption and each token of a reference are. The best of a
 // row counts for precision, the best of a column for recall.
-function drawAlignment(told, set) {
-  const payload = told[set];
-  const of = scale(Object.values(told).flatMap((each) => each.references.flatMap((r) => r.similarity)).flat());
+function drawAlignment(payloads, set) {
+  const payload = payloads[set];
+  const of = scale(Object.values(payloads).flatMap((each) => each.references.flatMap((r) => r.similarity)).flat());
   const [best, ...others] = [payload.best, ...payload.references.keys()].filter((k, place, all) => all.indexOf(k) === place);
   return [valuesOf(payload),
     element("p", {}, "Rows are the caption’s tokens, columns those of a reference. A ring marks the best match of a row (precision), a dot that of a column (recall). Pale tokens can be met, but do not count. The reference with the highest F1 is the score."),

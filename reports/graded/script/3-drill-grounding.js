@@ -1,8 +1,8 @@
 // TIGEr: the same image twice, shaded by how much each region is grounded in the candidate and in
 // the references; and both numbers region by region, in the references' order.
-function drawGrounding(told, set, { id }) {
-  const payload = told[set], names = regionNames(payload.regions);
-  const of = scale(Object.values(told).flatMap((each) => [...each.candidate, ...each.references]));
+function drawGrounding(payloads, set, { id }) {
+  const payload = payloads[set], names = regionNames(payload.regions);
+  const of = scale(Object.values(payloads).flatMap((each) => [...each.candidate, ...each.references]));
   const views = [["candidate", "Candidate"], ["references", "References (mean)"]].map(([key, title]) => {
     const view = regionView(payload.regions, names, id, of);
     view.shade(payload[key], title);

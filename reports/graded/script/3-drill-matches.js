@@ -1,8 +1,8 @@
 // FAIEr: how well each word, and each relation, matches each region. Only the best match of a word
 // counts, so it has a ring; a word pointed at shades the image by its own matches.
-function drawMatches(told, set, { id }) {
-  const payload = told[set], names = regionNames(payload.regions);
-  const every = Object.values(told);
+function drawMatches(payloads, set, { id }) {
+  const payload = payloads[set], names = regionNames(payload.regions);
+  const every = Object.values(payloads);
   const words = scale(every.flatMap((each) => [...each.matches, ...each.references.flatMap((r) => r.matches)]).flat());
   const relations = scale(every.flatMap((each) => each.relation_matches ?? []).flat());
   const view = regionView(payload.regions, names, id, (v) => view.of(v));

@@ -8,12 +8,12 @@ function svg(name, attributes = {}, ...children) {
   return node;
 }
 
-function drawTransport(told, set, { scores, width }) {
-  const payload = told[set];
+function drawTransport(payloads, set, { scores, width }) {
+  const payload = payloads[set];
   const one = width < 800 ? width : (width - 40) / 2; // two plans side by side where there is room
   const plans = [...scores].map(([column, score]) => {
     const plan = payload.plans[column];
-    const dearest = Math.max(1e-9, ...Object.values(told).flatMap((each) => (each.plans[column]?.flows ?? []).map((f) => f.price)));
+    const dearest = Math.max(1e-9, ...Object.values(payloads).flatMap((each) => (each.plans[column]?.flows ?? []).map((f) => f.price)));
     const head = element("h4", {}, column, " ", element("b", {}, plan ? brief(plan.score) : brief(score)),
       plan ? element("span", {}, `= exp(−${brief(plan.distance)})`) : null,
       plan ? element("span", { class: "shades" }, "price ", element("b", {}, "0"), element("i", { class: "ramp price" }), element("b", {}, brief(dearest))) : null);
@@ -34,10 +34,10 @@ function arranged(plan) {
   const mean = (flows, key, at) => flows.reduce((sum, f) => sum + f.mass * at.get(f[key]), 0) / flows.reduce((sum, f) => sum + f.mass, 0);
   const sides = { object: [...plan.objects].sort((a, b) => b.mass - a.mass), word: [...plan.words] };
   for (let turn = 0; turn < 4; turn++) {
-    for (const [own, other] of [["word", "object"], ["object", "word"]]) {
+    for (const [side, other] of [["word", "object"], ["object", "word"]]) {
       const at = new Map(sides[other].map((x, k) => [x.word, k]));
-      const place = new Map(sides[own].map((x) => [x.word, mean(plan.flows.filter((f) => f[own] === x.word), other, at)]));
-      sides[own].sort((a, b) => place.get(a.word) - place.get(b.word));
+      const place = new Map(sides[side].map((x) => [x.word, mean(plan.flows.filter((f) => f[side] === x.word), other, at)]));
+      sides[side].sort((a, b) => place.get(a.word) - place.get(b.word));
     }
   }
   return sides;
@@ -54,9 +54,9 @@ function transportPlan(plan, dearest, column, p, room) {
     let y = (height - tall(sides[key])) / 2;
     tops[key] = new Map();
     for (const x of sides[key]) {
-      const own = Math.max(MASS * x.mass + 4, PITCH);
-      tops[key].set(x.word, { y: y + (own - MASS * x.mass) / 2, used: 0 });
-      y += own;
+      const extent = Math.max(MASS * x.mass + 4, PITCH);
+      tops[key].set(x.word, { y: y + (extent - MASS * x.mass) / 2, used: 0 });
+      y += extent;
     }
   }
   const right = wide - edge, x0 = edge + BAR, x1 = right - BAR;
@@ -81,9 +81,9 @@ function transportPlan(plan, dearest, column, p, room) {
   line.textContent = rest;
   const nodes = ["object", "word"].flatMap((key) => sides[key].map((x) => {
     const other = key === "object" ? "word" : "object";
-    const own = ribbons.filter((f) => f[key] === x.word).sort((a, b) => b.cost - a.cost);
+    const attached = ribbons.filter((f) => f[key] === x.word).sort((a, b) => b.cost - a.cost);
     const { y } = tops[key].get(x.word), tallness = Math.max(MASS * x.mass, 1);
-    const words = `${x.word} (${share(x.mass)}) ${key === "object" ? "to" : "from"} ${own.map((f) => `${f[other]} ${share(f.mass)} at ${brief(f.price)}`).join(", ")}`;
+    const words = `${x.word} (${share(x.mass)}) ${key === "object" ? "to" : "from"} ${attached.map((f) => `${f[other]} ${share(f.mass)} at ${brief(f.price)}`).join(", ")}`;
     const label = svg("text", { x: key === "object" ? edge - 6 : right + 6, y: y + tallness / 2 + 4, "text-anchor": key === "object" ? "end" : "start" },
       svg("tspan", { class: "word" }, x.word), svg("tspan", { class: "mass", dx: 5 }, share(x.mass)));
     const node = svg("g", { class: "node", role: "img", "aria-label": words },
@@ -91,11 +91,11 @@ function transportPlan(plan, dearest, column, p, room) {
       svg("rect", { x: key === "object" ? edge : right - BAR, y, width: BAR, height: tallness, class: "bar" }), label);
     attend(node, () => {
       node.ownerSVGElement.classList.add("chosen");
-      for (const f of own) f.node.classList.add("here");
+      for (const f of attached) f.node.classList.add("here");
       line.textContent = words;
     }, () => {
       node.ownerSVGElement.classList.remove("chosen");
-      for (const f of own) f.node.classList.remove("here");
+      for (const f of attached) f.node.classList.remove("here");
       line.textContent = rest;
     });
     return node;

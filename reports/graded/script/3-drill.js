@@ -6,7 +6,7 @@ function drills(data, image, chosen) {
   const id = String(data.rows[image][0]);
   return meta.explained.filter((family) => family.images.includes(id)).map((family) => {
     const mine = Boolean(chosen) && family.columns.includes(chosen.name);
-    const metric = mine ? chosen : shownMetrics.find((m) => m.name === family.columns[0]);
+    const metric = mine ? chosen : allMetrics.find((m) => m.name === family.columns[0]);
     const body = element("div", { class: "drill" });
     const details = element("details", { class: "why" }, element("summary", {}, `How ${family.columns[0]} came by its scores`), body);
     details.addEventListener("toggle", () => {
@@ -23,21 +23,21 @@ function drills(data, image, chosen) {
 
 async function unfoldDrill(body, family, data, image, metric) {
   const [id, , , captions] = data.rows[image];
-  const told = (await explanations())[family.name][String(id)];
-  const sets = meta.sets.map((_, s) => s).filter((s) => told[s]).reverse();
+  const payloads = (await explanations())[family.name][String(id)];
+  const sets = meta.sets.map((_, s) => s).filter((s) => payloads[s]).reverse();
   const [difference, worse] = metric ? inversion(data, metric, image) : [-1, -1];
-  const first = difference > 0 && told[worse] ? worse : sets[0];
+  const first = difference > 0 && payloads[worse] ? worse : sets[0];
   const place = element("div", { class: "drawing" });
   const said = element("p", { class: "said" });
 
   function show(set) {
     const scores = new Map(family.columns.map((name) => {
-      const found = shownMetrics.find((m) => m.name === name);
-      return [name, found ? data.score(found.k, set, image) : NaN];
+      const scored = allMetrics.find((m) => m.name === name);
+      return [name, scored ? data.score(scored.k, set, image) : NaN];
     }));
-    const draw = { transport: drawTransport, grounding: drawGrounding, matches: drawMatches, alignment: drawAlignment, tuples: drawTuples }[told[set].kind];
+    const draw = { transport: drawTransport, grounding: drawGrounding, matches: drawMatches, alignment: drawAlignment, tuples: drawTuples }[payloads[set].kind];
     said.replaceChildren(...marked(captions[set], ""));
-    place.replaceChildren(...(draw ? draw(told, set, { id: String(id), scores, width: place.clientWidth }) : [
+    place.replaceChildren(...(draw ? draw(payloads, set, { id: String(id), scores, width: place.clientWidth }) : [
       element("p", {}, "This report cannot draw what the metric tells; see explanations.json."),
     ]));
   }

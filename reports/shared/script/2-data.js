@@ -35,19 +35,19 @@ function examplesData() {
 
 // The caption inside a marked caption, piece by piece: [kind ("" = unchanged), before, text].
 function pieces(marked) {
-  const found = [];
+  const parts = [];
   let rest = marked;
   for (;;) {
     const open = rest.indexOf("\x01");
     if (open < 0) break;
     const mid = rest.indexOf("\x02", open);
     const close = rest.indexOf("\x03", mid);
-    if (open) found.push(["", "", rest.slice(0, open)]);
-    found.push([rest[open + 1], rest.slice(open + 2, mid), rest.slice(mid + 1, close)]);
+    if (open) parts.push(["", "", rest.slice(0, open)]);
+    parts.push([rest[open + 1], rest.slice(open + 2, mid), rest.slice(mid + 1, close)]);
     rest = rest.slice(close + 1);
   }
-  if (rest) found.push(["", "", rest]);
-  return found;
+  if (rest) parts.push(["", "", rest]);
+  return parts;
 }
 
 // The caption that a marked caption stands for.

@@ -15,3 +15,16 @@ function csvLine(values) {
   };
   return values.map(cell).join(",") + "\n";
 }
+
+// The buttons save what the page's tableCsv and scoresCsv make, under these names.
+function offerDownloads(table, scores) {
+  const downloads = {
+    table: async () => save(`${meta.name}-${table}.csv`, "text/csv", await tableCsv()),
+    scores: async () => save(`${meta.name}-${scores}.csv`, "text/csv", await scoresCsv()),
+    statistics: async () => save("statistics.json", "application/json", [await unfoldText("statistics")]),
+    config: async () => save("config.yaml", "text/yaml", [meta.config]),
+  };
+  for (const button of $$("[data-download]")) {
+    button.addEventListener("click", () => downloads[button.dataset.download]());
+  }
+}

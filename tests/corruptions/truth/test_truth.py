@@ -12,11 +12,11 @@ import pytest
 import yaml
 from hydra.utils import instantiate
 
-from corruptions.base import Caption, Edit
+from corruptions.base import Caption
 from corruptions.truth.add_object import AddObject
 from corruptions.truth.base import Harmed, TruthCorruption
 from corruptions.truth.drop_salient import DropSalient
-from corruptions.truth.facts import Facts, Thing
+from corruptions.truth.facts import CaptionFacts, Referent
 from corruptions.truth.replace_attribute import ReplaceAttribute
 from corruptions.truth.replace_count import ReplaceCount
 from corruptions.truth.replace_object import ReplaceObject
@@ -34,6 +34,7 @@ from metaeval.data.scenes import (
 from metaeval.data.scenes.lexicon import COLOUR_WORDS, NOUNS, NUMBERS
 from metaeval.data.scenes.verbs import FRAMES
 from metaeval.errors import ConfigError
+from metaeval.runs.records import Edit
 
 ROOT = Path(__file__).parents[3]
 ALL: tuple[type[TruthCorruption], ...] = (
@@ -393,14 +394,14 @@ class WordFinder:
 
     needs: frozenset[str] = frozenset()
 
-    def find(self, caption: Caption) -> Facts | None:
+    def find(self, caption: Caption) -> CaptionFacts | None:
         tokens = [bare(t) for t in caption.text.split()]
         found = [i for i, t in enumerate(tokens) if t in COLOUR_WORDS]
         if not found:
             return None
         mark = Mark(found[0], found[0] + 1, "attribute", 0, "colour")
-        thing = Thing("car", "car", 1, {"colour": tokens[found[0]]}, 0)
-        return Facts((mark,), {0: thing}, {}, frozenset({"car"}))
+        thing = Referent("car", "car", 1, {"colour": tokens[found[0]]}, 0)
+        return CaptionFacts((mark,), {0: thing}, {}, frozenset({"car"}))
 
 
 def test_a_text_only_finder_serves_the_same_corruption() -> None:

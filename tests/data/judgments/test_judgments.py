@@ -39,19 +39,19 @@ def flickr8k(tmp_path: Path) -> Path:
 
 
 def test_expert_under_the_protocol_of_clipscore(flickr8k: Path) -> None:
-    found = load_expert(root=flickr8k)
-    assert [j.candidate for j in found.judged] == ["A cat sleeps 2 .", "A dog runs 0 ."]
-    assert found.judged[0].references == tuple(f"A dog runs {k} ." for k in range(5))
-    row, value = found.rows("rating")
+    judgments = load_expert(root=flickr8k)
+    assert [j.candidate for j in judgments.judged] == ["A cat sleeps 2 .", "A dog runs 0 ."]
+    assert judgments.judged[0].references == tuple(f"A dog runs {k} ." for k in range(5))
+    row, value = judgments.rows("rating")
     assert row.tolist() == [0, 0, 0, 1, 1, 1]
     assert value.tolist() == [1, 1, 2, 1, 2, 2]
     # every rating is a document of CIDEr's, each caption is scored against the first of its own
-    assert len(found.dataset) == 6
-    assert found.image_index.tolist() == [0, 3]
-    assert found.dataset.references[3] == found.judged[1].references
-    assert (found.facts["own_captions"], found.facts["judged"]) == (1, 2)
-    assert found.dataset.notes[0].startswith("White space in")
-    assert isinstance(found.dataset.part("images"), Absent)
+    assert len(judgments.dataset) == 6
+    assert judgments.image_index.tolist() == [0, 3]
+    assert judgments.dataset.references[3] == judgments.judged[1].references
+    assert (judgments.facts["own_captions"], judgments.facts["judged"]) == (1, 2)
+    assert judgments.dataset.notes[0].startswith("White space in")
+    assert isinstance(judgments.dataset.part("images"), Absent)
 
 
 def test_single_choices_replace_those_of_a_protocol(flickr8k: Path) -> None:
@@ -70,25 +70,25 @@ def test_single_choices_replace_those_of_a_protocol(flickr8k: Path) -> None:
 
 
 def test_crowd_takes_own_captions_out_of_the_references_of_their_image(flickr8k: Path) -> None:
-    found = load_crowd(root=flickr8k)
-    assert [j.human["yes"] for j in found.judged] == [(1.0,), (0.333333333333333,), (0.0,)]
+    judgments = load_crowd(root=flickr8k)
+    assert [j.human["yes"] for j in judgments.judged] == [(1.0,), (0.333333333333333,), (0.0,)]
     # of image a, caption 2 was judged: it is no reference of any caption judged with a
     own = [f"A dog runs {k} ." for k in (0, 1, 3, 4)]
-    assert [list(j.references) for j in found.judged[:2]] == [own, own]
-    assert len(found.judged[2].references) == 5
-    assert len(found.dataset) == 3
-    assert found.protocol.statistic == "kendall_tau_b"
+    assert [list(j.references) for j in judgments.judged[:2]] == [own, own]
+    assert len(judgments.judged[2].references) == 5
+    assert len(judgments.dataset) == 3
+    assert judgments.protocol.statistic == "kendall_tau_b"
 
 
 def test_images_limit_and_documents_by_image(flickr8k: Path, tmp_path: Path) -> None:
     folder = tmp_path / "pictures"
     folder.mkdir()
     (folder / "a.jpg").write_bytes(b"")
-    found = load_crowd(root=flickr8k, images=folder, limit=1)
-    assert {j.image for j in found.judged} == {"a.jpg"}
-    files = found.dataset.part("images")
+    judgments = load_crowd(root=flickr8k, images=folder, limit=1)
+    assert {j.image for j in judgments.judged} == {"a.jpg"}
+    files = judgments.dataset.part("images")
     assert isinstance(files, ImageFiles)
-    assert {str(files.path(i)) for i in found.dataset.image_ids} == {str(folder / "a.jpg")}
+    assert {str(files.path(i)) for i in judgments.dataset.image_ids} == {str(folder / "a.jpg")}
     with pytest.raises(ConfigError, match="limit"):
         load_crowd(root=flickr8k, limit=0)
 
@@ -156,14 +156,14 @@ def composite(folder: Path) -> None:
 
 def test_composite(tmp_path: Path) -> None:
     composite(tmp_path)
-    found = load_composite(root=tmp_path)
-    assert len(found) == 9
-    assert {j.image.split("/")[0] for j in found.judged} == {"8k", "30k", "coco"}
-    assert found.judged[0].candidate == "A dog runs 0 ."
-    assert len(found.judged[0].references) == 4  # its own caption is out
-    assert found.facts["without_references"] == 3  # COCO's only caption was its own
-    assert [j.human["correctness"] for j in found.judged[:3]] == [(1.0,), (2.0,), (3.0,)]
-    assert "3 records without an image were left out." in found.dataset.notes
+    judgments = load_composite(root=tmp_path)
+    assert len(judgments) == 9
+    assert {j.image.split("/")[0] for j in judgments.judged} == {"8k", "30k", "coco"}
+    assert judgments.judged[0].candidate == "A dog runs 0 ."
+    assert len(judgments.judged[0].references) == 4  # its own caption is out
+    assert judgments.facts["without_references"] == 3  # COCO's only caption was its own
+    assert [j.human["correctness"] for j in judgments.judged[:3]] == [(1.0,), (2.0,), (3.0,)]
+    assert "3 records without an image were left out." in judgments.dataset.notes
     both = load_composite(
         root=tmp_path, subsets=["30k"], dimensions=["correctness", "thoroughness"], candidates=4
     )
@@ -191,14 +191,14 @@ def thumb(folder: Path) -> None:
 
 def test_thumb(tmp_path: Path) -> None:
     thumb(tmp_path)
-    found = load_thumb(root=tmp_path)
-    assert len(found) == 6
-    assert found.dimensions == ("total", "precision", "recall")
-    assert found.judged[1].system == "Human"
-    assert found.means("total").tolist() == pytest.approx([3.4, 3.9, 3.65] * 2)
-    assert found.protocol.statistic == "pearson"
-    assert found.dataset.image_ids == ("2453", "974")
-    assert found.image_index.tolist() == [1, 1, 1, 0, 0, 0]
+    judgments = load_thumb(root=tmp_path)
+    assert len(judgments) == 6
+    assert judgments.dimensions == ("total", "precision", "recall")
+    assert judgments.judged[1].system == "Human"
+    assert judgments.means("total").tolist() == pytest.approx([3.4, 3.9, 3.65] * 2)
+    assert judgments.protocol.statistic == "pearson"
+    assert judgments.dataset.image_ids == ("2453", "974")
+    assert judgments.image_index.tolist() == [1, 1, 1, 0, 0, 0]
     assert len(load_thumb(root=tmp_path, systems=["Up-Down"])) == 2
     (tmp_path / "mscoco_references.json").write_text('{"seg_id": "974", "refs": "A dog."}\n')
     with pytest.raises(InputError, match=r"line 1, field 'refs': is not a list of strings"):
@@ -227,24 +227,24 @@ def test_a_table_of_ones_own_in_three_formats(tmp_path: Path, form: str) -> None
     else:
         flat = [{**r, "references": json.dumps(r["references"])} for r in RECORDS]
         pd.DataFrame(flat).to_csv(path, index=False)
-    found = load_table(file=path)
-    assert [j.candidate for j in found.judged] == ["a dog", "a cat", "a bus"]
-    assert found.means("human").tolist() == [3.0, 1.0, 2.5]
-    assert [j.system for j in found.judged] == ["S", "T", "T"]
-    assert found.judged[0].references == ("a dog runs", "dog")
-    assert found.judged[0].file == "x.png"
-    assert found.dataset.image_ids == ("x", "y")
-    assert found.dataset.sources.keys() == {path.name}
+    judgments = load_table(file=path)
+    assert [j.candidate for j in judgments.judged] == ["a dog", "a cat", "a bus"]
+    assert judgments.means("human").tolist() == [3.0, 1.0, 2.5]
+    assert [j.system for j in judgments.judged] == ["S", "T", "T"]
+    assert judgments.judged[0].references == ("a dog runs", "dog")
+    assert judgments.judged[0].file == "x.png"
+    assert judgments.dataset.image_ids == ("x", "y")
+    assert judgments.dataset.sources.keys() == {path.name}
 
 
 def test_a_table_with_several_columns_and_raters(tmp_path: Path) -> None:
     path = tmp_path / "judged.jsonl"
     record = {"image_id": 7, "candidate": "a dog", "good": [3, 4], "fluent": 5}
     path.write_text(json.dumps(record))
-    found = load_table(file=path, human=["good", "fluent"], ratings="each")
-    assert found.rows("good")[1].tolist() == [3, 4]
-    assert found.means("fluent").tolist() == [5]
-    assert found.facts["without_references"] == 1
+    judgments = load_table(file=path, human=["good", "fluent"], ratings="each")
+    assert judgments.rows("good")[1].tolist() == [3, 4]
+    assert judgments.means("fluent").tolist() == [5]
+    assert judgments.facts["without_references"] == 1
     for change, problem in (
         ({"candidate": 3}, "field 'candidate': is not a string"),
         ({"good": "fine"}, "field 'good': 'fine' is not a number"),
@@ -303,17 +303,17 @@ def pascal50s(folder: Path, layout: str) -> None:
 @pytest.mark.parametrize("layout", ["struct", "cells"])
 def test_pascal50s(tmp_path: Path, layout: str) -> None:
     pascal50s(tmp_path, layout)
-    found = load_pascal50s(root=tmp_path, n_references=[1, 48])
-    assert found.image == ("2008_1.jpg", "2008_2.jpg")
-    assert found.first == ("a dog runs", "two men")
-    assert found.second == ("a cat", "one man")
-    assert found.category == ("HC", "MM")
-    assert found.votes.tolist() == [[36, 12], [24, 24]]
-    assert found.references[1] == tuple(f"reference 1 {j}" for j in range(48))
-    few, many = found.documents(3, 0, 0), found.documents(48, 0, 0)
+    pairs = load_pascal50s(root=tmp_path, n_references=[1, 48])
+    assert pairs.image == ("2008_1.jpg", "2008_2.jpg")
+    assert pairs.first == ("a dog runs", "two men")
+    assert pairs.second == ("a cat", "one man")
+    assert pairs.category == ("HC", "MM")
+    assert pairs.votes.tolist() == [[36, 12], [24, 24]]
+    assert pairs.references[1] == tuple(f"reference 1 {j}" for j in range(48))
+    few, many = pairs.documents(3, 0, 0), pairs.documents(48, 0, 0)
     assert few.references[0] == many.references[0][:3]
-    assert set(many.references[0]) == set(found.references[0])
-    assert few.references != found.documents(3, 1, 0).references
+    assert set(many.references[0]) == set(pairs.references[0])
+    assert few.references != pairs.documents(3, 1, 0).references
     assert len(load_pascal50s(root=tmp_path, limit=1)) == 2
     with pytest.raises(ConfigError, match="from 1 to 48"):
         load_pascal50s(root=tmp_path, n_references=50)

@@ -19,7 +19,7 @@ from metaeval.metrics.scan.tiger import Tiger
 from metaeval.stats.correlation.rank_order import rank_order
 from metaeval.training.dataset import CaptionedImages
 from metaeval.vision.regions.gold import GoldRegions
-from metaeval.vision.regions.grid import gridded
+from metaeval.vision.regions.grid import add_grid
 from metaeval.weights import pretrained
 from tests.metrics.scan.scan_cases import dataset, ready, weights
 
@@ -32,7 +32,7 @@ def test_cards_tell_what_the_metrics_give(tmp_path: Path) -> None:
     model = Scan(ScanShape.of_json(stored.card["shape"]))
     model.load_state_dict(stored.state())
     images = CaptionedImages.of(data, GoldRegions())
-    seen = replace(images, regions=gridded(images.regions, GRID))
+    seen = replace(images, regions=add_grid(images.regions, GRID))
     told = measure(model, stored.vocabulary(), seen, data, 9.0, "cpu")
     texts = captions_in_turns(images, data, turns=3)
     found: dict[str, list[np.ndarray]] = {name: [] for name in texts}
@@ -41,12 +41,13 @@ def test_cards_tell_what_the_metrics_give(tmp_path: Path) -> None:
         others = tuple(own[:turn] + own[turn + 1 :] for own in images.captions)
         mine = replace(data, human=human, references=others, _loaded={})
         assert texts["Human"][turn::3] == list(human)
-        metrics = [ready(kind(GoldRegions(), weights=str(folder)), mine)
+        scorers = [ready(kind(GoldRegions(), weights=str(folder)), mine)
                    for kind in (Tiger, ScanSimilarity)]  # fmt: skip
         for name, own in texts.items():
-            scores = [metric.score(own[turn::3], np.arange(len(data))) for metric in metrics]
+            scores = [scorer.score(own[turn::3], np.arange(len(data))) for scorer in scorers]
             found[name].append(np.hstack(scores))
-    assert list(told) == [*Tiger.titles, *ScanSimilarity.titles]
+    columns = (*Tiger.plain_columns, *ScanSimilarity.plain_columns)
+    assert list(told) == [column.name for column in columns]
     for which, levels in LEVELS.items():
         for k, column in enumerate(told):
             scores = np.stack([np.concatenate(found[name])[:, k] for name in levels], axis=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -18,7 +19,8 @@ from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.base import Scores
 from metaeval.metrics.bertscore.baseline import baseline_f1
-from metaeval.metrics.bertscore.metric import BertScore
+from metaeval.metrics.bertscore.metric import BertScore, BertScorer
+from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
 from metaeval.text.transformers import locate
@@ -53,6 +55,12 @@ def dataset_of(references: tuple[tuple[str, ...], ...] = REFERENCES) -> CaptionD
     ids = tuple(range(len(references)))
     human = tuple(group[0] if group else "a picture" for group in references)
     return CaptionDataset("test", ids, human, references, ids, human)
+
+
+def bound(dataset: CaptionDataset, **options: Any) -> BertScorer:
+    scorer = BertScore(**options).bind(dataset)
+    assert isinstance(scorer, BertScorer), scorer
+    return scorer
 
 
 def ours(dataset: CaptionDataset, captions: list[tuple[str, int]], **options: Any) -> Scores:
@@ -125,33 +133,34 @@ def test_baselines_are_read_from_bert_scores_own_table(tmp_path: Path) -> None:
 def test_explanation_is_what_bert_score_computes() -> None:
     """Precision, recall and F1 are bert-score's, and follow from the cosines (4 digits each)."""
     dataset, caption, image = dataset_of(), CAPTIONS[4][0], CAPTIONS[4][1]
-    metric = BertScore(model="all-MiniLM-L6-v2", device="cpu")
-    metric.identify(dataset)
-    metric.prepare(dataset)
-    told = metric.explain(caption, image)
-    assert told is not None
-    json.dumps(told)
+    bert = bound(dataset, model="all-MiniLM-L6-v2", device="cpu")
+    bert.prepare()
+    payload = bert.explain(caption, image)
+    assert payload is not None
+    json.dumps(payload)
     references = list(dataset.references[image])
     found = locate.locate("all-MiniLM-L6-v2")
     assert not isinstance(found, Absent)
     scorer = bert_score.BERTScorer(
-        model_type=str(found.folder), num_layers=metric._at, device="cpu"
+        model_type=str(found.folder), num_layers=bert.layer, device="cpu"
     )
     expected = np.stack(scorer.score([caption] * len(references), references), axis=1)
-    scores = [[own[key] for key in ("precision", "recall", "f1")] for own in told["references"]]
+    matched = payload["references"]
+    scores = [[each[key] for key in ("precision", "recall", "f1")] for each in matched]
     np.testing.assert_allclose(scores, expected, rtol=0, atol=TOLERANCE)
-    assert told["best"] == int(expected[:, 2].argmax())
-    assert told["values"] == {metric.columns[0]: max(own["f1"] for own in told["references"])}
-    for own in told["references"]:
-        similar = np.array(own["similarity"])
-        assert similar.shape == (len(told["words"]), len(own["words"]))
+    assert payload["best"] == int(expected[:, 2].argmax())
+    assert payload["values"] == {bert.columns[0].name: max(each["f1"] for each in matched)}
+    for each in matched:
+        similar = np.array(each["similarity"])
+        assert similar.shape == (len(payload["words"]), len(each["words"]))
         for best, weights, key in (
-            (similar.max(axis=1), told["weights"], "precision"),
-            (similar.max(axis=0), own["weights"], "recall"),
+            (similar.max(axis=1), payload["weights"], "precision"),
+            (similar.max(axis=0), each["weights"], "recall"),
         ):
-            assert np.average(best, weights=weights) == pytest.approx(own[key], abs=1e-4)
+            assert np.average(best, weights=weights) == pytest.approx(each[key], abs=1e-4)
             assert [w for w in weights if w == 0] == [0, 0]  # [CLS] and [SEP]
-    assert told["words"][0] == "[CLS]"
+    assert payload["words"][0] == "[CLS]"
+    bert.close()
 
 
 def test_identical_caption_is_one_and_empty_is_zero() -> None:
@@ -214,49 +223,87 @@ def test_equals_bert_score_on_2000_captions(coco_root: Path) -> None:
 
 
 def test_signature_names_model_weights_layer_and_type() -> None:
-    metric = BertScore(model="all-MiniLM-L6-v2")
-    metric.identify(dataset_of())
-    (column,) = metric.columns
-    assert column == "BERTScore (MiniLM)"
-    signature = metric.signature(column)
+    scorer = bound(dataset_of(), model="all-MiniLM-L6-v2")
+    (signature,) = scorer.signatures
+    assert scorer.columns == (
+        ScoreColumn(
+            "BERTScore (MiniLM)", bounds=(-1.0, 1.0), variant_of="BERTScore", model="MiniLM"
+        ),
+    )
+    assert signature.startswith("bertscore (minilm)|model:all-MiniLM-L6-v2|")
     for part in ("model:all-MiniLM-L6-v2", "weights:53aa51172d14", "layer:5", "dtype:float32"):
         assert part in signature
-    other = BertScore(model="all-MiniLM-L6-v2", idf=True)
-    other.identify(dataset_of())
-    assert other.signature(column) != signature
+    assert bound(dataset_of(), model="all-MiniLM-L6-v2", idf=True).signatures != (signature,)
+
+
+def test_columns_are_known_from_the_options_alone() -> None:
+    assert [c.name for c in BertScore().columns] == ["BERTScore"]
+    (column,) = BertScore(model="some/deberta/", rescale=True).columns
+    assert (column.name, column.variant_of) == ("BERTScore (deberta)", "BERTScore")
+    assert column.bounds == (-np.inf, 1.0)
+
+
+def test_binding_and_scoring_leave_the_metric_as_it_is(tmp_path: Path) -> None:
+    metric = BertScore(model="all-MiniLM-L6-v2", device="cpu", idf=True, cache=tmp_path)
+    before = pickle.dumps(metric)
+    scorer = pickle.loads(before).bind(dataset_of(), MemoryStore())
+    again = metric.bind(dataset_of())
+    assert isinstance(scorer, BertScorer)
+    assert isinstance(again, BertScorer)
+    assert scorer.signatures == again.signatures
+    assert scorer.context(1) == again.context(1) != scorer.context(0)
+    scorer.close()  # also of one that was never prepared
+    again.prepare()
+    again.score(["a dog"], np.array([0]))
+    again.close()
+    assert pickle.dumps(metric) == before
 
 
 def test_roberta_is_preferred_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
-    assert BertScore(cache=tmp_path).columns == ("BERTScore (MiniLM)",)
-    snapshot = tmp_path / "hub" / "models--FacebookAI--roberta-large" / "snapshots" / "abc"
+    hub = tmp_path / "hub"
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(hub))
+    metric, dataset = BertScore(cache=tmp_path), dataset_of()
+
+    def column() -> str:
+        scorer = metric.bind(dataset)
+        assert isinstance(scorer, BertScorer)
+        return scorer.columns[0].name
+
+    assert column() == "BERTScore (MiniLM)"
+    model = hub / "models--FacebookAI--roberta-large"
+    snapshot = model / "snapshots" / "abc"
     snapshot.mkdir(parents=True)
+    (model / "refs").mkdir()
+    (model / "refs" / "main").write_text("abc")
     (snapshot / "config.json").write_text("{}")
-    assert BertScore(cache=tmp_path).columns == ("BERTScore (MiniLM)",)  # no weights yet
+    assert column() == "BERTScore (MiniLM)"  # no weights yet
     (snapshot / "model.safetensors").write_bytes(b"")
-    assert BertScore(cache=tmp_path).columns == ("BERTScore",)
+    assert column() == "BERTScore"
 
 
 def test_absent_model_is_named_with_its_remedy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
-    absent = BertScore(model="roberta-large").missing(dataset_of())
+    absent = BertScore(model="roberta-large").bind(dataset_of())
     assert isinstance(absent, Absent)
     assert "roberta-large" in absent.reason
     assert "--install bertscore" in absent.remedy
-    offline = BertScore(model="roberta-large", download=True, offline="1").missing(dataset_of())
-    assert isinstance(offline, Absent)
-    assert "offline" in offline.reason
-    assert BertScore(model="roberta-large", download=True).missing(dataset_of()) is None
+    offline = BertScore(model="roberta-large", download=True, offline="1")
+    offline.fetch()  # asks no one
+    absent = offline.bind(dataset_of())
+    assert isinstance(absent, Absent)
+    assert "offline" in absent.reason
+    absent = BertScore(model="roberta-large", download=True).bind(dataset_of())
+    assert isinstance(absent, Absent)
+    assert "a run downloads it" in absent.remedy  # who only binds does not
 
 
 def test_damaged_package_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(locate, "MINILM_SHA256", "0" * 64)
-    metric = BertScore(model="all-MiniLM-L6-v2")
     with pytest.raises(InputError, match="not the weights"):
-        metric.identify(dataset_of())
+        BertScore(model="all-MiniLM-L6-v2").bind(dataset_of())
 
 
 @pytest.mark.parametrize(
@@ -268,15 +315,14 @@ def test_options_that_make_no_sense(options: dict[str, Any]) -> None:
 
 
 def test_layer_that_is_not_there() -> None:
-    metric = BertScore(model="all-MiniLM-L6-v2", layer=7, device="cpu")
-    metric.identify(dataset_of())
+    scorer = bound(dataset_of(), model="all-MiniLM-L6-v2", layer=7, device="cpu")
     with pytest.raises(ConfigError, match="1…6"):
-        metric.prepare(dataset_of())
+        scorer.prepare()
 
 
 def test_importing_and_building_needs_no_torch() -> None:
     code = (
-        "import sys, metaeval.metrics.bertscore.metric as m; m.BertScore(); "
+        "import sys, metaeval.metrics.bertscore.metric as m; m.BertScore().columns; "
         "sys.exit('torch' in sys.modules or 'transformers' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

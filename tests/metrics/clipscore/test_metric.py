@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import pickle
 import subprocess
 import sys
 from dataclasses import replace
@@ -19,9 +20,9 @@ from metaeval.data.images import ImageFiles
 from metaeval.data.scenes import load_scenes
 from metaeval.metrics.base import Scores
 from metaeval.metrics.clipscore import weights as clip_weights
-from metaeval.metrics.clipscore.metric import ClipScore
-from metaeval.metrics.clipscore.refclipscore import RefClipScore, harmonic_mean
-from metaeval.runs.files import Count
+from metaeval.metrics.clipscore.metric import ClipScore, ClipScorer
+from metaeval.metrics.clipscore.refclipscore import RefClipScore, RefClipScorer, harmonic_mean
+from metaeval.runs.records import Count, ScoreColumn
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
 from metaeval.weights import cards
@@ -200,25 +201,65 @@ def test_end_token_is_kept(weights: Path) -> None:
     assert cut == [True, False]
 
 
-def test_random_weights_are_marked(dataset: CaptionDataset) -> None:
-    metric = ClipScore(model=MODEL, pretrained="random", device="cpu")
-    assert metric.missing(dataset) is None
-    metric.identify(dataset)
-    assert metric.columns == ("CLIPScore (random)",)
-    assert "weights:random" in metric.signature(metric.columns[0])
+def test_random_weights_are_declared(dataset: CaptionDataset) -> None:
+    for metric in (ClipScore(MODEL, "random"), RefClipScore(MODEL, "random", weight=1.0)):
+        scorer = metric.bind(dataset)
+        assert isinstance(scorer, ClipScorer)
+        assert scorer.columns == metric.columns
+        (column,) = scorer.columns
+        assert column == ScoreColumn(
+            f"{metric.title} (random)",
+            bounds=(0.0, 2.5 if type(metric) is ClipScore else 1.0),
+            variant_of=metric.title,
+            model="random",
+            untrained=True,
+        )
+        assert "|weights:random|" in scorer.signatures[0]
 
 
 def test_signature_holds_the_weights_hash(weights: Path, dataset: CaptionDataset) -> None:
     import hashlib
 
-    metric = ClipScore(model=MODEL, pretrained=str(weights))
-    metric.missing(dataset)
-    metric.identify(dataset)
-    signature = metric.signature(metric.columns[0])
+    scorer = ClipScore(model=MODEL, pretrained=str(weights)).bind(dataset)
+    assert isinstance(scorer, ClipScorer)
+    (signature,) = scorer.signatures
     assert hashlib.sha256(weights.read_bytes()).hexdigest()[:12] in signature
     assert "random" not in signature
+    assert not scorer.columns[0].untrained
     assert "'A photo depicts '" in signature
     assert "float32" in signature
+
+
+@pytest.mark.parametrize(
+    ("kind", "bound"), [(ClipScore, ClipScorer), (RefClipScore, RefClipScorer)]
+)
+def test_binding_and_scoring_leave_the_metric_as_it_is(
+    kind: type[ClipScore], bound: type[ClipScorer], weights: Path, dataset: CaptionDataset
+) -> None:
+    metric = kind(model=MODEL, pretrained=str(weights), device="cpu")
+    before = pickle.dumps(metric)
+    scorer, again = pickle.loads(before).bind(dataset), metric.bind(dataset, MemoryStore())
+    assert type(scorer) is type(again) is bound
+    assert scorer.signatures == again.signatures
+    assert [scorer.context(i) for i in range(8)] == [again.context(i) for i in range(8)]
+    scorer.close()  # also of one that was never prepared
+    again.prepare()
+    again.score(["a dog"], np.array([0]))
+    again.close()
+    assert pickle.dumps(metric) == before
+
+
+def test_columns_are_known_from_the_options_alone() -> None:
+    def column(**options: Any) -> tuple[str, str | None]:
+        (column,) = RefClipScore(**options).columns
+        return column.name, column.model
+
+    assert column() == column(pretrained="openai") == ("RefCLIPScore", None)
+    assert column(pretrained="scenes") == ("RefCLIPScore (scenes)", "scenes")
+    laion = "ViT-L-14 laion2b_s32b_b82k"
+    name, model = column(model="ViT-L-14", pretrained="laion2b_s32b_b82k")
+    assert (name, model) == (f"RefCLIPScore ({laion})", laion)
+    assert column(pretrained="weights/of_mine.pt")[1] == "ViT-B-32 of_mine"
 
 
 def test_harmonic_mean_is_defined_at_zero() -> None:
@@ -227,26 +268,49 @@ def test_harmonic_mean_is_defined_at_zero() -> None:
     np.testing.assert_allclose(harmonic_mean(a, b), [0, 0, 0, 2 / 3, np.nan])
 
 
+def absent(metric: ClipScore, dataset: CaptionDataset) -> Absent:
+    scorer = metric.bind(dataset)
+    assert isinstance(scorer, Absent)
+    return scorer
+
+
 def test_without_weights_or_images(
     tmp_path: Path, dataset: CaptionDataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
-    absent = ClipScore(cache=tmp_path).missing(dataset)
-    assert isinstance(absent, Absent)
-    assert "--install clip" in absent.remedy
-    assert ClipScore(cache=tmp_path, download=True).missing(dataset) is None
-    absent = ClipScore(cache=tmp_path, download=True, offline="1").missing(dataset)
-    assert isinstance(absent, Absent)
-    assert "offline" in absent.reason
+    assert "--install clip" in absent(ClipScore(cache=tmp_path), dataset).remedy
+    asked = ClipScore(cache=tmp_path, download=True)
+    assert "a run downloads it" in absent(asked, dataset).remedy  # who only binds does not
+    offline = ClipScore(cache=tmp_path, download=True, offline="1")
+    offline.fetch()  # asks no one
+    assert "offline" in absent(offline, dataset).reason
+    missing = ClipScore(pretrained="no/such.pt", download=True)
+    missing.fetch()  # a file cannot be downloaded
+    assert absent(missing, dataset).reason == "there is no file no/such.pt"
     bare = replace(dataset, parts={}, _loaded={})
-    assert isinstance(ClipScore(pretrained="random").missing(bare), Absent)
+    absent(ClipScore(pretrained="random"), bare)
     nothing = ImageFiles(tmp_path, {})
     empty = replace(dataset, parts={"images": lambda: nothing}, _loaded={})
-    absent = ClipScore(pretrained="random").missing(empty)
-    assert isinstance(absent, Absent)
-    assert "coco-images" in absent.remedy
+    assert "coco-images" in absent(ClipScore(pretrained="random"), empty).remedy
+
+
+def test_weights_in_hugging_face_s_cache(
+    tmp_path: Path, dataset: CaptionDataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    model = tmp_path / "models--timm--vit_base_patch32_clip_224.openai"
+    (model / "snapshots" / "abc").mkdir(parents=True)
+    (model / "refs").mkdir()
+    (model / "refs" / "main").write_text("abc")
+    (model / "snapshots" / "abc" / "open_clip_model.safetensors").write_bytes(b"weights")
+    scorer = ClipScore(cache=tmp_path).bind(dataset)
+    assert isinstance(scorer, ClipScorer)
+    assert scorer.columns == (ScoreColumn("CLIPScore", bounds=(0.0, 2.5)),)
+    assert "|weights:openai-" in scorer.signatures[0]
+    ClipScore(cache=tmp_path, download=True).fetch()  # nothing to do
 
 
 def test_own_weights_refuse_images_they_were_trained_on(
@@ -256,26 +320,24 @@ def test_own_weights_refuse_images_they_were_trained_on(
     torch.manual_seed(0)
     cards.write_card(tmp_path / "own", torch.nn.Linear(2, 2), {}, cards.trained_on(train))
     monkeypatch.setattr(clip_weights, "OWN", tmp_path / "own")
-    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setenv("HOME", str(tmp_path))
     val = load_scenes(split="val", n=5, cache=tmp_path)
     other_seed = load_scenes(split="train", seed=1, n=5, cache=tmp_path)  # the same ids
     for name in ("auto", "scenes"):
-        assert ClipScore(pretrained=name).missing(val) is None
-        assert ClipScore(pretrained=name).missing(other_seed) is None
-        absent = ClipScore(pretrained=name).missing(train.limited(3))
-        assert isinstance(absent, Absent)
-        assert "trained on 3 of these 3" in absent.reason
+        assert isinstance(ClipScore(pretrained=name).bind(val), ClipScorer)
+        assert isinstance(ClipScore(pretrained=name).bind(other_seed), ClipScorer)
+        seen = absent(ClipScore(pretrained=name), train.limited(3))
+        assert "trained on 3 of these 3" in seen.reason
     photographs = replace(val, name="coco_val2017")
-    absent = ClipScore(pretrained="auto").missing(photographs)  # never the default there
-    assert isinstance(absent, Absent)
+    absent(ClipScore(pretrained="auto"), photographs)  # never the default there
 
 
 def test_importing_and_looking_needs_no_torch(tmp_path: Path) -> None:
     code = (
         "import sys; from metaeval.metrics.clipscore.refclipscore import RefClipScore as R; "
         "from metaeval.data.scenes import load_scenes; "
-        f"R(cache={str(tmp_path)!r}).missing(load_scenes(n=3, cache={str(tmp_path)!r})); "
+        f"R(cache={str(tmp_path)!r}).bind(load_scenes(n=3, cache={str(tmp_path)!r})).context(0); "
         "sys.exit('torch' in sys.modules or 'open_clip' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -10,8 +10,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,12 +20,14 @@ import pytest
 
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
-from metaeval.java.runtime import JavaError, JavaRuntime, find_java
-from metaeval.metrics.meteor import metric as meteor_module
-from metaeval.metrics.meteor.engine import JarEngine, ServerEngine, one_line
-from metaeval.metrics.meteor.metric import Meteor
-from metaeval.metrics.meteor.score import additive, scores
+from metaeval.java.process import JavaError, JavaProcess
+from metaeval.java.runtime import JavaRuntime, find_java
+from metaeval.metrics.meteor import server as server_module
+from metaeval.metrics.meteor.metric import Meteor, MeteorScorer
+from metaeval.metrics.meteor.score import make_summable, scores
+from metaeval.metrics.meteor.server import Installation, find_installation, one_line
 from tests.java.processes import gone
+from tests.metrics.ngram.ngram_cases import CHILDREN, assert_unchanged_by_scoring, configured
 
 pytestmark = pytest.mark.java
 
@@ -46,21 +49,43 @@ def dataset(references: Sequence[Sequence[str]], pool: Sequence[str] = ()) -> Ca
     )
 
 
+def scorer_of(
+    references: Sequence[Sequence[str]], pool: Sequence[str] = (), **options: Any
+) -> MeteorScorer:
+    """METEOR bound to these references, and prepared."""
+    scorer = Meteor(**options).bind(dataset(references, pool))
+    assert isinstance(scorer, MeteorScorer), scorer
+    scorer.prepare()
+    return scorer
+
+
 def meteor_of(
-    captions: Sequence[str], references: Sequence[str], **options: str
+    captions: Sequence[str], references: Sequence[str], **options: Any
 ) -> npt.NDArray[np.float64]:
     """METEOR of several candidates for one image."""
-    metric = Meteor(**options)  # type: ignore[arg-type]
-    metric.prepare(dataset([references]))
-    try:
-        return metric.score(captions, np.zeros(len(captions), dtype=np.intp))[:, 0]
-    finally:
-        metric.close()
+    with closing(scorer_of([references], **options)) as scorer:
+        return scorer.score(captions, np.zeros(len(captions), dtype=np.intp))[:, 0]
 
 
-def jvm(metric: Meteor) -> int:
-    assert metric._engine is not None
-    return metric._engine._process.pid
+def jvm(scorer: MeteorScorer) -> int:
+    return scorer._server.pid
+
+
+def statistics_by_the_jar(
+    captions: Sequence[str], references: Sequence[Sequence[str]]
+) -> npt.NDArray[np.float64]:
+    """What the jar's own -stdio mode says of each caption against its references."""
+    files = find_installation()
+    assert isinstance(files, Installation)
+    arguments = ["-jar", str(files.jar), "-", "-", "-stdio", "-l", "en", "-norm"]
+    arguments += ["-a", str(files.table)]
+    lines = [
+        f"SCORE ||| {' ||| '.join(map(one_line, group))} ||| {one_line(caption)}"
+        for caption, group in zip(captions, references, strict=True)
+    ]
+    with JavaProcess(files.java, arguments, what="the jar", heap=2048, silence=300) as process:
+        replies = process.exchange(lines)
+    return np.array([reply.split() for reply in replies], dtype=np.float64)
 
 
 # ---- published numbers and worked cases ----
@@ -89,13 +114,13 @@ FAIER = [
 
 @pytest.mark.parametrize(("tokenizer", "published"), [("none", 0.215727), ("ptb", 0.211362)])
 def test_the_papers_example(tokenizer: str, published: float) -> None:
-    found = meteor_of([GOLDEN], GOLDEN_REFERENCES, tokenizer=tokenizer)
-    assert found == pytest.approx([published], abs=5e-7)  # six places are published
+    mine = meteor_of([GOLDEN], GOLDEN_REFERENCES, tokenizer=tokenizer)
+    assert mine == pytest.approx([published], abs=5e-7)  # six places are published
 
 
 def test_the_example_of_faier() -> None:
-    found = meteor_of(FAIER, FAIER_REFERENCES)
-    assert found == pytest.approx([0.38877, 0.17538, 0.18800, 0.25778], abs=5e-6)
+    mine = meteor_of(FAIER, FAIER_REFERENCES)
+    assert mine == pytest.approx([0.38877, 0.17538, 0.18800, 0.25778], abs=5e-6)
 
 
 def test_the_formula_by_hand() -> None:
@@ -151,7 +176,7 @@ def reference(coco_root: Path) -> Reference:
     image = np.tile(np.arange(IMAGES), 4)
     theirs = Theirs()
     lines = [theirs._stat(c, references[i]) for c, i in zip(captions, image, strict=True)]
-    corpus, found = theirs.compute_score(
+    corpus, sentences = theirs.compute_score(
         {j: references[i] for j, i in enumerate(image)}, {j: [c] for j, c in enumerate(captions)}
     )
     return Reference(
@@ -159,17 +184,15 @@ def reference(coco_root: Path) -> Reference:
         captions,
         image,
         np.array([line.split() for line in lines], dtype=np.float64),
-        np.array(found),
+        np.array(sentences),
         corpus,
     )
 
 
 @pytest.fixture(scope="module")
-def ours(reference: Reference) -> Iterator[Meteor]:
-    metric = Meteor(tokenizer="whitespace")
-    metric.prepare(reference.data)
-    yield metric
-    metric.close()
+def ours(reference: Reference) -> Iterator[MeteorScorer]:
+    with closing(scorer_of(reference.data.references, tokenizer="whitespace")) as scorer:
+        yield scorer
 
 
 @pytest.mark.coco
@@ -179,38 +202,38 @@ def test_the_formula_is_that_of_the_jar(reference: Reference) -> None:
 
 @pytest.mark.coco
 def test_the_corpus_score_is_the_jars_aggregate(reference: Reference) -> None:
-    sums = additive(reference.statistics).sum(axis=0, keepdims=True)
+    sums = make_summable(reference.statistics).sum(axis=0, keepdims=True)
     assert scores(sums)[0] == pytest.approx(reference.corpus, rel=TOLERANCE)
     # some captions match a reference wholly, and would add a chunk each
     plain = scores(reference.statistics.sum(axis=0, keepdims=True))[0]
     assert plain < reference.corpus * (1 - 100 * TOLERANCE)
     # on its own such a caption scores the same in either form
-    assert np.array_equal(scores(additive(reference.statistics)), scores(reference.statistics))
+    assert np.array_equal(scores(make_summable(reference.statistics)), scores(reference.statistics))
 
 
 @pytest.mark.coco
 def test_statistics_are_the_jars_although_the_table_is_cut(
-    ours: Meteor, reference: Reference
+    ours: MeteorScorer, reference: Reference
 ) -> None:
-    assert isinstance(ours._engine, ServerEngine)  # the whole table is in pycocoevalcap's process
-    found = ours._engine.statistics(reference.captions, reference.image.tolist())
-    assert np.array_equal(found, reference.statistics)
-    paraphrases = found[:, 16:20].sum(axis=1) > 0
-    synonyms = found[:, 12:16].sum(axis=1) > 0
+    # the whole table is in pycocoevalcap's process
+    mine = ours._server.statistics(reference.captions, reference.image.tolist())
+    assert np.array_equal(mine, reference.statistics)
+    paraphrases = mine[:, 16:20].sum(axis=1) > 0
+    synonyms = mine[:, 12:16].sum(axis=1) > 0
     assert paraphrases.sum() > 100  # else this would not tell anything about the table
     assert synonyms.sum() > 100
 
 
 @pytest.mark.coco
-def test_scores_are_pycocoevalcaps(ours: Meteor, reference: Reference) -> None:
-    found = ours.score(reference.captions, reference.image)
-    assert found.shape == (len(reference.captions), 1)
-    assert found.dtype == np.float64
-    assert np.abs(found[:, 0] - reference.scores).max() < TOLERANCE
+def test_scores_are_pycocoevalcaps(ours: MeteorScorer, reference: Reference) -> None:
+    mine = ours.score(reference.captions, reference.image)
+    assert mine.shape == (len(reference.captions), 1)
+    assert mine.dtype == np.float64
+    assert np.abs(mine[:, 0] - reference.scores).max() < TOLERANCE
 
 
 @pytest.mark.coco
-def test_no_score_depends_on_the_others(ours: Meteor, reference: Reference) -> None:
+def test_no_score_depends_on_the_others(ours: MeteorScorer, reference: Reference) -> None:
     chosen = np.random.default_rng(1).permutation(len(reference.captions))[:300]
     captions, image = [reference.captions[j] for j in chosen], reference.image[chosen]
     whole = ours.score(captions, image)[:, 0]
@@ -223,28 +246,10 @@ def test_no_score_depends_on_the_others(ours: Meteor, reference: Reference) -> N
 @pytest.mark.coco
 def test_words_that_come_later_are_looked_up_too(reference: Reference) -> None:
     # the first batch knows none of the second's words: the table has to be read again
-    metric = Meteor(tokenizer="whitespace")
-    metric.prepare(dataset(reference.data.references[:50]))
-    try:
-        assert metric.score(["zebra"], np.array([0])).shape == (1, 1)
-        found = metric.score(reference.captions[:50], np.arange(50))[:, 0]
-    finally:
-        metric.close()
-    assert np.array_equal(found, scores(reference.statistics[:50]))
-
-
-@pytest.mark.coco
-def test_the_jar_alone_gives_the_same(reference: Reference) -> None:
-    rows = np.arange(0, len(reference.captions), 5)
-    captions = [reference.captions[j] for j in rows]
-    metric = Meteor(tokenizer="whitespace", engine="jar")
-    metric.prepare(reference.data)
-    try:
-        assert isinstance(metric._engine, JarEngine)
-        found = metric.score(captions, reference.image[rows])[:, 0]
-    finally:
-        metric.close()
-    assert np.array_equal(found, scores(reference.statistics[rows]))
+    with closing(scorer_of(reference.data.references[:50], tokenizer="whitespace")) as scorer:
+        assert scorer.score(["zebra"], np.array([0])).shape == (1, 1)
+        mine = scorer.score(reference.captions[:50], np.arange(50))[:, 0]
+    assert np.array_equal(mine, scores(reference.statistics[:50]))
 
 
 # ---- hostile input ----
@@ -273,24 +278,23 @@ HOSTILE = [
 ]
 
 
+HOSTILE_REFERENCES = [["a dog runs", "two dogs\nrun ||| fast"], ["", "|||"], HOSTILE, []]
+
+
 @pytest.fixture(scope="module")
-def hostile() -> dict[str, npt.NDArray[np.float64]]:
-    """Scores of the hostile captions, and of hostile references, by both engines."""
-    found = {}
-    references = [["a dog runs", "two dogs\nrun ||| fast"], ["", "|||"], HOSTILE, []]
-    image = np.repeat(np.arange(len(references)), len(HOSTILE))
-    for engine in ("server", "jar"):
-        metric = Meteor(tokenizer="none", engine=engine)
-        with pytest.MonkeyPatch.context() as patch:  # where decimals have commas
-            patch.setenv("JAVA_TOOL_OPTIONS", "-Duser.language=de -Duser.country=DE")
-            metric.prepare(dataset(references))
-        found[engine] = metric.score(HOSTILE * len(references), image).reshape(-1, len(HOSTILE))
-        metric.close()
-    return found
+def hostile() -> npt.NDArray[np.float64]:
+    """Scores of the hostile captions against each of the hostile references."""
+    image = np.repeat(np.arange(len(HOSTILE_REFERENCES)), len(HOSTILE))
+    with pytest.MonkeyPatch.context() as patch:  # where decimals have commas
+        patch.setenv("JAVA_TOOL_OPTIONS", "-Duser.language=de -Duser.country=DE")
+        scorer = scorer_of(HOSTILE_REFERENCES, tokenizer="none")
+    with closing(scorer):
+        captions = HOSTILE * len(HOSTILE_REFERENCES)
+        return scorer.score(captions, image).reshape(-1, len(HOSTILE))
 
 
-def test_hostile_captions_stay_in_step(hostile: dict[str, npt.NDArray[np.float64]]) -> None:
-    first, empty, all_of_them, none = hostile["server"]
+def test_hostile_captions_stay_in_step(hostile: npt.NDArray[np.float64]) -> None:
+    first, empty, all_of_them, none = hostile
     assert first[HOSTILE.index("a dog runs")] == 1
     for same in ("a dog\nruns", "a dog\r\nruns", "a\tdog runs", "a dog ||| runs", "A DOG RUNS"):
         assert first[HOSTILE.index(same)] == 1, same
@@ -302,10 +306,10 @@ def test_hostile_captions_stay_in_step(hostile: dict[str, npt.NDArray[np.float64
     assert np.isnan(none).all()
 
 
-def test_both_engines_agree_on_hostile_captions(
-    hostile: dict[str, npt.NDArray[np.float64]],
-) -> None:
-    assert np.array_equal(hostile["server"], hostile["jar"], equal_nan=True)
+def test_hostile_captions_score_as_in_the_jar(hostile: npt.NDArray[np.float64]) -> None:
+    groups = [group for group in HOSTILE_REFERENCES if group for _ in HOSTILE]
+    theirs = scores(statistics_by_the_jar(HOSTILE * 3, groups))
+    assert np.array_equal(hostile[:3].ravel(), theirs)
 
 
 def test_no_captions_no_scores() -> None:
@@ -316,52 +320,52 @@ def test_no_captions_no_scores() -> None:
 
 
 def test_close_leaves_no_jvm_and_may_come_early() -> None:
-    metric = Meteor()
-    metric.prepare(dataset([["a dog"]], ["a cat"]))
-    pid = jvm(metric)
-    metric.close()  # while it is still loading
-    metric.close()
+    scorer = scorer_of([["a dog"]], ["a cat"])
+    pid = jvm(scorer)
+    scorer.close()  # while it is still loading
+    scorer.close()
     assert gone(pid)
 
 
+def test_close_without_prepare() -> None:
+    scorer = Meteor().bind(dataset([["a dog"]]))
+    assert isinstance(scorer, MeteorScorer)
+    scorer.close()
+
+
 def test_two_at_once() -> None:
-    a, b = Meteor(), Meteor()
-    try:
-        a.prepare(dataset([["a dog runs"]]))
-        b.prepare(dataset([["a cat sleeps"]]))
+    zero = np.array([0])
+    with (
+        closing(scorer_of([["a dog runs"]])) as a,
+        closing(scorer_of([["a cat sleeps"]])) as b,
+    ):
         assert jvm(a) != jvm(b)
-        zero = np.array([0])
         assert a.score(["a dog runs"], zero) == b.score(["a cat sleeps"], zero) == 1
         pid = jvm(a)
         a.close()
         assert gone(pid)
         assert b.score(["a cat sleeps"], zero) == 1
-    finally:
-        a.close()
-        b.close()
 
 
 def test_a_jvm_that_dies_is_one_clear_line() -> None:
-    metric = Meteor()
-    metric.prepare(dataset([["a dog"]]))
-    pid = jvm(metric)
-    metric.score(["a dog"], np.array([0]))
+    scorer = scorer_of([["a dog"]])
+    pid = jvm(scorer)
+    scorer.score(["a dog"], np.array([0]))
     os.kill(pid, signal.SIGKILL)
     with pytest.raises(JavaError, match=r"^METEOR: ended with signal 9 .* after 0 of ") as caught:
-        metric.score(["a cat"], np.array([0]))
+        scorer.score(["a cat"], np.array([0]))
     assert "\n" not in str(caught.value)
-    metric.close()
+    scorer.close()
     assert gone(pid)
 
 
 def test_too_small_a_heap_says_so() -> None:
-    metric = Meteor(heap_mib=16)
-    metric.prepare(dataset([["a dog runs over the green grass"]]))
-    try:
-        with pytest.raises(JavaError, match=r"^METEOR: .*OutOfMemoryError"):
-            metric.score(["a dog"], np.array([0]))
-    finally:
-        metric.close()
+    references = [["a dog runs over the green grass"]]
+    with (
+        closing(scorer_of(references, heap_mib=16)) as scorer,
+        pytest.raises(JavaError, match=r"^METEOR: .*OutOfMemoryError"),
+    ):
+        scorer.score(["a dog"], np.array([0]))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel's parent-death signal is Linux's")
@@ -370,9 +374,9 @@ def test_no_jvm_outlives_a_killed_run() -> None:
         "from metaeval.data.dataset import CaptionDataset\n"
         "from metaeval.metrics.meteor.metric import Meteor\n"
         "import numpy as np\n"
-        "m = Meteor()\n"
-        "m.prepare(CaptionDataset('x', (1,), ('',), (('a dog',),), (), ()))\n"
-        "print(m._engine._process.pid, flush=True)\n"
+        "m = Meteor().bind(CaptionDataset('x', (1,), ('',), (('a dog',),), (), ()))\n"
+        "m.prepare()\n"
+        "print(m._server.pid, flush=True)\n"
         "m.score(['a dog'], np.array([0]))\n"
         "input()\n"
     )
@@ -391,11 +395,11 @@ def test_no_jvm_outlives_a_killed_run() -> None:
 def test_a_locale_with_decimal_commas(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")
     monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-Duser.language=de -Duser.country=DE")
-    found = meteor_of([GOLDEN], GOLDEN_REFERENCES, tokenizer="none")
-    assert found == pytest.approx([0.215727], abs=5e-7)
+    mine = meteor_of([GOLDEN], GOLDEN_REFERENCES, tokenizer="none")
+    assert mine == pytest.approx([0.215727], abs=5e-7)
 
 
-def test_a_runtime_without_compiler_is_enough(
+def test_a_runtime_without_compiler_is_not_enough(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     java = find_java()
@@ -409,44 +413,37 @@ def test_a_runtime_without_compiler_is_enough(
     ):
         pytest.skip("cannot make a Java runtime without a compiler here (no jlink or no jmods)")
     monkeypatch.setenv("JAVA_HOME", str(home))
-    runtime = find_java()
-    assert isinstance(runtime, JavaRuntime)
-    assert not runtime.can_compile
-    metric = Meteor(tokenizer="none")
-    metric.prepare(dataset([GOLDEN_REFERENCES]))
-    try:
-        assert isinstance(metric._engine, JarEngine)
-        found = metric.score([GOLDEN], np.array([0]))
-    finally:
-        metric.close()
-    assert found[0] == pytest.approx([0.215727], abs=5e-7)
+    absent = Meteor().bind(dataset([GOLDEN_REFERENCES]))
+    assert isinstance(absent, Absent)
+    assert str(home) in absent.reason
+    assert "not a JDK" in absent.reason
+    assert "default-jdk-headless" in absent.remedy
 
 
 # ---- the contract ----
 
 
 def test_absent_java_and_absent_jar(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    data = dataset([["a dog"]])
-    assert Meteor().missing(data) is None
     absent = Absent("java", "no Java")
     with monkeypatch.context() as patch:
-        patch.setattr(meteor_module, "find_java", lambda: absent)
-        assert Meteor().missing(data) == absent
+        patch.setattr(server_module, "find_jdk", lambda: absent)
+        assert Meteor().bind(dataset([["a dog"]])) == absent
     # the package, but not its data
     package = tmp_path / "pycocoevalcap"
     package.mkdir()
     (package / "__init__.py").write_text("")
-    script = "from metaeval.metrics.meteor.engine import find_files; print(find_files())"
+    script = (
+        "from metaeval.metrics.meteor.server import find_installation; print(find_installation())"
+    )
     env = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{os.getcwd()}"}
-    told = subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, text=True)
-    assert "pip install --force-reinstall pycocoevalcap" in told.stdout, told.stderr
+    done = subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, text=True)
+    assert "meteor-1.5.jar is not there" in done.stdout, done.stderr
+    assert "pip install --force-reinstall pycocoevalcap" in done.stdout
 
 
 def test_the_signature_names_the_files() -> None:
-    from metaeval.metrics.meteor.engine import Files, find_files
-
-    files = find_files()
-    assert isinstance(files, Files)
+    files = find_installation()
+    assert isinstance(files, Installation)
     digests = (
         [
             subprocess.run(["sha256sum", path], capture_output=True, text=True).stdout[:12]
@@ -455,28 +452,25 @@ def test_the_signature_names_the_files() -> None:
         if shutil.which("sha256sum")
         else ["1e57b4c72c08", "c147ac7d2c91"]
     )
-    assert Meteor(tokenizer="none").signature("METEOR") == (
-        f"meteor|tok:none|norm:yes|lang:en|jar:{digests[0]}|table:{digests[1]}|v:1"
+    scorer = Meteor(tokenizer="none").bind(dataset([["a dog"]]))
+    assert isinstance(scorer, MeteorScorer)
+    assert scorer.signatures == (
+        f"meteor|tok:none|norm:yes|lang:en|jar:{digests[0]}|table:{digests[1]}|v:1",
     )
 
 
 def test_wrong_options_are_refused() -> None:
     with pytest.raises(ConfigError, match="English"):
         Meteor(language="de")
-    with pytest.raises(ConfigError, match="unknown engine 'fast'"):
-        Meteor(engine="fast")
     with pytest.raises(ConfigError, match="unknown tokenizer"):
         Meteor(tokenizer="nltk")
     with pytest.raises(ConfigError, match="heap_mib must be at least 1, not 0"):
         Meteor(heap_mib=0)
 
 
-def test_the_configuration_builds_it() -> None:
-    from hydra.utils import instantiate
-    from omegaconf import OmegaConf
-
-    from metaeval.installation import conf
-
-    metric = instantiate(OmegaConf.load(conf() / "metric/meteor.yaml"))
+@pytest.mark.parametrize("tokenizer", ["ptb", "none"])
+def test_scoring_leaves_the_metric_as_it_was(tokenizer: str) -> None:
+    metric = configured("meteor", tokenizer=tokenizer)
     assert isinstance(metric, Meteor)
-    assert (metric.name, metric.columns, metric.bounds) == ("meteor", ("METEOR",), (0.0, 1.0))
+    assert [(column.name, column.bounds) for column in metric.columns] == [("METEOR", (0.0, 1.0))]
+    assert_unchanged_by_scoring(metric, CHILDREN)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import random
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +16,7 @@ from omegaconf import OmegaConf
 
 from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import CaptionDataset
-from metaeval.metrics.base import Metric, Scores
+from metaeval.metrics.base import Metric, Scorer, Scores
 from metaeval.text.tokenizers import base as tokenizers
 
 
@@ -146,36 +147,63 @@ def case_strategy() -> st.SearchStrategy[Case]:
     )
 
 
+def bound(metric: Metric, dataset: CaptionDataset) -> Scorer:
+    """The metric's scorer on this dataset."""
+    scorer = metric.bind(dataset)
+    assert isinstance(scorer, Scorer), scorer
+    return scorer
+
+
+def prepared(metric: Metric, case: Case) -> Scorer:
+    """The metric's scorer, prepared for the case's images."""
+    scorer = bound(metric, case.dataset)
+    scorer.prepare()
+    return scorer
+
+
 def scores(metric: Metric, case: Case) -> Scores:
     """All sets scored in one call."""
-    metric.identify(case.dataset)
-    metric.prepare(case.dataset)
-    return metric.score(case.captions, case.index)
+    scorer = prepared(metric, case)
+    try:
+        return scorer.score(case.captions, case.index)
+    finally:
+        scorer.close()
 
 
 def oracle(scorer: Any, case: Case) -> Scores:
     """What pycocoevalcap's `scorer` says of each caption, set by set, [n, columns]."""
     references = {i: list(group) for i, group in enumerate(case.references)}
-    found = []
+    columns = []
     for captions in case.sets:
         candidates = {i: [caption] for i, caption in enumerate(captions)}
         each = np.asarray(scorer(references, candidates)[1], dtype=np.float64)
-        found.append(each.reshape(-1, len(captions)).T)
-    return np.concatenate(found)
+        columns.append(each.reshape(-1, len(captions)).T)
+    return np.concatenate(columns)
 
 
 def assert_alone_as_together(metric: Metric, case: Case) -> None:
     """Bit by bit the same score, whether captions are scored in one call, in another order, one by
-    one, or by a metric prepared anew."""
-    together = scores(metric, case)
-    backwards = metric.score(case.captions[::-1], case.index[::-1])[::-1]
+    one, or by a scorer bound anew."""
+    scorer = prepared(metric, case)
+    together = scorer.score(case.captions, case.index)
+    backwards = scorer.score(case.captions[::-1], case.index[::-1])[::-1]
     alone = [
-        metric.score([caption], case.index[j : j + 1]) for j, caption in enumerate(case.captions)
+        scorer.score([caption], case.index[j : j + 1]) for j, caption in enumerate(case.captions)
     ]
     assert backwards.tobytes() == together.tobytes()
     assert np.concatenate(alone).tobytes() == together.tobytes()
     assert scores(metric, case).tobytes() == together.tobytes()
     assert np.unique(together).size > 4  # it was about something
+
+
+def assert_unchanged_by_scoring(metric: Metric, case: Case) -> None:
+    """Byte by byte the same pickle, whatever was scored; and the pickle is the same metric."""
+    before = pickle.dumps(metric)
+    together = scores(metric, case)
+    assert pickle.dumps(metric) == before
+    copy: Metric = pickle.loads(before)
+    assert bound(copy, case.dataset).signatures == bound(metric, case.dataset).signatures
+    assert scores(copy, case).tobytes() == together.tobytes()
 
 
 def configured(name: str, **options: Any) -> Metric:

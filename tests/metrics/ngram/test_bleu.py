@@ -22,10 +22,13 @@ from tests.metrics.ngram.ngram_cases import (
     NASTY,
     Case,
     assert_alone_as_together,
+    assert_unchanged_by_scoring,
+    bound,
     case_strategy,
     coco_sample,
     configured,
     oracle,
+    prepared,
     scores,
     tokenised,
 )
@@ -123,7 +126,7 @@ def test_of_two_equally_close_references_the_shorter_counts(references: tuple[st
 
 def test_orders_can_be_fewer_or_more() -> None:
     few = Bleu(tokenizer="whitespace", max_n=2)
-    assert few.columns == ("BLEU-1", "BLEU-2")
+    assert [column.name for column in few.columns] == ["BLEU-1", "BLEU-2"]
     np.testing.assert_array_equal(
         scores(few, NASTY), scores(Bleu(tokenizer="whitespace"), NASTY)[:, :2]
     )
@@ -145,8 +148,8 @@ def test_alone_as_together_on_nasty_captions(smooth: str) -> None:
 
 
 def _score_first(metric: Bleu, captions: list[str], references: tuple[str, ...]) -> Scores:
-    metric.prepare(Case((references, ("x y",)), (("", ""),)).dataset)
-    return metric.score(captions, np.zeros(len(captions), dtype=np.intp))
+    scorer = prepared(metric, Case((references, ("x y",)), (("", ""),)))
+    return scorer.score(captions, np.zeros(len(captions), dtype=np.intp))
 
 
 @pytest.mark.parametrize("smooth", ["none", "coco"])
@@ -157,11 +160,16 @@ def test_nothing_to_score(smooth: str) -> None:
     assert _score_first(metric, [], ("a dog",)).shape == (0, 4)
 
 
+def test_scoring_leaves_the_metric_as_it_was() -> None:
+    assert_unchanged_by_scoring(configured("bleu"), NASTY)
+
+
 def test_configuration_and_signature() -> None:
-    metric = configured("bleu")
-    assert metric.signature("BLEU-4") == "bleu-4|tok:ptb-3.4.1|smooth:none|ref:closest|v:1"
-    other = configured("bleu", smooth="coco", tokenizer="whitespace")
-    assert other.signature("BLEU-1") == "bleu-1|tok:whitespace|smooth:coco|ref:closest|v:1"
+    scorer = bound(configured("bleu"), BASEBALL.dataset)
+    assert scorer.signatures[3] == "bleu-4|tok:ptb-3.4.1|smooth:none|ref:closest|v:1"
+    assert [column.headline for column in scorer.columns] == [False, False, False, True]
+    other = bound(configured("bleu", smooth="coco", tokenizer="whitespace"), BASEBALL.dataset)
+    assert other.signatures[0] == "bleu-1|tok:whitespace|smooth:coco|ref:closest|v:1"
     with pytest.raises(ConfigError, match="unknown smooth 'exp'"):
         Bleu(smooth="exp")
     with pytest.raises(ConfigError, match="max_n"):

@@ -19,10 +19,13 @@ from tests.metrics.ngram.ngram_cases import (
     NASTY,
     Case,
     assert_alone_as_together,
+    assert_unchanged_by_scoring,
+    bound,
     case_strategy,
     coco_sample,
     configured,
     oracle,
+    prepared,
     scores,
     tokenised,
 )
@@ -78,15 +81,15 @@ def test_worked_by_hand() -> None:
     exp(-1/72), so 10 · exp(-1/72) / 4.
     """
     case = Case((("cat sat",), ("cat",)), (("red cat", "cat"), ("sat", "cat")))
-    found = scores(Cider(tokenizer="whitespace"), case)[:, 0]
+    mine = scores(Cider(tokenizer="whitespace"), case)[:, 0]
     expected = [0, 0, 10 * math.exp(-1 / 72) / 4, 0]
-    np.testing.assert_allclose(found, expected, **close)
+    np.testing.assert_allclose(mine, expected, **close)
 
 
 def test_the_only_reference_itself_scores_ten() -> None:
     text = "a dog runs along the beach"
-    found = scores(Cider(tokenizer="whitespace"), Case(((text,), ("two cats",)), ((text, ""),)))
-    np.testing.assert_allclose(found[:, 0], [10, 0], **close)
+    mine = scores(Cider(tokenizer="whitespace"), Case(((text,), ("two cats",)), ((text, ""),)))
+    np.testing.assert_allclose(mine[:, 0], [10, 0], **close)
 
 
 @pytest.mark.coco
@@ -100,19 +103,18 @@ def test_alone_as_together_on_nasty_captions() -> None:
 
 def test_unknown_words_do_not_lean_on_each_other() -> None:
     """Words outside the corpus are numbered call by call; their order must not enter the sums."""
-    metric = Cider(tokenizer="whitespace")
-    metric.prepare(NASTY.dataset)
+    scorer = prepared(Cider(tokenizer="whitespace"), NASTY)
     mixed = "a zwei b drei zwei vier drei zwei dog vier fünf a a"
-    alone = metric.score([mixed], np.array([0]))
-    after = metric.score(["fünf vier drei zwei x y z", mixed], np.array([0, 0]))[1:]
+    alone = scorer.score([mixed], np.array([0]))
+    after = scorer.score(["fünf vier drei zwei x y z", mixed], np.array([0, 0]))[1:]
     assert alone.tobytes() == after.tobytes()
     assert alone[0, 0] > 0
 
 
 def test_a_single_image_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
-        found = scores(Cider(), BASEBALL)
-    assert found == 0
+        mine = scores(Cider(), BASEBALL)
+    assert mine == 0
     assert oracle(coco_cider, tokenised(BASEBALL)) == 0
     assert caplog.messages == ["CIDEr is 0 for every caption: its idf needs more than one image"]
     caplog.clear()
@@ -121,17 +123,20 @@ def test_a_single_image_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_nothing_to_score() -> None:
-    metric = Cider(tokenizer="whitespace")
-    metric.prepare(Case((("a dog",), (), ("two cats",)), (("", "", ""),)).dataset)
-    found = metric.score(["", "a dog", "", "dog"], np.array([0, 1, 1, 2]))[:, 0]
-    np.testing.assert_array_equal(found, [0, np.nan, np.nan, 0])
-    assert metric.score([], np.array([], dtype=np.intp)).shape == (0, 1)
+    case = Case((("a dog",), (), ("two cats",)), (("", "", ""),))
+    scorer = prepared(Cider(tokenizer="whitespace"), case)
+    mine = scorer.score(["", "a dog", "", "dog"], np.array([0, 1, 1, 2]))[:, 0]
+    np.testing.assert_array_equal(mine, [0, np.nan, np.nan, 0])
+    assert scorer.score([], np.array([], dtype=np.intp)).shape == (0, 1)
 
 
 def _signature(dataset: CaptionDataset) -> str:
-    metric = configured("cider")
-    metric.identify(dataset)
-    return metric.signature("CIDEr")
+    return bound(configured("cider"), dataset).signatures[0]
+
+
+def test_scoring_leaves_the_metric_as_it_was() -> None:
+    assert_unchanged_by_scoring(configured("cider"), NASTY)
+    assert configured("cider").columns[0].bounds == (0, 10)
 
 
 def test_signature_holds_the_corpus() -> None:

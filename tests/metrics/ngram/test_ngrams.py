@@ -14,7 +14,7 @@ from metaeval.metrics.ngram.ngrams import (
     Trie,
     Vocabulary,
     distinct_ngrams,
-    grouped,
+    flatten_references,
     split_at_spaces,
 )
 
@@ -103,7 +103,7 @@ def test_a_vocabulary_keeps_what_it_learnt_and_nothing_else() -> None:
 
 
 def test_references_of_all_images_in_one_list() -> None:
-    references = grouped([("a", "b"), (), ("c",)])
+    references = flatten_references([("a", "b"), (), ("c",)])
     assert references.texts == ["a", "b", "c"]
     assert references.image.tolist() == [0, 0, 2]
     assert references.slot.tolist() == [0, 1, 0]

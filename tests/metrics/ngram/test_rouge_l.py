@@ -18,10 +18,13 @@ from tests.metrics.ngram.ngram_cases import (
     NASTY,
     Case,
     assert_alone_as_together,
+    assert_unchanged_by_scoring,
+    bound,
     case_strategy,
     coco_sample,
     configured,
     oracle,
+    prepared,
     scores,
     tokenised,
 )
@@ -113,14 +116,19 @@ def test_alone_as_together_on_nasty_captions() -> None:
 
 
 def test_nothing_to_score() -> None:
-    metric = RougeL(tokenizer="whitespace")
-    metric.prepare(Case((("a dog",), (), ("",)), (("", "", ""),)).dataset)
-    found = metric.score(["", "a dog", "", "", "a"], np.array([0, 1, 1, 2, 2]))[:, 0]
-    np.testing.assert_array_equal(found, [0, np.nan, np.nan, 1, 0])
-    assert metric.score([], np.array([], dtype=np.intp)).shape == (0, 1)
+    case = Case((("a dog",), (), ("",)), (("", "", ""),))
+    scorer = prepared(RougeL(tokenizer="whitespace"), case)
+    mine = scorer.score(["", "a dog", "", "", "a"], np.array([0, 1, 1, 2, 2]))[:, 0]
+    np.testing.assert_array_equal(mine, [0, np.nan, np.nan, 1, 0])
+    assert scorer.score([], np.array([], dtype=np.intp)).shape == (0, 1)
+
+
+def test_scoring_leaves_the_metric_as_it_was() -> None:
+    assert_unchanged_by_scoring(configured("rouge_l"), NASTY)
 
 
 def test_configuration_and_signature() -> None:
-    assert configured("rouge_l").signature("ROUGE-L") == "rouge-l|tok:ptb-3.4.1|beta:1.2|v:1"
+    scorer = bound(configured("rouge_l"), NASTY.dataset)
+    assert scorer.signatures == ("rouge-l|tok:ptb-3.4.1|beta:1.2|v:1",)
     with pytest.raises(ConfigError, match="beta"):
         RougeL(beta=0)

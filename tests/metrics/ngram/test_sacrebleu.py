@@ -18,9 +18,12 @@ from tests.metrics.ngram.ngram_cases import (
     NASTY,
     Case,
     assert_alone_as_together,
+    assert_unchanged_by_scoring,
+    bound,
     case_strategy,
     coco_sample,
     configured,
+    prepared,
     scores,
 )
 
@@ -75,24 +78,28 @@ def test_alone_as_together_on_coco(coco_root: Path) -> None:
 
 
 def test_nothing_to_score() -> None:
-    metric = SacreBleu()
-    metric.prepare(Case((("a dog",), ()), (("", ""),)).dataset)
-    found = metric.score(["", "cat", "a dog", ""], np.array([0, 0, 1, 1]))[:, 0]
-    np.testing.assert_array_equal(found, [0, 0, np.nan, np.nan])
-    assert metric.score([], np.array([], dtype=np.intp)).shape == (0, 1)
+    scorer = prepared(SacreBleu(), Case((("a dog",), ()), (("", ""),)))
+    mine = scorer.score(["", "cat", "a dog", ""], np.array([0, 0, 1, 1]))[:, 0]
+    np.testing.assert_array_equal(mine, [0, 0, np.nan, np.nan])
+    assert scorer.score([], np.array([], dtype=np.intp)).shape == (0, 1)
+
+
+@pytest.mark.parametrize("tokenizer", TOKENIZERS)
+def test_scoring_leaves_the_metric_as_it_was(tokenizer: str) -> None:
+    assert_unchanged_by_scoring(configured("sacrebleu", tokenizer=tokenizer), NASTY)
 
 
 def test_configuration_and_signature() -> None:
     version = sacrebleu.__version__
     expected = f"sacrebleu|case:mixed|eff:yes|tok:13a|smooth:exp|version:{version}|v:1"
-    assert configured("sacrebleu").signature("SacreBLEU") == expected
+    assert bound(configured("sacrebleu"), NASTY.dataset).signatures == (expected,)
     floor = configured("sacrebleu", smooth="floor", lowercase=True, tokenizer="intl")
     theirs = sacrebleu.BLEU(
         smooth_method="floor", lowercase=True, tokenize="intl", effective_order=True
     )
     theirs.sentence_score("a", ["a"])
     full = str(theirs.get_signature()).replace("nrefs:1|", "")
-    assert floor.signature("SacreBLEU") == f"sacrebleu|{full}|v:1"
+    assert bound(floor, NASTY.dataset).signatures == (f"sacrebleu|{full}|v:1",)
     with pytest.raises(ConfigError, match="unknown smooth 'coco'"):
         SacreBleu(smooth="coco")
     with pytest.raises(ConfigError, match="unknown tokenizer 'ptb' for SacreBLEU"):

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from metaeval.data.dataset import CaptionDataset, Objects
-from metaeval.metrics.scan.base import ScanMetric
+from metaeval.data.dataset import Absent, CaptionDataset, Objects
+from metaeval.metrics.scan.base import ScanMetric, ScanScorer
 from metaeval.metrics.scan.network import Scan, ScanShape
 from metaeval.runs.store import MemoryStore
 from metaeval.text.vocabulary import Vocabulary
@@ -69,10 +69,15 @@ def weights(folder: Path, sign: float = 1.0, seed: int = 0, grid: int = 0, **car
     return folder
 
 
-def ready(metric: ScanMetric, data: CaptionDataset) -> ScanMetric:
-    """The metric, prepared as a run would."""
-    metric.store = MemoryStore()
-    assert metric.missing(data) is None
-    metric.identify(data)
-    metric.prepare(data)
-    return metric
+def bound(metric: ScanMetric, data: CaptionDataset) -> ScanScorer:
+    """The metric on a dataset, before it looks at anything."""
+    scorer = metric.bind(data, MemoryStore())
+    assert not isinstance(scorer, Absent), scorer
+    return scorer
+
+
+def ready(metric: ScanMetric, data: CaptionDataset) -> ScanScorer:
+    """The metric's scorer, prepared as a run would."""
+    scorer = bound(metric, data)
+    scorer.prepare()
+    return scorer

@@ -11,7 +11,7 @@ pytest.importorskip("torch")
 
 import torch
 
-from metaeval.metrics.scan.attention import WAYS, cosines, l2norm, pairing
+from metaeval.metrics.scan.attention import WAYS, cosines, l2norm, mean_cosines
 from metaeval.metrics.scan.loss import (
     Negatives,
     anchor_loss,
@@ -64,7 +64,7 @@ def test_cosines_of_pairs_are_the_papers(smooth: float) -> None:
 def test_all_pairs_are_the_pairs_one_by_one(quickly: bool) -> None:
     regions, n = random_sets(2, [6, 2, 9, 1, 4])
     words, m = random_sets(3, [3, 8, 2, 5])
-    found = (all_pairs if quickly else pairing)(regions, n, words, m, SMOOTH)
+    found = (all_pairs if quickly else mean_cosines)(regions, n, words, m, SMOOTH)
     assert tuple(found) == WAYS
     for i in range(5):
         for j in range(4):
@@ -96,7 +96,7 @@ def test_the_loss_and_its_gradient_are_those_over_all_pairs(way: str) -> None:
         # as the encoders leave it: padding is a constant
         regions = leaves[0] * (regions != 0)
         words = leaves[1] * (words != 0)
-        s = pairing(regions, n, words, m, SMOOTH)[way]
+        s = mean_cosines(regions, n, words, m, SMOOTH)[way]
         if short:
             similar = Pairs(regions, n, words, m, SMOOTH).of(way)
             loss = triplet_loss(similar, 6, hardest_negatives(s.detach()), margin).loss

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from metaeval.metrics.scan.prefix_trie import Beginnings
+from metaeval.metrics.scan.prefix_trie import PrefixTrie
 
 
 def test_beginnings_worked_by_hand() -> None:
     tokens = np.array([[1, 5, 2, 0], [1, 5, 6, 2], [1, 5, 2, 0], [7, 0, 0, 0]])
-    found = Beginnings.of(tokens, np.array([3, 4, 3, 1]))
+    found = PrefixTrie.of(tokens, np.array([3, 4, 3, 1]))
     # 1: (1), 2: (7), 3: (1 5), 4: (1 5 2), 5: (1 5 6), 6: (1 5 6 2)
     assert found.word.tolist() == [1, 7, 5, 2, 6, 2]
     assert found.parent.tolist() == [0, 0, 1, 3, 3, 5]

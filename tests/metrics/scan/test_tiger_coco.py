@@ -14,20 +14,10 @@ from corruptions.graded.random import Random
 from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.data.scenes import load_scenes
-from metaeval.metrics.scan.base import ScanMetric
 from metaeval.metrics.scan.similarity import ScanSimilarity
 from metaeval.metrics.scan.tiger import Tiger
-from metaeval.runs.store import MemoryStore
 from metaeval.vision.regions.gold import GoldRegions
-from metaeval.weights.pretrained import GroundedWeights
-
-
-def prepared(metric: ScanMetric, data: CaptionDataset) -> ScanMetric:
-    metric.store = MemoryStore()
-    assert metric.missing(data) is None
-    metric.identify(data)
-    metric.prepare(data)
-    return metric
+from tests.metrics.scan.scan_cases import bound, ready
 
 
 def own_captions_win(data: CaptionDataset) -> dict[str, float]:
@@ -36,9 +26,10 @@ def own_captions_win(data: CaptionDataset) -> dict[str, float]:
     index = np.arange(len(data))
     shares = {}
     for kind in (Tiger, ScanSimilarity):
-        metric = prepared(kind(GoldRegions(), device="cpu"), data)
-        better = metric.score(data.human, index) > metric.score(others, index)
-        shares |= dict(zip(metric.columns, better.mean(axis=0), strict=True))
+        scorer = ready(kind(GoldRegions(), device="cpu"), data)
+        better = scorer.score(data.human, index) > scorer.score(others, index)
+        names = [column.name for column in scorer.columns]
+        shares |= dict(zip(names, better.mean(axis=0), strict=True))
     return shares
 
 
@@ -64,17 +55,15 @@ def test_weights_never_score_what_they_have_seen(coco_root: Path) -> None:
     everything = load_coco("coco_karpathy_test", split="karpathy_test", data=coco_root)
     chosen = {}
     for data in (val, everything):
-        metric = Tiger(GoldRegions(), device="cpu")
-        assert metric.missing(data) is None
-        assert isinstance(metric._weights, GroundedWeights)
-        chosen[data.name] = metric._weights.name
+        label = bound(Tiger(GoldRegions(), device="cpu"), data).weights.label
+        chosen[data.name] = label.rpartition("-")[0]
     assert chosen == {"coco_val2017": "scan_karpathy_test", "coco_karpathy_test": "scan_val2017"}
     common = np.isin(everything.image_ids, load_coco("v", data=coco_root).image_ids)
     some = everything.subset([*np.flatnonzero(common)[:3], *np.flatnonzero(~common)[:3]])
-    metric = prepared(Tiger(GoldRegions(), device="cpu"), some)
-    scores = metric.score(some.human, np.arange(6))
+    scorer = ready(Tiger(GoldRegions(), device="cpu"), some)
+    scores = scorer.score(some.human, np.arange(6))
     seen = np.isin(some.image_ids, np.array(everything.image_ids)[common])
     assert seen.sum() == 3
     assert (np.isnan(scores).all(axis=1) == seen).all()
-    refused = Tiger(GoldRegions(), weights="scan_val2017").missing(val)
+    refused = Tiger(GoldRegions(), weights="scan_val2017").bind(val)
     assert isinstance(refused, Absent)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +13,18 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
-from metaeval.data.dataset import Absent
+from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.scan.similarity import ScanSimilarity
 from metaeval.metrics.scan.tiger import Tiger
 from metaeval.metrics.scan.tiger_score import tiger
-from metaeval.runs.store import MemoryStore
+from metaeval.runs.store import MemoryStore, Store
 from metaeval.scoring import score_captions
+from metaeval.text.vocabulary import SPECIAL, Vocabulary
+from metaeval.vision.regions.base import Regions
 from metaeval.vision.regions.gold import GoldRegions
-from tests.metrics.scan.scan_cases import HUMAN, REFERENCES, dataset, ready, weights
+from metaeval.weights.pretrained import read
+from tests.metrics.scan.scan_cases import HUMAN, REFERENCES, bound, dataset, ready, weights
 
 CAPTIONS = ["a dog", "two cats on a red car", "", "a man sleeps", "zebra zebra"]
 INDEX = np.arange(5)
@@ -30,7 +34,7 @@ def test_tiger_is_its_parts(tmp_path: Path) -> None:
     """The metric's scores from vectors that are grounded caption by caption."""
     metric = ready(Tiger(GoldRegions(), weights=str(weights(tmp_path))), dataset())
     scores = metric.score(CAPTIONS, INDEX)
-    grounder = metric._ready()
+    grounder = metric.grounder
     for i, caption in enumerate(CAPTIONS):
         own = np.array([i])
         one = [grounder.grounding([text], own)[0] for text in REFERENCES[i]]
@@ -46,7 +50,7 @@ def test_tiger_is_its_parts(tmp_path: Path) -> None:
 def test_scan_is_the_mean_of_the_cosines(tmp_path: Path) -> None:
     metric = ready(ScanSimilarity(GoldRegions(), weights=str(weights(tmp_path))), dataset())
     scores = metric.score(CAPTIONS, INDEX)
-    grounder = metric._ready()
+    grounder = metric.grounder
     vectors = grounder.grounding(CAPTIONS, INDEX)
     np.testing.assert_allclose(scores[:, 0], vectors.sum(axis=1) / grounder.n_regions, atol=1e-14)
     np.testing.assert_allclose(scores[:, 2], scores[:, 0] + scores[:, 1], atol=1e-15)
@@ -61,15 +65,15 @@ def test_a_score_does_not_depend_on_its_company(tmp_path: Path) -> None:
         part = ready(kind(GoldRegions(), weights=place), dataset().subset(few))
         alone = part.score([CAPTIONS[1], CAPTIONS[4]], np.array([0, 1]))
         assert (alone == together[few]).all()  # to the last bit
-        assert whole.signature("x") == part.signature("x")
-        assert whole.context(dataset(), 4) == part.context(dataset().subset(few), 1)
+        assert whole.signatures == part.signatures
+        assert whole.context(4) == part.context(1)
 
 
 def test_the_signature_tells_all_that_changes_a_number(tmp_path: Path) -> None:
     place = str(weights(tmp_path / "one"))
     other = str(weights(tmp_path / "two", seed=1))
     plain = ready(Tiger(GoldRegions(), weights=place), dataset())
-    text = plain.signature("TIGEr")
+    text = plain.signatures[0]
     parts = "tiger| weights:one- regions:gold-v1 lambda:9 tau:1.5 gains:min-max cosines:signed"
     for part in parts.split():
         assert part in text
@@ -79,16 +83,22 @@ def test_the_signature_tells_all_that_changes_a_number(tmp_path: Path) -> None:
     ]  # fmt: skip
     for options in variants:
         metric = ready(Tiger(GoldRegions(), **{"weights": place, **options}), dataset())
-        assert metric.signature("TIGEr") != text
+        assert metric.signatures[0] != text
         assert not np.allclose(metric.score(CAPTIONS, INDEX), base, atol=1e-9)
 
 
 def test_weights_trained_on_corruptions_say_so(tmp_path: Path) -> None:
     place = weights(tmp_path, variant="corruptions", trained_on_corruptions=True)
     for kind in (Tiger, ScanSimilarity):
-        metric = ready(kind(GoldRegions(), weights=str(place)), dataset())
-        assert all(column.endswith("(trained on corruptions)") for column in metric.columns)
-        assert "variant:trained-on-corruptions" in metric.signature(metric.columns[0])
+        scorer = bound(kind(GoldRegions(), weights=str(place)), dataset())
+        for column, plain in zip(scorer.columns, kind.plain_columns, strict=True):
+            assert column.name == f"{plain.name} (trained on corruptions)"
+            assert column.variant_of == plain.name
+            assert column.learned_from_corruptions
+            if plain.part_of is not None:
+                assert column.part_of == f"{plain.part_of} (trained on corruptions)"
+        assert "variant:trained-on-corruptions" in scorer.signatures[0]
+        assert kind(GoldRegions(), variant="corruptions").columns == scorer.columns
 
 
 def test_images_that_were_learned_from_are_not_scored(tmp_path: Path) -> None:
@@ -100,17 +110,17 @@ def test_images_that_were_learned_from_are_not_scored(tmp_path: Path) -> None:
         assert np.isnan(scores[:3]).all()
         assert np.isfinite(scores[3:]).all()
         assert metric.tally(CAPTIONS, INDEX).ravel().tolist() == [1, 1, 1, 0, 0]
-        refused = kind(GoldRegions(), weights=place).missing(dataset(101))
+        refused = kind(GoldRegions(), weights=place).bind(dataset(101))
         assert isinstance(refused, Absent)
         assert "every one of these images" in refused.reason
 
 
 def test_weights_under_which_humans_ground_negatively_are_refused(tmp_path: Path) -> None:
     bad = str(weights(tmp_path / "told", sign=-1.0))
-    told = Tiger(GoldRegions(), weights=bad).missing(dataset())
-    assert isinstance(told, Absent)
-    assert "mean cosine of -1.00" in told.reason
-    assert "losses.anchor_weight" in told.remedy
+    absent = Tiger(GoldRegions(), weights=bad).bind(dataset())
+    assert isinstance(absent, Absent)
+    assert "mean cosine of -1.00" in absent.reason
+    assert "task.losses.anchor_weight" in absent.remedy
     # a card that says otherwise does not help: the captions are grounded and looked at
     liar = str(weights(tmp_path / "untold", sign=-1.0, human_cosine=0.5))
     done = score_captions(
@@ -119,9 +129,9 @@ def test_weights_under_which_humans_ground_negatively_are_refused(tmp_path: Path
     assert done.status == "failed"
     assert "not positive" in str(done.reason)
     # SCAN's own similarity has no norms, and clamped cosines have no sign
-    assert ScanSimilarity(GoldRegions(), weights=bad).missing(dataset()) is None
+    assert not isinstance(ScanSimilarity(GoldRegions(), weights=bad).bind(dataset()), Absent)
     clamped = ready(Tiger(GoldRegions(), weights=bad, clamp=True), dataset())
-    assert "cosines:clamped" in clamped.signature("TIGEr")
+    assert "cosines:clamped" in clamped.signatures[0]
 
 
 @pytest.mark.parametrize("grid", [0, 2])
@@ -139,12 +149,12 @@ def test_what_is_drawn_is_what_is_scored(tmp_path: Path, grid: int) -> None:
     assert [k for k, each in enumerate(told["regions"]) if "cell" in each] == [
         *range(1, 1 + len(cells))
     ]
-    assert ("+grid2" in metric.signature("TIGEr")) == bool(grid)
+    assert ("+grid2" in metric.signatures[0]) == bool(grid)
     rows = [np.array([told[who]]) for who in ("references", "candidate")]
     again = tiger(
         *rows, np.ones((1, len(names)), np.bool_)
     )  # from the rounded numbers that are drawn
-    assert list(told["values"]) == list(metric.columns)
+    assert list(told["values"]) == [column.name for column in metric.columns]
     assert list(told["values"].values()) == pytest.approx([v[0] for v in again], abs=2e-3)
 
 
@@ -155,6 +165,7 @@ def test_what_is_drawn_is_what_is_scored(tmp_path: Path, grid: int) -> None:
         ({"gains": "cubic"}, "gains"),
         ({"smooth": 0}, "smooth"),
         ({"variant": "x"}, "variant"),
+        ({"device": "gpu"}, "unknown device"),
     ],
 )
 def test_wrong_options_are_refused(options: dict[str, Any], said: str) -> None:
@@ -163,24 +174,36 @@ def test_wrong_options_are_refused(options: dict[str, Any], said: str) -> None:
 
 
 def test_what_does_not_fit_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="no weights 'nowhere'"):
-        Tiger(GoldRegions(), weights="nowhere").missing(dataset())
+    def absent(weights: Path | str, **options: Any) -> Absent:
+        found = Tiger(**{"regions": GoldRegions(), "weights": str(weights), **options}).bind(
+            dataset(), MemoryStore()
+        )
+        assert isinstance(found, Absent)
+        assert found.remedy
+        return found
+
+    assert "no weights 'nowhere'" in absent("nowhere").reason
+    assert "one of: scan_" in absent("nowhere").remedy
+    assert "of faier, not of scan" in absent("faier_karpathy_r").reason
     file = tmp_path / "model_best.pth.tar"
     file.write_bytes(b"no checkpoint")
-    with pytest.raises(ConfigError, match="vocabulary"):
-        Tiger(GoldRegions(), weights=str(file)).missing(dataset())
-    other = Tiger(GoldRegions(most=3), weights=str(weights(tmp_path / "w"))).missing(dataset())
-    assert isinstance(other, Absent)
-    assert "trained on gold-v1 regions" in other.reason
+    assert "metric.tiger.vocabulary=FILE" in absent(file).remedy
+    words = tmp_path / "vocab.json"
+    Vocabulary([*SPECIAL, "dog"]).save(words)
+    assert "is no checkpoint of torch" in absent(file, vocabulary=words).reason
+    assert "none.json" in absent(file, vocabulary=tmp_path / "none.json").reason
+    fine = weights(tmp_path / "w")
+    assert "trained on gold-v1 regions" in absent(fine, regions=GoldRegions(most=3)).reason
+    narrow = weights(tmp_path / "narrow", shape={**read(fine).card["shape"], "dim": 6})
+    assert "regions of 6 numbers, not of 88" in absent(narrow).reason
+    (narrow / "model.safetensors").unlink()
+    assert "model.safetensors: there is no such file" in absent(narrow).reason
     broken = weights(tmp_path / "broken")
     data = (broken / "model.safetensors").read_bytes()
     (broken / "model.safetensors").write_bytes(data[: len(data) // 2])
-    metric = Tiger(GoldRegions(), weights=str(broken))
-    metric.store = MemoryStore()
-    metric.missing(dataset())
-    metric.identify(dataset())
+    scorer = bound(Tiger(GoldRegions(), weights=str(broken)), dataset())
     with pytest.raises(InputError, match="cut short"):
-        metric.prepare(dataset())
+        scorer.prepare()
 
 
 def test_an_official_checkpoint_scores(tmp_path: Path) -> None:
@@ -191,11 +214,35 @@ def test_an_official_checkpoint_scores(tmp_path: Path) -> None:
     path, words = official(tmp_path, Scan(ScanShape(dim=88, words=9, embed=5, word=4)))
     metric = ready(ScanSimilarity(GoldRegions(), weights=str(path), vocabulary=words), dataset())
     assert np.isfinite(metric.score(CAPTIONS, INDEX)).all()
-    assert "weights:file-" in metric.signature("SCAN-i2t")
+    assert "weights:file-" in metric.signatures[0]
     wrong, words = official(tmp_path, Scan(ScanShape(dim=6, words=9, embed=5, word=4)))
-    metric = ScanSimilarity(GoldRegions(), weights=str(wrong), vocabulary=words)
-    metric.store = MemoryStore()
-    metric.missing(dataset())
-    metric.identify(dataset())
-    with pytest.raises(InputError, match="regions of 6 numbers, not of 88"):
-        metric.prepare(dataset())
+    absent = ScanSimilarity(GoldRegions(), weights=str(wrong), vocabulary=words).bind(dataset())
+    assert isinstance(absent, Absent)
+    assert "regions of 6 numbers, not of 88" in absent.reason
+
+
+def test_a_metric_travels_and_use_does_not_change_it(tmp_path: Path) -> None:
+    place = str(weights(tmp_path))
+    for kind in (Tiger, ScanSimilarity):
+        metric = kind(GoldRegions(), weights=place)
+        before = pickle.dumps(metric)
+        scores = ready(metric, dataset()).score(CAPTIONS, INDEX)
+        assert pickle.dumps(metric) == before
+        again = ready(pickle.loads(before), dataset()).score(CAPTIONS, INDEX)
+        assert (scores == again).all()
+
+
+def test_regions_are_loaded_when_they_are_first_looked_at(tmp_path: Path) -> None:
+    class Counting(GoldRegions):
+        loaded = 0
+
+        def load(self, dataset: CaptionDataset, store: Store | None = None) -> Regions:
+            Counting.loaded += 1
+            return super().load(dataset, store)
+
+    scorer = bound(Tiger(Counting(), weights=str(weights(tmp_path))), dataset())
+    assert Counting.loaded == 0
+    scorer.context(0)
+    scorer.context(1)
+    scorer.prepare()
+    assert Counting.loaded == 1

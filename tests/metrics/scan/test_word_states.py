@@ -13,8 +13,8 @@ pytest.importorskip("torch")
 import torch
 
 from metaeval.compute.threads import run_parallel
-from metaeval.metrics.scan.network import ScanShape, TextEncoder
-from metaeval.metrics.scan.word_states import PlainWordStates, encoded
+from metaeval.metrics.scan.network import ScanShape, WordEncoder
+from metaeval.metrics.scan.word_states import PlainWordStates, encode_captions
 
 
 def captions(n: int, words: int = 40, most: int = 14) -> list[list[int]]:
@@ -28,15 +28,17 @@ def captions(n: int, words: int = 40, most: int = 14) -> list[list[int]]:
     return found
 
 
-def encoder(**shape: Any) -> TextEncoder:
+def encoder(**shape: Any) -> WordEncoder:
     torch.manual_seed(0)
-    return TextEncoder(ScanShape(dim=6, words=40, embed=24, word=10, **shape)).eval()
+    return WordEncoder(ScanShape(dim=6, words=40, embed=24, word=10, **shape)).eval()
 
 
 @pytest.mark.parametrize("shape", [{}, {"text_norm": False}, {"layers": 2}, {"both_ways": False}])
 def test_states_are_those_of_torch(shape: dict[str, Any]) -> None:
     text, ids = encoder(**shape), captions(60)
-    found = encoded(text, [ids], run_parallel)[0] if text.plain else PlainWordStates(text, ids)
+    found = (
+        encode_captions(text, [ids], run_parallel)[0] if text.plain else PlainWordStates(text, ids)
+    )
     assert text.plain == (shape in ({}, {"text_norm": False}))
     for row, own in enumerate(ids):
         with torch.no_grad():
@@ -55,7 +57,7 @@ def test_states_do_not_depend_on_company_or_threads() -> None:
     try:
         for threads, rows in ((1, range(len(ids))), (2, range(len(ids))), (1, range(7, 300, 31))):
             torch.set_num_threads(threads)
-            own, other = encoded(text, [[ids[row] for row in rows], ids[:9]], run_parallel)
+            own, other = encode_captions(text, [[ids[row] for row in rows], ids[:9]], run_parallel)
             found.append({
                 row: own.of(np.array([k]), len(ids[row]))[0] for k, row in enumerate(rows)
             })  # fmt: skip

@@ -13,13 +13,15 @@ import numpy as np
 import pytest
 
 from metaeval.data.dataset import Absent
-from metaeval.java.runtime import JavaRuntime, find_java, run_once
-from metaeval.metrics.spice import synonyms as spice_synonyms
+from metaeval.java.process import run_once
+from metaeval.java.runtime import JavaRuntime, find_java
 from metaeval.metrics.spice.graph import CARDINALS, CATEGORIES, COLORS, SIZES, Graph, f_scores
+from metaeval.metrics.spice.synonyms import Synonyms, load_synonyms
 from metaeval.text.scene_graphs import install, spice_service
-from metaeval.text.scene_graphs.parse import default_cache
+from metaeval.text.scene_graphs.parse import default_cache, missing_parts
 
 Tuples = list[list[str]]
+ORACLE = Path(__file__).with_name("SpiceOracle.java")  # Java compiles it when it runs it
 
 
 @pytest.fixture(scope="module")
@@ -31,8 +33,8 @@ def spice_jar() -> Path:
 
 
 @pytest.fixture(scope="module")
-def synonyms(spice_jar: Path) -> spice_synonyms.Synonyms:
-    return spice_synonyms.load(spice_jar / "lib" / "Meteor-1.5.jar")
+def synonyms(spice_jar: Path) -> Synonyms:
+    return load_synonyms(spice_jar / "lib" / "Meteor-1.5.jar")
 
 
 def nothing(phrase: str) -> frozenset[int]:
@@ -71,7 +73,7 @@ def test_nothing_to_compare_is_zero_and_nan() -> None:
     assert f_scores(empty, something)[1] == 0.0
 
 
-def test_synonyms_become_one_object(synonyms: spice_synonyms.Synonyms) -> None:
+def test_synonyms_become_one_object(synonyms: Synonyms) -> None:
     """The three cars and the two buildings of SPICE's own demonstration."""
     graph = Graph(
         [
@@ -95,7 +97,7 @@ def test_synonyms_become_one_object(synonyms: spice_synonyms.Synonyms) -> None:
     }
 
 
-def test_base_forms_are_found(synonyms: spice_synonyms.Synonyms) -> None:
+def test_base_forms_are_found(synonyms: Synonyms) -> None:
     for form, base in [("churches", "church"), ("aardwolves", "aardwolf"), ("riding", "ride")]:
         assert synonyms(form) >= synonyms(base) > frozenset()
     assert synonyms("ice cream") == synonyms("Ice_Cream") > frozenset()
@@ -154,7 +156,7 @@ def brute_force(candidate: Graph, references: Graph) -> float:
     return 2 * precision * recall / (precision + recall)
 
 
-def test_equals_the_definition(synonyms: spice_synonyms.Synonyms) -> None:
+def test_equals_the_definition(synonyms: Synonyms) -> None:
     rng = np.random.default_rng(0)
     scores = []
     for _ in range(300):
@@ -166,7 +168,7 @@ def test_equals_the_definition(synonyms: spice_synonyms.Synonyms) -> None:
 
 
 @pytest.mark.java
-def test_equals_the_jar(synonyms: spice_synonyms.Synonyms) -> None:
+def test_equals_the_jar(synonyms: Synonyms) -> None:
     """All seven scores of 2,000 random items, to the last bit but for the order of two factors.
 
     Where two objects resemble a new one equally the jar goes by identity hashes, so on such items
@@ -174,7 +176,7 @@ def test_equals_the_jar(synonyms: spice_synonyms.Synonyms) -> None:
     """
     cache, java = default_cache(), find_java()
     assert isinstance(java, JavaRuntime)
-    if absent := spice_service.missing(cache):
+    if absent := missing_parts("spice", cache):
         pytest.skip(str(absent))
     rng = np.random.default_rng(1)
     items = [
@@ -190,12 +192,12 @@ def test_equals_the_jar(synonyms: spice_synonyms.Synonyms) -> None:
             for item in items
         ]
     )
-    path = spice_service.class_path(cache, spice_service.compiled(cache, java))
+    path = spice_service.class_path(cache)
     equal = np.zeros(len(items), dtype=bool)
     for mode in (5, 0, 3):
         output = run_once(
             java,
-            ["-cp", path, "SpiceOracle"],
+            ["-cp", path, str(ORACLE)],
             what="SPICE's own scorer",
             heap=512,
             timeout=300,
@@ -203,8 +205,8 @@ def test_equals_the_jar(synonyms: spice_synonyms.Synonyms) -> None:
             stdin="".join(json.dumps(item) + "\n" for item in items).encode(),
         )
         scores = [json.loads(line)["scores"] for line in output.decode().splitlines()]
-        found = [[math.nan if (f := s[c]["f"]) is None else f for c in CATEGORIES] for s in scores]
-        equal |= np.isclose(ours, found, rtol=0, atol=1e-12, equal_nan=True).all(axis=1)
+        theirs = [[math.nan if (f := s[c]["f"]) is None else f for c in CATEGORIES] for s in scores]
+        equal |= np.isclose(ours, theirs, rtol=0, atol=1e-12, equal_nan=True).all(axis=1)
         assert np.mean(equal) > 0.99
         if equal.all():
             break

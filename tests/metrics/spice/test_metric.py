@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
-from metaeval.java.runtime import JavaError
-from metaeval.metrics.spice.metric import Spice
-from metaeval.runs.store import MemoryStore, SqliteStore
+from metaeval.java.process import JavaError
+from metaeval.metrics.spice.metric import Spice, SpiceScorer
+from metaeval.runs.store import MemoryStore, SqliteStore, Store, content_digest
 from metaeval.text.scene_graphs import spice_service
-from metaeval.text.scene_graphs.parse import default_cache
+from metaeval.text.scene_graphs.parse import default_cache, missing_parts
 from metaeval.text.scene_graphs.spice_service import SpiceParser
 
 IMAGE_544 = (
@@ -66,7 +68,7 @@ def dataset(*references: tuple[str, ...]) -> CaptionDataset:
 
 @pytest.fixture(scope="module")
 def cache() -> Path:
-    if absent := spice_service.missing(default_cache()):
+    if absent := missing_parts("spice", default_cache()):
         pytest.skip(str(absent))
     return default_cache()
 
@@ -76,14 +78,21 @@ def store() -> MemoryStore:
     return MemoryStore()
 
 
+def bound(metric: Spice, data: CaptionDataset, store: Store | None = None) -> SpiceScorer:
+    """The metric's scorer, which must be able to run."""
+    scorer = metric.bind(data, store)
+    assert isinstance(scorer, SpiceScorer)
+    return scorer
+
+
 @pytest.fixture(scope="module")
-def raw(cache: Path, store: MemoryStore) -> Iterator[Spice]:
+def raw(cache: Path, store: MemoryStore) -> Iterator[SpiceScorer]:
     """SPICE on the text as it is, against image 544 and FAIEr's children."""
     metric = Spice(tokenizer="none", cache=cache, heap_mib=1024, threads=1)
-    metric.store = store
-    metric.prepare(dataset(IMAGE_544, CHILDREN))
-    yield metric
-    metric.close()
+    scorer = bound(metric, dataset(IMAGE_544, CHILDREN), store)
+    scorer.prepare()
+    yield scorer
+    scorer.close()
 
 
 def jvms(marker: str) -> list[int]:
@@ -110,7 +119,7 @@ def gone(marker: str, seconds: float = 20) -> bool:
 
 
 @pytest.mark.java
-def test_image_544_has_the_published_score(raw: Spice) -> None:
+def test_image_544_has_the_published_score(raw: SpiceScorer) -> None:
     """González-Chávez et al. print 0.222222 for the raw strings with all five references."""
     score = raw.score([SWINGING], np.array([0]))[0, 0]
     assert score == pytest.approx(0.222222, abs=1e-6)
@@ -120,68 +129,97 @@ def test_image_544_has_the_published_score(raw: Spice) -> None:
 def test_faier_figure_5_has_the_published_scores(cache: Path, store: MemoryStore) -> None:
     """.636, 0, .167, .1: tokenised as pycocoevalcap does (raw, the first is .545)."""
     metric = Spice(tokenizer="ptb", cache=cache, heap_mib=1024, threads=1)
-    metric.store = store
+    scorer = bound(metric, dataset(CHILDREN), store)
     try:
-        metric.prepare(dataset(CHILDREN))
-        scores = metric.score(FAIER, np.zeros(4, dtype=np.intp))
+        scorer.prepare()
+        scores = scorer.score(FAIER, np.zeros(4, dtype=np.intp))
     finally:
-        metric.close()
+        scorer.close()
     assert scores[:, 0] == pytest.approx([0.636, 0, 0.167, 0.1], abs=5e-4)
 
 
 @pytest.mark.java
-def test_equals_the_original_command(raw: Spice) -> None:
+def test_equals_the_original_command(raw: SpiceScorer) -> None:
     scores = raw.score(CANDIDATES, np.ones(len(CANDIDATES), dtype=np.intp))
     np.testing.assert_allclose(scores, JAR, rtol=0, atol=1e-12)
 
 
 @pytest.mark.java
-def test_a_stored_sentence_needs_no_java(raw: Spice, cache: Path, store: MemoryStore) -> None:
-    again = Spice(tokenizer="none", cache=cache)
-    again.store = store
+def test_a_stored_sentence_needs_no_java(raw: SpiceScorer, cache: Path, store: MemoryStore) -> None:
+    again = bound(Spice(tokenizer="none", cache=cache), dataset(IMAGE_544), store)
     expected = raw.score([SWINGING], np.array([0]))
-    again.prepare(dataset(IMAGE_544))
+    again.prepare()
     np.testing.assert_array_equal(again.score([SWINGING], np.array([0])), expected)
-    assert isinstance(again._parser, SpiceParser)
-    assert again._parser._process is None
+    assert isinstance(again.parser, SpiceParser)
+    assert again.parser._process is None
 
 
 @pytest.mark.java
-def test_explains_which_tuples_matched(raw: Spice) -> None:
-    told = raw.explain(FAIER[0], 1)
-    assert told is not None
-    json.dumps(told)
-    right = sum(t["matched"] for t in told["candidate"])
-    precision, recall = right / len(told["candidate"]), right / len(told["references"])
+def test_explains_which_tuples_matched(raw: SpiceScorer) -> None:
+    explanation = raw.explain(FAIER[0], 1)
+    assert explanation is not None
+    json.dumps(explanation)
+    right = sum(t["matched"] for t in explanation["candidate"])
+    precision = right / len(explanation["candidate"])
+    recall = right / len(explanation["references"])
     expected = raw.score([FAIER[0]], np.array([1]))[0, 0]
-    assert told["kind"] == "tuples"
+    assert explanation["kind"] == "tuples"
     assert 2 * precision * recall / (precision + recall) == pytest.approx(expected, abs=1e-12)
-    assert told["values"] == {"SPICE": expected}
+    assert explanation["values"] == {"SPICE": expected}
 
 
 @pytest.mark.java
 def test_the_signature_says_what_would_change_a_number(cache: Path) -> None:
-    plain, raw = Spice(cache=cache), Spice(cache=cache, tokenizer="none")
-    assert plain.signature("SPICE") != raw.signature("SPICE")
-    assert "corenlp-3.6.0-d341d586" in plain.signature("SPICE")
-    assert plain.signature("SPICE").startswith("spice|parser:spice-1.0-6c6a73ae")
-    assert Spice(parser="rules").signature("SPICE") != plain.signature("SPICE")
-    assert Spice(cache=cache, threads=1).signature("SPICE") == plain.signature("SPICE")
+    def signature(**options: Any) -> str:
+        return bound(Spice(cache=cache, **options), dataset(CHILDREN)).signatures[0]
+
+    assert signature() != signature(tokenizer="none")
+    assert "corenlp-3.6.0-d341d586" in signature()
+    assert signature().startswith("spice|parser:spice-1.0-6c6a73ae")
+    assert signature(parser="rules") != signature()
+    assert signature(threads=1) == signature()
 
 
 def test_rules_need_no_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("JAVA_HOME", raising=False)
     data = dataset(CHILDREN)
-    absent = Spice(cache=tmp_path).missing(data)
-    assert isinstance(absent, Absent)
-    metric = Spice(parser="rules", cache=tmp_path)
-    assert metric.missing(data) is None
-    metric.prepare(data)
-    scores = metric.score([*CHILDREN, "A red bus."], np.zeros(4, dtype=np.intp))
+    assert isinstance(Spice(cache=tmp_path).bind(data), Absent)
+    scorer = bound(Spice(parser="rules", cache=tmp_path), data)
+    scorer.prepare()
+    scores = scorer.score([*CHILDREN, "A red bus."], np.zeros(4, dtype=np.intp))
     assert (scores[:3, 0] > 0.4).all()  # each is one of the references
     assert scores[3, 0] == 0
-    assert len(metric.columns) == scores.shape[1] == 7
+    assert len(scorer.columns) == scores.shape[1] == 7
+
+
+@pytest.mark.parametrize(("parser", "model"), [("spice", None), ("rules", "rules")])
+def test_a_column_says_what_it_is(parser: str, model: str | None) -> None:
+    whole, *parts = Spice(parser=parser).columns
+    bracket = f" ({model})" if model else ""
+    assert whole.name == f"SPICE{bracket}"
+    assert (whole.part_of, whole.headline) == (None, True)
+    assert (whole.variant_of, whole.model) == ("SPICE" if model else None, model)
+    kinds = ("object", "relation", "attribute", "color", "cardinality", "size")
+    assert [part.name for part in parts] == [f"SPICE-{kind}{bracket}" for kind in kinds]
+    assert {part.part_of for part in parts} == {whole.name}
+    assert {part.model for part in parts} == {model}
+
+
+def test_a_metric_is_its_options(tmp_path: Path) -> None:
+    """It can be pickled, and no use of it changes it."""
+    metric = Spice(parser="rules", tokenizer="ptb", cache=tmp_path)
+    before = pickle.dumps(metric)
+    data = dataset(CHILDREN)
+    first, second = bound(metric, data), bound(pickle.loads(before), data)
+    for scorer in (first, second):
+        scorer.prepare()
+    index = np.zeros(4, dtype=np.intp)
+    np.testing.assert_array_equal(first.score(FAIER, index), second.score(FAIER, index))
+    first.explain(FAIER[0], 0)
+    first.close()
+    assert first.signatures == second.signatures
+    assert pickle.dumps(metric) == before
 
 
 def test_unknown_parser_is_refused() -> None:
@@ -210,11 +248,12 @@ def test_a_sentence_over_its_time_is_nan_and_told(
 ) -> None:
     metric = Spice(tokenizer="none", cache=cache, heap_mib=1031, sentence_seconds=1e-9)
     long = " and ".join(["a man with a dog in a park near the old town"] * 12)
+    scorer = bound(metric, dataset((long,)))
     try:
-        metric.prepare(dataset((long,)))
-        assert np.isnan(metric.score(["a dog"], np.array([0]))).all()
+        scorer.prepare()
+        assert np.isnan(scorer.score(["a dog"], np.array([0]))).all()
     finally:
-        metric.close()
+        scorer.close()
     assert "not done in time" in caplog.text
     assert gone("-Xmx1031m")
 
@@ -281,5 +320,5 @@ def test_two_runs_at_once_on_one_store_both_finish(cache: Path, tmp_path: Path) 
         assert output == "parsed 1\nparsed 60\n"
         assert process.returncode == 0
     namespace = f"scene-graph-tuples:{spice_service.identity()}"
-    keys = [spice_service.content_digest([f"a man near {i} cats in a park"]) for i in range(90)]
+    keys = [content_digest([f"a man near {i} cats in a park"]) for i in range(90)]
     assert len(SqliteStore(store).get_many(namespace, keys)) == 90

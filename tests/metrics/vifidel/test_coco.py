@@ -19,6 +19,7 @@ from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import CaptionDataset
 from metaeval.metrics.vifidel.metric import Vifidel
 from metaeval.text.word_vectors.minilm import MiniLmVectors
+from tests.metrics.vifidel.vifidel_cases import ready
 
 pytestmark = pytest.mark.coco
 Table = dict[str, npt.NDArray[np.float64]]
@@ -37,10 +38,10 @@ def captions(data: CaptionDataset) -> list[str]:
 
 @pytest.fixture(scope="module")
 def vectors() -> MiniLmVectors:
-    found = MiniLmVectors(device="cpu")
-    if (absent := found.missing()) is not None:
+    source = MiniLmVectors(device="cpu")
+    if (absent := source.missing()) is not None:
         pytest.skip(str(absent))
-    return found
+    return source
 
 
 def distance(
@@ -51,14 +52,14 @@ def distance(
     text = pytest.importorskip("sklearn.feature_extraction.text")
     pairwise = pytest.importorskip("sklearn.metrics.pairwise")
     counter = text.CountVectorizer(stop_words="english")
-    found = counter.fit_transform([" ".join(labels), caption]).toarray().astype(float)
-    a, b = found / found.sum(axis=1, keepdims=True)
+    counts = counter.fit_transform([" ".join(labels), caption]).toarray().astype(float)
+    a, b = counts / counts.sum(axis=1, keepdims=True)
     x = np.array([table[word] for word in counter.get_feature_names_out()])
     weights = []
     for reference in references:
-        own = text.CountVectorizer(stop_words="english").fit([reference])
+        said = text.CountVectorizer(stop_words="english").fit([reference])
         cosines = pairwise.cosine_similarity(
-            x, np.array([table[word] for word in own.get_feature_names_out()])
+            x, np.array([table[word] for word in said.get_feature_names_out()])
         )
         weights.append(np.maximum(0, 1 - cosines.max(axis=1)) / 2)
     y = np.mean(weights, axis=0)[:, None] * x
@@ -70,13 +71,10 @@ def distance(
 def test_equals_the_definition(
     data: CaptionDataset, captions: list[str], vectors: MiniLmVectors, p: int
 ) -> None:
-    metric = Vifidel(vectors, p=p)
-    metric.identify(data)
-    metric.prepare(data)
+    scorer = ready(Vifidel(vectors, p=p), data)
     index = np.tile(np.arange(len(data)), 2)
-    found = metric.score(captions, index)
-    lexicon = metric._ready()
-    table = dict(zip(lexicon.words, lexicon.rows, strict=True))
+    scores = scorer.score(captions, index)
+    table = dict(zip(scorer.lexicon.words, scorer.lexicon.rows, strict=True))
     objects = data.part("objects")
     expected = np.array(
         [
@@ -91,7 +89,7 @@ def test_equals_the_definition(
         ]
     )
     assert np.isfinite(expected).all()
-    assert np.abs(found - np.exp(-expected)).max() < 1e-7
+    assert np.abs(scores - np.exp(-expected)).max() < 1e-7
 
 
 @pytest.mark.slow
@@ -101,27 +99,25 @@ def test_twenty_thousand_problems_of_coco_cost_as_much_as_by_pot(
     """Ours and POT's cost of the very same problems, those with references and those without."""
     ot = pytest.importorskip("ot")
     data = load_coco("coco_val2017", data=coco_root)
-    metric = Vifidel(vectors)
-    metric.identify(data)
-    metric.prepare(data)
-    lexicon = metric._ready()
+    scorer = ready(Vifidel(vectors), data)
+    lexicon = scorer.lexicon
     captions = [*data.human, *(each.text for each in Replace(0.5).apply(data, seed=0))]
     lexicon.learn(captions)
     bags = [lexicon.bag(lexicon.count(caption)) for caption in captions]
     images = np.tile(np.arange(len(data)), 2)
-    objects = [metric._object_bags[i] for i in images]
+    objects = [scorer.object_bags[i] for i in images]
     whole = [k for k in range(len(bags)) if bags[k] and objects[k]]
     pairs = [(objects[k], bags[k]) for k in whole]
     checked: Counter[str] = Counter()
     for name, where in (("without", None), ("with", images[whole])):
-        found = metric._transport.distances(pairs, where)
-        for problems in metric._transport.problems(pairs, where):
+        distances = scorer.distance.of_pairs(pairs, where)
+        for problems in scorer.distance.problems(pairs, where):
             for place, k in enumerate(problems.which):
                 rows, columns = problems.supply[:, place] > 0, problems.demand[:, place] > 0
                 supply, demand = problems.supply[rows, place], problems.demand[columns, place]
                 cost = np.ascontiguousarray(problems.cost[..., place][rows][:, columns])
                 best = ot.emd2(supply / supply.sum(), demand / demand.sum(), cost)
                 # 2^-45 of the greatest cost (at most 4), and float64 on both sides
-                assert abs(found[k] - best) < 1e-12
+                assert abs(distances[k] - best) < 1e-12
                 checked[name] += 1
     assert checked["without"] + checked["with"] > 19_000

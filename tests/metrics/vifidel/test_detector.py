@@ -23,6 +23,7 @@ from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.metrics.vifidel.detector import Detector
 from metaeval.metrics.vifidel.objects import ObjectSources
 from metaeval.runs.store import MemoryStore
+from metaeval.vision.faster_rcnn import FasterRcnn
 from tests.metrics.vifidel.vifidel_cases import dataset
 
 
@@ -56,7 +57,9 @@ def data(tmp_path: Path) -> CaptionDataset:
 
 
 @pytest.mark.slow
-def test_what_the_network_finds_is_counted_and_kept(data: CaptionDataset, weights: Path) -> None:
+def test_what_the_network_finds_is_counted_and_kept(
+    data: CaptionDataset, weights: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     network = detection.fasterrcnn_resnet50_fpn(
         weights=None, weights_backbone=None, box_score_thresh=0.0115
     )
@@ -71,16 +74,16 @@ def test_what_the_network_finds_is_counted_and_kept(data: CaptionDataset, weight
     detector = Detector(str(weights), threshold=0.0115, device="cpu")
     store = MemoryStore()
     sources = ObjectSources(["gold", "detector"], detector)
-    found = sources.labels(data, store)
-    assert found[0] == expected | Counter(["dog"])
-    assert found[1] == Counter(["dog"])  # no file, nothing detected
-    assert sources.digests[1].startswith("fasterrcnn-")
+    labels = sources.labels(data, store)
+    assert labels[0] == expected | Counter(["dog"])
+    assert labels[1] == Counter(["dog"])  # no file, nothing detected
+    assert sources.identity().split("+")[1].startswith("fasterrcnn-")
 
-    again = Detector(str(weights), threshold=0.0115, device="cpu")
-    again._detect = None  # type: ignore[method-assign, assignment]
-    assert again.labels(data, store)[0][0] == expected
     strict = Detector(str(weights), threshold=1.0, device="cpu")
-    assert strict.labels(data, store)[0][0] == Counter()  # another threshold is asked anew
+    assert strict.labels(data, store)[0] == Counter()  # another threshold is asked anew
+    again = Detector(str(weights), threshold=0.0115, device="cpu")
+    monkeypatch.setattr(FasterRcnn, "labels", None)
+    assert again.labels(data, store)[0] == expected
 
 
 def test_what_is_missing_is_said(data: CaptionDataset, tmp_path: Path) -> None:
@@ -98,4 +101,7 @@ def test_weights_are_looked_for_where_torchvision_keeps_them(
 ) -> None:
     monkeypatch.setenv("TORCH_HOME", str(tmp_path))
     url = detection.FasterRCNN_ResNet50_FPN_Weights.COCO_V1.url
-    assert Detector().weights == Path(torch.hub.get_dir()) / "checkpoints" / url.split("/")[-1]
+    assert (
+        Detector().network().weights
+        == Path(torch.hub.get_dir()) / "checkpoints" / url.split("/")[-1]
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -13,12 +14,13 @@ import pytest
 
 pytest.importorskip("sklearn")
 
+from metaeval.data.dataset import Absent
 from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.vifidel.metric import Vifidel
-from metaeval.runs.files import Count
+from metaeval.runs.records import Count
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
-from tests.metrics.vifidel.vifidel_cases import VECTORS, dataset, ready, vector_file
+from tests.metrics.vifidel.vifidel_cases import VECTORS, bound, dataset, ready, vector_file
 
 # dog, dog, cat against "man", "dog": 2/3 and 1/3 of mass against 1/2 and 1/2. Best is: 1/2 stays
 # dog, 1/6 goes from dog to man, 1/3 from cat to man. |dog - man|² = .16 + .64, |cat - man|² = .4.
@@ -35,27 +37,28 @@ BY_HAND = {
 
 @pytest.mark.parametrize("p", [1, 2])
 def test_worked_by_hand(tmp_path: Path, p: int) -> None:
-    metric = ready(Vifidel(vector_file(tmp_path), p=p), dataset([LABELS], [REFERENCES]))
-    found = metric.score([CAPTION], np.array([0]))
+    scorer = ready(Vifidel(vector_file(tmp_path), p=p), dataset([LABELS], [REFERENCES]))
+    scores = scorer.score([CAPTION], np.array([0]))
     # float64 throughout: a few units in the last place
-    assert found == pytest.approx(np.exp(-np.array([BY_HAND[p]])), abs=1e-12, rel=0)
+    assert scores == pytest.approx(np.exp(-np.array([BY_HAND[p]])), abs=1e-12, rel=0)
 
 
 @pytest.mark.parametrize("p", [1, 2])
 def test_the_plan_adds_up_to_the_score(tmp_path: Path, p: int) -> None:
-    metric = ready(Vifidel(vector_file(tmp_path), p=p), dataset([LABELS], [REFERENCES]))
-    told = metric.explain(CAPTION + " quux", 0)
-    assert told is not None
-    assert json.loads(json.dumps(told)) == told
-    assert (told["kind"], told["p"]) == ("transport", p)
-    assert (told["unknown_words"], told["unknown_objects"]) == (["quux"], [])
-    moved = {(f["object"], f["word"]): f["mass"] for f in told["plans"]["VIFIDEL"]["flows"]}
+    scorer = ready(Vifidel(vector_file(tmp_path), p=p), dataset([LABELS], [REFERENCES]))
+    explanation = scorer.explain(CAPTION + " quux", 0)
+    assert explanation is not None
+    assert json.loads(json.dumps(explanation)) == explanation
+    assert (explanation["kind"], explanation["p"]) == ("transport", p)
+    assert (explanation["unknown_words"], explanation["unknown_objects"]) == (["quux"], [])
+    plans = explanation["plans"]
+    moved = {(f["object"], f["word"]): f["mass"] for f in plans["VIFIDEL"]["flows"]}
     assert moved == pytest.approx(
         {("dog", "dog"): 1 / 2, ("dog", "man"): 1 / 6, ("cat", "man"): 1 / 3}
     )
-    scores = metric.score([CAPTION + " quux"], np.array([0]))[0]
-    for column, score, distance in zip(metric.columns, scores, BY_HAND[p], strict=True):
-        plan = told["plans"][column]
+    scores = scorer.score([CAPTION + " quux"], np.array([0]))[0]
+    for column, score, distance in zip(scorer.columns, scores, BY_HAND[p], strict=True):
+        plan = plans[column.name]
         assert plan["score"] == score
         assert sum(f["cost"] for f in plan["flows"]) == pytest.approx(distance, abs=1e-12)
         assert {x["word"]: x["mass"] for x in plan["objects"]} == pytest.approx(
@@ -95,14 +98,14 @@ def test_edges(
     without: float,
     with_: float,
 ) -> None:
-    metric = ready(Vifidel(vector_file(tmp_path)), dataset([labels], [references]))
-    found = metric.score([caption], np.array([0]))
-    assert found.shape == (1, 2)
-    assert found.dtype == np.float64
-    assert found[0] == pytest.approx([without, with_], abs=1e-12, nan_ok=True)
-    plans = metric.explain(caption, 0)["plans"]  # type: ignore[index]
-    assert [column in plans for column in metric.columns] == [
-        score > 0 for score in found[0].tolist()
+    scorer = ready(Vifidel(vector_file(tmp_path)), dataset([labels], [references]))
+    scores = scorer.score([caption], np.array([0]))
+    assert scores.shape == (1, 2)
+    assert scores.dtype == np.float64
+    assert scores[0] == pytest.approx([without, with_], abs=1e-12, nan_ok=True)
+    plans = scorer.explain(caption, 0)["plans"]  # type: ignore[index]
+    assert [column.name in plans for column in scorer.columns] == [
+        score > 0 for score in scores[0].tolist()
     ]
 
 
@@ -124,14 +127,14 @@ def test_what_was_left_out_is_counted_from_the_cache_too(tmp_path: Path) -> None
 
 
 def test_no_call_gives_an_empty_array(tmp_path: Path) -> None:
-    metric = ready(Vifidel(vector_file(tmp_path)), dataset([LABELS], [REFERENCES]))
-    assert metric.score([], np.array([], dtype=np.intp)).shape == (0, 2)
+    scorer = ready(Vifidel(vector_file(tmp_path)), dataset([LABELS], [REFERENCES]))
+    assert scorer.score([], np.array([], dtype=np.intp)).shape == (0, 2)
 
 
 def test_presence_counts_every_object_word_once(tmp_path: Path) -> None:
     data = dataset([["dog"] * 5 + ["cat"]], [REFERENCES])
-    metric = ready(Vifidel(vector_file(tmp_path), objects="presence"), data)
-    assert metric.score(["dog cat"], np.array([0]))[0, 0] == 1
+    present = ready(Vifidel(vector_file(tmp_path), objects="presence"), data)
+    assert present.score(["dog cat"], np.array([0]))[0, 0] == 1
     counting = ready(Vifidel(vector_file(tmp_path)), data)
     assert counting.score(["dog cat"], np.array([0]))[0, 0] == pytest.approx(math.exp(-2 / 3))
 
@@ -145,12 +148,12 @@ def test_sources_are_united_as_multisets(tmp_path: Path) -> None:
     captions, index = ["dog dog cat man", "ball"], np.array([0, 1])
     assert (both.score(captions, index)[:, 0] == 1).all()
     alone = ready(Vifidel(vectors, sources=[str(file)]), data)
-    found = alone.score(["dog dog man", "ball"], index)
-    assert found[0, 0] == 1
-    assert np.isnan(found[1]).all()  # the file does not name the image
+    scores = alone.score(["dog dog man", "ball"], index)
+    assert scores[0, 0] == 1
+    assert np.isnan(scores[1]).all()  # the file does not name the image
     gold = ready(Vifidel(vectors), data)
-    assert len({m.signature("VIFIDEL") for m in (both, alone, gold)}) == 3
-    assert both.context(data, 0) != gold.context(data, 0)
+    assert len({scorer.signatures[0] for scorer in (both, alone, gold)}) == 3
+    assert both.context(0) != gold.context(0)
 
 
 @pytest.mark.parametrize(
@@ -167,7 +170,7 @@ def test_refuses_a_labels_file_that_is_none(tmp_path: Path, content: str, messag
     file.write_text(content)
     metric = Vifidel(vector_file(tmp_path), sources=[str(file)])
     with pytest.raises(InputError, match=message):
-        metric.identify(dataset([LABELS], [REFERENCES]))
+        metric.bind(dataset([LABELS], [REFERENCES]))
 
 
 def test_a_score_does_not_depend_on_the_others_in_the_call(tmp_path: Path) -> None:
@@ -182,37 +185,24 @@ def test_a_score_does_not_depend_on_the_others_in_the_call(tmp_path: Path) -> No
     captions = [" ".join(pick(1, 14)) for _ in range(40)]
     for p in (1, 2):
         together = ready(Vifidel(vectors, p=p), data).score(captions, np.arange(40))
-        metric = ready(Vifidel(vectors, p=p), data)
-        alone = [metric.score([captions[k]], np.array([k]))[0] for k in reversed(range(40))]
+        scorer = ready(Vifidel(vectors, p=p), data)
+        alone = [scorer.score([captions[k]], np.array([k]))[0] for k in reversed(range(40))]
         assert np.array_equal(together, alone[::-1])
         half = ready(Vifidel(vectors, p=p), data).score(captions[::2], np.arange(0, 40, 2))
         assert np.array_equal(together[::2], half)
-
-
-def test_torch_gives_the_same_scores_to_the_bit(tmp_path: Path) -> None:
-    pytest.importorskip("torch")
-    data = dataset([LABELS, ["ball", "cat", "man"]], [REFERENCES, ["cat man", "ball"]])
-    captions, index = [CAPTION, "hound cat ball", "table man"], np.array([0, 1, 1])
-    one = ready(Vifidel(vector_file(tmp_path)), data)
-    other = Vifidel(vector_file(tmp_path))
-    other._device = "cpu"  # torch's CPU; the option "cpu" means NumPy
-    assert np.array_equal(one.score(captions, index), ready(other, data).score(captions, index))
 
 
 def test_the_signature_says_what_would_change_a_number(tmp_path: Path) -> None:
     data = dataset([LABELS], [REFERENCES])
     other = tmp_path / "other"
     other.mkdir()
-    made = [
+    metrics = [
         Vifidel(vector_file(tmp_path)),
         Vifidel(vector_file(tmp_path), p=1),
         Vifidel(vector_file(tmp_path), objects="presence"),
         Vifidel(vector_file(other, VECTORS | {"dog": (1.0, 1.0)})),
     ]
-    signatures = []
-    for metric in made:
-        metric.identify(data)
-        signatures.append(metric.signature("VIFIDEL"))
+    signatures = [bound(metric, data).signatures[0] for metric in metrics]
     assert len(set(signatures)) == 4
     assert "|p:2|obj:counts|src:gold|stop:sklearn-318-" in signatures[0]
     assert "vec:vectors.txt:" in signatures[0]
@@ -239,22 +229,43 @@ def test_what_is_missing_is_said_with_a_remedy(
 ) -> None:
     vectors = vector_file(tmp_path)
     without = dataset([LABELS], [REFERENCES], with_objects=False)
-    assert "objects was not found" in str(Vifidel(vectors).missing(without))
+    assert "objects was not found" in str(Vifidel(vectors).bind(without))
     data = dataset([LABELS], [REFERENCES])
-    absent = Vifidel(vectors, sources=["no/such.json"]).missing(data)
+    absent = Vifidel(vectors, sources=["no/such.json"]).bind(data)
     assert "no file of labels at no/such.json" in str(absent)
     monkeypatch.setitem(sys.modules, "sklearn", None)
     monkeypatch.setattr(
         "metaeval.compute.requirements.find_spec",
         lambda name: None if name == "sklearn" else object(),
     )
-    absent = Vifidel(vectors).missing(data)
-    assert absent is not None
+    absent = Vifidel(vectors).bind(data)
+    assert isinstance(absent, Absent)
     assert "sklearn is not installed" in absent.reason
     assert "pip install" in absent.remedy
     vectors.path.unlink()
     monkeypatch.undo()
-    assert "no word vectors at" in str(Vifidel(vectors).missing(data))
+    assert "no word vectors at" in str(Vifidel(vectors).bind(data))
+
+
+def test_a_metric_is_its_options(tmp_path: Path) -> None:
+    """It can be pickled, and no use of it changes it."""
+    metric = Vifidel(vector_file(tmp_path))
+    before = pickle.dumps(metric)
+    data, index = dataset([LABELS], [REFERENCES]), np.array([0])
+    first, second = ready(metric, data), ready(pickle.loads(before), data)
+    assert np.array_equal(first.score([CAPTION], index), second.score([CAPTION], index))
+    first.explain(CAPTION, 0)
+    first.close()
+    assert (first.signatures, first.context(0)) == (second.signatures, second.context(0))
+    assert pickle.dumps(metric) == before
+
+
+def test_no_column_is_a_part_of_the_other(tmp_path: Path) -> None:
+    columns = Vifidel(vector_file(tmp_path)).columns
+    assert [column.name for column in columns] == ["VIFIDEL", "VIFIDEL-ref"]
+    assert {(column.part_of, column.variant_of, column.bounds) for column in columns} == {
+        (None, None, (0.0, 1.0))
+    }
 
 
 def test_importing_it_imports_no_heavy_package() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from metaeval.data.dataset import Absent, CaptionDataset, ImageId, Objects
-from metaeval.metrics.vifidel.metric import Vifidel
+from metaeval.metrics.vifidel.metric import Vifidel, VifidelScorer
 from metaeval.text.word_vectors.base import VectorFile
 
 # Not of length 1, on purpose: the metric scales them. Scaled, their numbers are simple.
@@ -57,9 +57,15 @@ def dataset(
     )
 
 
-def ready(metric: Vifidel, data: CaptionDataset) -> Vifidel:
-    """The metric, prepared as a run would."""
-    assert metric.missing(data) is None
-    metric.identify(data)
-    metric.prepare(data)
-    return metric
+def bound(metric: Vifidel, data: CaptionDataset) -> VifidelScorer:
+    """The metric's scorer, which must be able to run."""
+    scorer = metric.bind(data)
+    assert isinstance(scorer, VifidelScorer)
+    return scorer
+
+
+def ready(metric: Vifidel, data: CaptionDataset) -> VifidelScorer:
+    """The metric's scorer, prepared as a run would."""
+    scorer = bound(metric, data)
+    scorer.prepare()
+    return scorer

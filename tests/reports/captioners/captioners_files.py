@@ -1,4 +1,4 @@
-"""A small finished run of `experiment=models`, made by the experiment itself."""
+"""A small finished run of `experiment=captioners`, made by the experiment itself."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SYSTEMS: Mapping[str, Sequence[str | None]] = {
 }  # fmt: skip
 
 
-def write_models_run(folder: Path, copies: int = 4, *overrides: str) -> Path:
+def write_captioners_run(folder: Path, copies: int = 4, *overrides: str) -> Path:
     """Run on `copies` times five images; the run's directory, without a report."""
     images = [(5 * k + i, i) for k in range(copies) for i in range(len(REFERENCES))]
     annotations = [
@@ -41,16 +41,17 @@ def write_models_run(folder: Path, copies: int = 4, *overrides: str) -> Path:
     files = {}
     for number, (name, captions) in enumerate(SYSTEMS.items()):
         file = folder / f"{number}.json"
-        found = [
+        results = [
             {"image_id": image, "caption": f"{caption} {image}" if caption else ""}
             for image, i in images
             if (caption := captions[i]) is not None
         ]
-        file.write_text(json.dumps(found))
+        file.write_text(json.dumps(results))
         files[name] = str(file)
     config = compose_config(
         [
-            "experiment=captioners", "dataset=coco", f"dataset.captions={folder}/captions_tiny.json",
+            "experiment=captioners", "dataset=coco",
+            f"dataset.captions={folder}/captions_tiny.json",
             "metrics=[bleu,rouge_l,cider,clipscore]", "report=none",
             f"paths.cache={folder}/cache",
             "stats.replicates=50", "stats.tie_seeds=2", "task.permutations=200", *overrides,

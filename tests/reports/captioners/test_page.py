@@ -15,43 +15,44 @@ import pytest
 
 from metaeval.errors import InputError
 from metaeval.runs import files as results
-from reports.captioners.page import main, most_disagreement_first, write_report
-from reports.captioners.run import load
+from reports.__main__ import main
+from reports.captioners.page import write_report
+from reports.captioners.run import read_captioners_run
 from tests.reports.browser import EXECUTABLE, Page, chromium
-from tests.reports.captioners.captioners_files import HOSTILE, SYSTEMS, write_models_run
+from tests.reports.captioners.captioners_files import HOSTILE, SYSTEMS, write_captioners_run
 from tests.reports.graded.test_page import Reader, unpacked
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = write_models_run(tmp_path_factory.mktemp("models"))
+    path = write_captioners_run(tmp_path_factory.mktemp("captioners"))
     write_report(path, examples=4)
     return path
 
 
 @pytest.fixture(scope="module")
-def told(run: Path) -> Reader:
+def reader(run: Path) -> Reader:
     return Reader((run / "report.html").read_text(encoding="utf-8"))
 
 
 def records(run: Path) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = results.read_json(run / results.STATISTICS)["metrics"]
-    return found
+    metrics: list[dict[str, Any]] = results.read_json(run / results.STATISTICS)["metrics"]
+    return metrics
 
 
-def test_scores_rankings_and_tests_stand_in_the_html(run: Path, told: Reader) -> None:
+def test_scores_rankings_and_tests_stand_in_the_html(run: Path, reader: Reader) -> None:
     done = [r for r in records(run) if r["status"] == "ok"]
     assert len(done) == 4 * 2 + 2
     for r in done:
-        assert r["metric"] in told.words
-        for own in r["systems"].values():
-            assert f"{own['score']:.4f}" in told.words
+        assert r["metric"] in reader.words
+        for system in r["systems"].values():
+            assert f"{system['score']:.4f}" in reader.words
         for test in r["neighbours"]:
-            assert f"{test['p_permutation_holm']:.3f}" in told.words
-    assert "good is first by two of three scores" in told.words
-    assert "mute" in told.words
-    assert "four images; its scores are those of the others" in told.words
-    assert "Skipped: " in told.words  # CLIPScore, without images
+            assert f"{test['p_permutation_holm']:.3f}" in reader.words
+    assert "good is first by two of three scores" in reader.words
+    assert "mute" in reader.words
+    assert "four images; its scores are those of the others" in reader.words
+    assert "Skipped: " in reader.words  # CLIPScore, without images
 
 
 def test_same_files_same_bytes(run: Path) -> None:
@@ -60,40 +61,40 @@ def test_same_files_same_bytes(run: Path) -> None:
     assert (run / "report.html").read_bytes() == first
 
 
-def test_hostile_names_and_captions_stay_text(run: Path, told: Reader) -> None:
-    assert len(told.executed) == 1
-    assert "pwned" not in told.executed[0]
-    assert "img" not in told.tags
-    assert "<b>poor" in told.words
-    rows = json.loads(unpacked(told.data["data-captions"]))
+def test_hostile_names_and_captions_stay_text(run: Path, reader: Reader) -> None:
+    assert len(reader.executed) == 1
+    assert "pwned" not in reader.executed[0]
+    assert "img" not in reader.tags
+    assert "<b>poor" in reader.words
+    rows = json.loads(unpacked(reader.data["data-captions"]))
     assert any(HOSTILE in caption for row in rows for caption in row[2] if caption)
 
 
-def test_the_data_is_that_of_the_run(run: Path, told: Reader) -> None:
-    loaded = load(run)
-    rows = json.loads(unpacked(told.data["data-captions"]))
+def test_the_data_is_that_of_the_run(run: Path, reader: Reader) -> None:
+    loaded = read_captioners_run(run)
+    rows = json.loads(unpacked(reader.data["data-captions"]))
     assert [row[0] for row in rows] == list(loaded.image_ids)
     for i, row in enumerate(rows):
         assert row[2] == [captions[i] for captions in loaded.captions]
         assert tuple(row[3]) == loaded.references[i]
         assert len(row[3]) == 5
     assert [row[2][loaded.systems.index("<b>poor")] for row in rows].count(None) == 4
-    planes = np.frombuffer(unpacked(told.data["data-scores"]), dtype=np.uint8)
+    planes = np.frombuffer(unpacked(reader.data["data-scores"]), dtype=np.uint8)
     read = np.ascontiguousarray(planes.reshape(4, -1).T).view("<f4").reshape(loaded.scores.shape)
     np.testing.assert_allclose(read, loaded.scores, rtol=5e-5)  # five digits
 
 
 def test_too_much_for_the_limit_keeps_what_metrics_disagree_on(tmp_path: Path) -> None:
-    path = write_models_run(tmp_path, 60)
+    path = write_captioners_run(tmp_path, 60)
     whole = write_report(path).stat().st_size
     limit = whole - 4_000
     write_report(path, max_bytes=limit)
     assert (path / "report.html").stat().st_size <= limit
     page = Reader((path / "report.html").read_text())
-    loaded = load(path)
+    loaded = read_captioners_run(path)
     kept = [row[0] for row in json.loads(unpacked(page.data["data-captions"]))]
     assert 20 < len(kept) < 300
-    worst = most_disagreement_first(loaded)[: len(kept)]
+    worst = loaded.most_disagreement_first()[: len(kept)]
     assert sorted(kept) == sorted(loaded.image_ids[i] for i in worst)
     assert f"This file holds {len(kept)} of 300 images" in page.words
 
@@ -102,11 +103,11 @@ def test_another_experiments_run_is_refused(run: Path, tmp_path: Path) -> None:
     for name in (results.STATISTICS, results.RUN):
         (tmp_path / name).write_bytes((run / name).read_bytes())
     with pytest.raises(InputError, match="no such file"):
-        load(tmp_path)
-    found = results.read_json(run / results.STATISTICS)
-    results.write_json(tmp_path / results.STATISTICS, {**found, "experiment": "replace"})
-    with pytest.raises(InputError, match="not the statistics of experiment=models"):
-        load(tmp_path)
+        read_captioners_run(tmp_path)
+    statistics = results.read_json(run / results.STATISTICS)
+    results.write_json(tmp_path / results.STATISTICS, {**statistics, "experiment": "replace"})
+    with pytest.raises(InputError, match="not the statistics of experiment=captioners"):
+        read_captioners_run(tmp_path)
 
 
 def test_the_command_rebuilds(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -148,10 +149,10 @@ def choose(page: Page, selector: str, value: str) -> None:
 
 
 def texts(page: Page, selector: str) -> list[str]:
-    found: list[str] = page.run(
+    contents: list[str] = page.run(
         f"[...document.querySelectorAll({json.dumps(selector)})].map(e => e.textContent)"
     )
-    return found
+    return contents
 
 
 @browser
@@ -163,8 +164,8 @@ def test_silent_and_self_contained(opened: Page, run: Path) -> None:
 
 @browser
 def test_cards_come_by_disagreement_and_show_all_systems(opened: Page, run: Path) -> None:
-    loaded = load(run)
-    order = [loaded.image_ids[i] for i in most_disagreement_first(loaded)]
+    loaded = read_captioners_run(run)
+    order = [loaded.image_ids[i] for i in loaded.most_disagreement_first()]
     shown = [re.match(r"Image (\d+)", t) for t in texts(opened, ".card h3")]
     assert [int(m[1]) for m in shown if m] == order[:4]
     opened.run("document.querySelector('#more').click()")
@@ -181,7 +182,7 @@ def test_cards_come_by_disagreement_and_show_all_systems(opened: Page, run: Path
 
 @browser
 def test_conflicts_of_two_metrics_are_those_of_the_definition(opened: Page, run: Path) -> None:
-    loaded = load(run)
+    loaded = read_captioners_run(run)
     a, b = loaded.columns.index("BLEU-1"), loaded.columns.index("ROUGE-L")
     scaled = [loaded.scores[m] / np.nanstd(loaded.scores[m]) for m in (a, b)]
     sizes = np.full(len(loaded.image_ids), -1.0)
@@ -213,11 +214,11 @@ def test_search_by_word_and_by_id(opened: Page) -> None:
 @browser
 def test_table_sorts_and_switches_between_corpus_and_mean(opened: Page) -> None:
     def visible() -> list[str]:
-        found: list[str] = opened.run(
+        heads: list[str] = opened.run(
             "[...document.querySelectorAll('#metrics thead th')].filter(t => t.offsetWidth)"
             ".map(t => t.querySelector('button').textContent)"
         )
-        return found
+        return heads
 
     assert "BLEU-4corpus" in visible()
     assert "BLEU-4mean" not in visible()
@@ -245,8 +246,8 @@ def test_downloads_hold_what_the_run_holds(opened: Page, run: Path) -> None:
     lines = list(csv.DictReader(io.StringIO(opened.run("tableCsv().then(l => l.join(''))"))))
     done = {(r["metric"], r["system"]): r for r in lines}
     for r in records(run):
-        for name, own in r["systems"].items():
-            assert float(done[r["metric"], name]["score"]) == own["score"]
+        for name, system in r["systems"].items():
+            assert float(done[r["metric"], name]["score"]) == system["score"]
             assert int(done[r["metric"], name]["rank"]) == 1 + r["ranking"].index(name)
     assert [r["status"] for r in lines if r["metric"] == "CLIPScore"] == ["skipped"]
     assert next(r["reason"] for r in lines if r["metric"] == "CLIPScore")

@@ -43,8 +43,8 @@ def matches(
     rng = np.random.default_rng(len(words))
 
     def table(rows: Sequence[str]) -> list[list[float]]:
-        found: list[list[float]] = rng.gamma(1.2, 1.0, (len(rows), len(regions))).round(4).tolist()
-        return found
+        cells: list[list[float]] = rng.gamma(1.2, 1.0, (len(rows), len(regions))).round(4).tolist()
+        return cells
 
     relations = [" ".join(words[k : k + 3]) for k in range(0, max(len(words) - 2, 1), 3)]
     return {
@@ -64,36 +64,36 @@ def alignment(words: Sequence[str], references: Sequence[Sequence[str]]) -> dict
     rng = np.random.default_rng(len(words))
 
     def cosines(*shape: int) -> list[list[float]]:
-        found: list[list[float]] = (rng.uniform(-0.2, 1, shape).round(3) + 0.0).tolist()
-        return found
+        numbers: list[list[float]] = (rng.uniform(-0.2, 1, shape).round(3) + 0.0).tolist()
+        return numbers
 
-    told = [
+    aligned = [
         {
-            "words": ["[CLS]", *own],
-            "weights": [0.0, *(1.0 for _ in own)],
-            "similarity": cosines(len(words) + 1, len(own) + 1),
+            "words": ["[CLS]", *reference],
+            "weights": [0.0, *(1.0 for _ in reference)],
+            "similarity": cosines(len(words) + 1, len(reference) + 1),
             "precision": 0.71 + k / 100,
             "recall": 0.61 + k / 100,
             "f1": 0.66 + k / 100,
         }
-        for k, own in enumerate(references)
+        for k, reference in enumerate(references)
     ]
     return {
         "kind": "alignment",
         "words": ["[CLS]", *words],
         "weights": [0.0, *(1.0 for _ in words)],
-        "references": told,
-        "best": len(told) - 1,
-        "values": {"BERTScore": told[-1]["f1"]},
+        "references": aligned,
+        "best": len(aligned) - 1,
+        "values": {"BERTScore": aligned[-1]["f1"]},
     }
 
 
 def tuples(words: Sequence[str], references: Sequence[Sequence[str]]) -> dict[str, Any]:
     """What SPICE tells: here every word is an object, and neighbours are related."""
-    theirs = sorted({word for own in references for word in own})
+    theirs = sorted({word for reference in references for word in reference})
 
-    def graph(own: Sequence[str], others: Sequence[str]) -> list[dict[str, Any]]:
-        said = [*((w,) for w in own), *pairwise(own)]
+    def graph(text: Sequence[str], others: Sequence[str]) -> list[dict[str, Any]]:
+        said = [*((w,) for w in text), *pairwise(text)]
         return [{"tuple": list(t), "matched": set(t) <= set(others) and len(t) == 1} for t in said]
 
     return {
@@ -117,5 +117,5 @@ def write_explanations(
         }
         for family, images in payloads.items()
     }
-    told = {"schema": 1, "images_per_column": 12, "metrics": metrics}
-    results.write_json(run / results.EXPLANATIONS, told, indent=None)
+    explained = {"schema": 1, "images_per_column": 12, "metrics": metrics}
+    results.write_json(run / results.EXPLANATIONS, explained, indent=None)

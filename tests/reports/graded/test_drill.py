@@ -54,16 +54,16 @@ def grounded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     values = np.array([SCORERS["SacreBLEU"](c, references[i]) for i, c in pairs])
     columns = ("TIGEr", "FAIEr", "BERTScore", "SPICE")
     noise = np.random.default_rng(0).normal(0, 0.1, (len(columns), len(values)))
-    scores = {column: values + own for column, own in zip(columns, noise, strict=True)}
+    scores = {column: values + extra for column, extra in zip(columns, noise, strict=True)}
     run = write_run(folder, images, captions=captions, scores=scores)
     regions = [*REGIONS, {"label": HOSTILE_LABEL, "box": [0.1, 0.1, 0.2, 0.2]}]
     payloads: dict[str, dict[Any, dict[str, Any]]] = {column.lower(): {} for column in columns}
     for (image, name), text in captions.set_index(["image_id", "set"])["caption"].items():
-        own = [refs.split() for refs in references[image]]
+        split = [refs.split() for refs in references[image]]
         payloads["tiger"].setdefault(image, {})[name] = grounding(regions, len(text))
-        payloads["faier"].setdefault(image, {})[name] = matches(regions, text.split(), own)
-        payloads["bertscore"].setdefault(image, {})[name] = alignment(text.split(), own)
-        payloads["spice"].setdefault(image, {})[name] = tuples(text.split(), own)
+        payloads["faier"].setdefault(image, {})[name] = matches(regions, text.split(), split)
+        payloads["bertscore"].setdefault(image, {})[name] = alignment(text.split(), split)
+        payloads["spice"].setdefault(image, {})[name] = tuples(text.split(), split)
     write_explanations(run, payloads, {column.lower(): [column] for column in columns})
     Image.new("RGB", (90, 60), "teal").save(folder / "photo.png")
     table = results.read_table(run / results.REFERENCES)
@@ -88,17 +88,17 @@ def visit(page: Page, run: Path, metric: str) -> dict[str, Any]:
         " && document.querySelectorAll('.card:first-child .drawing > *').length"
     )
     image = int(page.run("document.querySelector('.card').ariaLabel.split(' ')[1]"))
-    told = results.read_json(run / results.EXPLANATIONS)["metrics"]
-    family = next(each for each in told.values() if metric in each["columns"])
+    explained = results.read_json(run / results.EXPLANATIONS)["metrics"]
+    family = next(each for each in explained.values() if metric in each["columns"])
     return dict(next(e["sets"] for e in family["images"] if e["image_id"] == image))
 
 
 def texts(page: Page, selector: str) -> list[str]:
-    found: list[str] = page.run(
+    contents: list[str] = page.run(
         f"[...document.querySelectorAll({json.dumps('.card:first-child .why[open] ' + selector)})]"
         ".map(n => n.textContent)"
     )
-    return found
+    return contents
 
 
 def choose(page: Page, name: str) -> None:
@@ -111,13 +111,13 @@ def shown(value: float) -> str:
 
 
 def test_every_flow_of_a_real_plan_is_drawn_and_told(page: Page, transport: Path) -> None:
-    told = visit(page, transport, "VIFIDEL")
+    payloads = visit(page, transport, "VIFIDEL")
     assert texts(page, ".switch span") == ["Human", "Replace 25%", "Replace 50%", "Random"]
     known = {
         line.split()[0] for line in (transport.parent / "vectors.txt").read_text().splitlines()
     }
-    assert any(payload["unknown_words"] for payload in told.values())
-    for name, payload in told.items():
+    assert any(payload["unknown_words"] for payload in payloads.values())
+    for name, payload in payloads.items():
         choose(page, name)
         flows = [f for plan in payload["plans"].values() for f in plan["flows"]]
         assert len(flows) >= 4
@@ -141,9 +141,9 @@ def test_every_flow_of_a_real_plan_is_drawn_and_told(page: Page, transport: Path
 
 
 def test_ribbons_are_as_wide_as_the_mass_they_carry(page: Page, transport: Path) -> None:
-    told = visit(page, transport, "VIFIDEL")
+    payloads = visit(page, transport, "VIFIDEL")
     choose(page, "Human")
-    plan = told["Human"]["plans"]["VIFIDEL"]
+    plan = payloads["Human"]["plans"]["VIFIDEL"]
     boxes = page.run("""[...document.querySelectorAll('.card .plan:first-child .ribbon')].map(r => {
         const n = r.getAttribute('d').match(/[-\\d.]+/g).map(Number);
         return [r.firstChild.textContent.split(':')[0], n[15] - n[1], n[9] - n[7],
@@ -152,7 +152,9 @@ def test_ribbons_are_as_wide_as_the_mass_they_carry(page: Page, transport: Path)
     masses = {f"{f['object']} → {f['word']}": f for f in plan["flows"]}
     widest = max(f["mass"] for f in plan["flows"])
     tallest = max(left for _, left, _, _ in boxes)
-    dearest = max(f["price"] for each in told.values() for f in each["plans"]["VIFIDEL"]["flows"])
+    dearest = max(
+        f["price"] for each in payloads.values() for f in each["plans"]["VIFIDEL"]["flows"]
+    )
     for name, left, right, colour in boxes:
         flow = masses[name]
         assert left == pytest.approx(right, abs=0.02)
@@ -182,21 +184,21 @@ def test_words_can_be_reached_and_read_by_keyboard(page: Page, transport: Path) 
 def test_grounding_shades_the_same_regions_for_candidate_and_references(
     page: Page, grounded: Path
 ) -> None:
-    told = visit(page, grounded, "TIGEr")
-    every = [v for p in told.values() for key in ("candidate", "references") for v in p[key]]
+    payloads = visit(page, grounded, "TIGEr")
+    every = [v for p in payloads.values() for key in ("candidate", "references") for v in p[key]]
     low, high = min(every), max(every)
     names = ["whole image", "top left", "horse", "person", "person 2", "region 6", HOSTILE_LABEL]
-    for name, payload in told.items():
+    for name, payload in payloads.items():
         choose(page, name)
         boxes = page.run("""[...document.querySelectorAll('.card:first-child .why[open] .view')]
             .map(view => [...view.querySelectorAll('.box')].map(
                 b => [b.textContent, parseFloat(b.style.getPropertyValue('--w')),
                       parseFloat(b.style.left), parseFloat(b.style.width)]))""")
-        for found, key in zip(boxes, ("candidate", "references"), strict=True):
-            placed = {label: rest for label, *rest in found}
+        for drawn, key in zip(boxes, ("candidate", "references"), strict=True):
+            placed = {label: rest for label, *rest in drawn}
             assert sorted(placed) == sorted(names)
             # cells of the grid lie beneath all objects, even larger ones, and above nothing else
-            assert [label for label, *_ in found][:2] == ["whole image", "top left"]
+            assert [label for label, *_ in drawn][:2] == ["whole image", "top left"]
             for k, label in enumerate(names):
                 shade, left, width = placed[label]
                 assert shade == pytest.approx(100 * (payload[key][k] - low) / (high - low), abs=0.1)
@@ -222,8 +224,8 @@ def test_grounding_shades_the_same_regions_for_candidate_and_references(
 def test_matches_have_a_cell_a_word_and_region_and_shade_the_image(
     page: Page, grounded: Path
 ) -> None:
-    told = visit(page, grounded, "FAIEr")
-    for name, payload in told.items():
+    payloads = visit(page, grounded, "FAIEr")
+    for name, payload in payloads.items():
         choose(page, name)
         tables = page.run("""[...document.querySelectorAll(
             '.card:first-child .why[open] .heat')].map(
@@ -243,13 +245,13 @@ def test_matches_have_a_cell_a_word_and_region_and_shade_the_image(
         for bodies, expected in zip(tables, groups, strict=True):
             for body, (words, values) in zip(bodies, expected, strict=True):
                 assert [row[0] for row in body] == words
-                for (_, cells, best, most), own in zip(body, values, strict=True):
-                    assert cells == [shown(v) for v in own]
-                    assert (best, most) == (int(np.argmax(own)), shown(max(own)))
+                for (_, cells, best, most), numbers in zip(body, values, strict=True):
+                    assert cells == [shown(v) for v in numbers]
+                    assert (best, most) == (int(np.argmax(numbers)), shown(max(numbers)))
     page.run("document.querySelector('.card:first-child .heat tbody th').focus()")
     word = payload["words"][0]
     assert texts(page, ".seen figcaption") == [f"“{word}”"]
-    tables = [each for p in told.values() for each in (p, *p["references"])]
+    tables = [each for p in payloads.values() for each in (p, *p["references"])]
     every = [v for each in tables for row in each["matches"] for v in row]
     low, high = min(every), max(every)
     shades = page.run("""[...document.querySelectorAll('.card:first-child .why[open] .box')].map(
@@ -267,12 +269,16 @@ def test_matches_have_a_cell_a_word_and_region_and_shade_the_image(
 
 
 def test_alignment_marks_the_best_of_each_row_and_column(page: Page, grounded: Path) -> None:
-    told = visit(page, grounded, "BERTScore")
+    payloads = visit(page, grounded, "BERTScore")
     every = [
-        v for p in told.values() for r in p["references"] for row in r["similarity"] for v in row
+        v
+        for p in payloads.values()
+        for r in p["references"]
+        for row in r["similarity"]
+        for v in row
     ]
     low, high = min(every), max(every)
-    for name, payload in told.items():
+    for name, payload in payloads.items():
         choose(page, name)
         tables = page.run("""[...document.querySelectorAll(
             '.card:first-child .why[open] .heat')].map(table => [table.caption.textContent,
@@ -286,11 +292,13 @@ def test_alignment_marks_the_best_of_each_row_and_column(page: Page, grounded: P
         order = [payload["best"], *(k for k in range(count) if k != payload["best"])]
         assert len(tables) == count == 4
         for k, (title, heads, rows) in zip(order, tables, strict=True):
-            own = payload["references"][k]
-            similar = np.array(own["similarity"])
-            values = (shown(own[key]) for key in ("precision", "recall", "f1"))
+            reference = payload["references"][k]
+            similar = np.array(reference["similarity"])
+            values = (shown(reference[key]) for key in ("precision", "recall", "f1"))
             assert title == "Reference {}: precision {}, recall {}, F1 {}".format(k + 1, *values)
-            assert heads[1:-1] == [[w, "" if i else "pale"] for i, w in enumerate(own["words"])]
+            assert heads[1:-1] == [
+                [w, "" if i else "pale"] for i, w in enumerate(reference["words"])
+            ]
             assert len(rows) == len(payload["words"])
             for i, (head, cells, most) in enumerate(rows):
                 assert head == [payload["words"][i], "" if i else "pale"]
@@ -309,8 +317,8 @@ def test_alignment_marks_the_best_of_each_row_and_column(page: Page, grounded: P
 def test_tuples_are_told_by_side_and_kind_and_shared_ones_are_marked(
     page: Page, grounded: Path
 ) -> None:
-    told = visit(page, grounded, "SPICE")
-    for name, payload in told.items():
+    payloads = visit(page, grounded, "SPICE")
+    for name, payload in payloads.items():
         choose(page, name)
         sides = page.run("""[...document.querySelectorAll(
             '.card:first-child .why[open] .tuples')].map(side => [
@@ -322,10 +330,10 @@ def test_tuples_are_told_by_side_and_kind_and_shared_ones_are_marked(
         for (score, items), side, title in zip(
             sides, ("candidate", "references"), ("precision", "recall"), strict=True
         ):
-            own = payload[side]
-            share = f": {shown(right / len(own))}" if own else ""
-            assert score == f"{title} {right} of {len(own)}{share}"
-            assert items == [[" – ".join(t["tuple"]), t["matched"]] for t in own]
+            said = payload[side]
+            share = f": {shown(right / len(said))}" if said else ""
+            assert score == f"{title} {right} of {len(said)}{share}"
+            assert items == [[" – ".join(t["tuple"]), t["matched"]] for t in said]
         assert texts(page, ".values span") == ["SPICE 0.250"]
     assert page.errors == []
     assert page.run("window.pwned === undefined")

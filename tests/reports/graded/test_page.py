@@ -16,9 +16,12 @@ import pytest
 from metaeval.errors import InputError
 from metaeval.runs import files as results
 from metaeval.stats.ordering.inversions import worst_inversion
-from reports.graded.page import main, write_report
+from reports.__main__ import main
+from reports.graded.page import write_report
 from tests.reports.graded.explained_files import REGIONS, grounding, write_explanations
 from tests.reports.run_files import HOSTILE, IMAGES, SETS, absent, corrupt, write_run
+
+MINILM = {"BERTScore (MiniLM)": {"variant_of": "BERTScore", "model": "MiniLM"}}
 
 
 class Reader(HTMLParser):
@@ -132,7 +135,7 @@ def test_embedded_scores_keep_five_digits(tmp_path: Path) -> None:
 def test_random_weights_are_never_a_result(run: Path) -> None:
     def untrain(statistics: dict[str, Any]) -> None:
         record = max(statistics["metrics"], key=lambda r: r["rank_order_rho"])
-        record["signature"] = "clipscore|model:vit-b-32|weights:random|v:1"
+        record["untrained"] = True
         record["metric"], best["metric"] = "CLIPScore", record["metric"]
 
     best: dict[str, str] = {}
@@ -193,7 +196,8 @@ def test_parts_stand_under_their_metric_and_are_not_ranked(tmp_path: Path) -> No
     captions = corrupt(IMAGES, 3)
     good = captions["level"].to_numpy() + 0.0
     scores = {"SPICE": -good, "SPICE-object": good, "chrF": good / 2 + np.arange(len(good)) % 5}
-    run = write_run(tmp_path, captions=captions, scores=scores)
+    columns = {"SPICE-object": {"part_of": "SPICE"}}
+    run = write_run(tmp_path, captions=captions, scores=scores, columns=columns)
     html = write_report(run, figures=False).read_text()
     rows = re.findall(r'<tr class="(\w+)" data-metric="([^"]+)"', html)
     assert rows == [("result", "chrF"), ("result", "SPICE"), ("part", "SPICE-object")]
@@ -267,7 +271,7 @@ def test_a_score_of_an_unknown_image_is_refused(run: Path) -> None:
 
 
 def test_nothing_ran(tmp_path: Path) -> None:
-    run = write_run(tmp_path, scores={}, scorers={}, absents=[absent("SPICE", "skipped", "no", "")])
+    run = write_run(tmp_path, scores={}, absents=[absent("SPICE", "skipped", "no", "")])
     assert "No metric gave a result on the four versions" in report(run).words
 
 
@@ -277,7 +281,8 @@ def test_another_model_stands_beside_the_papers_value_and_is_not_compared(tmp_pa
     scores = {"BERTScore (MiniLM)": good, "SacreBLEU": -good}
     published = {"source": "The paper", "comparable": True, "why_not": None,
                  "rank_order_rho": {"BERTScore": 0.5569, "SacreBLEU": 0.5606}}  # fmt: skip
-    run = write_run(tmp_path, captions=captions, scores=scores, run={"published": published})
+    run = write_run(tmp_path, captions=captions, scores=scores, columns=MINILM,
+                    run={"published": published})  # fmt: skip
     html = write_report(run, figures=False).read_text()
     row = html[html.index('data-metric="BERTScore (MiniLM)"') :]
     row = row[: row.index("</tr>")]
@@ -299,7 +304,8 @@ def test_only_another_model_and_nothing_to_compare(tmp_path: Path) -> None:
     published = {"source": "The paper", "comparable": True, "why_not": None,
                  "rank_order_rho": {"BERTScore": 0.5569}}  # fmt: skip
     scores = {"BERTScore (MiniLM)": captions["level"].to_numpy() + 0.0}
-    run = write_run(tmp_path, captions=captions, scores=scores, run={"published": published})
+    run = write_run(tmp_path, captions=captions, scores=scores, columns=MINILM,
+                    run={"published": published})  # fmt: skip
     words = report(run).words
     assert "Published. BERTScore (MiniLM) uses another model" in words
     assert "within 0.02" not in words
@@ -331,12 +337,12 @@ def test_explanations_go_in_for_the_first_images_and_never_beyond_the_limit(tmp_
         payloads.setdefault(image, {})[name] = grounding(REGIONS, 100 * int(image) + len(text))
     write_explanations(run, {"tiger": payloads}, {"tiger": ["TIGEr"]})
 
-    def told(**options: Any) -> tuple[list[str], dict[str, Any]]:
+    def explained(**options: Any) -> tuple[list[str], dict[str, Any]]:
         page = report(run, **options)
         (brief,) = json.loads(page.data["meta"])["explained"] or [{"images": []}]
         return brief["images"], json.loads(unpacked(page.data["data-explanations"]))
 
-    images, data = told(explanations=5)
+    images, data = explained(explanations=5)
     wide = {name: values.reshape(4, 60) for name, values in scores.items()}  # worst level first
     expected = set()
     best = max(
@@ -349,17 +355,17 @@ def test_explanations_go_in_for_the_first_images_and_never_beyond_the_limit(tmp_
     names = [s for s, _ in SETS]
     for image, sets in data["tiger"].items():
         assert {names[int(k)]: p for k, p in sets.items()} == payloads[int(image)]
-    assert told(explanations=0) == ([], {})
+    assert explained(explanations=0) == ([], {})
     without = (run / "report.html").stat().st_size
-    every, _ = told(explanations=60)
+    every, _ = explained(explanations=60)
     assert len(every) == 60
     limit = (without + (run / "report.html").stat().st_size) // 2
-    few, _ = told(explanations=60, max_bytes=limit)
+    few, _ = explained(explanations=60, max_bytes=limit)
     assert (run / "report.html").stat().st_size <= limit
     assert 0 < len(few) < 60
     assert "All 60 images are in this file" in report(run, max_bytes=limit).words
     (run / "explanations.json").unlink()  # an older run's files have none
-    assert told() == ([], {})
+    assert explained() == ([], {})
 
 
 def test_text_ids_and_sets_of_unequal_size(tmp_path: Path) -> None:

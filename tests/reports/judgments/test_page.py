@@ -12,9 +12,11 @@ from typing import Any
 import pytest
 
 from metaeval.runs import files as results
+from reports.__main__ import main
 from reports.judgments.findings import too_few
 from reports.judgments.matrix import matrix
-from reports.judgments.page import main, render, write_report
+from reports.judgments.page import render, write_report
+from reports.shared.run import FinishedRun
 from tests.data.judgments.test_judgments import pascal50s
 from tests.experiments.judgments.test_judgments import own_table, run_in
 from tests.reports.browser import EXECUTABLE, Page, chromium
@@ -47,8 +49,8 @@ def statistics(run: Path) -> dict[str, Any]:
 def test_the_page_holds_the_numbers(run: Path, statistics: dict[str, Any]) -> None:
     html = (run / results.REPORT).read_text(encoding="utf-8")
     for record in statistics["metrics"][:-1]:
-        for found in record["human"].values():
-            assert f'data-v="{found["kendall_tau_b"]}"' in html
+        for agreement in record["human"].values():
+            assert f'data-v="{agreement["kendall_tau_b"]}"' in html
     assert "skipped: the judgements come without their images" in html
     assert "<b>odd" not in html  # a dimension's name is text
     assert "&lt;b&gt;odd&lt;/b&gt;" in html
@@ -84,26 +86,26 @@ def differences() -> dict[str, Any]:
 
 
 def test_the_matrix_by_hand() -> None:
-    lines = matrix(differences(), ["C", "A", "B", "absent"], 0.05)
-    assert [line.metric for line in lines] == ["C", "A", "B"]
-    assert [line.beats for line in lines] == [0, 1, 0]
-    assert [s.kind for s in lines[1].squares] == ["mixed", "self", "better"]
-    assert lines[1].squares[2].text == "+12.3"
-    assert lines[1].squares[2].tests == "PBW"
-    assert lines[2].squares[1].text == "−12.3"
-    assert lines[2].squares[1].kind == "worse"
-    assert lines[0].squares[1].text == "+2.0"
-    assert lines[0].squares[1].tests == "B"
-    assert "C − A: +2.00; interval −2.00 to −1.00" in lines[0].squares[1].title
-    assert "permutation p = 0.0667, after Holm 0.2000" in lines[0].squares[1].title
-    assert lines[0].squares[2].kind == "even"
+    rows = matrix(differences(), ["C", "A", "B", "absent"], 0.05)
+    assert [row.metric for row in rows] == ["C", "A", "B"]
+    assert [row.beats for row in rows] == [0, 1, 0]
+    assert [cell.kind for cell in rows[1].cells] == ["mixed", "self", "better"]
+    assert rows[1].cells[2].text == "+12.3"
+    assert rows[1].cells[2].tests == "PBW"
+    assert rows[2].cells[1].text == "−12.3"
+    assert rows[2].cells[1].kind == "worse"
+    assert rows[0].cells[1].text == "+2.0"
+    assert rows[0].cells[1].tests == "B"
+    assert "C − A: +2.00; interval −2.00 to −1.00" in rows[0].cells[1].title
+    assert "permutation p = 0.0667, after Holm 0.2000" in rows[0].cells[1].title
+    assert rows[0].cells[2].kind == "even"
 
 
 def test_the_summary_says_what_is_significant(run: Path, statistics: dict[str, Any]) -> None:
     info = results.read_json(run / results.RUN)
 
     def text(value: dict[str, Any]) -> str:
-        return re.sub(r"<[^>]+>", "", render(value, info, ""))
+        return re.sub(r"<[^>]+>", "", render(FinishedRun(run, value, info, "")))
 
     best = max(
         (m for m in statistics["metrics"] if m["status"] == "ok"),
@@ -132,7 +134,7 @@ def test_too_few_draws_are_told_of() -> None:
     ]
     value["settings"] |= {"permutations": 718, "replicates": 1439}
     assert len(too_few(value)) == 1
-    assert "protocol.permutations to 719 or more" in too_few(value)[0]
+    assert "task.permutations to 719 or more" in too_few(value)[0]
 
 
 def test_published_values_stand_beside_ours(run: Path, statistics: dict[str, Any]) -> None:
@@ -143,7 +145,7 @@ def test_published_values_stand_beside_ours(run: Path, statistics: dict[str, Any
         "dimension": "human",
         "values": {"BLEU-1": round(ours, 3), "CIDEr": -0.5, "TIGEr": 0.4},
     }
-    html = render(value, results.read_json(run / results.RUN), "")
+    html = render(FinishedRun(run, value, results.read_json(run / results.RUN), ""))
     assert html.count("equal as printed") == 1
     assert html.count('<td class="c-delta" data-v') == 2  # not in the other dimension
     assert "Of two values that A paper printed, one comes out equal" in html

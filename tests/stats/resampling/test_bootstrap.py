@@ -54,7 +54,7 @@ def plain(scores: np.ndarray, levels: np.ndarray) -> list[float]:
     return [
         rank_order(scores, levels).rho,
         spearman(scores, levels).rho,
-        kendall(scores, levels).tau_b,
+        kendall(scores, levels).tau,
         *(step.auc for step in adjacent_auc(scores, levels)),
         pairs.accuracy,
         pairs.inversions,

@@ -8,11 +8,13 @@ import urllib.error
 import urllib.request
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from metaeval.data.dataset import Absent
-from metaeval.errors import InputError, MetaevalError
+from metaeval.data.download import DownloadError
+from metaeval.errors import InputError
 from metaeval.text.scene_graphs import install as spice_install
 from metaeval.text.scene_graphs.install import Jar, check, content, install, installed
 from metaeval.text.scene_graphs.parse import default_cache
@@ -37,8 +39,8 @@ def jars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         path = folder / jar.name
         make_jar(path, jar.maven)
         raw = path.read_bytes()
-        digests = hashlib.sha256(raw).hexdigest(), hashlib.sha1(raw).hexdigest()
-        table.append(Jar(jar.name, jar.maven, len(raw), *digests, content(path)))
+        digest = hashlib.sha256(raw).hexdigest()
+        table.append(Jar(jar.name, jar.maven, len(raw), digest, content(path)))
     monkeypatch.setattr(spice_install, "JARS", tuple(table))
     return folder
 
@@ -92,7 +94,7 @@ def test_a_wrong_or_missing_jar_is_refused_and_nothing_left(jars: Path, tmp_path
 def test_from_maven_and_without_it(
     jars: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """`mvn` is asked for each artifact by its coordinates; if it fails, the archive is tried."""
+    """`mvn` is asked for each artifact by its coordinates; if it fails, the jars are downloaded."""
     programs = tmp_path / "bin"
     programs.mkdir()
     maven, (code, models) = programs / "mvn", [jar.name for jar in spice_install.JARS]
@@ -108,13 +110,24 @@ def test_from_maven_and_without_it(
     install(tmp_path / "cache", None)
     assert not isinstance(installed(tmp_path / "cache"), Absent)
 
-    def unreachable(url: str, timeout: float) -> None:
-        assert url == spice_install.ARCHIVE
+    asked = []
+
+    def served(request: urllib.request.Request, timeout: float) -> Any:
+        asked.append(request.full_url)
+        return urllib.request.urlopen((jars / Path(request.full_url).name).as_uri())
+
+    def unreachable(request: urllib.request.Request, timeout: float) -> None:
         raise urllib.error.URLError("no route")
 
-    monkeypatch.setattr(urllib.request, "urlopen", unreachable)
     maven.write_text("#!/bin/sh\necho 'ERROR offline'\nexit 1\n")
-    with pytest.raises(MetaevalError, match=r"no route.*--from FOLDER"):
+    monkeypatch.setattr("metaeval.data.download.urlopen", served)
+    install(tmp_path / "third", None)
+    assert not isinstance(installed(tmp_path / "third"), Absent)
+    assert asked == [f"{spice_install.CENTRAL}/{jar.name}" for jar in spice_install.JARS]
+
+    monkeypatch.setattr("metaeval.data.download.urlopen", unreachable)
+    monkeypatch.setattr("time.sleep", lambda seconds: None)
+    with pytest.raises(DownloadError, match=r"no route.*--from FOLDER"):
         install(tmp_path / "other", None)
     assert "Maven could not bring it: ERROR offline" in capfd.readouterr().err
 

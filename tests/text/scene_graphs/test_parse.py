@@ -12,16 +12,14 @@ import pytest
 
 from metaeval.errors import ConfigError
 from metaeval.runs.store import SqliteStore
-from metaeval.text.scene_graphs import parse as scene_graph
-from metaeval.text.scene_graphs import spice_service
-from metaeval.text.scene_graphs.parse import SceneGraph, from_tuples, parse
+from metaeval.text.scene_graphs.parse import CaptionGraph, missing_parts, parse_captions
 from metaeval.text.scene_graphs.rules.tagger import tag
 
 KINDS = ("objects", "attributes", "relations")
 
 
-def rules(sentence: str) -> SceneGraph:
-    return parse([sentence], parser="rules")[0]
+def rules(sentence: str) -> CaptionGraph:
+    return parse_captions([sentence], parser="rules")[0]
 
 
 @pytest.mark.parametrize(
@@ -137,15 +135,17 @@ def test_any_text_is_parsed() -> None:
 
 def test_equal_sentences_in_equal_graphs_out_in_order() -> None:
     sentences = ["A red bus.", "A blue car.", "A red bus."]
-    graphs = parse(sentences, parser="rules")
+    graphs = parse_captions(sentences, parser="rules")
     assert graphs == [rules(s) for s in sentences]
     assert graphs[0] == graphs[2] != graphs[1]
 
 
 def test_a_graph_from_tuples_is_as_the_command_writes_it() -> None:
     """As `-noSynsets` does: nothing merged, "be" dropped, ends of relations are objects."""
-    graph = from_tuples([["man", "hill", "be on"], ["man", "old"], ["person"], ["man", "old"]])
-    assert graph == SceneGraph(
+    graph = CaptionGraph.from_tuples(
+        [["man", "hill", "be on"], ["man", "old"], ["person"], ["man", "old"]]
+    )
+    assert graph == CaptionGraph(
         ("man", "hill", "person"), (("man", "old"),), (("man", "on", "hill"),)
     )
 
@@ -158,7 +158,7 @@ def test_the_docstring_speaks_the_truth() -> None:
 
 def test_unknown_parser_is_refused() -> None:
     with pytest.raises(ConfigError, match="stanza"):
-        parse(["a dog"], parser="stanza")
+        parse_captions(["a dog"], parser="stanza")
 
 
 @pytest.mark.java
@@ -166,16 +166,16 @@ def test_unknown_parser_is_refused() -> None:
 @pytest.mark.slow
 def test_rules_agree_with_spice_on_coco(coco_root: Path, tmp_path: Path) -> None:
     """On 200 references: F >= 0.75 for objects, >= 0.5 for relations (0.93 and 0.63 on 25,000)."""
-    if absent := spice_service.missing(scene_graph.default_cache()):
+    if absent := missing_parts("spice"):
         pytest.skip(str(absent))
     file = coco_root / "coco/annotations/captions_val2017.json"
     annotations = json.loads(file.read_text())["annotations"]
     chosen = np.random.default_rng(0).choice(len(annotations), 200, replace=False)
     captions = [annotations[i]["caption"] for i in chosen]
     store = SqliteStore(tmp_path / "content.sqlite")
-    theirs = parse(captions, parser="spice", store=store)
-    assert parse(captions[:3], parser="spice", store=store) == theirs[:3]
-    ours = parse(captions, parser="rules")
+    theirs = parse_captions(captions, parser="spice", store=store)
+    assert parse_captions(captions[:3], parser="spice", store=store) == theirs[:3]
+    ours = parse_captions(captions, parser="rules")
     agreement = {}
     for kind in KINDS:
         pairs = [

@@ -56,15 +56,15 @@ def test_a_text_does_not_depend_on_the_others(others: list[str], text: str) -> N
 @slowly
 @given(st.from_regex(re.compile(r"[A-Za-z]{0,8}(?:[,.]? [A-Za-z]{0,6}){0,6}[,.]?"), fullmatch=True))
 def test_the_easy_way_agrees_with_the_complete_one(text: str) -> None:
-    easy = ptb._easily(text)
-    assert easy is None or easy == ptb._completely(text)
+    easy = ptb._split_plain_text(text)
+    assert easy is None or easy == ptb._split_any_text(text)
 
 
 @pytest.mark.parametrize("word", [*sorted(ptb.ABBREVIATIONS), "cannot", "x", "Gonna", "dog"])
 def test_the_easy_way_knows_the_words_it_cannot_do(word: str) -> None:
     for text in (word, f"{word}.", f"a {word}. dog", f"{word.upper()}. Dog", f"{word}, {word} dog"):
-        easy = ptb._easily(text)
-        assert easy is None or easy == ptb._completely(text)
+        easy = ptb._split_plain_text(text)
+        assert easy is None or easy == ptb._split_any_text(text)
 
 
 @slowly

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from metaeval.data.dataset import Absent
-from metaeval.java import runtime as java_module
-from metaeval.java.runtime import JavaError
+from metaeval.java.process import JavaError
+from metaeval.java.runtime import JavaRuntime
 from metaeval.text.tokenizers import java as jar_module
 from metaeval.text.tokenizers.base import get
 from metaeval.text.tokenizers.java import JavaPtbTokenizer
@@ -173,8 +173,8 @@ def test_without_java_or_jar_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None
 
     no_jar = Absent("java tokenizer", "no jar", "pip install it")
     monkeypatch.setattr(jar_module, "find_jar", lambda: no_jar)
-    found = java_module.JavaRuntime(Path("java"), "17", "openjdk 17", False)
-    monkeypatch.setattr(jar_module, "find_java", lambda: found)
+    java = JavaRuntime(Path("java"), "17", "openjdk 17", False)
+    monkeypatch.setattr(jar_module, "find_java", lambda: java)
     assert JavaPtbTokenizer().missing() is no_jar
     with pytest.raises(JavaError, match="no jar"):
         JavaPtbTokenizer().tokenize(["a dog"])

@@ -1,4 +1,4 @@
-"""Cutting transformers at a layer, and tokenising as bert-score does."""
+"""Transformers without their upper layers, and tokenising as bert-score does."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ transformers = pytest.importorskip("transformers")
 tokenizers = pytest.importorskip("tokenizers")
 
 from metaeval.errors import ConfigError  # noqa: E402
-from metaeval.text.transformers.encoder import TextEncoder, cut  # noqa: E402
+from metaeval.text.transformers.encoder import TextEncoder, keep_layers  # noqa: E402
 from metaeval.text.transformers.locate import TextModel, layer_of, locate  # noqa: E402
 
 SMALL = {"hidden_size": 32, "num_hidden_layers": 4, "num_attention_heads": 2, "vocab_size": 99}
@@ -33,13 +33,13 @@ def models() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", ["bert", "roberta", "electra", "distilbert", "albert"])
-def test_cut_is_the_hidden_state_of_the_layer(name: str) -> None:
+def test_what_is_kept_is_the_hidden_state_of_the_layer(name: str) -> None:
     torch.manual_seed(0)
     model = models()[name].eval()
     ids = torch.randint(5, 99, (3, 7))
     with torch.inference_mode():
         expected = model(ids, output_hidden_states=True).hidden_states
-        found = cut(model, 2)(ids)[0]
+        found = keep_layers(model, 2)(ids)[0]
     torch.testing.assert_close(found, expected[2], rtol=0, atol=1e-5)
     assert (expected[2] - expected[3]).abs().max() > 1e-2  # another layer would be noticed
 
@@ -47,9 +47,9 @@ def test_cut_is_the_hidden_state_of_the_layer(name: str) -> None:
 def test_layers_that_are_not_there() -> None:
     for layers in (0, 5):
         with pytest.raises(ConfigError, match="1…4"):
-            cut(models()["bert"], layers)
-    with pytest.raises(ConfigError, match="no model we can cut"):
-        cut(torch.nn.Linear(2, 2), 1)
+            keep_layers(models()["bert"], layers)
+    with pytest.raises(ConfigError, match="layers of Linear are not known"):
+        keep_layers(torch.nn.Linear(2, 2), 1)
 
 
 def test_layers_of_bert_scores_table() -> None:

@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 from metaeval.text.transformers import fast_bert  # noqa: E402
-from metaeval.text.transformers.fast_bert import blocks, plain  # noqa: E402
+from metaeval.text.transformers.fast_bert import blocks, fast_version  # noqa: E402
 
 SHAPE = {
     "hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4, "vocab_size": 60,
@@ -51,7 +51,7 @@ def test_equals_the_module(kind: str, table: bool, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(fast_bert, "_TABLE_BYTES", 2**28 if table else 0)
     monkeypatch.setattr(fast_bert, "_TOKENS", 128)  # several blocks
     model = network(kind)
-    fast = plain(model, 70)
+    fast = fast_version(model, 70)
     assert fast is not None
     ids = sentences(150, 60, words=12)  # so few that most are looked up in a table
     assert (kind == "Bert") or any(1 in tokens for tokens in ids)
@@ -64,7 +64,7 @@ def test_equals_the_module(kind: str, table: bool, monkeypatch: pytest.MonkeyPat
 
 
 def test_company_does_not_change_a_bit() -> None:
-    fast = plain(network("Bert"), 70)
+    fast = fast_version(network("Bert"), 70)
     ids = sentences(300, 40)
     together = encoded(fast, ids)  # with a table: many words in the same places
     for j in (0, 7, 123, 299):
@@ -76,7 +76,7 @@ def test_company_does_not_change_a_bit() -> None:
 def test_threads_do_not_change_a_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor the order in which vectors are handed over; blocks share no memory."""
     monkeypatch.setattr(fast_bert, "_TOKENS", 72)  # some forty blocks
-    fast = plain(network("Bert"), 70)
+    fast = fast_version(network("Bert"), 70)
     ids = sentences(150, 40)
     before = torch.get_num_threads()
     found = {}
@@ -96,12 +96,12 @@ def test_large_scores_do_not_overflow() -> None:
     model = network("Bert")
     with torch.no_grad():
         model.encoder.layer[0].attention.self.query.weight.mul_(1e4)
-    (vectors,) = encoded(plain(model, 70), [[5, 6, 7]])
+    (vectors,) = encoded(fast_version(model, 70), [[5, 6, 7]])
     assert torch.isfinite(vectors).all()
 
 
 def test_nothing_to_encode() -> None:
-    assert encoded(plain(network("Bert"), 70), []) == []
+    assert encoded(fast_version(network("Bert"), 70), []) == []
 
 
 @pytest.mark.parametrize(
@@ -112,13 +112,13 @@ def test_other_architectures_are_left_to_their_modules(kind: str, options: Any) 
     shape = {} if kind != "GPT2" else {"n_embd": 32, "n_layer": 2, "n_head": 2}
     torch.manual_seed(0)
     config = getattr(transformers, f"{kind}Config")(**(shape or {**SHAPE, **options}))
-    assert plain(getattr(transformers, f"{kind}Model")(config).eval(), 70) is None
+    assert fast_version(getattr(transformers, f"{kind}Model")(config).eval(), 70) is None
 
 
 def test_a_network_that_computes_something_else_is_noticed() -> None:
     model = network("Bert")
     model.encoder.layer[1].output.register_forward_hook(lambda _m, _i, out: out + 1)
-    assert plain(model, 70) is None
+    assert fast_version(model, 70) is None
 
 
 def test_blocks_hold_every_sentence_once_and_never_too_many_tokens() -> None:

@@ -47,9 +47,11 @@ def text(header: bool) -> bytes:
 
 def check(vectors: VectorFile) -> None:
     assert vectors.missing() is None
-    found = vectors.embed(ASKED)
-    assert found.known.tolist() == [word in UNIT for word in ASKED]
-    for word, row in zip(ASKED, found.rows, strict=True):
+    before = pickle.dumps(vectors)
+    embedded = vectors.embed(ASKED)
+    assert embedded.known.tolist() == [word in UNIT for word in ASKED]
+    assert pickle.dumps(vectors) == before
+    for word, row in zip(ASKED, embedded.rows, strict=True):
         assert row == pytest.approx(UNIT.get(word, [0, 0, 0]), abs=1e-15)
 
 
@@ -105,7 +107,7 @@ def test_reads_gensim_without_gensim_through_a_memory_map(keyed: Path) -> None:
     check(VectorFile(keyed, cache=keyed.parent))
     by_array = VectorFile(keyed.with_name("a.kv.vectors.npy"), cache=keyed.parent)
     check(by_array)
-    assert isinstance(by_array._opened()._rows, np.memmap)  # type: ignore[attr-defined]
+    assert isinstance(by_array.table()._rows, np.memmap)  # type: ignore[attr-defined]
 
 
 def test_runs_no_code_that_a_pickle_holds(keyed: Path) -> None:
@@ -193,9 +195,17 @@ def test_downloads_only_when_asked_and_only_what_it_should_be(
     assert "vectors.download=true" in absent.remedy
     with pytest.raises(InputError, match=r"vectors\.download=true"):
         asked_nothing.embed(["dog"])
+    asked_nothing.fetch()
+    assert asked_nothing.missing() == absent
     with pytest.raises(MetaevalError, match="wrong checksum"):
-        VectorFile(**given, md5="0" * 32, download=True).embed(["dog"])  # type: ignore[arg-type]
-    check(VectorFile(**given, md5=right, download=True))  # type: ignore[arg-type]
+        VectorFile(**given, md5="0" * 32, download=True).fetch()  # type: ignore[arg-type]
+    asked = VectorFile(**given, md5=right, download=True)  # type: ignore[arg-type]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HF_HUB_OFFLINE", "1")
+        asked.fetch()
+        assert "nothing is downloaded while offline" in str(asked.missing())
+    asked.fetch()
+    check(asked)
     (folder / "toy.gz").unlink()
     check(VectorFile(**given, md5=right))  # type: ignore[arg-type]  # it stays
 
@@ -213,19 +223,17 @@ SOME = ["dog", "motorcycle", "犬", "skateboarding", "qzxv", "person", "\U0001f9
 
 def test_minilm_gives_a_word_its_sentence_embedding(minilm: MiniLmVectors) -> None:
     package = pytest.importorskip("sentence_transformers")
-    folder = minilm._model().folder
+    folder = minilm.model().folder
     expected = package.SentenceTransformer(str(folder), device="cpu").encode(SOME)
-    found = minilm.embed(SOME)
-    assert found.known.tolist() == [word != "\U0001f9ff" for word in SOME]  # no piece for it
+    embedded = minilm.embed(SOME)
+    assert embedded.known.tolist() == [word != "\U0001f9ff" for word in SOME]  # no piece for it
     # float32 in batches of other shapes: the sixth decimal may differ
-    assert np.abs(found.rows - expected)[found.known].max() < 2e-6
-    assert np.abs(np.sqrt((found.rows**2).sum(axis=1)) - found.known).max() < 1e-15
+    assert np.abs(embedded.rows - expected)[embedded.known].max() < 2e-6
+    assert np.abs(np.sqrt((embedded.rows**2).sum(axis=1)) - embedded.known).max() < 1e-15
 
 
 def test_minilm_gives_a_word_one_vector_in_any_company(minilm: MiniLmVectors) -> None:
-    minilm._memory.close()
     together = minilm.embed(SOME).rows
-    minilm._memory.close()
     alone = np.concatenate([minilm.embed([word]).rows for word in reversed(SOME)])[::-1]
     assert np.array_equal(together, alone)
 
@@ -233,8 +241,9 @@ def test_minilm_gives_a_word_one_vector_in_any_company(minilm: MiniLmVectors) ->
 def test_minilm_computes_a_word_once(
     minilm: MiniLmVectors, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = MemoryStore()
+    store, options = MemoryStore(), pickle.dumps(minilm)
     before = minilm.embed(["dog", "bus", "dog"], store)
     assert np.array_equal(before.rows[0], before.rows[2])
-    monkeypatch.setattr(minilm, "_encode", None)
+    monkeypatch.setattr(MiniLmVectors, "_encode", None)
     assert np.array_equal(minilm.embed(["bus", "dog"], store).rows, before.rows[[1, 0]])
+    assert pickle.dumps(minilm) == options

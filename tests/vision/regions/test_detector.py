@@ -7,7 +7,9 @@ once.
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,6 +25,7 @@ from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.vifidel.detector import Detector
 from metaeval.runs.store import MemoryStore
 from metaeval.vision.faster_rcnn import FasterRcnn
+from metaeval.vision.regions import detector
 from metaeval.vision.regions.detector import DetectorRegions
 from metaeval.vision.regions.gold import WHOLE
 from tests.vision.regions.region_cases import dataset, objects
@@ -30,12 +33,26 @@ from tests.vision.regions.region_cases import dataset, objects
 LOW = 0.0115  # an untrained network gives each of its 91 classes about 1/91
 
 
-def small(detector: FasterRcnn) -> FasterRcnn:
+class SmallRcnn(FasterRcnn):
     """The same network on smaller copies of the images, with fewer proposals: for speed alone."""
-    network = detector._loaded()
-    network.transform.min_size, network.transform.max_size = (128,), 200
-    network.rpn._post_nms_top_n = {"training": 60, "testing": 60}
-    return detector
+
+    def _loaded(self) -> Any:
+        network = super()._loaded()
+        network.transform.min_size, network.transform.max_size = (128,), 200
+        network.rpn._post_nms_top_n = {"training": 60, "testing": 60}
+        return network
+
+
+class NeverLooks(FasterRcnn):
+    """For sources that should know already what is in the images."""
+
+    def _loaded(self) -> Any:
+        raise AssertionError("looked at an image again")
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(detector, "FasterRcnn", SmallRcnn)
 
 
 @pytest.fixture(scope="module")
@@ -55,10 +72,11 @@ def photographs(coco_root: Path) -> dict[ImageId, Path]:
 
 
 @pytest.mark.coco
-def test_boxes_and_features_are_torchvisions_own(photographs: dict[ImageId, Path]) -> None:
+def test_boxes_and_features_are_torchvisions_own(
+    photographs: dict[ImageId, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     data = dataset(tuple(photographs), images=photographs)
     source = DetectorRegions(weights="random", threshold=LOW, device="cpu")
-    small(source._detector)
     assert source.missing(data) is None
     assert source.identity() == f"detector-fasterrcnn-random-36-{LOW}-v1"
     store = MemoryStore()
@@ -66,7 +84,7 @@ def test_boxes_and_features_are_torchvisions_own(photographs: dict[ImageId, Path
     assert regions.features.shape[2] == source.dim == 1024
 
     # torchvision's own pass of the same network, and a hook on its box head
-    network = source._detector._loaded()
+    network = source._network()._loaded()
     names = detection.FasterRCNN_ResNet50_FPN_Weights.COCO_V1.meta["categories"]
     for row, path in enumerate(photographs.values()):
         pixels = np.asarray(Image.open(path).convert("RGB"), dtype=np.float32) / 255
@@ -81,9 +99,8 @@ def test_boxes_and_features_are_torchvisions_own(photographs: dict[ImageId, Path
         assert list(regions.labels[row]) == [names[i] for i in found["labels"][:n].tolist()]
 
     # each image is looked at once, by its content
+    monkeypatch.setattr(detector, "FasterRcnn", NeverLooks)
     again = DetectorRegions(weights="random", threshold=LOW, device="cpu")
-    again._detector = None  # type: ignore[assignment]
-    again._sha256 = "random"
     known = again.load(data, store)
     np.testing.assert_array_equal(known.features, regions.features)
     np.testing.assert_array_equal(known.boxes, regions.boxes)
@@ -93,11 +110,11 @@ def test_boxes_and_features_are_torchvisions_own(photographs: dict[ImageId, Path
 
 def test_features_are_those_of_their_box(noise: Path) -> None:
     """A box's features are what the box head makes of that box."""
-    detector = small(FasterRcnn("random", LOW, "cpu"))
-    seen = detector.look(noise, 5)
+    rcnn = SmallRcnn("random", LOW, "cpu")
+    seen = rcnn.look(noise, 5)
     assert seen.features.shape == (len(seen.labels), 1024)
     assert (np.diff(seen.scores) <= 0).all()
-    network = detector._loaded()
+    network = rcnn._loaded()
     pixels = np.asarray(Image.open(noise).convert("RGB"), dtype=np.float32) / 255
     kept: list[torch.Tensor] = []
     hook = network.roi_heads.box_head.register_forward_hook(lambda *args: kept.append(args[2]))
@@ -112,14 +129,18 @@ def test_features_are_those_of_their_box(noise: Path) -> None:
 
 
 def test_where_nothing_is_found_the_whole_image_is_a_region(
-    noise: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    noise: Path,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     broken = tmp_path / "broken.jpg"
     broken.write_bytes(noise.read_bytes()[:100])
     data = dataset((1, 2, 3), images={1: noise, 2: broken})
     source = DetectorRegions(weights="random", threshold=0.9, device="cpu", cache=tmp_path)
-    small(source._detector)
+    before = pickle.dumps(source)
     regions = source.load(data)
+    assert pickle.dumps(source) == before  # no network is kept
     assert regions.mask.sum(axis=1).tolist() == [1, 0, 0]
     assert regions.labels == ((WHOLE,), (), ())
     assert regions.boxes[0, 0].tolist() == [0, 0, 1, 1]
@@ -128,7 +149,7 @@ def test_where_nothing_is_found_the_whole_image_is_a_region(
     assert "2 of 3 images have no regions" in caplog.text
     assert (tmp_path / "content.sqlite").is_file()  # kept without being asked
     again = DetectorRegions(weights="random", threshold=0.9, device="cpu", cache=tmp_path)
-    again._detector._loaded = None  # type: ignore[method-assign, assignment]
+    monkeypatch.setattr(detector, "FasterRcnn", NeverLooks)
     data = dataset((1,), images={1: noise})
     np.testing.assert_array_equal(again.load(data).features[0], regions.features[0])
 
@@ -140,9 +161,9 @@ def test_wrong_weights_are_one_line(tmp_path: Path, noise: Path) -> None:
         ("other", "are no weights of this detector"),
         ("cut", "is no checkpoint"),
     ):
-        detector = FasterRcnn(tmp_path / f"{name}.pth", device="cpu")
+        rcnn = FasterRcnn(tmp_path / f"{name}.pth", device="cpu")
         with pytest.raises(InputError, match=message) as error:
-            detector.labels(noise)
+            rcnn.labels(noise)
         assert "\n" not in str(error.value)
 
 
@@ -159,3 +180,15 @@ def test_what_is_missing_is_said(tmp_path: Path, noise: Path) -> None:
     for options, message in (({"most": 0}, "most"), ({"threshold": 2.0}, "threshold")):
         with pytest.raises(ConfigError, match=message):
             DetectorRegions(**options)  # type: ignore[arg-type]
+
+
+def test_models_of_the_same_detector_suit_each_other(tmp_path: Path) -> None:
+    (tmp_path / "a.pth").write_bytes(b"a")
+    (tmp_path / "b.pth").write_bytes(b"b")
+    one = DetectorRegions(str(tmp_path / "a.pth"))
+    few = DetectorRegions(str(tmp_path / "a.pth"), most=10, threshold=0.5)
+    other = DetectorRegions(str(tmp_path / "b.pth"))
+    store = MemoryStore()
+    assert one.suits(few.identity(store), store)
+    assert not one.suits(other.identity())
+    assert one.identity(store) == one.identity()

@@ -10,7 +10,7 @@ from metaeval.data.scenes import load_scenes
 from metaeval.errors import ConfigError
 from metaeval.vision.regions.base import Regions, padded
 from metaeval.vision.regions.gold import CATEGORIES, GoldRegions, regions_of
-from metaeval.vision.regions.grid import cell_names, gridded
+from metaeval.vision.regions.grid import add_grid, cell_names
 
 PERSON, DOG = CATEGORIES.index("person"), CATEGORIES.index("dog")
 FLAG = len(CATEGORIES)
@@ -25,7 +25,7 @@ def of(*images: Objects) -> Regions:
 
 def test_cells_by_hand() -> None:
     boxes = np.array([[0.0, 0.0, 0.5, 0.5], [0.8, 0.8, 0.9, 1.0], [0.7, 0.7, 0.9, 0.9]])
-    found = gridded(of(Objects(("person", "dog", "dog"), boxes)), 3)
+    found = add_grid(of(Objects(("person", "dog", "dog"), boxes)), 3)
     assert found.mask.shape == (1, 1 + 9 + 3)
     cells = found.features[0, 1:10]
     # of the person's box, 1/4 of the image: a ninth of the image lies in the first cell, half a
@@ -48,7 +48,7 @@ def test_cells_by_hand() -> None:
 def test_cells_add_up_to_the_whole_image() -> None:
     regions = GoldRegions().load(load_scenes(n=50, images=False))
     for side in (1, 2, 3, 4):
-        found = gridded(regions, side)
+        found = add_grid(regions, side)
         cells = np.expm1(found.features[:, 1 : 1 + side**2, :FLAG]).sum(axis=1)
         whole = np.expm1(found.features[:, 0, :FLAG])
         np.testing.assert_allclose(cells, whole, rtol=0, atol=1e-4)  # sums of float32
@@ -65,13 +65,13 @@ def test_images_are_told_apart() -> None:
         np.zeros((1, 2, 88), np.float32), np.zeros((1, 2, 4), np.float32),
         np.zeros((1, 2), np.bool_), ((),),
     )  # fmt: skip
-    found = gridded(regions, 2)
+    found = add_grid(regions, 2)
     assert found.mask.sum(axis=1).tolist() == [5, 6]
     assert not found.features[0, :, :FLAG].any()
-    assert not gridded(none_at_all, 2).mask.any()
-    assert not gridded(none_at_all, 2).features.any()
-    assert gridded(none_at_all, 2).labels == ((),)
-    assert gridded(regions, 0) is regions
+    assert not add_grid(none_at_all, 2).mask.any()
+    assert not add_grid(none_at_all, 2).features.any()
+    assert add_grid(none_at_all, 2).labels == ((),)
+    assert add_grid(regions, 0) is regions
 
 
 def test_the_names_of_cells() -> None:
@@ -83,7 +83,7 @@ def test_the_names_of_cells() -> None:
 @pytest.mark.parametrize("side", [-1, 13, True, 2.0])
 def test_wrong_sides_are_refused(side: object) -> None:
     with pytest.raises(ConfigError, match=r"network\.grid"):
-        gridded(of(NOTHING), side)  # type: ignore[arg-type]
+        add_grid(of(NOTHING), side)  # type: ignore[arg-type]
 
 
 def test_other_regions_have_no_grid() -> None:
@@ -92,4 +92,4 @@ def test_other_regions_have_no_grid() -> None:
         np.ones((1, 1), np.bool_), (("",),),
     )  # fmt: skip
     with pytest.raises(ConfigError, match="gold regions only"):
-        gridded(other, 3)
+        add_grid(other, 3)

@@ -1,19 +1,11 @@
-"""The variants of FAIEr and the options of their training."""
+"""The options of FAIEr's training."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from metaeval.errors import ConfigError
-from metaeval.weights.pretrained import CORRUPTIONS
-
-# How many references a sample is trained with, of the c − 1 that its image has: (fewest, most).
-# "r" is the paper's FAIEr-r, "corruptions" is r and learns from spoiled captions too, "rel" is r
-# without relations, "fier" takes no references at all.
-REFERENCES = {
-    **{"r": (0, 9), CORRUPTIONS: (0, 9), "rel": (0, 9)},
-    **{"1": (1, 1), "4": (9, 9), "fier": (0, 0)},
-}
+from metaeval.metrics.faier.variants import find_variant
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +15,7 @@ class FaierSettings:
     Attributes
     ----------
     variant
-        One of `REFERENCES`.
+        One of those of `variants.py`.
     batch
         Images in a batch.
     splits
@@ -78,9 +70,7 @@ class FaierSettings:
     spoiled_shuffled: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.variant not in REFERENCES:
-            known = ", ".join(REFERENCES)
-            raise ConfigError(f"unknown variant '{self.variant}' of FAIEr: choose from {known}")
+        find_variant(self.variant)
         for name, good in (
             ("batch", self.batch >= 2),
             ("splits", self.splits >= 1),

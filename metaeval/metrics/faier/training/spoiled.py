@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.metrics.faier.captions import Captions, encode
+from metaeval.metrics.faier.captions import ParsedCaptions, encode
 from metaeval.text.scene_graphs.triplets import TripletParser
 from metaeval.text.vocabulary import Vocabulary
 from metaeval.training import spoiling
@@ -39,7 +39,7 @@ class Spoiler:
 
     def __call__(
         self, rows: Ints, rng: np.random.Generator
-    ) -> tuple[Captions, npt.NDArray[np.float32]]:
+    ) -> tuple[ParsedCaptions, npt.NDArray[np.float32]]:
         """Copies of n captions, first n shuffled ones, then n replaced ones; and of each the share
         of its words that are not the caption's at that place, float32 [2n]."""
         captions = [self._words[row] for row in rows]

@@ -19,7 +19,7 @@ import torch
 from metaeval.compute import gru
 from metaeval.compute.gru import Packing
 from metaeval.metrics.faier.fusion import Fusion
-from metaeval.metrics.faier.network import Faier
+from metaeval.metrics.faier.network import FaierNetwork
 from metaeval.metrics.faier.text import Nodes
 
 Tensor = torch.Tensor
@@ -71,7 +71,7 @@ class Ragged:
 def unite(
     fusion: Fusion, regions: Tensor, mask: Tensor, nodes: Tensor, node_mask: Tensor, splits: Splits
 ) -> list[Ragged]:
-    """The union vectors of each split: `Fusion.forward`, with what splits share computed once.
+    """The union vectors of each split: what splits share is computed once.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ class Level:
 
 
 def make_levels(
-    model: Faier,
+    model: FaierNetwork,
     see: tuple[Tensor, Tensor, Tensor],
     nodes: Nodes,
     c: int,

@@ -9,21 +9,21 @@ import numpy.typing as npt
 import torch
 
 from metaeval.errors import ConfigError
-from metaeval.metrics.faier.captions import NO_REFERENCE, Captions, encode
-from metaeval.metrics.faier.network import Faier
+from metaeval.metrics.faier.captions import NO_REFERENCE, ParsedCaptions, encode
+from metaeval.metrics.faier.network import FaierNetwork
 from metaeval.metrics.faier.text import Nodes
 from metaeval.metrics.faier.training import loss, step
 from metaeval.metrics.faier.training.ranking import Ranks
-from metaeval.metrics.faier.training.settings import REFERENCES, FaierSettings
+from metaeval.metrics.faier.training.settings import FaierSettings
 from metaeval.metrics.faier.training.spoiled import Spoiler
 from metaeval.metrics.faier.training.step import Level, Ragged, Splits
+from metaeval.metrics.faier.variants import VARIANTS
 from metaeval.text.scene_graphs.triplets import TripletParser
 from metaeval.text.vocabulary import Vocabulary
 from metaeval.training.caption_similarity import CaptionSimilarity
 from metaeval.training.dataset import CaptionedImages, forget_words
 from metaeval.vision.regions import augment
 from metaeval.vision.regions.gold import GoldRegions
-from metaeval.weights.pretrained import CORRUPTIONS
 
 Ints = npt.NDArray[np.int64]
 
@@ -57,7 +57,7 @@ class FaierTask:
 
     def __init__(
         self,
-        model: Faier,
+        model: FaierNetwork,
         images: CaptionedImages,
         parser: TripletParser,
         vocabulary: Vocabulary,
@@ -79,12 +79,12 @@ class FaierTask:
             )
         self._similarity = similarity if settings.similarity_margin else None
         texts = [text for captions in images.captions for text in captions[: self.c]]
-        self.captions: Captions = encode([*texts, NO_REFERENCE], parser, vocabulary)
+        self.captions: ParsedCaptions = encode([*texts, NO_REFERENCE], parser, vocabulary)
         self.n = len(images)
         self._regions = images.regions.tensors()
         self._counts = images.regions.mask.sum(axis=1)
         self._spoiler: Spoiler | None = None
-        if settings.variant == CORRUPTIONS:
+        if VARIANTS[settings.variant].corruptions:
             self._spoiler = Spoiler(texts, parser, vocabulary)
 
     def batches(self, epoch: int, rng: np.random.Generator) -> list[SplitBatch]:
@@ -102,7 +102,7 @@ class FaierTask:
         order = rng.random((b, c)).argsort(axis=1)
         # split k: caption k of the shuffled ones is the candidate, those after it the references
         turned = [np.roll(order, -(k % c), axis=1) for k in range(s)]
-        fewest, most = (min(x, c - 1) for x in REFERENCES[self.settings.variant])
+        fewest, most = (min(x, c - 1) for x in VARIANTS[self.settings.variant].references)
         counts = rng.integers(fewest, most + 1, size=(s, b))
         if self.settings.unreferenced and fewest == 0 < most:
             counts[rng.random((s, b)) < self.settings.unreferenced] = 0
@@ -212,7 +212,7 @@ class FaierTask:
             features, boxes, mask = augment.mirrored(features, boxes, mask, self.settings.mirrored)
         return features, boxes, mask
 
-    def _read(self, captions: Captions, rows: Ints) -> Nodes:
+    def _read(self, captions: ParsedCaptions, rows: Ints) -> Nodes:
         texts = captions.take(rows).to(self.device)
         share = self.settings.word_dropout
         texts = replace(

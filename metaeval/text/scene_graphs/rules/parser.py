@@ -21,21 +21,8 @@ IDENTITY = "rules-1"
 _AFTER_OBJECT = frozenset({"of", "than", "in", "on", "near", "for", "behind", "to", "over"})
 # … and that describe the noun of an earlier preposition rather than the verb.
 _AFTER_PREPOSITION = frozenset(
-    {
-        "of",
-        "than",
-        "with",
-        "in",
-        "on",
-        "at",
-        "near",
-        "for",
-        "behind",
-        "in front of",
-        "over",
-        "under",
-    }
-    | {"against", "inside", "above"}
+    {"of", "than", "with", "in", "on", "at", "near", "for", "behind", "in front of", "over"}
+    | {"under", "against", "inside", "above"}
 )
 # After "noun preposition noun" these go back to the first noun.
 _HIGH = frozenset({"behind", "next to", "under", "around"})
@@ -82,8 +69,8 @@ class _Reader:
 
     def _step(self) -> None:
         token = self._peek()
-        if prepositions := self._preposition():
-            self._prepositional(prepositions)
+        if (preposition := self._preposition()) is not None:
+            self._prepositional(*preposition)
         elif token.tag == "BE" or (token.tag == "HAVE" and self._perfect()):
             self.at += 1
             self._be()
@@ -240,8 +227,7 @@ class _Reader:
             return "to", 1
         return None
 
-    def _prepositional(self, found: tuple[str, int]) -> None:
-        preposition, length = found
+    def _prepositional(self, preposition: str, length: int) -> None:
         noun = fn.PREPOSITION_PHRASES.get(tuple(preposition.split()))
         self.at += length
         if noun:
@@ -259,7 +245,7 @@ class _Reader:
         if self.copula:
             self._relate(self.subjects, preposition, group)
             self.copula = False
-        elif self.verb is not None and self._belongs_to_verb(preposition):
+        elif self.verb is not None and _belongs_to_verb(self.verb, preposition):
             passive = preposition == "by" and self.verb.passive
             predicate = self.verb.predicate + ("" if passive else f" {preposition}")
             self._relate(self.verb.subjects, predicate, group)
@@ -273,13 +259,6 @@ class _Reader:
             self.first = self.last
         self.last = group
 
-    def _belongs_to_verb(self, preposition: str) -> bool:
-        assert self.verb is not None
-        if self.verb.open:
-            return True
-        low = _AFTER_OBJECT if self.verb.direct else _AFTER_PREPOSITION
-        return preposition not in low
-
     # ---- tuples --------------------------------------------------------------------------------
 
     def _relate(self, subjects: list[Phrase], predicate: str, objects: list[Phrase]) -> None:
@@ -292,11 +271,10 @@ class _Reader:
             if phrase.pronoun:
                 continue
             owner = phrase.owner
-            while isinstance(owner, Phrase):
+            if isinstance(owner, Phrase):
                 self._mention([owner])
                 self.tuples.append([owner.head, phrase.head, "have"])
-                break
-            if isinstance(owner, str):
+            elif isinstance(owner, str):
                 for antecedent in self._antecedent(plural=owner == "their"):
                     self.tuples.append([antecedent.head, phrase.head, "have"])
             self.tuples += [[phrase.head, attribute] for attribute in phrase.attributes]
@@ -306,13 +284,20 @@ class _Reader:
         return next(([p] for p in self.mentioned if plural or not p.plural), [])
 
     def _resolved(self, phrases: list[Phrase]) -> list[Phrase]:
-        found = []
+        resolved = []
         for phrase in phrases:
             if phrase.pronoun:
-                found += self._antecedent(plural=phrase.head in ("they", "them"))
+                resolved += self._antecedent(plural=phrase.head in ("they", "them"))
             else:
-                found.append(phrase)
-        return found
+                resolved.append(phrase)
+        return resolved
+
+
+def _belongs_to_verb(verb: _Verb, preposition: str) -> bool:
+    """Whether "verb noun preposition noun" tells more of the verb than of the noun before."""
+    if verb.open:
+        return True
+    return preposition not in (_AFTER_OBJECT if verb.direct else _AFTER_PREPOSITION)
 
 
 def _attached(group: list[Phrase]) -> list[Phrase]:

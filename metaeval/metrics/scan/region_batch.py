@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
-from metaeval.metrics.scan.attention import WAYS, attending, by_gram
+from metaeval.metrics.scan.attention import (
+    WAYS,
+    AttendedLengths,
+    cosines_of_products,
+    lengths_by_gram,
+)
 
 # from so many regions a word on, Gram matrices are the shorter way to attended vectors' lengths
 _WIDE = 2
@@ -18,7 +23,7 @@ _SMOOTH = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
+class RegionBatch:
     """The regions of n images that have about as many, in float64.
 
     Attributes
@@ -34,11 +39,11 @@ class Shelf:
     gram: torch.Tensor
 
     @classmethod
-    def of(cls, vectors: torch.Tensor) -> Shelf:
+    def of(cls, vectors: torch.Tensor) -> RegionBatch:
         """Of vectors [n, r, d]; zeros where there is no region."""
-        own = vectors.double()
-        turned = own.transpose(1, 2).contiguous()
-        return cls(turned, own.norm(dim=2), own @ turned)
+        exact = vectors.double()
+        turned = exact.transpose(1, 2).contiguous()
+        return cls(turned, exact.norm(dim=2), exact @ turned)
 
     def cosines(
         self,
@@ -60,27 +65,26 @@ class Shelf:
             λ of the attention.
         """
         index = torch.from_numpy(rows).to(self.turned.device)
-        own, turned = words.double(), self.turned.index_select(0, index)
+        exact, turned = words.double(), self.turned.index_select(0, index)
         # products with regions are what the softmax magnifies: in float64, therefore
-        products = own @ turned
-        found = {}
+        products = exact @ turned
+        cosines = {}
         if "i2t" in ways:
             lengths = self.lengths.index_select(0, index)
-            length = _in_words(words, turned.shape[2], smooth)
-            found["i2t"] = attending(products.transpose(1, 2).contiguous(), lengths, smooth, length)
+            attended = _lengths_in_words(words, turned.shape[2], smooth)
+            turned_products = products.transpose(1, 2).contiguous()
+            cosines["i2t"] = cosines_of_products(turned_products, lengths, smooth, attended)
         if "t2i" in ways:
-            length = by_gram(self.gram.index_select(0, index))
-            found["t2i"] = attending(products, own.norm(dim=2), smooth, length)
-        return found
+            attended = lengths_by_gram(self.gram.index_select(0, index))
+            cosines["t2i"] = cosines_of_products(products, exact.norm(dim=2), smooth, attended)
+        return cosines
 
 
-def _in_words(
-    words: torch.Tensor, n_regions: int, smooth: float
-) -> Callable[[torch.Tensor], torch.Tensor]:
-    """Lengths, for `attending`, of what regions attend to: of all words, by their weights.
+def _lengths_in_words(words: torch.Tensor, n_regions: int, smooth: float) -> AttendedLengths:
+    """Lengths of what regions attend to: of all words, by their weights.
 
     They are quicker in float32, and no worse than the words themselves.
     """
     if n_regions < _WIDE * words.shape[1] and smooth <= _SMOOTH:
         return lambda weights: (weights.float() @ words).norm(dim=2)
-    return by_gram((words @ words.transpose(1, 2).contiguous()).double())
+    return lengths_by_gram((words @ words.transpose(1, 2).contiguous()).double())

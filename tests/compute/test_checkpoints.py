@@ -15,8 +15,8 @@ pytest.importorskip("torch")
 import torch
 from safetensors.torch import save_file
 
+from metaeval.compute.checkpoints import load_safetensors, load_torch_checkpoint, load_weights
 from metaeval.errors import InputError
-from metaeval.weights.checkpoints import load_safetensors, load_torch_checkpoint, load_weights
 
 
 class Wicked:

@@ -18,14 +18,14 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.compute import transport
-from metaeval.metrics.vifidel.weights import Weights
+from metaeval.metrics.vifidel.importance import ImportanceWeights
 from metaeval.metrics.vifidel.words import Bag, Lexicon
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
 
 
-class Problems(NamedTuple):
+class TransportProblems(NamedTuple):
     """P transport problems of one padded size; `which` are their positions in the call.
 
     objects, words
@@ -44,13 +44,23 @@ class Problems(NamedTuple):
     cost: Floats
 
 
-class Transport:
-    """Distances between bags of words, in the metric `p` of a lexicon's vectors."""
+class BagDistance:
+    """The distance between two bags of words: what it costs to turn the one into the other.
 
-    def __init__(self, lexicon: Lexicon, weights: Weights, p: int, device: str | None) -> None:
-        self._lexicon, self._weights, self._p, self._device = lexicon, weights, p, device
+    Parameters
+    ----------
+    lexicon
+        Knows the words of all bags.
+    weights
+        The words' importance, where it plays a part.
+    p
+        The price of moving a word: the distance of the vectors (1) or its square (2).
+    """
 
-    def distances(self, pairs: Sequence[tuple[Bag, Bag]], images: Indices | None = None) -> Floats:
+    def __init__(self, lexicon: Lexicon, weights: ImportanceWeights, p: int) -> None:
+        self._lexicon, self._weights, self._p = lexicon, weights, p
+
+    def of_pairs(self, pairs: Sequence[tuple[Bag, Bag]], images: Indices | None = None) -> Floats:
         """[n] The distance of each pair (objects, words); equal problems are solved once.
 
         With `images` [n] words are weighted by these images' references; NaN where there are none.
@@ -62,15 +72,15 @@ class Transport:
         inverse = [number.setdefault(key, len(number)) for key in zip(pairs, places, strict=True)]
         distinct = [pair for pair, _ in number]
         where = None if images is None else np.array([i for _, i in number], dtype=np.intp)
-        found = np.full(len(distinct), np.nan)
+        distances = np.full(len(distinct), np.nan)
         for problems in self.problems(distinct, where):
-            flow = transport.flows(problems.cost, problems.supply, problems.demand, self._device)
-            found[problems.which] = transport.costs(problems.cost, flow)
-        return found[np.array(inverse, dtype=np.intp)]
+            flow = transport.flows(problems.cost, problems.supply, problems.demand)
+            distances[problems.which] = transport.costs(problems.cost, flow)
+        return distances[np.array(inverse, dtype=np.intp)]
 
     def problems(
         self, pairs: Sequence[tuple[Bag, Bag]], images: Indices | None = None
-    ) -> Iterator[Problems]:
+    ) -> Iterator[TransportProblems]:
         """The pairs as transport problems, those of about one size together."""
         left, right = (_Bags([pair[side] for pair in pairs]) for side in (0, 1))
         weights = None
@@ -79,7 +89,7 @@ class Transport:
             weights = self._weights.of_pairs(np.broadcast_to(images, words.shape), words)
         rows, columns = np.unique(left.words), np.unique(right.words)
         squares = self._lexicon.squared_distances(rows.tolist(), columns.tolist())
-        for m, n, which in transport.buckets(left.sizes, right.sizes):
+        for m, n, which in transport.group_by_size(left.sizes, right.sizes):
             if weights is not None:
                 which = which[~np.isnan(weights[0, which])]
                 if not len(which):
@@ -93,7 +103,7 @@ class Transport:
                 a = weights[: len(left.words)][:m, which][:, None]
                 b = weights[len(left.words) :][:n, which][None]
                 cost = (a - b) ** 2 + a * b * cost
-            yield Problems(
+            yield TransportProblems(
                 which,
                 objects,
                 words,

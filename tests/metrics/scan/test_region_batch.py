@@ -1,4 +1,4 @@
-"""Encoded regions on their shelf, attended to by captions' words: the paper's equations."""
+"""Encoded regions in a batch, attended to by captions' words: the paper's equations."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ pytest.importorskip("torch")
 import torch
 
 from metaeval.metrics.scan.attention import WAYS, l2norm
-from metaeval.metrics.scan.shelf import Shelf
+from metaeval.metrics.scan.region_batch import RegionBatch
 from tests.metrics.scan.test_attention import random_sets, slow
 
 
@@ -24,8 +24,8 @@ def test_cosines_are_the_papers(smooth: float, n_regions: int) -> None:
     rows = np.array([2, 0, 1, 0])
     own = (words + 0.5 * regions[rows, :1] * (words != 0)).float()
     own, vectors = l2norm(own) * (own != 0), (1.7 * regions).float()
-    shelf = Shelf.of(vectors)
-    found = shelf.cosines(rows, own, smooth)
+    batch = RegionBatch.of(vectors)
+    found = batch.cosines(rows, own, smooth)
     assert tuple(found) == WAYS
     for k, row in enumerate(rows.tolist()):
         v, w = vectors[row, : n[row]].double().numpy(), own[k, : m[k]].double().numpy()
@@ -35,4 +35,4 @@ def test_cosines_are_the_papers(smooth: float, n_regions: int) -> None:
         assert (found["i2t"][k, n[row] :] == 0).all()
         assert (found["t2i"][k, m[k] :] == 0).all()
     for way in WAYS:  # each alone is the same
-        assert torch.equal(shelf.cosines(rows, own, smooth, (way,))[way], found[way])
+        assert torch.equal(batch.cosines(rows, own, smooth, (way,))[way], found[way])

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from metaeval.metrics.vifidel.words import Bag, Lexicon
 
 
-class Weights:
+class ImportanceWeights:
     """The importance weights of words, image by image.
 
     Parameters

@@ -2,17 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-
-class Term(NamedTuple):
-    """`key` names the table column (empty for a term that is not a column)."""
-
-    key: str
-    name: str
-    short: str
-    more: str = ""
-
+from reports.shared.elements import Term
 
 TERMS: tuple[Term, ...] = (
     Term(

@@ -1,15 +1,13 @@
-"""The captioners' report in words: every sentence is computed from the run's numbers."""
+"""The summary of the captioners' report: every sentence is computed from the run's numbers."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from itertools import combinations
-from typing import Any, NamedTuple
 
-from reports.captioners.run import ModelsRun
+from reports.captioners.run import CaptionersRun
 from reports.captioners.tables import apart
-from reports.graded.findings import Finding
+from reports.shared.elements import Finding
 from reports.shared.formatting import (
     amount,
     capital,
@@ -20,22 +18,12 @@ from reports.shared.formatting import (
     percent,
     spelled,
 )
-
-Record = Mapping[str, Any]
-
-
-class Alert(NamedTuple):
-    """Something a reader must know; `level` is "error", "warn" or "note"."""
-
-    level: str
-    subject: str
-    text: str
-    remedy: str = ""
+from reports.shared.row_kind import Record
 
 
-def summary(run: ModelsRun) -> list[Finding]:
+def summary(run: CaptionersRun) -> list[Finding]:
     """The findings that apply, in the order in which a reader asks for them."""
-    found = [
+    findings = [
         _first(run),
         _last(run),
         _human(run),
@@ -43,19 +31,19 @@ def summary(run: ModelsRun) -> list[Finding]:
         _aggregates(run),
         _agreement(run),
         _disagreement(run),
-        _lacking(run),
+        _missing(run),
     ]
-    return [finding for finding in found if finding is not None]
+    return [finding for finding in findings if finding is not None]
 
 
-def headline(run: ModelsRun) -> str:
+def headline(run: CaptionersRun) -> str:
     """One line on the size of the run."""
     n = sum(s["n"] for s in run.statistics["systems"])
     systems = amount(len(run.systems), "system")
     return f"{amount(len(run.image_ids), 'image')}, {systems}, {count(n)} captions"
 
 
-def _first(run: ModelsRun) -> Finding:
+def _first(run: CaptionersRun) -> Finding:
     heads = [r for r in run.headlines if r["ranking"]]
     if not heads:
         return Finding("First.", "No metric gave the systems a score.")
@@ -77,7 +65,7 @@ def _first(run: ModelsRun) -> Finding:
     return Finding("First.", f"{text} Mean ranks: {listed(means)}.")
 
 
-def _last(run: ModelsRun) -> Finding | None:
+def _last(run: CaptionersRun) -> Finding | None:
     heads = [r for r in run.headlines if len(r["ranking"]) > 1]
     if len(run.systems) < 3 or not heads:
         return None
@@ -96,17 +84,14 @@ def _last(run: ModelsRun) -> Finding | None:
     return Finding("Last.", text)
 
 
-def _human(run: ModelsRun) -> Finding | None:
-    told = [
-        r
-        for r in run.statistics["against_human"]
-        if r["status"] == "ok" and r["part_of"] is None and r["column"] in _head_columns(run)
-    ]
-    if not told:
+def _human(run: CaptionersRun) -> Finding | None:
+    columns = _head_columns(run)
+    records = [r for r in run.human_records if r["column"] in columns]
+    if not records:
         return None
     above: dict[str, list[str]] = {}
     below = []
-    for r in told:
+    for r in records:
         names = [
             name
             for name in run.systems
@@ -118,7 +103,7 @@ def _human(run: ModelsRun) -> Finding | None:
             below.append(r["metric"])
     if not above:
         return Finding(
-            "Human.", f"No system is ranked above people by any of {_scores(len(told))}."
+            "Human.", f"No system is ranked above people by any of {_scores(len(records))}."
         )
     groups: dict[tuple[str, ...], list[str]] = {}
     for metric, names in above.items():
@@ -133,7 +118,7 @@ def _human(run: ModelsRun) -> Finding | None:
     return Finding("Human.", text)
 
 
-def _undecided(run: ModelsRun) -> Finding | None:
+def _undecided(run: CaptionersRun) -> Finding | None:
     pairs: dict[tuple[str, str], list[str]] = {}
     total = 0
     for r in run.headlines:
@@ -155,9 +140,9 @@ def _undecided(run: ModelsRun) -> Finding | None:
     )
 
 
-def _aggregates(run: ModelsRun) -> Finding | None:
-    means = {r["column"]: r for r in run.metrics if r["aggregate"] != "corpus"}
-    both = [(r, means[r["column"]]) for r in run.metrics if r["aggregate"] == "corpus"]
+def _aggregates(run: CaptionersRun) -> Finding | None:
+    means = {r["column"]: r for r in run.score_records if r["aggregate"] != "corpus"}
+    both = [(r, means[r["column"]]) for r in run.score_records if r["aggregate"] == "corpus"]
     if not both:
         return None
     differ = [corpus["column"] for corpus, mean in both if corpus["ranking"] != mean["ranking"]]
@@ -180,7 +165,7 @@ def _aggregates(run: ModelsRun) -> Finding | None:
     return Finding("Corpus and mean.", text)
 
 
-def _gap(run: ModelsRun, corpus: Record, mean: Record) -> float:
+def _gap(run: CaptionersRun, corpus: Record, mean: Record) -> float:
     return max(_between(corpus, mean, name) for name in run.systems)
 
 
@@ -189,7 +174,7 @@ def _between(corpus: Record, mean: Record, name: str) -> float:
     return abs(one - other) if known(one) and known(other) else -1.0
 
 
-def _agreement(run: ModelsRun) -> Finding | None:
+def _agreement(run: CaptionersRun) -> Finding | None:
     matrix = run.statistics["agreement"].get("within_image")
     if not matrix:
         return None
@@ -210,19 +195,19 @@ def _agreement(run: ModelsRun) -> Finding | None:
     )
 
 
-def _disagreement(run: ModelsRun) -> Finding | None:
-    told = run.statistics["disagreement"]
-    if not known(told["mean"]) or len(told["votes"]) < 2:
+def _disagreement(run: CaptionersRun) -> Finding | None:
+    disagreement = run.statistics["disagreement"]
+    if not known(disagreement["mean"]) or len(disagreement["votes"]) < 2:
         return None
     return Finding(
         "Contradictions.",
         f"Two metrics that both prefer one of two captions of an image contradict each other in "
-        f"{percent(told['mean'])} of cases, on the average image; the images with the most come "
-        f"first among the captions below.",
+        f"{percent(disagreement['mean'])} of cases, on the average image; the images with the most "
+        f"come first among the captions below.",
     )
 
 
-def _lacking(run: ModelsRun) -> Finding | None:
+def _missing(run: CaptionersRun) -> Finding | None:
     parts = [
         f"{s['name']} has no caption of {amount(s['n_missing'], 'image')}; its scores are those of "
         f"the others, and comparisons use the images that both systems have."
@@ -236,43 +221,11 @@ def _lacking(run: ModelsRun) -> Finding | None:
     return Finding("Missing.", " ".join(parts)) if parts else None
 
 
-def alerts(run: ModelsRun) -> list[Alert]:
-    """What is missing, left out or different from what a reader would assume."""
-    found = []
-    dataset, git = run.info.get("dataset") or {}, run.info.get("git")
-    if dataset.get("fallback"):
-        found.append(Alert("error", "Dataset", capital(dataset["fallback"]) + "."))
-    for r in run.absent:
-        level = "error" if r["status"] == "failed" else "warn"
-        text = f"{capital(r['status'])}: {(r['reason'] or 'no reason given').rstrip('.')}."
-        found.append(Alert(level, r["column"], text, r["remedy"] or ""))
-    for s in run.statistics["systems"]:
-        if s["n_missing"]:
-            text = f"No caption of {amount(s['n_missing'], 'image')} of the run."
-            found.append(Alert("warn", s["name"], text))
-        if s["n_empty"]:
-            found.append(Alert("warn", s["name"], f"{count(s['n_empty'])} captions are empty."))
-        if s["n_other_images"]:
-            n = amount(s["n_other_images"], "caption")
-            text = f"{capital(n)} of images outside this run left aside."
-            found.append(Alert("note", s["name"], text))
-    for r in run.metrics:
-        if r["n_nan"] and r["aggregate"] != "corpus":
-            share = percent(r["n_nan"] / r["n"])
-            text = f"{count(r['n_nan'])} of {count(r['n'])} captions ({share}) have no score."
-            found.append(Alert("note", r["column"], text))
-    if git and git.get("dirty"):
-        text = "The working tree had changes, so the commit alone does not identify the code."
-        found.append(Alert("warn", "Code", text))
-    found += [Alert("note", "Data", note) for note in dataset.get("notes") or ()]
-    return found
-
-
-def _head_columns(run: ModelsRun) -> set[str]:
+def _head_columns(run: CaptionersRun) -> set[str]:
     return {r["column"] for r in run.headlines}
 
 
-def _ahead(run: ModelsRun, record: Record, place: int) -> bool:
+def _ahead(run: CaptionersRun, record: Record, place: int) -> bool:
     """Whether the system at this place of a ranking is told apart from the next."""
     return place < len(record["neighbours"]) and apart(record["neighbours"][place], run.alpha)
 

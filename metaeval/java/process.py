@@ -1,0 +1,333 @@
+"""Java programs, run to their end (`run_once`) or talked to line by line (`JavaProcess`).
+
+METEOR, SPICE's parser and the PTB tokeniser all run here, under the same care: a fixed locale and
+encoding (a decimal comma breaks METEOR), a heap that the machine can give, stderr always drained
+and shown when something fails, a limit on time, and no JVM left behind after success, failure,
+Ctrl-C or the death of our process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Self
+
+from metaeval.java.runtime import JavaRuntime
+from metaeval.java.spawn import end, spawn
+
+_TAIL = 8192  # bytes of stderr that are kept
+_FIXED = (
+    "-Duser.language=en",
+    "-Duser.country=US",
+    "-Dfile.encoding=UTF-8",
+    "-Dstdout.encoding=UTF-8",  # Java 19+ no longer takes the streams' encoding from the file's
+    "-Dstderr.encoding=UTF-8",
+    "-Djava.awt.headless=true",
+    "-XX:+ExitOnOutOfMemoryError",  # else a thread dies and the others wait for it
+    "-XX:+DisplayVMOutputToStderr",
+)
+
+
+class JavaError(RuntimeError):
+    """A Java program failed. The message is one line; `stderr` is the tail of what it wrote."""
+
+    def __init__(self, what: str, problem: str, stderr: str = "") -> None:
+        lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+        # "at package.Class(File.java:1)" says little in one line; the exception's own line does
+        messages = [line for line in lines if not line.startswith("at ")][-3:]
+        shown = " / ".join(messages)[-400:]
+        super().__init__(f"{what}: {problem}" + (f"; stderr: {shown}" if shown else ""))
+        self.stderr = stderr
+        if len(lines) > len(messages):
+            self.add_note(f"the end of its stderr:\n{stderr}")
+
+
+def memory_mib() -> int | None:
+    """The machine's memory or the control group's limit, whichever is less; `None` if unknown."""
+    sizes = []
+    try:
+        sizes.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+        group = Path("/proc/self/cgroup").read_text().strip().splitlines()[-1].split(":")[-1]
+    except (AttributeError, ValueError, OSError, IndexError):
+        group = "/"
+    root = Path("/sys/fs/cgroup")
+    here = root / group.strip("/")
+    for folder in {here, *here.parents, root / "memory"}:
+        for name in ("memory.max", "memory.limit_in_bytes"):
+            try:
+                sizes.append(int((folder / name).read_text()))
+            except (OSError, ValueError):  # not there, or "max"
+                continue
+    return min(sizes) >> 20 if sizes else None
+
+
+def heap_mib(wanted: int) -> int:
+    """`wanted` MiB of heap, but never more than half of the memory that there is."""
+    memory = memory_mib()
+    return wanted if memory is None else max(16, min(wanted, memory // 2))
+
+
+def _start(
+    java: JavaRuntime,
+    args: Sequence[str],
+    what: str,
+    heap: int,
+    options: Sequence[str] = (),
+    cwd: Path | None = None,
+) -> subprocess.Popen[bytes]:
+    """Start the launcher with its heap (MiB, cut to half the memory), locale and the rest."""
+    command = [str(java.executable), f"-Xmx{heap_mib(heap)}m", *_FIXED, *options, *args]
+    try:
+        return spawn(command, _environment(), cwd)
+    except OSError as error:
+        raise JavaError(what, f"cannot be started ({error})") from None
+
+
+def _environment() -> dict[str, str]:
+    env = dict(os.environ)
+    # _JAVA_OPTIONS would override our command line; in JAVA_TOOL_OPTIONS it only adds to it
+    extra = f"{env.get('JAVA_TOOL_OPTIONS', '')} {env.pop('_JAVA_OPTIONS', '')}".strip()
+    if extra:
+        env["JAVA_TOOL_OPTIONS"] = extra
+    env["LC_ALL"] = "C.UTF-8"  # else Java cannot open paths with umlauts in the C locale
+    return env
+
+
+class _Drain(threading.Thread):
+    """Reads a stream to its end; keeps the last `keep` bytes (all of them for `None`)."""
+
+    def __init__(self, stream: IO[bytes], keep: int | None = _TAIL) -> None:
+        super().__init__(name="metaeval-drain", daemon=True)
+        self._stream, self._keep, self._bytes = stream, keep, bytearray()
+        self.start()
+
+    def run(self) -> None:
+        try:
+            while chunk := os.read(self._stream.fileno(), 65536):
+                self._bytes += chunk
+                if self._keep is not None:
+                    del self._bytes[: -self._keep]
+        except (OSError, ValueError):  # closed under us: the process has been ended
+            pass
+
+    def text(self) -> str:
+        """What came; waits a moment for the end of the stream."""
+        self.join(2)
+        lines = bytes(self._bytes).decode(errors="replace").splitlines(keepends=True)
+        return "".join(x for x in lines if not x.startswith("Picked up "))
+
+
+def run_once(
+    java: JavaRuntime,
+    args: Sequence[str],
+    *,
+    what: str,
+    heap: int,
+    timeout: float,
+    stdin: bytes = b"",
+    cwd: Path | None = None,
+) -> bytes:
+    """Run a Java program to its end and return its stdout.
+
+    Parameters
+    ----------
+    args
+        What follows the JVM's options: `["-cp", path, "Main", "in.txt"]`, `["-jar", …]`.
+    what
+        The program's name in messages: "SPICE".
+    heap
+        MiB; never more than half of the machine's memory is used.
+    timeout
+        Seconds that the whole run may take.
+    stdin
+        All that it reads.
+    cwd
+        Its working directory.
+
+    Raises
+    ------
+    JavaError
+        It could not be started, ran out of time, or ended with an exit code other than 0.
+    """
+    process = _start(java, args, what, heap, cwd=cwd)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    stderr = _Drain(process.stderr)
+    try:
+        stdout = _Drain(process.stdout, keep=None)
+        writer = threading.Thread(target=_write, args=(process.stdin, stdin), daemon=True)
+        writer.start()
+        code = process.wait(timeout)
+        stdout.join()
+    except subprocess.TimeoutExpired:
+        end(process)
+        raise JavaError(what, f"not done after {timeout:g} s, ended", stderr.text()) from None
+    finally:
+        end(process)
+    if code != 0:
+        raise JavaError(what, f"ended with {_describe_exit(code)}", stderr.text())
+    return bytes(stdout._bytes)
+
+
+def _write(stream: IO[bytes], data: bytes) -> None:
+    try:
+        stream.write(data)
+        stream.close()
+    except (OSError, ValueError):
+        pass  # it ended without reading all: its exit code tells
+
+
+def _describe_exit(code: int) -> str:
+    if code == -9:
+        return "signal 9 (killed; out of memory?)"
+    return f"signal {-code}" if code < 0 else f"exit code {code}"
+
+
+class JavaProcess:
+    """A Java program that answers each line on stdin with one line on stdout, in order.
+
+    A context manager. Parameters as of `run_once`, but `silence` is how many seconds it may take
+    from one reply to the next, and `options` are further ones of the JVM, before `args`. One that
+    failed is ended and stays so.
+    """
+
+    def __init__(
+        self,
+        java: JavaRuntime,
+        args: Sequence[str],
+        *,
+        what: str,
+        heap: int,
+        silence: float,
+        options: Sequence[str] = (),
+    ) -> None:
+        self.what, self._silence = what, silence
+        self._lock = threading.Lock()
+        self._process = _start(java, args, what, heap, options)
+        assert self._process.stderr is not None
+        self._stderr = _Drain(self._process.stderr)
+
+    @property
+    def pid(self) -> int:
+        """The process id of the JVM."""
+        return self._process.pid
+
+    def exchange(self, lines: Sequence[str]) -> list[str]:
+        """Send n lines without waiting in between; return the n replies, in order.
+
+        Raises
+        ------
+        JavaError
+            It ended, or was silent for too long; no JVM is left then, nor after Ctrl-C.
+        ValueError
+            A line holds a line break.
+        """
+        if any("\n" in line or "\r" in line for line in lines):
+            raise ValueError("a line to Java must not hold a line break")
+        process = self._process
+        assert process.stdin is not None
+        assert process.stdout is not None
+        with self._lock:
+            try:
+                if process.stdin.closed:
+                    raise JavaError(self.what, "was closed already")
+                data = "".join(f"{line}\n" for line in lines).encode(errors="replace")
+                writer = threading.Thread(
+                    target=_send, args=(process.stdin, data), name="metaeval-write", daemon=True
+                )
+                writer.start()
+                with _Watch(process, self._silence) as watch:
+                    replies: list[str] = []
+                    while len(replies) < len(lines) and (raw := process.stdout.readline()):
+                        replies.append(raw.rstrip(b"\r\n").decode(errors="replace"))
+                        watch.seen = time.monotonic()
+                if len(replies) < len(lines):
+                    raise self._failure(watch, len(replies), len(lines))
+                writer.join()
+                return replies
+            except BaseException:  # the pipe is out of step now: nothing more can be asked
+                self._end()
+                raise
+
+    def _failure(self, watch: _Watch, got: int, sent: int) -> JavaError:
+        end(self._process, grace=2)
+        how = (
+            f"was silent for {self._silence:g} s"
+            if watch.fired
+            else f"ended with {_describe_exit(self._process.returncode)}"
+        )
+        return JavaError(self.what, f"{how} after {got} of {sent} replies", self._stderr.text())
+
+    def close(self) -> None:
+        """Close its stdin, give it a second, end it; at once if it is at work. Idempotent."""
+        if not self._lock.acquire(blocking=False):
+            self._end()
+            return
+        try:
+            if self._process.stdin and not self._process.stdin.closed:
+                with contextlib.suppress(OSError):
+                    self._process.stdin.close()
+            self._end(grace=1)
+        finally:
+            self._lock.release()
+
+    def _end(self, grace: float = 0.0) -> None:
+        end(self._process, grace)
+        for stream in (self._process.stdin, self._process.stdout):
+            with contextlib.suppress(OSError):
+                if stream:
+                    stream.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self._end()
+
+
+def _send(stream: IO[bytes], data: bytes) -> None:
+    try:
+        stream.write(data)
+        stream.flush()
+    except (OSError, ValueError):
+        pass  # it ended: the reading side tells
+
+
+class _Watch(threading.Thread):
+    """Ends a process that has said nothing for `limit` seconds."""
+
+    def __init__(self, process: subprocess.Popen[bytes], limit: float) -> None:
+        super().__init__(name="metaeval-watch", daemon=True)
+        self._process, self._limit = process, limit
+        self._over = threading.Event()
+        self.seen, self.fired = time.monotonic(), False
+
+    def run(self) -> None:
+        while not self._over.wait(max(0.0, self.seen + self._limit - time.monotonic())):
+            if time.monotonic() - self.seen >= self._limit:
+                self.fired = True
+                end(self._process)
+                return
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self.join()

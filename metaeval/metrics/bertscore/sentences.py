@@ -1,0 +1,110 @@
+"""Sentences as BERTScore compares them: each distinct one encoded once, its vectors kept."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from metaeval.metrics.bertscore.match import Floats, Ints, Sentences, Singles, pair_scores
+from metaeval.metrics.bertscore.token_bank import TokenBank
+from metaeval.text.transformers.encoder import TextEncoder
+
+log = logging.getLogger(__name__)
+
+
+class EncodedSentences:
+    """Distinct sentences, numbered as they come, with the vectors and weights of their tokens.
+
+    Parameters
+    ----------
+    encoder
+        What makes the vectors.
+    memory
+        Bytes of vectors to be kept in memory; those beyond are kept in temporary files.
+    documents
+        The texts over which the idf of a token is counted; `None`: every token has the weight 1,
+        but for those at a sentence's edges, which have 0.
+    """
+
+    def __init__(
+        self, encoder: TextEncoder, memory: float, documents: Sequence[str] | None = None
+    ) -> None:
+        self._encoder = encoder
+        self._bank = TokenBank(encoder.device, memory)
+        self._index: dict[str, int] = {}
+        self._length: list[int] = []  # per sentence: its tokens, …
+        self._slot: list[int] = []  # … and its place in the bank among those of this length
+        self._weights: dict[int, list[Floats]] = {}  # length → of sentences in the bank's order
+        self._weight_of_token = _token_weights(encoder, documents)
+
+    def add(self, texts: Sequence[str]) -> None:
+        """Encode those of the texts that are new."""
+        new = [text for text in dict.fromkeys(texts) if text not in self._index]
+        ids, n_cut = self._encoder.tokenize(new)
+        if n_cut:
+            log.warning("bertscore: %d captions cut at %d tokens", n_cut, self._encoder.max_tokens)
+        first = len(self._index)
+        self._index.update({text: first + j for j, text in enumerate(new)})
+        self._length += [len(tokens) for tokens in ids]
+        self._slot += [0] * len(new)
+
+        def keep(positions: list[int], vectors: Any) -> None:
+            for position, slot in zip(positions, self._bank.add(vectors), strict=True):
+                self._slot[first + position] = slot
+            rows = self._weight_of_token[np.array([ids[p] for p in positions])]
+            self._weights.setdefault(vectors.shape[1], []).append(rows)
+
+        self._encoder.encode(ids, keep)
+
+    def __len__(self) -> int:
+        return len(self._index)
+
+    def numbers(self, texts: Sequence[str]) -> Ints:
+        """The number [n] of each text; all of them must have been added."""
+        return np.array([self._index[text] for text in texts], dtype=np.intp)
+
+    def scores(self, candidates: Ints, references: Ints) -> Floats:
+        """Precision, recall and F1 [n, 3] of n pairs of sentences, by their numbers."""
+        length = np.array(self._length, dtype=np.intp)
+        sentences = Sentences(
+            length, np.array(self._slot, dtype=np.intp), length <= self._encoder.n_special
+        )
+        weights = {size: np.concatenate(rows) for size, rows in self._weights.items()}
+        device = self._encoder.device.type
+        return pair_scores(self._bank, weights, sentences, candidates, references, device)
+
+    def tokens(self, text: str) -> tuple[list[str], Floats, Singles]:
+        """A text's k tokens as words, their weights [k] and vectors [k, width]."""
+        (ids,), _ = self._encoder.tokenize([text])
+        number = self._index[text]
+        vectors = self._bank.get(self._length[number], np.array([self._slot[number]]))[0]
+        words = [self._encoder.tokenizer.decode([token]).strip() for token in ids]
+        return words, self._weight_of_token[np.array(ids)], vectors.cpu().numpy()
+
+    def close(self) -> None:
+        """Release the vectors and their temporary files."""
+        self._bank.close()
+
+
+def _token_weights(encoder: TextEncoder, documents: Sequence[str] | None) -> Floats:
+    """The weight of every token of the vocabulary."""
+    tokenizer = encoder.tokenizer
+    n = 1 + max(tokenizer.get_vocab().values())
+    if documents is not None:
+        return inverse_document_frequencies(encoder.tokenize(documents)[0], n)
+    weights = np.ones(n)
+    weights[[t for t in (tokenizer.cls_token_id, tokenizer.sep_token_id) if t is not None]] = 0
+    return weights
+
+
+def inverse_document_frequencies(documents: Sequence[Sequence[int]], n_tokens: int) -> Floats:
+    """log((N + 1) / (df + 1)) of each token over N documents; a token in none has df 0."""
+    counts = Counter(token for document in documents for token in set(document))
+    df = np.zeros(n_tokens)
+    df[list(counts)] = list(counts.values())
+    idf: Floats = np.log((len(documents) + 1) / (df + 1))
+    return idf

@@ -1,0 +1,267 @@
+"""FAIEr in batches: union vectors once an image, then any number of captions.
+
+Every matrix product has a shape that depends on the caption (or the image) alone: batches hold
+captions of one length and always the same number of them, the last one filled up. Matrix libraries
+choose their kernels by shape, so a caption scores the same, to the last bit, whatever else is
+scored with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from metaeval.compute.batching import fill_rows, group_rows_by_keys
+from metaeval.compute.threads import run_parallel
+from metaeval.metrics.faier.captions import ParsedCaptions
+from metaeval.metrics.faier.fusion import level_score
+from metaeval.metrics.faier.network import FaierNetwork
+from metaeval.metrics.faier.text import Projected
+from metaeval.vision.regions.base import MOST, Regions
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+_ROWS = {"cpu": 128, "cuda": 4096}  # captions, triplets or regions in a batch
+_IMAGES = {"cpu": 32, "cuda": 512}
+_STEPS = {"objects": 8, "relations": 4}  # a reference's nodes are padded to a multiple of this
+
+
+@dataclass(frozen=True, slots=True)
+class NodeVectors:
+    """Node vectors of n captions on one level, those of a caption side by side.
+
+    Caption i has `counts[i]` of the `vectors` [sum of counts, d], from `starts[i]` on.
+    """
+
+    vectors: torch.Tensor
+    starts: Ints
+    counts: Ints
+
+
+CaptionNodes = Mapping[str, NodeVectors]  # by level: "objects", "relations"
+
+
+class UnionMatcher:
+    """A trained network with the union vectors of a dataset's images.
+
+    Parameters
+    ----------
+    model
+        In eval mode, on the device it is to compute on; its weights must not change any more.
+
+    Attributes
+    ----------
+    unions
+        By level, the union vectors of all images' regions [total + 1, d]; the last is a zero.
+    places
+        int64 [images, most]: which of them are each image's; `total` behind the last.
+    """
+
+    def __init__(self, model: FaierNetwork) -> None:
+        self.model = model
+        self.device = next(model.parameters()).device
+        self._rows, self._n_images = _ROWS[self.device.type], _IMAGES[self.device.type]
+        self.unions: dict[str, torch.Tensor] = {}
+        self.places = torch.empty(0, 0, dtype=torch.int64, device=self.device)
+
+    @cached_property
+    def _tables(self) -> tuple[Projected, Projected | None]:
+        """What each word of the vocabulary adds to the gates of the two GRUs."""
+        text = self.model.text
+        with torch.inference_mode():
+            words = text.words.projected(text.embedding.weight)
+            triplets = text.triplets
+            return words, triplets.projected(text.embedding.weight) if triplets else None
+
+    @torch.inference_mode()
+    def prepare(
+        self,
+        regions: Regions,
+        references: ParsedCaptions | CaptionNodes,
+        rows: Sequence[Sequence[int]],
+    ) -> None:
+        """Compute the union vectors of n images.
+
+        Parameters
+        ----------
+        regions
+            Of n images; r must not be above 36 (or all images have the same number).
+        references, rows
+            All references (or what `read` made of them), and which of them each image has, in
+            their order, at least one.
+        """
+        model, d = self.model, self.model.shape.d
+        counts = regions.mask.sum(axis=1)
+        width = max(MOST, regions.mask.shape[1])
+        first = np.cumsum(counts) - counts
+        total = int(counts.sum())
+        places = np.full((len(regions), width), total, dtype=np.int64)
+        places[:, : regions.mask.shape[1]][regions.mask] = np.arange(total)
+        self.places = torch.from_numpy(places).to(self.device)
+        self.unions = {
+            level: torch.zeros(total + 1, d, device=self.device) for level in model.levels
+        }
+        nodes: CaptionNodes = {}
+        if model.shape.fused:
+            nodes = self.read(references) if isinstance(references, ParsedCaptions) else references
+
+        def unite(images: Ints, size: int) -> None:
+            filled = fill_rows(images, size)
+            seen = model.see(*_tensors(regions, filled, width, self.device))
+            real = np.arange(size) < len(images)
+            there = seen.mask.cpu().numpy() & real[:, None]
+            owner, place = there.nonzero()
+            target = torch.from_numpy(first[filled][owner] + place).to(self.device)
+            at = torch.from_numpy(owner).to(self.device), torch.from_numpy(place).to(self.device)
+            for level, out in self.unions.items():
+                vectors: torch.Tensor = getattr(seen, level)
+                if not nodes:
+                    out[target] = vectors[at]
+                    continue
+                texts = _reference_nodes(nodes[level], _STEPS[level], [rows[i] for i in filled])
+                attended = model.fuse(level).attended(vectors, *texts)[at]
+                out[target] = self._join(level, vectors[at], attended)
+
+        self._each(unite, self._n_images, *_image_keys(rows, nodes))
+
+    @torch.inference_mode()
+    def score(
+        self, captions: ParsedCaptions | CaptionNodes, image_index: npt.NDArray[np.intp]
+    ) -> Floats:
+        """Object-level and relation-level scores of n captions, float64 [n, 2] (or [n, 1])."""
+        nodes = self.read(captions) if isinstance(captions, ParsedCaptions) else captions
+        index = np.asarray(image_index, dtype=np.int64)
+        levels = [self._score_level(level, nodes[level], index) for level in self.model.levels]
+        return np.stack(levels, axis=1)
+
+    def unions_of(self, index: int) -> dict[str, torch.Tensor]:
+        """By level, the union vectors of one image, without padding: [r, d]."""
+        places = self.places[index]
+        return {level: z[places[places < len(z) - 1]] for level, z in self.unions.items()}
+
+    def _score_level(self, level: str, nodes: NodeVectors, index: Ints) -> Floats:
+        """One level's score of each caption."""
+        unions, scores = self.unions[level], np.empty(len(nodes.starts))
+
+        def match(rows: Ints, size: int) -> None:
+            filled = fill_rows(rows, size)
+            k = int(nodes.counts[filled[0]])
+            at = torch.from_numpy(nodes.starts[filled][:, None] + np.arange(k)).to(self.device)
+            places = self.places[torch.from_numpy(index[filled]).to(self.device)]
+            batch = level_score(unions[places], places < len(unions) - 1, nodes.vectors[at])
+            scores[rows] = batch[: len(rows)].double().cpu().numpy()
+
+        self._each(match, self._rows, nodes.counts)
+        return scores
+
+    def _each(self, work: Callable[[Ints, int], None], size: int, *keys: Ints) -> None:
+        """Call `work(rows, size)` for the rows of equal keys, at most `size` at a time; on the
+        processor several at a time: each has its own part of what is written."""
+        jobs = [partial(work, rows, size) for rows in group_rows_by_keys(*keys, most=size)]
+        if self.device.type == "cpu":
+            run_parallel(jobs)
+        else:
+            for job in jobs:
+                job()
+
+    @torch.inference_mode()
+    def read(self, captions: ParsedCaptions) -> CaptionNodes:
+        """The node vectors of captions, which do not depend on images or references."""
+        text = self.model.text
+        words_table, triplets_table = self._tables
+        words = self._empty_nodes(captions.lengths)
+        relations = self._empty_nodes(captions.count + 1) if text.triplets is not None else None
+
+        def read_words(rows: Ints, size: int) -> None:
+            batch = self._batch(captions.words, captions.lengths, rows, size)
+            states, last = text.read(text.words, *batch, words_table)
+            at = words.starts[rows][:, None] + np.arange(states.shape[1])
+            words.vectors[torch.from_numpy(at).to(self.device)] = states[: len(rows)]
+            if relations is not None:
+                first = torch.from_numpy(relations.starts[rows]).to(self.device)
+                relations.vectors[first] = text.sentence(last)[: len(rows)]
+
+        self._each(read_words, self._rows, captions.lengths)
+        if relations is None or text.triplets is None:
+            return {"objects": words}
+        gru, vectors = text.triplets, relations.vectors
+        owner = np.repeat(np.arange(len(captions)), captions.count)
+        slot = np.arange(len(owner)) - captions.first[owner]
+        where = relations.starts[owner] + 1 + slot
+
+        def read_triplets(rows: Ints, size: int) -> None:
+            batch = self._batch(captions.triplets, captions.triplet_lengths, rows, size)
+            _, last = text.read(gru, *batch, triplets_table)
+            vectors[torch.from_numpy(where[rows]).to(self.device)] = last[: len(rows)]
+
+        self._each(read_triplets, self._rows, captions.triplet_lengths)
+        return {"objects": words, "relations": relations}
+
+    def _empty_nodes(self, counts: Ints) -> NodeVectors:
+        """Room for so many nodes of each caption."""
+        vectors = torch.empty(int(counts.sum()), self.model.shape.d, device=self.device)
+        return NodeVectors(vectors, np.cumsum(counts) - counts, counts)
+
+    def _batch(
+        self, table: Ints, lengths: Ints, rows: Ints, size: int
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Word ids [size, l] of sequences of one length l, filled up, and their lengths."""
+        filled = fill_rows(rows, size)
+        words = torch.from_numpy(table[filled, : lengths[filled[0]]])
+        return words.to(self.device), torch.from_numpy(lengths[filled])
+
+    def _join(self, level: str, regions: torch.Tensor, attended: torch.Tensor) -> torch.Tensor:
+        """z [t, d] of regions and attended vectors, in pieces of one size."""
+        size, pieces = self._rows, [regions[:0]]
+        counts = torch.full((size,), attended.shape[1])
+        for start in range(0, len(regions), size):
+            filled = torch.arange(start, start + size, device=self.device)
+            filled = torch.where(filled < len(regions), filled, start)
+            pieces.append(self.model.fuse(level).join(regions[filled], attended[filled], counts))
+        return torch.cat(pieces)[: len(regions)]
+
+
+def _image_keys(rows: Sequence[Sequence[int]], nodes: CaptionNodes) -> list[Ints]:
+    """What the shapes of an image's matrix products depend on, [n] each."""
+    if not nodes:
+        return [np.zeros(len(rows), dtype=np.int64)]
+    longest = [
+        np.array([_pad(int(of.counts[list(own)].max()), _STEPS[level]) for own in rows])
+        for level, of in nodes.items()
+    ]
+    return [np.array([len(own) for own in rows], dtype=np.int64), *longest]
+
+
+def _reference_nodes(
+    nodes: NodeVectors, step: int, rows: Sequence[Sequence[int]]
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Nodes [n, m, k, d] and mask [n, m, k] of n images' references, m each."""
+    references = np.array([list(own) for own in rows])
+    counts, starts = nodes.counts[references], nodes.starts[references]
+    slots = np.arange(_pad(int(counts.max()), step))
+    there = slots < counts[..., None]
+    at = torch.from_numpy(np.where(there, starts[..., None] + slots, 0))
+    mask = torch.from_numpy(there).to(nodes.vectors.device)
+    return nodes.vectors[at.to(mask.device)] * mask[..., None], mask
+
+
+def _pad(n: int, step: int) -> int:
+    """n, filled up to a multiple of the step."""
+    return -(-n // step) * step
+
+
+def _tensors(
+    regions: Regions, rows: Ints, width: int, device: torch.device
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Features, boxes and mask of some images, always `width` regions wide."""
+    more = width - regions.mask.shape[1]
+    features = np.pad(regions.features[rows], ((0, 0), (0, more), (0, 0)))
+    boxes = np.pad(regions.boxes[rows], ((0, 0), (0, more), (0, 0)))
+    mask = np.pad(regions.mask[rows], ((0, 0), (0, more)))
+    return tuple(torch.from_numpy(a).to(device) for a in (features, boxes, mask))  # type: ignore[return-value]

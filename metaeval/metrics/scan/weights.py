@@ -1,0 +1,115 @@
+"""Which SCAN network a metric uses: one that this project trained, or an official checkpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.errors import InputError
+from metaeval.runs.digests import file_sha256
+from metaeval.runs.store import Store
+from metaeval.text.vocabulary import Vocabulary
+from metaeval.vision.regions.base import RegionSource
+from metaeval.weights import pretrained
+from metaeval.weights.cards import WEIGHTS
+from metaeval.weights.pretrained import PretrainedWeights
+
+if TYPE_CHECKING:
+    from metaeval.metrics.scan.network import Scan
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScanWeights:
+    """A trained SCAN network that fits the regions of a dataset.
+
+    Attributes
+    ----------
+    label, words
+        Which weights and which vocabulary, for signatures.
+    seen
+        Which of the dataset's images they were trained on: bool [n].
+    load
+        Gives the network and its words; InputError for a damaged file.
+    grid
+        The side of the grid that the regions are given; 0: none.
+    human_cosine
+        The mean cosine of human captions with their images under these weights, where it is known.
+    learned_from_corruptions
+        Whether they were trained on spoiled captions too.
+    """
+
+    label: str
+    words: str
+    seen: npt.NDArray[np.bool_]
+    load: Callable[[], tuple[Scan, Vocabulary]]
+    grid: int = 0
+    human_cosine: float | None = None
+    learned_from_corruptions: bool = False
+
+
+def choose_weights(
+    which: str, variant: str, dataset: CaptionDataset, regions: RegionSource, store: Store | None
+) -> ScanWeights | Absent:
+    """Weights of this project, by the name or folder `which`, or the shipped ones that fit."""
+    weights = pretrained.choose("scan", dataset, which, variant=variant, regions=regions.name)
+    if isinstance(weights, Absent):
+        return weights
+    card, shape = weights.card, weights.card["shape"]
+    if (absent := weights.misfit(regions, int(shape["dim"]), store)) is not None:
+        return absent
+    cosine = card.get("human_cosine")
+    return ScanWeights(
+        weights.label,
+        str(card["vocabulary"]),
+        weights.overlap(dataset),
+        partial(_load, weights),
+        int(shape.get("grid", 0)),
+        float(cosine) if isinstance(cosine, int | float) else None,
+        bool(card.get("trained_on_corruptions")),
+    )
+
+
+def official_weights(
+    path: Path,
+    vocabulary: Path,
+    dataset: CaptionDataset,
+    regions: RegionSource,
+    store: Store | None,
+) -> ScanWeights | Absent:
+    """An official checkpoint, which is read at once: nothing else tells how wide its regions are.
+
+    The images that it was trained on are not known.
+    """
+    from metaeval.metrics.scan.checkpoint import load_checkpoint
+
+    try:
+        model, words = load_checkpoint(path, vocabulary)
+        label, digest = (file_sha256(each, store)[:12] for each in (path, vocabulary))
+    except InputError as error:
+        return Absent("weights", str(error), "give another checkpoint, or its own vocabulary")
+    if model.shape.dim != regions.dim:
+        reason = (
+            f"the network of {path} looks at regions of {model.shape.dim:,} numbers, "
+            f"not of {regions.dim:,}"
+        )
+        return Absent("weights", reason, "choose its regions: regions=bottomup regions.file=FILE")
+    if (absent := words.missing()) is not None:
+        return absent
+    seen = np.zeros(len(dataset), dtype=np.bool_)
+    return ScanWeights(f"file-{label}", digest, seen, lambda: (model, words))
+
+
+def _load(weights: PretrainedWeights) -> tuple[Scan, Vocabulary]:
+    from metaeval.compute.checkpoints import load_weights
+    from metaeval.metrics.scan.network import Scan, ScanShape
+
+    model = Scan(ScanShape.of_json(weights.card["shape"]))
+    load_weights(model, weights.state(), weights.folder / WEIGHTS)
+    return model, weights.vocabulary()

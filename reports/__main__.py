@@ -1,0 +1,73 @@
+"""`python -m reports RUN_DIR`: write the report of a finished run, or of a sweep, once more."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from metaeval.errors import InputError, MetaevalError
+from metaeval.runs import files
+from reports.captioners import page as captioners
+from reports.graded import page as graded
+from reports.judgments import page as judgments
+from reports.shared.run import read_statistics
+from reports.sweep.page import write_sweep
+
+# experiment → its writer, and the options of this command that it has; all others are graded
+WRITERS: dict[str, tuple[Callable[..., Path], frozenset[str]]] = {
+    "captioners": (captioners.write_report, frozenset({"photos"})),
+    "judgments": (judgments.write_report, frozenset()),
+}
+GRADED = graded.write_report, frozenset({"figures", "explanations", "photos"})
+
+
+def writer_of(directory: Path) -> tuple[Callable[..., Path], frozenset[str]]:
+    """What writes the page of this directory, and its options, by what statistics.json says.
+
+    A directory without one that holds those of jobs is a sweep's. Raises InputError where there is
+    nothing to report on.
+    """
+    jobs = [*directory.glob("*/.hydra"), *directory.glob(f"*/{files.STATISTICS}")]
+    if jobs and not (directory / files.STATISTICS).is_file():
+        return write_sweep, frozenset()
+    statistics = read_statistics(directory)
+    if (experiment := statistics["experiment"]) in WRITERS:
+        return WRITERS[experiment]
+    if "sets" in statistics:
+        return GRADED
+    raise InputError(
+        f"there is no report on experiment={experiment}",
+        file=directory / files.STATISTICS,
+        field="experiment",
+    )
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command: write the report, print its path; 2 where the directory is not as it must be."""
+    parser = argparse.ArgumentParser(
+        prog="python -m reports", description=__doc__, argument_default=argparse.SUPPRESS
+    )
+    parser.add_argument("run_dir", type=Path, help="directory of a finished run or of a sweep")
+    parser.add_argument(
+        "--no-figures", dest="figures", action="store_false", help="do not write the SVG files"
+    )
+    parser.add_argument("--explanations", type=int, help="images to explain a column (default: 12)")
+    parser.add_argument("--photos", type=int, help="photos to embed (default: none)")
+    options = vars(parser.parse_args(arguments))
+    directory = options.pop("run_dir")
+    try:
+        write, known = writer_of(directory)
+        if foreign := set(options) - known:
+            names = ", ".join(sorted(f"--{'no-' * (o == 'figures')}{o}" for o in foreign))
+            parser.error(f"the report of {directory} has no {names}")
+        print(write(directory, **options))
+    except MetaevalError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return error.exit_code
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

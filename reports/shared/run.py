@@ -1,0 +1,98 @@
+"""A finished run as every page reads it, and what pages of several experiments read alike."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from metaeval.errors import InputError
+from metaeval.runs import files
+from metaeval.runs.records import ScoreColumn
+from reports.shared.row_kind import Record, visible_records
+
+_DECLARED = ("metric", *(f.name for f in fields(ScoreColumn) if f.name != "name"))
+
+
+@dataclass(frozen=True)
+class FinishedRun:
+    """The files that every run has: statistics.json, run.json, and the text of config.yaml."""
+
+    directory: Path
+    statistics: Mapping[str, Any]
+    info: Mapping[str, Any]
+    config: str
+
+    @property
+    def metrics(self) -> tuple[Record, ...]:
+        """The records that the page shows, in the order of the configuration."""
+        return visible_records(self.statistics["metrics"])
+
+    @property
+    def dataset(self) -> Mapping[str, Any]:
+        """What run.json says of the dataset."""
+        return self.info.get("dataset") or {}
+
+    @property
+    def title(self) -> str:
+        experiment = self.info.get("experiment") or {}
+        return str(experiment.get("title") or self.statistics["experiment"])
+
+    @property
+    def question(self) -> str:
+        return str((self.info.get("experiment") or {}).get("question") or "")
+
+
+def read_run(directory: Path) -> FinishedRun:
+    """Read the files that every run has; `InputError` names the one that is missing or broken."""
+    config = directory / files.CONFIG
+    return FinishedRun(
+        directory,
+        read_statistics(directory),
+        files.read_json(directory / files.RUN),
+        config.read_text(encoding="utf-8") if config.is_file() else "",
+    )
+
+
+def read_statistics(directory: Path) -> Mapping[str, Any]:
+    """What statistics.json holds; `InputError` where a record lacks what a column declares."""
+    statistics: Mapping[str, Any] = files.read_json(directory / files.STATISTICS)
+    for record in statistics["metrics"]:
+        for field in _DECLARED:
+            if field not in record:
+                raise InputError(
+                    f"the record of '{record.get('metric')}' lacks it: was the run made by "
+                    "another version of metaeval?",
+                    file=directory / files.STATISTICS,
+                    field=field,
+                )
+    return statistics
+
+
+def cell_indices(
+    table: pd.DataFrame, sets: pd.Index[Any], images: pd.Index[Any], file: Path
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Where each row of captions or scores belongs: (index of its set, index of its image).
+
+    Raises InputError, naming `file`, for a set or an image that is not among these.
+    """
+    indices = []
+    for field, known in (("set", sets), ("image_id", images)):
+        index = known.get_indexer(pd.Index(table[field]))
+        if (index < 0).any():
+            stray = table[field].iloc[int(np.argmax(index < 0))]
+            raise InputError(
+                f"'{stray}' is not among those of the run's other files", file=file, field=field
+            )
+        indices.append(index)
+    return indices[0], indices[1]
+
+
+def image_paths(references: pd.DataFrame) -> tuple[str | None, ...]:
+    """The image file of each image, `None` where the run knows none."""
+    return tuple(p if isinstance(p, str) else None for p in references["image_path"])

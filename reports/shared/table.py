@@ -1,0 +1,53 @@
+"""A table of metrics: its rows, those that did not run among them, and the order of all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from reports.shared.elements import Cell, ColumnHead, Row
+from reports.shared.formatting import DASH
+from reports.shared.row_kind import Record, row_kind
+
+
+class MetricsTable(NamedTuple):
+    """One sortable table: its headers and, for each choice of the switch, its rows."""
+
+    heads: Sequence[ColumnHead]
+    bodies: Sequence[tuple[str, Sequence[Row]]]
+
+
+def metric_row(
+    record: Record, keys: Sequence[str], cells_of: Callable[[Record], Iterable[Cell]]
+) -> Row:
+    """The row of a metric in the order of the columns' `keys`, a dash where it has no cell.
+
+    `cells_of` makes the cells but the name, of a metric that ran.
+    """
+    name, kind = record["metric"], row_kind(record)
+    head = Cell("metric", name, name.lower())
+    if kind == "absent":
+        reason = f"{record['status']}: {record['reason'] or ''}"
+        return Row(name, kind, record["part_of"], "", (head,), reason, record["remedy"] or "")
+    cells = {cell.key: cell for cell in (head, *cells_of(record))}
+    row = tuple(cells.get(key, Cell(key, DASH)) for key in keys)
+    return Row(name, kind, record["part_of"], record["signature"] or "", row)
+
+
+def in_order(rows: Sequence[Row], values: Mapping[str, float | None]) -> list[Row]:
+    """Results best first with their parts under them, then random weights, then what is absent.
+
+    `values` is metric → what it is ranked by. Parts whose metric is no result stand last.
+    """
+
+    def badness(row: Row) -> float:
+        value = values.get(row.metric)
+        return 2.0 if value is None else -value
+
+    ordered: list[Row] = []
+    for row in sorted((r for r in rows if r.kind == "result"), key=badness):
+        ordered.append(row)
+        ordered += [r for r in rows if r.kind == "part" and r.parent == row.metric]
+    ordered += [r for kind in ("random", "absent") for r in rows if r.kind == kind]
+    placed = {r.metric for r in ordered}
+    return ordered + [r for r in rows if r.metric not in placed]

@@ -1,0 +1,48 @@
+"""FAIEr as its equations stand, in torch: one image with one caption, nothing shared or padded.
+
+The oracle of what scoring and training do in batches; slow loops in NumPy are this one's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from metaeval.metrics.faier.network import FaierNetwork, Seen
+from metaeval.metrics.faier.text import Nodes
+
+Unions = list[torch.Tensor]
+
+
+def unite(
+    model: FaierNetwork, seen: Seen, image: int, nodes: Nodes, references: Sequence[int]
+) -> Unions:
+    """Union vectors [r, d] of an image with references (rows of `nodes`), level by level."""
+    unions = []
+    for level in model.levels:
+        z = getattr(seen, level)[image][seen.mask[image]]
+        if model.shape.fused:
+            fusion = model.fuse(level)
+            queries = z * fusion.attention.weight[0]
+            texts = [nodes_of(nodes, level, row) for row in references]
+            attended = torch.stack([(queries @ h.T).softmax(dim=1) @ h for h in texts], dim=1)
+            _, last = fusion.gru(attended)
+            z = fusion.union(torch.cat([z, last[0]], dim=1))
+        unions.append(z)
+    return unions
+
+
+def score(unions: Unions, nodes: Nodes, caption: int) -> torch.Tensor:
+    """The score of a caption (a row of `nodes`) on each level: [levels]."""
+    levels = zip(("objects", "relations"), unions, strict=False)
+    return torch.stack([
+        (nodes_of(nodes, level, caption) @ z.T).amax(dim=1).mean() for level, z in levels
+    ])  # fmt: skip
+
+
+def nodes_of(nodes: Nodes, level: str, row: int) -> torch.Tensor:
+    """The nodes [k, d] of one text on one level."""
+    mask = nodes.object_mask if level == "objects" else nodes.relation_mask
+    vectors: torch.Tensor = getattr(nodes, level)[row][mask[row]]
+    return vectors

@@ -1,0 +1,27 @@
+"""Numbers, lists and commands as they are printed."""
+
+from __future__ import annotations
+
+from reports.shared import formatting
+from reports.shared.provenance import command
+
+
+def test_numbers_in_print() -> None:
+    assert formatting.number(-0.1234) == "−0.123"
+    assert formatting.number(-0.0001) == "0.000"
+    assert formatting.number(0.0161, sign=True) == "+0.016"
+    assert formatting.number(None) == formatting.number(float("nan")) == "–"
+    assert [formatting.percent(x) for x in (0, 0.0001, 0.386, 0.99999, 1)] == [
+        "0.0%", "<0.1%", "38.6%", ">99.9%", "100.0%",
+    ]  # fmt: skip
+    assert formatting.listed(["a", "b", "c"]) == "a, b and c"
+    assert formatting.amount(1, "metric") == "one metric"
+    assert formatting.amount(5000, "image") == "5,000 images"
+    assert [formatting.seconds(x) for x in (0.04, 12.4, 83)] == ["0.0 s", "12 s", "1 min 23 s"]
+    assert formatting.file_stem("a/b c:../x") == "a_b_c_.._x"
+
+
+def test_commands_can_be_typed_again() -> None:
+    assert command(["-m", "metaeval", "a=b c"]) == "python -m metaeval 'a=b c'"
+    assert command(["/somewhere/bin/metaeval", "x=1"]) == "metaeval x=1"
+    assert command([]) == ""

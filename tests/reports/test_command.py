@@ -1,0 +1,54 @@
+"""`python -m reports DIR`: what it writes is told by the directory's own files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from metaeval.runs import files
+from reports.__main__ import main
+from tests.reports.run_files import write_run
+
+
+def test_a_run_gets_its_report_and_a_sweep_is_gathered(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for k in range(2):
+        write_run(tmp_path / str(k), seed=k)
+    assert main([str(tmp_path / "0"), "--no-figures", "--photos", "2"]) == 0
+    assert not (tmp_path / "0" / "figures").exists()
+    assert main([str(tmp_path / "1"), "--explanations", "0"]) == 0
+    assert len(list((tmp_path / "1" / "figures").iterdir())) == 4
+    assert main([str(tmp_path)]) == 0
+    pages = [tmp_path / "0/report.html", tmp_path / "1/report.html", tmp_path / "sweep.html"]
+    assert capsys.readouterr().out.split() == [str(page) for page in pages]
+    assert all(page.is_file() for page in pages)
+
+
+def test_an_option_that_the_page_does_not_have_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_run(tmp_path / "0")
+    with pytest.raises(SystemExit):
+        main([str(tmp_path), "--no-figures", "--photos", "2"])
+    assert "has no --no-figures, --photos" in capsys.readouterr().err
+    assert not (tmp_path / "sweep.html").exists()
+
+
+def test_what_is_no_run_is_one_clear_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([str(tmp_path / "gone")]) == 2
+    assert "no such file: is this the directory of a finished run?" in capsys.readouterr().err
+    run = write_run(tmp_path / "0")
+    statistics = files.read_json(run / files.STATISTICS)
+    other = {k: v for k, v in statistics.items() if k != "sets"} | {"experiment": "other"}
+    files.write_json(run / files.STATISTICS, other)
+    assert main([str(run)]) == 2
+    assert "there is no report on experiment=other" in capsys.readouterr().err
+    del statistics["metrics"][0]["untrained"]
+    files.write_json(run / files.STATISTICS, statistics)
+    assert main([str(run)]) == 2
+    error = capsys.readouterr().err
+    assert "field 'untrained': the record of 'SacreBLEU' lacks it" in error

@@ -1,0 +1,41 @@
+"""The files of a run: schemas as the records say, whole or refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from metaeval.errors import InputError
+from metaeval.runs import files
+from metaeval.runs.records import Edit, Version
+
+
+@pytest.fixture
+def captions(tmp_path: Path) -> Path:
+    versions = [
+        Version("Replace 25%", 0, "a cat runs.", "a dog runs.", expected="lower",
+                requested_rate=0.25, realised_rate=1 / 3, edits=(Edit(1, "dog", "cat"),)),
+        Version("Human", 1, "a dog runs.", "a dog runs."),
+    ]  # fmt: skip
+    path = tmp_path / files.CAPTIONS
+    files.write_table(path, pd.DataFrame([{"image_id": 7, **v.as_row()} for v in versions]))
+    return path
+
+
+def test_captions_hold_the_fields_of_a_version(captions: Path) -> None:
+    assert pq.read_schema(captions).names == ["image_id", *Version.__slots__]
+    table = files.read_table(captions)
+    assert table["expected"].tolist() == ["lower", "none"]
+    assert table["edits"][0].tolist() == [{"position": 1, "before": "dog", "after": "cat"}]
+    assert table["effect"].isna().all()
+    assert table["harm"].isna().all()
+
+
+def test_older_captions_are_refused(captions: Path) -> None:
+    table = files.read_table(captions).drop(columns="expected")
+    table.to_parquet(captions)
+    with pytest.raises(InputError, match=r"captions.parquet.*'expected': the column is missing"):
+        files.read_table(captions)

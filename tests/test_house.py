@@ -1,0 +1,38 @@
+"""The house stays one that can be walked: rooms of a size to read, and one name for one thing.
+
+Which room may import which is held by import-linter (`[tool.importlinter]` in pyproject.toml).
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter, defaultdict
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = ("metaeval", "corruptions", "experiments", "reports")
+MOST_MODULES = 15
+CONTENT = ROOT / "metaeval/data/scenes"  # what scenes show and say: one file a kind of thing
+
+
+def modules(*folders: str) -> list[Path]:
+    return [path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))]
+
+
+def test_no_folder_holds_more_modules_than_one_reads() -> None:
+    folders = Counter(
+        path.parent
+        for path in modules(*PACKAGES, "benchmarks")
+        if path.name != "__init__.py" and not path.is_relative_to(CONTENT)
+    )
+    crowded = {str(f.relative_to(ROOT)): n for f, n in folders.items() if n > MOST_MODULES}
+    assert not crowded
+
+
+def test_no_two_public_classes_share_a_name() -> None:
+    places: dict[str, list[str]] = defaultdict(list)
+    for path in modules(*PACKAGES):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places[node.name].append(str(path.relative_to(ROOT)))
+    assert not {name: files for name, files in places.items() if len(files) > 1}
