@@ -28,8 +28,9 @@ from corruptions.graded.replace import Replace
 from metaeval.compute.requirements import missing_packages
 from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.metrics.bertscore.metric import BertScore
+from metaeval.metrics.bertscore.metric import BertScore, BertScorer
 from metaeval.text.transformers import locate
+from metaeval.text.transformers.encoder import TextEncoder
 
 # float32 in another order of summation; on a GPU the two use other kernels as well
 TOLERANCE = {"cpu": 1e-5, "cuda": 1e-4}
@@ -47,31 +48,34 @@ def replace_sets(dataset: CaptionDataset) -> list[list[str]]:
 
 def ours(dataset: CaptionDataset, sets: list[list[str]], **options: Any) -> tuple[Any, Any]:
     """All scores [n], and the seconds from the loaded model to the scores."""
-    metric = BertScore(**options)
-    metric.identify(dataset)
-    metric.prepare(CaptionDataset("one", (1,), ("a",), (("a",),), (1,), ("a",)))  # warms up
-    metric.score(["a b"], np.array([0]))
-    encoder = metric._encoder
+    scorer, _ = warm(dataset, **options)
     started = clocks()
-    metric.prepare(dataset, encoder)
+    scorer.prepare()
     captions = [text for texts in sets for text in texts]
-    scores = metric.score(captions, np.tile(np.arange(len(dataset)), len(sets)))[:, 0]
-    return scores, clocks() - started
+    scores = scorer.score(captions, np.tile(np.arange(len(dataset)), len(sets)))[:, 0]
+    seconds = clocks() - started
+    scorer.close()
+    return scores, seconds
 
 
 def parts(dataset: CaptionDataset, sets: list[list[str]], **options: Any) -> tuple[Any, Any]:
     """The seconds of tokenising and of encoding all distinct sentences, each for itself."""
-    metric = BertScore(**options)
-    metric.identify(dataset)
-    metric.prepare(CaptionDataset("one", (1,), ("a",), (("a",),), (1,), ("a",)))
-    encoder = metric._encoder
-    assert encoder is not None
+    _, encoder = warm(dataset, **options)
     every = [text for texts in (*sets, *dataset.references) for text in texts]
     started = clocks()
     ids, _ = encoder.tokenize(list(dict.fromkeys(every)))
     tokenised = clocks()
     encoder.encode(ids, lambda _positions, vectors: vectors[0, 0, 0].item())  # waits for a GPU
     return tokenised - started, clocks() - tokenised
+
+
+def warm(dataset: CaptionDataset, **options: Any) -> tuple[BertScorer, TextEncoder]:
+    """A scorer whose network is loaded and has encoded something."""
+    scorer = BertScore(**options).bind(dataset)
+    assert isinstance(scorer, BertScorer), scorer
+    ids, _ = scorer.encoder.tokenize(["a", "a b"])
+    scorer.encoder.encode(ids, lambda _positions, _vectors: None)
+    return scorer, scorer.encoder
 
 
 def theirs(scorer: Any, dataset: CaptionDataset, sets: list[list[str]]) -> tuple[Any, Any]:

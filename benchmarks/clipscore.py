@@ -27,7 +27,7 @@ from metaeval.compute.requirements import missing_packages
 from metaeval.data import image_files
 from metaeval.data.dataset import CaptionDataset
 from metaeval.data.scenes import load_scenes
-from metaeval.metrics.clipscore.metric import ClipScore
+from metaeval.metrics.clipscore.metric import ClipScore, ClipScorer
 from metaeval.metrics.clipscore.refclipscore import RefClipScore
 from metaeval.runs.store import MemoryStore
 
@@ -38,17 +38,15 @@ def ours(dataset: CaptionDataset, sets: list[list[str]], **options: Any) -> tupl
     """CLIPScore and RefCLIPScore of all captions, and the seconds, from files to scores."""
     captions = [text for texts in sets for text in texts]
     index = np.tile(np.arange(len(dataset)), len(sets))
-    store, found = MemoryStore(), []
+    store, scores = MemoryStore(), []
     started = time.perf_counter()
     for kind in (ClipScore, RefClipScore):
-        metric = kind(pretrained="random", **options)
-        metric.store = store
-        assert metric.missing(dataset) is None
-        metric.identify(dataset)
-        metric.prepare(dataset)
-        found.append(metric.score(captions, index)[:, 0])
-        metric.close()
-    return found[0], found[1], time.perf_counter() - started
+        scorer = kind(pretrained="random", **options).bind(dataset, store)
+        assert isinstance(scorer, ClipScorer), scorer
+        scorer.prepare()
+        scores.append(scorer.score(captions, index)[:, 0])
+        scorer.close()
+    return scores[0], scores[1], time.perf_counter() - started
 
 
 class Pictures:
@@ -95,11 +93,11 @@ def theirs(
     plain, both = [], []
     for captions in sets:
         loader: Any = DataLoader(Pictures(paths, preprocess), batch_size=64, num_workers=workers)
-        images, own = unit(model.encode_image, loader), texts(captions)
+        images, candidates = unit(model.encode_image, loader), texts(captions)
         references = texts([r for group in dataset.references for r in group])
-        score = 2.5 * np.clip((images * own).sum(axis=1), 0, None)
+        score = 2.5 * np.clip((images * candidates).sum(axis=1), 0, None)
         best = np.full(len(dataset), -1.0)
-        np.maximum.at(best, owner, (references * own[owner]).sum(axis=1))
+        np.maximum.at(best, owner, (references * candidates[owner]).sum(axis=1))
         best = np.clip(best, 0, None)
         plain.append(score)
         both.append(2 * score * best / np.where(score + best > 0, score + best, 1))

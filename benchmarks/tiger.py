@@ -43,12 +43,12 @@ from corruptions.base import Corruption
 from corruptions.graded.random import Random
 from corruptions.graded.replace import Replace
 from metaeval.data.coco.load import load_coco
+from metaeval.data.dataset import Absent
 from metaeval.metrics.scan.attention import l2norm
 from metaeval.metrics.scan.grounding import Grounder
 from metaeval.metrics.scan.network import Scan, ScanShape
 from metaeval.metrics.scan.tiger import Tiger
 from metaeval.metrics.scan.tiger_batches import compare_groundings
-from metaeval.runs.store import MemoryStore
 from metaeval.text.tokenizers.base import get
 from metaeval.text.vocabulary import SPECIAL, Vocabulary
 from metaeval.vision.regions.base import Regions
@@ -62,7 +62,7 @@ _ROUNDS = 3  # of which the median counts
 
 def load_authors(capeval: Path, scan: Path) -> dict[str, Any]:
     """Their functions: `ground(image, words)`, `ndcg`, `kld_softmax`, `absolute_distance`, …"""
-    found: dict[str, Any] = {}
+    steps: dict[str, Any] = {}
     for path, names in (
         (scan / "model.py", ("func_attention", "cosine_similarity")),
         (capeval / "tiger.py", ("ndcg", "kld_softmax", "absolute_distance", "sigmoid")),
@@ -76,15 +76,15 @@ def load_authors(capeval: Path, scan: Path) -> dict[str, Any]:
         module.__dict__.update(torch=torch, nn=torch.nn, np=np, math=math)
         code = code.replace("nn.Softmax()", "nn.Softmax(dim=1)")
         exec(compile(code, str(path), "exec"), vars(module))
-        found.update({name: vars(module)[name] for name in names})
+        steps.update({name: vars(module)[name] for name in names})
     options = Namespace(raw_feature_norm="clipped_l2norm")
 
     def ground(image: torch.Tensor, words: torch.Tensor) -> torch.Tensor:
-        attended, _ = found["func_attention"](image[None], words[None], options, smooth=SMOOTH)
-        cosine: torch.Tensor = found["cosine_similarity"](image[None], attended, dim=2)
+        attended, _ = steps["func_attention"](image[None], words[None], options, smooth=SMOOTH)
+        cosine: torch.Tensor = steps["cosine_similarity"](image[None], attended, dim=2)
         return cosine.reshape(-1)
 
-    return {**found, "ground": ground}
+    return {**steps, "ground": ground}
 
 
 def own_steps() -> dict[str, Any]:
@@ -95,8 +95,8 @@ def own_steps() -> dict[str, Any]:
         scores = scores / (scores.pow(2).sum(dim=1, keepdim=True).sqrt() + 1e-8)
         attended = torch.softmax(scores.T * SMOOTH, dim=1) @ words
         lengths = image.norm(dim=1) * attended.norm(dim=1)
-        found: torch.Tensor = (image * attended).sum(dim=1) / lengths.clamp(min=1e-8)
-        return found
+        cosines: torch.Tensor = (image * attended).sum(dim=1) / lengths.clamp(min=1e-8)
+        return cosines
 
     def ndcg(ref: list[float], test: list[float]) -> float:
         low, high = min(ref), max(ref)
@@ -135,10 +135,10 @@ def by_loop(
         mean = [x[0] for x in torch.t(stacked).mean(dim=1, keepdim=True).tolist()]
         scores = []
         for words in cands:
-            own = steps["ground"](image, words).tolist()
+            vector = steps["ground"](image, words).tolist()
             # the authors' code divides by zero where an image has a single region
-            rank = steps["ndcg"](mean, own) if len(own) > 1 else 1.0
-            distance = steps["kld_softmax"](mean, own) + steps["absolute_distance"](mean, own)
+            rank = steps["ndcg"](mean, vector) if len(vector) > 1 else 1.0
+            distance = steps["kld_softmax"](mean, vector) + steps["absolute_distance"](mean, vector)
             scores.append(0.5 * rank + 0.5 * (1 - steps["sigmoid"](distance, TAU)))
         out.append(scores)
     return out
@@ -149,10 +149,10 @@ def timed(work: Callable[[], Any], threads: int | None = None) -> tuple[Any, flo
     before = torch.get_num_threads()
     torch.set_num_threads(threads or before)
     cpu, clock = time.process_time(), time.perf_counter()
-    found = work()
+    result = work()
     seconds = time.process_time() - cpu, time.perf_counter() - clock
     torch.set_num_threads(before)
-    return found, *seconds
+    return result, *seconds
 
 
 def encoded(model: Scan, ids: list[list[int]]) -> list[torch.Tensor]:
@@ -215,11 +215,11 @@ def compare(
 
     def words() -> list[list[list[torch.Tensor]]]:
         groups = [references[i] for i in some], [[candidates[k] for k in own] for own in rows]
-        found = []
+        states = []
         for texts in groups:
             ids = vocabulary.encode_all([text for group in texts for text in group])
-            found.append(cut(encoded(model, ids), [len(group) for group in texts]))
-        return found
+            states.append(cut(encoded(model, ids), [len(group) for group in texts]))
+        return states
 
     def loop(words: list[list[list[torch.Tensor]]]) -> list[list[float]]:
         with torch.inference_mode():
@@ -250,7 +250,7 @@ def compare(
         slow, *grounding = timed(partial(loop, states), loop_threads)
         forget()
         grounder._encoded_words = real  # type: ignore[method-assign]
-        found, *whole = timed(ours)
+        scores, *whole = timed(ours)
         known.clear()
         grounder._encoded_words = remembered  # type: ignore[method-assign]
         vocabulary.encode_all = remembered_split  # type: ignore[method-assign]
@@ -260,7 +260,7 @@ def compare(
         mine = np.array([whole, rest]) / len(candidates)
         for k, each in enumerate(spent.values()):
             each.append(np.stack([loops[k], mine[k]]))
-    difference = max(np.abs(found[own] - s).max() for own, s in zip(rows, slow, strict=True))
+    difference = max(np.abs(scores[at] - s).max() for at, s in zip(rows, slow, strict=True))
     assert difference < 1e-6, f"the results differ by {difference}"
     for key, what in (("all", "from captions to scores"), ("grounding", "from encoded words")):
         both = 1 / np.median(spent[key], axis=0)  # captions a second: by CPU and by the clock
@@ -295,18 +295,17 @@ def main() -> None:
     for corruption in corruptions:
         captions += [each.text for each in corruption.apply(data, seed=0)]
     index = np.tile(np.arange(len(data)), len(corruptions) + 1)
-    metric = Tiger(GoldRegions(), device="cpu")
-    metric.store = MemoryStore()
-    if (absent := metric.missing(data)) is not None:
-        raise SystemExit(str(absent))
-    metric.identify(data)
-    grounder = metric._load()
+    scorer = Tiger(GoldRegions(), device="cpu").bind(data)
+    if isinstance(scorer, Absent):
+        raise SystemExit(str(scorer))
+    scorer.prepare()
+    grounder = scorer.grounder
     groups = [list(group) for group in data.references]
     compare(
         "val2017, gold regions",
         steps,
         grounder,
-        metric._looked_at,
+        scorer.regions,
         groups,
         captions,
         index,

@@ -106,7 +106,7 @@ def test_a_warm_cache_gives_the_same_bytes_as_a_cold_one(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "choose an experiment: experiment=graded|judgments|models|replace|shuffle"),
+        ((), "choose an experiment: experiment=captioners|graded|judgments|models|replace|shuffle"),
         (("experiment=replace", "metrics=[bleu,blue]"), "unknown metric 'blue': choose from bleu"),
         (("experiment=replace", "corruption.rates=[0.5,1.5]"), "1.5 is not a rate in (0, 1]"),
         (("experiment=replace", "corruption.rates=[0.5,0.5]"), "holds a rate twice"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -13,6 +12,7 @@ from tqdm import tqdm
 
 from metaeval.cores import core_count
 from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.runs.digests import digest, file_state
 from metaeval.runs.store import Store
 
 if TYPE_CHECKING:
@@ -41,9 +41,9 @@ def digests(paths: Sequence[Path | None], store: Store | None) -> list[bytes | N
         found = pool.map(lambda j: _digest(paths[j]), todo)
         jobs = tqdm(found, total=len(todo), desc="images", unit="", leave=False, delay=2)
         new = {
-            state: digest
-            for j, digest in zip(todo, jobs, strict=True)
-            if digest is not None and (state := states[j]) is not None
+            state: content
+            for j, content in zip(todo, jobs, strict=True)
+            if content is not None and (state := states[j]) is not None
         }
     if store is not None and new:
         store.put_many(_NAMESPACE, new)
@@ -98,18 +98,14 @@ def _span(start: int, batch: int, n: int) -> range:
 
 
 def _state(path: Path | None) -> bytes | None:
-    if path is None:
-        return None
     try:
-        stat = path.stat()
+        return file_state(path) if path is not None else None
     except OSError:
         return None
-    text = f"{path.resolve()}\0{stat.st_size}\0{stat.st_mtime_ns}"
-    return hashlib.sha256(text.encode()).digest()[:16]
 
 
 def _digest(path: Path | None) -> bytes | None:
     try:
-        return hashlib.sha256(path.read_bytes()).digest()[:16] if path is not None else None
+        return digest(path.read_bytes()) if path is not None else None
     except OSError:
         return None

@@ -18,11 +18,14 @@ from experiments.training.faier_dev import HeldOut
 from metaeval.data.dataset import CaptionDataset
 from metaeval.data.scenes import load_scenes
 from metaeval.metrics.faier.captions import encode
-from metaeval.metrics.faier.scorer import FaierScorer
+from metaeval.metrics.faier.matcher import UnionMatcher
+from metaeval.metrics.faier.network import load_network
+from metaeval.metrics.faier.training.retrieval import score_matrix
 from metaeval.text.scene_graphs.triplets import TripletParser
 from metaeval.training.dataset import CaptionedImages
 from metaeval.vision.regions.gold import CATEGORIES, GoldRegions
 from metaeval.weights import pretrained
+from tests.metrics.faier import plain
 
 
 @pytest.fixture(scope="module")
@@ -65,12 +68,12 @@ def test_a_word_by_the_plain_model(scenes: CaptionDataset) -> None:
         nodes = model.read(encode(references, TripletParser(), vocabulary).take(np.arange(4)))
         one = slice(i, i + 1)
         seen = model.see(features[one], boxes[one], mask[one])
-        union = model.unite(seen, nodes, torch.arange(4)[None], torch.tensor([4]))
+        union, *_ = plain.unite(model, seen, 0, nodes, range(4))
         scores: dict[bool, list[float]] = {True: [], False: []}
         for category, word in words:
             text = encode([f"a {word}"], TripletParser(), vocabulary).take(np.array([0]))
             tokens = model.read(text).objects[0, 2:-1]
-            best = (tokens @ union.objects[0][mask[i]].T).max(dim=1).values.mean()
+            best = (tokens @ union.T).max(dim=1).values.mean()
             scores[category in regions.labels[i]].append(float(best))
         gold.append(np.mean(scores[True]))
         other.append(np.mean(scores[False]))
@@ -91,14 +94,14 @@ def test_variants_are_rows_of_a_table(scenes: CaptionDataset) -> None:
     assert printed.startswith(f"| r | 2 | {rows[0][2]:.3f} | ")
     assert f"{rows[0][6]:.1f} / {rows[0][7]:.1f} / {rows[0][8]:.1f} |" in printed
     # retrieval by the scorer itself
-    scorer = FaierScorer(_network(weights))
+    matcher = UnionMatcher(load_network(weights))
     regions = GoldRegions().load(scenes)
     flat = encode(
         [t for own in scenes.references for t in own], TripletParser(), weights.vocabulary()
     )
-    scorer.prepare(regions, flat, [[4 * i, 4 * i + 1] for i in range(30)])
+    matcher.prepare(regions, flat, [[4 * i, 4 * i + 1] for i in range(30)])
     human = encode(scenes.human, TripletParser(), weights.vocabulary())
-    table = scorer.matrix(human, np.arange(30), np.arange(30))
+    table = score_matrix(matcher, matcher.read(human), np.arange(30), np.arange(30))
     first = np.mean(table.argmax(axis=0) == np.arange(30))
     assert rows[0][6] == pytest.approx(100 * first, abs=0.01)
 
@@ -109,11 +112,3 @@ def test_weights_that_know_the_images_are_left_out(
     train = load_scenes(split="train", n=30, cache=tmp_path)
     assert faier_variants.weights_for(train, ["faier_scenes_r"]) == []
     assert "left out: " in capsys.readouterr().out
-
-
-def _network(weights: pretrained.GroundedWeights) -> torch.nn.Module:
-    from metaeval.metrics.faier.network import Faier, Shape
-
-    model = Faier(Shape(**weights.card["shape"]))
-    model.load_state_dict(weights.state())
-    return model.eval()

@@ -68,7 +68,7 @@ def test_columns_say_what_they_are(name: str, scenes: CaptionDataset) -> None:
     [
         ("metric.tiger.weights=typo", "tiger"),
         ("metric.faier.weights=typo", "faier"),
-        ("metric.scan.weights=scan_val2017", "scan"),
+        ("metric.scan.weights=faier_scenes_r", "scan"),
         ("metric.bertscore.model=/no/such/folder", "bertscore"),
         ("regions=bottomup", "faier"),
         ("regions=bottomup", "scan"),

@@ -20,10 +20,10 @@ from metaeval.compute import device as devices
 from metaeval.compute.requirements import missing_packages
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
-from metaeval.metrics.base import Metric, Scorer, Scores, content_digest
+from metaeval.metrics.base import Metric, Scorer, Scores
 from metaeval.metrics.faier.variants import VARIANTS
 from metaeval.runs.records import ScoreColumn
-from metaeval.runs.store import Store
+from metaeval.runs.store import Store, content_digest
 from metaeval.text.scene_graphs.parse import PARSERS
 from metaeval.text.scene_graphs.triplets import TripletParser
 from metaeval.vision.regions.base import Regions, RegionSource

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +16,7 @@ from metaeval.metrics.base import Scores
 from metaeval.metrics.meteor.score import NAMES, make_summable, scores
 from metaeval.metrics.meteor.server import Installation, MeteorServer, find_installation
 from metaeval.metrics.summable import Statistics, SummableMetric, SummableScorer
+from metaeval.runs.digests import file_sha256
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store
 from metaeval.text.tokenizers import base as tokenizers
@@ -78,8 +76,8 @@ class Meteor(SummableMetric):
             "tok": self.tokenizer.signature if self.tokenizer else "none",
             "norm": "yes",
             "lang": self.language,
-            "jar": _sha256(installation.jar),
-            "table": _sha256(installation.table),
+            "jar": file_sha256(installation.jar, store)[:12],
+            "table": file_sha256(installation.table, store)[:12],
             "v": 1,  # raised when this file comes to give another number for the same caption
         }
         return MeteorScorer(self, settings, dataset, installation)
@@ -137,10 +135,3 @@ class MeteorScorer(SummableScorer):
         if self.metric.tokenizer is None:
             return list(texts)
         return [" ".join(tokens) for tokens in self.metric.tokenizer(texts)]
-
-
-@cache
-def _sha256(path: Path) -> str:
-    """The first 12 digits of a file's SHA-256."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()[:12]

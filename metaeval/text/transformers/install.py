@@ -15,6 +15,7 @@ from pathlib import Path
 from metaeval.compute.requirements import missing_packages
 from metaeval.data.download import DownloadError
 from metaeval.errors import ConfigError, InputError
+from metaeval.runs.digests import file_sha256
 from metaeval.text.transformers.hub import errors_in_one_line
 
 REPOSITORY = "FacebookAI/roberta-large"
@@ -80,10 +81,7 @@ def _download(target: Path, endpoint: str | None) -> None:
 
 
 def _digest(path: Path, git: bool) -> str:
-    if git:
-        return git_hash(path.read_bytes())
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return git_hash(path.read_bytes()) if git else file_sha256(path)
 
 
 def git_hash(content: bytes) -> str:

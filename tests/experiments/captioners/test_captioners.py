@@ -20,7 +20,8 @@ from experiments.run import run as carry_out
 from metaeval.config import compose_config
 from metaeval.data.coco.load import load_coco
 from metaeval.errors import MetaevalError
-from metaeval.metrics.ngram.bleu import Bleu
+from metaeval.metrics.base import Scorer
+from metaeval.metrics.ngram.bleu import Bleu, BleuScorer
 from metaeval.metrics.ngram.cider import Cider
 from metaeval.runs import files as results
 from metaeval.stats.correlation.rank_order import rank_order
@@ -120,8 +121,10 @@ def test_corpus_scores_and_means_are_told_apart(karpathy: Path, coco_root: Path)
     everyone = with_all_references(dataset)
     assert {len(references) for references in everyone.references} == {5}
     bleu = Bleu()
-    bleu.prepare(everyone)
-    rows = bleu.statistics([captions[i] for i in dataset.image_ids], np.arange(N))
+    scorer = bleu.bind(everyone)
+    assert isinstance(scorer, BleuScorer)
+    scorer.prepare()
+    rows = scorer.statistics([captions[i] for i in dataset.image_ids], np.arange(N))
     corpus = system_score(rows, lambda sums: bleu.of_statistics(sums, corpus=True))
     mean = bleu.of_statistics(rows).mean(axis=0)
     for k in range(4):
@@ -165,9 +168,9 @@ def test_against_human_is_the_papers_statistic(karpathy: Path, coco_root: Path) 
     found = json.loads((karpathy / "systems/magic.json").read_text())
     captions = {r["image_id"]: r["caption"] for r in found}
     images = np.array([i for i, name in enumerate(dataset.image_ids) if name in captions])
-    cider = Cider()
-    cider.identify(dataset)
-    cider.prepare(dataset)
+    cider = Cider().bind(dataset)
+    assert isinstance(cider, Scorer)
+    cider.prepare()
     machine = cider.score([captions[dataset.image_ids[i]] for i in images], images)
     human = cider.score([dataset.human[i] for i in images], images)
     expected = rank_order(np.concatenate([machine, human], axis=1), [0, 1])

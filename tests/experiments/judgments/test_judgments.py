@@ -13,6 +13,7 @@ from hydra import compose, initialize_config_dir
 from scipy import stats
 
 from experiments.judgments.choice import _agreement
+from experiments.run import run as carry_out
 from metaeval import installation
 from metaeval.config import component
 from metaeval.data.judgments.flickr8k import load_crowd, load_expert
@@ -39,7 +40,7 @@ def run_in(folder: Path, *overrides: str, out: str = "OUT") -> dict[str, Any]:
             "config",
             ["experiment=judgments", *SMALL, f"paths.cache={folder / 'cache'}", *overrides],
         )
-    component(config.protocol, "protocol").run(config, folder / out)
+    carry_out(component(config.task, "task"), config, folder / out)
     return results.read_json(folder / out / results.STATISTICS)
 
 
@@ -52,7 +53,7 @@ def agreement(judged, metric: Metric) -> dict[str, float]:
     assert scored.status == "ok", scored.reason
     row, value = judged.rows(judged.dimensions[0])
     return {
-        column: 100 * correlations(scored.scores[row, c], value)[judged.protocol.statistic]
+        column.name: 100 * correlations(scored.scores[row, c], value)[judged.protocol.statistic]
         for c, column in enumerate(scored.columns)
     }
 
@@ -257,7 +258,7 @@ def test_other_experiments_say_what_judged_captions_are_for(tmp_path: Path) -> N
     with initialize_config_dir(str(installation.conf().resolve()), version_base="1.3"):
         config = compose("config", ["experiment=replace", "dataset=table", f"dataset.file={table}"])
     with pytest.raises(ConfigError, match="experiment=judgments is for them"):
-        component(config.protocol, "protocol").run(config, tmp_path / "OUT")
+        carry_out(component(config.task, "task"), config, tmp_path / "OUT")
 
 
 def test_the_doctor_speaks_of_judged_captions(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from metaeval.metrics.faier.captions import Captions
-from metaeval.metrics.faier.network import Faier, Shape
+from metaeval.metrics.faier.captions import ParsedCaptions
+from metaeval.metrics.faier.network import FaierNetwork, FaierShape
 from metaeval.text.vocabulary import SPECIAL, Vocabulary
 from metaeval.vision.regions.base import Regions, padded
 
@@ -31,14 +31,14 @@ TEXTS = (
 NONE = len(TEXTS) - 1
 
 
-def captions() -> Captions:
-    return Captions.of([text for text, _ in TEXTS], [list(t) for _, t in TEXTS], VOCABULARY)
+def captions() -> ParsedCaptions:
+    return ParsedCaptions.of([text for text, _ in TEXTS], [list(t) for _, t in TEXTS], VOCABULARY)
 
 
-def model(seed: int = 0, dtype: torch.dtype = torch.float64, **options: bool) -> Faier:
+def model(seed: int = 0, dtype: torch.dtype = torch.float64, **options: bool) -> FaierNetwork:
     """A model of width 6 with large random weights, so that no nonlinearity is close to a line."""
     torch.manual_seed(seed)
-    found = Faier(Shape(5, len(VOCABULARY), width=4, d=6, **options)).to(dtype).eval()
+    found = FaierNetwork(FaierShape(5, len(VOCABULARY), width=4, d=6, **options)).to(dtype).eval()
     with torch.no_grad():
         for parameter in found.parameters():
             parameter.copy_(0.8 * torch.randn_like(parameter))
@@ -56,7 +56,7 @@ def regions(counts: tuple[int, ...] = (3, 1, 4), seed: int = 0) -> Regions:
 class Loops:
     """FAIEr of one image and one caption, from the equations."""
 
-    def __init__(self, of: Faier) -> None:
+    def __init__(self, of: FaierNetwork) -> None:
         self.p = {name: value.detach().double().numpy() for name, value in of.named_parameters()}
         self.shape = of.shape
 

@@ -9,10 +9,11 @@ pytest.importorskip("torch")
 
 import torch
 
-from metaeval.metrics.faier.captions import Captions, build_vocabulary
+from metaeval.metrics.faier.captions import ParsedCaptions, build_vocabulary
 from metaeval.metrics.faier.explain import Explainer
-from metaeval.metrics.faier.network import Faier, Shape
-from metaeval.metrics.faier.scorer import FaierScorer
+from metaeval.metrics.faier.matcher import UnionMatcher
+from metaeval.metrics.faier.network import FaierNetwork, FaierShape
+from metaeval.metrics.faier.training.retrieval import score_matrix
 from metaeval.text.scene_graphs.triplets import TripletParser
 from metaeval.text.vocabulary import Vocabulary
 from metaeval.vision.regions.base import Regions
@@ -23,19 +24,19 @@ CLOSE = {"abs": 1e-5, "rel": 0}
 REFERENCES = [[0, 3], [NONE], [1, 2, 3, 5]]
 
 
-def scorer(device: str = "cpu", **options: bool) -> FaierScorer:
-    found = FaierScorer(model(dtype=torch.float32, **options).to(device))
+def matcher(device: str = "cpu", **options: bool) -> UnionMatcher:
+    found = UnionMatcher(model(dtype=torch.float32, **options).to(device))
     found.prepare(regions(), captions(), REFERENCES)
     return found
 
 
 @pytest.mark.parametrize("options", [{}, {"relations": False}, {"fused": False}])
 def test_scores_are_those_of_the_loops(options: dict[str, bool]) -> None:
-    own = scorer(**options)
+    own = matcher(**options)
     loops, seen = Loops(own.model), regions()
     image = np.array([0, 1, 2, 0, 1, 2, 0])
     found = own.score(captions(), image)
-    table = own.matrix(captions(), np.arange(len(TEXTS)), np.arange(3))
+    table = score_matrix(own, own.read(captions()), np.arange(len(TEXTS)), np.arange(3))
     for k, i in enumerate(image):
         n = int(seen.mask[i].sum())
         parts = seen.features[i, :n].astype(float), seen.boxes[i, :n].astype(float)
@@ -51,24 +52,24 @@ def test_a_score_does_not_depend_on_what_else_is_scored() -> None:
     texts = [" ".join(rng.choice(words, rng.integers(1, 14))) for _ in range(300)]
     parsed = TripletParser()(texts)
     torch.manual_seed(0)
-    net = Faier(Shape(5, len(VOCABULARY), width=32, d=48)).eval()
+    net = FaierNetwork(FaierShape(5, len(VOCABULARY), width=32, d=48)).eval()
     counts = tuple(int(n) for n in rng.integers(1, 8, size=40))
     seen = regions(counts)
     rows = [rng.permutation(300)[: 1 + i % 4].tolist() for i in range(40)]
-    whole = FaierScorer(net)
-    every = Captions.of(texts, parsed, VOCABULARY)
+    whole = UnionMatcher(net)
+    every = ParsedCaptions.of(texts, parsed, VOCABULARY)
     whole.prepare(seen, every, rows)
     image = rng.integers(0, 40, size=300)
     expected = whole.score(every, image)
     order = rng.permutation(300)[:77]
-    some = Captions.of([texts[k] for k in order], [parsed[k] for k in order], VOCABULARY)
+    some = ParsedCaptions.of([texts[k] for k in order], [parsed[k] for k in order], VOCABULARY)
     assert (whole.score(some, image[order]) == expected[order]).all()
-    part = FaierScorer(net)
+    part = UnionMatcher(net)
     few = np.array([3, 17, 5])
     part.prepare(seen.subset(few), every, [rows[i] for i in few])
     for k, i in enumerate(few):
         mine = np.flatnonzero(image == i)
-        alone = Captions.of([texts[j] for j in mine], [parsed[j] for j in mine], VOCABULARY)
+        alone = ParsedCaptions.of([texts[j] for j in mine], [parsed[j] for j in mine], VOCABULARY)
         assert (part.score(alone, np.full(len(mine), k)) == expected[mine]).all()
 
 
@@ -77,7 +78,7 @@ def test_an_image_without_regions_breaks_nothing() -> None:
     empty = Regions(
         seen.features * 0, seen.boxes, np.zeros_like(seen.mask), tuple(() for _ in range(3))
     )
-    own = FaierScorer(model(dtype=torch.float32))
+    own = UnionMatcher(model(dtype=torch.float32))
     own.prepare(empty, captions(), REFERENCES)
     assert not np.isfinite(own.score(captions(), np.zeros(len(TEXTS), dtype=np.intp))).any()
 
@@ -87,7 +88,7 @@ def test_the_number_of_threads_changes_nothing() -> None:
     try:
         for threads in (1, 2, 3):
             torch.set_num_threads(threads)
-            own = scorer()
+            own = matcher()
             found.append(own.score(captions(), np.array([0, 1, 2, 0, 1, 2, 0])).tobytes())
             assert torch.get_num_threads() == threads
     finally:
@@ -96,12 +97,12 @@ def test_the_number_of_threads_changes_nothing() -> None:
 
 
 def test_the_matches_of_a_caption_add_up_to_its_score() -> None:
-    own = scorer()
+    own = matcher()
     text = "a man rides a horse near two cats"
     references = [[], [], ["a dog", "a man on a horse"]]
     explainer = Explainer(own, TripletParser(), VOCABULARY, references, regions())
     told, levels = explainer.explain(text, 2)
-    encoded = Captions.of([text], TripletParser()([text]), VOCABULARY)
+    encoded = ParsedCaptions.of([text], TripletParser()([text]), VOCABULARY)
     score = own.score(encoded, np.array([2]))[0]
     assert levels == pytest.approx(score.tolist(), **CLOSE)
     assert told["words"] == ["<start>", *text.split(), "<end>"]
@@ -132,6 +133,6 @@ def test_the_vocabulary_knows_the_lemmas_of_triplets() -> None:
 def test_a_gpu_gives_the_same_scores() -> None:
     image = np.array([0, 1, 2, 0, 1, 2, 0])
     # float32 on both: the order of additions differs
-    assert scorer("cuda").score(captions(), image) == pytest.approx(
-        scorer().score(captions(), image), abs=1e-4, rel=0
+    assert matcher("cuda").score(captions(), image) == pytest.approx(
+        matcher().score(captions(), image), abs=1e-4, rel=0
     )

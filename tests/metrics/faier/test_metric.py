@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -21,9 +22,8 @@ from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.data.scenes import load_scenes
 from metaeval.errors import ConfigError
 from metaeval.metrics.faier.captions import build_vocabulary
-from metaeval.metrics.faier.metric import Faier
-from metaeval.metrics.faier.network import Faier as Network
-from metaeval.metrics.faier.network import Shape
+from metaeval.metrics.faier.metric import Faier, FaierScorer
+from metaeval.metrics.faier.network import FaierNetwork, FaierShape
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
 from metaeval.text.scene_graphs.triplets import TripletParser
@@ -64,7 +64,7 @@ def weights(scenes: CaptionDataset, tmp_path_factory: pytest.TempPathFactory) ->
     found = {}
     for variant in ("r", "corruptions", "rel", "fier"):
         torch.manual_seed(0)
-        shape = Shape(88, len(vocabulary), 8, 12, variant != "rel", variant != "fier")
+        shape = FaierShape(88, len(vocabulary), 8, 12, variant != "rel", variant != "fier")
         card = {
             "kind": "faier",
             "variant": variant,
@@ -74,13 +74,19 @@ def weights(scenes: CaptionDataset, tmp_path_factory: pytest.TempPathFactory) ->
             "shape": shape.record(),
         }
         folder = tmp_path_factory.mktemp(variant)
-        pretrained.save(folder, Network(shape), vocabulary, card, scenes.limited(1))
+        pretrained.save(folder, FaierNetwork(shape), vocabulary, card, scenes.limited(1))
         found[variant] = folder
     return found
 
 
 def metric(weights: dict[str, Path], variant: str = "r", **options: Any) -> Faier:
     return Faier(GoldRegions(), weights=str(weights[variant]), device="cpu", **options)
+
+
+def bound(own: Faier, dataset: CaptionDataset) -> FaierScorer:
+    scorer = own.bind(dataset, MemoryStore())
+    assert not isinstance(scorer, Absent), scorer
+    return scorer
 
 
 def scored(own: Faier, dataset: CaptionDataset, texts: list[str], index: list[int]) -> Any:
@@ -94,12 +100,21 @@ def test_columns_and_signatures_say_what_they_are(
     weights: dict[str, Path], scenes: CaptionDataset, variant: str, references: int
 ) -> None:
     own = metric(weights, variant, references=references)
-    assert own.missing(scenes) is None
-    own.identify(scenes)
-    assert own.columns == COLUMNS[variant, references]
-    found = own.signature(own.columns[0])
+    scorer = bound(own, scenes)
+    names = COLUMNS[variant, references]
+    assert tuple(column.name for column in scorer.columns) == names
+    note = names[0].partition(" (")[2]
+    for column in scorer.columns:
+        assert column.part_of == (None if column.name == names[0] else names[0])
+        assert column.variant_of == (column.name.partition(" (")[0] if note else None)
+        assert column.learned_from_corruptions == (variant == "corruptions")
+        assert column.bounds == (-math.inf, math.inf)
+    by_options = Faier(GoldRegions(), variant=variant, references=references)
+    assert by_options.columns == scorer.columns
+    found = scorer.signatures[0]
     label = pretrained.read(weights[variant]).label
-    for part in (f"weights:{label}", f"variant:{variant}|", "regions:gold-v1", "parser:rules-1"):
+    told = "r_neg" if variant == "corruptions" else variant
+    for part in (f"weights:{label}", f"variant:{told}|", "regions:gold-v1", "parser:rules-1"):
         assert part in found
     assert f"refs:{0 if variant == 'fier' else references}" in found
     assert ("trained-on-corruptions" in found) == (variant == "corruptions")
@@ -141,10 +156,11 @@ def test_calibration_is_in_units_of_the_references(
     index = list(range(1, 12))
     texts = [scenes.human[i] for i in index]
     own = metric(weights, calibrate=True)
-    found = scored(own, scenes, texts, index).scores
+    done = scored(own, scenes, texts, index)
+    found = done.scores
     plain = scored(metric(weights), scenes, texts, index).scores
-    assert own.columns[0] == "FAIEr (calibrated)"
-    assert "|cal:references|" in own.signature(own.columns[0])
+    assert done.columns[0].name == "FAIEr (calibrated)"
+    assert "|cal:references|" in done.signatures[0]
     units = []
     for i in index:
         references = list(scenes.references[i])
@@ -169,15 +185,13 @@ def test_a_score_does_not_depend_on_the_others(
 def test_explanations_can_be_written_and_add_up(
     weights: dict[str, Path], scenes: CaptionDataset
 ) -> None:
-    own = metric(weights)
-    assert own.missing(scenes) is None
-    own.identify(scenes)
-    own.prepare(scenes)
+    own = bound(metric(weights), scenes)
+    own.prepare()
     told = own.explain(scenes.human[2], 2)
     assert told is not None
     assert json.loads(json.dumps(told)) == told
     assert told["kind"] == "matches"
-    assert list(told["values"]) == list(own.columns)
+    assert list(told["values"]) == [column.name for column in own.columns]
     best = np.array(told["matches"]).max(axis=1)
     assert best.mean() == pytest.approx(told["values"]["FAIEr-object"], abs=2e-4)
     assert len(told["references"]) == 4
@@ -195,13 +209,13 @@ def test_explanations_can_be_written_and_add_up(
 
 def test_what_is_missing_is_said(weights: dict[str, Path], scenes: CaptionDataset) -> None:
     own = metric(weights)
-    absent = own.missing(scenes.limited(1))
+    absent = own.bind(scenes.limited(1))
     assert isinstance(absent, Absent)
     assert "every one of these images" in str(absent)
     from dataclasses import replace
 
     blind = replace(scenes, parts={}, _loaded={})
-    assert isinstance(own.missing(blind), Absent)
+    assert isinstance(own.bind(blind), Absent)
 
 
 @pytest.mark.parametrize(
@@ -211,6 +225,8 @@ def test_what_is_missing_is_said(weights: dict[str, Path], scenes: CaptionDatase
         ({"references": -1}, "metric.faier.references"),
         ({"references": True}, "metric.faier.references"),
         ({"calibrate": True, "references": 0}, "calibrate needs references"),
+        ({"parser": "magic"}, "unknown metric.faier.parser 'magic'"),
+        ({"device": "gpu"}, "unknown device"),
     ],
 )
 def test_wrong_options_are_refused(options: dict[str, Any], message: str) -> None:
@@ -221,9 +237,32 @@ def test_wrong_options_are_refused(options: dict[str, Any], message: str) -> Non
 def test_weights_for_other_regions_are_refused(
     weights: dict[str, Path], scenes: CaptionDataset
 ) -> None:
-    own = Faier(GoldRegions(most=10), weights=str(weights["r"]))
-    with pytest.raises(ConfigError, match="gold-v1-10"):
-        own.missing(scenes)
+    absent = Faier(GoldRegions(most=10), weights=str(weights["r"])).bind(scenes)
+    assert isinstance(absent, Absent)
+    assert "trained on gold-v1 regions, and these are gold-v1-10" in absent.reason
+    unknown = Faier(GoldRegions(), weights="typo").bind(scenes)
+    assert isinstance(unknown, Absent)
+    assert str(unknown).startswith("there are no weights 'typo'; give a folder, or one of: faier_")
+
+
+def test_a_metric_travels_and_use_does_not_change_it(
+    weights: dict[str, Path], scenes: CaptionDataset
+) -> None:
+    own = metric(weights, calibrate=True)
+    before = pickle.dumps(own)
+    texts, index = list(scenes.human), list(range(12))
+    scores = scored(own, scenes, texts, index).scores
+    assert pickle.dumps(own) == before
+    again = scored(pickle.loads(before), scenes, texts, index).scores
+    np.testing.assert_array_equal(scores, again)
+
+
+def test_a_parser_travels_and_use_does_not_change_it() -> None:
+    parser = TripletParser("rules")
+    before = pickle.dumps(parser)
+    assert parser(["a man rides a horse"]) == [[("man", "ride", "horse")]]
+    assert pickle.dumps(parser) == before
+    assert pickle.loads(before)(["a dog on a bed"]) == parser(["a dog on a bed"])
 
 
 @pytest.mark.slow

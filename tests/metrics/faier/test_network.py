@@ -15,7 +15,8 @@ import torch
 
 from metaeval.compute import gru
 from metaeval.compute.gru import Packing
-from metaeval.metrics.faier.fusion import level_matrix, level_score
+from metaeval.metrics.faier.fusion import level_score
+from tests.metrics.faier import plain
 from tests.metrics.faier.faier_cases import NONE, TEXTS, Loops, captions, model, regions
 
 EXACT = {"abs": 1e-10, "rel": 0}
@@ -84,52 +85,45 @@ def test_text_objects_and_relations() -> None:
 
 
 def test_the_union_with_any_number_of_references() -> None:
+    """As the equations stand, and as all regions' attended vectors are joined at once."""
     net, loops, see, nodes = parts()
+    rows = torch.tensor([own + [0] * (4 - len(own)) for own in REFERENCES])
+    counts = torch.tensor([len(own) for own in REFERENCES])
     with torch.no_grad():
         seen = net.see(*see)
-        rows = torch.tensor([own + [0] * (4 - len(own)) for own in REFERENCES])
-        unions = net.unite(seen, nodes, rows, torch.tensor([len(own) for own in REFERENCES]))
+        there = seen.mask.nonzero(as_tuple=True)
+        joined = {}
+        for level, mask in (("objects", nodes.object_mask), ("relations", nodes.relation_mask)):
+            vectors, of_texts = getattr(seen, level), getattr(nodes, level)
+            attended = net.fuse(level).attended(vectors, of_texts[rows], mask[rows])
+            joined[level] = net.fuse(level).join(vectors[there], attended[there], counts[there[0]])
+        plain_unions = [
+            plain.unite(net, seen, i, nodes, references) for i, references in enumerate(REFERENCES)
+        ]
     for i, n in enumerate(see[2].sum(dim=1).tolist()):
         slow = loops.seen(see[0][i, :n].numpy(), see[1][i, :n].numpy())
-        for level in ("objects", "relations"):
+        for k, level in enumerate(("objects", "relations")):
             others = [loops.nodes(*TEXTS[r])[level] for r in REFERENCES[i]]
             expected = loops.union(level, slow[level], others)
-            found = getattr(unions, level)[i]
-            assert found[:n].numpy() == pytest.approx(np.array(expected), **EXACT)
-            assert not found[n:].any()
+            assert plain_unions[i][k].numpy() == pytest.approx(np.array(expected), **EXACT)
+            found = joined[level][there[0] == i]
+            assert found.numpy() == pytest.approx(np.array(expected), **EXACT)
 
 
 @pytest.mark.parametrize("relations", [True, False])
 @pytest.mark.parametrize("fused", [True, False])
 def test_the_score(relations: bool, fused: bool) -> None:
     net, loops, see, nodes = parts(relations=relations, fused=fused)
-    candidates = [3, 1, 4]
-    with torch.no_grad():
-        rows = torch.tensor([own + [0] * (4 - len(own)) for own in REFERENCES])
-        counts = torch.tensor([len(own) for own in REFERENCES])
-        unions = net.unite(net.see(*see), nodes, rows, counts)
-        found = net.score(unions, nodes[torch.tensor(candidates)])
-        table = net.matrix(unions, nodes)
-    assert found.shape == (3, 1 + relations)
-    for i, n in enumerate(see[2].sum(dim=1).tolist()):
-        image = see[0][i, :n].numpy(), see[1][i, :n].numpy()
-        assert found[i].tolist() == pytest.approx(
-            loops.score(*image, REFERENCES[i], candidates[i]), **EXACT
-        )
-        every = [sum(loops.score(*image, REFERENCES[i], k)) for k in range(len(TEXTS))]
-        assert table[:, i].tolist() == pytest.approx(every, **EXACT)
-
-
-def test_the_matrix_keeps_to_its_budget() -> None:
-    net, _, see, nodes = parts()
     with torch.no_grad():
         seen = net.see(*see)
-        arguments = seen.objects, seen.mask, nodes.objects, nodes.object_mask
-        whole, small = level_matrix(*arguments), level_matrix(*arguments, budget=1)
-        one = torch.stack([
-            level_score(seen.objects, seen.mask, nodes.objects[[k] * 3], nodes.object_mask[[k] * 3])
-            for k in range(len(TEXTS))
-        ])  # fmt: skip
-    # a slice's shape changes the order of additions
-    assert torch.allclose(whole, small, atol=1e-12, rtol=0)
-    assert torch.allclose(whole, one, atol=1e-12, rtol=0)
+        for i, n in enumerate(see[2].sum(dim=1).tolist()):
+            image = see[0][i, :n].numpy(), see[1][i, :n].numpy()
+            unions = plain.unite(net, seen, i, nodes, REFERENCES[i])
+            for k in range(len(TEXTS)):
+                found = plain.score(unions, nodes, k)
+                assert found.shape == (1 + relations,)
+                expected = loops.score(*image, REFERENCES[i], k)
+                assert found.tolist() == pytest.approx(expected, **EXACT)
+                own = plain.nodes_of(nodes, "objects", k)[None]
+                level = level_score(unions[0][None], torch.ones(1, n, dtype=torch.bool), own)
+                assert level.tolist() == pytest.approx(expected[:1], **EXACT)

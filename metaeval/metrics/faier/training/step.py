@@ -199,7 +199,7 @@ def make_levels(
     for kind, regions, vectors, mask in kinds:
         if model.shape.fused:
             read = vectors.index_select(0, rows.flatten()).view(b, c + 1, *vectors.shape[1:])
-            united = unite(model.fusion[kind], regions, seen.mask, read, mask[rows], splits)  # type: ignore[arg-type]
+            united = unite(model.fuse(kind), regions, seen.mask, read, mask[rows], splits)
         else:
             united = [Ragged.of(regions, seen.mask)] * len(splits.counts)
         for split, (images, slots) in enumerate(zip(united, splits.candidates, strict=True)):

@@ -21,6 +21,7 @@ from metaeval.metrics.faier.training.task import FaierTask
 from metaeval.text.scene_graphs.triplets import TripletParser
 from metaeval.training.caption_similarity import CaptionSimilarity
 from metaeval.training.dataset import CaptionedImages
+from tests.metrics.faier import plain
 from tests.metrics.faier.faier_cases import NONE, VOCABULARY, captions, model, regions
 
 # two captions for each of the three images of `regions`, then the empty reference
@@ -33,31 +34,43 @@ SPLITS = Splits(
 
 
 def plain_and_quick(**options):
-    """Per split: the plain model's unions and candidates, and the step's levels."""
+    """Per split: what the plain equations score, and the step's levels."""
     net = model(**options)
     features, boxes, mask = regions().tensors()
     see = features.double(), boxes.double(), mask
     nodes = net.read(captions().take(np.array(ROWS)))
-    plain = []
-    for s in range(2):
-        own = torch.arange(3)[:, None] * 2 + SPLITS.references[s]
-        rows = torch.where(SPLITS.references[s] == 2, 6, own)
-        unions = net.unite(net.see(*see), nodes, rows, SPLITS.counts[s])
-        plain.append((unions, nodes[torch.arange(3) * 2 + SPLITS.candidates[s]]))
-    return net, plain, step.make_levels(net, see, nodes, 2, SPLITS)
+    by_hand = [plain_scores(net, see, nodes, 2, torch.arange(3) * 2, SPLITS, s) for s in range(2)]
+    return net, by_hand, step.make_levels(net, see, nodes, 2, SPLITS)
+
+
+def plain_scores(net, see, nodes, c, first, splits, s):
+    """[captions, images, levels] Of every candidate with every image, one by one.
+
+    Images have c captions, from row `first` of the nodes on; the last row is the empty reference.
+    """
+    seen, empty = net.see(*see), len(nodes.objects) - 1
+    unions = []
+    for i, start in enumerate(first.tolist()):
+        slots = splits.references[s, i, : splits.counts[s, i]].tolist()
+        references = [empty if slot == c else start + slot for slot in slots]
+        unions.append(plain.unite(net, seen, i, nodes, references))
+    return torch.stack([
+        torch.stack([plain.score(z, nodes, row) for z in unions])
+        for row in (first + splits.candidates[s]).tolist()
+    ])  # fmt: skip
 
 
 @pytest.mark.parametrize("options", [{}, {"relations": False}, {"fused": False}])
 def test_scores_and_gradients_of_a_step(options: dict[str, bool]) -> None:
-    net, plain, quick = plain_and_quick(**options)
+    net, by_hand, quick = plain_and_quick(**options)
     image, caption = torch.tensor([0, 1, 2, 2, 0]), torch.tensor([0, 1, 2, 0, 1])
-    for (unions, nodes), levels in zip(plain, quick, strict=True):
-        expected = net.score(unions[image], nodes[caption]).sum(dim=1)
+    for scores, levels in zip(by_hand, quick, strict=True):
+        expected = scores[caption, image].sum(dim=1)
         found = faier_loss.scores(levels, image, caption)
         # float64: the same sums in another order
         assert torch.allclose(found, expected, atol=1e-11, rtol=0)
         table = sum(step.score_matrix(each.images, each.captions) for each in levels)
-        assert torch.allclose(table, net.matrix(unions, nodes), atol=1e-11, rtol=0)
+        assert torch.allclose(table, scores.sum(dim=2), atol=1e-11, rtol=0)
         weight = torch.tensor([1.0, -2.0, 0.5, 1.5, -1.0], dtype=torch.double)
         ours, theirs = (
             torch.autograd.grad(
@@ -304,16 +317,9 @@ def test_the_loss_of_a_split_by_hand(alone: float, widest: float) -> None:
     expected = torch.zeros((), dtype=torch.double)
     first = torch.from_numpy(batch.images) * 5
     for s in range(2):
-        rows = torch.where(
-            batch.splits.references[s] == 5, 30, first[:, None] + batch.splits.references[s]
-        )
-        unions = own.model.unite(own.model.see(*see), nodes, rows, batch.splits.counts[s])
-        candidates = nodes[first + batch.splits.candidates[s]]
-        table = own.model.matrix(unions, candidates)
-        with torch.no_grad():  # [captions, images, levels]
-            parts = torch.stack([
-                own.model.score(unions, candidates[torch.full((3,), k)]) for k in range(3)
-            ])  # fmt: skip
+        with torch.no_grad():
+            parts = plain_scores(own.model, see, nodes, 5, first, batch.splits, s)
+        table = parts.sum(dim=2)
         row = batch.images * 5 + batch.splits.candidates[s].numpy()
         margin = np.full((3, 3), 0.2)  # [captions, images]
         if widest:
