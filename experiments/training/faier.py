@@ -33,18 +33,16 @@ class TrainFaier(GroundedTraining):
     ----------
     variant
         One of `VARIANTS` in `metaeval/metrics/faier/variants.py`.
-    parser
-        "rules" or "spice": what finds triplets.
-    network
-        `width`, `d` and `dropout` of `FaierShape`.
     model
         Options of `FaierSettings` but the variant. `similarity_margin` and `unreferenced` may be
         `None`; see `filled_in`.
+    parser
+        "rules" or "spice": what finds triplets.
     test
         Another dataset, a node of `conf/dataset`, to measure on once, at the very end, for the
         card; `None` for none. Its images must not be among those learned from.
-
-    The others are those of `GroundedTraining`.
+    options
+        Those of `GroundedTraining`; `network` holds `width`, `d` and `dropout` of `FaierShape`.
     """
 
     name: ClassVar[str] = "train_faier"
@@ -54,19 +52,12 @@ class TrainFaier(GroundedTraining):
     def __init__(
         self,
         variant: str | int,
-        regions: Any,
-        dev: int,
-        network: Mapping[str, Any],
         model: Mapping[str, Any],
-        training: Mapping[str, Any],
-        min_count: int = 4,
         parser: str = "rules",
-        vectors: Any = None,
         test: Any = None,
-        device: str = "auto",
-        threads: int | None = None,
+        **options: Any,
     ) -> None:
-        super().__init__(regions, dev, network, training, min_count, vectors, device, threads)
+        super().__init__(**options)
         self.variant, self.model = str(variant), plain(model)
         self.parser, self.test = parser, test
 
@@ -116,7 +107,7 @@ class TrainFaier(GroundedTraining):
         chooser = HeldOut(dev, dataset, parser, vocabulary)
 
         def validate(model: FaierNetwork) -> dict[str, Any]:
-            measured = chooser.measure(model, (_references(self.variant),))
+            measured = chooser.measure(model, (min(4, variant.references[1]),))
             return {**_flat(measured), **_selection(measured)}
 
         identity = f"{losses}|{shape}|{started}|{vocabulary.digest()}|{self.regions.identity()}"
@@ -172,11 +163,6 @@ def _check_disjoint(dataset: CaptionDataset, other: CaptionDataset) -> None:
     ]
     if shared := len(keys[0] & keys[1]):
         raise ConfigError(f"{shared:,} images of task.test are learned from")
-
-
-def _references(variant: str) -> int:
-    """With how many references a variant is measured after each epoch."""
-    return min(4, find_variant(variant).references[1])
 
 
 def _selection(measured: Mapping[str, Any]) -> dict[str, float]:

@@ -62,10 +62,10 @@ class GroundedTraining(Training):
         dev: int,
         network: Mapping[str, Any],
         training: Mapping[str, Any],
-        min_count: int,
-        vectors: Any,
-        device: str,
-        threads: int | None,
+        min_count: int = 4,
+        vectors: Any = None,
+        device: str = "auto",
+        threads: int | None = None,
     ) -> None:
         if (absent := missing_packages(self.name, "torch", "safetensors")) is not None:
             raise ConfigError(str(absent))

@@ -37,13 +37,14 @@ class TrainScan(GroundedTraining):
 
     Parameters
     ----------
-    network, losses
-        Options of `ScanShape` and of `ScanLosses`; some may be `None` (`filled_in`).
+    losses
+        Options of `ScanLosses`; here and in `network`, which are those of `ScanShape`, some may be
+        `None` (`filled_in`).
     held_out
         Another split of the dataset (`split`, and what to `exclude` from it), for the card alone;
         a split of `None` for none. At most `n` images are taken, none that was learned from.
-
-    The others are those of `GroundedTraining`.
+    options
+        Those of `GroundedTraining`.
     """
 
     name: ClassVar[str] = "train_scan"
@@ -52,18 +53,11 @@ class TrainScan(GroundedTraining):
 
     def __init__(
         self,
-        regions: Any,
-        dev: int,
-        network: Mapping[str, Any],
         losses: Mapping[str, Any],
-        training: Mapping[str, Any],
-        min_count: int = 4,
-        vectors: Any = None,
         held_out: Mapping[str, Any] | None = None,
-        device: str = "auto",
-        threads: int | None = None,
+        **options: Any,
     ) -> None:
-        super().__init__(regions, dev, network, training, min_count, vectors, device, threads)
+        super().__init__(**options)
         self.losses = plain(losses)
         self.held_out = {k: v for k, v in plain(held_out or {}).items() if v is not None}
         self.n_held_out = int(self.held_out.pop("n", 1000))

@@ -17,6 +17,8 @@ from metaeval.training.dataset import CaptionedImages
 
 Floats = npt.NDArray[np.float64]
 
+_COLUMNS = (*Tiger.plain_columns, *ScanSimilarity.plain_columns)
+
 
 def measure(
     model: Scan,
@@ -54,7 +56,7 @@ def measure(
     for name, texts in captions_in_turns(images, pool, turns).items():
         tigers = tiger(references, grounder.grounding(texts, image), mask)
         i2t, t2i = grounder.similarity(texts, image).T
-        columns = [c.name for c in (*Tiger.plain_columns, *ScanSimilarity.plain_columns)]
+        columns = [column.name for column in _COLUMNS]
         scores[name] = dict(zip(columns, (*tigers, i2t, t2i, i2t + t2i), strict=True))
     return {
         column: {

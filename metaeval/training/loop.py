@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 from tqdm import tqdm
@@ -31,12 +31,13 @@ log = logging.getLogger(__name__)
 __all__ = ["Trained", "TrainingSettings", "fit"]
 
 Network = TypeVar("Network", bound="torch.nn.Module")
+Loss = Callable[[Any, int], "torch.Tensor"]
 
 
 def fit(
     model: Network,
     batches: Callable[[int, np.random.Generator], Sequence[Any]],
-    loss: Callable[[Any, int], torch.Tensor],
+    loss: Loss,
     validate: Callable[[Network], Mapping[str, Any]],
     settings: TrainingSettings,
     checkpoint: Path | None = None,
@@ -65,78 +66,134 @@ def fit(
     title
         For the progress bar.
     """
-    import torch
-
-    device = next(model.parameters()).device
-    optimizer = _optimizer(model, settings)
-    average = _average(model, settings.average) if settings.average else None
-    kept: Network = model if average is None else average.module  # type: ignore[assignment]
-    trained, best = Trained(), {}
-    mark = f"{settings}|{identity}"
+    state = _State(model, settings, f"{settings}|{identity}")
     if checkpoint is not None and checkpoint.is_file():
-        state = read_state(checkpoint, mark, device)
-        _restore(model, optimizer, state)
-        best, trained = state.best, Trained(**state.numbers)
-        if average is not None:
-            kept.load_state_dict(state.average)
-            average.n_averaged.fill_(1 + trained.steps)
-        log.info("%s goes on after epoch %d of %s", title, len(trained.history), checkpoint)
-    for epoch in range(len(trained.history), settings.epochs):
-        if trained.stopped_early:
+        state.read(checkpoint)
+        log.info("%s goes on after epoch %d of %s", title, len(state.trained.history), checkpoint)
+    for epoch in range(len(state.trained.history), settings.epochs):
+        if state.trained.stopped_early:
             break
         started = time.perf_counter()
-        torch.manual_seed(int(np.random.SeedSequence([settings.seed, epoch]).generate_state(1)[0]))
-        todo = batches(epoch, np.random.default_rng([settings.seed, epoch]))
-        losses = torch.zeros((), device=device, dtype=torch.float64)
-        model.train()
-        with tqdm(todo, desc=f"{title} {epoch + 1}/{settings.epochs}", leave=False, delay=2) as bar:
-            for i, batch in enumerate(bar):
-                rate = settings.rate(epoch, i / len(todo))
-                for group in optimizer.param_groups:
-                    group["lr"] = rate
-                optimizer.zero_grad(set_to_none=True)
-                with torch.autocast(device.type, torch.bfloat16, enabled=settings.bf16):
-                    value = loss(batch, epoch)
-                value.backward()  # type: ignore[no-untyped-call]
-                if settings.clip:
-                    torch.nn.utils.clip_grad_norm_(model.parameters(), settings.clip)
-                optimizer.step()
-                losses += value.detach()
-                if average is not None:
-                    average.update_parameters(model)
-                trained.steps += 1
-        kept.eval()
-        with torch.inference_mode():
-            measured = dict(validate(kept))
-        if settings.select not in measured:
-            raise ConfigError(f"task.training.select: the validation tells no '{settings.select}'")
-        mean = float(losses) / max(1, len(todo))
+        mean, rate = state.run_epoch(epoch, batches, loss, f"{title} {epoch + 1}/{settings.epochs}")
         if not math.isfinite(mean):
             raise ConfigError(
                 f"the loss is {mean} in epoch {epoch + 1}: lower task.training.learning_rate"
             )
-        score = float(measured[settings.select])
-        if not math.isfinite(score):
-            raise ConfigError(f"'{settings.select}' of the validation is {score}")
+        measured = state.measure(validate)
+        state.record(mean, rate, time.perf_counter() - started, measured)
+        if checkpoint is not None:
+            state.write(checkpoint)
+        score = measured[settings.select]
+        log.info("%s epoch %d: loss %.4f, %s %.4g", title, epoch + 1, mean, settings.select, score)
+    model.load_state_dict(state.best)
+    model.eval()
+    return state.trained
+
+
+class _State(Generic[Network]):
+    """A network under training, with all that a checkpoint holds; `mark` says which training."""
+
+    def __init__(self, model: Network, settings: TrainingSettings, mark: str) -> None:
+        self.model, self.settings, self.mark = model, settings, mark
+        self.device = next(model.parameters()).device
+        self.optimizer = _optimizer(model, settings)
+        self.average = _average(model, settings.average) if settings.average else None
+        # what is validated and kept
+        self.kept: Network = model if self.average is None else self.average.module  # type: ignore[assignment]
+        self.best: dict[str, torch.Tensor] = {}
+        self.trained = Trained()
+
+    def run_epoch(
+        self,
+        epoch: int,
+        batches: Callable[[int, np.random.Generator], Sequence[Any]],
+        loss: Loss,
+        title: str,
+    ) -> tuple[float, float]:
+        """One pass over an epoch's batches: the mean of their losses, and the last learning rate.
+
+        Both are 0 where there is no batch.
+        """
+        import torch
+
+        seed = [self.settings.seed, epoch]
+        torch.manual_seed(int(np.random.SeedSequence(seed).generate_state(1)[0]))
+        todo = batches(epoch, np.random.default_rng(seed))
+        losses = torch.zeros((), device=self.device, dtype=torch.float64)
+        rate = 0.0
+        self.model.train()
+        with tqdm(todo, desc=title, leave=False, delay=2) as bar:
+            for i, batch in enumerate(bar):
+                rate = self.settings.rate(epoch, i / len(todo))
+                losses += self._step(batch, epoch, loss, rate)
+        return float(losses) / max(1, len(todo)), rate
+
+    def _step(self, batch: Any, epoch: int, loss: Loss, rate: float) -> torch.Tensor:
+        import torch
+
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        self.optimizer.zero_grad(set_to_none=True)
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.settings.bf16):
+            value = loss(batch, epoch)
+        value.backward()  # type: ignore[no-untyped-call]
+        if self.settings.clip:
+            torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip)
+        self.optimizer.step()
+        if self.average is not None:
+            self.average.update_parameters(self.model)
+        self.trained.steps += 1
+        return value.detach()
+
+    def measure(self, validate: Callable[[Network], Mapping[str, Any]]) -> dict[str, Any]:
+        """What the validation says; ConfigError where it lacks a usable `select`."""
+        import torch
+
+        self.kept.eval()
+        with torch.inference_mode():
+            measured = dict(validate(self.kept))
+        select = self.settings.select
+        if select not in measured:
+            raise ConfigError(f"task.training.select: the validation tells no '{select}'")
+        if not math.isfinite(measured[select]):
+            raise ConfigError(f"'{select}' of the validation is {measured[select]}")
+        return measured
+
+    def record(self, loss: float, rate: float, seconds: float, measured: Mapping[str, Any]) -> None:
+        """Add an epoch to the history; keep its weights if it is the best so far."""
+        trained, epoch = self.trained, len(self.trained.history) + 1
+        score = float(measured[self.settings.select])
         if score > trained.best:
-            trained.best, trained.best_epoch = score, epoch + 1
-            best = {k: v.detach().clone() for k, v in kept.state_dict().items()}
-        seconds = time.perf_counter() - started
+            trained.best, trained.best_epoch = score, epoch
+            self.best = {k: v.detach().clone() for k, v in self.kept.state_dict().items()}
         trained.seconds += seconds
         trained.history.append({
-            "epoch": epoch + 1, "loss": round(mean, 6), "learning_rate": rate if todo else 0.0,
+            "epoch": epoch, "loss": round(loss, 6), "learning_rate": rate,
             "seconds": round(seconds, 2), **measured,
         })  # fmt: skip
-        waited = epoch + 1 - trained.best_epoch
-        trained.stopped_early = bool(settings.patience) and waited >= settings.patience
-        if checkpoint is not None:
-            averaged = {} if average is None else kept.state_dict()
-            progress = Progress(model.state_dict(), best, averaged, {}, asdict(trained))
-            write_state(checkpoint, mark, progress, optimizer)
-        log.info("%s epoch %d: loss %.4f, %s %.4g", title, epoch + 1, mean, settings.select, score)
-    model.load_state_dict(best)
-    model.eval()
-    return trained
+        patience = self.settings.patience
+        trained.stopped_early = bool(patience) and epoch - trained.best_epoch >= patience
+
+    def write(self, path: Path) -> None:
+        """Write the checkpoint."""
+        averaged = {} if self.average is None else self.kept.state_dict()
+        progress = Progress(self.model.state_dict(), self.best, averaged, {}, asdict(self.trained))
+        write_state(path, self.mark, progress, self.optimizer)
+
+    def read(self, path: Path) -> None:
+        """Take everything from a checkpoint; errors as of `read_state`."""
+        progress = read_state(path, self.mark, self.device)
+        self.model.load_state_dict(progress.model)
+        plain = self.optimizer.state_dict()
+        plain["state"] = {}
+        for key, value in progress.optimizer.items():
+            number, name = key.split(".", 1)
+            plain["state"].setdefault(int(number), {})[name] = value
+        self.optimizer.load_state_dict(plain)
+        self.best, self.trained = progress.best, Trained(**progress.numbers)
+        if self.average is not None:
+            self.kept.load_state_dict(progress.average)
+            self.average.n_averaged.fill_(1 + self.trained.steps)
 
 
 def _optimizer(model: torch.nn.Module, settings: TrainingSettings) -> torch.optim.Optimizer:
@@ -168,14 +225,3 @@ def _average(model: torch.nn.Module, decay: float) -> AveragedModel:
     averaged = AveragedModel(model, device, multi_avg_fn=follow)
     averaged.update_parameters(model)
     return averaged
-
-
-def _restore(model: torch.nn.Module, optimizer: torch.optim.Optimizer, state: Progress) -> None:
-    """Put a checkpoint's weights and the optimiser's state back."""
-    model.load_state_dict(state.model)
-    plain = optimizer.state_dict()
-    plain["state"] = {}
-    for key, value in state.optimizer.items():
-        number, name = key.split(".", 1)
-        plain["state"].setdefault(int(number), {})[name] = value
-    optimizer.load_state_dict(plain)

@@ -74,8 +74,9 @@ def task_of(tmp_path: Path, **losses: Any) -> tuple[Scan, ScanTask]:
 def test_the_command_trains_and_its_weights_score(tmp_path: Path) -> None:
     out = tmp_path / "out"
     told = TrainScan(
-        GoldRegions(), 20, NETWORK, {**LOSSES, "corrupted_weight": 0.3}, settings(epochs=8),
-        min_count=2, held_out={"split": "dev", "exclude": None, "n": 30}, device="cpu",
+        {**LOSSES, "corrupted_weight": 0.3}, regions=GoldRegions(), dev=20, network=NETWORK,
+        training=settings(epochs=8), min_count=2, device="cpu",
+        held_out={"split": "dev", "exclude": None, "n": 30},
     ).train(run_config(tmp_path, seed=3, n=60), out)  # fmt: skip
     losses = [epoch["loss"] for epoch in told["training"]["history"]]
     assert losses[-1] < 0.8 * losses[0]
@@ -155,8 +156,8 @@ def test_vectors_make_margins_of_similarity(tmp_path: Path) -> None:
     losses = {}
     for shrinking in (None, False):
         told = TrainScan(
-            GoldRegions(), 20, NETWORK, {**LOSSES, "similarity_margin": shrinking, "margin": 0.3},
-            settings(epochs=1), vectors=Lettered(), device="cpu",
+            {**LOSSES, "similarity_margin": shrinking, "margin": 0.3}, regions=GoldRegions(),
+            dev=20, network=NETWORK, training=settings(epochs=1), vectors=Lettered(), device="cpu",
         ).train(run_config(tmp_path, seed=0, n=60), tmp_path / str(shrinking))  # fmt: skip
         assert told["losses"]["similarity_margin"] == (shrinking is None)
         assert set(told["dev"]["rho"]["TIGEr"]) == {"replace", "shuffle"}
@@ -262,8 +263,9 @@ def test_features_from_a_file_train_as_configured(tmp_path: Path) -> None:
     node = compose_config(["experiment=train_scan", "dataset=scenes"]).task
     plain: Any = OmegaConf.to_container(node, resolve=False)
     told = TrainScan(
-        BottomUpRegions(tmp_path / "regions.npy", tmp_path / "regions_ids.txt", dim=6), 10,
-        plain["network"], plain["losses"], settings(epochs=1), device="cpu",
+        plain["losses"], dev=10, network=plain["network"], training=settings(epochs=1),
+        regions=BottomUpRegions(tmp_path / "regions.npy", tmp_path / "regions_ids.txt", dim=6),
+        device="cpu",
     ).train(run_config(tmp_path, seed=0, n=40), tmp_path / "out")  # fmt: skip
     assert told["shape"]["dim"] == 6
     assert not told["shape"]["hidden"]

@@ -41,10 +41,10 @@ def test_cards_tell_what_the_metrics_give(tmp_path: Path) -> None:
         others = tuple(own[:turn] + own[turn + 1 :] for own in images.captions)
         mine = replace(data, human=human, references=others, _loaded={})
         assert texts["Human"][turn::3] == list(human)
-        metrics = [ready(kind(GoldRegions(), weights=str(folder)), mine)
+        scorers = [ready(kind(GoldRegions(), weights=str(folder)), mine)
                    for kind in (Tiger, ScanSimilarity)]  # fmt: skip
         for name, own in texts.items():
-            scores = [metric.score(own[turn::3], np.arange(len(data))) for metric in metrics]
+            scores = [scorer.score(own[turn::3], np.arange(len(data))) for scorer in scorers]
             found[name].append(np.hstack(scores))
     columns = (*Tiger.plain_columns, *ScanSimilarity.plain_columns)
     assert list(told) == [column.name for column in columns]

@@ -7,8 +7,8 @@ import numpy.typing as npt
 import torch
 
 from metaeval.metrics.faier.matcher import CaptionNodes, UnionMatcher
+from metaeval.metrics.faier.training import step
 from metaeval.metrics.faier.training.step import Ragged
-from metaeval.metrics.faier.training.step import score_matrix as score_level
 
 Ints = npt.NDArray[np.int64]
 
@@ -38,5 +38,5 @@ def score_matrix(
         count = torch.from_numpy(counts).to(device)
         texts = Ragged(nodes.vectors[torch.from_numpy(at).to(device)], count.cumsum(0), count)
         regions = Ragged.of(unions[places], places < len(unions) - 1)
-        total += score_level(regions, texts, budget).cpu().numpy()
+        total += step.score_matrix(regions, texts, budget).cpu().numpy()
     return total
