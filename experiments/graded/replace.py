@@ -10,7 +10,7 @@ from experiments.graded.task import Graded
 from metaeval.data.dataset import CaptionDataset
 
 
-class Replace(Graded):
+class ReplaceExperiment(Graded):
     """Random < Replace 50 % < Replace 25 % < Human (the paper's section on word replacement)."""
 
     name = "replace"

@@ -10,7 +10,7 @@ from experiments.graded.task import Graded
 from metaeval.data.dataset import CaptionDataset
 
 
-class Shuffle(Graded):
+class ShuffleExperiment(Graded):
     """Shuffle 100 % < Shuffle 50 % < Shuffle 25 % < Human (the paper's section on word order)."""
 
     name = "shuffle"

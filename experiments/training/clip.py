@@ -58,7 +58,7 @@ class TrainClip(Training):
     title: ClassVar[str] = "Training a small CLIP"
     question: ClassVar[str] = "Which weights tell captions of a scene from those of others?"
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  (an argument an option)
         self,
         n_train: int,
         dev: int,

@@ -12,8 +12,8 @@ pytest.importorskip("safetensors")
 
 import torch
 
-from benchmarks import faier_variants, faier_words
 from benchmarks.coco_words import WORDS
+from benchmarks.faier import variants, words
 from experiments.training.faier_dev import HeldOut
 from metaeval.data.dataset import CaptionDataset
 from metaeval.data.scenes import load_scenes
@@ -42,12 +42,12 @@ def test_every_category_has_words_and_no_word_two_categories() -> None:
 
 def test_pairs_by_hand() -> None:
     # 3 beats 1 and 2 and ties with 3; 1 ties with 1: (2.5 + .5) of 6
-    assert faier_words.wins(np.array([3.0, 1.0]), np.array([1.0, 2.0, 3.0])) == 0.5
+    assert words.wins(np.array([3.0, 1.0]), np.array([1.0, 2.0, 3.0])) == 0.5
 
 
 def test_words_of_what_is_there_are_found(scenes: CaptionDataset) -> None:
-    model, vocabulary, _ = faier_words.load(scenes, pretrained.AUTO)
-    found = faier_words.table(model, vocabulary, scenes)
+    model, vocabulary, _ = words.load(scenes, pretrained.AUTO)
+    found = words.table(model, vocabulary, scenes)
     for row in found.values():
         assert row.gold > row.other
         assert row.wins > 0.8
@@ -57,11 +57,11 @@ def test_words_of_what_is_there_are_found(scenes: CaptionDataset) -> None:
 @torch.inference_mode()
 def test_a_word_by_the_plain_model(scenes: CaptionDataset) -> None:
     """The mean match of ground-truth words and of others, word by word and image by image."""
-    model, vocabulary, _ = faier_words.load(scenes, pretrained.AUTO)
+    model, vocabulary, _ = words.load(scenes, pretrained.AUTO)
     few = scenes.limited(2)
     regions = GoldRegions().load(few)
-    row = faier_words.table(model, vocabulary, few, counts=(4,))[4]
-    words = faier_words.known_words(vocabulary)
+    row = words.table(model, vocabulary, few, counts=(4,))[4]
+    known = words.known_words(vocabulary)
     features, boxes, mask = regions.tensors()
     gold, other = [], []
     for i, references in enumerate(few.references):
@@ -83,14 +83,14 @@ def test_a_word_by_the_plain_model(scenes: CaptionDataset) -> None:
 
 
 def test_variants_are_rows_of_a_table(scenes: CaptionDataset) -> None:
-    chosen = faier_variants.weights_for(scenes, [])
+    chosen = variants.weights_for(scenes, [])
     assert {w.card["variant"] for w in chosen} >= {"r", "corruptions"}
     (weights,) = (w for w in chosen if w.card["variant"] == "r")
     images = CaptionedImages.of(scenes, GoldRegions())
     data = HeldOut(images, scenes, TripletParser(), weights.vocabulary(), seed=0)
-    rows = faier_variants.rows(weights, data, (2, 0))
+    rows = variants.rows(weights, data, (2, 0))
     assert [row[:2] for row in rows] == [("r", 2), ("r", 0)]
-    printed = faier_variants.line(rows[0])
+    printed = variants.line(rows[0])
     assert printed.startswith(f"| r | 2 | {rows[0][2]:.3f} | ")
     assert f"{rows[0][6]:.1f} / {rows[0][7]:.1f} / {rows[0][8]:.1f} |" in printed
     # retrieval by the scorer itself
@@ -110,5 +110,5 @@ def test_weights_that_know_the_images_are_left_out(
     scenes: CaptionDataset, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     train = load_scenes(split="train", n=30, cache=tmp_path)
-    assert faier_variants.weights_for(train, ["faier_scenes_r"]) == []
+    assert variants.weights_for(train, ["faier_scenes_r"]) == []
     assert "left out: " in capsys.readouterr().out

@@ -23,8 +23,8 @@ Singles = npt.NDArray[np.float32]
 _PAIRS = 1024
 
 
-class Sentences(NamedTuple):
-    """Sentences whose token vectors are in a bank.
+class EncodedSentences(NamedTuple):
+    """EncodedSentences whose token vectors are in a bank.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Sentences(NamedTuple):
 def pair_scores(
     bank: TokenBank,
     weights: dict[int, Floats],
-    sentences: Sentences,
+    sentences: EncodedSentences,
     candidate: Ints,
     reference: Ints,
     device: str,

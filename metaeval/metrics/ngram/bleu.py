@@ -29,7 +29,7 @@ from metaeval.metrics.ngram.ngrams import (
     FlatReferences,
     Ints,
     Trie,
-    Vocabulary,
+    WordIndex,
     distinct_ngrams,
     flatten_references,
     split_at_spaces,
@@ -197,7 +197,7 @@ class Matcher:
         self, words: Sequence[Sequence[str]], references: FlatReferences, max_n: int
     ) -> None:
         self._max_n = max_n
-        self._vocabulary = Vocabulary()
+        self._vocabulary = WordIndex()
         texts = self._vocabulary.learn(words)
         ngrams = distinct_ngrams(texts, max_n)
         self._trie = Trie()

@@ -19,7 +19,7 @@ from metaeval.metrics.ngram.ngrams import (
     Ngrams,
     Texts,
     Trie,
-    Vocabulary,
+    WordIndex,
     distinct_ngrams,
     flatten_references,
     split_at_spaces,
@@ -105,7 +105,7 @@ class CiderScorer(ReferenceScorer):
     def prepare(self) -> None:
         references, n_images = flatten_references(self.dataset.references), len(self.dataset)
         image, slot, self._sizes = references.image, references.slot, references.sizes
-        self._vocabulary = Vocabulary()
+        self._vocabulary = WordIndex()
         texts = self._vocabulary.learn(self._words(references.texts))
         ngrams = distinct_ngrams(texts, ORDERS)
         self._corpus_ngrams, self._image_ngrams = Trie(), Trie()

@@ -1,6 +1,6 @@
 """N-grams of many texts at once, as arrays: what BLEU, SacreBLEU, ROUGE-L and CIDEr have in common.
 
-Words become numbers once (`Vocabulary`). An n-gram is then a pair: the (n-1)-gram that it begins
+Words become numbers once (`WordIndex`). An n-gram is then a pair: the (n-1)-gram that it begins
 with, and its last word. So the n-grams of a text, an image or a whole corpus are a trie, kept as
 one sorted array of (prefix, last word) keys per order (`Edges`). Nothing is hashed: two n-grams
 have the same number only if they are the same n-gram.
@@ -64,7 +64,7 @@ def flatten_references(references: Sequence[Sequence[str]]) -> FlatReferences:
     return FlatReferences(list(chain.from_iterable(references)), image, slot, sizes)
 
 
-class Vocabulary:
+class WordIndex:
     """The words of the references, numbered from 0 in the order of their appearance."""
 
     def __init__(self) -> None:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.metrics.base import Metric, ReferenceScorer, Scores
-from metaeval.metrics.ngram.ngrams import Edges, Ints, Texts, Vocabulary, flatten_references
+from metaeval.metrics.ngram.ngrams import Edges, Ints, Texts, WordIndex, flatten_references
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store
 from metaeval.text.tokenizers import base as tokenizers
@@ -74,7 +74,7 @@ class RougeLScorer(ReferenceScorer):
     def prepare(self) -> None:
         references = flatten_references(self.dataset.references)
         self._sizes = references.sizes
-        self._vocabulary = Vocabulary()
+        self._vocabulary = WordIndex()
         texts = self._vocabulary.learn(self._words(references.texts))
         # [images, slots]; a slot without a reference has length 1 and no bit, so never a match
         self._lengths = np.ones(

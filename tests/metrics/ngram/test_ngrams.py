@@ -12,7 +12,7 @@ from metaeval.metrics.ngram.ngrams import (
     Edges,
     Ngrams,
     Trie,
-    Vocabulary,
+    WordIndex,
     distinct_ngrams,
     flatten_references,
     split_at_spaces,
@@ -39,7 +39,7 @@ def _spelt(found: list[Ngrams], words: dict[int, str]) -> list[list[Gram]]:
 @given(TEXTS)
 @settings(deadline=None)
 def test_distinct_ngrams_are_those_of_a_counter(texts: list[list[str]]) -> None:
-    encoded = Vocabulary().learn(texts)
+    encoded = WordIndex().learn(texts)
     found = distinct_ngrams(encoded, 4)
     flat = [word for text in texts for word in text]
     spelt = _spelt(found, dict(zip(encoded.words.tolist(), flat, strict=True)))
@@ -59,7 +59,7 @@ def test_distinct_ngrams_are_those_of_a_counter(texts: list[list[str]]) -> None:
 def test_a_trie_finds_what_was_put_under_a_root_and_nothing_else(
     kept: list[list[str]], asked: list[list[str]], n_roots: int
 ) -> None:
-    vocabulary, trie = Vocabulary(), Trie()
+    vocabulary, trie = WordIndex(), Trie()
     texts = vocabulary.learn(kept)
     of_kept = np.arange(len(kept)) % n_roots
     of_asked = np.arange(len(asked)) % n_roots
@@ -93,7 +93,7 @@ def test_edges_keep_large_numbers_apart() -> None:
 
 
 def test_a_vocabulary_keeps_what_it_learnt_and_nothing_else() -> None:
-    vocabulary = Vocabulary()
+    vocabulary = WordIndex()
     assert vocabulary.learn([["a", "dog"], ["a"]]).words.tolist() == [0, 1, 0]
     assert vocabulary.encode([["cat", "a", "cat", "cow"]]).words.tolist() == [2, 0, 2, 3]
     assert vocabulary.encode([["cow", "dog"]]).words.tolist() == [2, 1]

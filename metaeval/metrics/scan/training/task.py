@@ -11,6 +11,7 @@ import torch
 
 from metaeval.errors import ConfigError
 from metaeval.metrics.scan.attention import WAYS
+from metaeval.metrics.scan.network import Scan
 from metaeval.metrics.scan.training.loss import (
     Negatives,
     anchor_loss,
@@ -18,7 +19,6 @@ from metaeval.metrics.scan.training.loss import (
     hardest_negatives,
     triplet_loss,
 )
-from metaeval.metrics.scan.network import Scan
 from metaeval.metrics.scan.training.pairs import Pairs
 from metaeval.metrics.scan.training.retrieval import all_pairs, retrieval
 from metaeval.text.vocabulary import Vocabulary

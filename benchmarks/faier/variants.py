@@ -1,6 +1,6 @@
 """The paper's variants of FAIEr beside each other, with none to four references at test time.
 
-    python -m benchmarks.faier_variants [--images N] [--references 0,1,2,3,4] [NAME_OR_FOLDER …]
+    python -m benchmarks.faier.variants [--images N] [--references 0,1,2,3,4] [NAME_OR_FOLDER …]
         [key=value …]
 
 For every variant (those shipped for these images, or the weights named) and every number of

@@ -1,6 +1,6 @@
 """Does FAIEr find in an image the words for what is there? After the paper's Table 5.
 
-    python -m benchmarks.faier_words [--images N] [--weights NAME] [key=value …]
+    python -m benchmarks.faier.words [--images N] [--weights NAME] [key=value …]
 
 For every image, each word for one of COCO's 80 categories is matched, as "a WORD", with the image's
 union vectors: the mean over its tokens of the best match among the regions. Ground-truth words name

@@ -1,6 +1,7 @@
 """FAIEr beside a plain loop over captions, on the same images, references and weights.
 
-    python benchmarks/faier.py [--images N] [--sets K] [--loop M] [--device cuda] [--weights FOLDER]
+    python benchmarks/faier/speed.py [--images N] [--sets K] [--loop M] [--device cuda]
+        [--weights FOLDER]
 
 draws N scenes and scores K caption sets. First the union vectors, once an image; then the captions,
 in batches. The loop is the equations as they stand, a caption at a time, each with its own union of
