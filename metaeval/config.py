@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hydra import compose, initialize_config_dir
+from hydra.core.global_hydra import GlobalHydra
+from hydra.core.singleton import Singleton
 from hydra.errors import HydraException, InstantiationException
 from hydra.utils import instantiate
 from omegaconf import DictConfig, ListConfig, OmegaConf, open_dict
@@ -38,12 +40,19 @@ def plain(node: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def compose_config(overrides: Sequence[str]) -> DictConfig:
-    """The configuration that the command would run with; ConfigError where it makes none."""
+    """The configuration that the command would run with; ConfigError where it makes none.
+
+    Also from within the command: Hydra's own state is as it was afterwards.
+    """
+    state = Singleton.get_state()
+    GlobalHydra.instance().clear()
     try:
         with initialize_config_dir(str(installation.conf()), version_base="1.3"):
             return compose("config", overrides=list(overrides))
     except HydraException as error:
         raise ConfigError(str(error).splitlines()[0]) from None
+    finally:
+        Singleton.set_state(state)
 
 
 def metric_names() -> list[str]:

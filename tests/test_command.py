@@ -165,6 +165,19 @@ def test_a_sweep_is_gathered_from_its_files(tmp_path: Path) -> None:
     assert (tmp_path / "SWEEP" / "sweep.html").exists()
 
 
+def test_a_metric_that_the_list_leaves_out_is_a_name_like_any_other(tmp_path: Path) -> None:
+    done = metaeval(
+        "experiment=replace", *SMALL, "metrics=[faier_noref,bleu]", "metric.bleu.max_n=1",
+        "device=cpu", "report=none", "hydra.run.dir=OUT", cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    records = results.read_json(tmp_path / "OUT" / results.STATISTICS)["metrics"]
+    assert [r["metric"] for r in records if r["part_of"] is None] == [
+        "BLEU-1",
+        "FAIEr (no references)",
+    ]
+
+
 @pytest.mark.coco
 @pytest.mark.java
 def test_a_killed_run_resumes_to_the_same_bytes(tmp_path: Path, coco_root: Path) -> None:
