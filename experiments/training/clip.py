@@ -6,8 +6,8 @@ any download. Pictures and captions of the split "train" are learned from, some 
 choose the best epoch by; those of the split "dev" are only looked at once, at the end, for the
 card. A run that was interrupted goes on when it is started again with the same `hydra.run.dir`.
 
-The weights that are shipped were trained before the trainings had one loop in common: a new
-training learns as much, but does not end with their bytes.
+The weights that are shipped were trained before the trainings had one loop in common; a new
+training does not end with their bytes.
 """
 
 from __future__ import annotations

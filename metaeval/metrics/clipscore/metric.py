@@ -41,102 +41,6 @@ log = logging.getLogger(__name__)
 _NO_IMAGE = b"no image"
 
 
-class ClipScore(Metric):
-    """CLIPScore of each caption with its image, in [0, weight].
-
-    Not a number where the image is not there or cannot be read. A caption longer than the model's
-    77 tokens is cut before its end token. How many of each is counted (`counted`).
-
-    Parameters
-    ----------
-    model, pretrained
-        See `weights.locate`. With "random" weights the column is declared untrained.
-    prefix
-        Put before every caption, and before every reference of RefCLIPScore.
-    weight
-        The factor of the cosine.
-    device, dtype
-        "auto", "cpu", "cuda", "cuda:1"; "float32", "bfloat16", "float16".
-    download, offline
-        Whether the weights of a tag that are not on this machine (OpenAI's for "auto") may be
-        fetched from the Hugging Face hub; `offline` (and HF_HUB_OFFLINE=1) forbids it.
-    cache
-        The cache folder, where `doctor --install clip` puts OpenAI's weights.
-    """
-
-    name = "clipscore"
-    title: ClassVar[str] = "CLIPScore"
-    needs = frozenset({"images"})
-
-    def __init__(
-        self,
-        model: str = "ViT-B-32",
-        pretrained: str = "auto",
-        prefix: str = "A photo depicts ",
-        weight: float = 2.5,
-        device: str = "auto",
-        dtype: str = "float32",
-        download: bool = False,
-        offline: bool | str | int = False,
-        cache: str | Path | None = None,
-    ) -> None:
-        if not weight > 0:
-            raise ConfigError(f"metric.{self.name}.weight must be positive: {weight!r}")
-        self.model, self.pretrained = model, pretrained
-        self.prefix, self.weight = prefix, float(weight)
-        self.device, self.dtype = check_name(device), check_dtype(dtype)
-        self.download, self.offline = download, truthy(offline)
-        self.cache = Path(cache).expanduser() if cache is not None else None
-
-    @property
-    def columns(self) -> tuple[ScoreColumn, ...]:
-        return (self._column(weights.asked_for(self.model, self.pretrained)),)
-
-    @property
-    def highest(self) -> float:
-        """The score of a caption whose vectors could not be more alike."""
-        return self.weight
-
-    def fetch(self) -> None:
-        if hub.may_download(self.download, self.offline) and self._missing_packages() is None:
-            weights.fetch(self.model, self.pretrained, self.cache)
-
-    def bind(self, dataset: CaptionDataset, store: Store | None = None) -> ClipScorer | Absent:
-        if (absent := self.lacks(dataset) or self._missing_packages()) is not None:
-            return absent
-        located = weights.locate(self.model, self.pretrained, dataset, self.cache)
-        if isinstance(located, Absent):
-            wanted = self.download and weights.tag_of(self.pretrained) is not None
-            return hub.explain_absence(located, wanted, self.offline)
-        images: Any = dataset.part("images")
-        if not images.count(dataset.image_ids):
-            reason = f"none of the {len(dataset):,} images is there ({images})"
-            remedy = "set dataset.images=FOLDER, or python -m metaeval.doctor --install coco-images"
-            return Absent("images", reason, remedy)
-        return self._scorer(dataset, store, located)
-
-    def _scorer(
-        self, dataset: CaptionDataset, store: Store | None, located: ClipWeights
-    ) -> ClipScorer:
-        return ClipScorer(self, self._column(located), dataset, store, located)
-
-    def _column(self, located: ClipWeights) -> ScoreColumn:
-        bounds = (0.0, self.highest)
-        if not located.label:
-            return ScoreColumn(self.title, bounds=bounds)
-        return ScoreColumn(
-            f"{self.title} ({located.label})",
-            bounds=bounds,
-            variant_of=self.title,
-            model=located.label,
-            untrained=located.tag == weights.RANDOM,
-        )
-
-    @staticmethod
-    def _missing_packages() -> Absent | None:
-        return missing_packages("clip", "torch", "open_clip", "safetensors")
-
-
 class ClipScorer(Scorer):
     """CLIPScore with the images of a dataset.
 
@@ -281,6 +185,98 @@ class ClipScorer(Scorer):
             width = self.network.texts([self.metric.prefix])[0].shape[1]
             vectors = np.full((len(paths), width), np.nan, np.float32)
         return vectors
+
+
+class ClipScore(Metric):
+    """CLIPScore of each caption with its image, in [0, weight].
+
+    Not a number where the image is not there or cannot be read. A caption longer than the model's
+    77 tokens is cut before its end token. How many of each is counted (`counted`).
+
+    Parameters
+    ----------
+    model, pretrained
+        See `weights.locate`. With "random" weights the column is declared untrained.
+    prefix
+        Put before every caption, and before every reference of RefCLIPScore.
+    weight
+        The factor of the cosine.
+    device, dtype
+        "auto", "cpu", "cuda", "cuda:1"; "float32", "bfloat16", "float16".
+    download, offline
+        Whether the weights of a tag that are not on this machine (OpenAI's for "auto") may be
+        fetched from the Hugging Face hub; `offline` (and HF_HUB_OFFLINE=1) forbids it.
+    cache
+        The cache folder, where `doctor --install clip` puts OpenAI's weights.
+    """
+
+    name = "clipscore"
+    title: ClassVar[str] = "CLIPScore"
+    needs = frozenset({"images"})
+    scorer: ClassVar[type[ClipScorer]] = ClipScorer
+
+    def __init__(
+        self,
+        model: str = "ViT-B-32",
+        pretrained: str = "auto",
+        prefix: str = "A photo depicts ",
+        weight: float = 2.5,
+        device: str = "auto",
+        dtype: str = "float32",
+        download: bool = False,
+        offline: bool | str | int = False,
+        cache: str | Path | None = None,
+    ) -> None:
+        if not weight > 0:
+            raise ConfigError(f"metric.{self.name}.weight must be positive: {weight!r}")
+        self.model, self.pretrained = model, pretrained
+        self.prefix, self.weight = prefix, float(weight)
+        self.device, self.dtype = check_name(device), check_dtype(dtype)
+        self.download, self.offline = download, truthy(offline)
+        self.cache = Path(cache).expanduser() if cache is not None else None
+
+    @property
+    def columns(self) -> tuple[ScoreColumn, ...]:
+        return (self._column(weights.asked_for(self.model, self.pretrained)),)
+
+    @property
+    def highest(self) -> float:
+        """The score of a caption whose vectors could not be more alike."""
+        return self.weight
+
+    def fetch(self) -> None:
+        if hub.may_download(self.download, self.offline) and self._missing_packages() is None:
+            weights.fetch(self.model, self.pretrained, self.cache)
+
+    def bind(self, dataset: CaptionDataset, store: Store | None = None) -> ClipScorer | Absent:
+        if (absent := self.lacks(dataset) or self._missing_packages()) is not None:
+            return absent
+        located = weights.locate(self.model, self.pretrained, dataset, self.cache)
+        if isinstance(located, Absent):
+            wanted = self.download and weights.tag_of(self.pretrained) is not None
+            return hub.explain_absence(located, wanted, self.offline)
+        images: Any = dataset.part("images")
+        if not images.count(dataset.image_ids):
+            reason = f"none of the {len(dataset):,} images is there ({images})"
+            remedy = "set dataset.images=FOLDER, or python -m metaeval.doctor --install coco-images"
+            return Absent("images", reason, remedy)
+        return self.scorer(self, self._column(located), dataset, store, located)
+
+    def _column(self, located: ClipWeights) -> ScoreColumn:
+        bounds = (0.0, self.highest)
+        if not located.label:
+            return ScoreColumn(self.title, bounds=bounds)
+        return ScoreColumn(
+            f"{self.title} ({located.label})",
+            bounds=bounds,
+            variant_of=self.title,
+            model=located.label,
+            untrained=located.tag == weights.RANDOM,
+        )
+
+    @staticmethod
+    def _missing_packages() -> Absent | None:
+        return missing_packages("clip", "torch", "open_clip", "safetensors")
 
 
 def dot_rows(a: Vectors, b: Vectors) -> Scores:

@@ -12,32 +12,9 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.data.dataset import CaptionDataset
 from metaeval.metrics.base import Scores
 from metaeval.metrics.clipscore.metric import ClipScore, ClipScorer, dot_rows
-from metaeval.metrics.clipscore.weights import ClipWeights
-from metaeval.runs.store import Store, content_digest
-
-
-class RefClipScore(ClipScore):
-    """RefCLIPScore of each caption, in [0, 2·weight/(weight + 1)].
-
-    0 where either part is 0 (the limit of the harmonic mean). Not a number where there is no image
-    or no reference. The parameters are those of `ClipScore`.
-    """
-
-    name = "refclipscore"
-    title: ClassVar[str] = "RefCLIPScore"
-    needs = frozenset({"images", "references"})
-
-    @property
-    def highest(self) -> float:
-        return 2 * self.weight / (self.weight + 1)
-
-    def _scorer(
-        self, dataset: CaptionDataset, store: Store | None, located: ClipWeights
-    ) -> RefClipScorer:
-        return RefClipScorer(self, self._column(located), dataset, store, located)
+from metaeval.runs.store import content_digest
 
 
 class RefClipScorer(ClipScorer):
@@ -64,6 +41,23 @@ class RefClipScorer(ClipScorer):
             starts = (np.cumsum(counts) - counts)[has_references]
             by_text[has_references] = np.maximum.reduceat(cosine, starts)
         return harmonic_mean(by_image, np.maximum(by_text, 0.0))
+
+
+class RefClipScore(ClipScore):
+    """RefCLIPScore of each caption, in [0, 2·weight/(weight + 1)].
+
+    0 where either part is 0 (the limit of the harmonic mean). Not a number where there is no image
+    or no reference. The parameters are those of `ClipScore`.
+    """
+
+    name = "refclipscore"
+    title: ClassVar[str] = "RefCLIPScore"
+    needs = frozenset({"images", "references"})
+    scorer = RefClipScorer
+
+    @property
+    def highest(self) -> float:
+        return 2 * self.weight / (self.weight + 1)
 
 
 def harmonic_mean(a: Scores, b: Scores) -> Scores:
