@@ -70,7 +70,7 @@ def test_a_word_by_the_plain_model(scenes: CaptionDataset) -> None:
         seen = model.see(features[one], boxes[one], mask[one])
         union, *_ = plain.unite(model, seen, 0, nodes, range(4))
         scores: dict[bool, list[float]] = {True: [], False: []}
-        for category, word in words:
+        for category, word in known:
             text = encode([f"a {word}"], TripletParser(), vocabulary).take(np.array([0]))
             tokens = model.read(text).objects[0, 2:-1]
             best = (tokens @ union.T).max(dim=1).values.mean()
