@@ -23,8 +23,8 @@ Singles = npt.NDArray[np.float32]
 _PAIRS = 1024
 
 
-class EncodedSentences(NamedTuple):
-    """EncodedSentences whose token vectors are in a bank.
+class BankedSentences(NamedTuple):
+    """Sentences whose token vectors are in a bank.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class EncodedSentences(NamedTuple):
 def pair_scores(
     bank: TokenBank,
     weights: dict[int, Floats],
-    sentences: EncodedSentences,
+    sentences: BankedSentences,
     candidate: Ints,
     reference: Ints,
     device: str,

@@ -1,4 +1,4 @@
-"""EncodedSentences as BERTScore compares them: each distinct one encoded once, its vectors kept."""
+"""Sentences as BERTScore compares them: each distinct one encoded once, its vectors kept."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from metaeval.metrics.bertscore.match import EncodedSentences, Floats, Ints, Singles, pair_scores
+from metaeval.metrics.bertscore.match import BankedSentences, Floats, Ints, Singles, pair_scores
 from metaeval.metrics.bertscore.token_bank import TokenBank
 from metaeval.text.transformers.encoder import TextEncoder
 
@@ -70,7 +70,7 @@ class EncodedSentences:
     def scores(self, candidates: Ints, references: Ints) -> Floats:
         """Precision, recall and F1 [n, 3] of n pairs of sentences, by their numbers."""
         length = np.array(self._length, dtype=np.intp)
-        sentences = EncodedSentences(
+        sentences = BankedSentences(
             length, np.array(self._slot, dtype=np.intp), length <= self._encoder.n_special
         )
         weights = {size: np.concatenate(rows) for size, rows in self._weights.items()}
