@@ -119,14 +119,13 @@ def test_wrong_options_are_one_line(tmp_path: Path) -> None:
 
 
 def test_the_configuration_trains_a_few_megabytes() -> None:
-    from metaeval.metrics.faier.network import Faier as Network
-    from metaeval.metrics.faier.network import Shape
+    from metaeval.metrics.faier.network import FaierNetwork, FaierShape
     from metaeval.metrics.faier.training.settings import FaierSettings
     from metaeval.training.loop import TrainingSettings
 
     node = compose_config(["experiment=train_faier", "variant=corruptions"]).task
     task: Any = OmegaConf.to_container(node, resolve=True)
-    network = Network(Shape(88, 2600, **task["network"]))
+    network = FaierNetwork(FaierShape(88, 2600, **task["network"]))
     assert sum(p.numel() for p in network.parameters()) * 2 <= 4_000_000  # bytes, in float16
     options = filled_in(task["model"], "corruptions", vectors=True)
     assert FaierSettings("corruptions", **options).variant == "corruptions"
