@@ -10,15 +10,11 @@ a user of NumPy and scipy would; its values are compared with ours first.
 
 from __future__ import annotations
 
-import argparse
-import resource
-import time
-from collections.abc import Callable
-
 import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
+from benchmarks.side_by_side import greatest_difference, options_parser, peak_memory, timed
 from metaeval.stats.ordering.graded import graded_statistics
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 from metaeval.stats.resampling.replicates import replicate_statistics
@@ -56,30 +52,21 @@ def plain(scores: npt.NDArray[np.float64], count: npt.NDArray[np.integer]) -> li
     return [*values, float((np.diff(x, axis=1) > 0).all(axis=1).mean())]
 
 
-def seconds(run: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    run()
-    return time.perf_counter() - start
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = options_parser(__doc__, "threads")
     parser.add_argument("--images", type=int, default=5000)
     parser.add_argument("--replicates", type=int, default=2000)
     parser.add_argument("--metrics", type=int, default=12)
     parser.add_argument("--plain", type=int, default=5, help="replicates of the plain way")
-    parser.add_argument("--threads", type=int, default=None)
     options = parser.parse_args()
 
     rng = np.random.default_rng(0)
-    start = time.perf_counter()
-    counts = bootstrap_counts(options.images, options.replicates, seed=0)
-    drawing = time.perf_counter() - start
+    counts, drawing = timed(lambda: bootstrap_counts(options.images, options.replicates, seed=0))
     print(
         f"{options.metrics} metrics × {4 * options.images:,} captions × "
         f"{options.replicates:,} replicates, all statistics"
     )
-    print(f"drawing the images, once for all metrics: {drawing:.2f} s")
+    print(f"drawing the images, once for all metrics: {drawing.clock:.2f} s")
     for kind in ("distinct", "stepped", "mostly zero"):
         tables = [metric(kind, options.images, rng) for _ in range(options.metrics)]
 
@@ -87,27 +74,24 @@ def main() -> None:
             for table in tables:
                 graded_statistics(table, LEVELS, NAMES, counts=counts, threads=options.threads)
 
-        cpu = time.process_time()
-        fast = drawing + seconds(ours)
-        cpu = time.process_time() - cpu
-        sample = counts[: options.plain]
-        weighted = replicate_statistics(tables[0], LEVELS, sample)
-        started = time.perf_counter()
-        resampled = np.array([plain(tables[0], count) for count in sample])
-        slow = (time.perf_counter() - started) / options.plain
-        slow *= options.replicates * options.metrics
-        first = 0 if kind == "distinct" else 1  # the plain rank-order ρ is one draw of the ties
+        def by_scipy(table: npt.NDArray[np.float64] = tables[0]) -> list[list[float]]:
+            return [plain(table, count) for count in counts[: options.plain]]
+
+        _, taken = timed(ours)
+        fast = drawing.clock + taken.clock
+        resampled, of_sample = timed(by_scipy)
+        slow = of_sample.clock / options.plain * options.replicates * options.metrics
+        weighted = replicate_statistics(tables[0], LEVELS, counts[: options.plain])
         mine = np.vstack([np.atleast_2d(part) for part in weighted]).T
-        error = np.abs(mine - resampled)[:, first:].max()
-        assert error < 1e-10, f"the two ways differ by {error}"
+        first = 0 if kind == "distinct" else 1  # the plain rank-order ρ is one draw of the ties
+        error = greatest_difference(mine[:, first:], np.array(resampled)[:, first:], 1e-10)
         print(
-            f"{kind} scores: {fast:.2f} s ({cpu:.2f} s of processor time); the plain way "
-            f"{slow:,.0f} s (scaled up from {options.plain} replicates of one metric): "
+            f"{kind} scores: {fast:.2f} s ({taken.processor:.2f} s of processor time); the plain "
+            f"way {slow:,.0f} s (scaled up from {options.plain} replicates of one metric): "
             f"{slow / fast:,.0f} times as long; "
             f"greatest difference {error:.0e}"
         )
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"peak memory of this process: {peak:.0f} MiB")
+    print(f"peak memory of this process: {peak_memory()}")
 
 
 if __name__ == "__main__":

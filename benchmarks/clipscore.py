@@ -11,19 +11,22 @@ for, the reason is printed.
 
 from __future__ import annotations
 
-import argparse
 import logging
-import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from corruptions.graded.random import Random
-from corruptions.graded.replace import Replace
-from metaeval.compute.requirements import missing_packages
+from benchmarks.bertscore import TOLERANCE
+from benchmarks.side_by_side import (
+    begin_torch,
+    greatest_difference,
+    joined,
+    options_parser,
+    replace_sets,
+    timed,
+)
 from metaeval.data import image_files
 from metaeval.data.dataset import CaptionDataset
 from metaeval.data.scenes import load_scenes
@@ -31,22 +34,17 @@ from metaeval.metrics.clipscore.metric import ClipScore, ClipScorer
 from metaeval.metrics.clipscore.refclipscore import RefClipScore
 from metaeval.runs.store import MemoryStore
 
-TOLERANCE = {"cpu": 1e-5, "cuda": 1e-4}
 
-
-def ours(dataset: CaptionDataset, sets: list[list[str]], **options: Any) -> tuple[Any, Any, float]:
-    """CLIPScore and RefCLIPScore of all captions, and the seconds, from files to scores."""
-    captions = [text for texts in sets for text in texts]
-    index = np.tile(np.arange(len(dataset)), len(sets))
+def ours(dataset: CaptionDataset, sets: list[list[str]], **options: Any) -> Any:
+    """CLIPScore and RefCLIPScore of all captions, [2, n]."""
     store, scores = MemoryStore(), []
-    started = time.perf_counter()
     for kind in (ClipScore, RefClipScore):
         scorer = kind(pretrained="random", **options).bind(dataset, store)
         assert isinstance(scorer, ClipScorer), scorer
         scorer.prepare()
-        scores.append(scorer.score(captions, index)[:, 0])
+        scores.append(scorer.score(*joined(sets))[:, 0])
         scorer.close()
-    return scores[0], scores[1], time.perf_counter() - started
+    return np.stack(scores)
 
 
 class Pictures:
@@ -64,15 +62,12 @@ class Pictures:
         return self.preprocess(Image.open(self.paths[index]).convert("RGB"))
 
 
-def theirs(
-    dataset: CaptionDataset, sets: list[list[str]], model_name: str, device: str
-) -> tuple[Any, Any, float]:
+def theirs(dataset: CaptionDataset, sets: list[list[str]], model_name: str, device: str) -> Any:
     """The same by the plain way: everything anew for every set."""
     import open_clip
     import torch
     from torch.utils.data import DataLoader
 
-    started = time.perf_counter()
     torch.manual_seed(0)
     model, _, preprocess = open_clip.create_model_and_transforms(model_name)
     model.eval().to(device)
@@ -90,7 +85,7 @@ def theirs(
 
     paths: list[Any] = image_files.paths_of(dataset)
     owner = np.repeat(np.arange(len(dataset)), [len(r) for r in dataset.references])
-    plain, both = [], []
+    scores = []
     for captions in sets:
         loader: Any = DataLoader(Pictures(paths, preprocess), batch_size=64, num_workers=workers)
         images, candidates = unit(model.encode_image, loader), texts(captions)
@@ -99,9 +94,9 @@ def theirs(
         best = np.full(len(dataset), -1.0)
         np.maximum.at(best, owner, (references * candidates[owner]).sum(axis=1))
         best = np.clip(best, 0, None)
-        plain.append(score)
-        both.append(2 * score * best / np.where(score + best > 0, score + best, 1))
-    return np.concatenate(plain), np.concatenate(both), time.perf_counter() - started
+        both = 2 * score * best / np.where(score + best > 0, score + best, 1)
+        scores.append(np.stack([score, both]))
+    return np.concatenate(scores, axis=1)
 
 
 def limits(dataset: CaptionDataset, model: str, device: str) -> None:
@@ -113,62 +108,52 @@ def limits(dataset: CaptionDataset, model: str, device: str) -> None:
 
     clip = Clip(ClipWeights(model, "random", None), device)
     paths = [path for path in image_files.paths_of(dataset) if path is not None]
-    started, batches = time.perf_counter(), []
-    for _, pixels in image_files.decoded(paths, clip.preprocess, clip.n_images):
-        if pixels is not None:
-            batches.append(pixels)
-    read = time.perf_counter() - started
-    started = time.perf_counter()
-    for pixels in batches:
-        pixels.to(clip.device)
-    if device != "cpu":
-        torch.cuda.synchronize()
-    moved = time.perf_counter() - started
-    started = time.perf_counter()
-    for pixels in batches:
-        clip.images(pixels)
-    computed = time.perf_counter() - started
+
+    def read() -> list[Any]:
+        decoded = image_files.decoded(paths, clip.preprocess, clip.n_images)
+        return [pixels for _, pixels in decoded if pixels is not None]
+
+    def move() -> None:
+        for pixels in batches:
+            pixels.to(clip.device)
+        if device != "cpu":
+            torch.cuda.synchronize()
+
+    batches, reading = timed(read)
+    _, transfer = timed(move)
+    _, arithmetic = timed(lambda: [clip.images(pixels) for pixels in batches])
     n = len(paths)
     print(
-        f"images/s: reading {n / read:,.0f}, transfer {n / max(moved, 1e-9):,.0f}, "
-        f"transfer and arithmetic {n / computed:,.0f}"
+        f"images/s: reading {n / reading.clock:,.0f}, transfer {n / max(transfer.clock, 1e-9):,.0f}"
+        f", transfer and arithmetic {n / arithmetic.clock:,.0f}"
     )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = options_parser(__doc__, "threads", "device")
     parser.add_argument("--images", type=int, default=5000)
-    parser.add_argument("--device", default="cpu")
     parser.add_argument("--model", default="ViT-B-32")
-    parser.add_argument("--threads", type=int, default=None)
     options = parser.parse_args()
-    if (absent := missing_packages("clip", "torch", "open_clip")) is not None:
-        sys.exit(f"nothing measured: {absent}")
+    begin_torch(options, "open_clip")
     import torch
 
     logging.disable(logging.WARNING)  # open_clip's, on models without weights
-    if options.device != "cpu" and not torch.cuda.is_available():
-        print("nothing measured: this machine has no CUDA device")
-        return
-    if options.threads:
-        torch.set_num_threads(options.threads)
+    model, device = options.model, options.device
     with tempfile.TemporaryDirectory() as folder:
         dataset = load_scenes(n=options.images, cache=folder)
         image_files.paths_of(dataset)  # drawn beforehand
-        spoilt = [c.apply(dataset, seed=0) for c in (Replace(0.25), Replace(0.5), Random())]
-        sets = [list(dataset.human), *([each.text for each in one] for one in spoilt)]
+        sets = replace_sets(dataset)
         n = len(sets) * len(dataset)
-        score, both, fast = ours(dataset, sets, model=options.model, device=options.device)
-        print(f"{n:,} captions, {len(dataset):,} images, {options.device}")
-        print(f"metaeval        {fast:9.2f} s  {n / fast:9,.0f} captions/s")
-        expected, expected_both, slow = theirs(dataset, sets, options.model, options.device)
-        difference = max(np.abs(score - expected).max(), np.abs(both - expected_both).max())
+        scores, fast = timed(lambda: ours(dataset, sets, model=model, device=device))
+        print(f"{n:,} captions, {len(dataset):,} images, {device}")
+        print(f"metaeval        {fast.clock:9.2f} s  {n / fast.clock:9,.0f} captions/s")
+        expected, slow = timed(lambda: theirs(dataset, sets, model, device))
+        difference = greatest_difference(scores, expected, TOLERANCE[torch.device(device).type])
         print(
-            f"plain loop      {slow:9.2f} s  {n / slow:9,.0f} captions/s  {slow / fast:5.1f} ×  "
-            f"greatest difference {difference:.0e}"
+            f"plain loop      {slow.clock:9.2f} s  {n / slow.clock:9,.0f} captions/s  "
+            f"{slow.clock / fast.clock:5.1f} ×  greatest difference {difference:.0e}"
         )
-        assert difference <= TOLERANCE[torch.device(options.device).type]
-        limits(dataset, options.model, options.device)
+        limits(dataset, model, device)
 
 
 if __name__ == "__main__":

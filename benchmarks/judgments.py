@@ -10,7 +10,6 @@ are put together anew for each replicate, and for tie calibration a loop over pa
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from itertools import combinations
 from typing import Any
@@ -18,6 +17,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import kendalltau, zscore
 
+from benchmarks.side_by_side import timed
 from metaeval.stats.correlation.correlations import WeightedCorrelations
 from metaeval.stats.correlation.kendall import kendall
 from metaeval.stats.ordering.tie_calibration import tie_calibration
@@ -46,9 +46,8 @@ def compare(
     results: list[Any] = [None, None]
     for _ in range(TURNS):
         for k, call in enumerate((ours, plain)):
-            started = time.process_time()
-            results[k] = call()
-            taken[k].append((time.process_time() - started) / shares[k])
+            results[k], seconds = timed(call)
+            taken[k].append(seconds.processor / shares[k])
     mine, theirs = (float(np.median(t)) for t in taken)
     n = min(len(np.atleast_1d(r)) for r in results)
     apart = np.abs(np.atleast_1d(results[0])[:n] - np.atleast_1d(results[1])[:n]).max()

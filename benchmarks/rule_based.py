@@ -14,7 +14,6 @@ other work on the machine disturbs least; METEOR runs in Java beside it, so by t
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -27,9 +26,7 @@ from pycocoevalcap.bleu.bleu import Bleu as CocoBleu
 from pycocoevalcap.cider.cider import Cider as CocoCider
 from pycocoevalcap.rouge.rouge import Rouge as CocoRouge
 
-from corruptions.base import Corruption
-from corruptions.graded.random import Random
-from corruptions.graded.replace import Replace
+from benchmarks.side_by_side import greatest_difference, joined, options_parser, replace_sets
 from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import CaptionDataset
 from metaeval.metrics.base import Metric, Scorer, Scores
@@ -44,19 +41,17 @@ CocoScorer = Callable[[dict[int, list[str]], dict[int, list[str]]], Any]
 TOLERANCE = 1e-9
 
 
-def replace_sets(dataset: CaptionDataset) -> tuple[CaptionDataset, Sets]:
+def tokenised(dataset: CaptionDataset) -> tuple[CaptionDataset, Sets]:
     """The dataset and its four Replace sets, all captions as PTB tokens joined by spaces."""
 
-    def joined(texts: Sequence[str]) -> tuple[str, ...]:
+    def split(texts: Sequence[str]) -> tuple[str, ...]:
         # a no-break space within a token would be split by some scorers and not by others
         tokens = tokenizers.get("ptb")(texts)
         return tuple(" ".join(words).replace("\xa0", "_") for words in tokens)
 
-    corruptions: list[Corruption] = [Replace(0.25), Replace(0.5), Random()]
-    spoilt = [[each.text for each in c.apply(dataset, seed=0)] for c in corruptions]
-    sets = [joined(texts) for texts in (dataset.human, *spoilt)]
+    sets = [split(texts) for texts in replace_sets(dataset)]
     ids = dataset.image_ids
-    references = tuple(joined(group) for group in dataset.references)
+    references = tuple(split(group) for group in dataset.references)
     return CaptionDataset("tokenised", ids, sets[0], references, ids, sets[0]), sets
 
 
@@ -65,8 +60,7 @@ def ours(
 ) -> tuple[Scores, float]:
     """All sets in one call, and the seconds from nothing to the scores."""
     tokenizers.get.cache_clear()  # no metric profits from what another has tokenised
-    captions = [caption for captions in sets for caption in captions]
-    index = np.tile(np.arange(len(dataset)), len(sets))
+    captions, index = joined(sets)
     started = clock()
     scorer = make().bind(dataset)
     assert isinstance(scorer, Scorer), scorer
@@ -102,9 +96,7 @@ def compare(
     """Run both, refuse unequal scores, print a line, and return the seconds."""
     scores, fast = ours(mine, dataset, sets, clock)
     expected, slow = theirs(other, dataset, sets, clock)
-    difference = np.abs(scores - expected).max()
-    assert difference <= TOLERANCE, f"{name} differs from pycocoevalcap by {difference}"
-    line(name, fast, slow, f"{difference:.0e}")
+    line(name, fast, slow, f"{greatest_difference(scores, expected, TOLERANCE):.0e}")
     return fast, slow
 
 
@@ -144,12 +136,11 @@ def meteor(dataset: CaptionDataset, sets: Sets) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--limit", type=int, default=None, help="only the first N images")
+    parser = options_parser(__doc__, "limit")
     parser.add_argument("--meteor", action="store_true", help="METEOR too (needs a JDK)")
     options = parser.parse_args()
 
-    dataset, sets = replace_sets(load_coco("coco_val2017", limit=options.limit))
+    dataset, sets = tokenised(load_coco("coco_val2017", limit=options.limit))
     references = sum(map(len, dataset.references)) / len(dataset)
     print(f"{len(sets) * len(dataset):,} captions, {references:g} references each")
     print(f"{'':<24}{'metaeval':>11}{'pycocoevalcap':>17}{'ratio':>11}{'greatest difference':>21}")

@@ -4,26 +4,19 @@
     python benchmarks/scenes.py --table    # only the comparison with COCO, as Markdown
 
 Times are those of one core (processor time), so that other work on the machine does not show.
-COCO is read from METAEVAL_DATA/coco/annotations/captions_val2017.json or --coco FILE.
 """
 
 from __future__ import annotations
 
-import argparse
 import hashlib
-import json
-import os
 import string
-import sys
-import time
 from collections import Counter
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from statistics import mean, pstdev
-from typing import Any
 
 import PIL
 
+from benchmarks.side_by_side import Seconds, coco_captions, options_parser, timed
 from corruptions.truth.add_object import AddObject
 from corruptions.truth.drop_salient import DropSalient
 from corruptions.truth.replace_attribute import ReplaceAttribute
@@ -31,18 +24,13 @@ from corruptions.truth.replace_count import ReplaceCount
 from corruptions.truth.replace_object import ReplaceObject
 from corruptions.truth.replace_relation import ReplaceRelation
 from corruptions.truth.swap_arguments import SwapArguments
+from metaeval.data.coco.files import find_coco_captions
+from metaeval.data.dataset import Absent
 from metaeval.data.scenes import SceneGraph, generate, load_scenes
 from metaeval.data.scenes.files import captions_json, graphs_json, instances_json
 from metaeval.data.scenes.render import png, render
 
 CURVE = (1_000, 10_000, 50_000, 100_000, 250_000)
-
-
-def timed(work: Callable[[], Any]) -> tuple[Any, float, float]:
-    """The result, the processor seconds and the seconds on the clock."""
-    cpu, clock = time.process_time(), time.perf_counter()
-    result = work()
-    return result, time.process_time() - cpu, time.perf_counter() - clock
 
 
 def tokens(captions: Sequence[str]) -> list[str]:
@@ -94,19 +82,12 @@ def overlap(captions: Sequence[Sequence[str]]) -> float:
     return mean(len(a & b) / len(a | b) for a, b in sets)
 
 
-def coco_captions(path: Path) -> list[list[str]]:
-    """All captions of a COCO file, a list per image, in order of annotation id."""
-    images: dict[int, list[str]] = {}
-    for a in sorted(json.loads(path.read_text("utf-8"))["annotations"], key=lambda a: a["id"]):
-        images.setdefault(a["image_id"], []).append(" ".join(a["caption"].split()))
-    return [images[i] for i in sorted(images)]
-
-
-def comparison(graphs: Sequence[SceneGraph], coco: Path | None) -> str:
+def comparison(graphs: Sequence[SceneGraph]) -> str:
     """The table "scenes beside COCO", in Markdown."""
     columns = {"scenes val": description([[c.text for c in g.captions] for g in graphs])}
-    if coco is not None:
-        columns["COCO val2017"] = description(coco_captions(coco))
+    if not isinstance(find_coco_captions("val2017"), Absent):
+        coco = [[" ".join(c.split()) for c in own] for own in coco_captions("val2017")]
+        columns["COCO val2017"] = description(coco)
     lines = ["| | " + " | ".join(columns) + " |", "|---|" + "---:|" * len(columns)]
     for row in columns["scenes val"]:
         cells = " | ".join(column.get(row, "–") for column in columns.values())
@@ -114,14 +95,18 @@ def comparison(graphs: Sequence[SceneGraph], coco: Path | None) -> str:
     return "\n".join(lines)
 
 
-def speed(graphs: Sequence[SceneGraph], cpu: float, clock: float, n: int) -> None:
+def speed(graphs: Sequence[SceneGraph], taken: Seconds, n: int) -> None:
     """Print how long generating and drawing took."""
-    print(f"{len(graphs):,} scenes with captions: {cpu:.2f} s of processor, {clock:.2f} s elapsed")
-    chosen = graphs[:n]
-    images, drawing, _ = timed(lambda: [render(g) for g in chosen])
-    files, encoding, _ = timed(lambda: [png(i) for i in images])
-    print(f"drawing, 336×336: {n / drawing:,.0f} images/s a core (Pillow {PIL.__version__})")
-    print(f"drawing and PNG: {n / (drawing + encoding):,.0f} images/s a core")
+    print(
+        f"{len(graphs):,} scenes with captions: {taken.processor:.2f} s of processor, "
+        f"{taken.clock:.2f} s elapsed"
+    )
+    images, drawing = timed(lambda: [render(g) for g in graphs[:n]])
+    files, encoding = timed(lambda: [png(i) for i in images])
+    both = drawing.processor + encoding.processor
+    print(f"drawing, 336×336: {n / drawing.processor:,.0f} images/s a core (Pillow "
+          f"{PIL.__version__})")  # fmt: skip
+    print(f"drawing and PNG: {n / both:,.0f} images/s a core")
     print(f"PNG files: {sum(map(len, files)) / n / 1000:.1f} kB each")
 
 
@@ -158,19 +143,14 @@ def harms(n: int) -> None:
         )
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--coco", type=Path, help="COCO captions file to compare with")
+def main() -> None:
+    parser = options_parser(__doc__)
     parser.add_argument("--table", action="store_true", help="only the comparison")
     parser.add_argument("--images", type=int, default=500, help="images to draw for the timing")
     options = parser.parse_args()
-    coco: Path | None = options.coco
-    if coco is None and os.environ.get("METAEVAL_DATA"):
-        candidate = Path(os.environ["METAEVAL_DATA"]) / "coco/annotations/captions_val2017.json"
-        coco = candidate if candidate.is_file() else None
-    graphs, cpu, clock = timed(lambda: list(generate("val")))
+    graphs, taken = timed(lambda: list(generate("val")))
     if not options.table:
-        speed(graphs, cpu, clock, options.images)
+        speed(graphs, taken, options.images)
         checksums(graphs)
         leakage(graphs)
         objects = Counter(o.category for g in graphs for o in g.objects)
@@ -179,9 +159,8 @@ def main() -> int:
               f"{len({r.predicate for g in graphs for r in g.relations})} kinds")  # fmt: skip
         harms(len(graphs))
         print()
-    print(comparison(graphs, coco))
-    return 0
+    print(comparison(graphs))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

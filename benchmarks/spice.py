@@ -2,11 +2,11 @@
 
     python benchmarks/spice.py speed     the jar against first and warm run, on 5,000 captions
     python benchmarks/spice.py merging   20,000 captions through the jar's own scorer, same tuples
-    python benchmarks/spice.py flickr    Flickr8k-Expert's Kendall τ-c (published: 44.9)
 
-Data: METAEVAL_DATA (COCO val2017's captions, Flickr8k). The jar dies on Java 15 and newer without
-a JavaScript engine: `speed` puts Nashorn, which Maven brings, on its class path, and leaves out
-`-cache`, which dies on Java 16 and newer. That is pycocoevalcap's call, made to run.
+Data: METAEVAL_DATA (COCO val2017's captions). The jar dies on Java 15 and newer without a
+JavaScript engine: `speed` puts Nashorn, which Maven brings, on its class path, and leaves out
+`-cache`, which dies on Java 16 and newer. That is pycocoevalcap's call, made to run. Kendall's τ-c
+on Flickr8k-Expert is what `python -m metaeval experiment=judgments metrics=[spice]` prints.
 """
 
 from __future__ import annotations
@@ -19,14 +19,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-from scipy.stats import kendalltau
 
-from metaeval.data.dataset import Absent
+from benchmarks.side_by_side import T, available, coco_captions, options_parser, timed
 from metaeval.java.runtime import find_java
 from metaeval.metrics.spice.graph import CATEGORIES, Graph, f_scores
 from metaeval.metrics.spice.synonyms import load_synonyms
@@ -34,7 +32,6 @@ from metaeval.runs.store import MemoryStore, SqliteStore, Store
 from metaeval.text.scene_graphs import spice_service
 from metaeval.text.scene_graphs.parse import default_cache
 from metaeval.text.scene_graphs.spice_service import SpiceParser, Tuples
-from metaeval.text.tokenizers.base import get as get_tokenizer
 
 Item = tuple[str, list[str]]  # a candidate and its references
 
@@ -43,28 +40,27 @@ _NASHORN = (
     "org.openjdk.nashorn:nashorn-core:15.4",
     *(f"org.ow2.asm:asm{part}:7.3.1" for part in ("", "-analysis", "-commons", "-tree", "-util")),
 )
+HEAP = 4096  # MiB, of Java
 _COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
-
-
-def data() -> Path:
-    return Path(os.environ["METAEVAL_DATA"])
-
-
-def coco(captions: int) -> list[list[str]]:
-    """The first five captions of the first images of val2017, by annotation id."""
-    path = data() / "coco/annotations/captions_val2017.json"
-    annotations = json.loads(path.read_text(encoding="utf-8"))["annotations"]
-    images: dict[int, list[str]] = {}
-    for annotation in sorted(annotations, key=lambda a: a["id"]):
-        images.setdefault(annotation["image_id"], []).append(annotation["caption"])
-    return [images[image][:5] for image in sorted(images)][:captions]
 
 
 def ours(items: Sequence[Item], store: Store, arguments: argparse.Namespace) -> np.ndarray:
     """Scores [n, 7] by metaeval: parse what the store lacks, merge, match."""
+    return scores_of(items, parsed(items, store, arguments))
+
+
+def parsed(
+    items: Sequence[Item], store: Store, arguments: argparse.Namespace
+) -> dict[str, Tuples | None]:
+    """The tuples of every sentence, parsed unless the store has them."""
     sentences = list(dict.fromkeys(s for test, refs in items for s in (test, *refs)))
-    with parser(store, arguments) as parse:
-        tuples: dict[str, Tuples | None] = dict(zip(sentences, parse(sentences), strict=True))
+    threads = arguments.threads or None
+    with SpiceParser(default_cache(), store, heap=HEAP, threads=threads) as parse:
+        return dict(zip(sentences, parse(sentences), strict=True))
+
+
+def scores_of(items: Sequence[Item], tuples: Mapping[str, Tuples | None]) -> np.ndarray:
+    """Scores [n, 7] of parsed sentences."""
     synonyms = load_synonyms(spice_service.spice_file(spice_service.METEOR_JAR))
     scores = []
     for test, refs in items:
@@ -73,17 +69,8 @@ def ours(items: Sequence[Item], store: Store, arguments: argparse.Namespace) -> 
     return np.array(scores)
 
 
-def parser(store: Store, arguments: argparse.Namespace) -> SpiceParser:
-    return SpiceParser(
-        default_cache(), store, heap=arguments.heap, threads=arguments.threads or None
-    )
-
-
 def java() -> str:
-    runtime = find_java()
-    if isinstance(runtime, Absent):
-        raise SystemExit(str(runtime))
-    return str(runtime.executable)
+    return str(available(find_java()).executable)
 
 
 def values(scores: dict[str, dict[str, float | None]]) -> list[float]:
@@ -106,7 +93,7 @@ def original(items: Sequence[Item], nashorn: Path, arguments: argparse.Namespace
         asked = [{"image_id": i, "test": t, "refs": r} for i, (t, r) in enumerate(items)]
         (here / "in.json").write_text(json.dumps(asked))
         threads = ["-threads", str(arguments.threads)] if arguments.threads else []
-        command = [java(), f"-Xmx{arguments.heap}m", "-cp", path, "edu.anu.spice.SpiceScorer"]
+        command = [java(), f"-Xmx{HEAP}m", "-cp", path, "edu.anu.spice.SpiceScorer"]
         options = ["-out", str(here / "out.json"), "-subset", "-silent", *threads]
         subprocess.run([*command, str(here / "in.json"), *options], check=True, stdout=sys.stderr)
         output = json.loads((here / "out.json").read_text())
@@ -134,47 +121,39 @@ def processor_seconds() -> float:
     return sum(usage.ru_utime + usage.ru_stime for usage in both)
 
 
+def measured(work: Callable[[], T]) -> tuple[T, float, float]:
+    """What the work returns, its seconds by the clock, and those of all processes together."""
+    before = processor_seconds()
+    result, seconds = timed(work)
+    return result, seconds.clock, processor_seconds() - before
+
+
 def speed(arguments: argparse.Namespace) -> None:
-    items = [(c[0], c[1:]) for c in coco(arguments.captions)]
-    taken, work, tables = {}, {}, {}
+    items = [(c[0], c[1:5]) for c in coco_captions("val2017")[: arguments.captions]]
     with tempfile.TemporaryDirectory() as name:
+        copy_nashorn(Path(name))
         store = SqliteStore(Path(name) / "content.sqlite")
-        for run in ("first run", "warm run"):
-            started, before = time.perf_counter(), processor_seconds()
-            tables[run] = ours(items, store, arguments)
-            taken[run] = time.perf_counter() - started
-            work[run] = processor_seconds() - before
+        runs = {
+            "first run": measured(lambda: ours(items, store, arguments)),
+            "warm run": measured(lambda: ours(items, store, arguments)),
+            "the jar": measured(lambda: original(items, Path(name), arguments)),
+        }
         store.close()
-    assert np.array_equal(tables["first run"], tables["warm run"], equal_nan=True)
-    if arguments.jar_output:  # a jar's output kept from an earlier run: values, but no time
-        output = json.loads(arguments.jar_output.read_text())
-        theirs = np.array([values(item["scores"]) for item in output[: len(items)]])
-    else:
-        with tempfile.TemporaryDirectory() as engine:
-            copy_nashorn(Path(engine))
-            started, before = time.perf_counter(), processor_seconds()
-            theirs = original(items, Path(engine), arguments)
-            taken["the jar"] = time.perf_counter() - started
-            work["the jar"] = processor_seconds() - before
-    compare(tables["first run"], theirs)
-    for run, seconds in taken.items():
-        ratio = (
-            f", {taken['the jar'] / seconds:.1f} times the jar's speed"
-            if "the jar" in taken
-            else ""
+    assert np.array_equal(runs["first run"][0], runs["warm run"][0], equal_nan=True)
+    compare(runs["first run"][0], runs["the jar"][0])
+    for run, (_, seconds, work) in runs.items():
+        print(
+            f"  {run}: {seconds:.1f} s ({work:.0f} s of processor time), "
+            f"{runs['the jar'][1] / seconds:.1f} times the jar's speed"
         )
-        processors = f" ({work[run]:.0f} s of processor time)" if run in work else ""
-        print(f"  {run}: {seconds:.1f} s{processors}{ratio}")
 
 
 def merging(arguments: argparse.Namespace) -> None:
     """Each of an image's first four captions against its other four, scored by both."""
-    images = coco(arguments.captions)
+    images = [captions[:5] for captions in coco_captions("val2017")[: arguments.captions]]
     items = [(c[k], c[:k] + c[k + 1 :]) for c in images for k in range(4)]
-    sentences = list(dict.fromkeys(s for captions in images for s in captions))
     store: Store = SqliteStore(arguments.store) if arguments.store else MemoryStore()
-    with parser(store, arguments) as parse:
-        tuples = dict(zip(sentences, parse(sentences), strict=True))
+    tuples = parsed(items, store, arguments)
     items = [(t, r) for t, r in items if all(tuples[s] is not None for s in (t, *r))]
     asked = [{"test": tuples[t], "refs": [tuples[r] for r in refs]} for t, refs in items]
     answer = subprocess.run(
@@ -185,53 +164,16 @@ def merging(arguments: argparse.Namespace) -> None:
         text=True,
     ).stdout
     theirs = np.array([values(json.loads(line)["scores"]) for line in answer.splitlines()])
-    synonyms = load_synonyms(spice_service.spice_file(spice_service.METEOR_JAR))
-    mine = [
-        f_scores(
-            Graph(tuples[test] or [], synonyms),
-            Graph([t for ref in refs for t in tuples[ref] or []], synonyms),
-        )
-        for test, refs in items
-    ]
-    compare(np.array(mine), theirs)
-
-
-def flickr(arguments: argparse.Namespace) -> None:
-    """τ-c of SPICE with 16,992 expert ratings, three a pair; an image's own captions left out."""
-    root = data() / "flickr8k"
-    captions: dict[str, str] = {}
-    for line in (root / "Flickr8k.token.txt").read_text(encoding="utf-8").splitlines():
-        name, text = line.split("\t")
-        captions[name] = text
-    pairs, ratings = [], []
-    for line in (root / "ExpertAnnotations.txt").read_text(encoding="utf-8").splitlines():
-        image, caption, *rated = line.split()
-        if caption.split("#")[0] != image:
-            pairs.append((image, caption))
-            ratings.append([int(r) for r in rated])
-    tokenizer = None if arguments.raw else get_tokenizer("ptb")
-
-    def text(name: str) -> str:
-        return " ".join(tokenizer([captions[name]])[0]) if tokenizer else captions[name]
-
-    items = [(text(c), [text(f"{image}#{k}") for k in range(5)]) for image, c in pairs]
-    store: Store = SqliteStore(arguments.store) if arguments.store else MemoryStore()
-    scores = ours(items, store, arguments)[:, 0]
-    tau = kendalltau(np.repeat(scores, 3), np.ravel(ratings), variant="c").statistic
-    print(f"Flickr8k-Expert: {len(pairs)} pairs, {3 * len(pairs)} ratings, τ-c {100 * tau:.3f}")
+    compare(scores_of(items, tuples), theirs)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["speed", "merging", "flickr"])
+    parser = options_parser(__doc__, "threads")
+    parser.add_argument("what", choices=["speed", "merging"])
     parser.add_argument("--captions", type=int, default=5000, help="images of COCO val2017")
-    parser.add_argument("--store", type=Path, help="a content store to take parses from and add to")
-    parser.add_argument("--heap", type=int, default=4096, metavar="MIB")
-    parser.add_argument("--threads", type=int, default=0, help="0: by the machine")
-    parser.add_argument("--jar-output", type=Path, help="speed: use this output of the jar")
-    parser.add_argument("--raw", action="store_true", help="flickr: do not tokenise")
+    parser.add_argument("--store", type=Path, help="merging: a content store of parses to add to")
     arguments = parser.parse_args()
-    {"speed": speed, "merging": merging, "flickr": flickr}[arguments.what](arguments)
+    {"speed": speed, "merging": merging}[arguments.what](arguments)
 
 
 if __name__ == "__main__":

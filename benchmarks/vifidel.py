@@ -13,27 +13,30 @@ captions, gold objects, 4 references each), without references and with, and the
   from where on the batched solver does not pay.
 
 Word vectors are looked up beforehand, for both sides (the authors' scorer expects them as an array
-in memory); how long MiniLM takes to make them is a line of its own. Measured in this process's CPU
-seconds, summed over its threads, which other work on the machine disturbs least, and by the clock.
+in memory); how long MiniLM takes to make them is a line of its own. Measured by the clock and in
+processor time, summed over this process's threads, which other work on the machine disturbs least.
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
-import time
 import types
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import ot
 
-from corruptions.base import Corruption
-from corruptions.graded.random import Random
-from corruptions.graded.replace import Replace
+from benchmarks.side_by_side import (
+    Seconds,
+    available,
+    greatest_difference,
+    joined,
+    options_parser,
+    replace_sets,
+    timed,
+)
 from metaeval.compute import transport
 from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import CaptionDataset
@@ -45,22 +48,6 @@ from metaeval.text.word_vectors.minilm import MiniLmVectors
 Floats = npt.NDArray[np.float64]
 Batch = tuple[Floats, Floats, Floats]
 REGULARISATION, STEPS = 0.02, 100  # Sinkhorn's, costs scaled to a greatest of 1
-
-
-class Clock:
-    """CPU seconds of this process, and seconds by the clock."""
-
-    cpu = wall = 0.0
-
-    def __str__(self) -> str:
-        return f"{self.cpu:8.2f} s CPU{self.wall:9.2f} s clock"
-
-
-@contextmanager
-def timed() -> Iterator[Clock]:
-    clock, cpu, wall = Clock(), time.process_time(), time.perf_counter()
-    yield clock
-    clock.cpu, clock.wall = time.process_time() - cpu, time.perf_counter() - wall
 
 
 def load_scorer(path: Path) -> types.ModuleType:
@@ -142,66 +129,60 @@ def compare(batches: list[Batch]) -> None:
     slow = 0.0
     for name, way in ways:
         way(tuple(array[..., :3] for array in batches[0]))  # type: ignore[arg-type]  # imports
-        with timed() as clock:
-            distances = np.concatenate([way(batch) for batch in batches])
+        distances, seconds = timed(lambda w=way: np.concatenate([w(b) for b in batches]))
         if expected is None:
-            expected, slow = distances, clock.wall
-        difference = np.abs(distances - expected).max()
-        assert difference < 1e-6 or "Sinkhorn" in name, f"{name} differs from POT by {difference}"
-        each = 1e6 * clock.wall / count
+            expected, slow = distances, seconds.clock
+        difference = greatest_difference(
+            distances, expected, np.inf if name == "Sinkhorn" else 1e-6
+        )
+        each = 1e6 * seconds.clock / count
         print(
-            f"  {name:<24}{clock}{each:9.1f} µs each{slow / clock.wall:8.1f} × POT"
+            f"  {name:<24}{seconds}{each:9.1f} µs each{slow / seconds.clock:8.1f} × POT"
             f"   off by {difference:.0e}"
         )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = options_parser(__doc__, "limit")
     parser.add_argument("--scorer", type=Path, help="the authors' scorer.py")
-    parser.add_argument("--limit", type=int, default=None, help="only the first N images")
     parser.add_argument("--sample", type=int, default=1000, help="captions for the authors' scorer")
     options = parser.parse_args()
 
     data = load_coco("coco_val2017", limit=options.limit)
     data.part("objects")
-    corruptions: list[Corruption] = [Replace(0.25), Replace(0.5), Random()]
-    captions = list(data.human)
-    for corruption in corruptions:
-        captions += [each.text for each in corruption.apply(data, seed=0)]
-    index = np.tile(np.arange(len(data)), len(corruptions) + 1)
+    captions, index = joined(replace_sets(data))
     store = MemoryStore()
 
     def score(p: int) -> tuple[VifidelScorer, Floats]:
-        scorer = Vifidel(MiniLmVectors(), p=p).bind(data, store)
-        if not isinstance(scorer, VifidelScorer):
-            raise SystemExit(str(scorer))
+        scorer = available(Vifidel(MiniLmVectors(), p=p).bind(data, store))
         scorer.prepare()
         return scorer, scorer.score(captions, index)
 
-    with timed() as clock:
-        score(1)
-    print(f"{len(captions):,} captions, word vectors made on the way  {clock}")
-    for p in (1, 2):
-        with timed() as clock:
-            scorer, scores = score(p)
-        print(f"{len(captions):,} captions, p = {p}, both columns        {clock}")
-        if p == 1:
-            ours, distances = clock.cpu / len(captions), -np.log(scores)
+    print(f"{'':<53}{'clock':>11}{'processor':>11}")
+
+    def line(what: str, n: int, seconds: Seconds) -> None:
+        print(f"{f'{n:,} captions, {what}':<53}{seconds}")
+
+    _, made = timed(lambda: score(1))
+    line("word vectors made on the way", len(captions), made)
+    (_, scores), ours = timed(lambda: score(1))
+    line("p = 1, both columns", len(captions), ours)
+    (scorer, _), seconds = timed(lambda: score(2))
+    line("p = 2, both columns", len(captions), seconds)
 
     lexicon = scorer.lexicon
     if options.scorer:
         rng = np.random.default_rng(0)
         sample = np.sort(rng.choice(len(captions), min(options.sample, len(captions)), False))
         original = load_scorer(options.scorer)
-        with timed() as clock:
-            theirs = authors(original, data, captions, index, lexicon, sample)
+        theirs, seconds = timed(lambda: authors(original, data, captions, index, lexicon, sample))
         has = np.isfinite(theirs)
-        difference = np.abs(distances[sample] - theirs)[has].max()
-        assert difference < 1e-5, f"the authors' scorer differs by {difference}"
+        difference = greatest_difference(-np.log(scores[sample][has]), theirs[has], 1e-5)
+        ratio = seconds.processor / len(sample) / (ours.processor / len(captions))
+        line("authors' scorer", len(sample), seconds)
         print(
-            f"authors' scorer, {len(sample):,} of them                 {clock}: "
-            f"{clock.cpu / len(sample) / ours:.0f} × ours a caption; "
-            f"an answer for {has.all(axis=1).mean():.1%}, off by {difference:.0e}"
+            f"  {ratio:.0f} × ours a caption by processor time; an answer for "
+            f"{has.all(axis=1).mean():.1%}, off by {difference:.0e}"
         )
 
     bags = [lexicon.bag(lexicon.count(caption)) for caption in captions]

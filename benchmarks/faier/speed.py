@@ -1,9 +1,8 @@
 """FAIEr beside a plain loop over captions, on the same images, references and weights.
 
-    python benchmarks/faier/speed.py [--images N] [--sets K] [--loop M] [--device cuda]
-        [--weights FOLDER]
+    python benchmarks/faier/speed.py [--images N] [--loop M] [--device cuda] [--weights FOLDER]
 
-draws N scenes and scores K caption sets. First the union vectors, once an image; then the captions,
+draws N scenes and scores their four Replace sets. First the union vectors, once an image; then the captions,
 in batches. The loop is the equations as they stand, a caption at a time, each with its own union of
 image and references. Asserts that the scores agree, and prints captions a second of processor time
 (a loaded machine does not change that), the ratio, and memory. Without the device that is asked
@@ -12,22 +11,24 @@ for, the reason is printed.
 
 from __future__ import annotations
 
-import argparse
-import resource
-import sys
 import time
 from typing import Any
 
 import numpy as np
 import torch
 
-from corruptions.graded.random import Random
-from corruptions.graded.replace import Replace
-from corruptions.graded.shuffle import Shuffle
-from metaeval.compute import device as devices
-from metaeval.data.dataset import Absent, CaptionDataset
+from benchmarks.side_by_side import (
+    available,
+    begin_torch,
+    greatest_difference,
+    joined,
+    options_parser,
+    peak_memory,
+    replace_sets,
+)
+from metaeval.compute.device import resolve
+from metaeval.data.dataset import CaptionDataset
 from metaeval.data.scenes import load_scenes
-from metaeval.errors import ConfigError
 from metaeval.metrics.faier.captions import ParsedCaptions, build_vocabulary, encode
 from metaeval.metrics.faier.matcher import UnionMatcher
 from metaeval.metrics.faier.network import FaierNetwork, FaierShape, load_network
@@ -55,9 +56,7 @@ class Clock:
 def network(dataset: CaptionDataset, weights: str | None) -> tuple[FaierNetwork, Any]:
     """Trained weights, or random ones of the shipped size: both are equally fast."""
     if weights is not None:
-        chosen = pretrained.choose("faier", dataset, weights, variant="r")
-        if isinstance(chosen, Absent):
-            raise SystemExit(str(chosen))
+        chosen = available(pretrained.choose("faier", dataset, weights, variant="r"))
         return load_network(chosen), chosen.vocabulary()
     texts = [text for own in dataset.references for text in own]
     vocabulary = build_vocabulary(texts, TripletParser()(texts))
@@ -88,27 +87,16 @@ def one_by_one(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = options_parser(__doc__, "device", "threads")
     parser.add_argument("--images", type=int, default=2000)
-    parser.add_argument("--sets", type=int, default=4)
     parser.add_argument("--loop", type=int, default=300, help="captions of the plain loop")
-    parser.add_argument("--device", default="cpu")
-    parser.add_argument("--threads", type=int, default=None)
     parser.add_argument("--weights", default=None)
     options = parser.parse_args()
-    try:
-        device = devices.resolve(options.device)
-    except ConfigError as error:
-        print(f"not measured: {error}")
-        sys.exit(0)
-    if options.threads:
-        torch.set_num_threads(options.threads)
+    begin_torch(options)
+    device = resolve(options.device)
     clock = Clock(device)
     dataset = load_scenes(n=options.images)
-    spoil = [Random(), Replace(0.5), Replace(0.25), Shuffle(1.0), Shuffle(0.5), Shuffle(0.25)]
-    sets = [[c.text for c in corruption.apply(dataset, 0)] for corruption in spoil]
-    texts = [t for own in [list(dataset.human), *sets][: options.sets] for t in own]
-    index = np.tile(np.arange(len(dataset)), min(options.sets, 7))
+    texts, index = joined(replace_sets(dataset))
     model, vocabulary = network(dataset, options.weights)
     model.to(device)
     regions = GoldRegions().load(dataset)
@@ -137,8 +125,7 @@ def main() -> None:
     began = clock()
     slow = one_by_one(model, regions, references, rows, some, index[chosen])
     ended = clock()
-    worst = float(np.abs(slow - scores[chosen]).max())
-    assert worst <= TOLERANCE, worst
+    worst = greatest_difference(slow, scores[chosen], TOLERANCE)
     rate, loop_rate = len(texts) / (done - encoded), len(chosen) / (ended - began)
     what = f"{len(texts):,} captions of {len(dataset):,} images on {device}"
     threads = "" if device.type == "cuda" else f", {torch.get_num_threads()} thread(s)"
@@ -154,8 +141,7 @@ def main() -> None:
         f"so {rate / loop_rate:.1f} times"
     )
     print(f"largest difference: {worst:.1e} (allowed {TOLERANCE:.0e})")
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"peak memory of the process: {peak:,.0f} MiB")
+    print(f"peak memory of the process: {peak_memory()}")
     if device.type == "cuda":
         print(f"peak memory of the device: {torch.cuda.max_memory_allocated() / 2**20:,.0f} MiB")
 

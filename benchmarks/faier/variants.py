@@ -12,11 +12,11 @@ they say otherwise); the weights must not have learned from it.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.side_by_side import options_parser
 from experiments.training.faier_dev import HeldOut
 from metaeval.config import component, compose_config
 from metaeval.data.dataset import CaptionDataset
@@ -72,15 +72,14 @@ def line(row: tuple[Any, ...]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = options_parser(__doc__)
     parser.add_argument("--images", type=int, default=None, help="only so many, the first ones")
     parser.add_argument("--references", default="0,1,2,3,4")
     options, others = parser.parse_known_args()
     named = [argument for argument in others if "=" not in argument]
     overrides = [argument for argument in others if "=" in argument]
     config = compose_config(["dataset=coco_val2017", *overrides])
-    dataset: CaptionDataset = component(config.dataset, "dataset")
-    dataset = dataset.limited(options.images)
+    dataset: CaptionDataset = component(config.dataset, "dataset").limited(options.images)
     counts = [int(count) for count in options.references.split(",")]
     images = CaptionedImages.of(dataset, GoldRegions())
     store = SqliteStore(Path(config.paths.cache).expanduser() / "content.sqlite")

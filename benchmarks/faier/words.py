@@ -13,7 +13,6 @@ that are. Further arguments choose the data (dataset=coco_val2017 unless they sa
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -22,8 +21,9 @@ import numpy.typing as npt
 import torch
 
 from benchmarks.coco_words import WORDS
+from benchmarks.side_by_side import available, options_parser
 from metaeval.config import component, compose_config
-from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.data.dataset import CaptionDataset
 from metaeval.metrics.faier.captions import NO_REFERENCE, encode
 from metaeval.metrics.faier.matcher import UnionMatcher
 from metaeval.metrics.faier.network import FaierNetwork, load_network
@@ -128,21 +128,17 @@ def load(
     dataset: CaptionDataset, which: str, variant: str = "r"
 ) -> tuple[FaierNetwork, Vocabulary, str]:
     """A trained network, its vocabulary and its name."""
-    weights = pretrained.choose("faier", dataset, which, variant=variant)
-    if isinstance(weights, Absent):
-        raise SystemExit(str(weights))
+    weights = available(pretrained.choose("faier", dataset, which, variant=variant))
     return load_network(weights), weights.vocabulary(), weights.name
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = options_parser(__doc__)
     parser.add_argument("--images", type=int, default=None, help="only so many, the first ones")
     parser.add_argument("--weights", default=pretrained.AUTO)
     options, overrides = parser.parse_known_args()
     config = compose_config(["dataset=coco_val2017", *overrides])
-    dataset: CaptionDataset = component(config.dataset, "dataset")
-    if options.images:
-        dataset = dataset.limited(options.images)
+    dataset: CaptionDataset = component(config.dataset, "dataset").limited(options.images)
     model, vocabulary, name = load(dataset, options.weights)
     with torch.inference_mode():
         rows = table(model, vocabulary, dataset)
