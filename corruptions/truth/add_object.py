@@ -7,11 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from corruptions.truth.base import Change, Effect, TruthCorruption, pick
+from corruptions.truth.base import Change, Effect, TruthCorruption, noun_of, pick
 from corruptions.truth.facts import CaptionFacts
 from corruptions.truth.patch import Patch
 from metaeval.data.scenes.graph import Mark
-from metaeval.data.scenes.lexicon import NOUNS, article
+from metaeval.data.scenes.lexicon import article
 from metaeval.data.scenes.things import THINGS
 
 WAYS = ("with {} nearby", "with {} to the side", "next to {}", "with {} close by")
@@ -38,6 +38,6 @@ class AddObject(TruthCorruption):
         absent = [k for k, t in THINGS.items() if k not in facts.present and k != "person"]
         options = [k for k in absent if THINGS[k].family in families] or absent
         kind = pick(rng, options)
-        noun = NOUNS["sailing boat" if kind == "boat" else kind][0][0]
+        noun = noun_of(kind)
         words = pick(rng, WAYS).format(f"{article(noun)} {noun}").split()
         return Change((Patch(place.start, place.end, tuple(words)),), added=1)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
@@ -18,8 +18,10 @@ from corruptions.base import Caption, Corrupted, Corruption
 from corruptions.truth.facts import CaptionFacts, Finder, SceneFinder, Statement
 from corruptions.truth.patch import Patch, patched
 from metaeval.data.scenes.graph import Mark
+from metaeval.data.scenes.lexicon import NOUNS
 from metaeval.errors import require_count
 
+T = TypeVar("T")
 Effect = Literal["contradiction", "hallucination", "omission"]
 
 
@@ -138,9 +140,19 @@ class TruthCorruption(Corruption):
         )
 
 
-def pick(rng: np.random.Generator, options: Sequence[str]) -> str:
+def pick(rng: np.random.Generator, options: Sequence[T]) -> T:
     """One of the options, each with the same chance."""
     return options[int(rng.integers(len(options)))]
+
+
+def noun_of(kind: str, many: bool = False) -> str:
+    """What captions call a thing of this kind; a boat is "a sailing boat"."""
+    return NOUNS["sailing boat" if kind == "boat" else kind][0][many]
+
+
+def joined(tokens: Sequence[str], phrase: Mark) -> bool:
+    """Whether "and" ties the phrase to another."""
+    return "and" in (*tokens[: phrase.start][-1:], *tokens[phrase.end :][:1])
 
 
 def other_number(facts: CaptionFacts, tokens: Sequence[str], target: int) -> list[Patch]:

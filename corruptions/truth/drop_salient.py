@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from corruptions.truth.base import Change, Effect, TruthCorruption, other_number
+from corruptions.truth.base import Change, Effect, TruthCorruption, joined, other_number
 from corruptions.truth.facts import STATEMENTS, CaptionFacts, statement
 from corruptions.truth.patch import Patch
 from metaeval.data.scenes.graph import Mark
@@ -72,7 +72,7 @@ def _removal(facts: CaptionFacts, tokens: Sequence[str], phrase: Mark) -> Remova
     for mark in facts.of("owned"):
         if mark.target != target and mark.start <= phrase.start and phrase.end <= mark.end:
             return [(mark.start, mark.end)], []
-    if _joined(tokens, phrase):
+    if joined(tokens, phrase):
         return None
     for mark in facts.of("relation"):
         subject, _, object_ = facts.relations[mark.target]
@@ -94,7 +94,7 @@ def _without_object(
     if start == 0:
         return None
     owned = _owned(facts, phrase.target, phrase.end)
-    return [(start, _owned_end(facts, phrase)), *owned], []
+    return [(start, facts.end_of_clothes(phrase)), *owned], []
 
 
 def _without_subject(
@@ -117,20 +117,6 @@ def _without_owner(facts: CaptionFacts, phrase: Mark) -> Removal | None:
     return None
 
 
-def _joined(tokens: Sequence[str], phrase: Mark) -> bool:
-    """Whether "and" ties the phrase to another."""
-    return "and" in (
-        tokens[phrase.start - 1] if phrase.start else "",
-        tokens[phrase.end] if phrase.end < len(tokens) else "",
-    )
-
-
 def _owned(facts: CaptionFacts, target: int, after: int) -> list[tuple[int, int]]:
     """Later words that only make sense with the thing."""
     return [(m.start, m.end) for m in facts.of("owned", target) if m.start >= after]
-
-
-def _owned_end(facts: CaptionFacts, phrase: Mark) -> int:
-    return next(
-        (m.end for m in facts.of("owned", phrase.target) if m.start == phrase.end), phrase.end
-    )

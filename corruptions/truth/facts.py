@@ -71,6 +71,11 @@ class CaptionFacts:
         phrases = self.of("phrase", target)
         return phrases[0] if len(phrases) == 1 else None
 
+    def end_of_clothes(self, phrase: Mark) -> int:
+        """Where a phrase ends together with "in a red shirt", if that follows it directly."""
+        owned = self.of("owned", phrase.target)
+        return next((m.end for m in owned if m.start == phrase.end), phrase.end)
+
     def statements(self) -> frozenset[Statement]:
         """Everything the caption states: objects, attributes, numbers, relations, the setting."""
         return frozenset(map(statement, filter(lambda m: m.role in STATEMENTS, self.marks)))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from corruptions.truth.base import Change, TruthCorruption, other_number
+from corruptions.truth.base import Change, TruthCorruption, other_number, pick
 from corruptions.truth.facts import CaptionFacts, statement
 from corruptions.truth.patch import Patch
 from metaeval.data.scenes.graph import Mark
@@ -34,8 +34,7 @@ class ReplaceCount(TruthCorruption):
         self, facts: CaptionFacts, tokens: Sequence[str], place: Mark, rng: np.random.Generator
     ) -> Change | None:
         n = facts.things[place.target].n
-        options = [k for k in range(2, max(5, n + 3)) if k != n]
-        new = options[int(rng.integers(len(options)))]
+        new = pick(rng, [k for k in range(2, max(5, n + 3)) if k != n])
         patches = [Patch(place.start, place.end, (NUMBERS[new],))]
         if n == 1:
             noun = facts.of("noun", place.target)[0]
@@ -46,7 +45,4 @@ class ReplaceCount(TruthCorruption):
 
 def _again(facts: CaptionFacts, tokens: Sequence[str], target: int) -> bool:
     """Whether a pronoun stands for the thing."""
-    return any(
-        "it" in tokens[m.start : m.end] or "it." in tokens[m.start : m.end]
-        for m in facts.of("owned", target)
-    )
+    return any({"it", "it."} & set(tokens[m.start : m.end]) for m in facts.of("owned", target))

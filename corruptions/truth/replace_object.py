@@ -6,11 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from corruptions.truth.base import Change, TruthCorruption, pick
+from corruptions.truth.base import Change, TruthCorruption, noun_of, pick
 from corruptions.truth.facts import CaptionFacts
 from corruptions.truth.patch import Patch
 from metaeval.data.scenes.graph import Mark
-from metaeval.data.scenes.lexicon import NOUNS
 from metaeval.data.scenes.things import THINGS
 
 COUNTERPARTS = {"man": "woman", "woman": "man", "boy": "girl", "girl": "boy"}
@@ -42,6 +41,5 @@ class ReplaceObject(TruthCorruption):
         if not kinds:
             return None
         kind = pick(rng, kinds)
-        noun = NOUNS["sailing boat" if kind == "boat" else kind][0][thing.n > 1]
-        patch = Patch(place.start, place.end, tuple(noun.split()))
+        patch = Patch(place.start, place.end, tuple(noun_of(kind, thing.n > 1).split()))
         return Change((patch,), false=facts.about(place.target))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from corruptions.truth.base import Change, TruthCorruption
+from corruptions.truth.base import Change, TruthCorruption, pick
 from corruptions.truth.facts import CaptionFacts, statement
 from corruptions.truth.patch import Patch
 from metaeval.data.scenes.graph import Mark
@@ -72,8 +72,7 @@ class ReplaceRelation(TruthCorruption):
                 else:
                     form = ("ing", "one", "many").index(place.value)
                     options = [f"{verb[form]} {verb[3]}".strip() for verb in verbs]
-                options = [o for o in options if o != said]
-                new = options[int(rng.integers(len(options)))]
+                new = pick(rng, [option for option in options if option != said])
                 patch = Patch(place.start, place.end, tuple(new.split()))
                 return Change((patch,), false=frozenset({statement(place)}))
         return None

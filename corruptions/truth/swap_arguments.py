@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from corruptions.truth.base import Change, TruthCorruption, other_number
+from corruptions.truth.base import Change, TruthCorruption, joined, other_number
 from corruptions.truth.facts import CaptionFacts, statement
 from corruptions.truth.patch import Patch
 from metaeval.data.scenes.graph import Mark
@@ -46,7 +46,7 @@ class SwapArguments(TruthCorruption):
         first, second = facts.phrase(subject), facts.phrase(object_)
         if first is None or second is None:
             return None
-        start, end = first.start, _with_clothes(facts, first)
+        start, end = first.start, facts.end_of_clothes(first)
         if end > place.start or _listed(tokens, first):
             return None
         moved = [t.rstrip(",.") for t in tokens[start:end]]
@@ -62,17 +62,7 @@ class SwapArguments(TruthCorruption):
         return Change(tuple(patches), false=frozenset({statement(place)}))
 
 
-def _with_clothes(facts: CaptionFacts, phrase: Mark) -> int:
-    """Where a phrase ends together with "in a red shirt", if that follows it directly."""
-    return next(
-        (m.end for m in facts.of("owned", phrase.target) if m.start == phrase.end), phrase.end
-    )
-
-
 def _listed(tokens: Sequence[str], phrase: Mark) -> bool:
     """Whether the phrase is one of several subjects ("a cup and a fork on a table")."""
-    before = tokens[phrase.start - 1] if phrase.start else ""
-    after = tokens[phrase.end] if phrase.end < len(tokens) else ""
-    return before == "and" or after == "and" or before.endswith(",") or (
-        tokens[phrase.end - 1].endswith(",")
-    )  # fmt: skip
+    commas = (tokens[phrase.start - 1] if phrase.start else "", tokens[phrase.end - 1])
+    return joined(tokens, phrase) or any(token.endswith(",") for token in commas)

@@ -20,10 +20,7 @@ from typing import Any, ClassVar
 
 from omegaconf import DictConfig
 
-from experiments.base import Training
-from experiments.training.grounded import CHECKPOINT
-from metaeval.compute.device import resolve
-from metaeval.compute.requirements import missing_packages
+from experiments.training.grounded import CHECKPOINT, HERE, NetworkTraining
 from metaeval.config import plain
 from metaeval.data.scenes import load_scenes
 from metaeval.errors import ConfigError
@@ -31,37 +28,34 @@ from metaeval.metrics.clipscore.text import WordTokenizer, words_of
 from metaeval.metrics.clipscore.training import PREFIX, ClipTask, captions_of, retrieval
 from metaeval.provenance import command
 from metaeval.training.loop import fit
-from metaeval.training.settings import TrainingSettings
 from metaeval.weights import pretrained
 from metaeval.weights.cards import trained_on, write_card
 
 
-class TrainClip(Training):
+class TrainClip(NetworkTraining):
     """Contrastive training of an open_clip model with a vocabulary of its own.
 
     Parameters
     ----------
-    n_train, dev, n_held_out
-        Scenes of the split "train", how many of these are held out to choose by, and scenes of the
-        split "dev" for the card.
+    n_train, n_held_out
+        Scenes of the split "train", and scenes of the split "dev" for the card.
     image_size, vision, text, embed_dim
         open_clip's model configuration (`vision_cfg`, `text_cfg` without the vocabulary).
     batch, captions
         Images of a step, and captions of each that are contrasted with all of them.
-    training
-        Options of `TrainingSettings` but the seed.
-    device, threads
-        "auto", "cpu", "cuda"; processor threads, `None` for torch's choice.
+    options
+        Those of `NetworkTraining`; `dev` of the scenes of "train" are held out to choose by.
     """
 
     name: ClassVar[str] = "train_clip"
     title: ClassVar[str] = "Training a small CLIP"
     question: ClassVar[str] = "Which weights tell captions of a scene from those of others?"
 
-    def __init__(  # noqa: PLR0913  (an argument an option)
+    packages: ClassVar[tuple[str, ...]] = ("torch", "open_clip", "safetensors")
+
+    def __init__(
         self,
         n_train: int,
-        dev: int,
         n_held_out: int,
         image_size: int,
         embed_dim: int,
@@ -69,20 +63,15 @@ class TrainClip(Training):
         text: Mapping[str, Any],
         batch: int,
         captions: int,
-        training: Mapping[str, Any],
-        device: str = "auto",
-        threads: int | None = None,
+        **options: Any,
     ) -> None:
-        absent = missing_packages("train_clip", "torch", "open_clip", "safetensors")
-        if absent is not None:
-            raise ConfigError(str(absent))
-        if not 0 < dev < n_train:
-            raise ConfigError(f"task.dev must be in 1…{n_train - 1:,}, not {dev!r}")
-        self.n_train, self.dev, self.n_held_out = n_train, dev, n_held_out
+        super().__init__(**options)
+        if not 0 < self.dev < n_train:
+            raise ConfigError(f"task.dev must be in 1…{n_train - 1:,}, not {self.dev!r}")
+        self.n_train, self.n_held_out = n_train, n_held_out
         self.image_size, self.embed_dim = image_size, embed_dim
         self.vision, self.text = {"image_size": image_size, **plain(vision)}, plain(text)
-        self.batch, self.captions, self.training = batch, captions, plain(training)
-        self.device, self.threads = device, threads
+        self.batch, self.captions = batch, captions
 
     def train(self, config: DictConfig, out: Path) -> dict[str, Any]:
         """Train, evaluate on held-out scenes, and write model.safetensors and card.json."""
@@ -90,10 +79,7 @@ class TrainClip(Training):
 
         if not str(config.dataset.get("_target_", "")).endswith("load_scenes"):
             raise ConfigError("train_clip learns from the scenes: add dataset=scenes")
-        settings = TrainingSettings(seed=int(config.seed), **self.training)
-        if self.threads is not None:
-            torch.set_num_threads(self.threads)
-        torch.manual_seed(settings.seed)
+        settings, device = self.settings(config), self.begin(config)
         seed = int(config.dataset.seed)
         options = {"seed": seed, "size": int(config.dataset.size), "cache": config.paths.cache}
         images = load_scenes(split="train", n=self.n_train, **options)
@@ -108,7 +94,6 @@ class TrainClip(Training):
             "vision_cfg": self.vision,
             "text_cfg": {**self.text, "vocab_size": tokenizer.vocab_size},
         }
-        device = resolve(self.device)
         model = import_module("open_clip.model").CLIP(**shape).to(device)
         model.visual.to(memory_format=torch.channels_last)  # as the pictures of a batch
         task = ClipTask(model, tokenizer, train, dev, self.image_size, self.batch, self.captions)
@@ -128,7 +113,7 @@ class TrainClip(Training):
             "words": list(tokenizer.words),
             "parameters": sum(p.numel() for p in model.parameters()),
             "prefix": PREFIX,
-            "command": command(without=("hydra.", "paths.", "task.threads=", "task.device=")),
+            "command": command(without=HERE),
             "seed": settings.seed,
             "data": {
                 "dataset": "scenes",

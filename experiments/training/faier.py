@@ -19,6 +19,7 @@ from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.metrics.faier.variants import find_variant
 from metaeval.weights import pretrained
+from metaeval.weights.cards import image_keys
 
 if TYPE_CHECKING:
     from metaeval.runs.store import Store
@@ -158,7 +159,7 @@ def filled_in(options: Mapping[str, Any], variant: str, vectors: bool) -> dict[s
 
 def _check_disjoint(dataset: CaptionDataset, other: CaptionDataset) -> None:
     keys = [
-        set(pretrained.image_keys(d.image_ids, d.human, pretrained.family(d)).tolist())
+        set(image_keys(d.image_ids, d.human, pretrained.family(d)).tolist())
         for d in (dataset, other)
     ]
     if shared := len(keys[0] & keys[1]):

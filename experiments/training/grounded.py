@@ -1,4 +1,4 @@
-"""What the trainings of SCAN and FAIEr share: from a dataset with regions to a folder of weights.
+"""What the trainings share; those of SCAN and FAIEr go from regions to a folder of weights.
 
 A run writes weights, vocabulary, card and the digests of the images learned from. Some of the
 dataset's images are held out to choose the best epoch by. A run that was interrupted goes on when
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from omegaconf import DictConfig
 
@@ -31,46 +31,34 @@ if TYPE_CHECKING:
 
 CHECKPOINT = "checkpoint.safetensors"
 # of what was typed, what a card leaves out: where things lie on this machine
-_HERE = ("hydra.", "paths.", "task.threads=", "task.device=")
+HERE = ("hydra.", "paths.", "task.threads=", "task.device=")
 
 
-class GroundedTraining(Training):
-    """Training of a network that compares captions with the regions of images.
+class NetworkTraining(Training):
+    """Training of a network: settings, device, and the loop until its best epoch.
 
     Parameters
     ----------
-    regions
-        Where regions come from: a node of `conf/regions`.
     dev
         Images held out to choose by.
-    network
-        Options of the network's shape.
     training
         Options of `TrainingSettings` but the seed.
-    min_count
-        How often a word must occur in the training captions to be known.
-    vectors
-        What the word embedding starts from, and the similarity of captions is told by: a node of
-        `conf/vectors`; `None`: random numbers.
     device, threads
         "auto", "cpu", "cuda"; processor threads, `None` for torch's choice.
     """
 
+    packages: ClassVar[tuple[str, ...]] = ("torch", "safetensors")
+
     def __init__(
         self,
-        regions: Any,
         dev: int,
-        network: Mapping[str, Any],
         training: Mapping[str, Any],
-        min_count: int = 4,
-        vectors: Any = None,
         device: str = "auto",
         threads: int | None = None,
     ) -> None:
-        if (absent := missing_packages(self.name, "torch", "safetensors")) is not None:
+        if (absent := missing_packages(self.name, *self.packages)) is not None:
             raise ConfigError(str(absent))
-        self.regions, self.dev, self.min_count, self.vectors = regions, dev, min_count, vectors
-        self.network, self.training = plain(network), plain(training)
+        self.dev, self.training = dev, plain(training)
         self.device, self.threads = device, threads
 
     def settings(self, config: DictConfig) -> TrainingSettings:
@@ -89,6 +77,37 @@ class GroundedTraining(Training):
             torch.set_num_threads(self.threads)
         torch.manual_seed(int(config.seed))
         return resolve(self.device)
+
+
+class GroundedTraining(NetworkTraining):
+    """Training of a network that compares captions with the regions of images.
+
+    Parameters
+    ----------
+    regions
+        Where regions come from: a node of `conf/regions`.
+    network
+        Options of the network's shape.
+    min_count
+        How often a word must occur in the training captions to be known.
+    vectors
+        What the word embedding starts from, and the similarity of captions is told by: a node of
+        `conf/vectors`; `None`: random numbers.
+    options
+        Those of `NetworkTraining`.
+    """
+
+    def __init__(
+        self,
+        regions: Any,
+        network: Mapping[str, Any],
+        min_count: int = 4,
+        vectors: Any = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(**options)
+        self.regions, self.network = regions, plain(network)
+        self.min_count, self.vectors = min_count, vectors
 
     def start_words(
         self,
@@ -134,7 +153,7 @@ class GroundedTraining(Training):
             "regions": self.regions.identity(),
             "start": started,
             "training": {**asdict(settings), **trained.card()},
-            "command": command(without=_HERE),
+            "command": command(without=HERE),
             "seed": settings.seed,
             "data": {
                 "dataset": dataset.name,

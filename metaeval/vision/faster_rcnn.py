@@ -110,8 +110,7 @@ class FasterRcnn:
             box = images.tensors.new_tensor([[0, 0, width, height]])
             maps = network.backbone(images.tensors)
             features = self._features(network, maps, box, images.image_sizes)
-        array: npt.NDArray[np.float32] = features.float().cpu().numpy()
-        return array
+        return np.asarray(features.float().cpu().numpy())
 
     @staticmethod
     def _features(network: Any, maps: Any, boxes: Any, sizes: Sequence[tuple[int, int]]) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -16,22 +16,32 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.data.dataset import CaptionDataset
+from metaeval.data.dataset import CaptionDataset, ImageId
 from metaeval.runs.digests import file_sha256
 
+COCO, SCENES = "coco", "scenes"  # families of images
 WEIGHTS, CARD, TRAINED_ON = "model.safetensors", "card.json", "trained_on.npy"
 
 
-def trained_on(dataset: CaptionDataset) -> npt.NDArray[np.uint64]:
-    """A sorted number for each image, from its id and its human caption: uint64 [n].
+def image_keys(
+    image_ids: Sequence[ImageId], human: Sequence[str], family: str
+) -> npt.NDArray[np.uint64]:
+    """A number for each image, in order: uint64 [n].
 
-    Both, because other datasets (or the scenes of another seed) use the same ids.
+    A photograph of COCO is its id, whatever file and captions it comes with. The ids of scenes
+    start anew with each seed, so a scene is its id and its human caption.
     """
-    digests = [
-        hashlib.sha256(f"{image_id}\0{caption}".encode()).digest()[:8]
-        for image_id, caption in zip(dataset.image_ids, dataset.human, strict=True)
-    ]
-    return np.sort(np.frombuffer(b"".join(digests), dtype="<u8"))
+    texts = (
+        f"{image_id}\0{caption}" if family == SCENES else f"{COCO}\0{image_id}"
+        for image_id, caption in zip(image_ids, human, strict=True)
+    )
+    raw = b"".join(hashlib.sha256(text.encode()).digest()[:8] for text in texts)
+    return np.frombuffer(raw, dtype="<u8").astype(np.uint64)
+
+
+def trained_on(dataset: CaptionDataset) -> npt.NDArray[np.uint64]:
+    """The `image_keys` of scenes, sorted."""
+    return np.sort(image_keys(dataset.image_ids, dataset.human, SCENES))
 
 
 def overlap(folder: Path, dataset: CaptionDataset) -> int:

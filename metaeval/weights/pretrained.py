@@ -9,7 +9,7 @@ learned from is ever scored.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.compute.checkpoints import load_safetensors
-from metaeval.data.dataset import Absent, CaptionDataset, ImageId
+from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.data.json_records import kind as kind_of
 from metaeval.data.json_records import read_json
 from metaeval.errors import InputError
@@ -27,6 +27,7 @@ from metaeval.runs.store import Store
 from metaeval.text.vocabulary import Vocabulary
 from metaeval.vision.regions.base import RegionSource
 from metaeval.weights import cards
+from metaeval.weights.cards import COCO, SCENES, image_keys
 from metaeval.weights.shipped import SHIPPED
 
 if TYPE_CHECKING:
@@ -36,7 +37,6 @@ VOCABULARY = "vocab.json"
 AUTO = "auto"
 CORRUPTIONS = "corruptions"  # the variant that was trained on spoiled captions too
 _OLD_VARIANTS = {"r_neg": CORRUPTIONS}  # what earlier cards call it
-COCO, SCENES = "coco", "scenes"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,22 +107,6 @@ class PretrainedWeights:
 def family(dataset: CaptionDataset) -> str:
     """Which images these are, to a model: "scenes" (drawn) or "coco" (photographs)."""
     return SCENES if dataset.is_scenes else COCO
-
-
-def image_keys(
-    image_ids: Sequence[ImageId], human: Sequence[str], family: str
-) -> npt.NDArray[np.uint64]:
-    """A number for each image, in order: uint64 [n].
-
-    A photograph of COCO is its id, whatever file and captions it comes with. The ids of scenes
-    start anew with each seed, so a scene is its id and its human caption.
-    """
-    texts = (
-        f"{image_id}\0{caption}" if family == SCENES else f"{COCO}\0{image_id}"
-        for image_id, caption in zip(image_ids, human, strict=True)
-    )
-    raw = b"".join(hashlib.sha256(text.encode()).digest()[:8] for text in texts)
-    return np.frombuffer(raw, dtype="<u8").astype(np.uint64)
 
 
 def save(

@@ -11,7 +11,7 @@ import numpy as np
 
 from metaeval.compute.requirements import missing_packages
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.errors import ConfigError, InputError
+from metaeval.errors import ConfigError, InputError, require_count
 from metaeval.runs.store import Store
 from metaeval.vision.regions.base import MOST, Floats, Regions, RegionSource, padded
 from metaeval.vision.regions.feature_arrays import Array, One, image_key, read_folder, read_npy
@@ -51,8 +51,7 @@ class BottomUpRegions(RegionSource):
         most: int = MOST,
     ) -> None:
         for name, value in (("dim", dim), ("most", most)):
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise ConfigError(f"regions.{name} must be a whole number from 1: {value!r}")
+            require_count(f"regions.{name}", value)
         self.file = Path(file).expanduser()
         self.ids = Path(ids).expanduser() if ids is not None else None
         self.boxes = Path(boxes).expanduser() if boxes is not None else None

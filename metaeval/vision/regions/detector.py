@@ -13,7 +13,7 @@ from tqdm import tqdm
 
 from metaeval.data import image_files
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.errors import ConfigError
+from metaeval.errors import ConfigError, require_count
 from metaeval.runs.digests import file_sha256
 from metaeval.runs.store import MemoryStore, SqliteStore, Store
 from metaeval.vision.faster_rcnn import FEATURES, FasterRcnn
@@ -54,8 +54,7 @@ class DetectorRegions(RegionSource):
         device: str = "auto",
         cache: str | Path | None = None,
     ) -> None:
-        if isinstance(most, bool) or not isinstance(most, int) or most < 1:
-            raise ConfigError(f"regions.most must be a whole number from 1: {most!r}")
+        require_count("regions.most", most)
         if not 0 <= threshold <= 1:
             raise ConfigError(f"regions.threshold must be in [0, 1]: {threshold!r}")
         self._weights, self._device = weights, device

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.data.dataset import Absent, CaptionDataset, Objects
-from metaeval.errors import ConfigError
+from metaeval.errors import require_count
 from metaeval.runs.store import Store
 from metaeval.vision.regions.base import MOST, Floats, Regions, RegionSource, padded
 
@@ -57,8 +57,7 @@ class GoldRegions(RegionSource):
     dim: int = len(CATEGORIES) + 1 + GEOMETRY
 
     def __init__(self, most: int = MOST) -> None:
-        if isinstance(most, bool) or not isinstance(most, int) or most < 1:
-            raise ConfigError(f"regions.most must be a whole number from 1: {most!r}")
+        require_count("regions.most", most)
         self.most = most
 
     def missing(self, dataset: CaptionDataset) -> Absent | None:
