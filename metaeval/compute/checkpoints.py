@@ -69,7 +69,8 @@ def load_safetensors(path: Path | str) -> dict[str, torch.Tensor]:
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror or error})", file=path) from None
     except (safetensors.SafetensorError, ValueError, KeyError, RuntimeError) as error:
-        problem = f"is no safetensors file, or is cut short ({_line(error)})"
+        words = " ".join(str(error).split())[:160]
+        problem = f"is no safetensors file, or is cut short ({words})"
         raise InputError(problem, file=path) from None
     return found
 
@@ -106,7 +107,3 @@ def _check_sums(path: Path) -> None:
         return  # the older form, or no archive at all: torch will say
     if damaged is not None:
         raise InputError("is damaged: its checksum is wrong", file=path, record=damaged)
-
-
-def _line(error: Exception) -> str:
-    return " ".join(str(error).split())[:160]

@@ -83,7 +83,8 @@ def read_state(path: Path, mark: str, device: torch.device) -> Progress:
         numbers: dict[str, Any] = json.loads(metadata["numbers"])
         identity = metadata["mark"]
     except (OSError, ValueError, KeyError, safetensors.SafetensorError) as error:
-        problem = f"is no checkpoint of a training ({_line(error)}); delete it to start anew"
+        words = " ".join(str(error).split())[:120]
+        problem = f"is no checkpoint of a training ({words}); delete it to start anew"
         raise InputError(problem, file=path) from None
     if identity != mark:
         raise ConfigError(
@@ -93,7 +94,3 @@ def read_state(path: Path, mark: str, device: torch.device) -> Progress:
     for group in ("model", "best", "average"):
         groups[group] = {name: value.to(device) for name, value in groups[group].items()}
     return Progress(**groups, numbers=numbers)
-
-
-def _line(error: Exception) -> str:
-    return " ".join(str(error).split())[:120]

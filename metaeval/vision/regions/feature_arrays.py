@@ -39,7 +39,7 @@ def read_npy(path: Path, ids: Path | None, boxes: Path | None, wanted: Wanted) -
     ids.txt. Where the list repeats each id (once for each caption), every row stands for one of
     the different ids in their order, if there are as many.
     """
-    array = _array(path)
+    array = _load(path)
     if array.ndim != 3:
         raise InputError(
             f"should be an array [n, regions, width], not {list(array.shape)}", file=path
@@ -50,18 +50,16 @@ def read_npy(path: Path, ids: Path | None, boxes: Path | None, wanted: Wanted) -
         keys = list(dict.fromkeys(keys))
     if len(keys) != len(array):
         raise InputError(f"names {len(keys):,} images for the {len(array):,} of {path}", file=ids)
-    corners = _array(boxes) if boxes is not None else None
+    corners = _load(boxes) if boxes is not None else None
     if corners is not None and corners.shape != (*array.shape[:2], 4):
         want = [*array.shape[:2], 4]
         raise InputError(f"should be an array {want}, not {list(corners.shape)}", file=boxes)
-    for row, key in enumerate(keys):
-        if key in wanted:
-            yield key, np.asarray(array[row]), None if corners is None else np.asarray(corners[row])
+    yield from rows_of(keys, array, corners, wanted)
 
 
 def read_npz(path: Path, wanted: Wanted) -> Iterator[One]:
     """One archive of `features` [n, r, d], `image_ids` [n] and perhaps `boxes` [n, r, 4]."""
-    with _archive(path) as archive:
+    with _load(path, archive=True) as archive:
         features = _member(archive, path, "features")
         keys = [image_key(i) for i in _member(archive, path, "image_ids").tolist()]
         boxes = _member(archive, path, "boxes") if "boxes" in archive.files else None
@@ -71,9 +69,7 @@ def read_npz(path: Path, wanted: Wanted) -> Iterator[One]:
         if boxes is not None and boxes.shape != (*features.shape[:2], 4):
             problem = f"should be {[*features.shape[:2], 4]}, not {list(boxes.shape)}"
             raise InputError(problem, file=path, field="boxes")
-    for row, key in enumerate(keys):
-        if key in wanted:
-            yield key, features[row], None if boxes is None else boxes[row]
+    yield from rows_of(keys, features, boxes, wanted)
 
 
 def read_folder(folder: Path, wanted: Wanted) -> Iterator[One]:
@@ -86,9 +82,9 @@ def read_folder(folder: Path, wanted: Wanted) -> Iterator[One]:
         if key not in wanted or path.suffix not in (".npy", ".npz"):
             continue
         if path.suffix == ".npy":
-            yield key, np.asarray(_array(path)), None
+            yield key, np.asarray(_load(path)), None
             continue
-        with _archive(path) as archive:
+        with _load(path, archive=True) as archive:
             name = next((n for n in ("x", "feat", "features") if n in archive.files), "features")
             features = _member(archive, path, name)
             boxes = _member(archive, path, "bbox") if "bbox" in archive.files else None
@@ -100,26 +96,26 @@ def read_folder(folder: Path, wanted: Wanted) -> Iterator[One]:
             yield key, features, boxes
 
 
-def _array(path: Path) -> Array:
-    try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        problem = f"is no NumPy array, or is cut short ({' '.join(str(error).split())[:100]})"
-        raise InputError(problem, file=path) from None
-    if not isinstance(array, np.ndarray):
-        raise InputError("is an archive, not one array", file=path)
-    return array
+def rows_of(keys: Sequence[str], features: Any, boxes: Any, wanted: Wanted) -> Iterator[One]:
+    """The images that are wanted of arrays with a row an image; `boxes` may be `None`."""
+    for row, key in enumerate(keys):
+        if key in wanted:
+            corners = None if boxes is None else np.asarray(boxes[row])
+            yield key, np.asarray(features[row]), corners
 
 
-def _archive(path: Path) -> Any:
+def _load(path: Path, archive: bool = False) -> Any:
+    """An array, mapped into memory, or an archive of arrays."""
     try:
-        archive = np.load(path, allow_pickle=False)
+        loaded = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        problem = f"is no NumPy archive, or is cut short ({' '.join(str(error).split())[:100]})"
+        what = f"NumPy {'archive' if archive else 'array'}"
+        problem = f"is no {what}, or is cut short ({' '.join(str(error).split())[:100]})"
         raise InputError(problem, file=path) from None
-    if isinstance(archive, np.ndarray):
-        raise InputError("is one array, not an archive", file=path)
-    return archive
+    if isinstance(loaded, np.ndarray) == archive:
+        problem = "is one array, not an archive" if archive else "is an archive, not one array"
+        raise InputError(problem, file=path)
+    return loaded
 
 
 def _member(archive: Any, path: Path, name: str) -> Array:

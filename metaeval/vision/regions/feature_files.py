@@ -15,7 +15,14 @@ from pathlib import Path
 import numpy as np
 
 from metaeval.errors import InputError
-from metaeval.vision.regions.feature_arrays import Array, One, Wanted, image_key, read_npz
+from metaeval.vision.regions.feature_arrays import (
+    Array,
+    One,
+    Wanted,
+    image_key,
+    read_npz,
+    rows_of,
+)
 
 TSV_FIELDS = ("image_id", "image_w", "image_h", "num_boxes", "boxes", "features")
 
@@ -74,10 +81,7 @@ def read_h5(path: Path, wanted: Wanted) -> Iterator[One]:
                 if file["features"].ndim != 3 or len(keys) != len(file["features"]):
                     problem = f"should be [{len(keys)}, regions, width]"
                     raise InputError(problem, file=path, field="features")
-                for row, key in enumerate(keys):
-                    if key in wanted:
-                        box = file["boxes"][row] if "boxes" in file else None
-                        yield key, file["features"][row], box
+                yield from rows_of(keys, file["features"], file.get("boxes"), wanted)
                 return
             for name in file:
                 key = image_key(name.removesuffix("_features"))

@@ -166,10 +166,6 @@ class Level:
     images: Ragged
     captions: Ragged
 
-    def with_captions(self, captions: Ragged) -> Level:
-        """The same images with other captions."""
-        return Level(self.images, captions)
-
 
 def make_levels(
     model: FaierNetwork,

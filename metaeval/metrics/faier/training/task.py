@@ -180,7 +180,7 @@ class FaierTask:
         shuffled, replaced, wrong = [], [], []
         for split in range(k):
             levels = [
-                level.with_captions(copy)
+                Level(level.images, copy)
                 for level, copy in zip(by_split[split], kinds, strict=False)
             ]
             at = torch.cat([split * b + here, (k + split) * b + here])

@@ -41,23 +41,14 @@ class Pairs:
                     regions = _picked(self._regions, self._images[images[rows], :most])
                     longest = int(m[rows].max())
                     words = _picked(self._words, self._captions[captions[rows], :longest])
-                    mean = self._mean(way, regions, words, n[rows], m[rows])
-                    out = out.index_copy(0, rows, mean.to(dtype))
+                    if way == "i2t":
+                        total, count = cosines(regions, words, self._smooth).sum(dim=1), n
+                    else:
+                        total, count = cosines(words, regions, self._smooth).sum(dim=1), m
+                    out = out.index_copy(0, rows, (total / count[rows]).to(dtype))
             return out
 
         return similar
-
-    def _mean(
-        self,
-        way: str,
-        regions: torch.Tensor,
-        words: torch.Tensor,
-        n_regions: torch.Tensor,
-        n_words: torch.Tensor,
-    ) -> torch.Tensor:
-        if way == "i2t":
-            return cosines(regions, words, self._smooth).sum(dim=1) / n_regions
-        return cosines(words, regions, self._smooth).sum(dim=1) / n_words
 
 
 def _packed(vectors: torch.Tensor, counts: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

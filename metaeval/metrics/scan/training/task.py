@@ -13,7 +13,6 @@ from metaeval.errors import ConfigError
 from metaeval.metrics.scan.attention import WAYS
 from metaeval.metrics.scan.network import Scan
 from metaeval.metrics.scan.training.loss import (
-    Negatives,
     anchor_loss,
     draw_negatives,
     hardest_negatives,
@@ -187,7 +186,10 @@ class ScanTask:
         margin = self._margin(batch.rows)
         total = regions.new_zeros(())
         for way in ways:
-            negatives = self._negatives(similarities[way], margin, epoch)
+            if epoch < options.easy_epochs:
+                negatives = draw_negatives(similarities[way], margin)
+            else:
+                negatives = hardest_negatives(similarities[way] + margin)  # those that cost most
             similarity = pairs.of(way)
             loss, matching = triplet_loss(similarity, n, negatives, margin)
             total = total + loss
@@ -206,13 +208,6 @@ class ScanTask:
         if self._similarity is None:
             return self._losses.margin
         return self._similarity.margins(rows, self._losses.margin).to(self._device)
-
-    def _negatives(
-        self, similarity: torch.Tensor, margin: float | torch.Tensor, epoch: int
-    ) -> Negatives:
-        if epoch < self._losses.easy_epochs:
-            return draw_negatives(similarity, margin)
-        return hardest_negatives(similarity + margin)  # those that cost most
 
     def _regions(self, images: Ints) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Features and mask of these images, augmented, and which regions are no single object."""
