@@ -35,19 +35,9 @@ _IMAGES = {"cpu": 16, "cuda": 256}
 
 
 class Clip:
-    """Unit vectors of captions and images, float32 [n, d].
+    """Unit vectors of captions and images, float32 [n, d]."""
 
-    Parameters
-    ----------
-    weights
-        Which model, and the file of its weights: see `weights.locate`.
-    device, dtype
-        "auto", "cpu", "cuda", "cuda:1"; the type that the network computes in.
-    """
-
-    def __init__(
-        self, weights: ClipWeights, device: str = "auto", dtype: str = "float32", seed: int = 0
-    ) -> None:
+    def __init__(self, weights: ClipWeights, device: str = "auto", dtype: str = "float32") -> None:
         import torch
 
         self.device: torch.device = resolve(device)
@@ -55,7 +45,7 @@ class Clip:
         if weights.tag == "scenes" and weights.path is not None:
             self._model, self.tokenizer, self.preprocess = load_shipped(weights)
         else:
-            self._model, self.tokenizer, self.preprocess = _open_clip(weights, seed)
+            self._model, self.tokenizer, self.preprocess = _open_clip(weights)
         self._model.eval().to(device=self.device, dtype=self._dtype)
         self._short = can_be_short(self._model)
         self._tokens, self.n_images = _TEXT_TOKENS[self.device.type], _IMAGES[self.device.type]
@@ -157,7 +147,7 @@ def _full(value: torch.Tensor) -> torch.Tensor:
     return value.float() if value.is_floating_point() else value
 
 
-def _open_clip(weights: ClipWeights, seed: int) -> tuple[Any, Any, Callable[[Any], Any]]:
+def _open_clip(weights: ClipWeights) -> tuple[Any, Any, Callable[[Any], Any]]:
     """A model of open_clip, its tokeniser and its preprocessing; nothing is downloaded."""
     import torch
 
@@ -167,7 +157,7 @@ def _open_clip(weights: ClipWeights, seed: int) -> tuple[Any, Any, Callable[[Any
         raise ConfigError(f"open_clip knows no model '{weights.model}'")
     known = tag_config(weights.model, weights.tag) if weights.known else {}
     with torch.random.fork_rng(devices=[]), _without_warnings():
-        torch.manual_seed(seed)
+        torch.manual_seed(0)  # of the random weights
         model = open_clip.create_model(
             weights.model,
             load_weights=False,

@@ -102,13 +102,13 @@ def asked_for(model: str, pretrained: str) -> ClipWeights:
     return ClipWeights(model, file.stem, file)
 
 
-def fetch(model: str, pretrained: str, cache: Path | None) -> None:
-    """Fetch weights that have a tag and are not here into Hugging Face's cache.
+def fetch(model: str, pretrained: str, dataset: CaptionDataset, cache: Path | None) -> None:
+    """Fetch weights that have a tag, where `locate` gives none, into Hugging Face's cache.
 
     Raises ConfigError for an unknown tag, DownloadError where the hub cannot be reached.
     """
     tag = tag_of(pretrained)
-    if tag is None or isinstance(_tagged(model, tag, cache), ClipWeights):
+    if tag is None or isinstance(locate(model, pretrained, dataset, cache), ClipWeights):
         return
     if (repository := _hub_of(model, tag)) is None:
         raise ConfigError(f"open_clip knows no weights '{tag}' of {model} on the Hugging Face hub")

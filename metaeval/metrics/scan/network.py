@@ -129,25 +129,14 @@ class WordEncoder(nn.Module):
         self.embed = nn.Embedding(shape.words, shape.word)
         nn.init.uniform_(self.embed.weight, -0.1, 0.1)
         self.rnn = nn.GRU(
-            shape.word,
-            shape.embed,
-            shape.layers,
-            batch_first=True,
-            bidirectional=shape.both_ways,
+            shape.word, shape.embed, shape.layers, batch_first=True, bidirectional=shape.both_ways
         )
 
     def forward(
         self, ids: torch.Tensor, lengths: torch.Tensor | None = None, dropout: float = 0.0
     ) -> torch.Tensor:
-        """Word states.
-
-        Parameters
-        ----------
-        lengths
-            int64 [n], on the CPU; `None`: every caption fills its row.
-        dropout
-            Share of the embedding's numbers that are set to 0, while training.
-        """
+        """Word states of captions of these `lengths`, int64 [n] on the CPU (`None`: every caption
+        fills its row); `dropout` of the embedding's numbers are set to 0, while training."""
         if lengths is None:
             return self._finished(self.rnn(self.embed(ids))[0])
         if self.plain and ids.device.type == "cpu" and not torch.is_autocast_enabled("cpu"):

@@ -19,8 +19,7 @@ from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.metrics.base import Scores
 from metaeval.metrics.scan.base import ScanMetric, ScanScorer
-from metaeval.metrics.scan.tiger_batches import compare_groundings
-from metaeval.metrics.scan.tiger_score import GAINS, MIN_MAX, TAU
+from metaeval.metrics.scan.tiger_score import GAINS, MIN_MAX, TAU, compare_groundings
 from metaeval.metrics.scan.weights import ScanWeights
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store, content_digest

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +18,6 @@ from metaeval.text.vocabulary import Vocabulary
 from metaeval.vision.regions.base import RegionSource
 from metaeval.weights import pretrained
 from metaeval.weights.cards import WEIGHTS
-from metaeval.weights.pretrained import PretrainedWeights
 
 if TYPE_CHECKING:
     from metaeval.metrics.scan.network import Scan
@@ -64,12 +62,21 @@ def choose_weights(
     card, shape = weights.card, weights.card["shape"]
     if (absent := weights.misfit(regions, int(shape["dim"]), store)) is not None:
         return absent
+
+    def load() -> tuple[Scan, Vocabulary]:
+        from metaeval.compute.checkpoints import load_weights
+        from metaeval.metrics.scan.network import Scan, ScanShape
+
+        model = Scan(ScanShape.of_json(shape))
+        load_weights(model, weights.state(), weights.folder / WEIGHTS)
+        return model, weights.vocabulary()
+
     cosine = card.get("human_cosine")
     return ScanWeights(
         weights.label,
         str(card["vocabulary"]),
         weights.overlap(dataset),
-        partial(_load, weights),
+        load,
         int(shape.get("grid", 0)),
         float(cosine) if isinstance(cosine, int | float) else None,
         bool(card.get("trained_on_corruptions")),
@@ -104,12 +111,3 @@ def official_weights(
         return absent
     seen = np.zeros(len(dataset), dtype=np.bool_)
     return ScanWeights(f"file-{label}", digest, seen, lambda: (model, words))
-
-
-def _load(weights: PretrainedWeights) -> tuple[Scan, Vocabulary]:
-    from metaeval.compute.checkpoints import load_weights
-    from metaeval.metrics.scan.network import Scan, ScanShape
-
-    model = Scan(ScanShape.of_json(weights.card["shape"]))
-    load_weights(model, weights.state(), weights.folder / WEIGHTS)
-    return model, weights.vocabulary()

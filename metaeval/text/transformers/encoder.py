@@ -25,10 +25,8 @@ from metaeval.text.transformers.locate import TextModel
 if TYPE_CHECKING:
     import torch
 
-# Tokens per batch: enough for the matrix products, little enough that filling up costs nothing;
-# more for the lengths that most captions have, for larger products are faster ones.
-_TOKENS = {"cpu": 512, "cuda": 32_768}
-_COMMON, _MORE = range(11, 17), 4
+# Tokens per batch: enough for the matrix products, little enough that filling up costs nothing.
+_TOKENS, _MORE = {"cpu": 512, "cuda": 32_768}, 4
 # Where architectures keep their layers, as bert-score cuts them.
 _LAYER_LISTS = ("encoder.layer", "transformer.layer", "encoder.block", "encoder.layers", "layer")
 
@@ -36,23 +34,19 @@ _LAYER_LISTS = ("encoder.layer", "transformer.layer", "encoder.block", "encoder.
 class TextEncoder:
     """Token vectors of layer `layer`, of unit length, float32.
 
-    Parameters
-    ----------
-    model
-        Where the model is; nothing else is looked at, least of all the network.
-    layer
-        Layers above this one (counted from 1) are not computed.
-    device, dtype
-        "auto", "cpu", "cuda", "cuda:1"; the type that the network computes in.
+    Nothing but the model's own folder is looked at, least of all the network; layers above `layer`
+    (counted from 1) are not computed.
 
     Class attributes
     ----------------
     uses_fast_bert
-        Whether `fast_bert` may take the network's place, which is then dropped. False in a class
-        that runs the network itself.
+        Whether `fast_bert` may take the network's place, which is then dropped.
+    common_lengths
+        Those that most sentences have, in tokens: their batches are larger, and so faster.
     """
 
     uses_fast_bert: ClassVar[bool] = True
+    common_lengths: ClassVar[Sequence[int]] = range(11, 17)
 
     def __init__(
         self, model: TextModel, layer: int, device: str = "auto", dtype: str = "float32"
@@ -131,7 +125,7 @@ class TextEncoder:
                 keep(part.tolist(), self._forward(batch)[: len(part)])
                 bar.update(len(part))
 
-            more = _MORE if length in _COMMON else 1
+            more = _MORE if length in self.common_lengths else 1
             rows = max(1, more * self._tokens // length)
             if (fitted := in_batches(len(positions), rows, work)) < rows:
                 self._tokens = max(1, fitted * length // more)
@@ -141,8 +135,12 @@ class TextEncoder:
 
         with torch.inference_mode():
             states = self._network(ids, attention_mask=torch.ones_like(ids))[0].float()
-            vectors: torch.Tensor = states / states.norm(dim=-1, keepdim=True)
-            return vectors
+            return self.vectors_of(states)
+
+    def vectors_of(self, states: torch.Tensor) -> torch.Tensor:
+        """What is kept of the layer's states [b, length, width]."""
+        vectors: torch.Tensor = states / states.norm(dim=-1, keepdim=True)
+        return vectors
 
 
 def keep_layers(network: Any, layers: int) -> Any:
