@@ -152,7 +152,7 @@ class ClipScorer(Scorer):
         prefixed = [self.metric.prefix + text for text in texts]
 
         def encode(positions: Sequence[int]) -> Vectors:
-            return self.network.texts([prefixed[j] for j in positions])[0]
+            return self.network.texts([prefixed[j] for j in positions])
 
         keys = [text_key(text) for text in prefixed]
         return self._text_vectors.get(keys, encode, "encoding captions")
@@ -169,7 +169,7 @@ class ClipScorer(Scorer):
                 vectors = np.full((len(paths), batch.shape[1]), np.nan, np.float32)
             vectors[positions] = batch
         if vectors is None:  # nothing is readable: the width is then learned from a text
-            width = self.network.texts([self.metric.prefix])[0].shape[1]
+            width = self.network.texts([self.metric.prefix]).shape[1]
             vectors = np.full((len(paths), width), np.nan, np.float32)
         return vectors
 

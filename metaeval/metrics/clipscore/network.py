@@ -50,12 +50,11 @@ class Clip:
         self._short = can_be_short(self._model)
         self._tokens, self.n_images = _TEXT_TOKENS[self.device.type], _IMAGES[self.device.type]
 
-    def texts(self, texts: Sequence[str]) -> tuple[Vectors, list[bool]]:
-        """Vectors of texts, and which of them were cut (their end token is kept)."""
+    def texts(self, texts: Sequence[str]) -> Vectors:
+        """Vectors of texts; those that are `too_long` are cut before their end token."""
         import torch
 
         ids = self.tokenizer(list(texts))
-        cut = [too_long(self.tokenizer, text) for text in texts]
         lengths = (ids != 0).sum(dim=1).tolist() if self._short else len(ids) * [ids.shape[1]]
         encode: Callable[[Any], Any] = (
             (lambda batch: text_features(self._model, batch))
@@ -77,7 +76,7 @@ class Clip:
             size = max(1, self._tokens // length)
             if (fitted := in_batches(len(rows), size, work)) < size:
                 self._tokens = fitted * length
-        return (np.empty((0, 0), np.float32) if out is None else out), cut
+        return np.empty((0, 0), np.float32) if out is None else out
 
     def images(self, pixels: torch.Tensor) -> Vectors:
         """Vectors of preprocessed images [n, 3, h, w]."""

@@ -24,17 +24,10 @@ _FILES = ("open_clip_model.safetensors", "open_clip_pytorch_model.bin", "model.s
 
 @dataclass(frozen=True, slots=True)
 class ClipWeights:
-    """An open_clip model and its weights.
+    """An open_clip model and its weights: "ViT-B-32" and "openai", and the file they are in.
 
-    Attributes
-    ----------
-    model, tag
-        "ViT-B-32" and "openai"; the tag is "random", "scenes" or the file's name where it is not
-        one of open_clip's.
-    path
-        The weights' file, `None` for random ones.
-    known
-        Whether `tag` is one of open_clip's own: then its preprocessing goes with it.
+    The tag is "random" (then there is no file), "scenes" or the file's name where it is not `known`
+    to be one of open_clip's own, with which its preprocessing goes.
     """
 
     model: str

@@ -9,7 +9,7 @@ small network is added to the linear layer.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -46,9 +46,6 @@ class ScanShape:
     both_ways: bool = True
     region_norm: bool = True
     text_norm: bool = True
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
 
     @property
     def wholes(self) -> int:

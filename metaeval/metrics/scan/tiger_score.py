@@ -60,13 +60,9 @@ def compare_groundings(
     Those of images with about as many regions are compared together: so little padding is compared,
     and a caption's numbers do not depend on how many regions other images have.
 
-    Parameters
-    ----------
-    references, n_regions
-        Of m images: the references' mean grounding vectors [m, r], and how many of the first of
-        their numbers are regions [m], at least one.
-    candidates, images
-        Grounding vectors [n, r] of captions, and their images [n].
+    `references` are the references' mean grounding vectors of m images [m, r], of which the first
+    `n_regions` [m], at least one, are regions; `candidates` those of captions [n, r], `images` the
+    captions' images [n].
     """
     count = n_regions[images]
     level = -(-count // _STEP) * _STEP

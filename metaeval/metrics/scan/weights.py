@@ -27,20 +27,10 @@ if TYPE_CHECKING:
 class ScanWeights:
     """A trained SCAN network that fits the regions of a dataset.
 
-    Attributes
-    ----------
-    label, words
-        Which weights and which vocabulary, for signatures.
-    seen
-        Which of the dataset's images they were trained on: bool [n].
-    load
-        Gives the network and its words; InputError for a damaged file.
-    grid
-        The side of the grid that the regions are given; 0: none.
-    human_cosine
-        The mean cosine of human captions with their images under these weights, where it is known.
-    learned_from_corruptions
-        Whether they were trained on spoiled captions too.
+    `label` and `words` say for signatures which weights and which vocabulary these are; `seen` bool
+    [n] on which of the dataset's images they were trained. `load` raises InputError for a damaged
+    file. `grid` is the side of the grid that the regions are given (0: none), `human_cosine` the
+    mean cosine of human captions with their images under these weights, where it is known.
     """
 
     label: str

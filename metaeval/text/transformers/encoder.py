@@ -96,22 +96,17 @@ class TextEncoder:
         self, ids: Sequence[Sequence[int]], keep: Callable[[list[int], torch.Tensor], None]
     ) -> None:
         """Encode token sequences; `keep(positions, vectors [b, length, width])`, batch by batch."""
+        encode = self._encode if self._fast is None else self._fast.encode
         with tqdm(total=len(ids), desc="encoding", unit=" sentences", leave=False, delay=2) as bar:
-            if self._fast is not None:
 
-                def kept(part: list[int], vectors: torch.Tensor) -> None:
-                    keep(part, vectors)
-                    bar.update(len(part))
+            def kept(part: list[int], vectors: torch.Tensor) -> None:
+                keep(part, vectors)
+                bar.update(len(part))
 
-                self._fast.encode(ids, kept)
-                return
-            self._batches(ids, keep, bar)
+            encode(ids, kept)
 
-    def _batches(
-        self,
-        ids: Sequence[Sequence[int]],
-        keep: Callable[[list[int], torch.Tensor], None],
-        bar: Any,
+    def _encode(
+        self, ids: Sequence[Sequence[int]], keep: Callable[[list[int], torch.Tensor], None]
     ) -> None:
         """Batches of one length through the network's own module."""
         import torch
@@ -123,7 +118,6 @@ class TextEncoder:
                 rows = [ids[p] for p in fill_rows(part, size).tolist()]
                 batch = torch.tensor(rows, device=self.device)
                 keep(part.tolist(), self._forward(batch)[: len(part)])
-                bar.update(len(part))
 
             more = _MORE if length in self.common_lengths else 1
             rows = max(1, more * self._tokens // length)

@@ -191,14 +191,13 @@ def test_what_was_cut_or_not_there_is_counted_from_the_cache_too(
 
 
 def test_end_token_is_kept(weights: Path) -> None:
-    from metaeval.metrics.clipscore.network import Clip
+    from metaeval.metrics.clipscore.network import Clip, too_long
 
     clip = Clip(clip_weights.ClipWeights(MODEL, "some", weights), "cpu")
     ids = clip.tokenizer([LONG])[0]
     assert len(ids) == 77
     assert ids[-1] == clip.tokenizer.eot_token_id
-    _, cut = clip.texts([LONG, "a dog"])
-    assert cut == [True, False]
+    assert [too_long(clip.tokenizer, text) for text in (LONG, "a dog")] == [True, False]
 
 
 def test_random_weights_are_declared(dataset: CaptionDataset) -> None:
