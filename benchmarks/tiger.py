@@ -53,7 +53,7 @@ from metaeval.metrics.scan.attention import l2norm
 from metaeval.metrics.scan.grounding import Grounder
 from metaeval.metrics.scan.network import Scan, ScanShape
 from metaeval.metrics.scan.tiger import Tiger
-from metaeval.metrics.scan.tiger_batches import compare_groundings
+from metaeval.metrics.scan.tiger_score import compare_groundings
 from metaeval.text.tokenizers.base import get
 from metaeval.text.vocabulary import SPECIAL, Vocabulary
 from metaeval.vision.regions.base import Regions

@@ -79,7 +79,7 @@ def bind(metric: Metric, dataset: CaptionDataset, store: Store, *, fetch: bool =
     """
     try:
         if fetch:
-            metric.fetch()
+            metric.fetch(dataset)
         scorer = metric.bind(dataset, store)
         if isinstance(scorer, Absent):
             nothing = (None,) * len(metric.columns)

@@ -41,11 +41,11 @@ class LengthRatio(Metric):
 
 
 class LengthScorer(ReferenceScorer):
+    metric: LengthRatio
     batch_size = 2
 
     def __init__(self, metric: LengthRatio, dataset: CaptionDataset) -> None:
-        super().__init__(metric.columns, {"v": metric.version}, dataset)
-        self.metric = metric
+        super().__init__(metric, {"v": metric.version}, dataset)
         self.scored: list[str] = []
         self.prepared = self.closed = 0
 
@@ -131,7 +131,7 @@ class Needy(LengthRatio):
 
     fetched = False
 
-    def fetch(self) -> None:
+    def fetch(self, dataset: CaptionDataset) -> None:
         self.fetched = True
 
     def bind(self, dataset: CaptionDataset, store: Store | None = None) -> Scorer | Absent:
@@ -142,7 +142,7 @@ class Needy(LengthRatio):
 
 def test_a_metric_that_lacks_something_is_skipped_with_reason_and_remedy() -> None:
     class Offline(Needy):
-        def fetch(self) -> None:
+        def fetch(self, dataset: CaptionDataset) -> None:
             pass
 
     metric = Offline()

@@ -42,14 +42,8 @@ def agreement(
 ) -> dict[str, Any]:
     """Kendall's τ-b between all metrics (components left out) in three ways: docs/captioners.md.
 
-    Parameters
-    ----------
-    whole, points
-        The scores of systems in each bootstrap replicate, and the scores themselves by name.
-    sentences
-        The scores of captions.
-    counts
-        [replicates, images], the same as those of the replicates in `whole`.
+    `whole` are the scores of systems in each bootstrap replicate, `points` the scores themselves by
+    name, `sentences` those of captions; `counts` [replicates, images] made the replicates.
     """
     whole = [score for score in whole if score.column.part_of is None]
     sentences = [score for score in sentences if score.column.part_of is None]

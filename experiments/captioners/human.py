@@ -13,8 +13,8 @@ from experiments.captioners.systems import MEAN
 from metaeval.stats.ordering.graded import graded_statistics
 from metaeval.stats.resampling.bootstrap import Counts
 
-# with two levels these say nothing that the pairwise accuracy does not
-_LEFT_OUT = ("sets", "monotone_rate", "monotone_rate_ci", "rank_order_rho_within")
+# the means stand beside, and with two levels the rate says what the pairwise accuracy does
+_LEFT_OUT = ("sets", "monotone_rate", "monotone_rate_ci")
 
 
 def against_human(
@@ -50,11 +50,7 @@ def against_human(
                 "n": int((~np.isnan(pair[:, 0])).sum()),
                 "mean": graded["sets"][name]["mean"],
                 "human_mean": graded["sets"][sets[-1]]["mean"],
-                **{
-                    k: v
-                    for k, v in graded.items()
-                    if k not in ("sets", "monotone_rate", "monotone_rate_ci")
-                },
+                **{k: v for k, v in graded.items() if k not in _LEFT_OUT},
             }
         records.append(record_of(family, c, column.name, MEAN, systems=own))
     return records

@@ -107,7 +107,6 @@ def _mark_headlines(records: list[dict[str, Any]]) -> None:
 
 def _mean_rank(name: str, records: Sequence[dict[str, Any]]) -> float:
     """A system's mean rank, 1 = first, over the headline scores that rank it; NaN if none does."""
-    ranks = [
-        1 + r["ranking"].index(name) for r in records if r["headline"] and name in r["ranking"]
-    ]
+    heads = (r["ranking"] for r in records if r["headline"])
+    ranks = [1 + ranking.index(name) for ranking in heads if name in ranking]
     return sum(ranks) / len(ranks) if ranks else float("nan")

@@ -131,7 +131,7 @@ class TrainFaier(GroundedTraining):
             "kind": "faier",
             "variant": self.variant,
             "trained_on_corruptions": variant.corruptions,
-            "shape": shape.record(),
+            "shape": asdict(shape),
             "parser": parser.identity(),
             "settings": asdict(losses),
             **self.card(dataset, train, dev, started, settings, trained, device),

@@ -110,7 +110,7 @@ class TrainScan(GroundedTraining):
             "kind": "scan",
             "variant": pretrained.CORRUPTIONS if losses.corrupted_weight else "",
             "trained_on_corruptions": losses.corrupted_weight > 0,
-            "shape": shape.to_json(),
+            "shape": asdict(shape),
             "smooth": losses.smooth,
             "human_cosine": chosen["human_cosine"],
             "losses": asdict(losses),

@@ -59,8 +59,8 @@ class Metric(ABC):
         sentences, image embeddings); scores themselves are cached by `metaeval.scoring`.
         """
 
-    def fetch(self) -> None:  # noqa: B027  (most metrics have nothing to fetch)
-        """Download what the user has asked to be downloaded (`download: true`), if anything.
+    def fetch(self, dataset: CaptionDataset) -> None:  # noqa: B027  (most have nothing to fetch)
+        """Download what the user asked for (`download: true`) and this dataset needs, if anything.
 
         A run calls it before `bind`; whoever only looks does not.
         """
@@ -167,20 +167,20 @@ class Scorer(ABC):
 class ReferenceScorer(Scorer):
     """A scorer of captions against the references of their images alone.
 
-    Parameters
-    ----------
-    dataset
-        Whose references it compares with.
+    Its columns are the metric's own, unless it is given others.
     """
+
+    metric: Metric
 
     def __init__(
         self,
-        columns: Iterable[ScoreColumn],
+        metric: Metric,
         settings: Mapping[str, Any],
         dataset: CaptionDataset,
+        columns: Iterable[ScoreColumn] | None = None,
     ) -> None:
-        super().__init__(columns, settings)
-        self.dataset = dataset
+        super().__init__(metric.columns if columns is None else columns, settings)
+        self.metric, self.dataset = metric, dataset
 
     def context(self, index: int) -> bytes:
         return content_digest(self.dataset.references[index])

@@ -8,8 +8,7 @@ else that has a mean only is the mean of sentences.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -47,11 +46,7 @@ class SummableMetric(Metric):
 class SummableScorer(ReferenceScorer):
     """A scorer that makes its scores of statistics."""
 
-    def __init__(
-        self, metric: SummableMetric, settings: Mapping[str, Any], dataset: CaptionDataset
-    ) -> None:
-        super().__init__(metric.columns, settings, dataset)
-        self.metric = metric
+    metric: SummableMetric
 
     @abstractmethod
     def statistics(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Statistics:
@@ -75,8 +70,8 @@ class StatisticsAdapter(Metric):
             ScoreColumn(f"{self.metric.name} {name}", bounds=(0.0, float("inf"))) for name in names
         )
 
-    def fetch(self) -> None:
-        self.metric.fetch()
+    def fetch(self, dataset: CaptionDataset) -> None:
+        self.metric.fetch(dataset)
 
     def bind(self, dataset: CaptionDataset, store: Store | None = None) -> Scorer | Absent:
         scorer = self.metric.bind(dataset, store)

@@ -4,76 +4,55 @@ from __future__ import annotations
 
 from reports.shared.elements import Term
 
-TERMS: tuple[Term, ...] = (
-    Term(
-        "",
-        "Corpus score",
+_TEXTS = {
+    "Corpus score": (
         "BLEU, SacreBLEU or METEOR of all captions of a system together: their counts of matches "
         "and words are added up first, and the score is made of the sums. What papers report.",
     ),
-    Term(
-        "",
-        "Mean of sentences",
+    "Mean of sentences": (
         "The mean of the scores of single captions. For metrics without a corpus score it is what "
         "papers report; for BLEU, SacreBLEU and METEOR it is another number.",
     ),
-    Term(
-        "",
-        "References",
+    "References": (
         "A system's captions are compared with all captions that people wrote for the image; "
         "against Human, both sides with those that are left when the first is taken out.",
     ),
-    Term(
-        "",
-        "Against Human",
+    "Against Human": (
         "Captions of a system (lower level) and of people (upper level), put in order of score; ρ "
         "is Spearman's correlation between the levels in that order and the perfect order. 1: all "
         "human captions above all of the machine's, 0: no difference, below 0: machine above "
         "people.",
     ),
-    Term(
-        "",
-        "> and ≈",
+    "> and ≈": (
         "Neighbours in a ranking: > where the permutation test, corrected, tells them apart, ≈ "
         "where it does not.",
         "The two captions of each image change places at random; p is the share of such "
         "arrangements with a difference at least as large.",
     ),
-    Term(
-        "",
-        "Holm",
+    "Holm": (
         "Correction for several tests: all pairs of neighbours in one metric's ranking. Each "
         "ranking is a family of its own.",
     ),
-    Term(
-        "",
-        "Interval",
+    "Interval": (
         "Percentile bootstrap over images: the systems are fixed, the images are a sample.",
     ),
-    Term(
-        "",
-        "Kendall τ-b",
+    "Kendall τ-b": (
         "Pairs in the same order minus pairs in opposite order, over those that either metric "
         "tells apart (geometric mean).",
     ),
-    Term(
-        "",
-        "Disagreement",
+    "Disagreement": (
         "Of an image: take two captions and two metrics that both prefer one of them; the share of "
         "such cases in which they prefer different ones. Each metric has one vote; who ties "
         "abstains.",
     ),
-    Term(
-        "",
-        "Conflict of two metrics",
+    "Conflict of two metrics": (
         "The pair of captions of an image on which one metric prefers the first, the other the "
         "second, by most: the smaller of the two leads, each in standard deviations of its metric "
         "over all captions.",
     ),
-    Term(
-        "",
-        "Mean rank",
+    "Mean rank": (
         "A system's place, 1 being first, averaged over the scores that stand for their metrics: "
         "the corpus score where there is one, of BLEU the highest order, no components.",
     ),
-)
+}
+TERMS = tuple(Term("", name, *texts) for name, texts in _TEXTS.items())

@@ -25,30 +25,14 @@ from reports.shared.provenance import Provenance, date_and_version, provenance
 def write_report(
     run_dir: Path | str, *, examples: int = 6, photos: int = 0, max_bytes: int = 5_000_000
 ) -> Path:
-    """Write `report.html` into the directory of a finished run.
+    """Write `report.html` into the directory of a finished run, from its files alone.
 
-    Parameters
-    ----------
-    run_dir
-        The directory; its files are all that is read.
-    examples
-        Images shown at a time.
-    photos
-        How many images' photos to embed as thumbnails (those with the greatest disagreement),
-        where the run knows an image file. 0 by default: photos have owners, and weigh.
-    max_bytes
-        The report's size limit. Captions and scores of all images are embedded where they fit;
-        where not, those with the greatest disagreement, and the page says so.
+    It shows so many `examples` at a time, and as many `photos` (thumbnails, where the run knows an
+    image file; 0 by default, for photos have owners, and weigh). Where captions and scores of all
+    images don't fit into `max_bytes`, those with the greatest disagreement are embedded, and the
+    page says so; photos are theirs too. The same run files give the same bytes.
 
-    Returns
-    -------
-    Path
-        The report. The same run files give the same bytes.
-
-    Raises
-    ------
-    InputError
-        A file of the run is missing or broken, or the run is of another experiment.
+    Raises InputError for a file that is missing or broken, and for a run of another experiment.
     """
     run = read_captioners_run(Path(run_dir))
     order = run.most_disagreement_first()

@@ -102,9 +102,8 @@ def _human(run: CaptionersRun) -> Finding | None:
         else:
             below.append(r["metric"])
     if not above:
-        return Finding(
-            "Human.", f"No system is ranked above people by any of {_scores(len(records))}."
-        )
+        scores = amount(len(records), "score")
+        return Finding("Human.", f"No system is ranked above people by any of {scores}.")
     groups: dict[tuple[str, ...], list[str]] = {}
     for metric, names in above.items():
         groups.setdefault(tuple(names), []).append(metric)
@@ -155,18 +154,14 @@ def _aggregates(run: CaptionersRun) -> Finding | None:
         text += (
             f"Both put the systems in the same order for {listed([c['column'] for c, _ in both])}."
         )
-    corpus, mean = max(both, key=lambda pair: _gap(run, *pair))
-    name = max(run.systems, key=lambda s: _between(corpus, mean, s))
+    gaps = [(_between(*pair, s), pair, s) for pair in both for s in run.systems]
+    _, (corpus, mean), name = max(gaps, key=lambda gap: gap[0])
     text += (
         f" They are different numbers all the same: {name}'s {corpus['column']} is "
         f"{number(corpus['systems'][name]['score'])} as a corpus and "
         f"{number(mean['systems'][name]['score'])} as a mean."
     )
     return Finding("Corpus and mean.", text)
-
-
-def _gap(run: CaptionersRun, corpus: Record, mean: Record) -> float:
-    return max(_between(corpus, mean, name) for name in run.systems)
 
 
 def _between(corpus: Record, mean: Record, name: str) -> float:
@@ -232,12 +227,8 @@ def _ahead(run: CaptionersRun, record: Record, place: int) -> bool:
 
 def _of(n: int, total: int) -> str:
     if n == total:
-        return f"all {_scores(total)}" if total > 1 else "the one score"
-    return f"{spelled(n)} of {_scores(total)}"
-
-
-def _scores(n: int) -> str:
-    return amount(n, "score")
+        return f"all {amount(total, 'score')}" if total > 1 else "the one score"
+    return f"{spelled(n)} of {amount(total, 'score')}"
 
 
 def _ordinal(n: int) -> str:

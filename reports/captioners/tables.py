@@ -70,7 +70,7 @@ def systems(run: CaptionersRun) -> list[tuple[str, list[ShadedCell]]]:
             title = f"{_percent(run)} interval {interval(system['score_ci'], 4)}; "
             title += f"{count(system['n'])} captions" + (f"; rank {place}" if place else "")
             kind = "best" if place == 1 else ""
-            cells.append(ShadedCell(_score(system["score"]), system["score"], title, kind))
+            cells.append(ShadedCell(number(system["score"], 4), system["score"], title, kind))
         rows.append((name, cells))
     return rows
 
@@ -95,7 +95,7 @@ def _places(run: CaptionersRun, record: Record) -> list[RankingPlace]:
                 f"bootstrap p {p_value(test['p_bootstrap'])}, "
                 f"Holm {p_value(test['p_bootstrap_holm'])}"
             )
-        score = _score(record["systems"][name]["score"])
+        score = number(record["systems"][name]["score"], 4)
         places.append(RankingPlace(name, run.colour(name), score, sign, title))
     return places
 
@@ -141,9 +141,9 @@ def _duel(run: CaptionersRun, system: Record, name: str) -> ShadedCell:
     kind = "open" if open_ else "human" if rho > 0 else "machine"
     title = (
         f"{name}: ρ {number(rho, 4)}, {_percent(run)} interval {interval(ci, 4)}; mean "
-        f"{_score(system['mean'])}, Human {_score(system['human_mean'])}; Human's caption scores "
-        f"higher on {number(100 * system['pairwise_accuracy'], 1)}% of {count(system['n'])} "
-        f"images, lower on {number(100 * system['inversion_rate'], 1)}%"
+        f"{number(system['mean'], 4)}, Human {number(system['human_mean'], 4)}; Human's caption "
+        f"scores higher on {number(100 * system['pairwise_accuracy'], 1)}% of "
+        f"{count(system['n'])} images, lower on {number(100 * system['inversion_rate'], 1)}%"
     )
     return ShadedCell(number(rho, 2), rho, title, kind, min(1.0, abs(rho)))
 
@@ -195,10 +195,6 @@ def _short(value: float | None) -> str:
     if not known(value):
         return DASH
     return "1" if value == 1 else number(value, 2).replace("0.", ".", 1)
-
-
-def _score(value: float | None) -> str:
-    return number(value, 4)
 
 
 def p_value(p: float | None) -> str:

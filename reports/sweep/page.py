@@ -71,12 +71,8 @@ def write_sweep(sweep_dir: Path | str) -> Path:
     """Write `sweep.csv` (one line a job and metric), `sweep.html` and `sweep.svg` into a multirun.
 
     Jobs that differ in nothing but the seed are one group: the page gives mean and standard
-    deviation (n − 1) over its seeds, and draws ρ by the swept parameter.
-
-    Raises
-    ------
-    InputError
-        The directory holds no finished job.
+    deviation (n − 1) over its seeds, and draws ρ by the swept parameter. Raises InputError for a
+    directory without a finished job.
     """
     directory = Path(sweep_dir)
     if not directory.is_dir():

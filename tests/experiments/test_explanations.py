@@ -49,7 +49,7 @@ class Letters(Metric):
 
 class LettersScorer(ReferenceScorer):
     def __init__(self, metric: Letters, dataset: CaptionDataset) -> None:
-        super().__init__(metric.columns, {"v": metric.version}, dataset)
+        super().__init__(metric, {"v": metric.version}, dataset)
         self.breaks = metric.breaks
         self.prepared = self.closed = 0
 

@@ -10,17 +10,11 @@ from metaeval.errors import ConfigError, InputError
 
 
 def baseline_f1(table: bool | str, model: str, layer: int) -> float:
-    """The baseline's F1 of a layer: bert-score's own for an English model, or a file's.
+    """The baseline's F1 of a layer of a model.
 
-    Parameters
-    ----------
-    table
-        `True` for bert-score's table of the model, or the path of a table like it (comma-separated
-        columns LAYER, P, R, F).
-    model, layer
-        Whose baseline.
-
-    Raises ConfigError where there is no such table, InputError where it lacks the layer.
+    `table` is `True` for bert-score's own table of an English model, or the path of a table like
+    it (comma-separated columns LAYER, P, R, F). Raises ConfigError where there is no such table,
+    InputError where it lacks the layer.
     """
     if isinstance(table, str):
         path = Path(table).expanduser()

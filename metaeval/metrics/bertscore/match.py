@@ -24,17 +24,8 @@ _PAIRS = 1024
 
 
 class BankedSentences(NamedTuple):
-    """Sentences whose token vectors are in a bank.
-
-    Attributes
-    ----------
-    length
-        [n] All tokens of a sentence.
-    slot
-        [n] Its place in the bank, among the sentences of that length.
-    empty
-        [n] Whether it has special tokens only.
-    """
+    """Of n sentences in a bank: all their tokens, their places among those of that length, and
+    whether they have special tokens only; [n] each."""
 
     length: Ints
     slot: Ints
@@ -49,19 +40,10 @@ def pair_scores(
     reference: Ints,
     device: str,
 ) -> Floats:
-    """Precision, recall and F1 [n, 3] of n pairs of sentences.
+    """Precision, recall and F1 [n, 3] of n pairs of sentences, by their places in `sentences`.
 
-    Parameters
-    ----------
-    bank, sentences
-        Where the sentences are.
-    weights
-        Length → the weight of every token, 1 or its idf, and 0 for special ones: float64 [sentences
-        of that length, length], in the bank's order.
-    candidate, reference
-        [n] The places of both in `sentences`.
-    device
-        The kind of device that the bank is on.
+    `weights` is length → the weight of every token, 1 or its idf, and 0 for special ones: float64
+    [sentences of that length, length], in the bank's order; `device` the kind that the bank is on.
 
     Every token is matched with the most similar token (special ones included) of the other
     sentence; precision is the weighted mean over the candidate's tokens, recall over the

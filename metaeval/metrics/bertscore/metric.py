@@ -26,7 +26,6 @@ from metaeval.compute.requirements import missing_packages, truthy
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.base import Metric, ReferenceScorer, Scores
-from metaeval.metrics.bertscore.alignment import explanation
 from metaeval.metrics.bertscore.baseline import baseline_f1
 from metaeval.metrics.bertscore.sentences import EncodedSentences
 from metaeval.runs.digests import file_sha256
@@ -35,6 +34,8 @@ from metaeval.runs.store import Store, content_digest
 from metaeval.text.transformers import hub, locate
 from metaeval.text.transformers.encoder import TextEncoder
 from metaeval.text.transformers.locate import TextModel
+
+_DIGITS = 4  # of a cosine in an explanation, which has one for each pair of tokens
 
 
 class BertScore(Metric):
@@ -91,9 +92,9 @@ class BertScore(Metric):
 
     @property
     def columns(self) -> tuple[ScoreColumn, ...]:
-        return (self._column(locate.ROBERTA if self.model == "auto" else self.model),)
+        return (self.column_of(locate.ROBERTA if self.model == "auto" else self.model),)
 
-    def fetch(self) -> None:
+    def fetch(self, dataset: CaptionDataset) -> None:
         if (
             hub.may_download(self.download, self.offline)
             and self._missing_packages() is None
@@ -125,10 +126,9 @@ class BertScore(Metric):
             "transformers": version("transformers"),
             "v": 2,
         }
-        column = self._column(model.name)
-        return BertScorer(self, column, settings, dataset, model, layer, baseline)
+        return BertScorer(self, settings, dataset, model, layer, baseline)
 
-    def _column(self, model: str) -> ScoreColumn:
+    def column_of(self, model: str) -> ScoreColumn:
         """ "BERTScore" for roberta-large, and "BERTScore (NAME)" for any other model."""
         bounds = (-np.inf if self.rescale else -1.0, 1.0)
         short = locate.short_name(model)
@@ -144,29 +144,24 @@ class BertScore(Metric):
 
 
 class BertScorer(ReferenceScorer):
-    """BERTScore against the references of a dataset.
+    """BERTScore against the references of a dataset, by a layer of a model.
 
-    Parameters
-    ----------
-    model, layer
-        The network, and the layer whose vectors are compared.
-    baseline
-        The F1 that becomes 0 by rescaling; `None`: no rescaling.
+    `baseline` is the F1 that becomes 0 by rescaling; `None`: no rescaling.
     """
+
+    metric: BertScore
 
     def __init__(
         self,
         metric: BertScore,
-        column: ScoreColumn,
         settings: Mapping[str, Any],
         dataset: CaptionDataset,
         model: TextModel,
         layer: int,
         baseline: float | None,
     ) -> None:
-        super().__init__([column], settings, dataset)
-        self.metric, self.layer = metric, layer
-        self._model, self._baseline = model, baseline
+        super().__init__(metric, settings, dataset, [metric.column_of(model.name)])
+        self.layer, self._model, self._baseline = layer, model, baseline
         self._open = ExitStack()
 
     @cached_property
@@ -211,8 +206,26 @@ class BertScorer(ReferenceScorer):
         words, weights, vectors = zip(
             *(self._sentences.tokens(text) for text in (caption, *references)), strict=True
         )
-        values = {self.columns[0].name: value}
-        return {**explanation(words, weights, vectors, scores), "values": values}
+        return {
+            "kind": "alignment",
+            "words": words[0],
+            "weights": weights[0].tolist(),
+            "references": [
+                {
+                    "words": words[k],
+                    "weights": weights[k].tolist(),
+                    "similarity": np.round(
+                        (vectors[0] @ vectors[k].T).astype(np.float64), _DIGITS
+                    ).tolist(),
+                    "precision": precision,
+                    "recall": recall,
+                    "f1": f1,
+                }
+                for k, (precision, recall, f1) in enumerate(scores.tolist(), start=1)
+            ],
+            "best": int(np.argmax(scores[:, 2])),
+            "values": {self.columns[0].name: value},
+        }
 
     def close(self) -> None:
         self._open.close()

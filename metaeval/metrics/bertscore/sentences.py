@@ -19,15 +19,9 @@ log = logging.getLogger(__name__)
 class EncodedSentences:
     """Distinct sentences, numbered as they come, with the vectors and weights of their tokens.
 
-    Parameters
-    ----------
-    encoder
-        What makes the vectors.
-    memory
-        Bytes of vectors to be kept in memory; those beyond are kept in temporary files.
-    documents
-        The texts over which the idf of a token is counted; `None`: every token has the weight 1,
-        but for those at a sentence's edges, which have 0.
+    So many bytes of vectors (`memory`) stay in memory, those beyond in temporary files. `documents`
+    are the texts over which the idf of a token is counted; `None`: every token has the weight 1,
+    but for those at a sentence's edges, which have 0.
     """
 
     def __init__(
@@ -94,17 +88,11 @@ def _token_weights(encoder: TextEncoder, documents: Sequence[str] | None) -> Flo
     """The weight of every token of the vocabulary."""
     tokenizer = encoder.tokenizer
     n = 1 + max(tokenizer.get_vocab().values())
-    if documents is not None:
-        return inverse_document_frequencies(encoder.tokenize(documents)[0], n)
-    weights = np.ones(n)
-    weights[[t for t in (tokenizer.cls_token_id, tokenizer.sep_token_id) if t is not None]] = 0
-    return weights
-
-
-def inverse_document_frequencies(documents: Sequence[Sequence[int]], n_tokens: int) -> Floats:
-    """log((N + 1) / (df + 1)) of each token over N documents; a token in none has df 0."""
-    counts = Counter(token for document in documents for token in set(document))
-    df = np.zeros(n_tokens)
+    if documents is None:
+        weights = np.ones(n)
+        weights[[t for t in (tokenizer.cls_token_id, tokenizer.sep_token_id) if t is not None]] = 0
+        return weights
+    counts = Counter(t for tokens in encoder.tokenize(documents)[0] for t in set(tokens))
+    df = np.zeros(n)  # in how many of the N documents; idf is log((N + 1) / (df + 1))
     df[list(counts)] = list(counts.values())
-    idf: Floats = np.log((len(documents) + 1) / (df + 1))
-    return idf
+    return np.asarray(np.log((len(documents) + 1) / (df + 1)))

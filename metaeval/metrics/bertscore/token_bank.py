@@ -34,7 +34,7 @@ class TokenBank:
     def add(self, vectors: torch.Tensor) -> range:
         """Keep float32 vectors [n, length, width]; their numbers among those of that length."""
         n, length, width = vectors.shape
-        per_block = self._per_block(length, width)
+        per_block = max(1, _BLOCK_BYTES // (4 * length * width))
         first, done = self._counts[length], 0
         blocks = self._blocks[length]
         while done < n:
@@ -76,10 +76,6 @@ class TokenBank:
         if self._folder is not None:
             self._folder.cleanup()
             self._folder = None
-
-    @staticmethod
-    def _per_block(length: int, width: int) -> int:
-        return max(1, _BLOCK_BYTES // (4 * length * width))
 
     def _allocate(self, rows: int, length: int, width: int) -> torch.Tensor:
         import torch

@@ -42,15 +42,7 @@ _NO_IMAGE = b"no image"
 
 
 class ClipScorer(Scorer):
-    """CLIPScore with the images of a dataset.
-
-    Parameters
-    ----------
-    store
-        Where vectors are kept; `None` keeps them in memory.
-    weights
-        The network.
-    """
+    """CLIPScore with the images of a dataset; vectors are kept in the store."""
 
     metric: ClipScore
     counted = MappingProxyType(
@@ -61,12 +53,7 @@ class ClipScorer(Scorer):
     )
 
     def __init__(
-        self,
-        metric: ClipScore,
-        column: ScoreColumn,
-        dataset: CaptionDataset,
-        store: Store | None,
-        weights: ClipWeights,
+        self, metric: ClipScore, dataset: CaptionDataset, store: Store | None, weights: ClipWeights
     ) -> None:
         label = weights.tag
         if weights.path is not None:
@@ -79,7 +66,7 @@ class ClipScorer(Scorer):
             "pillow": version("pillow"),
         }
         settings = {**network, "prefix": repr(metric.prefix), "w": metric.weight, "v": 1}
-        super().__init__([column], settings)
+        super().__init__([metric.column_of(weights)], settings)
         self.metric, self.dataset = metric, dataset
         self._store, self._weights = store, weights
         identity = "|".join(f"{key}:{value}" for key, value in network.items())
@@ -165,7 +152,7 @@ class ClipScorer(Scorer):
         prefixed = [self.metric.prefix + text for text in texts]
 
         def encode(positions: Sequence[int]) -> Vectors:
-            return self.network.texts([prefixed[j] for j in positions])[0]
+            return self.network.texts([prefixed[j] for j in positions])
 
         keys = [text_key(text) for text in prefixed]
         return self._text_vectors.get(keys, encode, "encoding captions")
@@ -182,7 +169,7 @@ class ClipScorer(Scorer):
                 vectors = np.full((len(paths), batch.shape[1]), np.nan, np.float32)
             vectors[positions] = batch
         if vectors is None:  # nothing is readable: the width is then learned from a text
-            width = self.network.texts([self.metric.prefix])[0].shape[1]
+            width = self.network.texts([self.metric.prefix]).shape[1]
             vectors = np.full((len(paths), width), np.nan, np.float32)
         return vectors
 
@@ -237,16 +224,16 @@ class ClipScore(Metric):
 
     @property
     def columns(self) -> tuple[ScoreColumn, ...]:
-        return (self._column(weights.asked_for(self.model, self.pretrained)),)
+        return (self.column_of(weights.asked_for(self.model, self.pretrained)),)
 
     @property
     def highest(self) -> float:
         """The score of a caption whose vectors could not be more alike."""
         return self.weight
 
-    def fetch(self) -> None:
+    def fetch(self, dataset: CaptionDataset) -> None:
         if hub.may_download(self.download, self.offline) and self._missing_packages() is None:
-            weights.fetch(self.model, self.pretrained, self.cache)
+            weights.fetch(self.model, self.pretrained, dataset, self.cache)
 
     def bind(self, dataset: CaptionDataset, store: Store | None = None) -> ClipScorer | Absent:
         if (absent := self.lacks(dataset) or self._missing_packages()) is not None:
@@ -260,17 +247,16 @@ class ClipScore(Metric):
             reason = f"none of the {len(dataset):,} images is there ({images})"
             remedy = "set dataset.images=FOLDER, or python -m metaeval.doctor --install coco-images"
             return Absent("images", reason, remedy)
-        return self.scorer(self, self._column(located), dataset, store, located)
+        return self.scorer(self, dataset, store, located)
 
-    def _column(self, located: ClipWeights) -> ScoreColumn:
-        bounds = (0.0, self.highest)
-        if not located.label:
-            return ScoreColumn(self.title, bounds=bounds)
+    def column_of(self, located: ClipWeights) -> ScoreColumn:
+        """ "CLIPScore" with the weights of the paper, and "CLIPScore (NAME)" with any other."""
+        label = located.label
         return ScoreColumn(
-            f"{self.title} ({located.label})",
-            bounds=bounds,
-            variant_of=self.title,
-            model=located.label,
+            f"{self.title} ({label})" if label else self.title,
+            bounds=(0.0, self.highest),
+            variant_of=self.title if label else None,
+            model=label or None,
             untrained=located.tag == weights.RANDOM,
         )
 

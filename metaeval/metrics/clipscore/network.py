@@ -35,19 +35,9 @@ _IMAGES = {"cpu": 16, "cuda": 256}
 
 
 class Clip:
-    """Unit vectors of captions and images, float32 [n, d].
+    """Unit vectors of captions and images, float32 [n, d]."""
 
-    Parameters
-    ----------
-    weights
-        Which model, and the file of its weights: see `weights.locate`.
-    device, dtype
-        "auto", "cpu", "cuda", "cuda:1"; the type that the network computes in.
-    """
-
-    def __init__(
-        self, weights: ClipWeights, device: str = "auto", dtype: str = "float32", seed: int = 0
-    ) -> None:
+    def __init__(self, weights: ClipWeights, device: str = "auto", dtype: str = "float32") -> None:
         import torch
 
         self.device: torch.device = resolve(device)
@@ -55,17 +45,16 @@ class Clip:
         if weights.tag == "scenes" and weights.path is not None:
             self._model, self.tokenizer, self.preprocess = load_shipped(weights)
         else:
-            self._model, self.tokenizer, self.preprocess = _open_clip(weights, seed)
+            self._model, self.tokenizer, self.preprocess = _open_clip(weights)
         self._model.eval().to(device=self.device, dtype=self._dtype)
         self._short = can_be_short(self._model)
         self._tokens, self.n_images = _TEXT_TOKENS[self.device.type], _IMAGES[self.device.type]
 
-    def texts(self, texts: Sequence[str]) -> tuple[Vectors, list[bool]]:
-        """Vectors of texts, and which of them were cut (their end token is kept)."""
+    def texts(self, texts: Sequence[str]) -> Vectors:
+        """Vectors of texts; those that are `too_long` are cut before their end token."""
         import torch
 
         ids = self.tokenizer(list(texts))
-        cut = [too_long(self.tokenizer, text) for text in texts]
         lengths = (ids != 0).sum(dim=1).tolist() if self._short else len(ids) * [ids.shape[1]]
         encode: Callable[[Any], Any] = (
             (lambda batch: text_features(self._model, batch))
@@ -87,7 +76,7 @@ class Clip:
             size = max(1, self._tokens // length)
             if (fitted := in_batches(len(rows), size, work)) < size:
                 self._tokens = fitted * length
-        return (np.empty((0, 0), np.float32) if out is None else out), cut
+        return np.empty((0, 0), np.float32) if out is None else out
 
     def images(self, pixels: torch.Tensor) -> Vectors:
         """Vectors of preprocessed images [n, 3, h, w]."""
@@ -157,7 +146,7 @@ def _full(value: torch.Tensor) -> torch.Tensor:
     return value.float() if value.is_floating_point() else value
 
 
-def _open_clip(weights: ClipWeights, seed: int) -> tuple[Any, Any, Callable[[Any], Any]]:
+def _open_clip(weights: ClipWeights) -> tuple[Any, Any, Callable[[Any], Any]]:
     """A model of open_clip, its tokeniser and its preprocessing; nothing is downloaded."""
     import torch
 
@@ -167,7 +156,7 @@ def _open_clip(weights: ClipWeights, seed: int) -> tuple[Any, Any, Callable[[Any
         raise ConfigError(f"open_clip knows no model '{weights.model}'")
     known = tag_config(weights.model, weights.tag) if weights.known else {}
     with torch.random.fork_rng(devices=[]), _without_warnings():
-        torch.manual_seed(seed)
+        torch.manual_seed(0)  # of the random weights
         model = open_clip.create_model(
             weights.model,
             load_weights=False,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,6 +23,8 @@ _STD = np.array((0.26862954, 0.26130258, 0.27577711), np.float32)
 
 def pixels_of(dataset: CaptionDataset, side: int) -> npt.NDArray[np.uint8]:
     """All images of a dataset as uint8 [n, side, side, 3]; InputError where one is not there."""
+    from PIL import Image
+
     images = dataset.part("images")
     if isinstance(images, Absent):
         raise InputError(images.reason)
@@ -33,21 +34,14 @@ def pixels_of(dataset: CaptionDataset, side: int) -> npt.NDArray[np.uint8]:
         path = images.path(dataset.image_ids[index])
         if path is None:
             raise InputError("the image is not there", record=f"image {dataset.image_ids[index]}")
-        out[index] = square(path, side)
+        with Image.open(path) as image:
+            out[index] = squared(image, side)
 
     with ThreadPoolExecutor() as pool:
         jobs = pool.map(fill, range(len(dataset)))
         for _ in tqdm(jobs, total=len(dataset), desc="pictures", unit="", leave=False, delay=2):
             pass
     return out
-
-
-def square(path: Path, side: int) -> npt.NDArray[np.uint8]:
-    """One image file as `squared` makes it."""
-    from PIL import Image
-
-    with Image.open(path) as image:
-        return squared(image, side)
 
 
 def squared(image: Image.Image, side: int) -> npt.NDArray[np.uint8]:

@@ -29,18 +29,9 @@ class Batch(NamedTuple):
 class ClipTask:
     """What `metaeval.training.loop.fit` needs for training a small CLIP.
 
-    Parameters
-    ----------
-    model
-        An open_clip model on its device.
-    tokenizer
-        Of its vocabulary.
-    train, dev
-        Images and captions to learn from, and to choose the best epoch by.
-    image_size
-        Side of the pictures, in pixels.
-    batch, captions
-        Images of a step, and captions of each that are contrasted with all of them.
+    The open_clip model is on its device; it learns from `train`, and `dev` chooses the best epoch.
+    Pictures have sides of `image_size` pixels. A step takes `batch` images, and so many `captions`
+    of each are contrasted with all of them.
     """
 
     def __init__(

@@ -24,17 +24,10 @@ _FILES = ("open_clip_model.safetensors", "open_clip_pytorch_model.bin", "model.s
 
 @dataclass(frozen=True, slots=True)
 class ClipWeights:
-    """An open_clip model and its weights.
+    """An open_clip model and its weights: "ViT-B-32" and "openai", and the file they are in.
 
-    Attributes
-    ----------
-    model, tag
-        "ViT-B-32" and "openai"; the tag is "random", "scenes" or the file's name where it is not
-        one of open_clip's.
-    path
-        The weights' file, `None` for random ones.
-    known
-        Whether `tag` is one of open_clip's own: then its preprocessing goes with it.
+    The tag is "random" (then there is no file), "scenes" or the file's name where it is not `known`
+    to be one of open_clip's own, with which its preprocessing goes.
     """
 
     model: str
@@ -102,13 +95,13 @@ def asked_for(model: str, pretrained: str) -> ClipWeights:
     return ClipWeights(model, file.stem, file)
 
 
-def fetch(model: str, pretrained: str, cache: Path | None) -> None:
-    """Fetch weights that have a tag and are not here into Hugging Face's cache.
+def fetch(model: str, pretrained: str, dataset: CaptionDataset, cache: Path | None) -> None:
+    """Fetch weights that have a tag, where `locate` gives none, into Hugging Face's cache.
 
     Raises ConfigError for an unknown tag, DownloadError where the hub cannot be reached.
     """
     tag = tag_of(pretrained)
-    if tag is None or isinstance(_tagged(model, tag, cache), ClipWeights):
+    if tag is None or isinstance(locate(model, pretrained, dataset, cache), ClipWeights):
         return
     if (repository := _hub_of(model, tag)) is None:
         raise ConfigError(f"open_clip knows no weights '{tag}' of {model} on the Hugging Face hub")

@@ -19,18 +19,9 @@ SENTENCE = "(sentence)"
 
 
 class Explainer:
-    """Matches of captions with the union vectors of some images.
+    """Matches of captions with the union vectors of the images that the matcher is prepared on.
 
-    Parameters
-    ----------
-    matcher
-        Prepared on the images.
-    parser, vocabulary
-        How captions are read.
-    references
-        Per image those that its union is made of; none where the network reads none.
-    regions
-        Of the same images.
+    `references` are, per image, those that its union is made of; none where the network reads none.
     """
 
     def __init__(

@@ -50,17 +50,9 @@ CaptionNodes = Mapping[str, NodeVectors]  # by level: "objects", "relations"
 class UnionMatcher:
     """A trained network with the union vectors of a dataset's images.
 
-    Parameters
-    ----------
-    model
-        In eval mode, on the device it is to compute on; its weights must not change any more.
-
-    Attributes
-    ----------
-    unions
-        By level, the union vectors of all images' regions [total + 1, d]; the last is a zero.
-    places
-        int64 [images, most]: which of them are each image's; `total` behind the last.
+    The network is in eval mode, on the device it is to compute on; its weights must not change any
+    more. `unions` holds, by level, the union vectors of all images' regions [total + 1, d], the
+    last of them a zero; `places` int64 [images, most] which are each image's, `total` behind them.
     """
 
     def __init__(self, model: FaierNetwork) -> None:
@@ -88,13 +80,8 @@ class UnionMatcher:
     ) -> None:
         """Compute the union vectors of n images.
 
-        Parameters
-        ----------
-        regions
-            Of n images; r must not be above 36 (or all images have the same number).
-        references, rows
-            All references (or what `read` made of them), and which of them each image has, in
-            their order, at least one.
+        They have at most 36 regions (or all the same number). `rows` says which of all references
+        (or of what `read` made of them) each image has, in their order, at least one.
         """
         model, d = self.model, self.model.shape.d
         counts = regions.mask.sum(axis=1)

@@ -8,8 +8,8 @@ references alone: they are computed once and serve every caption.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import nn
@@ -49,10 +49,6 @@ class FaierShape:
     relations: bool = True
     fused: bool = True
     dropout: float = 0.0
-
-    def record(self) -> dict[str, Any]:
-        """For a card."""
-        return asdict(self)
 
 
 class Seen(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import nn
@@ -34,13 +34,12 @@ class TextBatch:
 
     def to(self, device: torch.device) -> TextBatch:
         """The same on another device; lengths stay on the CPU, where packing wants them."""
-        return TextBatch(
-            self.words.to(device),
-            self.lengths,
-            self.triplets.to(device),
-            self.triplet_lengths,
-            self.owner.to(device),
-            self.slot.to(device),
+        return replace(
+            self,
+            words=self.words.to(device),
+            triplets=self.triplets.to(device),
+            owner=self.owner.to(device),
+            slot=self.slot.to(device),
         )
 
 
@@ -96,18 +95,8 @@ class NodeReader(nn.Module):
 
     Words share one embedding. A triplet is read as one sequence, subject, predicate, object, by a
     GRU of its own, and is its last state. The sentence, read by the words' GRU, is one more
-    relation, so that a caption without any triplet has one.
-
-    Parameters
-    ----------
-    n_words, width
-        Size of the vocabulary and width of the embedding.
-    d
-        Width of the common space.
-    relations
-        False: the words only (the paper's FAIEr\\rel).
-    dropout
-        On the word embeddings, in training.
+    relation, so that a caption without any triplet has one. The parameters are those of
+    `FaierShape`.
     """
 
     def __init__(

@@ -12,11 +12,6 @@ class Visual(nn.Module):
     v°_i = W2 · tanh(W1 · u_i + b1) + b2
     γ_ij = softmax over j of tanh(W_Δ · (b_i − b_j)), j running over all regions and i itself
     v^r_i = Σ_j γ_ij · W_r · v°_j
-
-    Parameters
-    ----------
-    d_u, d
-        Width of the region features and of the common space.
     """
 
     def __init__(self, d_u: int, d: int) -> None:

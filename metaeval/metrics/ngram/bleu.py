@@ -181,17 +181,8 @@ def statistics_names(max_n: int) -> tuple[str, ...]:
 
 
 class Matcher:
-    """The references of all images, ready to be compared with candidates.
-
-    Parameters
-    ----------
-    words
-        The words of each reference.
-    references
-        Which image each of them belongs to.
-    max_n
-        The highest order of n-grams.
-    """
+    """The references of all images, of which these are the `words`, ready to be compared with
+    candidates by n-grams of the orders 1 … max_n."""
 
     def __init__(
         self, words: Sequence[Sequence[str]], references: FlatReferences, max_n: int

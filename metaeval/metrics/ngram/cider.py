@@ -5,8 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -96,11 +95,8 @@ def _digest_references(dataset: CaptionDataset) -> str:
 class CiderScorer(ReferenceScorer):
     """CIDEr against the references of a dataset."""
 
+    metric: Cider
     batch_size = 50_000
-
-    def __init__(self, metric: Cider, settings: Mapping[str, Any], dataset: CaptionDataset) -> None:
-        super().__init__(metric.columns, settings, dataset)
-        self.metric = metric
 
     def prepare(self) -> None:
         references, n_images = flatten_references(self.dataset.references), len(self.dataset)
@@ -153,11 +149,13 @@ class CiderScorer(ReferenceScorer):
             tf = self._tf[k][node[shared]]
             square = self._idf[k][inside[shared]] ** 2
             weights = np.minimum(order.tf[shared, None], tf) * tf * square[:, None]
-            product = _sum_by_text(weights, order.text[shared], n)
-            total += product / (norms[k][:, None] * self._norms[k][image_index])
+            # added up in their order: the same to the last bit whatever else is in the array
+            sums = [np.bincount(order.text[shared], column, n) for column in weights.T]
+            total += np.stack(sums, axis=1) / (norms[k][:, None] * self._norms[k][image_index])
 
         delta = np.abs(_count_bigrams(texts)[:, None] - self._bigrams[image_index])
-        total *= self._length_penalties(int(delta.max(initial=0)))[delta]
+        longest, width = int(delta.max(initial=0)), 2 * self.metric.sigma**2
+        total *= np.array([math.exp(-(d * d) / width) for d in range(longest + 1)])[delta]
         scores = np.zeros(n)
         for reference in range(slots):  # one after the other: np.sum may add in another order
             scores += total[:, reference]
@@ -178,19 +176,6 @@ class CiderScorer(ReferenceScorer):
             norm[:] = np.sqrt(np.bincount(order.text, weights * weights, n))
         norms[norms == 0] = 1.0
         return norms
-
-    def _length_penalties(self, longest: int) -> Floats:
-        """The length penalty for a difference of 0 … longest bigrams."""
-        return np.array(
-            [math.exp(-(d * d) / (2 * self.metric.sigma**2)) for d in range(longest + 1)]
-        )
-
-
-def _sum_by_text(weights: Floats, text: Ints, n: int) -> Floats:
-    """[n, slots] Sums of the rows of `weights` [g, slots] that belong to each text, added up in
-    their order, so that they come out the same to the last bit whatever else is in the array."""
-    columns = [np.bincount(text, column, n) for column in weights.T]
-    return np.stack(columns, axis=1)
 
 
 def _count_bigrams(texts: Texts) -> Ints:

@@ -60,8 +60,13 @@ def flatten_references(references: Sequence[Sequence[str]]) -> FlatReferences:
     """Put the references of all images into one list."""
     sizes = np.array([len(group) for group in references], dtype=np.int64)
     image = np.repeat(np.arange(len(sizes)), sizes)
-    slot = np.arange(len(image)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return FlatReferences(list(chain.from_iterable(references)), image, slot, sizes)
+    return FlatReferences(list(chain.from_iterable(references)), image, places_of(sizes), sizes)
+
+
+def places_of(sizes: Ints) -> Ints:
+    """The place, from 0, of each member of groups of these sizes, group after group."""
+    places: Ints = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return places
 
 
 class WordIndex:

@@ -8,7 +8,7 @@ references together.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,14 @@ import numpy.typing as npt
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.metrics.base import Metric, ReferenceScorer, Scores
-from metaeval.metrics.ngram.ngrams import Edges, Ints, Texts, WordIndex, flatten_references
+from metaeval.metrics.ngram.ngrams import (
+    Edges,
+    Ints,
+    Texts,
+    WordIndex,
+    flatten_references,
+    places_of,
+)
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store
 from metaeval.text.tokenizers import base as tokenizers
@@ -63,13 +70,8 @@ class RougeL(Metric):
 class RougeLScorer(ReferenceScorer):
     """ROUGE-L against the references of a dataset."""
 
+    metric: RougeL
     batch_size = 50_000
-
-    def __init__(
-        self, metric: RougeL, settings: Mapping[str, Any], dataset: CaptionDataset
-    ) -> None:
-        super().__init__(metric.columns, settings, dataset)
-        self.metric = metric
 
     def prepare(self) -> None:
         references = flatten_references(self.dataset.references)
@@ -91,7 +93,7 @@ class RougeLScorer(ReferenceScorer):
         # [words of images + 1, slots]: where the word stands in each reference; the last row, which
         # index -1 finds, is for words that no reference of the image has
         self._places = np.zeros((len(self._edges) + 1, self._lengths.shape[1]), dtype=self._dtype)
-        np.bitwise_or.at(self._places, (node, slot), bits[_positions(texts)])
+        np.bitwise_or.at(self._places, (node, slot), bits[places_of(texts.lengths)])
 
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
         texts = self._vocabulary.encode(self._words(captions))
@@ -124,13 +126,6 @@ class RougeLScorer(ReferenceScorer):
         common = np.empty(state.shape, dtype=np.int64)
         common[order] = _bit_count(~state)
         return common
-
-
-def _positions(texts: Texts) -> Ints:
-    """The position of each word in its text."""
-    starts = np.cumsum(texts.lengths) - texts.lengths
-    positions: Ints = np.arange(len(texts.words)) - np.repeat(starts, texts.lengths)
-    return positions
 
 
 def _bit_count(values: npt.NDArray[Any]) -> Ints:

@@ -32,17 +32,11 @@ def l2norm(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
 
 
 def cosines(query: torch.Tensor, context: torch.Tensor, smooth: float) -> torch.Tensor:
-    """The cosine of each query with what it attends to, pair by pair.
+    """The cosine of each query [n, q, d] with what it attends to in its context [n, c, d].
 
-    Parameters
-    ----------
-    query, context
-        [n, q, d] and [n, c, d]: regions and words for image → text (TIGEr's grounding vector),
-        words and regions for text → image. Zero rows are padding.
-    smooth
-        λ of the softmax over the context.
-
-    Returns [n, q]; 0 for padding.
+    Queries and context are regions and words for image → text (TIGEr's grounding vector), words and
+    regions for text → image; zero rows are padding. `smooth` is the λ of the softmax over the
+    context. Returns [n, q]; 0 for padding.
     """
     products = query @ context.transpose(1, 2)  # [n, q, c]
     lengths = _length(query, 2)
@@ -87,14 +81,8 @@ def mean_cosines(
 ) -> dict[str, torch.Tensor]:
     """SCAN's similarity of every image with every caption: the mean cosine, for each of the ways.
 
-    Parameters
-    ----------
-    regions, n_regions
-        [m, r, d] and how many of the rows are regions [m].
-    words, n_words
-        [n, w, d] and how many of the rows are words [n].
-
-    Returns [m, n] under "i2t" and "t2i".
+    Of regions [m, r, d] the first `n_regions` [m] are there, of words [n, w, d] the first `n_words`
+    [n]. Returns [m, n] under "i2t" and "t2i".
     """
     (m, r, d), (n, w, _) = regions.shape, words.shape
     # images and captions, the many, stand last; regions and words, the few, before them: so sums

@@ -124,10 +124,7 @@ class ScanMetric(Metric):
 class ScanScorer(Scorer):
     """A SCAN network that looks at the regions of a dataset.
 
-    Parameters
-    ----------
-    settings
-        Of the metric, in the signature behind those of the network.
+    `settings` are the metric's, in the signature behind those of the network.
     """
 
     batch_size = 20_000

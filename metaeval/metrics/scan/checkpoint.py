@@ -34,7 +34,8 @@ def load_checkpoint(path: Path, vocabulary: Path) -> tuple[Scan, Vocabulary]:
     if not isinstance(states, list | tuple) or len(states) != 2:
         raise InputError("should be two state dictionaries", file=path, field="model")
     image, text = (_state(state, path, name) for state, name in zip(states, _NAMES, strict=True))
-    options = _options(checkpoint.get("opt"))
+    opt = checkpoint.get("opt")  # a mapping, a Namespace, or nothing
+    options: Mapping[str, Any] = opt if isinstance(opt, Mapping) else getattr(opt, "__dict__", {})
     if (norm := options.get("raw_feature_norm", NORM)) != NORM:
         raise InputError(f"is '{norm}'; only {NORM} is known", file=path, field="raw_feature_norm")
     if "fc.weight_v" in image:
@@ -61,12 +62,6 @@ def _state(state: Any, path: Path, name: str) -> dict[str, torch.Tensor]:
         if not isinstance(value, torch.Tensor):
             raise InputError(f"is {type(value).__name__}, not a tensor", file=path, field=key)
     return {key: value.float() for key, value in tensors.items()}
-
-
-def _options(node: Any) -> Mapping[str, Any]:
-    if isinstance(node, Mapping):
-        return node
-    return vars(node) if hasattr(node, "__dict__") else {}
 
 
 def _shape(

@@ -39,15 +39,10 @@ _REGIONS = 1024  # encoded at a time
 
 
 class Grounder:
-    """A network, its words, and the regions of n images.
+    """A network, its words, and the regions of n images; `smooth` is the λ of the attention.
 
-    Parameters
-    ----------
-    smooth
-        λ of the attention.
-    device
-        "auto", "cpu", "cuda", "cuda:1". Encoders run in float32, and so do the lengths of what
-        regions attend to; the rest of attention in float64.
+    Encoders run in float32, and so do the lengths of what regions attend to; the rest of attention
+    in float64.
     """
 
     def __init__(

@@ -9,7 +9,7 @@ small network is added to the linear layer.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -46,9 +46,6 @@ class ScanShape:
     both_ways: bool = True
     region_norm: bool = True
     text_norm: bool = True
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
 
     @property
     def wholes(self) -> int:
@@ -129,25 +126,14 @@ class WordEncoder(nn.Module):
         self.embed = nn.Embedding(shape.words, shape.word)
         nn.init.uniform_(self.embed.weight, -0.1, 0.1)
         self.rnn = nn.GRU(
-            shape.word,
-            shape.embed,
-            shape.layers,
-            batch_first=True,
-            bidirectional=shape.both_ways,
+            shape.word, shape.embed, shape.layers, batch_first=True, bidirectional=shape.both_ways
         )
 
     def forward(
         self, ids: torch.Tensor, lengths: torch.Tensor | None = None, dropout: float = 0.0
     ) -> torch.Tensor:
-        """Word states.
-
-        Parameters
-        ----------
-        lengths
-            int64 [n], on the CPU; `None`: every caption fills its row.
-        dropout
-            Share of the embedding's numbers that are set to 0, while training.
-        """
+        """Word states of captions of these `lengths`, int64 [n] on the CPU (`None`: every caption
+        fills its row); `dropout` of the embedding's numbers are set to 0, while training."""
         if lengths is None:
             return self._finished(self.rnn(self.embed(ids))[0])
         if self.plain and ids.device.type == "cpu" and not torch.is_autocast_enabled("cpu"):

@@ -24,15 +24,9 @@ _SMOOTH = 30.0
 
 @dataclass(frozen=True, slots=True)
 class RegionBatch:
-    """The regions of n images that have about as many, in float64.
-
-    Attributes
-    ----------
-    turned
-        Their vectors, [n, d, r]: products with words are then quick.
-    lengths, gram
-        The vectors' lengths [n, r] and their products with each other [n, r, r].
-    """
+    """The regions of n images that have about as many, in float64: their vectors, `turned` to
+    [n, d, r] (products with words are then quick), the vectors' lengths [n, r] and their products
+    with each other, `gram` [n, r, r]."""
 
     turned: torch.Tensor
     lengths: torch.Tensor
@@ -55,14 +49,8 @@ class RegionBatch:
         """What images' regions and captions' words have in common, float64, for each of the ways.
 
         "i2t": the cosine of each region with the words it attends to, [k, r]; "t2i": that of each
-        word with the regions it attends to, [k, w].
-
-        Parameters
-        ----------
-        rows, words
-            The images [k], of which one may come again, and the words of a caption each [k, w, d].
-        smooth
-            λ of the attention.
+        word with the regions it attends to, [k, w]. `rows` are the images [k], of which one may
+        come again, `words` those of a caption each [k, w, d], `smooth` the λ of the attention.
         """
         index = torch.from_numpy(rows).to(self.turned.device)
         exact, turned = words.double(), self.turned.index_select(0, index)

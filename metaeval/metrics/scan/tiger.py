@@ -19,8 +19,7 @@ from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.metrics.base import Scores
 from metaeval.metrics.scan.base import ScanMetric, ScanScorer
-from metaeval.metrics.scan.tiger_batches import compare_groundings
-from metaeval.metrics.scan.tiger_score import GAINS, MIN_MAX, TAU
+from metaeval.metrics.scan.tiger_score import GAINS, MIN_MAX, TAU, compare_groundings
 from metaeval.metrics.scan.weights import ScanWeights
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store, content_digest
@@ -159,10 +158,8 @@ class TigerScorer(ScanScorer):
 
     def _compare(self, vectors: Scores, images: npt.NDArray[np.intp]) -> Scores:
         """[n, 3] TIGEr, RRS and WDS of candidates by their grounding vectors [n, r]."""
-        n_regions = self.grounder.n_regions
-        return compare_groundings(
-            self._references, n_regions, vectors, images, self._tau, self._gains
-        )
+        regions = self._references, self.grounder.n_regions
+        return compare_groundings(*regions, vectors, images, self._tau, self._gains)
 
     def _check_sign(self) -> None:
         """Refuse weights under which human captions ground negatively."""

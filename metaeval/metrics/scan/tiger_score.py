@@ -8,10 +8,14 @@ tiger.py), which differ from the paper's in two places: gains are min–max norm
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+
+from metaeval.compute.batching import group_rows_by_keys
+from metaeval.compute.threads import run_parallel
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -19,6 +23,9 @@ Bools = npt.NDArray[np.bool_]
 TAU = 1.5
 MIN_MAX, RAW = "min-max", "raw"
 GAINS = (MIN_MAX, RAW)
+
+_STEP = 4  # regions are filled up to a multiple of this
+_ROWS = 1024  # captions compared at a time
 
 
 class TigerScores(NamedTuple):
@@ -32,19 +39,51 @@ class TigerScores(NamedTuple):
 def tiger(
     reference: Floats, candidate: Floats, mask: Bools, tau: float = TAU, gains: str = MIN_MAX
 ) -> TigerScores:
-    """TIGEr = (RRS + WDS) / 2.
+    """TIGEr = (RRS + WDS) / 2 of grounding vectors [n, r], the references' mean and a candidate's.
 
-    Parameters
-    ----------
-    reference, candidate
-        Grounding vectors float64 [n, r]: the references' mean, and the candidate's.
-    mask
-        bool [n, r]: where regions are. What the vectors hold elsewhere does not count.
-    tau, gains
-        See `wds` and `rrs`.
+    `mask` bool [n, r] says where regions are: what the vectors hold elsewhere does not count.
     """
     ranks, weights = rrs(reference, candidate, mask, gains), wds(reference, candidate, mask, tau)
     return TigerScores((ranks + weights) / 2, ranks, weights)
+
+
+def compare_groundings(
+    references: Floats,
+    n_regions: npt.NDArray[np.int64],
+    candidates: Floats,
+    images: npt.NDArray[np.intp],
+    tau: float = TAU,
+    gains: str = MIN_MAX,
+) -> Floats:
+    """TIGEr, RRS and WDS of n captions: float64 [n, 3]; see `tiger`.
+
+    Those of images with about as many regions are compared together: so little padding is compared,
+    and a caption's numbers do not depend on how many regions other images have.
+
+    `references` are the references' mean grounding vectors of m images [m, r], of which the first
+    `n_regions` [m], at least one, are regions; `candidates` those of captions [n, r], `images` the
+    captions' images [n].
+    """
+    count = n_regions[images]
+    level = -(-count // _STEP) * _STEP
+    scores = np.empty((len(images), 3))
+
+    def compare(rows: npt.NDArray[np.intp]) -> None:
+        most = int(level[rows[0]])
+        mask = np.arange(most)[None, :] < count[rows][:, None]
+        reference, candidate = references[images[rows]], candidates[rows]
+        columns = tiger(_fit(reference, most), _fit(candidate, most), mask, tau, gains)
+        scores[rows] = np.stack(columns, axis=1)
+
+    run_parallel([
+        partial(compare, rows) for rows in group_rows_by_keys(level, most=_ROWS)
+    ])  # fmt: skip
+    return scores
+
+
+def _fit(rows: Floats, width: int) -> Floats:
+    """The rows cut off, or filled up with zeros, to a width."""
+    return np.pad(rows[:, :width], ((0, 0), (0, max(0, width - rows.shape[1]))))
 
 
 def rrs(reference: Floats, candidate: Floats, mask: Bools, gains: str = MIN_MAX) -> Floats:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +18,6 @@ from metaeval.text.vocabulary import Vocabulary
 from metaeval.vision.regions.base import RegionSource
 from metaeval.weights import pretrained
 from metaeval.weights.cards import WEIGHTS
-from metaeval.weights.pretrained import PretrainedWeights
 
 if TYPE_CHECKING:
     from metaeval.metrics.scan.network import Scan
@@ -29,20 +27,10 @@ if TYPE_CHECKING:
 class ScanWeights:
     """A trained SCAN network that fits the regions of a dataset.
 
-    Attributes
-    ----------
-    label, words
-        Which weights and which vocabulary, for signatures.
-    seen
-        Which of the dataset's images they were trained on: bool [n].
-    load
-        Gives the network and its words; InputError for a damaged file.
-    grid
-        The side of the grid that the regions are given; 0: none.
-    human_cosine
-        The mean cosine of human captions with their images under these weights, where it is known.
-    learned_from_corruptions
-        Whether they were trained on spoiled captions too.
+    `label` and `words` say for signatures which weights and which vocabulary these are; `seen` bool
+    [n] on which of the dataset's images they were trained. `load` raises InputError for a damaged
+    file. `grid` is the side of the grid that the regions are given (0: none), `human_cosine` the
+    mean cosine of human captions with their images under these weights, where it is known.
     """
 
     label: str
@@ -64,12 +52,21 @@ def choose_weights(
     card, shape = weights.card, weights.card["shape"]
     if (absent := weights.misfit(regions, int(shape["dim"]), store)) is not None:
         return absent
+
+    def load() -> tuple[Scan, Vocabulary]:
+        from metaeval.compute.checkpoints import load_weights
+        from metaeval.metrics.scan.network import Scan, ScanShape
+
+        model = Scan(ScanShape.of_json(shape))
+        load_weights(model, weights.state(), weights.folder / WEIGHTS)
+        return model, weights.vocabulary()
+
     cosine = card.get("human_cosine")
     return ScanWeights(
         weights.label,
         str(card["vocabulary"]),
         weights.overlap(dataset),
-        partial(_load, weights),
+        load,
         int(shape.get("grid", 0)),
         float(cosine) if isinstance(cosine, int | float) else None,
         bool(card.get("trained_on_corruptions")),
@@ -104,12 +101,3 @@ def official_weights(
         return absent
     seen = np.zeros(len(dataset), dtype=np.bool_)
     return ScanWeights(f"file-{label}", digest, seen, lambda: (model, words))
-
-
-def _load(weights: PretrainedWeights) -> tuple[Scan, Vocabulary]:
-    from metaeval.compute.checkpoints import load_weights
-    from metaeval.metrics.scan.network import Scan, ScanShape
-
-    model = Scan(ScanShape.of_json(weights.card["shape"]))
-    load_weights(model, weights.state(), weights.folder / WEIGHTS)
-    return model, weights.vocabulary()

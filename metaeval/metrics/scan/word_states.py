@@ -11,6 +11,7 @@ whatever else is encoded along with it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -21,7 +22,6 @@ import torch
 from metaeval.compute import gru
 from metaeval.metrics.scan.attention import EPS
 from metaeval.metrics.scan.network import WordEncoder
-from metaeval.metrics.scan.prefix_trie import PrefixTrie
 from metaeval.text.vocabulary import padded
 
 Ints = npt.NDArray[np.int64]
@@ -32,19 +32,50 @@ _WORDS = 256  # words projected at a time
 _FORWARD, _BACKWARD = "", "_reverse"  # as torch's GRU names its weights
 
 
+@dataclass(frozen=True, slots=True)
+class PrefixTrie:
+    """The distinct beginnings of n sequences, shorter ones first; number 0 is the empty one.
+
+    Attributes
+    ----------
+    parent, word
+        int64 [k]: of the beginnings 1 to k, the beginning that each extends, and by which word.
+    levels
+        The first numbers of the beginnings of 1, 2, … words, and k + 1.
+    place
+        int64 [n, longest]: the beginning that ends at each place of each sequence; 0 behind it.
+    """
+
+    parent: Ints
+    word: Ints
+    levels: tuple[int, ...]
+    place: Ints
+
+    @classmethod
+    def of(cls, tokens: Ints, lengths: Ints) -> PrefixTrie:
+        """Of sequences [n, longest] of these lengths, each at least 1."""
+        place = np.zeros(tokens.shape, dtype=np.int64)
+        rows = np.arange(len(tokens))
+        last = np.zeros(len(tokens), dtype=np.int64)
+        parents, words, levels = [], [], [1]
+        for step in range(tokens.shape[1]):
+            rows = rows[lengths[rows] > step]
+            # those that end in one word stand together: what it adds to the gates is then at hand
+            keys = tokens[rows, step] * levels[-1] + last[rows]
+            distinct, number = np.unique(keys, return_inverse=True)
+            words.append(distinct // levels[-1])
+            parents.append(distinct % levels[-1])
+            last[rows] = place[rows, step] = levels[-1] + number
+            levels.append(levels[-1] + len(distinct))
+        return cls(np.concatenate(parents), np.concatenate(words), tuple(levels), place)
+
+
 class WordStates:
     """The word states of n captions, for any of them at a time; `encode_captions` makes them.
 
-    Parameters
-    ----------
-    states
-        [k, d] Of the GRU that reads forwards and of that which reads backwards, zeros first.
-    place
-        int64 [n, longest, 2]: which two of the states are each word's; 0 behind a caption's end.
-    lengths
-        int64 [n]: how many words each caption has.
-    unit_length
-        Whether a word's state is put onto the unit sphere.
+    `states` [k, d] are the GRU's in both directions, zeros first; `place` int64 [n, longest, 2]
+    says which two are each word's (0 behind a caption's end), `lengths` int64 [n] how many words a
+    caption has. With `unit_length` a word's state is put onto the unit sphere.
     """
 
     def __init__(self, states: torch.Tensor, place: Ints, lengths: Ints, unit_length: bool) -> None:
@@ -69,17 +100,10 @@ class WordStates:
 def encode_captions(
     encoder: WordEncoder, parts: Sequence[Sequence[Sequence[int]]], run: Run
 ) -> list[WordStates]:
-    """The word states of the captions of each part.
+    """The word states of the captions of each part, by a `plain` encoder in eval mode.
 
-    Parameters
-    ----------
-    encoder
-        A text encoder of one layer that reads both ways, in eval mode.
-    parts
-        For each part word numbers of each caption, at least one.
-    run
-        Does all jobs, in any order, and returns their results in order. There are two for each
-        part: the GRU's directions do not need each other.
+    Every caption has at least one word. `run` does all jobs, in any order, and returns their
+    results in order; there are two for each part, as the GRU's directions do not need each other.
     """
     sequences = [padded(ids) for ids in parts]
     shared = run([

@@ -102,7 +102,7 @@ class SpiceScorer(ReferenceScorer):
             **({"limits": limits} if metric.parser == "spice" else {}),
             "v": 1,  # raised when this comes to give another number for the same caption
         }
-        super().__init__(metric.columns, settings, dataset)
+        super().__init__(metric, settings, dataset)
         self._tokenizer = metric.tokenizer
         self.parser = parse.open_parser(
             metric.parser,

@@ -32,8 +32,6 @@ class Detector:
         "random": none, for trying things out.
     threshold
         The least score of a box that counts, in [0, 1].
-    device
-        "auto", "cpu", "cuda".
     """
 
     weights: str | None = None

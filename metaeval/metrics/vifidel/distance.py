@@ -47,14 +47,7 @@ class TransportProblems(NamedTuple):
 class BagDistance:
     """The distance between two bags of words: what it costs to turn the one into the other.
 
-    Parameters
-    ----------
-    lexicon
-        Knows the words of all bags.
-    weights
-        The words' importance, where it plays a part.
-    p
-        The price of moving a word: the distance of the vectors (1) or its square (2).
+    The price of moving a word is the distance of the vectors (`p` 1) or its square (2).
     """
 
     def __init__(self, lexicon: Lexicon, weights: ImportanceWeights, p: int) -> None:

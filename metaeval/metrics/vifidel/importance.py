@@ -17,15 +17,10 @@ from metaeval.metrics.vifidel.words import Bag, Lexicon
 
 
 class ImportanceWeights:
-    """The importance weights of words, image by image.
+    """The importance weights of words, by the bags of each image's references.
 
-    Parameters
-    ----------
-    lexicon
-        Knows all words that will be asked for.
-    references
-        Per image the bags of its references. A reference without a word that has a vector says
-        nothing and is left out of the mean; without any other, weights are not a number.
+    A reference without a word that has a vector says nothing and is left out of the mean; without
+    any other, weights are not a number.
     """
 
     def __init__(self, lexicon: Lexicon, references: Sequence[Sequence[Bag]]) -> None:

@@ -81,7 +81,7 @@ class Vifidel(Metric):
     def columns(self) -> tuple[ScoreColumn, ...]:
         return ScoreColumn("VIFIDEL"), ScoreColumn("VIFIDEL-ref")
 
-    def fetch(self) -> None:
+    def fetch(self, dataset: CaptionDataset) -> None:
         self.vectors.fetch()
 
     def bind(self, dataset: CaptionDataset, store: Store | None = None) -> VifidelScorer | Absent:

@@ -26,12 +26,7 @@ Labels = Counter[str]
 class ObjectSources:
     """The objects of a dataset's images, from one source or several.
 
-    Parameters
-    ----------
-    sources
-        Each "gold" (the dataset's part "objects"), "detector" or the path of a labels file.
-    detector
-        Who looks at the images for "detector".
+    Each is "gold" (the dataset's part "objects"), "detector" or the path of a labels file.
     """
 
     def __init__(self, sources: Sequence[str], detector: Detector | None = None) -> None:

@@ -39,15 +39,7 @@ def stop_words_identity() -> str:
 
 
 class Lexicon:
-    """The content words met so far: their numbers, and their vectors.
-
-    Parameters
-    ----------
-    vectors
-        Where vectors come from.
-    store
-        Where it may keep them.
-    """
+    """The content words met so far: their numbers, and their vectors."""
 
     def __init__(self, vectors: WordVectors, store: Store | None = None) -> None:
         self._source, self._store = vectors, store

@@ -25,8 +25,7 @@ from functools import cache
 
 from metaeval.text.tokenizers.base import Tokenizer
 from metaeval.text.tokenizers.ptb_chars import is_symbol, shadow
-from metaeval.text.tokenizers.ptb_rules import RULES
-from metaeval.text.tokenizers.ptb_words import ABBREVIATIONS
+from metaeval.text.tokenizers.ptb_rules import ABBREVIATIONS, RULES
 
 # What pycocoevalcap drops. The tokens are in lower case by then: "-lrb-" stays, as it does there.
 DROPPED = frozenset({"''", "'", "``", "`", "-LRB-", "-RRB-", "-LCB-", "-RCB-"}) | frozenset(

@@ -25,10 +25,8 @@ from metaeval.text.transformers.locate import TextModel
 if TYPE_CHECKING:
     import torch
 
-# Tokens per batch: enough for the matrix products, little enough that filling up costs nothing;
-# more for the lengths that most captions have, for larger products are faster ones.
-_TOKENS = {"cpu": 512, "cuda": 32_768}
-_COMMON, _MORE = range(11, 17), 4
+# Tokens per batch: enough for the matrix products, little enough that filling up costs nothing.
+_TOKENS, _MORE = {"cpu": 512, "cuda": 32_768}, 4
 # Where architectures keep their layers, as bert-score cuts them.
 _LAYER_LISTS = ("encoder.layer", "transformer.layer", "encoder.block", "encoder.layers", "layer")
 
@@ -36,23 +34,19 @@ _LAYER_LISTS = ("encoder.layer", "transformer.layer", "encoder.block", "encoder.
 class TextEncoder:
     """Token vectors of layer `layer`, of unit length, float32.
 
-    Parameters
-    ----------
-    model
-        Where the model is; nothing else is looked at, least of all the network.
-    layer
-        Layers above this one (counted from 1) are not computed.
-    device, dtype
-        "auto", "cpu", "cuda", "cuda:1"; the type that the network computes in.
+    Nothing but the model's own folder is looked at, least of all the network; layers above `layer`
+    (counted from 1) are not computed.
 
     Class attributes
     ----------------
     uses_fast_bert
-        Whether `fast_bert` may take the network's place, which is then dropped. False in a class
-        that runs the network itself.
+        Whether `fast_bert` may take the network's place, which is then dropped.
+    common_lengths
+        Those that most sentences have, in tokens: their batches are larger, and so faster.
     """
 
     uses_fast_bert: ClassVar[bool] = True
+    common_lengths: ClassVar[Sequence[int]] = range(11, 17)
 
     def __init__(
         self, model: TextModel, layer: int, device: str = "auto", dtype: str = "float32"
@@ -102,22 +96,17 @@ class TextEncoder:
         self, ids: Sequence[Sequence[int]], keep: Callable[[list[int], torch.Tensor], None]
     ) -> None:
         """Encode token sequences; `keep(positions, vectors [b, length, width])`, batch by batch."""
+        encode = self._encode if self._fast is None else self._fast.encode
         with tqdm(total=len(ids), desc="encoding", unit=" sentences", leave=False, delay=2) as bar:
-            if self._fast is not None:
 
-                def kept(part: list[int], vectors: torch.Tensor) -> None:
-                    keep(part, vectors)
-                    bar.update(len(part))
+            def kept(part: list[int], vectors: torch.Tensor) -> None:
+                keep(part, vectors)
+                bar.update(len(part))
 
-                self._fast.encode(ids, kept)
-                return
-            self._batches(ids, keep, bar)
+            encode(ids, kept)
 
-    def _batches(
-        self,
-        ids: Sequence[Sequence[int]],
-        keep: Callable[[list[int], torch.Tensor], None],
-        bar: Any,
+    def _encode(
+        self, ids: Sequence[Sequence[int]], keep: Callable[[list[int], torch.Tensor], None]
     ) -> None:
         """Batches of one length through the network's own module."""
         import torch
@@ -129,9 +118,8 @@ class TextEncoder:
                 rows = [ids[p] for p in fill_rows(part, size).tolist()]
                 batch = torch.tensor(rows, device=self.device)
                 keep(part.tolist(), self._forward(batch)[: len(part)])
-                bar.update(len(part))
 
-            more = _MORE if length in _COMMON else 1
+            more = _MORE if length in self.common_lengths else 1
             rows = max(1, more * self._tokens // length)
             if (fitted := in_batches(len(positions), rows, work)) < rows:
                 self._tokens = max(1, fitted * length // more)
@@ -141,8 +129,12 @@ class TextEncoder:
 
         with torch.inference_mode():
             states = self._network(ids, attention_mask=torch.ones_like(ids))[0].float()
-            vectors: torch.Tensor = states / states.norm(dim=-1, keepdim=True)
-            return vectors
+            return self.vectors_of(states)
+
+    def vectors_of(self, states: torch.Tensor) -> torch.Tensor:
+        """What is kept of the layer's states [b, length, width]."""
+        vectors: torch.Tensor = states / states.norm(dim=-1, keepdim=True)
+        return vectors
 
 
 def keep_layers(network: Any, layers: int) -> Any:

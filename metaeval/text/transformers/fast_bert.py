@@ -3,12 +3,11 @@
 It is fast because blocks of sentences are computed side by side, one on each thread, where a
 network made of modules divides products that are not worth dividing; and because little is computed
 that need not be: sentences lie one after another in blocks of always as many tokens, without
-padding; the first layer's product of a word in its place ("a" as the first word) is made once; and
-attention over a dozen tokens is written out as it is defined, for the usual routines spend most of
-their time on softmaxes over rows that are shorter than a vector register. Against transformers'
-own network in padded batches sorted by length, by processor time on two cores of 2.5 GHz, it gains
-3.1 × on two threads and 1.1 × on one; against batches of one length, which give as it does vectors
-that do not depend on company, 4.8 × and 1.3 × (`benchmarks/fast_bert.py`).
+padding, and attention over a dozen tokens is written out as it is defined, for the usual routines
+spend most of their time on softmaxes over rows that are shorter than a vector register. Against
+transformers' own network in padded batches sorted by length, by processor time on two cores of 2.5
+GHz, it gains 3.1 × on two threads and 1.1 × on one; against batches of one length, which give as it
+does vectors that do not depend on company, 4.8 × and 1.3 × (`benchmarks/fast_bert.py`).
 
 A token's vector depends, to the last bit, on its own sentence only, and not on the number of
 threads: products with weights have the same shape in every block (what is left of the last one is
@@ -36,8 +35,6 @@ _KINDS = ("BertModel", "RobertaModel", "XLMRobertaModel", "CamembertModel")
 _TOKENS, _TOKENS_WIDE, _WIDE = 2048, 512, 512
 # From this length on the library's own attention is the faster one.
 _LONG = 32
-# The first layer's products are looked up while their table is no larger than this.
-_TABLE_BYTES = 256 << 20
 
 
 class _Layer(NamedTuple):
@@ -69,18 +66,8 @@ class _Room(NamedTuple):
         """x · matrix, in the place of the last such product."""
         import torch
 
-        return torch.mm(x, matrix, out=self.buffer(matrix.shape[1]))
-
-    def buffer(self, width: int) -> torch.Tensor:
-        tokens = len(self.narrow)
-        return self.wide[: tokens * width].view(tokens, width)
-
-
-class _First(NamedTuple):
-    """Input and product with `qkv` of the first layer, [n, width] and [n, 3 · width]."""
-
-    inputs: torch.Tensor
-    products: torch.Tensor
+        tokens, width = len(self.narrow), matrix.shape[1]
+        return torch.mm(x, matrix, out=self.wide[: tokens * width].view(tokens, width))
 
 
 def fast_version(network: Any, max_tokens: int) -> FastBert | None:
@@ -145,16 +132,19 @@ class FastBert:
 
         with torch.inference_mode():
             words = torch.tensor(list(chain.from_iterable(ids)), dtype=torch.int64)
+            places = self._numbers(ids)
             lengths = [len(tokens) for tokens in ids]
             starts = np.cumsum([0, *lengths])
-            rows, first = self._first_layer(words, self._numbers(ids))
 
             def compute(block: list[int]) -> list[tuple[list[int], torch.Tensor]]:
                 groups = [list(each) for _, each in groupby(block, key=lengths.__getitem__)]
                 shapes = [(len(mine), lengths[mine[0]]) for mine in groups]
-                mine = np.concatenate([np.arange(starts[p], starts[p + 1]) for p in block])
+                tokens = np.concatenate([np.arange(starts[p], starts[p + 1]) for p in block])
+                mine = torch.from_numpy(tokens)
+                x = torch.zeros(self.tokens, self._width)
+                x[: len(mine)] = self._words[words[mine]] + self._places[places[mine]]
                 with self._room() as room:
-                    vectors = self._forward(first(rows[torch.from_numpy(mine)], room), shapes, room)
+                    vectors = self._forward(self._norm(x), shapes, room)
                 return list(zip(groups, _split(vectors, shapes), strict=True))
 
             for groups in map_ordered(compute, blocks(lengths, self.tokens)):
@@ -174,59 +164,15 @@ class FastBert:
         yield room
         self._rooms.append(room)
 
-    def _first_layer(
-        self, words: torch.Tensor, places: torch.Tensor
-    ) -> tuple[torch.Tensor, Callable[[torch.Tensor, _Room], _First]]:
-        """A number for each token, and what gives the first layer's part of up to a block of them.
-
-        The same words in the same places have the same number. Where they are many, their products
-        are made beforehand and looked up.
-        """
-        import torch
-
-        pairs, rows = torch.unique(words * len(self._places) + places, return_inverse=True)
-        word, place = pairs // len(self._places), pairs % len(self._places)
-
-        def compute(mine: torch.Tensor, room: _Room) -> _First:
-            x = torch.zeros(self.tokens, self._width)
-            x[: len(mine)] = self._words[word[mine]] + self._places[place[mine]]
-            x = self._norm(x)
-            return _First(x, room.product(x, self._layers[0].qkv))
-
-        size = 4 * 4 * self._width * len(pairs)
-        if 2 * len(pairs) > len(words) or size > _TABLE_BYTES:
-            return rows, compute
-        inputs = torch.empty(len(pairs), self._width)
-        products = torch.empty(len(pairs), 3 * self._width)
-
-        def enter(start: int) -> None:
-            some = torch.arange(start, min(start + self.tokens, len(pairs)))
-            with self._room() as room:
-                made = compute(some, room)
-                inputs[some], products[some] = made.inputs[: len(some)], made.products[: len(some)]
-
-        for _ in map_ordered(enter, range(0, len(pairs), self.tokens)):
-            pass
-
-        def look_up(mine: torch.Tensor, room: _Room) -> _First:
-            x, qkv = torch.zeros(self.tokens, self._width), room.buffer(3 * self._width)
-            torch.index_select(inputs, 0, mine, out=x[: len(mine)])
-            torch.index_select(products, 0, mine, out=qkv[: len(mine)])
-            return _First(x, qkv)
-
-        return rows, look_up
-
     def _forward(
-        self, first: _First, shapes: Sequence[tuple[int, int]], room: _Room
+        self, x: torch.Tensor, shapes: Sequence[tuple[int, int]], room: _Room
     ) -> torch.Tensor:
         """Unit vectors [tokens, width] of sentences, [n, length] of one shape after another."""
         import torch
 
-        x, qkv = first
         mixed = torch.zeros_like(x)
-        for number, layer in enumerate(self._layers):
-            if number:
-                qkv = room.product(x, layer.qkv)
+        for layer in self._layers:
+            qkv = room.product(x, layer.qkv)
             for part, out in zip(_split(qkv, shapes), _split(mixed, shapes), strict=True):
                 self._attend(part, layer.query_bias, out)
             y = torch.addmm(x, mixed, layer.mix, out=room.narrow)

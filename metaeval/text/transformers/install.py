@@ -33,17 +33,9 @@ FILES = (
 def install(cache: Path, source: Path | None = None, endpoint: str | None = None) -> None:
     """Bring roberta-large (1.4 GB) into the cache folder, from a local folder if given.
 
-    Parameters
-    ----------
-    cache
-        The cache folder of metaeval.
-    source
-        A folder with the model's files.
-    endpoint
-        The hub's address, by default that of its library (HF_ENDPOINT).
-
-    Raises InputError for a folder without the model, DownloadError where there is no connection or
-    a file is not the one that the hub states.
+    `endpoint` is the hub's address, by default that of its library (HF_ENDPOINT). Raises InputError
+    for a folder without the model, DownloadError where there is no connection or a file is not the
+    one that the hub states.
     """
     target = cache.expanduser() / "bertscore" / "roberta-large"
     target.mkdir(parents=True, exist_ok=True)
@@ -72,16 +64,13 @@ def _download(target: Path, endpoint: str | None) -> None:
             where = {"revision": REVISION, "endpoint": endpoint}
             stated = hub.get_hf_file_metadata(hub.hf_hub_url(REPOSITORY, name, **where)).etag
             path = Path(hub.hf_hub_download(REPOSITORY, name, local_dir=target, **where))
-        if (digest := _digest(path, git=len(stated) != 64)) != stated:
+        digest = file_sha256(path) if len(stated) == 64 else git_hash(path.read_bytes())
+        if digest != stated:
             path.unlink()
             raise DownloadError(
                 f"{REPOSITORY}: {name} has a wrong hash ({digest} instead of {stated}) and was "
                 "deleted; the same command fetches it anew"
             )
-
-
-def _digest(path: Path, git: bool) -> str:
-    return git_hash(path.read_bytes()) if git else file_sha256(path)
 
 
 def git_hash(content: bytes) -> str:

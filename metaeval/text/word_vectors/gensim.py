@@ -55,7 +55,8 @@ class GensimTable(VectorTable):
         try:
             raw = main.read_bytes()
             held = vars(_Reader(io.BytesIO(raw)).load())
-            self._words: list[str] = list(held["index_to_key"])
+            self._words = list(held["index_to_key"])
+            self._places = range(len(self._words))
         except FileNotFoundError:
             raise InputError("there is no such file", file=main) from None
         except (pickle.UnpicklingError, KeyError, TypeError, EOFError, AttributeError) as error:
@@ -76,13 +77,6 @@ class GensimTable(VectorTable):
             problem = f"has {len(self._words):,} words for an array {list(self._rows.shape)}"
             raise InputError(problem, file=main)
         self.sha256, self.dimension = digest.hexdigest(), int(self._rows.shape[1])
-
-    def find(self, words: set[str]) -> dict[str, int]:
-        places: dict[str, int] = {}
-        for place, word in enumerate(self._words):
-            if word in words:
-                places.setdefault(word, place)
-        return places
 
     def row(self, place: int) -> npt.NDArray[np.float32]:
         return np.asarray(self._rows[place], dtype=np.float32)

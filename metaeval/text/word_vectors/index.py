@@ -10,7 +10,7 @@ import hashlib
 import mmap
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -28,13 +28,19 @@ class VectorTable(ABC):
 
     sha256: str
     dimension: int
+    _words: Sequence[str]
+    _places: Sequence[int]  # of the words' rows
 
     def __init__(self, path: Path, cache: Path) -> None:
         self.path = path
 
-    @abstractmethod
     def find(self, words: set[str]) -> dict[str, int]:
         """Where the rows of these words are; words that are not there are left out."""
+        places: dict[str, int] = {}
+        for word, place in zip(self._words, self._places, strict=True):
+            if word in words:
+                places.setdefault(word, place)  # the first of several, as gensim does
+        return places
 
     @abstractmethod
     def row(self, place: int) -> npt.NDArray[np.float32]:
@@ -58,16 +64,9 @@ class IndexedTable(VectorTable):
             self._write(index)
         with np.load(index) as stored:
             self._words = stored["words"].tobytes().decode("utf-8", "surrogateescape").split("\n")
-            self._places = stored["places"]
+            self._places = stored["places"].tolist()
             self.dimension = int(stored["dimension"])
             self.sha256 = str(stored["sha256"])
-
-    def find(self, words: set[str]) -> dict[str, int]:
-        places: dict[str, int] = {}
-        for word, place in zip(self._words, self._places.tolist(), strict=True):
-            if word in words:
-                places.setdefault(word, place)  # the first of several, as gensim does
-        return places
 
     @abstractmethod
     def entries(self, data: mmap.mmap, seen: Callable[[int], None]) -> Iterator[tuple[bytes, int]]:

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from tqdm import tqdm
 
-from metaeval.compute.batching import Rows, fill_rows, group_rows_by_length
-from metaeval.compute.device import in_batches, resolve
+from metaeval.compute.device import resolve
 from metaeval.compute.requirements import missing_packages
 from metaeval.data.dataset import Absent
 from metaeval.errors import InputError
@@ -26,8 +25,10 @@ from metaeval.text.transformers.encoder import TextEncoder
 from metaeval.text.transformers.locate import MINILM, TextModel, locate
 from metaeval.text.word_vectors.base import Vectors, WordVectors, unit
 
+if TYPE_CHECKING:
+    import torch
+
 _LAYERS = 6
-_TOKENS = {"cpu": 512, "cuda": 32_768}  # of a batch; another number would change the 7th digit
 
 
 class MiniLmVectors(WordVectors):
@@ -100,23 +101,17 @@ class _WordEncoder(TextEncoder):
     """Means of token vectors as the network gives them, not of vectors of unit length."""
 
     uses_fast_bert = False
+    common_lengths = ()  # words are short
+
+    def vectors_of(self, states: torch.Tensor) -> torch.Tensor:
+        return states.mean(dim=1)
 
     def means(self, ids: Sequence[Sequence[int]]) -> npt.NDArray[np.float32]:
-        """[n, width] of n token sequences; batches of one shape a length, as in `TextEncoder`."""
-        import torch
-
+        """[n, width] of n token sequences."""
         means = np.empty((len(ids), self._network.config.hidden_size), dtype=np.float32)
-        with tqdm(total=len(ids), desc="word vectors", unit="", leave=False, delay=2) as bar:
-            for length, positions in group_rows_by_length([len(tokens) for tokens in ids]):
 
-                def work(start: int, stop: int, size: int, positions: Rows = positions) -> None:
-                    mine = positions[start:stop]
-                    rows = [ids[p] for p in fill_rows(mine, size).tolist()]
-                    batch = torch.tensor(rows, device=self.device)
-                    with torch.inference_mode():
-                        states = self._network(batch, attention_mask=torch.ones_like(batch))[0]
-                        means[mine] = states.float().mean(dim=1)[: len(mine)].cpu().numpy()
-                    bar.update(len(mine))
+        def keep(positions: list[int], vectors: torch.Tensor) -> None:
+            means[positions] = vectors.cpu().numpy()
 
-                in_batches(len(positions), max(1, _TOKENS[self.device.type] // length), work)
+        self.encode(ids, keep)
         return means

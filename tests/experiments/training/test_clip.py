@@ -56,7 +56,7 @@ def test_a_tiny_run_learns_and_can_be_loaded(tmp_path: Path) -> None:
     assert cards.overlap(out, train) == 56
     assert cards.overlap(out, load_scenes(split="dev", n=40, size=64, cache=tmp_path)) == 0
     clip = Clip(ClipWeights("scenes", "scenes", out / cards.WEIGHTS), "cpu")
-    texts, _ = clip.texts([facts["prefix"] + text for text in train.human])
+    texts = clip.texts([facts["prefix"] + text for text in train.human])
     np.testing.assert_allclose(np.linalg.norm(texts, axis=1), 1, atol=1e-5)
     assert np.unique(texts.round(4), axis=0).shape[0] > 24
 

@@ -291,7 +291,7 @@ def test_absent_model_is_named_with_its_remedy(
     assert "roberta-large" in absent.reason
     assert "--install bertscore" in absent.remedy
     offline = BertScore(model="roberta-large", download=True, offline="1")
-    offline.fetch()  # asks no one
+    offline.fetch(dataset_of())  # asks no one
     absent = offline.bind(dataset_of())
     assert isinstance(absent, Absent)
     assert "offline" in absent.reason

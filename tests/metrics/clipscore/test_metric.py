@@ -191,14 +191,13 @@ def test_what_was_cut_or_not_there_is_counted_from_the_cache_too(
 
 
 def test_end_token_is_kept(weights: Path) -> None:
-    from metaeval.metrics.clipscore.network import Clip
+    from metaeval.metrics.clipscore.network import Clip, too_long
 
     clip = Clip(clip_weights.ClipWeights(MODEL, "some", weights), "cpu")
     ids = clip.tokenizer([LONG])[0]
     assert len(ids) == 77
     assert ids[-1] == clip.tokenizer.eot_token_id
-    _, cut = clip.texts([LONG, "a dog"])
-    assert cut == [True, False]
+    assert [too_long(clip.tokenizer, text) for text in (LONG, "a dog")] == [True, False]
 
 
 def test_random_weights_are_declared(dataset: CaptionDataset) -> None:
@@ -284,10 +283,10 @@ def test_without_weights_or_images(
     asked = ClipScore(cache=tmp_path, download=True)
     assert "a run downloads it" in absent(asked, dataset).remedy  # who only binds does not
     offline = ClipScore(cache=tmp_path, download=True, offline="1")
-    offline.fetch()  # asks no one
+    offline.fetch(dataset)  # asks no one
     assert "offline" in absent(offline, dataset).reason
     missing = ClipScore(pretrained="no/such.pt", download=True)
-    missing.fetch()  # a file cannot be downloaded
+    missing.fetch(dataset)  # a file cannot be downloaded
     assert absent(missing, dataset).reason == "there is no file no/such.pt"
     bare = replace(dataset, parts={}, _loaded={})
     absent(ClipScore(pretrained="random"), bare)
@@ -310,7 +309,7 @@ def test_weights_in_hugging_face_s_cache(
     assert isinstance(scorer, ClipScorer)
     assert scorer.columns == (ScoreColumn("CLIPScore", bounds=(0.0, 2.5)),)
     assert "|weights:openai-" in scorer.signatures[0]
-    ClipScore(cache=tmp_path, download=True).fetch()  # nothing to do
+    ClipScore(cache=tmp_path, download=True).fetch(dataset)  # nothing to do
 
 
 def test_own_weights_refuse_images_they_were_trained_on(
@@ -331,6 +330,24 @@ def test_own_weights_refuse_images_they_were_trained_on(
         assert "trained on 3 of these 3" in seen.reason
     photographs = replace(val, name="coco_val2017")
     absent(ClipScore(pretrained="auto"), photographs)  # never the default there
+
+
+def test_the_hub_is_asked_only_where_no_weights_serve(
+    tmp_path: Path, dataset: CaptionDataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+    asked: list[str] = []
+    monkeypatch.setattr("huggingface_hub.snapshot_download", lambda name, **_: asked.append(name))
+    metric, scenes = ClipScore(cache=tmp_path, download=True), load_scenes(n=3, cache=tmp_path)
+    metric.fetch(scenes)
+    assert isinstance(metric.bind(scenes), ClipScorer)
+    assert asked == []  # the small CLIP serves drawn scenes
+    metric.fetch(replace(scenes, name="photographs"))
+    monkeypatch.setattr(clip_weights, "SCENES_CLIP", tmp_path / "not here")
+    metric.fetch(scenes)
+    assert asked == 2 * ["timm/vit_base_patch32_clip_224.openai"]
 
 
 def test_importing_and_looking_needs_no_torch(tmp_path: Path) -> None:

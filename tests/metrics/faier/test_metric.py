@@ -7,6 +7,7 @@ import math
 import pickle
 import subprocess
 import sys
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +72,7 @@ def weights(scenes: CaptionDataset, tmp_path_factory: pytest.TempPathFactory) ->
             "regions": "gold-v1",
             "parser": "rules-1",
             "trained_on_corruptions": variant == "corruptions",
-            "shape": shape.record(),
+            "shape": asdict(shape),
         }
         folder = tmp_path_factory.mktemp(variant)
         pretrained.save(folder, FaierNetwork(shape), vocabulary, card, scenes.limited(1))
@@ -136,8 +137,6 @@ def test_levels_add_up_and_learned_images_are_not_scored(
 def test_references_change_a_score_and_none_are_needed(
     weights: dict[str, Path], scenes: CaptionDataset
 ) -> None:
-    from dataclasses import replace
-
     texts, index = list(scenes.human[1:]), list(range(1, 12))
     four = scored(metric(weights), scenes, texts, index).scores
     two = scored(metric(weights, references=2), scenes, texts, index).scores
@@ -212,8 +211,6 @@ def test_what_is_missing_is_said(weights: dict[str, Path], scenes: CaptionDatase
     absent = own.bind(scenes.limited(1))
     assert isinstance(absent, Absent)
     assert "every one of these images" in str(absent)
-    from dataclasses import replace
-
     blind = replace(scenes, parts={}, _loaded={})
     assert isinstance(own.bind(blind), Absent)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +65,7 @@ def weights(folder: Path, sign: float = 1.0, seed: int = 0, grid: int = 0, **car
         "regions": GoldRegions().identity(),
         "human_cosine": sign,
     }
-    told |= {"shape": model.shape.to_json(), "trained_on_corruptions": False, **card}
+    told |= {"shape": asdict(model.shape), "trained_on_corruptions": False, **card}
     pretrained.save(folder, model, words, told, dataset(101))
     return folder
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import pickle
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -145,12 +146,12 @@ def test_a_caption_gets_the_same_numbers_in_any_company() -> None:
 
 
 def test_shapes_come_back_from_a_card() -> None:
-    assert ScanShape.of_json(json.loads(json.dumps(SMALL.to_json()))) == SMALL
+    assert ScanShape.of_json(json.loads(json.dumps(asdict(SMALL)))) == SMALL
     with pytest.raises(InputError, match="not the shape"):
         ScanShape.of_json({"width": 3})
     for grid in (-1, "3", True):
         with pytest.raises(InputError, match="grid is"):
-            ScanShape.of_json({**SMALL.to_json(), "grid": grid})
+            ScanShape.of_json({**asdict(SMALL), "grid": grid})
 
 
 class Evil:
