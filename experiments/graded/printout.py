@@ -10,7 +10,8 @@ from metaeval.runs.records import Count, paper_value
 
 
 def printout(summary: Mapping[str, Any], published: Mapping[str, float], file: Path) -> str:
-    """A plain table of rank-order ρ with its interval, ties, and the published value.
+    """A plain table of rank-order ρ with its interval, ρ within an image, pairwise accuracy, the
+    share of images all in order, ties, and the published value.
 
     Below it, what metrics counted (captions that were cut, images without objects, …).
     `file` is what to open next: the report, or the statistics of a run without one.
@@ -23,7 +24,10 @@ def _rows(summary: Mapping[str, Any], published: Mapping[str, float]) -> Iterato
     done = [r for r in records if r["status"] == "ok"]
     done.sort(key=lambda r: -r["rank_order_rho"])
     width = max((len(r["metric"]) for r in done), default=0)
-    head = f"{'':<{width}}  rank-order ρ  {'95% interval':<16} {'τ-b':>6} {'ties':>6}"
+    head = (
+        f"{'':<{width}}  rank-order ρ  {'95% interval':<16} "
+        f"{'within':>7} {'pairs':>6} {'all':>6} {'ties':>6}"
+    )
     confidence = round(100 * summary["settings"]["confidence"], 6)
     yield head.replace("95%", f"{confidence:g}%") + ("  published" if published else "")
     for r in done:
@@ -31,7 +35,8 @@ def _rows(summary: Mapping[str, Any], published: Mapping[str, float]) -> Iterato
         interval = f"{low:.4f} {high:.4f}" if low == low else ""
         line = (
             f"{r['metric']:<{width}}  {r['rank_order_rho']:>12.4f}  {interval:<16} "
-            f"{r['kendall_tau_b']:>6.3f} {100 * r['tie_fraction']:>5.1f}%"
+            f"{r['rank_order_rho_within']:>7.3f} {100 * r['pairwise_accuracy']:>5.1f}% "
+            f"{100 * r['monotone_rate']:>5.1f}% {100 * r['tie_fraction']:>5.1f}%"
         )
         paper = paper_value(published, r["metric"], r["variant_of"])
         other = "" if paper is None or paper.same_model else " (another model)"

@@ -23,6 +23,27 @@ TERMS: tuple[Term, ...] = (
         "Spearman's ρ of level and score, which averages tied ranks.",
     ),
     Term(
+        "within",
+        "ρ within",
+        "The rank-order ρ among the versions of one image, averaged over the images. 1 is perfect, "
+        "0 is chance.",
+        "What images differ by as a whole (an easy image scores high in every version) plays no "
+        "part here; the pooled ρ pays for it. Below it, the share of the variance of the scores "
+        "that lies between images: offset.",
+    ),
+    Term(
+        "accuracy",
+        "Pairwise",
+        "Pairwise accuracy: over all pairs of versions of one image, the "
+        "share in which the better version scores strictly higher.",
+        "A tie counts as not correct; 0.5 is chance for a metric without ties.",
+    ),
+    Term(
+        "monotone",
+        "All in order",
+        "Share of images whose versions are all strictly in the right order.",
+    ),
+    Term(
         "paper",
         "Paper",
         "The published rank-order ρ of the same experiment.",
@@ -59,24 +80,12 @@ TERMS: tuple[Term, ...] = (
         "best way of breaking them.",
     ),
     Term(
-        "accuracy",
-        "Pairwise",
-        "Pairwise accuracy: over all pairs of versions of one image, the "
-        "share in which the better version scores strictly higher.",
-        "A tie counts as not correct; 0.5 is chance for a metric without ties.",
-    ),
-    Term(
         "auc",
         "Adjacent AUC",
         "For each step between neighbouring levels, worst first: the "
         "probability that a caption of the better level outscores one of the worse. 0.5 is "
         "chance; ties count half.",
         "Sorted by the hardest step.",
-    ),
-    Term(
-        "monotone",
-        "All in order",
-        "Share of images whose versions are all strictly in the right order.",
     ),
     Term(
         "inversions",

@@ -15,6 +15,7 @@ from reports.graded.drawings import density_chart, order_chart
 from reports.graded.embedded import EmbeddedData, PackedExplanations, embed
 from reports.graded.glossary import TERMS
 from reports.graded.run import GradedRun, read_graded_run
+from reports.graded.slopes import slope_chart, slopes
 from reports.graded.summary import headline, summary
 from reports.graded.table import metrics_table
 from reports.shared import formatting, page, payload
@@ -122,6 +123,7 @@ def _context(run: GradedRun, figures: bool) -> dict[str, Any]:
         "table": table,
         "table_caption": "Every metric's agreement with the known order of the versions.",
         "counts": counts(run),
+        "slopes": slope_chart(slopes(run.metrics)),
         "charts": _charts(run, table.bodies[0][1], figures),
         "bins": ORDER_BINS,
         "provenance": provenance(run)._replace(versions=[_version_row(s) for s in run.sets]),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from reports.graded.findings import absent, mean, published, unapplied
-from reports.graded.ranking import TIES_DECIDE, ranked, rho, tie_width, undecided
+from reports.graded.ranking import TIES_DECIDE, ranked, tie_width, undecided
 from reports.graded.run import GradedRun
+from reports.graded.statements.measures import by_within, leaders, offset
 from reports.shared.elements import Finding
 from reports.shared.formatting import (
     amount,
@@ -24,6 +25,7 @@ def summary(run: GradedRun) -> list[Finding]:
     rows = ranked(run.metrics)
     findings = [
         _order(run, rows),
+        offset(rows),
         _undecided(rows),
         _ties(run, rows),
         _steps(rows),
@@ -38,19 +40,10 @@ def _order(run: GradedRun, rows: list[Record]) -> Finding:
     versions = f"{amount(len(run.sets), 'version')} of {amount(len(run.image_ids), 'caption')}"
     if not rows:
         return Finding("Order.", f"No metric gave a result on the {versions}.")
-    best = rows[0]
-    text = (
-        f"{best['metric']} orders the {versions} best: rank-order ρ {number(rho(best))} "
-        f"({_level(run)} interval {interval(best.get('rank_order_rho_ci'))}), where 1 is the "
-        f"perfect order and 0 is chance."
-    )
-    if len(rows) == 2:
-        text += f" {rows[1]['metric']} has {number(rho(rows[1]))}."
-    elif len(rows) > 2:
-        others = [f"{r['metric']} ({number(rho(r))})" for r in rows[1:3]]
-        last = rows[-1]
-        text += f" {listed(others)} {'follow' if len(others) > 1 else 'follows'}"
-        text += f"; {last['metric']} is last ({number(rho(last))})." if len(rows) > 3 else "."
+    text = leaders(rows, versions, _level(run))
+    text += " 1 is the perfect order, 0 (half of the pairs) is chance."
+    if len(rows) > 1:
+        text += f" Within an image: {_chain(by_within(rows))}."
     blind = [r["metric"] for r in rows if _near_zero(r)]
     if blind:
         text += (
@@ -58,6 +51,12 @@ def _order(run: GradedRun, rows: list[Record]) -> Finding:
             f"the interval contains 0 or less."
         )
     return Finding("Order.", text)
+
+
+def _chain(rows: list[Record]) -> str:
+    """The first three and the last of a ranking, with their ρ within an image."""
+    named = [f"{r['metric']} {number(r['rank_order_rho_within'])}" for r in rows]
+    return ", ".join([*named[:3], *(["…", named[-1]] if len(named) > 3 else [])])
 
 
 def _near_zero(record: Record) -> bool:

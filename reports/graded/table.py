@@ -104,7 +104,11 @@ def _statistics(r: Record) -> list[Cell]:
         for step in steps
     )
     ties = r.get("pairwise_ties")
+    parts = r.get("variance") or {}
     return [
+        _number(r, "within", "rank_order_rho_within")._replace(
+            note=f"{percent(parts['image'], 0)} offset" if known(parts.get("image")) else ""
+        ),
         _number(r, "spearman", "spearman_rho"),
         _number(r, "tau", "kendall_tau_b"),
         _share(r, "ties", "tie_fraction")._replace(

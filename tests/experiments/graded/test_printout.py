@@ -16,7 +16,9 @@ def _record(metric: str, rho: float) -> dict[str, Any]:
         "status": "ok",
         "rank_order_rho": rho,
         "rank_order_rho_ci": [rho - 0.01, rho + 0.01],
-        "kendall_tau_b": 0.5,
+        "rank_order_rho_within": 0.5,
+        "pairwise_accuracy": 0.625,
+        "monotone_rate": 0.125,
         "tie_fraction": 0.25,
     }
 
@@ -30,8 +32,8 @@ def test_best_first_with_what_was_published_and_what_did_not_run() -> None:
     assert "90% interval" in head
     assert head.endswith("published")
     assert lines == [
-        "High        0.7500  0.7400 0.7600     0.500  25.0%     0.7000",
-        "Low         0.2500  0.2400 0.2600     0.500  25.0%",
+        "High        0.7500  0.7400 0.7600      0.500  62.5%  12.5%  25.0%     0.7000",
+        "Low         0.2500  0.2400 0.2600      0.500  62.5%  12.5%  25.0%",
         "not run: spice (skipped)",
         "report: OUT/report.html",
     ]
