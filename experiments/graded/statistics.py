@@ -115,11 +115,11 @@ def matrix(table: pd.DataFrame, value: str, images: pd.Index[Any], names: list[s
 def leading_column(records: Sequence[dict[str, Any]]) -> str | None:
     """The column with the best rank-order ρ, with which the report opens.
 
-    No part of another one and no untrained network, where there are others; `None` where no metric
-    ran. Of equal ones the first.
+    No part of another one, no untrained network and no control, where there are others; `None`
+    where no metric ran. Of equal ones the first.
     """
     ran = [r for r in records if r["status"] == "ok"]
-    whole = [r for r in ran if r["part_of"] is None and not r["untrained"]]
+    whole = [r for r in ran if r["part_of"] is None and not r["untrained"] and not r["control"]]
     rho = {r["metric"]: r["rank_order_rho"] for r in whole or ran}
     return max(rho, key=lambda column: _known(rho[column]), default=None)
 

@@ -17,6 +17,7 @@ from corruptions.base import Corruption
 from corruptions.graded.random import Random
 from experiments.base import MetricExperiment, Pass, Published
 from experiments.captions import dataset_info, describe_dataset, write_references, write_versions
+from experiments.graded.ceiling import ceiling
 from experiments.graded.printout import printout
 from experiments.graded.statistics import statistics
 from experiments.record import RunRecord
@@ -90,6 +91,8 @@ class Graded(MetricExperiment[CaptionDataset, list[Scored]]):
     ) -> list[Scored]:
         captions = files.read_table(record.out / files.CAPTIONS)
         results = score_all(metrics.values(), data, captions, record.config)
+        if any(column.control for scored in results for column in scored.columns):
+            results.append(ceiling(captions))
         write_scores(record.out, captions, results)
         return results
 

@@ -39,7 +39,7 @@ def slope_chart(lines: Sequence[Slope]) -> Markup:
 
     Labels keep a line's height apart; a hair line leads from a label that had to move to its end.
     """
-    ends = [value for line in lines for value in line[2:]]
+    ends = [value for line in lines for value in (line.pooled, line.within)]
     low, high = min([0.0, *ends]), max(ends, default=1.0)
     height = max(170, LINE * (len(lines) + 2))
     room = height - TOP - 8
@@ -57,24 +57,21 @@ def slope_chart(lines: Sequence[Slope]) -> Markup:
             f'<path class="slope {line.kind}" d="M{LEFT} {y(line.pooled):.1f}'
             f'L{RIGHT} {y(line.within):.1f}"><title>{escape(title)}</title></path>'
         )
-    for x, step, anchor, place in ((LEFT, -1, "end", 2), (RIGHT, 1, "start", 3)):
-        heights = label_places([y(line[place]) for line in lines], LINE, height - 4)
-        for line, label in zip(lines, heights, strict=True):
-            end = y(line[place])
+    for x, step, anchor in ((LEFT, -1, "end"), (RIGHT, 1, "start")):
+        values = [line.pooled if x == LEFT else line.within for line in lines]
+        heights = label_places([y(value) for value in values], LINE, height - 4)
+        for line, value, label in zip(lines, values, heights, strict=True):
+            end, name = y(value), escape(line.metric)
+            text = f"{name} {number(value)}" if x == LEFT else f"{number(value)} {name}"
             parts.append(
                 f'<path class="lead" d="M{x + 3 * step} {end:.1f}L{x + 13 * step} {label:.1f}"/>'
                 f'<text class="name {line.kind}" x="{x + 16 * step}" y="{label + 3.5:.1f}" '
-                f'text-anchor="{anchor}">{_label(line, place)}</text>'
+                f'text-anchor="{anchor}">{text}</text>'
             )
     return Markup(  # numbers, and names escaped above
         f'<svg class="slopes" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="Rank-order ρ '
         f'of every metric, pooled and within an image">{"".join(parts)}</svg>'
     )
-
-
-def _label(line: Slope, place: int) -> Markup:
-    value, name = number(float(line[place])), escape(line.metric)
-    return Markup(f"{name} {value}") if place == 2 else Markup(f"{value} {name}")
 
 
 def label_places(wanted: Sequence[float], gap: float, lowest: float) -> list[float]:

@@ -49,7 +49,7 @@ def _ends(run: GradedRun) -> Iterator[float | None]:
     They may span almost everything.
     """
     for record in run.metrics:
-        if row_kind(record) not in ("result", "part"):
+        if row_kind(record) not in ("result", "part", "control"):
             continue
         for statistics in (record, record.get("applied_only") or {}):
             yield from statistics.get("rank_order_rho_ci") or (rho(statistics),)

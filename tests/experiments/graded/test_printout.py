@@ -14,6 +14,7 @@ def _record(metric: str, rho: float) -> dict[str, Any]:
         "variant_of": metric.split(" (")[0] if " (" in metric else None,
         "family": metric.lower(),
         "status": "ok",
+        "control": False,
         "rank_order_rho": rho,
         "rank_order_rho_ci": [rho - 0.01, rho + 0.01],
         "rank_order_rho_within": 0.5,
@@ -59,3 +60,10 @@ def test_what_was_counted_is_said_once_a_metric() -> None:
     assert lines[3:-1] == [
         "vifidel: 48 of 5,000 images without objects; 1,234 content words without a vector"
     ]
+
+
+def test_controls_stand_below_whatever_they_get() -> None:
+    records = [_record("Model", 0.75) | {"control": True}, _record("Metric", 0.25)]
+    summary = {"metrics": records, "settings": {"confidence": 0.95}}
+    lines = printout(summary, {}, Path("OUT/report.html")).splitlines()
+    assert [line.split()[0] for line in lines[1:4]] == ["Metric", "controls,", "Model"]

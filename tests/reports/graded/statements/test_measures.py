@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -83,5 +84,5 @@ def test_labels_keep_their_order_and_their_distance() -> None:
     places = label_places(wanted, 10, 100)
     order = sorted(range(5), key=lambda k: wanted[k])
     ranked = [places[k] for k in order]
-    assert all(b - a >= 10 for a, b in zip(ranked, ranked[1:], strict=False))
+    assert all(b - a >= 10 for a, b in pairwise(ranked))
     assert max(places) <= 100
