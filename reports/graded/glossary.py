@@ -28,8 +28,22 @@ TERMS: tuple[Term, ...] = (
         "The rank-order ρ among the versions of one image, averaged over the images. 1 is perfect, "
         "0 is chance.",
         "What images differ by as a whole (an easy image scores high in every version) plays no "
-        "part here; the pooled ρ pays for it. Below it, the share of the variance of the scores "
-        "that lies between images: offset.",
+        "part here; the pooled ρ pays for it. “below control”: not better than the best control, "
+        "by a paired test after Holm's correction.",
+    ),
+    Term(
+        "offset",
+        "Offset",
+        "The share of the variance of the scores that lies between images, whatever the version.",
+        "Two-way analysis of variance: image, level and rest add up to 1. The pooled ρ of a metric "
+        "with much offset says little of what it sees.",
+    ),
+    Term(
+        "",
+        "Control",
+        "No metric, but what a metric must beat: length, a random score, a bigram language model "
+        "of the other images' captions (no image, no reference), the longest run of words copied "
+        "from a reference; and the ceiling, what a perfect metric gets.",
     ),
     Term(
         "accuracy",
@@ -53,9 +67,10 @@ TERMS: tuple[Term, ...] = (
     Term(
         "delta",
         "Difference",
-        "Ours minus the paper's, and whether our interval or ties account for it.",
-        "“in interval”: the published value lies within our confidence interval. “ties”: it lies "
-        "within the range that tie-breaking alone spans. “outside”: neither does.",
+        "Ours minus the paper's, and whether corruption seeds or random ties account for it.",
+        "The paper used the same images, so the interval over images is no measure. With "
+        "corruption.seeds above 1: how many standard deviations of seeds and ties it lies off. "
+        "“ties”: within two standard deviations of random tie-breaking.",
     ),
     Term(
         "spearman",

@@ -261,6 +261,14 @@ def write_run(
             bad = set(captions["image_id"][unapplied])
             keep &= ~frame["image_id"].isin(bad).to_numpy()
             record["applied_only"] = statistics_of(frame[keep])
+            kept = statistics_of(frame[~frame["image_id"].isin(bad)])
+            record["every_level_applied"] = {
+                "n_images": len(images) - len(bad),
+                **{key: kept[key] for key in (
+                    "rank_order_rho", "rank_order_rho_within", "rank_order_rho_within_ci",
+                    "pairwise_accuracy", "pairwise_accuracy_ci", "monotone_rate",
+                    "monotone_rate_ci")},
+            }  # fmt: skip
     sets = []
     for (level, name), g in captions.groupby(["level", "set"]):
         sets.append({
