@@ -126,7 +126,7 @@ def against_controls(
             }
 
 
-def tested_steps(result: GradedResult, n_images: int, confidence: float) -> dict[str, Any]:
+def extreme_steps(result: GradedResult, n_images: int, confidence: float) -> dict[str, Any]:
     """The step between neighbouring levels that a metric sees least, and most, where that is sure.
 
     A step is named only if its AUC differs from that of *every* other step, after Holm's correction

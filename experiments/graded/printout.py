@@ -37,6 +37,9 @@ def _rows(summary: Mapping[str, Any], published: Mapping[str, float]) -> Iterato
         yield "controls, which are no metrics"
         for r in done[len(metrics) :]:
             yield _row(r, width, None)
+    if spread := [(r["metric"], r["seeds"]) for r in metrics if r.get("seeds")]:
+        sds = ", ".join(f"{name} {seeds['rank_order_rho']['sd']:.4f}" for name, seeds in spread)
+        yield f"sd of rank-order ρ over {spread[0][1]['n']} corruption seeds: {sds}"
     counted: dict[str, None] = {}
     for record in records:
         counts = (Count(**count) for count in record.get("counts") or ())

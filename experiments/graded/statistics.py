@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 from omegaconf import DictConfig
 
-from experiments.graded.differences import against_controls, differences, tested_steps
+from experiments.graded.differences import against_controls, differences, extreme_steps
 from experiments.graded.groups import image_groups
 from experiments.graded.seeds import seed_spread
 from metaeval.data.dataset import CaptionDataset
@@ -83,7 +83,7 @@ def statistics(
                     "n": values.size,
                     "n_nan": int(np.isnan(values).sum()),
                     **result.record,
-                    **tested_steps(result, len(images), confidence),
+                    **extreme_steps(result, len(images), confidence),
                     "applied_only": None
                     if applied.all()
                     else graded(np.where(applied, values, np.nan), higher).record,

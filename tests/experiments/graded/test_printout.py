@@ -67,3 +67,11 @@ def test_controls_stand_below_whatever_they_get() -> None:
     summary = {"metrics": records, "settings": {"confidence": 0.95}}
     lines = printout(summary, {}, Path("OUT/report.html")).splitlines()
     assert [line.split()[0] for line in lines[1:4]] == ["Metric", "controls,", "Model"]
+
+
+def test_the_spread_over_seeds_is_said_where_there_is_one() -> None:
+    seeds = {"n": 5, "rank_order_rho": {"mean": 0.25, "sd": 0.00144}}
+    records = [_record("A", 0.25) | {"seeds": seeds}, _record("B", 0.5) | {"seeds": None}]
+    summary = {"metrics": records, "settings": {"confidence": 0.95}}
+    lines = printout(summary, {}, Path("OUT/report.html")).splitlines()
+    assert lines[-2] == "sd of rank-order ρ over 5 corruption seeds: A 0.0014"

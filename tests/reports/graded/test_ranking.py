@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from metaeval.runs.records import PaperValue
+from reports.graded.findings import published
 from reports.graded.ranking import against_paper, ranked
 from tests.reports.run_files import declared
 
@@ -56,3 +59,24 @@ def test_how_a_published_value_is_compared(
 ) -> None:
     row = record("m", seeds=seeds, rank_order_rho_tie_std=tie_sd, rank_order_rho_bounds=[-0.2, 0.9])
     assert against_paper(row, published)[0] == expected
+
+
+def test_the_summary_says_how_far_off_a_published_value_is() -> None:
+    run: Any = SimpleNamespace(
+        metrics=[
+            record("near", 0.5),
+            record("seeds", 0.5, seeds=spread(0.5, 0.002, 0.0)),
+            record("close", 0.5, seeds=spread(0.5, 0.1, 0.0)),
+            record("alone", 0.5, seeds=None, rank_order_rho_tie_std=0.001),
+        ],
+        published={"source": "a paper", "comparable": True},
+        paper=lambda r: PaperValue(0.51 if r["metric"] == "near" else 0.6, True),
+    )
+    said = published(run)
+    assert said is not None
+    assert said.text.startswith("One of four values lies within 0.02 of those published (a paper).")
+    assert "seeds 0.500 against 0.600 (45 sd of seeds and ties above; the cause is unknown)" in (
+        said.text
+    )
+    assert "close 0.500 against 0.600 (within what seeds and ties do)" in said.text
+    assert said.text.endswith("alone 0.500 against 0.600.")  # no seeds: nothing is explained
