@@ -132,7 +132,8 @@ def images_needed(
     """
     if difference == 0:
         return math.inf
-    return math.ceil(n_images * (detectable_difference(error, alpha, power) / difference) ** 2)
+    ratio = detectable_difference(error, alpha, power) / difference
+    return float(math.ceil(n_images * ratio**2))
 
 
 def _edge(alpha: float) -> float:
