@@ -7,7 +7,16 @@ from collections.abc import Sequence
 from reports.graded.ranking import ranked
 from reports.graded.run import GradedRun
 from reports.shared.elements import Finding
-from reports.shared.formatting import amount, capital, count, known, listed, number, percent
+from reports.shared.formatting import (
+    amount,
+    capital,
+    count,
+    known,
+    listed,
+    number,
+    percent,
+    spelled,
+)
 from reports.shared.row_kind import Record, row_kind
 
 CEILING = "ceiling"  # the family of the control that no metric can beat
@@ -42,7 +51,7 @@ def against_controls(run: GradedRun) -> Finding | None:
         elif len(winners) == len(rows):
             text += "every metric beats it"
         else:
-            text += f"{amount(len(winners), 'metric')} of {len(rows)} "
+            text += f"{spelled(len(winners))} of {amount(len(rows), 'metric')} "
             text += f"{'beats' if len(winners) == 1 else 'beat'} it ({listed(winners)})"
         sentences.append(text)
     said = f"{capital(sentences[0])}; {sentences[1]}. Controls see no meaning, so a value that "

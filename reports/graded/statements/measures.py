@@ -77,16 +77,16 @@ def offset(rows: Sequence[Record]) -> Finding | None:
 
 def is_masked(record: Record) -> bool:
     """Whether images hide what a metric sees: ρ within is higher beyond both intervals and `GAP`,
-    and more of the variance lies between images than between versions."""
+    and more than half of the variance lies between images."""
     pooled, within = record.get("rank_order_rho_ci"), record.get("rank_order_rho_within_ci")
     parts = record.get("variance")
     if not pooled or not within or not parts:
         return False
-    numbers = (*pooled, *within, parts["image"], parts["level"])
+    numbers = (*pooled, *within, parts["image"])
     if not all(known(x) for x in numbers):
         return False
     gap = record["rank_order_rho_within"] - record["rank_order_rho"]
-    return bool(gap >= GAP and within[0] > pooled[1] and parts["image"] > parts["level"])
+    return bool(gap >= GAP and within[0] > pooled[1] and parts["image"] > 0.5)
 
 
 def by_within(records: Sequence[Record]) -> list[Record]:

@@ -53,7 +53,7 @@ CEILING = record("Ceiling", 0.937, 0.956, control=True) | {"family": "ceiling"}
     [
         (False, False, "Pooled, the best control is Model with ρ 0.761: no metric beats it"),
         (True, True, "Pooled, the best control is Model with ρ 0.761: every metric beats it"),
-        (True, False, "one metric of 2 beats it (A)"),
+        (True, False, "one of two metrics beats it (A)"),
     ],
 )
 def test_who_beats_the_best_control(first: bool, second: bool, expected: str) -> None:

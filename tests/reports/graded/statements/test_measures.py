@@ -54,7 +54,7 @@ def test_offset_is_said_with_the_runs_numbers() -> None:
     [
         {"rank_order_rho_within": 0.13, "rank_order_rho_within_ci": [0.12, 0.14]},  # sees no more
         {"rank_order_rho_within_ci": [0.1, 0.9]},  # not beyond the intervals
-        {"variance": {"image": 0.1, "level": 0.8, "rest": 0.1}},  # not between images
+        {"variance": {"image": 0.4, "level": 0.3, "rest": 0.3}},  # not between images
         {"variance": None},
         {"rank_order_rho_ci": [None, None]},
     ],
