@@ -92,8 +92,8 @@ def statistics(
 def _mark_headlines(records: list[dict[str, Any]]) -> None:
     """Mark the scores that stand for their metrics where rankings are counted.
 
-    No components; the corpus score where there is one, else the mean of sentences; of several
-    orders, what the metric declares.
+    No components and no controls; the corpus score where there is one, else the mean of sentences;
+    of several orders, what the metric declares.
     """
     with_corpus = {r["family"] for r in records if r["aggregate"] == CORPUS}
     for r in records:
@@ -102,6 +102,7 @@ def _mark_headlines(records: list[dict[str, Any]]) -> None:
             and r["part_of"] is None
             and (r["aggregate"] == CORPUS or r["family"] not in with_corpus)
             and r["headline"]
+            and not r["control"]
         )
 
 

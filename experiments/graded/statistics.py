@@ -11,11 +11,16 @@ import numpy.typing as npt
 import pandas as pd
 from omegaconf import DictConfig
 
+from experiments.graded.differences import against_controls, differences, extreme_steps
+from experiments.graded.groups import image_groups
+from experiments.graded.seeds import seed_spread
+from metaeval.data.dataset import CaptionDataset
 from metaeval.runs import files
 from metaeval.scoring import Scored
 from metaeval.stats.correlation.rank_order import tie_breaking_seeds
-from metaeval.stats.ordering.graded import graded_statistics
+from metaeval.stats.ordering.graded import GradedResult, graded_result
 from metaeval.stats.ordering.inversions import worst_first, worst_inversion
+from metaeval.stats.ordering.selected import selected_statistics
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 
 WORST_IMAGES = 200  # how many of a column's worst inversions are named
@@ -23,10 +28,17 @@ WORST_IMAGES = 200  # how many of a column's worst inversions are named
 Floats = npt.NDArray[np.float64]
 
 
-def statistics(out: Path, results: Sequence[Scored], config: DictConfig) -> dict[str, Any]:
+def statistics(
+    out: Path,
+    results: Sequence[Scored],
+    config: DictConfig,
+    dataset: CaptionDataset,
+    floor: bool = False,
+) -> dict[str, Any]:
     """All statistics of a run, computed from its captions.parquet and scores.parquet.
 
-    The same resampled images serve every metric, so that intervals can be compared.
+    The same resampled images serve every metric, so that metrics can be compared in pairs. With
+    `floor`, the lowest set holds other images' captions and no degree of corruption.
     """
     captions = files.read_table(out / files.CAPTIONS)
     scores = files.read_table(out / files.SCORES)
@@ -38,47 +50,91 @@ def statistics(out: Path, results: Sequence[Scored], config: DictConfig) -> dict
     counts = bootstrap_counts(len(images), config.stats.replicates, config.stats.seed)
     columns = {str(name): part for name, part in scores.groupby("metric", sort=False)}
 
-    def graded(values: Floats, higher: bool) -> dict[str, Any]:
-        return graded_statistics(
+    confidence, grades = config.stats.confidence, np.array(levels)
+    seeds = tie_breaking_seeds(config.stats.tie_seeds, config.stats.seed)
+    groups = image_groups(dataset, images.tolist(), captions, names[0] if floor else None)
+
+    def graded(values: Floats, higher: bool) -> GradedResult:
+        return graded_result(
             values,
-            np.array(levels),
+            grades,
             names,
             higher_is_better=higher,
             counts=counts,
-            confidence=config.stats.confidence,
-            tie_seeds=config.stats.tie_seeds,
-            seed=config.stats.seed,
+            confidence=confidence,
+            tie_seeds=seeds,
         )
 
-    records = []
+    def selected(values: Floats, sets: slice = slice(None)) -> dict[str, Any]:
+        return selected_statistics(values[:, sets], grades[sets], confidence=confidence)
+
+    again = seed_tables(out, images, names)
+    records, compared = [], {}
+    of_groups: list[dict[str, Any]] = [{} for _ in groups]
     for scored in results:
         for c, column in enumerate(scored.columns):
             numbers: dict[str, Any] = {"n": 0, "n_nan": 0, "sets": {}}
             if scored.status == "ok":
                 values = matrix(columns[column.name], "score", images, names)
                 higher = column.higher_is_better
+                result = compared[column.name] = graded(values, higher)
+                better = values if higher else -values
                 numbers = {
                     "n": values.size,
                     "n_nan": int(np.isnan(values).sum()),
-                    **graded(values, higher),
+                    **result.record,
+                    **extreme_steps(result, len(images), confidence),
                     "applied_only": None
                     if applied.all()
-                    else graded(np.where(applied, values, np.nan), higher),
+                    else graded(np.where(applied, values, np.nan), higher).record,
+                    "every_level_applied": None
+                    if applied.all()
+                    else selected(better[applied.all(axis=1)]),
+                    "without_floor": selected(better, slice(1, None))
+                    if floor and len(names) > 2
+                    else None,
+                    "seeds": seed_spread(
+                        [better, *(t if higher else -t for t in again.get(column.name, ()))],
+                        levels,
+                        float(np.nanstd(result.resampled.rank_order_rho, ddof=1))
+                        if len(counts) > 1
+                        else float("nan"),
+                        result.record["rank_order_rho_tie_std"],
+                    ),
                     "worst_images": images[_worst_images(values, levels, applied, higher)].tolist(),
                 }
+                for group, part in zip(groups, of_groups, strict=True):
+                    part[column.name] = selected(better[group.members])
             records.append(scored.record(c, **numbers).as_dict())
+    against_controls(records, compared, len(images), confidence)
     return {
         "n_images": len(images),
         "settings": {
             "seed": config.stats.seed,
             "replicates": config.stats.replicates,
             "confidence": config.stats.confidence,
-            "tie_seeds": tie_breaking_seeds(config.stats.tie_seeds, config.stats.seed),
+            "tie_seeds": seeds,
         },
         "sets": sets,
         "leading_column": leading_column(records),
+        "differences": differences(records, compared, len(images), confidence),
+        "groups": [
+            {"by": g.by, "label": g.label, "n_images": int(g.members.sum()), "metrics": part}
+            for g, part in zip(groups, of_groups, strict=True)
+        ],
         "metrics": records,
     }
+
+
+def seed_tables(out: Path, images: pd.Index[Any], names: list[str]) -> dict[str, list[Floats]]:
+    """Column → its scores [n_images, n_sets] of each further corruption seed; empty without any."""
+    path = out / files.SEED_SCORES
+    if not path.is_file():
+        return {}
+    tables: dict[str, list[Floats]] = {}
+    for (metric, _), part in files.read_table(path).groupby(["metric", "seed"], sort=True):
+        tables.setdefault(str(metric), []).append(matrix(part, "score", images, names))
+    return tables
 
 
 def set_table(captions: pd.DataFrame) -> list[dict[str, Any]]:
@@ -115,11 +171,11 @@ def matrix(table: pd.DataFrame, value: str, images: pd.Index[Any], names: list[s
 def leading_column(records: Sequence[dict[str, Any]]) -> str | None:
     """The column with the best rank-order ρ, with which the report opens.
 
-    No part of another one and no untrained network, where there are others; `None` where no metric
-    ran. Of equal ones the first.
+    No part of another one, no untrained network and no control, where there are others; `None`
+    where no metric ran. Of equal ones the first.
     """
     ran = [r for r in records if r["status"] == "ok"]
-    whole = [r for r in ran if r["part_of"] is None and not r["untrained"]]
+    whole = [r for r in ran if r["part_of"] is None and not r["untrained"] and not r["control"]]
     rho = {r["metric"]: r["rank_order_rho"] for r in whole or ran}
     return max(rho, key=lambda column: _known(rho[column]), default=None)
 

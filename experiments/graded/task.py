@@ -7,7 +7,7 @@ the two experiments of the paper; they only add their words, a floor and the pub
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +17,18 @@ from corruptions.base import Corruption
 from corruptions.graded.random import Random
 from experiments.base import MetricExperiment, Pass, Published
 from experiments.captions import dataset_info, describe_dataset, write_references, write_versions
+from experiments.graded.ceiling import ceiling
 from experiments.graded.printout import printout
+from experiments.graded.seeds import rescorable, score_seeds, seed_count
 from experiments.graded.statistics import statistics
+from experiments.graded.versions import versions
 from experiments.record import RunRecord
 from experiments.scores import score_all, write_scores
 from metaeval.config import component
-from metaeval.data.dataset import CaptionDataset, ImageId
+from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.metrics.base import Metric
 from metaeval.runs import files
-from metaeval.runs.records import Version
 from metaeval.scoring import Scored
 
 
@@ -53,6 +55,9 @@ class Graded(MetricExperiment[CaptionDataset, list[Scored]]):
     def published(self, dataset: CaptionDataset, config: DictConfig) -> Published | None:
         """The published values, if there are any for this experiment."""
         return None
+
+    def check(self, config: DictConfig) -> None:
+        seed_count(config)
 
     def load(self, config: DictConfig) -> CaptionDataset:
         dataset = component(config.dataset, "dataset")
@@ -90,7 +95,16 @@ class Graded(MetricExperiment[CaptionDataset, list[Scored]]):
     ) -> list[Scored]:
         captions = files.read_table(record.out / files.CAPTIONS)
         results = score_all(metrics.values(), data, captions, record.config)
+        if any(column.control for scored in results for column in scored.columns):
+            results.append(ceiling(captions))
         write_scores(record.out, captions, results)
+        path = record.out / files.SEED_SCORES
+        if seed_count(record.config) > 1:
+            again = rescorable(metrics, record.config)
+            corruptions = self.corruptions(record.config)
+            files.write_table(path, score_seeds(data, corruptions, again, record.config))
+        else:
+            path.unlink(missing_ok=True)
         return results
 
     def passes(self, scores: list[Scored]) -> Sequence[Pass]:
@@ -99,7 +113,10 @@ class Graded(MetricExperiment[CaptionDataset, list[Scored]]):
     def statistics(
         self, data: CaptionDataset, scores: list[Scored], record: RunRecord
     ) -> dict[str, Any]:
-        return {"dataset": data.name, **statistics(record.out, scores, record.config)}
+        return {
+            "dataset": data.name,
+            **statistics(record.out, scores, record.config, data, self.floor),
+        }
 
     def explained(self, data: CaptionDataset) -> CaptionDataset:
         return data
@@ -110,35 +127,6 @@ class Graded(MetricExperiment[CaptionDataset, list[Scored]]):
         return printout(summary, values, file)
 
 
-def versions(
-    dataset: CaptionDataset, corruptions: Sequence[Corruption], seed: int
-) -> Iterator[tuple[ImageId, Version]]:
-    """Every image's caption as each corruption leaves it, worst set first, and the human one."""
-    for level, corruption in enumerate(corruptions):
-        spoiled = corruption.apply(dataset, seed)
-        for image_id, source, caption in zip(
-            dataset.image_ids, dataset.human, spoiled, strict=True
-        ):
-            yield (
-                image_id,
-                Version(
-                    corruption.label,
-                    level,
-                    caption.text,
-                    source,
-                    caption.applied,
-                    corruption.expected if caption.applied else "same",
-                    caption.effect,
-                    caption.harm,
-                    caption.requested,
-                    caption.realised,
-                    caption.edits,
-                ),
-            )
-    for image_id, text in zip(dataset.image_ids, dataset.human, strict=True):
-        yield image_id, Version("Human", len(corruptions), text, text, realised_rate=0.0)
-
-
 def configured(node: DictConfig | None) -> list[Corruption]:
     """The corruptions of a `corruption` config node, worst first: one per rate, if it has rates.
 
@@ -147,6 +135,7 @@ def configured(node: DictConfig | None) -> list[Corruption]:
     if node is None:
         raise ConfigError("no corruption chosen: add corruption=replace (or shuffle, …)")
     options: dict[str, Any] = OmegaConf.to_container(node, resolve=True)  # type: ignore[assignment]
+    options.pop("seeds", None)  # how often all is done again: no option of a corruption
     if "rates" not in options:
         return [component(options, "corruption")]
     rates = options.pop("rates")

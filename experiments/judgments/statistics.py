@@ -113,8 +113,8 @@ def statistics(
 
 
 def _ranked(record: dict[str, Any]) -> bool:
-    """Whether a metric takes part in comparisons: no part of another, no untrained weights."""
-    return record["part_of"] is None and not record["untrained"]
+    """Whether a metric takes part in comparisons: no part, no untrained weights, no control."""
+    return record["part_of"] is None and not record["untrained"] and not record["control"]
 
 
 def _varies(column: RankedScores) -> bool:

@@ -25,6 +25,7 @@ from metaeval.errors import InputError
 CAPTIONS = "captions.parquet"
 REFERENCES = "references.parquet"
 SCORES = "scores.parquet"
+SEED_SCORES = "seed_scores.parquet"
 STATISTICS = "statistics.json"
 EXPLANATIONS = "explanations.json"
 RUN = "run.json"
@@ -59,6 +60,14 @@ _COLUMNS: dict[str, dict[str, pa.DataType]] = {
     REFERENCES: {"references": pa.list_(pa.string()), "image_path": pa.string()},
     # one score; NaN = could not be scored
     SCORES: {
+        "set": pa.string(),
+        "level": pa.int32(),
+        "metric": pa.string(),
+        "score": pa.float64(),
+    },
+    # one score of a version that another corruption seed made; only where corruption.seeds > 1
+    SEED_SCORES: {
+        "seed": pa.int64(),
         "set": pa.string(),
         "level": pa.int32(),
         "metric": pa.string(),

@@ -38,6 +38,8 @@ class ScoreColumn:
         The network's weights are random: no result, whatever the score is.
     learned_from_corruptions
         The weights were trained on spoiled captions, so that corruptions are no test of it.
+    control
+        It is no metric but what metrics must beat: length, chance, a language model. Never ranked.
     """
 
     name: str
@@ -49,6 +51,7 @@ class ScoreColumn:
     model: str | None = None
     untrained: bool = False
     learned_from_corruptions: bool = False
+    control: bool = False
 
 
 class Count(NamedTuple):

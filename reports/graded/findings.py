@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import fsum
 
 from metaeval.runs.records import PaperValue
-from reports.graded.ranking import against_paper, ranked, rho
+from reports.graded.ranking import NEAR_SD, against_paper, paper_distance, ranked, rho
 from reports.graded.run import GradedRun
+from reports.graded.statements.controls import selection
 from reports.shared.elements import Finding
-from reports.shared.formatting import amount, capital, known, listed, number, percent, spelled
+from reports.shared.formatting import amount, capital, listed, number, percent, spelled
 from reports.shared.row_kind import Record, row_kind
 
 CLOSE = 0.02  # a difference in ρ that we call agreement with a published value
-
-
-def mean(values: list[float]) -> float:
-    return fsum(values) / len(values)
 
 
 def unapplied(run: GradedRun, rows: Sequence[Record]) -> Finding:
@@ -27,21 +23,7 @@ def unapplied(run: GradedRun, rows: Sequence[Record]) -> Finding:
     parts = [f"{percent(s['n_unapplied'] / s['n'])} of {s['name']}" for s in spared]
     text = f"{capital(listed(parts))} came out unchanged, and an unchanged caption cannot be told "
     text += "from the original by any metric."
-    changes = {
-        r["metric"]: (r["rank_order_rho"], r["applied_only"]["rank_order_rho"])
-        for r in rows
-        if r.get("applied_only") and known(r["applied_only"].get("rank_order_rho"))
-    }
-    if changes:
-        off = {metric: without - full for metric, (full, without) in changes.items()}
-        most = max(off, key=lambda metric: abs(off[metric]))
-        best = max(changes, key=lambda metric: changes[metric][1])
-        text += (
-            f" Without them ρ changes by {number(mean(list(off.values())), 3, sign=True)} on "
-            f"average, most for {most} ({number(changes[most][0])} to "
-            f"{number(changes[most][1])}); the best is then "
-            f"{best} ({number(changes[best][1])})."
-        )
+    text += selection(run, rows)
     return Finding("Corruptions.", text)
 
 
@@ -79,9 +61,20 @@ def _closeness(papers: Sequence[tuple[Record, PaperValue]], source: str) -> str:
     parts = []
     for distance, r, value in sorted(distances, key=lambda entry: -entry[0]):
         if distance > CLOSE:
-            why = " (ties can explain it)" if against_paper(r, value)[0] == "ties" else ""
+            why = _distance(r, value)
             parts.append(f"{r['metric']} {number(rho(r))} against {number(value)}{why}")
     return f"{text} Further off: {listed(parts)}." if parts else text
+
+
+def _distance(record: Record, value: float) -> str:
+    """How far off, in standard deviations of seeds and ties, where they are known."""
+    distance = paper_distance(record, value)
+    if distance is None:
+        return " (ties can explain it)" if against_paper(record, value)[0] == "ties" else ""
+    if abs(distance) <= NEAR_SD:
+        return " (within what seeds and ties do)"
+    where = "above" if distance > 0 else "below"
+    return f" ({abs(distance):.0f} sd of seeds and ties {where}; the cause is unknown)"
 
 
 def absent(run: GradedRun) -> Finding | None:

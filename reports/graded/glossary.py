@@ -23,6 +23,41 @@ TERMS: tuple[Term, ...] = (
         "Spearman's ρ of level and score, which averages tied ranks.",
     ),
     Term(
+        "within",
+        "ρ within",
+        "The rank-order ρ among the versions of one image, averaged over the images. 1 is perfect, "
+        "0 is chance.",
+        "What images differ by as a whole (an easy image scores high in every version) plays no "
+        "part here; the pooled ρ pays for it. “below control”: not better than the best control, "
+        "by a paired test after Holm's correction.",
+    ),
+    Term(
+        "offset",
+        "Offset",
+        "The share of the variance of the scores that lies between images, whatever the version.",
+        "Two-way analysis of variance: image, level and rest add up to 1. The pooled ρ of a metric "
+        "with much offset says little of what it sees.",
+    ),
+    Term(
+        "",
+        "Control",
+        "No metric, but what a metric must beat: length, a random score, a bigram language model "
+        "of the other images' captions (no image, no reference), the longest run of words copied "
+        "from a reference; and the ceiling, what a perfect metric gets.",
+    ),
+    Term(
+        "accuracy",
+        "Pairwise",
+        "Pairwise accuracy: over all pairs of versions of one image, the "
+        "share in which the better version scores strictly higher.",
+        "A tie counts as not correct; 0.5 is chance for a metric without ties.",
+    ),
+    Term(
+        "monotone",
+        "All in order",
+        "Share of images whose versions are all strictly in the right order.",
+    ),
+    Term(
         "paper",
         "Paper",
         "The published rank-order ρ of the same experiment.",
@@ -32,9 +67,10 @@ TERMS: tuple[Term, ...] = (
     Term(
         "delta",
         "Difference",
-        "Ours minus the paper's, and whether our interval or ties account for it.",
-        "“in interval”: the published value lies within our confidence interval. “ties”: it lies "
-        "within the range that tie-breaking alone spans. “outside”: neither does.",
+        "Ours minus the paper's, and whether corruption seeds or random ties account for it.",
+        "The paper used the same images, so the interval over images is no measure. With "
+        "corruption.seeds above 1: how many standard deviations of seeds and ties it lies off. "
+        "“ties”: within two standard deviations of random tie-breaking.",
     ),
     Term(
         "spearman",
@@ -59,24 +95,12 @@ TERMS: tuple[Term, ...] = (
         "best way of breaking them.",
     ),
     Term(
-        "accuracy",
-        "Pairwise",
-        "Pairwise accuracy: over all pairs of versions of one image, the "
-        "share in which the better version scores strictly higher.",
-        "A tie counts as not correct; 0.5 is chance for a metric without ties.",
-    ),
-    Term(
         "auc",
         "Adjacent AUC",
         "For each step between neighbouring levels, worst first: the "
         "probability that a caption of the better level outscores one of the worse. 0.5 is "
         "chance; ties count half.",
         "Sorted by the hardest step.",
-    ),
-    Term(
-        "monotone",
-        "All in order",
-        "Share of images whose versions are all strictly in the right order.",
     ),
     Term(
         "inversions",

@@ -14,12 +14,17 @@ from reports.graded.counts import counts
 from reports.graded.drawings import density_chart, order_chart
 from reports.graded.embedded import EmbeddedData, PackedExplanations, embed
 from reports.graded.glossary import TERMS
+from reports.graded.ranking import ranked
 from reports.graded.run import GradedRun, read_graded_run
+from reports.graded.slopes import slope_chart, slopes
+from reports.graded.statements.groups import group_tables
+from reports.graded.statements.measures import MEASURES
 from reports.graded.summary import headline, summary
 from reports.graded.table import metrics_table
 from reports.shared import formatting, page, payload
 from reports.shared.elements import Header, Row
-from reports.shared.formatting import count, percent
+from reports.shared.formatting import count, known, percent
+from reports.shared.matrix import DifferenceRow, matrix
 from reports.shared.photos import thumbnails
 from reports.shared.provenance import date_and_version, provenance
 from reports.shared.row_kind import row_kind
@@ -122,6 +127,10 @@ def _context(run: GradedRun, figures: bool) -> dict[str, Any]:
         "table": table,
         "table_caption": "Every metric's agreement with the known order of the versions.",
         "counts": counts(run),
+        "matrices": _matrices(run),
+        "groups": group_tables(run),
+        "floor": run.names[0],
+        "slopes": slope_chart(slopes(run.metrics)),
         "charts": _charts(run, table.bodies[0][1], figures),
         "bins": ORDER_BINS,
         "provenance": provenance(run)._replace(versions=[_version_row(s) for s in run.sets]),
@@ -135,6 +144,20 @@ def _context(run: GradedRun, figures: bool) -> dict[str, Any]:
         "terms": TERMS,
         "statistics": payload.pack_json(run.statistics),
     }
+
+
+def _matrices(run: GradedRun) -> list[tuple[str, list[DifferenceRow]]]:
+    """The differences by each measure, metrics best first; none where none were tested."""
+    tested = run.statistics.get("differences")
+    if not tested:
+        return []
+    rows = ranked(run.metrics)
+    matrices = []
+    for measure, pairs in tested["measures"].items():
+        order = sorted(((r[measure], r["metric"]) for r in rows if known(r[measure])), reverse=True)
+        lines = matrix(pairs, [name for _, name in order], tested["alpha"])
+        matrices.append((MEASURES[measure], lines))
+    return [(name, lines) for name, lines in matrices if lines]
 
 
 def _header(run: GradedRun) -> Header:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from reports.graded.findings import absent, mean, published, unapplied
-from reports.graded.ranking import TIES_DECIDE, ranked, rho, tie_width, undecided
+from reports.graded.findings import absent, published, unapplied
+from reports.graded.ranking import TIES_DECIDE, ranked, tie_width
 from reports.graded.run import GradedRun
+from reports.graded.statements.controls import against_controls, floor_isolates
+from reports.graded.statements.differences import told_apart
+from reports.graded.statements.measures import by_within, leaders, offset
 from reports.shared.elements import Finding
 from reports.shared.formatting import (
     amount,
@@ -15,8 +18,11 @@ from reports.shared.formatting import (
     number,
     percent,
     plainly,
+    spelled,
 )
 from reports.shared.row_kind import Record
+
+MARGIN = 0.05  # a ρ that is surely no further from 0 is no better than chance
 
 
 def summary(run: GradedRun) -> list[Finding]:
@@ -24,9 +30,12 @@ def summary(run: GradedRun) -> list[Finding]:
     rows = ranked(run.metrics)
     findings = [
         _order(run, rows),
-        _undecided(rows),
+        offset(rows),
+        against_controls(run),
+        floor_isolates(run),
+        told_apart(run),
         _ties(run, rows),
-        _steps(rows),
+        summarize_steps(rows),
         unapplied(run, rows),
         published(run),
         absent(run),
@@ -38,53 +47,34 @@ def _order(run: GradedRun, rows: list[Record]) -> Finding:
     versions = f"{amount(len(run.sets), 'version')} of {amount(len(run.image_ids), 'caption')}"
     if not rows:
         return Finding("Order.", f"No metric gave a result on the {versions}.")
-    best = rows[0]
-    text = (
-        f"{best['metric']} orders the {versions} best: rank-order ρ {number(rho(best))} "
-        f"({_level(run)} interval {interval(best.get('rank_order_rho_ci'))}), where 1 is the "
-        f"perfect order and 0 is chance."
-    )
-    if len(rows) == 2:
-        text += f" {rows[1]['metric']} has {number(rho(rows[1]))}."
-    elif len(rows) > 2:
-        others = [f"{r['metric']} ({number(rho(r))})" for r in rows[1:3]]
-        last = rows[-1]
-        text += f" {listed(others)} {'follow' if len(others) > 1 else 'follows'}"
-        text += f"; {last['metric']} is last ({number(rho(last))})." if len(rows) > 3 else "."
-    blind = [r["metric"] for r in rows if _near_zero(r)]
+    text = leaders(rows, versions, _level(run))
+    text += " 1 is the perfect order, 0 (half of the pairs) is chance."
+    if len(rows) > 1:
+        text += f" Within an image: {_chain(by_within(rows))}."
+    blind = [r["metric"] for r in rows if is_chance(r)]
     if blind:
         text += (
             f" {listed(blind)} {'is' if len(blind) == 1 else 'are'} no better than chance here: "
-            f"the interval contains 0 or less."
+            f"the intervals, pooled and within an image, lie within ±{MARGIN} of 0."
         )
     return Finding("Order.", text)
 
 
-def _near_zero(record: Record) -> bool:
-    ci = record.get("rank_order_rho_ci")
-    return ci is not None and ci[0] is not None and ci[0] <= 0
+def _chain(rows: list[Record]) -> str:
+    """The first three and the last of a ranking, with their ρ within an image."""
+    named = [f"{r['metric']} {number(r['rank_order_rho_within'])}" for r in rows]
+    return ", ".join([*named[:3], *(["…", named[-1]] if len(named) > 3 else [])])
+
+
+def is_chance(record: Record) -> bool:
+    """Whether both intervals lie within `MARGIN` of 0: equivalence, not an absence of evidence."""
+    ends = [record.get(f"{measure}_ci") for measure in ("rank_order_rho", "rank_order_rho_within")]
+    return all(ci and all(known(x) and abs(x) <= MARGIN for x in ci) for ci in ends)
 
 
 def _level(run: GradedRun) -> str:
     confidence = run.statistics.get("settings", {}).get("confidence") or 0.95
     return f"{100 * confidence:g}%"
-
-
-def _undecided(rows: list[Record]) -> Finding | None:
-    if len(rows) < 2:
-        return None
-    if not any(known((r.get("rank_order_rho_ci") or (None,))[0]) for r in rows):
-        return Finding("Intervals.", "None were computed, so claim no order among close metrics.")
-    groups = undecided(rows)
-    if not groups:
-        return Finding("Intervals.", "No two intervals overlap: the order stands as given.")
-    named = "; ".join(listed(group) for group in groups)
-    each = "these metrics" if len(groups) == 1 else "each of these groups"
-    return Finding(
-        "Intervals.",
-        f"The intervals overlap within {each}, so claim no order there: {named}. "
-        f"All other pairs are apart.",
-    )
 
 
 def _ties(run: GradedRun, rows: list[Record]) -> Finding | None:
@@ -110,22 +100,28 @@ def _ties(run: GradedRun, rows: list[Record]) -> Finding | None:
     )
 
 
-def _steps(rows: list[Record]) -> Finding | None:
-    """Which step between neighbouring levels is the hardest to see."""
-    steps = [a for r in rows for a in r.get("adjacent_auc") or () if known(a["auc"])]
-    names = list(dict.fromkeys((a["lower"], a["upper"]) for a in steps))
-    if len(names) < 2 or len(rows) < 2:
+def summarize_steps(rows: list[Record]) -> Finding | None:
+    """The step seen least and the clearest, of the metrics for which a test says so."""
+    rows = [r for r in rows if r["headline"]]
+    parts = []
+    for key, words in (("least_seen_step", "is seen least"), ("clearest_step", "is the clearest")):
+        by_step: dict[tuple[str, str], list[str]] = {}
+        for r in rows:
+            if step := r.get(key):
+                by_step.setdefault((step["lower"], step["upper"]), []).append(r["metric"])
+        for (lower, upper), names in sorted(by_step.items(), key=lambda entry: -len(entry[1])):
+            parts.append(f"from {lower} to {upper} {words} by {_some(names, len(rows))}")
+    if not parts:
         return None
-    means = {
-        pair: mean([a["auc"] for a in steps if (a["lower"], a["upper"]) == pair]) for pair in names
-    }
-    hard, easy = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
     return Finding(
         "Steps.",
-        f"The step that metrics see least is from {hard[0]} to {hard[1]} (mean AUC "
-        f"{number(means[hard], 2)}; 0.5 is chance); the clearest is from {easy[0]} to {easy[1]} "
-        f"({number(means[easy], 2)}).",
+        f"Where tests tell a step from all others (adjacent AUC, paired over images, Holm), the "
+        f"step {'; the step '.join(parts)}.",
     )
+
+
+def _some(names: list[str], n: int) -> str:
+    return f"all {spelled(n)} metrics" if len(names) == n > 1 else listed(names)
 
 
 def headline(run: GradedRun) -> str:

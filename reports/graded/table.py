@@ -20,6 +20,20 @@ OTHER_MODEL = (
     "difference is given."
 )
 
+# the switch's value → the field of a record that holds the statistics of the selection
+SELECTIONS = {"applied": "every_level_applied", "degrees": "without_floor"}
+_MEASURED = {
+    f"{name}{end}"
+    for name in (
+        "rank_order_rho", "rank_order_rho_within", "pairwise_accuracy", "monotone_rate",
+        "inversion_rate", "spearman_rho", "kendall_tau_b",
+    )
+    for end in ("", "_ci")
+} | {
+    "rank_order_rho_bounds", "tie_fraction", "pairwise_ties", "adjacent_auc", "variance",
+    "against_control",
+}  # fmt: skip
+
 
 def metrics_table(run: GradedRun) -> MetricsTable:
     """All items and, where any corruption changed nothing, the items without those.
@@ -35,12 +49,18 @@ def metrics_table(run: GradedRun) -> MetricsTable:
     ]
     papers = {r["metric"]: paper for r in run.metrics if (paper := run.paper(r))}
     bodies = [("all", _rows(run, run.metrics, papers, keys, span))]
-    if any(r.get("applied_only") for r in run.metrics):
-        # a metric that has no statistics of these items keeps its full ones: nothing was left out;
-        # no paper reports on such a selection
-        applied = [{**r, **(r.get("applied_only") or {})} for r in run.metrics]
-        bodies.append(("applied", _rows(run, applied, {}, keys, span)))
+    for name, field in SELECTIONS.items():
+        if any(r.get(field) for r in run.metrics):
+            # no paper reports on such a selection
+            part = [_selected(r, field) for r in run.metrics]
+            bodies.append((name, _rows(run, part, {}, keys, span)))
     return MetricsTable(heads, bodies)
+
+
+def _selected(record: Record, field: str) -> Record:
+    """The record with the statistics of a selection in the place of all, and no others."""
+    kept = {key: None if key in _MEASURED else value for key, value in record.items()}
+    return {**kept, **(record.get(field) or {})}
 
 
 def _ends(run: GradedRun) -> Iterator[float | None]:
@@ -49,9 +69,9 @@ def _ends(run: GradedRun) -> Iterator[float | None]:
     They may span almost everything.
     """
     for record in run.metrics:
-        if row_kind(record) not in ("result", "part"):
+        if row_kind(record) not in ("result", "part", "control"):
             continue
-        for statistics in (record, record.get("applied_only") or {}):
+        for statistics in (record, *(record.get(f) or {} for f in SELECTIONS.values())):
             yield from statistics.get("rank_order_rho_ci") or (rho(statistics),)
         if (paper := run.paper(record)) is not None:
             yield paper.value
@@ -93,7 +113,19 @@ def _bar(r: Record, paper: PaperValue | None, span: Span) -> Cell:
         whose = "" if paper.same_model else " for another model"
         title.append(f"published{whose}: {number(paper.value, 4)}")
     bar = interval_bar(rho(r), ci, span, published=paper, bounds=bounds, title="; ".join(title))
-    return Cell("rho", bar, rho(r))
+    note, hover = _beaten(r, "rank_order_rho")
+    return Cell("rho", bar, rho(r), hover, note, "outside" if note else "")
+
+
+def _beaten(r: Record, measure: str) -> tuple[str, str]:
+    """A note and a hover text where the metric does not beat the best control on the measure."""
+    against = (r.get("against_control") or {}).get(measure)
+    if not against or against["beats"]:
+        return "", ""
+    return "below control", (
+        f"does not beat {against['control']}: difference {number(against['difference'])} "
+        f"({interval(against['ci'])}), p = {number(against['p_holm'])} after Holm"
+    )
 
 
 def _statistics(r: Record) -> list[Cell]:
@@ -104,13 +136,16 @@ def _statistics(r: Record) -> list[Cell]:
         for step in steps
     )
     ties = r.get("pairwise_ties")
+    parts = r.get("variance") or {}
     return [
+        _marked(r, _number(r, "within", "rank_order_rho_within"), "rank_order_rho_within"),
+        Cell("offset", percent(parts.get("image"), 0), parts.get("image"), _parts(parts)),
         _number(r, "spearman", "spearman_rho"),
         _number(r, "tau", "kendall_tau_b"),
         _share(r, "ties", "tie_fraction")._replace(
             note="" if ties is None else f"{percent(ties)} in image"
         ),
-        _share(r, "accuracy", "pairwise_accuracy"),
+        _marked(r, _share(r, "accuracy", "pairwise_accuracy"), "pairwise_accuracy"),
         Cell(
             "auc",
             "  ".join(number(a, 2) for a in aucs) or DASH,
@@ -120,6 +155,22 @@ def _statistics(r: Record) -> list[Cell]:
         _share(r, "monotone", "monotone_rate"),
         _share(r, "inversions", "inversion_rate"),
     ]
+
+
+def _marked(r: Record, cell: Cell, measure: str) -> Cell:
+    note, hover = _beaten(r, measure)
+    if not note:
+        return cell
+    title = "; ".join(text for text in (cell.title, hover) if text)
+    return cell._replace(note=note, note_class="outside", title=title)
+
+
+def _parts(parts: Mapping[str, Any]) -> str:
+    """The shares of the variance, for the hover text."""
+    if not known(parts.get("image")):
+        return ""
+    shares = [f"{percent(parts[part])} {part}" for part in ("image", "level", "rest")]
+    return f"variance: {', '.join(shares)}"
 
 
 def _number(r: Record, key: str, field: str) -> Cell:
@@ -147,7 +198,7 @@ def _paper(r: Record, paper: PaperValue | None, why_not: str) -> list[Cell]:
         return []
     short, long = ("not comparable", why_not) if why_not else against_paper(r, paper.value)
     off = value - paper.value
-    marked = "outside" if short == "outside" else ""
+    marked = "outside" if short.endswith(("above", "below")) else ""
     return [
         Cell("paper", number(paper.value), paper.value),
         Cell("delta", number(off, sign=True), off, long, short, marked),

@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reports.judgments.matrix import DifferenceRow
 from reports.judgments.table import STATISTICS
 from reports.shared.elements import Finding
 from reports.shared.formatting import (
@@ -19,6 +18,7 @@ from reports.shared.formatting import (
     percent,
     spelled,
 )
+from reports.shared.matrix import DifferenceRow
 from reports.shared.table import MetricsTable
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 from metaeval.runs import files
 from reports.judgments.findings import findings
-from reports.judgments.matrix import matrix
 from reports.judgments.table import choice_table, ratings_table, system_table
 from reports.shared import page
 from reports.shared.elements import Header
 from reports.shared.formatting import count, listed
+from reports.shared.matrix import matrix
 from reports.shared.provenance import date_and_version, provenance
 from reports.shared.run import FinishedRun, read_run
 

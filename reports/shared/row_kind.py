@@ -9,11 +9,14 @@ Record = Mapping[str, Any]  # one of `metrics` in statistics.json, see MetricRec
 
 
 def row_kind(record: Record) -> str:
-    """ "result", "part" (SPICE-object of SPICE), "random" (untrained weights) or "absent"."""
+    """ "result", "part" (SPICE-object of SPICE), "control" (no metric but what metrics must beat),
+    "random" (untrained weights) or "absent"."""
     if record["status"] != "ok":
         return "absent"
     if record["untrained"]:
         return "random"
+    if record.get("control"):
+        return "control"
     return "result" if record["part_of"] is None else "part"
 
 

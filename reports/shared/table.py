@@ -35,7 +35,7 @@ def metric_row(
 
 
 def in_order(rows: Sequence[Row], values: Mapping[str, float | None]) -> list[Row]:
-    """Results best first with their parts under them, then random weights, then what is absent.
+    """Results best first with their parts under them, then controls, random weights, the absent.
 
     `values` is metric → what it is ranked by. Parts whose metric is no result stand last.
     """
@@ -48,6 +48,7 @@ def in_order(rows: Sequence[Row], values: Mapping[str, float | None]) -> list[Ro
     for row in sorted((r for r in rows if r.kind == "result"), key=badness):
         ordered.append(row)
         ordered += [r for r in rows if r.kind == "part" and r.parent == row.metric]
+    ordered += sorted((r for r in rows if r.kind == "control"), key=badness)
     ordered += [r for kind in ("random", "absent") for r in rows if r.kind == kind]
     placed = {r.metric for r in ordered}
     return ordered + [r for r in rows if r.metric not in placed]

@@ -107,10 +107,10 @@ def _csv(jobs: Sequence[SweepJob]) -> str:
 
 
 def _ranked(jobs: Sequence[SweepJob]) -> list[str]:
-    """The metrics that some job has a result of; random weights give none."""
+    """The metrics that some job has a result of; random weights and controls give none."""
     return list(dict.fromkeys(
         record["metric"] for job in jobs for record in job.records
-        if record["status"] == "ok" and not record["untrained"]
+        if record["status"] == "ok" and not record["untrained"] and not record.get("control")
     ))  # fmt: skip
 
 

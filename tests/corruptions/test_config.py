@@ -27,6 +27,7 @@ def test_there_are_the_three_of_the_paper():
 @pytest.mark.parametrize("file", [f for f in FILES if not f.stem.startswith("truth_")])
 def test_configured_corruptions_run(file):
     options = OmegaConf.to_container(OmegaConf.load(file))
+    options.pop("seeds", None)
     rates = options.pop("rates", None)
     made = [instantiate({**options, "rate": r}) for r in rates] if rates else [instantiate(options)]
     assert len({corruption.label for corruption in made}) == len(made)

@@ -181,6 +181,10 @@ def statistics_of(frame: pd.DataFrame, seed: int = 0) -> dict[str, Any]:
         "rank_order_rho_bounds": [rho(-level.astype(float)), rho(level.astype(float))],
         "rank_order_rho_within": float(np.nanmean(
             [stats.spearmanr(range(k), row)[0] if np.ptp(row) else 0 for row in wide])),
+        "rank_order_rho_within_ci": ci(lambda d: float(np.nanmean(
+            [stats.spearmanr(range(k), row)[0] if np.ptp(row) else 0
+             for row in wide[np.unique(d[: max(len(d) // k, 1)] % len(wide))]]))),
+        "variance": parts_of(wide),
         "spearman_rho": float(stats.spearmanr(level, score, nan_policy="omit")[0]),
         "spearman_rho_ci": ci(lambda d: float(stats.spearmanr(level[d], score[d])[0])),
         "kendall_tau_b": float(stats.kendalltau(level, score, nan_policy="omit")[0]),
@@ -192,6 +196,17 @@ def statistics_of(frame: pd.DataFrame, seed: int = 0) -> dict[str, Any]:
         "inversion_rate": inversion, "inversion_rate_ci": [inversion - 0.01, inversion + 0.01],
         "applied_only": None,
     }  # fmt: skip
+
+
+def parts_of(wide: np.ndarray[Any, Any]) -> dict[str, float]:
+    """Shares of the sum of squares between images, between versions, and of neither."""
+    wide = wide[~np.isnan(wide).any(axis=1)]
+    total = float(((wide - wide.mean()) ** 2).sum())
+    image = wide.shape[1] * float(((wide.mean(axis=1) - wide.mean()) ** 2).sum())
+    level = len(wide) * float(((wide.mean(axis=0) - wide.mean()) ** 2).sum())
+    if not total:
+        return dict.fromkeys(("image", "level", "rest"), float("nan"))
+    return {"image": image / total, "level": level / total, "rest": (total - image - level) / total}
 
 
 def absent(name: str, status: str, reason: str, remedy: str) -> dict[str, Any]:
@@ -246,6 +261,14 @@ def write_run(
             bad = set(captions["image_id"][unapplied])
             keep &= ~frame["image_id"].isin(bad).to_numpy()
             record["applied_only"] = statistics_of(frame[keep])
+            kept = statistics_of(frame[~frame["image_id"].isin(bad)])
+            record["every_level_applied"] = {
+                "n_images": len(images) - len(bad),
+                **{key: kept[key] for key in (
+                    "rank_order_rho", "rank_order_rho_within", "rank_order_rho_within_ci",
+                    "pairwise_accuracy", "pairwise_accuracy_ci", "monotone_rate",
+                    "monotone_rate_ci")},
+            }  # fmt: skip
     sets = []
     for (level, name), g in captions.groupby(["level", "set"]):
         sets.append({

@@ -58,21 +58,29 @@ def rank_order_within(scores: npt.ArrayLike, levels: npt.ArrayLike) -> RankOrder
     >>> rank_order_within([[0.1, 0.5, 0.9], [0.2, 0.2, 0.8], [0.3, 0.3, 0.3]], [0, 1, 2])
     RankOrderWithin(rho=0.5833333333333334, n=3)
     """
+    rhos = rank_orders_within(scores, levels)
+    defined = rhos[~np.isnan(rhos)]
+    return RankOrderWithin(float(defined.mean()) if len(defined) else float("nan"), len(defined))
+
+
+def rank_orders_within(scores: npt.ArrayLike, levels: npt.ArrayLike) -> Floats:
+    """The rank-order ρ of each image, float64 [n_images]; NaN for an image that does not count.
+
+    Arguments and rules as in `rank_order_within`.
+    """
     values, grades = as_table(scores, levels)
     scored = ~np.isnan(values)
     # Images that lack the same versions share their ideal order; usually that is all of them.
     members = np.zeros(len(values), dtype=np.int64)
     for column in scored.T:
         members = encode(2 * members + column)[1]
-    total, n = 0.0, 0
+    rhos = np.full(len(values), np.nan)
     for k in range(int(members.max(initial=-1)) + 1):
         mine = members == k
         pattern = scored[np.argmax(mine)]
         if len(np.unique(grades[pattern])) > 1:
-            part = values[mine][:, pattern]
-            total += float(_rhos(part, grades[pattern]).sum())
-            n += len(part)
-    return RankOrderWithin(total / n if n else float("nan"), n)
+            rhos[mine] = _rhos(values[mine][:, pattern], grades[pattern])
+    return rhos
 
 
 def _rhos(values: Floats, levels: Ints) -> Floats:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise as neighbours
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,17 +13,37 @@ from metaeval.errors import InputError
 from metaeval.stats.correlation.crosstab import crosstab
 from metaeval.stats.correlation.kendall import kendall_of
 from metaeval.stats.correlation.rank_order import rank_order_of, tie_breaking_seeds
-from metaeval.stats.correlation.rank_order_within import rank_order_within
+from metaeval.stats.correlation.rank_order_within import rank_orders_within
 from metaeval.stats.correlation.spearman import spearman
 from metaeval.stats.ordering.auc import adjacent_auc
 from metaeval.stats.ordering.monotone import monotone
 from metaeval.stats.ordering.pairwise import pairwise
 from metaeval.stats.ordering.ties import tie_shares
+from metaeval.stats.ordering.variance_parts import variance_parts
 from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts, percentile_interval
 from metaeval.stats.resampling.items import Floats, as_table
-from metaeval.stats.resampling.replicates import replicate_statistics
+from metaeval.stats.resampling.means import resampled_means
+from metaeval.stats.resampling.replicates import Replicates, replicate_statistics
 
 QUANTILES = ("0", "0.05", "0.25", "0.5", "0.75", "0.95", "1")
+
+
+class GradedResult(NamedTuple):
+    """What `graded_result` returns.
+
+    Attributes
+    ----------
+    record
+        What `graded_statistics` returns.
+    resampled
+        Each statistic in every replicate; of the same `counts`, those of two metrics are paired.
+    within
+        float64 [replicates]: the rank-order ρ within an image.
+    """
+
+    record: dict[str, Any]
+    resampled: Replicates
+    within: Floats
 
 
 def graded_statistics(
@@ -83,15 +103,39 @@ def graded_statistics(
     >>> round(record["rank_order_rho"], 4), round(record["pairwise_accuracy"], 4)
     (0.3333, 0.6667)
     """
+    return graded_result(
+        scores,
+        levels,
+        set_names,
+        higher_is_better=higher_is_better,
+        counts=bootstrap_counts(len(np.asarray(scores)), replicates, seed)
+        if counts is None and len(np.asarray(scores))
+        else counts,
+        confidence=confidence,
+        tie_seeds=tie_breaking_seeds(tie_seeds, seed) if isinstance(tie_seeds, int) else tie_seeds,
+        threads=threads,
+    ).record
+
+
+def graded_result(
+    scores: npt.ArrayLike,
+    levels: npt.ArrayLike,
+    set_names: Sequence[str],
+    *,
+    higher_is_better: bool = True,
+    counts: Counts | None = None,
+    confidence: float = 0.95,
+    tie_seeds: Sequence[int] = (),
+    threads: int | None = None,
+) -> GradedResult:
+    """`graded_statistics`, and the replicates from which metrics are compared in pairs."""
     values, grades = as_table(scores, levels)
     if len(set_names) != len(grades) or not len(grades) or not len(values):
         raise InputError(
             f"{len(set_names)} names for scores of shape {values.shape}", field="set_names"
         )
-    if isinstance(tie_seeds, int):
-        tie_seeds = tie_breaking_seeds(tie_seeds, seed)
     if counts is None:
-        counts = bootstrap_counts(len(values), replicates, seed)
+        counts = bootstrap_counts(len(values), 0, 0)
     sets = {
         str(name): {"level": int(level), **summary(column)}
         for name, level, column in zip(set_names, grades, values.T, strict=True)
@@ -103,6 +147,10 @@ def graded_statistics(
     order = rank_order_of(table, tie_seeds)
     pairs = pairwise(values, grades)
     resampled = replicate_statistics(values, grades, counts, threads)
+    rhos = rank_orders_within(values, grades)
+    within = resampled_means(rhos, counts)
+    of_images = rhos[~np.isnan(rhos)]
+    parts = variance_parts(values, grades)
 
     def interval(replicate: Floats) -> list[float]:
         return percentile_interval(replicate, confidence)
@@ -113,14 +161,15 @@ def graded_statistics(
     ]
     aucs = zip(adjacent_auc(values, grades), resampled.adjacent_auc, strict=True)
     steps = zip(neighbours(labels), aucs, strict=True)
-    return {
+    record = {
         "sets": sets,
         "rank_order_rho": order.rho,
         "rank_order_rho_ci": interval(resampled.rank_order_rho),
         "rank_order_rho_tie_mean": order.tie_mean,
         "rank_order_rho_tie_std": order.tie_std,
         "rank_order_rho_bounds": [order.worst, order.best],
-        "rank_order_rho_within": rank_order_within(values, grades).rho,
+        "rank_order_rho_within": float(of_images.mean()) if len(of_images) else float("nan"),
+        "rank_order_rho_within_ci": interval(within),
         "spearman_rho": spearman(values, grades).rho,
         "spearman_rho_ci": interval(resampled.spearman_rho),
         "kendall_tau_b": kendall_of(table).tau,
@@ -137,7 +186,9 @@ def graded_statistics(
         "monotone_rate_ci": interval(resampled.monotone_rate),
         "inversion_rate": pairs.inversions,
         "inversion_rate_ci": interval(resampled.inversion_rate),
+        "variance": {"image": parts.image, "level": parts.level, "rest": parts.rest},
     }
+    return GradedResult(record, resampled, within)
 
 
 def summary(scores: Floats) -> dict[str, Any]:

@@ -14,9 +14,12 @@ def _record(metric: str, rho: float) -> dict[str, Any]:
         "variant_of": metric.split(" (")[0] if " (" in metric else None,
         "family": metric.lower(),
         "status": "ok",
+        "control": False,
         "rank_order_rho": rho,
         "rank_order_rho_ci": [rho - 0.01, rho + 0.01],
-        "kendall_tau_b": 0.5,
+        "rank_order_rho_within": 0.5,
+        "pairwise_accuracy": 0.625,
+        "monotone_rate": 0.125,
         "tie_fraction": 0.25,
     }
 
@@ -30,8 +33,8 @@ def test_best_first_with_what_was_published_and_what_did_not_run() -> None:
     assert "90% interval" in head
     assert head.endswith("published")
     assert lines == [
-        "High        0.7500  0.7400 0.7600     0.500  25.0%     0.7000",
-        "Low         0.2500  0.2400 0.2600     0.500  25.0%",
+        "High        0.7500  0.7400 0.7600      0.500  62.5%  12.5%  25.0%     0.7000",
+        "Low         0.2500  0.2400 0.2600      0.500  62.5%  12.5%  25.0%",
         "not run: spice (skipped)",
         "report: OUT/report.html",
     ]
@@ -57,3 +60,18 @@ def test_what_was_counted_is_said_once_a_metric() -> None:
     assert lines[3:-1] == [
         "vifidel: 48 of 5,000 images without objects; 1,234 content words without a vector"
     ]
+
+
+def test_controls_stand_below_whatever_they_get() -> None:
+    records = [_record("Model", 0.75) | {"control": True}, _record("Metric", 0.25)]
+    summary = {"metrics": records, "settings": {"confidence": 0.95}}
+    lines = printout(summary, {}, Path("OUT/report.html")).splitlines()
+    assert [line.split()[0] for line in lines[1:4]] == ["Metric", "controls,", "Model"]
+
+
+def test_the_spread_over_seeds_is_said_where_there_is_one() -> None:
+    seeds = {"n": 5, "rank_order_rho": {"mean": 0.25, "sd": 0.00144}}
+    records = [_record("A", 0.25) | {"seeds": seeds}, _record("B", 0.5) | {"seeds": None}]
+    summary = {"metrics": records, "settings": {"confidence": 0.95}}
+    lines = printout(summary, {}, Path("OUT/report.html")).splitlines()
+    assert lines[-2] == "sd of rank-order ρ over 5 corruption seeds: A 0.0014"

@@ -214,7 +214,7 @@ def test_applied_only_is_a_second_body(tmp_path: Path) -> None:
     page = Reader(html)
     assert 'tbody data-items="applied" hidden' in html
     record = results.read_json(run / "statistics.json")["metrics"][0]
-    assert f"{record['applied_only']['spearman_rho']:.3f}" in page.words
+    assert f"{record['every_level_applied']['rank_order_rho_within']:.3f}" in page.words
     assert f"{odd.sum() / len(IMAGES):.1%} of Replace 25% came out unchanged" in page.words
 
 

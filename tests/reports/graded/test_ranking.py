@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from reports.graded.ranking import against_paper, ranked, undecided
+from metaeval.runs.records import PaperValue
+from reports.graded.findings import published
+from reports.graded.ranking import against_paper, ranked
 from tests.reports.run_files import declared
 
 
@@ -28,44 +31,52 @@ def test_only_results_are_ranked() -> None:
     assert [r["metric"] for r in ranked(records)] == ["d", "a"]
 
 
-@pytest.mark.parametrize(
-    ("published", "bounds", "expected"),
-    [
-        (0.5, [0.49, 0.51], "in interval"),
-        (0.6, [-0.2, 0.9], "ties"),
-        (0.55, [0.45, 0.56], "in tie bounds"),
-        (0.6, [0.49, 0.51], "outside"),
-        (0.6, [None, None], "outside"),
-    ],
-)
-def test_how_a_published_value_is_explained(
-    published: float, bounds: list[float], expected: str
-) -> None:
-    assert against_paper(record("m", rank_order_rho_bounds=bounds), published)[0] == expected
-
-
-@pytest.mark.parametrize(
-    ("intervals", "expected"),
-    [
-        ({"a": (0.7, 0.8), "b": (0.5, 0.6)}, []),
-        ({"a": (0.6, 0.8), "b": (0.5, 0.6)}, [["a", "b"]]),
-        # a chain: a and c are apart
-        ({"a": (0.6, 0.8), "b": (0.4, 0.65), "c": (0.3, 0.5)}, [["a", "b"], ["b", "c"]]),
-        # a wide interval meets two that are apart; one pair stands around a third
-        ({"a": (0.1, 0.9), "b": (0.6, 0.7), "c": (0.2, 0.3)}, [["a", "b"], ["a", "c"]]),
-        ({"a": (0.1, 0.9), "b": (0.2, 0.8), "c": (0.3, 0.7)}, [["a", "b", "c"]]),
-        ({"a": (None, None), "b": (0.2, 0.8)}, []),
-    ],
-)
-def test_groups_without_an_order(
-    intervals: dict[str, tuple[float, float]], expected: list[list[str]]
-) -> None:
-    records = [record(m, rank_order_rho_ci=list(ci)) for m, ci in intervals.items()]
-    assert undecided(records) == expected
-    pairs = {  # by definition: every overlapping pair is in a group, and only those
-        frozenset((a, b))
-        for a, (low, high) in intervals.items()
-        for b, (lower, upper) in intervals.items()
-        if a != b and None not in (low, lower) and low <= upper and lower <= high
+def spread(mean: float, seed: float, ties: float | None) -> dict[str, Any]:
+    return {
+        "n": 4,
+        "rank_order_rho": {"mean": mean, "sd": seed},
+        "components": {"image": 0.01, "seed": seed, "ties": ties},
     }
-    assert {frozenset((a, b)) for g in expected for a in g for b in g if a != b} == pairs
+
+
+@pytest.mark.parametrize(
+    ("published", "seeds", "tie_sd", "expected"),
+    [
+        (0.5015, None, 0.001, "ties"),
+        (0.51, None, 0.001, "beyond ties"),  # though it lies in the interval over images
+        (0.51, None, None, "beyond ties"),
+        (0.6, None, 0.001, "beyond ties"),  # though the worst and the best breaking span it
+        (0.502, spread(0.5, 0.002, 0.0), 0.0, "within seeds"),
+        # sd² = 0.002² · 5/4: 0.014 is 6.3 of them
+        (0.514, spread(0.5, 0.002, 0.0), 0.0, "6 sd above"),
+        (0.486, spread(0.5, 0.002, None), None, "6 sd below"),
+        (0.527, spread(0.5, 0.0, 0.001), 0.001, "27 sd above"),  # ties alone spread it
+        (0.51, spread(0.5, 0.0, 0.0), 0.0, "beyond ties"),  # no spread at all: no distance
+    ],
+)
+def test_how_a_published_value_is_compared(
+    published: float, seeds: dict[str, Any] | None, tie_sd: float | None, expected: str
+) -> None:
+    row = record("m", seeds=seeds, rank_order_rho_tie_std=tie_sd, rank_order_rho_bounds=[-0.2, 0.9])
+    assert against_paper(row, published)[0] == expected
+
+
+def test_the_summary_says_how_far_off_a_published_value_is() -> None:
+    run: Any = SimpleNamespace(
+        metrics=[
+            record("near", 0.5),
+            record("seeds", 0.5, seeds=spread(0.5, 0.002, 0.0)),
+            record("close", 0.5, seeds=spread(0.5, 0.1, 0.0)),
+            record("alone", 0.5, seeds=None, rank_order_rho_tie_std=0.001),
+        ],
+        published={"source": "a paper", "comparable": True},
+        paper=lambda r: PaperValue(0.51 if r["metric"] == "near" else 0.6, True),
+    )
+    said = published(run)
+    assert said is not None
+    assert said.text.startswith("One of four values lies within 0.02 of those published (a paper).")
+    assert "seeds 0.500 against 0.600 (45 sd of seeds and ties above; the cause is unknown)" in (
+        said.text
+    )
+    assert "close 0.500 against 0.600 (within what seeds and ties do)" in said.text
+    assert said.text.endswith("alone 0.500 against 0.600.")  # no seeds: nothing is explained

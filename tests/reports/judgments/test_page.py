@@ -14,8 +14,8 @@ import pytest
 from metaeval.runs import files as results
 from reports.__main__ import main
 from reports.judgments.findings import too_few
-from reports.judgments.matrix import matrix
 from reports.judgments.page import render, write_report
+from reports.shared.matrix import matrix
 from reports.shared.run import FinishedRun
 from tests.data.judgments.test_judgments import pascal50s
 from tests.experiments.judgments.test_judgments import own_table, run_in

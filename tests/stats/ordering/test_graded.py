@@ -22,6 +22,7 @@ KEYS = {
     "rank_order_rho_tie_std",
     "rank_order_rho_bounds",
     "rank_order_rho_within",
+    "rank_order_rho_within_ci",
     "spearman_rho",
     "spearman_rho_ci",
     "kendall_tau_b",
@@ -35,6 +36,7 @@ KEYS = {
     "monotone_rate_ci",
     "inversion_rate",
     "inversion_rate_ci",
+    "variance",
 }
 NAMES = ["Random", "Replace 50%", "Replace 25%", "Human"]
 LEVELS = np.arange(4)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from reports.shared.formatting import interval, known, number
+from reports.shared.formatting import count, interval, known, number
 
 TESTS = {"permutation": "P", "bootstrap": "B", "williams": "W"}
 
@@ -70,5 +70,11 @@ def _cell(pair: Mapping[str, Any], sign: int, alpha: float) -> DifferenceCell:
         f"{test} p = {number(pair[test]['p'], 4)}, after Holm {number(pair[test]['p_holm'], 4)}"
         for test in made
     ]
+    if known(pair.get("effect")):
+        title.append(f"effect {number(sign * pair['effect'], 2, sign=True)} sd of an image")
+    if known(pair.get("detectable")):
+        title.append(f"detectable {number(100 * pair['detectable'], 2)}")
+    if known(pair.get("images_needed")):
+        title.append(f"images needed {count(round(pair['images_needed']))}")
     letters = "".join(TESTS[test] for test in significant)
     return DifferenceCell(number(100 * sign * value, 1, sign=True), letters, kind, "; ".join(title))

@@ -1,0 +1,28 @@
+"""The ceiling: what a perfect metric gets on the versions of a run, as one more control."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from metaeval.runs.records import ScoreColumn
+from metaeval.scoring import Scored
+
+COLUMN = ScoreColumn("Ceiling", bounds=(0.0, float("inf")), control=True)
+
+
+def ceiling(captions: pd.DataFrame) -> Scored:
+    """Each version scored by its own level; versions of an image with equal words by the highest.
+
+    No metric can tell equal captions of an image apart, so none can do better, within an image or
+    in every image at once. `captions` has `image_id`, `caption` and `level`.
+    """
+    levels = captions.groupby(["image_id", "caption"], sort=False)["level"].transform("max")
+    return Scored(
+        "ceiling",
+        (COLUMN,),
+        ("ceiling|v:1",),
+        "ok",
+        scores=levels.to_numpy(dtype=np.float64)[:, None],
+        n_scored=len(captions),
+    )

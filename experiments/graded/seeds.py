@@ -1,0 +1,117 @@
+"""Other corruption seeds: how much of a result hangs on which words a corruption happened to take.
+
+A paper that used the same images differs from a run by its corruption's seed and by how it broke
+ties, not by its images: this spread, not the interval over images, is what its values are compared
+by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from omegaconf import DictConfig
+
+from corruptions.base import Corruption
+from experiments.graded.versions import versions
+from experiments.scores import score_all
+from metaeval.data.dataset import CaptionDataset
+from metaeval.errors import ConfigError
+from metaeval.metrics.base import Metric
+from metaeval.stats.correlation.rank_order import rank_order
+from metaeval.stats.correlation.rank_order_within import rank_order_within
+from metaeval.stats.ordering.pairwise import pairwise
+
+Floats = npt.NDArray[np.float64]
+
+
+def seed_count(config: DictConfig) -> int:
+    """How many corruption seeds a run asks for, its own included (`corruption.seeds`)."""
+    count = (config.get("corruption") or {}).get("seeds", 1)
+    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+        raise ConfigError(f"corruption.seeds must be 1 or more, not {count!r}")
+    return count
+
+
+def rescorable(metrics: Mapping[str, Metric], config: DictConfig) -> dict[str, Metric]:
+    """The metrics that are scored on every seed: the rule-based ones and the controls."""
+    groups = config.metric_groups
+    cheap = {*groups.rule_based, *groups.controls}
+    return {name: metric for name, metric in metrics.items() if name in cheap}
+
+
+def score_seeds(
+    dataset: CaptionDataset,
+    corruptions: Sequence[Corruption],
+    metrics: Mapping[str, Metric],
+    config: DictConfig,
+) -> pd.DataFrame:
+    """The scores of the versions that the seeds after the run's own make: files.SEED_SCORES."""
+    parts = []
+    for seed in range(config.seed + 1, config.seed + seed_count(config)):
+        rows = [
+            {"image_id": image_id, "set": v.set, "level": v.level, "caption": v.caption}
+            for image_id, v in versions(dataset, corruptions, seed)
+        ]
+        captions = pd.DataFrame(rows)
+        keys = captions[["image_id", "set", "level"]].assign(seed=seed)
+        for scored in score_all(metrics.values(), dataset, captions, config):
+            if scored.scores is not None:
+                parts += [
+                    keys.assign(metric=column.name, score=scored.scores[:, c])
+                    for c, column in enumerate(scored.columns)
+                ]
+    empty = pd.DataFrame(columns=["image_id", "seed", "set", "level", "metric", "score"])
+    return pd.concat(parts, ignore_index=True) if parts else empty
+
+
+def measured(values: Floats, levels: Sequence[int]) -> dict[str, float]:
+    """The three measures of a table [n_images, n_sets], higher is better."""
+    return {
+        "rank_order_rho": rank_order(values, levels).rho,
+        "rank_order_rho_within": rank_order_within(values, levels).rho,
+        "pairwise_accuracy": pairwise(values, levels).accuracy,
+    }
+
+
+def seed_spread(
+    tables: Sequence[Floats], levels: Sequence[int], error: float, tie_sd: float
+) -> dict[str, Any] | None:
+    """Mean and standard deviation of the measures over seeds, and the components of ρ's variance.
+
+    Parameters
+    ----------
+    tables
+        The scores [n_images, n_sets] of each seed, higher is better, the run's own first.
+    levels
+        [n_sets]
+    error
+        Standard deviation of the pooled ρ over bootstrap replicates of the images.
+    tie_sd
+        Its standard deviation over random ways of breaking ties.
+
+    Returns
+    -------
+    dict
+        `n`; per measure `mean` and `sd` (n − 1 in the denominator); and `components`, standard
+        deviations of the pooled ρ: `seed`; `ties`; and `image`, the root of what the bootstrap's
+        variance exceeds the seeds' by, as each image's corruption is resampled with the image.
+        `None` with fewer than two seeds.
+    """
+    if len(tables) < 2:
+        return None
+    values = [measured(table, levels) for table in tables]
+    spread: dict[str, Any] = {"n": len(tables)}
+    for measure in values[0]:
+        drawn = np.array([v[measure] for v in values])
+        spread[measure] = {"mean": float(drawn.mean()), "sd": float(drawn.std(ddof=1))}
+    seed_sd = spread["rank_order_rho"]["sd"]
+    spread["components"] = {
+        "image": float(np.sqrt(max(error**2 - seed_sd**2, 0.0))),
+        "seed": seed_sd,
+        "ties": tie_sd,
+    }
+    return spread

@@ -1,0 +1,54 @@
+"""Length alone: a control that knows nothing of what a caption says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.metrics.base import Metric, Scorer, Scores
+from metaeval.runs.records import ScoreColumn
+from metaeval.runs.store import Store
+from metaeval.text.tokenizers import base as tokenizers
+
+
+class Length(Metric):
+    """The number of words of a caption.
+
+    Parameters
+    ----------
+    tokenizer
+        "ptb", "java" or "whitespace".
+    """
+
+    name = "length"
+    needs = frozenset()
+    columns = (ScoreColumn("Length", bounds=(0.0, float("inf")), control=True),)
+
+    def __init__(self, tokenizer: str = "ptb") -> None:
+        self.tokenizer = tokenizers.get(tokenizer)
+
+    def bind(self, dataset: CaptionDataset, store: Store | None = None) -> LengthScorer | Absent:
+        return self.tokenizer.missing() or LengthScorer(self)
+
+
+class LengthScorer(Scorer):
+    """The number of words, whatever the dataset."""
+
+    batch_size = 50_000
+
+    def __init__(self, metric: Length) -> None:
+        super().__init__(metric.columns, {"tok": metric.tokenizer.signature, "v": 1})
+        self._tokenizer = metric.tokenizer
+
+    def context(self, index: int) -> bytes:
+        return b""
+
+    def prepare(self) -> None:
+        """Nothing depends on references or images."""
+
+    def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
+        lengths = [len(tokens) for tokens in self._tokenizer(captions)]
+        return np.array(lengths, dtype=np.float64).reshape(-1, 1)

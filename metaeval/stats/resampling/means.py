@@ -1,0 +1,49 @@
+"""The mean over images of a per-image statistic, in every bootstrap replicate."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from metaeval.errors import InputError
+from metaeval.stats.resampling.bootstrap import Counts
+from metaeval.stats.resampling.items import Floats
+
+_SCALE = 2.0**30  # sums of whole multiples of 2^-30 are exact in float64, in any order
+
+
+def resampled_means(values: npt.ArrayLike, counts: Counts) -> Floats:
+    """The mean of one value per image over the images that each replicate drew.
+
+    Parameters
+    ----------
+    values
+        float64 [n_images] in [-1, 1]; NaN = the image has no value and is left out.
+    counts
+        int [replicates, n_images] from `bootstrap_counts`.
+
+    Returns
+    -------
+    float64 [replicates]; NaN where a replicate drew no image with a value. Values are rounded to
+    2^-30, which makes every sum exact: the result depends on no order of additions.
+
+    Examples
+    --------
+    >>> resampled_means([0.5, -0.5, float("nan")], np.array([[2, 0, 1], [1, 1, 1], [0, 0, 3]]))
+    array([0.5, 0. , nan])
+    """
+    means: Floats = np.asarray(values, dtype=np.float64)
+    if counts.ndim != 2 or means.shape != counts.shape[1:]:
+        raise InputError(f"{means.shape} values for counts of shape {counts.shape}", field="values")
+    known = ~np.isnan(means)
+    whole = np.rint(np.where(known, means, 0.0) * _SCALE)
+    by_image = counts.T  # in memory the replicates of an image lie side by side
+    sums = np.empty((2, len(counts)))
+    for start in range(0, len(counts), 256):
+        part = slice(start, start + 256)
+        weights = by_image[:, part].astype(np.float64)
+        # einsum, not @: the threads of BLAS would cost more than they gain
+        sums[0, part] = np.einsum("i,ir->r", whole, weights)
+        sums[1, part] = np.einsum("i,ir->r", known.astype(np.float64), weights)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(sums[0] / _SCALE / sums[1])

@@ -1,0 +1,88 @@
+"""The slope chart: each metric's ρ pooled over all captions, and within an image."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from markupsafe import Markup, escape
+
+from reports.shared.formatting import known, number
+from reports.shared.row_kind import Record, row_kind
+
+WIDTH, LEFT, RIGHT, TOP, LINE = 560, 190, 370, 22, 15
+KINDS = ("result", "control")
+
+
+class Slope(NamedTuple):
+    """One line: the metric, its kind (see `row_kind`), its two values."""
+
+    metric: str
+    kind: str
+    pooled: float
+    within: float
+
+
+def slopes(records: Sequence[Record]) -> list[Slope]:
+    """The lines of the metrics that have both values, in the order of the records."""
+    return [
+        Slope(r["metric"], row_kind(r), r["rank_order_rho"], r["rank_order_rho_within"])
+        for r in records
+        if row_kind(r) in KINDS
+        and known(r.get("rank_order_rho"))
+        and known(r.get("rank_order_rho_within"))
+    ]
+
+
+def slope_chart(lines: Sequence[Slope]) -> Markup:
+    """Lines from the pooled value, left, to the value within images, right, on one scale.
+
+    Labels keep a line's height apart; a hair line leads from a label that had to move to its end.
+    """
+    ends = [value for line in lines for value in (line.pooled, line.within)]
+    low, high = min([0.0, *ends]), max(ends, default=1.0)
+    height = max(170, LINE * (len(lines) + 2))
+    room = height - TOP - 8
+
+    def y(value: float) -> float:
+        return TOP + room * (high - value) / ((high - low) or 1.0)
+
+    parts = [
+        f'<text class="axis" x="{LEFT}" y="10" text-anchor="end">pooled over all captions</text>',
+        f'<text class="axis" x="{RIGHT}" y="10">within an image</text>',
+    ]
+    for line in lines:
+        title = f"{line.metric}: {number(line.pooled)} pooled, {number(line.within)} within"
+        parts.append(
+            f'<path class="slope {line.kind}" d="M{LEFT} {y(line.pooled):.1f}'
+            f'L{RIGHT} {y(line.within):.1f}"><title>{escape(title)}</title></path>'
+        )
+    for x, step, anchor in ((LEFT, -1, "end"), (RIGHT, 1, "start")):
+        values = [line.pooled if x == LEFT else line.within for line in lines]
+        heights = label_places([y(value) for value in values], LINE, height - 4)
+        for line, value, label in zip(lines, values, heights, strict=True):
+            end, name = y(value), escape(line.metric)
+            text = f"{name} {number(value)}" if x == LEFT else f"{number(value)} {name}"
+            parts.append(
+                f'<path class="lead" d="M{x + 3 * step} {end:.1f}L{x + 13 * step} {label:.1f}"/>'
+                f'<text class="name {line.kind}" x="{x + 16 * step}" y="{label + 3.5:.1f}" '
+                f'text-anchor="{anchor}">{text}</text>'
+            )
+    return Markup(  # numbers, and names escaped above
+        f'<svg class="slopes" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="Rank-order ρ '
+        f'of every metric, pooled and within an image">{"".join(parts)}</svg>'
+    )
+
+
+def label_places(wanted: Sequence[float], gap: float, lowest: float) -> list[float]:
+    """Places at least `gap` apart, in the order wanted, as near to it as a sweep down and one up
+    from `lowest` get."""
+    order = sorted(range(len(wanted)), key=lambda k: wanted[k])
+    places = list(wanted)
+    above = float("-inf")
+    for k in order:
+        above = places[k] = max(places[k], above + gap)
+    below = lowest + gap
+    for k in reversed(order):
+        below = places[k] = min(places[k], below - gap)
+    return places

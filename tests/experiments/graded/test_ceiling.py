@@ -1,0 +1,43 @@
+"""The ceiling: a perfect metric meets it, and no scoring of the captions gets more."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pandas as pd
+
+from experiments.graded.ceiling import ceiling
+from metaeval.stats.correlation.rank_order import rank_order
+from metaeval.stats.correlation.rank_order_within import rank_order_within
+
+
+def frame(rows: list[list[str]]) -> pd.DataFrame:
+    return pd.DataFrame(
+        [
+            {"image_id": image, "caption": text, "level": level}
+            for image, row in enumerate(rows)
+            for level, text in enumerate(row)
+        ]
+    )
+
+
+def test_without_equal_captions_it_is_the_perfect_order() -> None:
+    scores = ceiling(frame([["x", "y", "z"], ["z", "y", "x"]])).scores
+    assert scores is not None
+    assert scores.reshape(2, 3).tolist() == [[0, 1, 2]] * 2
+
+
+def test_no_scoring_of_equal_captions_gets_more() -> None:
+    """Every function of (image, caption) to three values, tried out."""
+    rows = [["a", "b", "b"], ["c", "d", "e"]]
+    best = ceiling(frame(rows)).scores
+    assert best is not None
+    table = best.reshape(2, 3)
+    texts = ["a", "b", "c", "d", "e"]
+    for values in product(range(3), repeat=5):
+        given = dict(zip(texts, values, strict=True))
+        scores = np.array([[given[t] for t in row] for row in rows], dtype=float)
+        assert rank_order(scores, range(3)).rho <= rank_order(table, range(3)).rho + 1e-12
+        within = rank_order_within(scores, range(3)).rho
+        assert within <= rank_order_within(table, range(3)).rho + 1e-12

@@ -1,0 +1,107 @@
+"""Spread over corruption seeds, and groups of images: worked by hand, and of a small run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from omegaconf import OmegaConf
+
+from experiments.graded.groups import fit, image_groups, thirds
+from experiments.graded.seeds import seed_count, seed_spread
+from metaeval.__main__ import main
+from metaeval.data.dataset import CaptionDataset
+from metaeval.errors import ConfigError
+from metaeval.runs import files
+
+
+def test_the_spread_over_seeds_by_hand() -> None:
+    # one image, three levels: in order (ρ 1), one neighbouring pair swapped (ρ 1/2), reversed (−1)
+    tables = [np.array([row], dtype=float) for row in ([0, 1, 2], [1, 0, 2], [2, 1, 0])]
+    spread = seed_spread(tables, [0, 1, 2], error=1.5, tie_sd=0.1)
+    assert spread is not None
+    rho = [1.0, 0.5, -1.0]
+    assert spread["n"] == 3
+    assert spread["rank_order_rho"]["mean"] == pytest.approx(np.mean(rho), abs=1e-12)
+    sd = float(np.std(rho, ddof=1))
+    assert spread["rank_order_rho"]["sd"] == pytest.approx(sd, abs=1e-12)
+    assert spread["rank_order_rho_within"]["sd"] == pytest.approx(sd, abs=1e-12)
+    assert spread["pairwise_accuracy"]["mean"] == pytest.approx((1 + 2 / 3 + 0) / 3, abs=1e-12)
+    expected = {"image": np.sqrt(1.5**2 - sd**2), "seed": sd, "ties": 0.1}
+    assert spread["components"] == pytest.approx(expected, abs=1e-12)
+    assert seed_spread(tables[:1], [0, 1, 2], 1.5, 0.1) is None
+    # seeds that spread ρ more than the bootstrap leave no variance to images, not a negative one
+    assert seed_spread(tables, [0, 1, 2], 0.5, 0.1)["components"]["image"] == 0
+
+
+@pytest.mark.parametrize("seeds", [0, -1, 1.5, True, "two"])
+def test_a_number_of_seeds_that_makes_no_sense(seeds: object) -> None:
+    with pytest.raises(ConfigError, match=r"corruption\.seeds"):
+        seed_count(OmegaConf.create({"corruption": {"seeds": seeds}}))
+
+
+def test_thirds_keep_equal_values_together() -> None:
+    values = np.array([3, 1, 1, 1, 2, 9], dtype=float)
+    groups = thirds("words", values)
+    # thirds of 1 1 1 2 3 9 at 1 and 2 1/3
+    assert [(g.label, int(g.members.sum())) for g in groups] == [("1", 3), ("2", 1), ("3 to 9", 2)]
+    for value in np.unique(values):
+        assert sum(bool(g.members[values == value].any()) for g in groups) == 1
+    assert thirds("words", np.ones(5)) == []
+
+
+def test_how_well_another_images_caption_fits() -> None:
+    assert fit("A dog runs.", ["the dog sits", "a big dog runs away"]) == 1.0
+    assert fit("A dog runs.", ["the dog sits"]) == pytest.approx(1 / 3)
+    assert fit("A dog runs.", []) == 0.0
+
+
+def test_groups_by_length_and_fit_follow_the_images_given() -> None:
+    human = ("a b", "a b c d", "a b c d e f")
+    data = CaptionDataset("d", (1, 2, 3), human, (("x y",), ("x",), ("z",)), (), ())
+    captions = pd.DataFrame(
+        {"image_id": [1, 2, 3], "set": "Random", "caption": ["x y", "x q", "q r"]}
+    )
+    groups = image_groups(data, [3, 1, 2], captions, "Random")
+    by_length = [g for g in groups if g.by.startswith("words")]
+    assert [(g.label, g.members.tolist()) for g in by_length] == [
+        ("2", [False, True, False]),
+        ("4", [False, False, True]),
+        ("6", [True, False, False]),
+    ]
+    assert [g.label for g in groups if "Random" in g.by] == ["0.00", "0.50", "1.00"]
+
+
+def test_a_run_with_three_seeds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two further seeds: other captions, other scores; and the numbers of the run stay its own."""
+
+    def run(seeds: int) -> dict:
+        out = tmp_path / str(seeds)
+        arguments = [
+            "experiment=replace", "dataset=scenes", "dataset.limit=40", "report=none",
+            "metrics=[bleu,controls]", "stats.replicates=200", f"corruption.seeds={seeds}",
+            f"hydra.run.dir={out}", f"paths.cache={tmp_path / 'cache'}",
+        ]  # fmt: skip
+        monkeypatch.setattr("sys.argv", ["metaeval", *arguments])
+        main()
+        return files.read_json(out / files.STATISTICS)
+
+    one, three = run(1), run(3)
+    for before, after in zip(one["metrics"], three["metrics"], strict=True):
+        assert before.pop("seeds") is None
+        spread = after.pop("seeds")
+        assert before == after
+        if before["family"] != "ceiling":  # which sees no caption's words
+            assert spread["n"] == 3
+    by_name = {r["metric"]: r for r in files.read_json(
+        tmp_path / "3" / files.STATISTICS)["metrics"]}  # fmt: skip
+    assert by_name["BLEU-2"]["seeds"]["rank_order_rho"]["sd"] > 0
+    assert by_name["BLEU-2"]["against_control"]["rank_order_rho"]["control"] in by_name
+    assert not (tmp_path / "1" / files.SEED_SCORES).exists()
+    scores = files.read_table(tmp_path / "3" / files.SEED_SCORES)
+    assert sorted(scores["seed"].unique()) == [1, 2]
+    degrees = by_name["BLEU-2"]["without_floor"]
+    assert degrees["n_images"] == 40
+    assert {g["by"] for g in three["groups"]} >= {"words of the human caption"}

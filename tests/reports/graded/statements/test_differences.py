@@ -1,0 +1,102 @@
+"""Which metrics are told apart: by tests of pairs, never by whether two intervals overlap."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from reports.graded.statements.differences import told_apart, untold_groups
+from reports.graded.summary import is_chance, summarize_steps
+from tests.reports.run_files import declared
+
+
+def pair(a: str, b: str, p: float | None) -> dict[str, Any]:
+    return {"a": a, "b": b, "detectable": 0.02, "bootstrap": {"p_holm": p}}
+
+
+@pytest.mark.parametrize(
+    ("untold", "expected"),
+    [
+        ("", []),
+        ("ab", [["a", "b"]]),
+        ("ab bc", [["a", "b"], ["b", "c"]]),  # a and c are apart: no group of three
+        ("ab bc ac", [["a", "b", "c"]]),
+        ("ab cd", [["a", "b"], ["c", "d"]]),
+        ("ac ad bc bd", [["a", "c"], ["a", "d"], ["b", "c"], ["b", "d"]]),
+    ],
+)
+def test_groups_of_which_no_two_are_told_apart(untold: str, expected: list[list[str]]) -> None:
+    equal = [frozenset(names) for names in untold.split()]
+    pairs = [pair(a, b, 0.5 if {a, b} in equal else 0.001) for a, b in combinations("abcd", 2)]
+    assert untold_groups("abcd", pairs, 0.05) == expected
+
+
+def record(metric: str, pooled: float, within: float, **more: Any) -> dict[str, Any]:
+    return {**declared(metric), "status": "ok", "rank_order_rho": pooled,
+            "rank_order_rho_within": within, **more}  # fmt: skip
+
+
+def run(records: list[dict[str, Any]], p_within: float | None, p_pooled: float | None) -> Any:
+    measures = {"rank_order_rho_within": p_within, "rank_order_rho": p_pooled}
+    tested = {
+        "alpha": 0.05,
+        "measures": {m: {"pairs": [pair("CIDEr", "BLEU-1", p)]} for m, p in measures.items()},
+    }
+    return SimpleNamespace(metrics=records, statistics={"differences": tested})
+
+
+CLOSE = [  # intervals that overlap
+    record("CIDEr", 0.128, 0.67, rank_order_rho_ci=[0.0, 0.3]),
+    record("BLEU-1", 0.1, 0.5, rank_order_rho_ci=[0.0, 0.3]),
+]
+
+
+def test_overlapping_intervals_do_not_keep_metrics_together() -> None:
+    said = told_apart(run(CLOSE, 0.0001, 0.2))
+    assert said is not None
+    assert "within an image, the one pair does differ." in said.text
+    assert "Pooled over all captions, the one pair does not differ" in said.text
+    assert "not told apart: CIDEr and BLEU-1" in said.text
+    assert "0.020 would have been found four times in five" in said.text
+
+
+def test_no_order_is_claimed_without_tests() -> None:
+    said = told_apart(run(CLOSE, None, None))
+    assert said is not None
+    assert "claim no order" in said.text
+    assert told_apart(run(CLOSE[:1], 0.5, 0.5)) is None
+
+
+@pytest.mark.parametrize(
+    ("pooled", "within", "expected"),
+    [
+        ([-0.01, 0.02], [-0.02, 0.01], True),
+        ([-0.2, 0.3], [-0.02, 0.01], False),  # not known well enough
+        ([0.01, 0.03], [-0.02, 0.01], True),  # above 0, but by nothing that matters
+        ([-0.01, 0.02], [0.4, 0.5], False),  # sees the order within images
+        ([None, None], [-0.02, 0.01], False),
+    ],
+)
+def test_no_better_than_chance_only_by_a_margin(
+    pooled: list[float], within: list[float], expected: bool
+) -> None:
+    ends = {"rank_order_rho_ci": pooled, "rank_order_rho_within_ci": within}
+    assert is_chance(record("m", 0.0, 0.0, **ends)) is expected
+
+
+def test_steps_are_named_only_where_a_test_tells_them() -> None:
+    step = {"lower": "Random", "upper": "Half"}
+    clear = record("A", 0.5, 0.5, clearest_step=step, least_seen_step=None)
+    unclear = record("B", 0.5, 0.5, clearest_step=None, least_seen_step=None)
+    said = summarize_steps([clear, unclear])
+    assert said is not None
+    assert said.text.endswith("the step from Random to Half is the clearest by A.")
+    both = summarize_steps([clear, {**clear, "metric": "C"}])
+    assert both is not None
+    assert "by all two metrics" in both.text
+    assert summarize_steps([unclear]) is None
+    # the lower orders of BLEU have no vote of their own
+    assert summarize_steps([{**clear, "headline": False}, unclear]) is None
