@@ -2,7 +2,7 @@
 
 A `Judgments` is what the experiment `judgments` works on: one `Judged` for each caption shown to
 people with an image, and a `CaptionDataset` of what the metrics compare it with. The protocol
-(`judgments_protocol`) decides which captions stay, what their references are and how many
+(`metaeval.data.judgments.protocol`) decides which captions stay, what their references are and how many
 documents CIDEr counts.
 """
 
@@ -11,13 +11,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.data.dataset import Absent, CaptionDataset, Part
-from metaeval.data.images import ImageFiles
+from metaeval.data.annotated_images import annotated_images
+from metaeval.data.dataset import CaptionDataset, ImageId, ImageSource
 from metaeval.data.judgments.protocol import Protocol
+from metaeval.data.tidy import letters_and_digits
 from metaeval.errors import InputError, require_count
 
 
@@ -40,6 +42,10 @@ class Judged:
         What wrote the caption, where that is known.
     file
         The image's file name.
+    source
+        Which photograph the image is (`metaeval.data.image_source`), `None` where nobody knows.
+    subset
+        The part of the benchmark that the caption belongs to ("8k"), where it has parts.
     """
 
     image: str
@@ -48,6 +54,16 @@ class Judged:
     human: Mapping[str, tuple[float, ...]]
     system: str | None = None
     file: str | None = None
+    source: ImageSource | None = None
+    subset: str | None = None
+
+
+class Places(TypedDict, total=False):
+    """Where the annotated objects and the image files are: see `annotated_images`."""
+
+    instances: str | Path | None
+    images: str | Path | None
+    data: str | Path | None
 
 
 @dataclass(frozen=True)
@@ -115,10 +131,12 @@ def arrange(
     *,
     sources: Mapping[str, str],
     notes: Sequence[str] = (),
-    images: str | Path | None = None,
     limit: int | None = None,
+    **places: Unpack[Places],
 ) -> Judgments:
     """Apply a protocol to judged captions and make the documents that metrics see.
+
+    `places` say where objects and image files are.
 
     Raises InputError where nothing is left, ConfigError for a limit below 1.
     """
@@ -129,7 +147,7 @@ def arrange(
     if limit is not None:
         first = set(sorted({j.image for j in kept})[:limit])
         kept = [j for j in kept if j.image in first]
-    is_own = [j.candidate in j.references for j in kept]
+    is_own = [_is_own(j) for j in kept]
     facts["own_captions"] = sum(is_own)
     if protocol.own_captions == "drop":
         kept = [j for j, own in zip(kept, is_own, strict=True) if not own]
@@ -147,12 +165,24 @@ def arrange(
     facts["documents"] = len(keys)
     references = tuple(j.references for j in documents)
     first_words = tuple(r[0] if r else "" for r in references)
-    files = {key: j.file for key, j in zip(keys, documents, strict=True) if j.file}
+    files: dict[ImageId, str] = {
+        key: j.file for key, j in zip(keys, documents, strict=True) if j.file
+    }
+    photographs = tuple(j.source for j in documents)
+    checksums = dict(sources)
     dataset = CaptionDataset(
-        name, keys, first_words, references, keys, first_words, dict(sources), tuple(notes),
-        parts={"images": images_part(files, images)},
+        name, keys, first_words, references, keys, first_words, checksums, tuple(notes),
+        parts=annotated_images(
+            dict(zip(keys, photographs, strict=True)), names=files, checksums=checksums, **places
+        ),
+        image_source=photographs, pool_source=photographs,
     )  # fmt: skip
     return Judgments(name, title, protocol, tuple(kept), dataset, index, dimensions, facts)
+
+
+def _is_own(judged: Judged) -> bool:
+    """Whether a candidate is one of its own image's references, by letters and digits."""
+    return letters_and_digits(judged.candidate) in map(letters_and_digits, judged.references)
 
 
 def _unreferenced(judged: Sequence[Judged]) -> list[Judged]:
@@ -160,15 +190,16 @@ def _unreferenced(judged: Sequence[Judged]) -> list[Judged]:
     captions judged with the image: once for each time it was judged, as often as it is there."""
     own_captions: dict[str, list[str]] = {}
     for j in judged:
-        if j.candidate in j.references:
-            own_captions.setdefault(j.image, []).append(j.candidate)
+        if _is_own(j):
+            own_captions.setdefault(j.image, []).append(letters_and_digits(j.candidate))
 
     def without(j: Judged) -> tuple[str, ...]:
-        left = list(j.references)
+        left = {k: letters_and_digits(r) for k, r in enumerate(j.references)}
         for caption in own_captions[j.image]:
-            if caption in left:
-                left.remove(caption)
-        return tuple(left)
+            first = next((k for k, letters in left.items() if letters == caption), None)
+            if first is not None:
+                del left[first]
+        return tuple(j.references[k] for k in left)
 
     return [replace(j, references=without(j)) if j.image in own_captions else j for j in judged]
 
@@ -200,19 +231,3 @@ def _documents(
     index = (np.cumsum(times) - times).astype(np.intp)
     width = len(str(len(documents)))
     return tuple(f"{k:0{width}d} {j.image}" for k, j in enumerate(documents)), index, documents
-
-
-def images_part(names: Mapping[str, str], folder: str | Path | None) -> Part:
-    """The part "images" of documents, from document → file name and the folder of the files."""
-    remedy = "give their folder as dataset.images=FOLDER"
-    if folder is None:
-        return Absent("images", "the judgements come without their images", remedy)
-    path = Path(folder).expanduser()
-
-    def load() -> ImageFiles | Absent:
-        files = ImageFiles(path, names)  # type: ignore[arg-type]
-        if len(files):
-            return files
-        return Absent("images", f"no image file of the dataset was found in {path}", remedy)
-
-    return load
