@@ -19,9 +19,9 @@ from metaeval.data.files import TextFile, read_text
 from metaeval.data.json_records import read_json, records
 from metaeval.data.image_source import source_of_file
 from metaeval.data.judgments.files import find_files, read_csv, read_fields, read_rating
-from metaeval.data.judgments.judged import Judged, Judgments, arrange
+from metaeval.data.judgments.judged import HUMAN, Judged, Judgments, arrange, own_captions_of
 from metaeval.data.judgments.protocol import Choices, protocol_for
-from metaeval.data.tidy import Tidy, letters_and_digits
+from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError, require_count
 
 # subset → its caption file
@@ -36,7 +36,6 @@ SOURCE = (
     "https://imagesdg.wordpress.com/image-to-scene-description-graph/ (AMT evaluations), its "
     "references from Flickr8k, Flickr30k and COCO 2014"
 )
-HUMAN = "Human"
 SYSTEMS = (HUMAN, "Karpathy", "SDG")  # who wrote the first, the second and the third caption
 _COLLECTIONS = {"8k": "flickr8k", "30k": "flickr30k", "coco": None}
 _LEAST_OWN = 0.9  # in Composite it is all of them
@@ -139,11 +138,8 @@ def _require_own_captions(judged: Sequence[Judged], captions: Path) -> None:
 
     With it, a person's caption would be compared with itself in some images and not in others.
     """
-    own = [
-        letters_and_digits(j.candidate) in map(letters_and_digits, j.references)
-        for j in judged
-        if j.system == HUMAN
-    ]
+    people = [j for j in judged if j.system == HUMAN]
+    own = [caption is not None for caption in own_captions_of(people)]
     if own and sum(own) < _LEAST_OWN * len(own):
         raise InputError(
             f"holds the first caption of {sum(own):,} of {len(own):,} images only: these are not "

@@ -23,6 +23,9 @@ from metaeval.data.tidy import letters_and_digits
 from metaeval.errors import InputError, require_count
 
 
+HUMAN = "Human"  # what a system is called that is people
+
+
 @dataclass(frozen=True, slots=True)
 class Judged:
     """One caption that people have judged.
@@ -147,12 +150,13 @@ def arrange(
     if limit is not None:
         first = set(sorted({j.image for j in kept})[:limit])
         kept = [j for j in kept if j.image in first]
-    is_own = [_is_own(j) for j in kept]
+    own_captions = own_captions_of(kept)
+    is_own = [caption is not None for caption in own_captions]
     facts["own_captions"] = sum(is_own)
     if protocol.own_captions == "drop":
         kept = [j for j, own in zip(kept, is_own, strict=True) if not own]
     elif protocol.own_captions == "unreference":
-        kept = _unreferenced(kept)
+        kept = _unreferenced(kept, own_captions)
     if not kept:
         raise InputError(f"{name}: no judged caption is left")
     dimensions = tuple(dict.fromkeys(d for j in kept for d in j.human))
@@ -180,28 +184,38 @@ def arrange(
     return Judgments(name, title, protocol, tuple(kept), dataset, index, dimensions, facts)
 
 
-def _is_own(judged: Judged) -> bool:
-    """Whether a candidate is one of its own image's references, by letters and digits."""
-    return letters_and_digits(judged.candidate) in map(letters_and_digits, judged.references)
+def own_captions_of(judged: Sequence[Judged]) -> list[str | None]:
+    """The letters and digits of each candidate that is one of its own image's references, or None.
+
+    Where captions of people are told apart (a system is called "Human"), only these are own
+    captions: a machine's that happens to be the same takes no reference away.
+    """
+    people = any(j.system == HUMAN for j in judged)
+    own: list[str | None] = []
+    for j in judged:
+        letters = letters_and_digits(j.candidate)
+        is_own = letters in map(letters_and_digits, j.references)
+        own.append(letters if is_own and (j.system == HUMAN or not people) else None)
+    return own
 
 
-def _unreferenced(judged: Sequence[Judged]) -> list[Judged]:
+def _unreferenced(judged: Sequence[Judged], own_captions: Sequence[str | None]) -> list[Judged]:
     """Take a caption that was judged with its own image out of that image's references, for all
     captions judged with the image: once for each time it was judged, as often as it is there."""
-    own_captions: dict[str, list[str]] = {}
-    for j in judged:
-        if _is_own(j):
-            own_captions.setdefault(j.image, []).append(letters_and_digits(j.candidate))
+    by_image: dict[str, list[str]] = {}
+    for j, caption in zip(judged, own_captions, strict=True):
+        if caption is not None:
+            by_image.setdefault(j.image, []).append(caption)
 
     def without(j: Judged) -> tuple[str, ...]:
         left = {k: letters_and_digits(r) for k, r in enumerate(j.references)}
-        for caption in own_captions[j.image]:
+        for caption in by_image[j.image]:
             first = next((k for k, letters in left.items() if letters == caption), None)
             if first is not None:
                 del left[first]
         return tuple(j.references[k] for k in left)
 
-    return [replace(j, references=without(j)) if j.image in own_captions else j for j in judged]
+    return [replace(j, references=without(j)) if j.image in by_image else j for j in judged]
 
 
 def _documents(

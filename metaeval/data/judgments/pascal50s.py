@@ -235,21 +235,24 @@ def _consensus(
     """The sentences A of a pair, and its votes. B and C may have changed places in a triplet, and
     are compared by their letters and digits alone."""
     references, votes = [], {letters_and_digits(b): 0, letters_and_digits(c): 0}
+    letters: dict[str, str] = {}  # the two captions are there 48 times each
     for j, triplet in enumerate(triplets):
         where = f"triplet {start + j + 1:,}"
         parts = [_leaf(x) for x in _members(triplet)]
         if len(parts) != 4 or not all(isinstance(p, str) for p in parts[:3]):
             raise InputError("is not three sentences and a vote", file=path, record=where)
-        a, left, right = (
-            tidy.read(p, file=path, record=where, field="triplets") for p in parts[:3]
-        )
-        if {letters_and_digits(left), letters_and_digits(right)} != set(votes):
+        for text in parts[1:3]:
+            if text not in letters:
+                caption = tidy.read(text, file=path, record=where, field="triplets")
+                letters[text] = letters_and_digits(caption)
+        left, right = letters[parts[1]], letters[parts[2]]
+        if {left, right} != set(votes):
             raise InputError(
                 f"its captions are not those of pair {start // VOTES + 1:,}",
                 file=path, record=where,
             )  # fmt: skip
-        votes[letters_and_digits(left if parts[3] == 1 else right)] += 1
-        references.append(a)
+        votes[left if parts[3] == 1 else right] += 1
+        references.append(tidy.read(parts[0], file=path, record=where, field="triplets"))
     first, second = letters_and_digits(b), letters_and_digits(c)
     return tuple(references), (votes[first], votes[second] if second != first else 0)
 
@@ -277,7 +280,7 @@ def _members(entry: Any) -> list[Any]:
         if not array.dtype.names:
             return [*array.reshape(-1)]
         entry = array.reshape(-1)[0]
-    return [entry[name] for name in entry.dtype.names or ()]
+    return [*entry.item()]
 
 
 def _leaf(value: Any) -> Any:
@@ -285,5 +288,5 @@ def _leaf(value: Any) -> Any:
     while isinstance(value, np.ndarray):
         if value.size != 1:
             return "" if value.size == 0 else value
-        value = value.reshape(-1)[0]
+        value = value.item()
     return value.item() if isinstance(value, np.generic) else value
