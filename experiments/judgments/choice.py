@@ -164,9 +164,9 @@ def label_agreement(pairs: ForcedChoice) -> dict[str, Any] | None:
         return None
     here, there = (np.sign(v[:, 0] - v[:, 1]) for v in (pairs.votes, pairs.other_votes))
     category = np.array(pairs.category)
-    return {
-        name: float((here == there)[category == name].mean()) for name in _present(pairs)
-    } | {"all": float((here == there).mean())}
+    return {name: float((here == there)[category == name].mean()) for name in _present(pairs)} | {
+        "all": float((here == there).mean())
+    }
 
 
 def one_against_the_others(pairs: ForcedChoice) -> dict[str, Any]:

@@ -136,8 +136,8 @@ def _images(
         files = ImageFiles(folder, names)
         if len(files):
             return files
-    where = f"was found in {given}" if given else "is there"
-    return Absent("images", f"no image file of the dataset {where}", _REMEDY_IMAGES)
+    where = ", ".join(map(str, dict.fromkeys(folders))) or "METAEVAL_DATA (which is not set)"
+    return Absent("images", f"none of the dataset's images was found in {where}", _REMEDY_IMAGES)
 
 
 def _given(path: str | Path | None, option: str, kind: str) -> Path | None:

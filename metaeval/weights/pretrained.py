@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.compute.checkpoints import load_safetensors
-from metaeval.data.dataset import Absent, CaptionDataset, ImageId
+from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.data.json_records import kind as kind_of
 from metaeval.data.json_records import read_json
 from metaeval.errors import InputError

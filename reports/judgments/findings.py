@@ -21,7 +21,6 @@ from reports.shared.formatting import (
 )
 from reports.shared.table import MetricsTable
 
-
 NEARLY_ALL = 0.9  # of the pairs, from where a tie calibration is remarked upon
 
 

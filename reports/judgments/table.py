@@ -57,7 +57,7 @@ def ratings_table(run: FinishedRun) -> MetricsTable:
         ColumnHead("ties", "Ties", "Share of all pairs of captions with exactly equal scores."),
     ]
     heads.append(ColumnHead("n", "n", "Rows that the metric could score."))
-    if any((d.get("common") for r in run.metrics for d in (r.get("human") or {}).values())):
+    if any(d.get("common") for r in run.metrics for d in (r.get("human") or {}).values()):
         tip = "The same on the rows that every metric could score: what they are ranked by."
         heads.append(ColumnHead("common", "Common rows", tip))
     if published["values"]:
@@ -144,7 +144,7 @@ def _accuracy_cells(accuracy: Mapping[str, Any]) -> list[Cell]:
 
 def equal_as_printed(value: float, paper: float, digits: int) -> bool:
     """Whether a value is the printed one, of so many decimals of the percentage."""
-    return abs(value - paper) <= 0.5 * 10 ** (-2 - digits) + 1e-12
+    return abs(value - paper) <= 0.5 * 10.0 ** (-2 - digits) + 1e-12
 
 
 def _paper_cells(value: float, paper: float, digits: int) -> list[Cell]:
@@ -216,9 +216,7 @@ def choice_table(run: FinishedRun) -> MetricsTable:
     bodies = []
     for place, n in enumerate(run.statistics["n_references"]):
         papers = published["values"] if published["n_references"] == n else {}
-        cells = partial(
-            _choice_cells, place=place, categories=categories, span=span, papers=papers
-        )
+        cells = partial(_choice_cells, place=place, categories=categories, span=span, papers=papers)
         values = {
             r["metric"]: r["choice"][place]["accuracy"]["mean"]["value"]
             for r in run.metrics

@@ -113,9 +113,7 @@ def load_coco(
     names = {i: name for i, name in file.file_names.items() if i in file.named}
     if image_source is None and not file.named and split in CONTENT_SHA256 and official:
         image_source = "coco"
-    photographs = tuple(
-        sources_of(ids, names, declared=image_source, collection=name).values()
-    )
+    photographs = tuple(sources_of(ids, names, declared=image_source, collection=name).values())
     notes = list(file.notes)
     if not official:
         notes.insert(0, f"These are not the captions of the official COCO {split} file.")

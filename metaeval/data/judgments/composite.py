@@ -16,8 +16,8 @@ from pathlib import Path, PurePosixPath
 from typing import Unpack
 
 from metaeval.data.files import TextFile, read_text
-from metaeval.data.json_records import read_json, records
 from metaeval.data.image_source import source_of_file
+from metaeval.data.json_records import read_json, records
 from metaeval.data.judgments.files import find_files, read_csv, read_fields, read_rating
 from metaeval.data.judgments.judged import HUMAN, Judged, Judgments, arrange, own_captions_of
 from metaeval.data.judgments.protocol import Choices, protocol_for
@@ -85,9 +85,9 @@ def load_composite(
         ("dimensions", dimensions, list(DIMENSIONS)),
         ("systems", systems or (), written_by[:candidates]),
     ):
-        if wrong := [name for name in asked if name not in known]:
-            names = ", ".join(f"'{name}'" for name in wrong)
-            raise ConfigError(f"dataset.{option}: {names} not among {', '.join(known)}")
+        if unknown := [name for name in asked if name not in known]:
+            quoted = ", ".join(f"'{name}'" for name in unknown)
+            raise ConfigError(f"dataset.{option}: {quoted} not among {', '.join(known)}")
     names = [f"{s}_{DIMENSIONS[d]}.csv" for s in subsets for d in dimensions]
     files = find_files(
         [*names, *(SUBSETS[s] for s in subsets)],

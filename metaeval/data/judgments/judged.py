@@ -2,8 +2,8 @@
 
 A `Judgments` is what the experiment `judgments` works on: one `Judged` for each caption shown to
 people with an image, and a `CaptionDataset` of what the metrics compare it with. The protocol
-(`metaeval.data.judgments.protocol`) decides which captions stay, what their references are and how many
-documents CIDEr counts.
+(`metaeval.data.judgments.protocol`) decides which captions stay, what their references are and how
+many documents CIDEr counts.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from metaeval.data.dataset import CaptionDataset, ImageId, ImageSource
 from metaeval.data.judgments.protocol import Protocol
 from metaeval.data.tidy import letters_and_digits
 from metaeval.errors import InputError, require_count
-
 
 HUMAN = "Human"  # what a system is called that is people
 

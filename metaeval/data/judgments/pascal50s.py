@@ -12,7 +12,7 @@ sentences A its references. On two human captions (HC) the two sets often disagr
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -147,9 +147,8 @@ def load_pascal50s(
     if not counts or any(isinstance(c, bool) or not 1 <= c <= VOTES for c in counts):
         raise ConfigError(f"dataset.n_references must be from 1 to {VOTES}: {counts}")
     require_count("dataset.draws", draws)
-    for option, value, known in (("labels", labels, tuple(LABELS)), ("ties", ties, TIES)):
-        if value not in known:
-            raise ConfigError(f"dataset.{option}: '{value}' is not one of {', '.join(known)}")
+    _require_known("labels", labels, LABELS)
+    _require_known("ties", ties, TIES)
     files = find_files([PAIRS, TRIPLETS], folder="pascal50s", source=SOURCE, root=root, data=data)
     pairs, triplets = _matlab(files[PAIRS]), _matlab(files[TRIPLETS])
     inputs = _variable(pairs, "new_input", files[PAIRS])
@@ -183,8 +182,9 @@ def load_pascal50s(
             votes_of[VOTES * k : VOTES * (k + 1)], b, c, tidy, files[TRIPLETS], VOTES * k
         )
         seen = results[k] if results is not None else None
-        for key, value in zip(columns, (image, b, c, references, kind, counted, seen), strict=True):
-            columns[key].append(value)
+        row = (image, b, c, references, kind, counted, seen)
+        for key, cell in zip(columns, row, strict=True):
+            columns[key].append(cell)
     votes = {"consensus": np.array(columns["votes"], dtype=np.int64)}
     if results is not None:
         votes["direct"] = np.array(columns["direct"], dtype=np.int64)
@@ -207,6 +207,11 @@ def load_pascal50s(
         images=images,
         data=data,
     )
+
+
+def _require_known(option: str, value: str, known: Collection[str]) -> None:
+    if value not in known:
+        raise ConfigError(f"dataset.{option}: '{value}' is not one of {', '.join(known)}")
 
 
 def _direct(

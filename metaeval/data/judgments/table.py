@@ -163,8 +163,8 @@ def _require_columns(record: dict[str, Any], needed: list[str], path: Path, wher
     if missing := [column for column in needed if column not in record]:
         names = ", ".join(f"'{column}'" for column in missing)
         raise InputError(
-            f"is missing; the columns are: {', '.join(map(str, record))} (dataset.human names those "
-            "with what people said)",
+            f"is missing; the columns are: {', '.join(map(str, record))} (dataset.human names "
+            "those with what people said)",
             file=path, record=where, field=names.strip("'"),
         )  # fmt: skip
 

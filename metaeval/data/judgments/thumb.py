@@ -84,9 +84,7 @@ def load_thumb(
         }
         caption = tidy.read(record["hyp"], file=rated.path, record=where, field="hyp")
         file, source = record["image"], source_of_file(record["image"])
-        judged.append(
-            Judged(image, caption, references[image], human, record["SYS"], file, source)
-        )
+        judged.append(Judged(image, caption, references[image], human, record["SYS"], file, source))
     if unknown := [name for name in systems or () if name not in written_by]:
         names = ", ".join(f"'{name}'" for name in unknown)
         raise ConfigError(f"dataset.systems: {names} not among {', '.join(sorted(written_by))}")
