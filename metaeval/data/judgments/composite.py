@@ -75,7 +75,8 @@ def load_composite(
         As in `metaeval.data.judgments.flickr8k.load_expert`.
 
     A record without an image's address (the exports end with such) is left out and counted in the
-    dataset's notes. Raises InputError for files that are not there or not as they should be.
+    dataset's notes. Raises InputError for files that are not there or not as they should be, and
+    for captions among which the first ones are not: Composite's own references hold them all.
     """
     chosen = protocol_for("composite", protocol, **choices)
     require_count("dataset.candidates", candidates)
