@@ -8,13 +8,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Unpack
 
 from metaeval.data.files import TextFile, read_text
 from metaeval.data.image_source import source_of_file
 from metaeval.data.judgments.files import find_files, read_json_lines, read_rating
-from metaeval.data.judgments.judged import Judged, Judgments, arrange
+from metaeval.data.judgments.judged import HUMAN, Judged, Judgments, arrange
 from metaeval.data.judgments.protocol import Choices, protocol_for
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError
@@ -35,6 +36,7 @@ def load_thumb(
     images: str | Path | None = None,
     dimensions: tuple[str, ...] | list[str] = ("total", "precision", "recall"),
     systems: tuple[str, ...] | list[str] | None = None,
+    human_reference: bool = False,
     limit: int | None = None,
     **choices: Unpack[Choices],
 ) -> Judgments:
@@ -48,6 +50,9 @@ def load_thumb(
         Which of "total", "precision", "recall", "fluency", "conciseness", "inclusive".
     systems
         Only these; the paper tells correlations with and without "Human".
+    human_reference
+        Whether the rated caption of a person joins the references of the machines' captions, as in
+        the scores that the authors published.
     instances
         COCO's annotated objects; by default those in the data folder.
     data, images, limit, choices
@@ -88,11 +93,24 @@ def load_thumb(
     if unknown := [name for name in systems or () if name not in written_by]:
         names = ", ".join(f"'{name}'" for name in unknown)
         raise ConfigError(f"dataset.systems: {names} not among {', '.join(sorted(written_by))}")
+    if human_reference:
+        judged = _with_human_reference(judged)
     return arrange(
         "thumb", "THumB 1.0", judged, chosen,
         sources={RATINGS: rated.sha256, REFERENCES: reference_file.sha256},
         notes=tidy.notes(), instances=instances, images=images, data=data, limit=limit,
     )  # fmt: skip
+
+
+def _with_human_reference(judged: list[Judged]) -> list[Judged]:
+    """The person's caption of each image behind the references of the machines' captions."""
+    people = {j.image: j.candidate for j in judged if j.system == HUMAN}
+    return [
+        j
+        if j.system == HUMAN or j.image not in people
+        else replace(j, references=(*j.references, people[j.image]))
+        for j in judged
+    ]
 
 
 def _references(file: TextFile, tidy: Tidy) -> dict[str, tuple[str, ...]]:

@@ -234,6 +234,9 @@ def test_thumb(tmp_path: Path) -> None:
     assert len(load_thumb(root=tmp_path, systems=["Up-Down"])) == 2
     with pytest.raises(ConfigError, match=r"'Up', 'Down' not among Human, Up-Down, VinVL-base"):
         load_thumb(root=tmp_path, systems=["Up", "Up-Down", "Down"])
+    five = load_thumb(root=tmp_path, human_reference=True)
+    assert five.judged[0].references == ("A dog.", "Some dog.", "A Human caption.")
+    assert five.judged[1].references == ("A dog.", "Some dog.")  # the person's own
     (tmp_path / "mscoco_references.json").write_text('{"seg_id": "974", "refs": "A dog."}\n')
     with pytest.raises(InputError, match=r"line 1, field 'refs': is not a list of strings"):
         load_thumb(root=tmp_path)
