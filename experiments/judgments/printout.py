@@ -127,7 +127,7 @@ def _systems(
     if not defined:
         return
     positive = sorted((n for n in defined if defined[n] > 0), key=lambda n: -defined[n])
-    shown = ", ".join(f"{name} {100 * defined[name]:.0f}" for name in positive) or "none"
+    shown = ", ".join(f"{name} {defined[name]:.2f}" for name in positive) or "none"
     yield (
         f"{len(summary['systems'])} systems: r above 0 for {len(positive)} of {len(defined)} "
         f"metrics: {shown}"

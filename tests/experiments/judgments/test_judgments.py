@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from hydra import compose, initialize_config_dir
 from scipy import stats
 
 from experiments.judgments.choice import _agreement
+from experiments.judgments.published import published
 from experiments.judgments.statistics import (
     RankedScores,
     Ratings,
@@ -23,6 +25,8 @@ from experiments.run import run as carry_out
 from metaeval import installation
 from metaeval.config import component
 from metaeval.data.judgments.flickr8k import load_crowd, load_expert
+from metaeval.data.judgments.judged import Judgments
+from metaeval.data.judgments.protocol import protocol_for
 from metaeval.data.judgments.table import load_table
 from metaeval.doctor import find_dataset
 from metaeval.errors import ConfigError
@@ -299,6 +303,24 @@ def test_a_run_without_bleu(tmp_path: Path, capsys) -> None:
     printed = capsys.readouterr().out
     assert "CIDEr: no score for 4 of 48 captions (4 of them have no references)" in printed
     assert "no difference can be significant by permutation: 10 draws for 1 pairs" in printed
+
+
+def test_published_values_are_for_the_whole_data_and_its_protocol(flickr: Judgments) -> None:
+    """None beside a part of the data or another protocol; percent become fractions."""
+    whole = replace(flickr, facts={**flickr.facts, "judged_in_files": 5822})
+    values = published(whole, None)["values"]
+    assert values["rating"]["CIDEr"] == pytest.approx(0.439)
+    assert published(whole, 10)["values"] == {}
+    assert published(flickr, None)["values"] == {}
+    other = replace(whole, protocol=protocol_for("flickr8k_expert", "averaged"))
+    assert published(other, None)["values"] == {}
+
+
+@pytest.fixture
+def flickr(tmp_path: Path) -> Judgments:
+    (tmp_path / "Flickr8k.token.txt").write_text("a.jpg#0\tA dog .\nb.jpg#0\tA cat .\n")
+    (tmp_path / "ExpertAnnotations.txt").write_text("a.jpg\tb.jpg#0\t1\t1\t2\n")
+    return load_expert(root=tmp_path)
 
 
 def test_metrics_are_compared_on_the_rows_that_all_could_score() -> None:

@@ -227,6 +227,15 @@ def test_forced_choice_has_a_page(tmp_path: Path) -> None:
     # consensus prefers B of the first pair, the direct votes C; the second one is divided
     assert "prefer the same caption in 0.0% of the pairs" in html
     assert "With 1 reference, " in html
+    value = results.read_json(tmp_path / "OUT" / results.STATISTICS)
+    ours = value["metrics"][0]["choice"][1]["accuracy"]["HC"]["value"]
+    value["published"] = {
+        "source": "A paper", "n_references": 2,
+        "values": {value["metrics"][0]["metric"]: {"HC": ours - 0.021, "MM": 0.5}},
+    }  # fmt: skip
+    text = sentences(value, tmp_path / "OUT")
+    assert "Of two values that A paper printed, the one farthest from ours is " in text
+    assert "on HC: ours is 2.1 points higher." in text
 
 
 @pytest.fixture(scope="module")
