@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import pandas as pd
 from omegaconf import DictConfig
 
 from experiments.judgments.files import write_score_columns
+from experiments.judgments.published import published_choice
 from experiments.scores import score_all
 from metaeval.data.judgments.pascal50s import CATEGORIES, VOTES, ForcedChoice
 from metaeval.metrics.base import Metric
@@ -59,12 +60,15 @@ def score_choices(
             if not first:  # what does not run now would not with other references
                 first = results
                 asked = [m for m, s in zip(asked, results, strict=True) if s.status == "ok"]
+            else:
+                first = _with_another_draw(first, results)
             for scored in results:
                 if scored.scores is None:
                     continue
                 for column, values in zip(scored.columns, scored.scores.T, strict=True):
                     upward = values if column.higher_is_better else -values
-                    right = _agreement(upward[: len(pairs)] - upward[len(pairs) :], people)
+                    gap = upward[: len(pairs)] - upward[len(pairs) :]
+                    right = _agreement(gap, people, pairs.ties)
                     sums[column.name] = sums.get(column.name, np.zeros(len(pairs))) + right / draws
                     # first captions, then second ones
                     parts.append((column.name, values))
@@ -74,6 +78,25 @@ def score_choices(
             outcomes.setdefault(name, []).append(outcome)
     write_score_columns(out, "candidate", parts, **drawn)
     return ChoiceScores(first, outcomes)
+
+
+def _with_another_draw(total: Sequence[Scored], draw: Sequence[Scored]) -> list[Scored]:
+    """What became of the metrics, with the time and the counts of one more draw of references."""
+    more = {scored.family: scored for scored in draw}
+    return [
+        scored
+        if (other := more.get(scored.family)) is None
+        else replace(
+            scored,
+            status=other.status,
+            reason=other.reason,
+            remedy=other.remedy,
+            n_scored=scored.n_scored + other.n_scored,
+            n_cached=scored.n_cached + other.n_cached,
+            seconds=scored.seconds + other.seconds,
+        )
+        for scored in total
+    ]
 
 
 def choice_statistics(
@@ -105,6 +128,11 @@ def choice_statistics(
             "images": len(set(pairs.image)),
             "undecided": int((pairs.votes[:, 0] == pairs.votes[:, 1]).sum()),
         },
+        "labels": pairs.labels,
+        "ties": pairs.ties,
+        "label_agreement": label_agreement(pairs),
+        "people": one_against_the_others(pairs) if pairs.labels == "direct" else None,
+        "published": published_choice(pairs, config.dataset.get("limit")),
         "draws": pairs.draws,
         "groups": [*_present(pairs), ALL],
         "n_references": list(pairs.n_references),
@@ -118,12 +146,44 @@ def choice_statistics(
     }
 
 
-def _agreement(difference: Floats, people: Floats) -> Floats:
-    """1, 0 or 1/2 for each pair; NaN where a caption has no score."""
-    agrees = np.where(
-        people == 0, 0.5, np.where(difference == 0, 0.5, np.sign(difference) == people)
-    )
+def _agreement(difference: Floats, people: Floats, ties: str = "half") -> Floats:
+    """1 or 0 for each pair; NaN where a caption has no score.
+
+    Where metric or people are undecided 1/2, or 0 with `ties` "wrong".
+    """
+    undecided = (people == 0) | (difference == 0)
+    tied = 0.5 if ties == "half" else 0.0
+    agrees = np.where(undecided, tied, np.sign(difference) == people)
     return np.where(np.isnan(difference), np.nan, agrees)
+
+
+def label_agreement(pairs: ForcedChoice) -> dict[str, Any] | None:
+    """The share of pairs on which the majorities of both sets of labels prefer the same caption, by
+    category and over all; `None` where the data has one set."""
+    if pairs.other_votes is None:
+        return None
+    here, there = (np.sign(v[:, 0] - v[:, 1]) for v in (pairs.votes, pairs.other_votes))
+    category = np.array(pairs.category)
+    return {name: float((here == there)[category == name].mean()) for name in _present(pairs)} | {
+        "all": float((here == there).mean())
+    }
+
+
+def one_against_the_others(pairs: ForcedChoice) -> dict[str, Any]:
+    """How often one person's vote is the majority's of the other people asked: a metric's ceiling.
+
+    The mean over the voters of a pair, then over pairs; where the others are divided, one half.
+    """
+    votes = pairs.votes.astype(np.float64)
+    first, second = votes[:, 0], votes[:, 1]
+
+    def right(own: Floats, other: Floats) -> Floats:  # of a voter who prefers `own`
+        return np.where(own - 1 > other, 1.0, np.where(own - 1 == other, 0.5, 0.0))
+
+    share = (first * right(first, second) + second * right(second, first)) / (first + second)
+    category = np.array(pairs.category)
+    values = {name: float(share[category == name].mean()) for name in _present(pairs)}
+    return {**values, ALL: float(np.mean(list(values.values())))}
 
 
 def _present(pairs: ForcedChoice) -> list[str]:

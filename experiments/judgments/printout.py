@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from metaeval.stats.significance.holm import least_draws
+
+NEARLY_ALL = 0.9  # of the pairs, from where a tie calibration is remarked upon
 
 SYMBOL = {
     "pearson": "r", "spearman": "ρ", "kendall_tau_b": "τ-b", "kendall_tau_c": "τ-c",
@@ -14,36 +18,153 @@ SYMBOL = {
 def printout(summary: Mapping[str, Any], file: Path) -> str:
     """A line a metric, best first by the protocol's statistic; where to look next."""
     rows = _choice(summary) if summary["kind"] == "forced_choice" else _ratings(summary)
-    return "\n".join([*rows, *_lacking(summary), f"{file.stem}: {file}"])
+    closing = [*_impossible(summary), *_lacking(summary), f"{file.stem}: {file}"]
+    return "\n".join([*rows, *closing])
 
 
 def _ratings(summary: Mapping[str, Any]) -> Iterator[str]:
-    statistic = summary["protocol"]["statistic"]
-    others = [name for name in SYMBOL if name != statistic]
-    done = [r for r in summary["metrics"] if r["status"] == "ok" and r["part_of"] is None]
-    width = max((len(r["metric"]) for r in done), default=0)
+    statistic, published = summary["protocol"]["statistic"], summary["published"]
+    done = _results(summary)
     for dimension in summary["dimensions"]:
-        told = summary["published"]
-        published = told["values"] if told["dimension"] == dimension else {}
-        confidence = f"{round(100 * summary['settings']['confidence'], 6):g}% interval"
-        head = f"{dimension:<{width}}  {SYMBOL[statistic]:>8}  {confidence:<18}"
-        head += "".join(f" {SYMBOL[name]:>7}" for name in others) + "  accuracy"
-        yield head + ("  published" if published else "")
-
-        def by(record: Mapping[str, Any], dimension: str = dimension) -> float:
-            value = record["human"][dimension][statistic]
-            return -value if value == value else 2.0
-
-        for r in sorted(done, key=by):
-            found = r["human"][dimension]
-            low, high = found[f"{statistic}_ci"]
-            interval = f"{100 * low:.2f} {100 * high:.2f}" if low == low else ""
-            line = f"{r['metric']:<{width}}  {100 * found[statistic]:>8.3f}  {interval:<18}"
-            line += "".join(f" {100 * found[name]:>7.2f}" for name in others)
-            line += f"  {100 * found['accuracy']['value']:>8.2f}"
-            value = published.get(r["metric"])
-            yield line if value is None else f"{line}  {100 * value:>9.1f}"
+        rows = sorted(done, key=lambda r: _badness(r["human"][dimension], statistic))
+        yield from _table(
+            [
+                _rating_line(r, dimension, summary, published["values"].get(dimension, {}))
+                for r in rows
+            ],
+            dimension,
+        )
+        people = summary["people"][dimension]
+        if people is not None:
+            yield (
+                f"a person with the {people['raters'] - 1} others: {SYMBOL[statistic]} "
+                f"{100 * people['value']:.3f}"
+            )
+        yield from _views(summary, rows, dimension)
+        yield from _systems(summary, rows, dimension)
         yield _beaten(summary["differences"][dimension], summary["settings"]["alpha"])
+        yield from _nearly_all_tied(rows, dimension)
+    yield from _unscored(done)
+
+
+def _results(summary: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [r for r in summary["metrics"] if r["status"] == "ok" and r["part_of"] is None]
+
+
+def _badness(agreement: Mapping[str, Any], statistic: str) -> float:
+    """What rows are sorted by: on the rows that all metrics share, where they do not share all."""
+    common = agreement.get("common")
+    value = common["value"] if common else agreement[statistic]
+    return -value if value == value else 2.0
+
+
+def _table(lines: Sequence[Mapping[str, str]], corner: str) -> Iterator[str]:
+    """Lines of cells under heads, the first to the left; a column that nobody fills is left out."""
+    heads = [h for h in dict.fromkeys(k for line in lines for k in line) if h != "metric"]
+    heads = [h for h in heads if any(line.get(h) for line in lines)]
+    cells = [[corner, *heads], *([line["metric"], *(line.get(h, "") for h in heads)]
+                                 for line in lines)]  # fmt: skip
+    widths = [max(len(row[k]) for row in cells) for k in range(len(heads) + 1)]
+    for row in cells:
+        first, *others = [
+            f"{cell:{'<' if k == 0 else '>'}{width}}"
+            for k, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        yield "  ".join([first, *others]).rstrip()
+
+
+def _rating_line(
+    record: Mapping[str, Any],
+    dimension: str,
+    summary: Mapping[str, Any],
+    published: Mapping[str, float],
+) -> dict[str, str]:
+    statistic = summary["protocol"]["statistic"]
+    agreement = record["human"][dimension]
+    low, high = agreement[f"{statistic}_ci"]
+    confidence = f"{round(100 * summary['settings']['confidence'], 6):g}% interval"
+    common, value = agreement.get("common"), published.get(record["metric"])
+    return {
+        "metric": record["metric"],
+        SYMBOL[statistic]: f"{100 * agreement[statistic]:.3f}",
+        confidence: f"{100 * low:.2f} {100 * high:.2f}" if low == low else "",
+        **{
+            symbol: f"{100 * agreement[name]:.2f}"
+            for name, symbol in SYMBOL.items()
+            if name != statistic
+        },
+        "accuracy": f"{100 * agreement['accuracy']['value']:.2f}",
+        "n": f"{agreement['n']:,}",
+        "on common rows": f"{100 * common['value']:.3f} ({common['n']:,})" if common else "",
+        "published": "" if value is None else f"{100 * value:.1f}",
+    }
+
+
+def _views(
+    summary: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], dimension: str
+) -> Iterator[str]:
+    """The protocol's statistic on parts of the captions: without people's, by subset."""
+    if not summary["views"]:
+        return
+    statistic, published = summary["protocol"]["statistic"], summary["published"]["views"]
+    lines = []
+    for r in rows:
+        line = {"metric": r["metric"]}
+        for view, of_view in r["human"][dimension]["views"].items():
+            line[f"{view} ({summary['views'][view]:,})"] = f"{100 * of_view[statistic]:.3f}"
+            value = published.get(view, {}).get(dimension, {}).get(r["metric"])
+            line[f"published {view}"] = "" if value is None else f"{100 * value:.1f}"
+        lines.append(line)
+    yield from _table(lines, f"{dimension}, {SYMBOL[statistic]}")
+
+
+def _systems(
+    summary: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], dimension: str
+) -> Iterator[str]:
+    """Which metrics agree with people about the systems."""
+    r = {m["metric"]: (m["human"][dimension].get("system") or {}).get("pearson") for m in rows}
+    defined = {name: value for name, value in r.items() if value is not None and value == value}
+    if not defined:
+        return
+    positive = sorted((n for n in defined if defined[n] > 0), key=lambda n: -defined[n])
+    shown = ", ".join(f"{name} {defined[name]:.2f}" for name in positive) or "none"
+    yield (
+        f"{len(summary['systems'])} systems: r above 0 for {len(positive)} of {len(defined)} "
+        f"metrics: {shown}"
+    )
+
+
+def _nearly_all_tied(rows: Sequence[Mapping[str, Any]], dimension: str) -> Iterator[str]:
+    tied = {r["metric"]: r["human"][dimension]["accuracy"]["tied"] for r in rows}
+    names = [name for name, share in tied.items() if share >= NEARLY_ALL]
+    if names:
+        yield (
+            f"tie calibration ties at least {NEARLY_ALL:.0%} of the pairs of {', '.join(names)}: "
+            "such an accuracy says how often people tie captions, not what the metric sees"
+        )
+
+
+def _unscored(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    for r in rows:
+        if n := r["n_nan"]:
+            bare = r["n_nan_without_references"]
+            why = f" ({bare:,} of them have no references)" if bare else ""
+            yield f"{r['metric']}: no score for {n:,} of {n + r['n']:,} captions{why}"
+
+
+def _impossible(summary: Mapping[str, Any]) -> Iterator[str]:
+    """The tests that drew too little to call anything significant."""
+    settings = summary["settings"]
+    pairs = max((len(d["pairs"]) for d in summary["differences"].values()), default=0)
+    for test, sides, drawn, option in (
+        ("permutation", 1, settings["permutations"], "task.permutations"),
+        ("bootstrap", 2, settings["replicates"], "stats.replicates"),
+    ):
+        if pairs and drawn < (needed := least_draws(pairs, sides, settings["alpha"])):
+            yield (
+                f"no difference can be significant by {test}: {drawn:,} draws for {pairs:,} pairs; "
+                f"{option}={needed} or more"
+            )
 
 
 def _beaten(differences: Mapping[str, Any], alpha: float) -> str:
@@ -58,17 +179,25 @@ def _beaten(differences: Mapping[str, Any], alpha: float) -> str:
 
 
 def _choice(summary: Mapping[str, Any]) -> Iterator[str]:
-    done = [r for r in summary["metrics"] if r["status"] == "ok" and r["part_of"] is None]
-    width = max((len(r["metric"]) for r in done), default=0)
-    groups = summary["groups"]
+    done, groups, published = _results(summary), summary["groups"], summary["published"]
+    if (agreement := summary["label_agreement"]) is not None:
+        shares = ", ".join(f"{name} {100 * share:.1f}" for name, share in agreement.items())
+        yield f"labels: {summary['labels']}; direct and consensus agree on {shares} % of the pairs"
+    if (people := summary["people"]) is not None:
+        shares = ", ".join(f"{name} {100 * share:.2f}" for name, share in people.items())
+        yield f"one person with the majority of the others: {shares}"
     for place, n in enumerate(summary["n_references"]):
-        name = f"{n} reference{'' if n == 1 else 's'}"
-        head = f"{name:<{max(width, 13)}}"
-        yield head + "".join(f" {group:>7}" for group in groups)
         rows = [(r, r["choice"][place]["accuracy"]) for r in done]
+        lines = []
         for r, accuracy in sorted(rows, key=lambda row: -row[1][groups[-1]]["value"]):
-            values = "".join(f" {100 * accuracy[g]['value']:>7.2f}" for g in groups)
-            yield f"{r['metric']:<{max(width, 13)}}{values}"
+            line = {"metric": r["metric"]}
+            line |= {g: f"{100 * accuracy[g]['value']:.2f}" for g in groups}
+            values = published["values"].get(r["metric"]) if published["n_references"] == n else {}
+            line["published"] = " ".join(f"{100 * v:.1f}" for v in (values or {}).values())
+            lines.append(line)
+        yield from _table(lines, f"with {n} reference{'' if n == 1 else 's'}")
+        if str(n) in summary["differences"]:
+            yield _beaten(summary["differences"][str(n)], summary["settings"]["alpha"])
 
 
 def _lacking(summary: Mapping[str, Any]) -> Iterator[str]:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from omegaconf import DictConfig
 from tqdm import tqdm
 
-from metaeval.data.judgments.judged import Judgments
+from metaeval.data.judgments.judged import HUMAN, Judgments
 from metaeval.scoring import Scored
 from metaeval.stats.correlation.correlations import (
     NAMES,
@@ -35,6 +35,13 @@ class RankedScores(NamedTuple):
 
     name: str
     scores: Floats
+
+
+class View(NamedTuple):
+    """A part of the judged captions that has numbers of its own: "without Human", "8k"."""
+
+    name: str
+    captions: npt.NDArray[np.bool_]
 
 
 class Ratings(NamedTuple):
@@ -67,6 +74,8 @@ def statistics(
     image = np.array([number[j.image] for j in judged.judged], dtype=np.int64)
     counts = bootstrap_counts(len(images), config.stats.replicates, config.stats.seed)
     systems = sorted({j.system for j in judged.judged if j.system is not None})
+    views = views_of(judged)
+    bare = np.array([not j.references for j in judged.judged], dtype=np.bool_)
     units = swap_units([j.system or "" for j in judged.judged], image, swap)
     if swap == "both" and not systems:  # without systems, every judged caption is on its own
         units = np.arange(len(image))
@@ -88,6 +97,7 @@ def statistics(
             record = by_name[column.name]
             record["n"] = int((~np.isnan(column.scores)).sum())
             record["n_nan"] = int(np.isnan(column.scores).sum())
+            record["n_nan_without_references"] = int((np.isnan(column.scores) & bare).sum())
             record["ties"] = ties(column.scores).pairs
             record["human"] = {}
             for name, given in ratings.items():
@@ -98,9 +108,20 @@ def statistics(
                         column, given, [j.system for j in judged.judged], systems, counts,
                         config.stats.confidence,
                     )  # fmt: skip
+                segment["views"] = {
+                    view.name: _of_view(
+                        column, given, view, counts, judged.protocol.statistic,
+                        config.stats.confidence,
+                    )
+                    for view in views
+                }  # fmt: skip
                 record["human"][name] = segment
                 bar.update()
     compared = [c for c in columns if _ranked(by_name[c.name]) and _varies(c)]
+    for name, given in ratings.items():
+        common = _on_common_rows(compared, given, judged.protocol.statistic)
+        for column in compared:
+            by_name[column.name]["human"][name]["common"] = common.get(column.name)
     differences = {
         name: _differences(
             compared, given, units, counts,
@@ -109,7 +130,90 @@ def statistics(
         )
         for name, given in ratings.items()
     }  # fmt: skip
-    return {"metrics": records, "systems": systems, "differences": differences}
+    return {
+        "metrics": records,
+        "systems": systems,
+        "views": {view.name: int(view.captions.sum()) for view in views},
+        "people": {name: people_agreement(judged, name) for name in judged.dimensions},
+        "differences": differences,
+    }
+
+
+def views_of(judged: Judgments) -> list[View]:
+    """The parts that have numbers of their own: without people's captions, and each subset."""
+    views = []
+    human = np.array([j.system == HUMAN for j in judged.judged], dtype=np.bool_)
+    if human.any() and not human.all():
+        views.append(View(f"without {HUMAN}", ~human))
+    subsets = list(dict.fromkeys(j.subset for j in judged.judged if j.subset is not None))
+    if len(subsets) > 1:
+        views += [
+            View(subset, np.array([j.subset == subset for j in judged.judged], dtype=np.bool_))
+            for subset in subsets
+        ]
+    return views
+
+
+def people_agreement(judged: Judgments, dimension: str) -> dict[str, Any] | None:
+    """How far a person agrees with the others who rated the same captions: a metric's ceiling.
+
+    Each rater in turn is taken for a metric: the protocol's statistic of that rater's ratings with
+    the ratings of all others (each a row, or their mean, as the protocol has it), averaged over the
+    raters. The k-th rating of a caption counts as the k-th rater's. `None` unless all rated
+    captions have the same number of ratings, at least two.
+    """
+    given = [j.human[dimension] for j in judged.judged if j.human.get(dimension)]
+    n = len(given[0]) if given else 0
+    if n < 2 or any(len(ratings) != n for ratings in given):
+        return None
+    table = np.array(given)
+    values = []
+    for rater in range(n):
+        others = np.delete(table, rater, axis=1)
+        if judged.protocol.ratings == "mean":
+            pair = table[:, rater], others.mean(axis=1)
+        else:
+            pair = np.repeat(table[:, rater], n - 1), others.reshape(-1)
+        values.append(correlations(*pair)[judged.protocol.statistic])
+    return {"value": float(np.mean(values)), "raters": n, "captions": len(given)}
+
+
+def _of_view(
+    column: RankedScores,
+    given: Ratings,
+    view: View,
+    counts: Counts,
+    statistic: str,
+    confidence: float,
+) -> dict[str, Any]:
+    """The correlations on a part of the captions, the protocol's with its interval."""
+    rows = view.captions[given.row]
+    x, y, unit = column.scores[given.row[rows]], given.value[rows], given.image[given.row[rows]]
+    weighted = WeightedCorrelations(x, y, unit, given.n_images, names=(statistic,))
+    interval = percentile_interval(getattr(weighted.of(counts), statistic), confidence)
+    return {"n": int((~np.isnan(x)).sum()), **correlations(x, y), f"{statistic}_ci": interval}
+
+
+def _on_common_rows(
+    columns: Sequence[RankedScores], given: Ratings, statistic: str
+) -> dict[str, dict[str, Any]]:
+    """The statistic on the rows that all metrics could score: column → n, value.
+
+    Empty where the metrics scored the same rows anyway. A metric that scored fewer than half of the
+    rows takes no part: the others are not to be judged by what it left.
+    """
+    scored = {c.name: ~np.isnan(c.scores[given.row]) for c in columns}
+    taking_part = [c for c in columns if 2 * scored[c.name].sum() >= len(given.row)]
+    if not taking_part or len({scored[c.name].tobytes() for c in taking_part}) < 2:
+        return {}
+    rows = np.logical_and.reduce([scored[c.name] for c in taking_part])
+    return {
+        c.name: {
+            "n": int(rows.sum()),
+            "value": correlations(c.scores[given.row[rows]], given.value[rows])[statistic],
+        }
+        for c in taking_part
+    }
 
 
 def _ranked(record: dict[str, Any]) -> bool:
@@ -139,10 +243,17 @@ def _segment(
         "ci": _accuracy_interval(column, given, calibrated.epsilon, counts, confidence),
         "epsilon": calibrated.epsilon,
         "uncalibrated": calibrated.uncalibrated,
+        "tied": _share_tied(column, given, calibrated.epsilon),
         "n_pairs": calibrated.n_pairs,
         "n_images": calibrated.n_groups,
     }
     return segment, resampled
+
+
+def _share_tied(column: RankedScores, given: Ratings, epsilon: float) -> float:
+    """The share of pairs of captions of one image that ε makes ties; NaN without pairs."""
+    distance = pairs_within(column.scores, given.mean, given.image).distance
+    return float((distance <= epsilon).mean()) if len(distance) else float("nan")
 
 
 def _accuracy_interval(

@@ -71,9 +71,12 @@ class AgainstPeople(MetricExperiment[Judged, Scores]):
 
     def describe(self, data: Judged) -> str:
         if isinstance(data, ForcedChoice):
+            *others, last = map(str, data.n_references)
+            numbers = f"{', '.join(others)} and {last}" if others else last
             return (
-                f"{data.title}: {len(data):,} pairs of captions, "
-                f"{', '.join(map(str, data.n_references))} references, {data.draws} draws"
+                f"{data.title}: {len(data):,} pairs of captions, {data.labels} labels, with "
+                f"{numbers} reference{'' if numbers == '1' else 's'}, {data.draws} "
+                f"draw{'' if data.draws == 1 else 's'}"
             )
         facts, rows = data.facts, dict.fromkeys(_row_counts(data).values())
         return (

@@ -158,10 +158,7 @@ def filled_in(options: Mapping[str, Any], variant: str, vectors: bool) -> dict[s
 
 
 def _check_disjoint(dataset: CaptionDataset, other: CaptionDataset) -> None:
-    keys = [
-        set(image_keys(d.image_ids, d.human, pretrained.family(d)).tolist())
-        for d in (dataset, other)
-    ]
+    keys = [set(image_keys(d).tolist()) for d in (dataset, other)]
     if shared := len(keys[0] & keys[1]):
         raise ConfigError(f"{shared:,} images of task.test are learned from")
 

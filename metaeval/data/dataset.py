@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 ImageId = int | str
+ImageSource = str  # "coco:391895": see metaeval/data/image_source.py
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,10 @@ class CaptionDataset:
         Ids and human captions of the *whole* file, before any `limit`. Corruptions draw on these
         (the bag of words, another image's caption), so that what happens to one caption does not
         depend on which other images are in the run.
+    image_source, pool_source
+        Which photograph each image (of the pool) is: "coco:391895", `None` where it is not known.
+        Weights never score a photograph that they have learned from, and none that is not known.
+        By default the ids themselves are COCO's.
     sources
         File name → SHA-256 of every file that was read.
     notes
@@ -88,6 +93,8 @@ class CaptionDataset:
     notes: tuple[str, ...] = ()
     fallback: str | None = None
     parts: Mapping[str, Part] = field(default_factory=dict)
+    image_source: tuple[ImageSource | None, ...] | None = None
+    pool_source: tuple[ImageSource | None, ...] | None = None
     _loaded: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -98,6 +105,10 @@ class CaptionDataset:
             raise ValueError("image_ids, human and references differ in length")
         if len(self.pool) != len(self.pool_ids):
             raise ValueError("pool and pool_ids differ in length")
+        if len(self.image_source or self.image_ids) != n:
+            raise ValueError("image_ids and image_source differ in length")
+        if len(self.pool_source or self.pool_ids) != len(self.pool_ids):
+            raise ValueError("pool_ids and pool_source differ in length")
         if any(a >= b for a, b in zip(self.image_ids, self.image_ids[1:], strict=False)):  # type: ignore[operator]
             raise ValueError("image_ids must be unique and ascending")
 
@@ -142,5 +153,6 @@ class CaptionDataset:
             image_ids=tuple(self.image_ids[i] for i in positions),
             human=tuple(self.human[i] for i in positions),
             references=tuple(self.references[i] for i in positions),
+            image_source=self.image_source and tuple(self.image_source[i] for i in positions),
             _loaded=self._loaded,  # parts are keyed by image id, so they serve the smaller set too
         )

@@ -24,6 +24,18 @@ _CONTROL = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ufeff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
+_NO_LETTER = re.compile(r"[\W_]+")
+
+
+def letters_and_digits(caption: str) -> str:
+    """A caption's letters and digits in lower case: what stays the same however it was tokenised.
+
+    >>> letters_and_digits("A man's red-hot grill .") == letters_and_digits("a mans red hot grill.")
+    True
+    """
+    return _NO_LETTER.sub("", caption).lower()
+
+
 class Tidy:
     """Tidies captions and counts those that it had to change."""
 

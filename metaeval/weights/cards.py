@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.data.dataset import CaptionDataset, ImageId
+from metaeval.data.dataset import CaptionDataset
 from metaeval.runs.digests import file_sha256
 
 COCO, SCENES = "coco", "scenes"  # families of images
@@ -24,24 +24,31 @@ WEIGHTS, CARD, TRAINED_ON = "model.safetensors", "card.json", "trained_on.npy"
 
 
 def image_keys(
-    image_ids: Sequence[ImageId], human: Sequence[str], family: str
+    dataset: CaptionDataset, *, pool: bool = False, family: str | None = None
 ) -> npt.NDArray[np.uint64]:
-    """A number for each image, in order: uint64 [n].
+    """A number for each image of the dataset or of its pool, in order: uint64 [n].
 
-    A photograph of COCO is its id, whatever file and captions it comes with. The ids of scenes
-    start anew with each seed, so a scene is its id and its human caption.
+    A photograph is its source (`CaptionDataset.image_source`), whatever file, key and captions it
+    comes with; one of unknown source is its id. The ids of scenes start anew with each seed, so a
+    scene is its id and its human caption. `family` is that of the weights that ask.
     """
-    texts = (
-        f"{image_id}\0{caption}" if family == SCENES else f"{COCO}\0{image_id}"
-        for image_id, caption in zip(image_ids, human, strict=True)
-    )
+    ids = dataset.pool_ids if pool else dataset.image_ids
+    if family == SCENES or (family is None and dataset.is_scenes):
+        human = dataset.pool if pool else dataset.human
+        texts = [f"{i}\0{caption}" for i, caption in zip(ids, human, strict=True)]
+    else:
+        sources = (dataset.pool_source if pool else dataset.image_source) or (None,) * len(ids)
+        texts = [
+            f"{COCO}\0{i}" if source is None else source.replace(":", "\0", 1)
+            for i, source in zip(ids, sources, strict=True)
+        ]
     raw = b"".join(hashlib.sha256(text.encode()).digest()[:8] for text in texts)
     return np.frombuffer(raw, dtype="<u8").astype(np.uint64)
 
 
 def trained_on(dataset: CaptionDataset) -> npt.NDArray[np.uint64]:
     """The `image_keys` of scenes, sorted."""
-    return np.sort(image_keys(dataset.image_ids, dataset.human, SCENES))
+    return np.sort(image_keys(dataset, family=SCENES))
 
 
 def overlap(folder: Path, dataset: CaptionDataset) -> int:

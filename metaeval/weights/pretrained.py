@@ -9,6 +9,7 @@ learned from is ever scored.
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,10 +34,16 @@ from metaeval.weights.shipped import SHIPPED
 if TYPE_CHECKING:
     import torch
 
+log = logging.getLogger(__name__)
+
 VOCABULARY = "vocab.json"
 AUTO = "auto"
 CORRUPTIONS = "corruptions"  # the variant that was trained on spoiled captions too
 _OLD_VARIANTS = {"r_neg": CORRUPTIONS}  # what earlier cards call it
+_REMEDY_UNKNOWN = (
+    "name their files as COCO does, or say dataset.image_source=coco (their ids are COCO's) or "
+    "other (none of them is)"
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,9 +75,13 @@ class PretrainedWeights:
         return f"{self.name}-{str(self.card['weights_sha256'])[:12]}"
 
     def overlap(self, dataset: CaptionDataset) -> npt.NDArray[np.bool_]:
-        """Which of the dataset's images these weights have learned from: bool [n]."""
-        keys = image_keys(dataset.image_ids, dataset.human, str(self.card["family"]))
-        return np.isin(keys, self.seen)
+        """Which of the dataset's images these weights must not score: bool [n].
+
+        Those that they have learned from, and those that they may have learned from, because which
+        photograph it is is not known.
+        """
+        keys = image_keys(dataset, family=str(self.card["family"]))
+        return np.isin(keys, self.seen) | unknown_images(dataset)
 
     def misfit(
         self, regions: RegionSource, width: int, store: Store | None = None
@@ -104,9 +115,17 @@ class PretrainedWeights:
         return {k: v.float() if v.is_floating_point() else v for k, v in tensors.items()}
 
 
-def family(dataset: CaptionDataset) -> str:
+def family_of(dataset: CaptionDataset) -> str:
     """Which images these are, to a model: "scenes" (drawn) or "coco" (photographs)."""
     return SCENES if dataset.is_scenes else COCO
+
+
+def unknown_images(dataset: CaptionDataset) -> npt.NDArray[np.bool_]:
+    """Which of the dataset's images nobody knows the photograph of: bool [n]."""
+    sources = dataset.image_source
+    if sources is None:  # the ids themselves are COCO's, or the scenes' own
+        return np.zeros(len(dataset), dtype=np.bool_)
+    return np.array([source is None for source in sources], dtype=np.bool_)
 
 
 def save(
@@ -132,7 +151,7 @@ def save(
     """
     card = {
         **card,
-        "family": family(dataset),
+        "family": family_of(dataset),
         "words": len(vocabulary),
         "vocabulary": vocabulary.digest(),
         "parameters": sum(p.numel() for p in model.parameters()),
@@ -143,7 +162,7 @@ def save(
         raise ValueError(f"a card needs a text for {', '.join(lost)}")
     folder.mkdir(parents=True, exist_ok=True)
     vocabulary.save(folder / VOCABULARY)
-    seen = np.sort(image_keys(dataset.image_ids, dataset.human, str(card["family"])))
+    seen = np.sort(image_keys(dataset))
     cards.write_card(folder, model, card, seen)
     return read(folder)
 
@@ -229,9 +248,22 @@ def choose(
     except InputError as error:
         remedy = "install metaeval anew" if which == AUTO else f"train them anew: {_train(kind)}"
         return Absent("weights", str(error), remedy)
+    unknown = int(unknown_images(dataset).sum())
+    if unknown == len(dataset):
+        reason = (
+            f"which photographs these {unknown:,} images are is not known, and the weights "
+            f"{weights.name} may have learned from them"
+        )
+        return Absent("weights", reason, _REMEDY_UNKNOWN)
     if weights.overlap(dataset).all():
         reason = f"the weights {weights.name} have learned from every one of these images"
         return Absent("weights", reason, _remedy(dataset))
+    if unknown:
+        log.warning(
+            "%s: which photographs %s of %s images are is not known, and the weights may have "
+            "learned from them: not scored; %s",
+            weights.name, f"{unknown:,}", f"{len(dataset):,}", _REMEDY_UNKNOWN,
+        )  # fmt: skip
     return weights
 
 
@@ -244,14 +276,14 @@ def _fitting(
         for weights in shipped()
         if weights.card["kind"] == kind
         and weights.card["variant"] == variant
-        and weights.card["family"] == family(dataset)
+        and weights.card["family"] == family_of(dataset)
         and str(weights.card["regions"]).split("-")[0] == regions
     ]
     if not fit:
         what = f"{kind} weights" + (f" of the variant '{variant}'" if variant else "")
         reason = f"there are no {what} for {regions} regions of {_images(dataset)}"
         return Absent("weights", reason, _train(kind))
-    keys = image_keys(dataset.pool_ids, dataset.pool, family(dataset))
+    keys = image_keys(dataset, pool=True)
     return min(fit, key=lambda weights: (int(np.isin(keys, weights.seen).sum()), weights.name))
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from metaeval.runs import files
 from reports.judgments.findings import findings
-from reports.judgments.table import choice_table, ratings_table, system_table
+from reports.judgments.table import choice_table, ratings_table, system_table, view_tables
 from reports.shared import page
 from reports.shared.elements import Header
-from reports.shared.formatting import count, listed
+from reports.shared.formatting import count, listed, percent
 from reports.shared.matrix import matrix
 from reports.shared.provenance import date_and_version, provenance
 from reports.shared.run import FinishedRun, read_run
@@ -54,6 +54,7 @@ def render(run: FinishedRun) -> str:
         systems=[(d, system_table(run, d)) for d in statistics["dimensions"]]
         if len(systems) > 1
         else [],
+        views=[] if choice else view_tables(run),
         provenance=provenance(run),
         downloads={},
         wide_times=False,
@@ -99,13 +100,30 @@ def _tests(statistics: Mapping[str, Any]) -> list[str]:
     return [text for test, text in descriptions.items() if test in pair]
 
 
+_LABELS = {
+    "consensus": "consensus: 48 people who compared the captions with one reference each",
+    "direct": "direct: 10 or 11 people who saw the image",
+}
+
+
+def _agreement_of_labels(statistics: Mapping[str, Any]) -> list[tuple[str, str]]:
+    agreement = statistics["label_agreement"]
+    if agreement is None:
+        return []
+    shares = ", ".join(f"{name} {percent(share)}" for name, share in agreement.items())
+    return [("Direct and consensus labels agree on", shares)]
+
+
 def _protocol(statistics: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The protocol and the counts, in words."""
     n = statistics["facts"]
     if statistics["kind"] == "forced_choice":
         return [
             ("Pairs", f"{n['pairs']:,} of {n['images']:,} images"),
-            ("Undecided by people", f"{n['undecided']:,} (count one half)"),
+            ("Labels", _LABELS[statistics["labels"]]),
+            *_agreement_of_labels(statistics),
+            ("Equal scores", {"half": "count one half", "wrong": "are wrong"}[statistics["ties"]]),
+            ("Undecided by people", f"{n['undecided']:,} (as equal scores)"),
             ("Draws of references", str(statistics["draws"])),
         ]
     protocol = statistics["protocol"]

@@ -56,24 +56,38 @@ def ratings_table(run: FinishedRun) -> MetricsTable:
         ),
         ColumnHead("ties", "Ties", "Share of all pairs of captions with exactly equal scores."),
     ]
+    heads.append(ColumnHead("n", "n", "Rows that the metric could score."))
+    if any(d.get("common") for r in run.metrics for d in (r.get("human") or {}).values()):
+        tip = "The same on the rows that every metric could score: what they are ranked by."
+        heads.append(ColumnHead("common", "Common rows", tip))
     if published["values"]:
         heads.append(ColumnHead("paper", "Paper", f"The value of {published['source']}."))
         heads.append(ColumnHead("delta", "Difference", "Ours minus the paper's."))
     keys = [head.key for head in heads]
     bodies = []
     for name in run.statistics["dimensions"]:
-        papers = published["values"] if published["dimension"] == name else {}
-        cells = partial(_rating_cells, dimension=name, quoted=quoted, papers=papers, span=span)
+        papers = published["values"].get(name, {})
+        cells = partial(
+            _rating_cells, dimension=name, quoted=quoted, papers=papers, span=span,
+            digits=published["digits"],
+        )  # fmt: skip
         values = {
-            r["metric"]: ((r.get("human") or {}).get(name) or {}).get(quoted) for r in run.metrics
+            r["metric"]: _ranked_by((r.get("human") or {}).get(name) or {}, quoted)
+            for r in run.metrics
         }
         rows = [metric_row(r, keys, cells) for r in run.metrics]
         bodies.append((name, in_order(rows, values)))
     return MetricsTable(heads, bodies)
 
 
+def _ranked_by(agreement: Mapping[str, Any], quoted: str) -> float | None:
+    common = agreement.get("common")
+    value: float | None = common["value"] if common else agreement.get(quoted)
+    return value
+
+
 def _rating_cells(
-    r: Record, dimension: str, quoted: str, papers: Mapping[str, float], span: Span
+    r: Record, dimension: str, quoted: str, papers: Mapping[str, float], span: Span, digits: int
 ) -> list[Cell]:
     agreement = r["human"][dimension]
     paper, value, ci = papers.get(r["metric"]), agreement[quoted], agreement[f"{quoted}_ci"]
@@ -100,8 +114,17 @@ def _rating_cells(
         ),
         *_accuracy_cells(agreement["accuracy"]),
         Cell("ties", percent(r["ties"]), r["ties"]),
-        *([] if paper is None or value is None else _paper_cells(value, paper)),
+        Cell("n", count(agreement["n"]), agreement["n"]),
+        *_common_cells(agreement.get("common")),
+        *([] if paper is None or value is None else _paper_cells(value, paper, digits)),
     ]
+
+
+def _common_cells(common: Mapping[str, Any] | None) -> list[Cell]:
+    if common is None:
+        return []
+    note = f"{count(common['n'])} rows"
+    return [Cell("common", number(common["value"]), common["value"], note=note)]
 
 
 def _accuracy_cells(accuracy: Mapping[str, Any]) -> list[Cell]:
@@ -119,13 +142,43 @@ def _accuracy_cells(accuracy: Mapping[str, Any]) -> list[Cell]:
     ]
 
 
-def _paper_cells(value: float, paper: float) -> list[Cell]:
-    # papers print one decimal of the percentage
-    note = "equal as printed" if abs(value - paper) <= 0.0005 + 1e-12 else ""
+def equal_as_printed(value: float, paper: float, digits: int) -> bool:
+    """Whether a value is the printed one, of so many decimals of the percentage."""
+    return abs(value - paper) <= 0.5 * 10.0 ** (-2 - digits) + 1e-12
+
+
+def _paper_cells(value: float, paper: float, digits: int) -> list[Cell]:
+    note = "equal as printed" if equal_as_printed(value, paper, digits) else ""
     return [
         Cell("paper", number(paper), paper),
         Cell("delta", number(value - paper, 4, sign=True), value - paper, note=note),
     ]
+
+
+def view_tables(run: FinishedRun) -> list[tuple[str, list[str], list[tuple[str, list[str]]]]]:
+    """Agreement on parts of the captions: dimension, heads, and a row a metric."""
+    views: Mapping[str, int] = run.statistics.get("views") or {}
+    if not views:
+        return []
+    quoted = run.statistics["protocol"]["statistic"]
+    published = run.statistics["published"]["views"]
+    heads = [f"{name} ({count(n)} captions)" for name, n in views.items()]
+    tables = []
+    for dimension in run.statistics["dimensions"]:
+        rows = []
+        for r in run.metrics:
+            if row_kind(r) != "result":
+                continue
+            cells = []
+            for view in views:
+                agreement = r["human"][dimension]["views"][view]
+                ci = agreement[f"{quoted}_ci"]
+                cell = f"{number(agreement[quoted])} ({interval(ci, 2)})"
+                paper = published.get(view, {}).get(dimension, {}).get(r["metric"])
+                cells.append(cell if paper is None else f"{cell}, published {number(paper, 2)}")
+            rows.append((r["metric"], cells))
+        tables.append((dimension, heads, rows))
+    return tables
 
 
 def system_table(run: FinishedRun, dimension: str) -> list[tuple[str, list[str]]]:
@@ -153,10 +206,17 @@ def choice_table(run: FinishedRun) -> MetricsTable:
         ColumnHead("rho", "Mean", "Mean accuracy over the categories; 0.5 is chance.", axis(span)),
         *(ColumnHead(category, category, _CATEGORY[category]) for category in categories),
     ]
+    published = run.statistics["published"]
+    if published["values"]:
+        tip = f"{published['source']}, {published['n_references']} references: " + ", ".join(
+            categories
+        )
+        heads.append(ColumnHead("paper", "Paper", tip))
     keys = [head.key for head in heads]
     bodies = []
     for place, n in enumerate(run.statistics["n_references"]):
-        cells = partial(_choice_cells, place=place, categories=categories, span=span)
+        papers = published["values"] if published["n_references"] == n else {}
+        cells = partial(_choice_cells, place=place, categories=categories, span=span, papers=papers)
         values = {
             r["metric"]: r["choice"][place]["accuracy"]["mean"]["value"]
             for r in run.metrics
@@ -167,7 +227,13 @@ def choice_table(run: FinishedRun) -> MetricsTable:
     return MetricsTable(heads, bodies)
 
 
-def _choice_cells(r: Record, place: int, categories: Sequence[str], span: Span) -> list[Cell]:
+def _choice_cells(
+    r: Record,
+    place: int,
+    categories: Sequence[str],
+    span: Span,
+    papers: Mapping[str, Mapping[str, float]],
+) -> list[Cell]:
     accuracy = r["choice"][place]["accuracy"]
     mean = accuracy["mean"]
     cells = [Cell("rho", interval_bar(mean["value"], mean["ci"], span), mean["value"])]
@@ -175,6 +241,8 @@ def _choice_cells(r: Record, place: int, categories: Sequence[str], span: Span) 
         share = accuracy[category]
         hover = f"{count(share['n'])} pairs; interval {' to '.join(map(percent, share['ci']))}"
         cells.append(Cell(category, percent(share["value"]), share["value"], hover))
+    if values := papers.get(r["metric"]):
+        cells.append(Cell("paper", ", ".join(percent(v) for v in values.values())))
     return cells
 
 

@@ -19,7 +19,8 @@ class CaptionFile:
     """What a captions file holds, checked and tidied.
 
     `captions` maps image ids, ascending, to their captions in the order of the annotation ids;
-    `file_names` maps the ids of images that name one to the image's file name.
+    `file_names` maps the ids of images that name one to the image's file name, and numeric ids that
+    name none to COCO's; `named` are those that the file itself names.
     """
 
     path: Path
@@ -27,6 +28,7 @@ class CaptionFile:
     captions: Mapping[ImageId, tuple[str, ...]]
     file_names: Mapping[ImageId, str]
     notes: tuple[str, ...]
+    named: frozenset[ImageId] = frozenset()
 
     def digest(self) -> str:
         """SHA-256 of ids and tidied captions: the same for any file that holds the same."""
@@ -70,6 +72,7 @@ def read_captions(path: Path) -> CaptionFile:
         {i: tuple(texts) for i, texts in captions.items()},
         _file_names(images, image_ids, path),
         tuple(tidy.notes()),
+        frozenset(i for i, image in zip(image_ids, images, strict=True) if image.get("file_name")),
     )
 
 

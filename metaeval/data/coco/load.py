@@ -20,6 +20,7 @@ from metaeval.data.coco.files import (
 )
 from metaeval.data.coco.objects import CocoObjects
 from metaeval.data.dataset import Absent, CaptionDataset, ImageId, Part
+from metaeval.data.image_source import sources_of
 from metaeval.data.images import ImageFiles
 from metaeval.data.tidy import count_captions
 from metaeval.errors import ConfigError, InputError, require_count
@@ -37,6 +38,7 @@ def load_coco(
     limit: int | None = None,
     n_references: int = 4,
     exclude: str | Path | Sequence[str | Path] | None = None,
+    image_source: str | None = None,
     **places: Unpack[Places],
 ) -> CaptionDataset:
     """Load captions from a file of COCO's schema by the protocol of González-Chávez et al.
@@ -65,6 +67,10 @@ def load_coco(
     exclude
         Another captions file, the name of a split, or several of them: the images with ids of
         theirs are left out, of the pool too, as if this file had never had them.
+    image_source
+        Which photographs these are: "coco", the ids are COCO's; "other", none of them is COCO's; by
+        default COCO's file names tell. Weights that learned from photographs score none of unknown
+        source.
     places
         The folders `root`, or `data` and `cache`: see `metaeval.data.coco.files.Places`.
 
@@ -104,6 +110,10 @@ def load_coco(
         "images": lambda: _images(file.file_names, folders, split),
         "objects": lambda: _objects(ids, objects_files, sources),
     }
+    names = {i: name for i, name in file.file_names.items() if i in file.named}
+    if image_source is None and not file.named and split in CONTENT_SHA256 and official:
+        image_source = "coco"
+    photographs = tuple(sources_of(ids, names, declared=image_source, collection=name).values())
     notes = list(file.notes)
     if not official:
         notes.insert(0, f"These are not the captions of the official COCO {split} file.")
@@ -112,8 +122,9 @@ def load_coco(
             f"{count_captions(dropped)} after an image's first {1 + n_references} left out."
         )
     return CaptionDataset(
-        name, ids, human, references, ids, human, sources, tuple(notes), parts=parts
-    ).limited(limit)
+        name, ids, human, references, ids, human, sources, tuple(notes), parts=parts,
+        image_source=photographs, pool_source=photographs,
+    ).limited(limit)  # fmt: skip
 
 
 def _protocol(

@@ -4,20 +4,22 @@ The official files are Mechanical Turk exports separated by `;`, one record an i
 `8k_correctness.csv`, `30k_correctness.csv` and `coco_correctness.csv` (and the same with
 `_throughness`), with the columns `Input.image_url`, `Input.text1` … `Input.text4` (Flickr8k: three)
 and `Answer.Q1Answer` … in the same order, ratings from 1 to 5. The first caption of each image is
-one of its human captions. The files do not hold references: those come from the image sets'
-own caption files.
+one of its human captions, lower-cased and respaced; the second is of the captioner of Karpathy and
+Fei-Fei (2015), the third of the authors' own scene description graphs (SDG). The files do not hold
+references: those come from the image sets' own caption files.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Unpack
 
 from metaeval.data.files import TextFile, read_text
+from metaeval.data.image_source import source_of_file
 from metaeval.data.json_records import read_json, records
 from metaeval.data.judgments.files import find_files, read_csv, read_fields, read_rating
-from metaeval.data.judgments.judged import Judged, Judgments, arrange
+from metaeval.data.judgments.judged import HUMAN, Judged, Judgments, arrange, own_captions_of
 from metaeval.data.judgments.protocol import Choices, protocol_for
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError, require_count
@@ -34,16 +36,21 @@ SOURCE = (
     "https://imagesdg.wordpress.com/image-to-scene-description-graph/ (AMT evaluations), its "
     "references from Flickr8k, Flickr30k and COCO 2014"
 )
+SYSTEMS = (HUMAN, "Karpathy", "SDG")  # who wrote the first, the second and the third caption
+_COLLECTIONS = {"8k": "flickr8k", "30k": "flickr30k", "coco": None}
+_LEAST_OWN = 0.9  # in Composite it is all of them
 _URL, _TEXT, _ANSWER = "Input.image_url", "Input.text{}", "Answer.Q{}Answer"
 
 
 def load_composite(
     root: str | Path | None = None,
     data: str | Path | None = None,
+    instances: str | Path | None = None,
     images: str | Path | None = None,
     subsets: tuple[str, ...] | list[str] = ("8k", "30k", "coco"),
     dimensions: tuple[str, ...] | list[str] = ("correctness",),
     candidates: int = 3,
+    systems: tuple[str, ...] | list[str] | None = None,
     limit: int | None = None,
     protocol: str | None = "clipscore2021",
     **choices: Unpack[Choices],
@@ -59,17 +66,29 @@ def load_composite(
         Which of "8k", "30k", "coco" and of "correctness", "thoroughness".
     candidates
         How many captions of an image: 3 as in all published correlations, 4 for all there are.
+    systems
+        Only the captions of these: "Human", "Karpathy", "SDG".
+    instances
+        COCO's annotated objects, for the captions of COCO's images; by default those in the data
+        folder.
     data, images, limit, protocol, choices
         As in `metaeval.data.judgments.flickr8k.load_expert`.
 
     A record without an image's address (the exports end with such) is left out and counted in the
-    dataset's notes. Raises InputError for files that are not there or not as they should be.
+    dataset's notes. Raises InputError for files that are not there or not as they should be, and
+    for captions among which the first ones are not: Composite's own references hold them all.
     """
     chosen = protocol_for("composite", protocol, **choices)
-    for asked, known in ((subsets, SUBSETS), (dimensions, DIMENSIONS)):
-        if wrong := [name for name in asked if name not in known]:
-            raise ConfigError(f"dataset: '{wrong[0]}' is not one of {', '.join(known)}")
     require_count("dataset.candidates", candidates)
+    written_by = [*SYSTEMS, *(f"caption {k}" for k in range(len(SYSTEMS) + 1, candidates + 1))]
+    for option, asked, known in (
+        ("subsets", subsets, list(SUBSETS)),
+        ("dimensions", dimensions, list(DIMENSIONS)),
+        ("systems", systems or (), written_by[:candidates]),
+    ):
+        if unknown := [name for name in asked if name not in known]:
+            quoted = ", ".join(f"'{name}'" for name in unknown)
+            raise ConfigError(f"dataset.{option}: {quoted} not among {', '.join(known)}")
     names = [f"{s}_{DIMENSIONS[d]}.csv" for s in subsets for d in dimensions]
     files = find_files(
         [*names, *(SUBSETS[s] for s in subsets)],
@@ -96,18 +115,38 @@ def load_composite(
                     )  # fmt: skip
                 human = rated.setdefault(key, {})
                 human[dimension] = (*human.get(dimension, ()), value)
-        judged += [
-            Judged(f"{subset}/{name}", caption, references[_stem(name)], human, file=name)
-            for (name, _, caption), human in rated.items()
-        ]
+        part = [
+            Judged(
+                f"{subset}/{name}", caption, references[_stem(name)], human,
+                system=written_by[k - 1], file=name, subset=subset,
+                source=source_of_file(name, _COLLECTIONS[subset]),
+            )
+            for (name, k, caption), human in rated.items()
+        ]  # fmt: skip
+        _require_own_captions(part, files[SUBSETS[subset]])
+        judged += [j for j in part if systems is None or j.system in systems]
     notes = tidy.notes()
     if empty:
         notes.append(f"{empty} records without an image were left out.")
-    # which system wrote which caption is not told, so there is no system level
     return arrange(
-        "composite", "Composite", judged, chosen, sources=sources, notes=notes, images=images,
-        limit=limit,
+        "composite", "Composite", judged, chosen, sources=sources, notes=notes, limit=limit,
+        instances=instances, images=images, data=data,
     )  # fmt: skip
+
+
+def _require_own_captions(judged: Sequence[Judged], captions: Path) -> None:
+    """Refuse a caption file that lacks the first captions of most images.
+
+    With it, a person's caption would be compared with itself in some images and not in others.
+    """
+    people = [j for j in judged if j.system == HUMAN]
+    own = [caption is not None for caption in own_captions_of(people)]
+    if own and sum(own) < _LEAST_OWN * len(own):
+        raise InputError(
+            f"holds the first caption of {sum(own):,} of {len(own):,} images only: these are not "
+            "the references of Composite, whose first captions are all among them",
+            file=captions,
+        )
 
 
 Answer = tuple[str, tuple[str, int, str], float]

@@ -24,25 +24,29 @@ def find_files(
     """The files of those names in `root` or, where none is given, in `folder` of the data folder.
 
     `data` is the data folder (default: METAEVAL_DATA), `source` says where the files come from.
-    Raises InputError, in one line, for the first that is not there.
+    Raises InputError, in one line, naming all that are not there.
     """
     if root is not None:
         bases = [Path(root).expanduser()]
     else:
         top = data_folder(data)
         bases = [top / folder, top] if top else []
-    files = {}
-    for name in names:
-        path = next((base / name for base in bases if (base / name).is_file()), None)
-        if path is None:
-            looked = ", ".join(str(base / name) for base in bases)
-            where = looked or "METAEVAL_DATA (which is not set)"
-            raise InputError(
-                f"{name} was not found; looked at {where}. Get it from {source}, and give its "
-                "folder as dataset.root"
-            )
-        files[name] = path
+    places = {name: [base / name for base in bases] for name in names}
+    files = {
+        name: path for name, paths in places.items() if (path := _first_file(paths)) is not None
+    }
+    if missing := [name for name in names if name not in files]:
+        looked = ", ".join(map(str, bases)) or "METAEVAL_DATA (which is not set)"
+        raise InputError(
+            f"{', '.join(missing)}: not there; looked in {looked}. Get "
+            f"{'it' if len(missing) == 1 else 'them'} from {source}, and give the folder as "
+            "dataset.root"
+        )
     return files
+
+
+def _first_file(paths: Sequence[Path]) -> Path | None:
+    return next((path for path in paths if path.is_file()), None)
 
 
 def read_fields(file: TextFile, names: Sequence[str]) -> Iterator[tuple[str, list[str]]]:

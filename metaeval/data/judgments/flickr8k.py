@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Unpack
 
 from metaeval.data.files import TextFile, read_text
+from metaeval.data.image_source import source_of_file
 from metaeval.data.judgments.files import find_files, read_fields, read_rating
 from metaeval.data.judgments.judged import Judged, Judgments, arrange
 from metaeval.data.judgments.protocol import Choices, protocol_for
@@ -62,7 +63,7 @@ def load_expert(
     return arrange(
         "flickr8k_expert", "Flickr8k-Expert", judged, chosen,
         sources={TOKENS: tokens.sha256, EXPERT: expert.sha256},
-        notes=captions.tidy.notes(), images=images, limit=limit,
+        notes=captions.tidy.notes(), images=images, data=data, limit=limit,
     )  # fmt: skip
 
 
@@ -92,7 +93,7 @@ def load_crowd(
     return arrange(
         "flickr8k_cf", "Flickr8k-CF", judged, chosen,
         sources={TOKENS: tokens.sha256, CROWD: crowd.sha256},
-        notes=captions.tidy.notes(), images=images, limit=limit,
+        notes=captions.tidy.notes(), images=images, data=data, limit=limit,
     )  # fmt: skip
 
 
@@ -148,4 +149,7 @@ class Flickr8kCaptions:
             raise InputError(
                 f"'{caption}' is not in {TOKENS}", file=file.path, record=where, field="caption id"
             )
-        return Judged(image, self._caption[caption], self._references[image], human, file=image)
+        source = source_of_file(image, "flickr8k")
+        return Judged(
+            image, self._caption[caption], self._references[image], human, file=image, source=source
+        )

@@ -2,8 +2,8 @@
 
 A `Judgments` is what the experiment `judgments` works on: one `Judged` for each caption shown to
 people with an image, and a `CaptionDataset` of what the metrics compare it with. The protocol
-(`judgments_protocol`) decides which captions stay, what their references are and how many
-documents CIDEr counts.
+(`metaeval.data.judgments.protocol`) decides which captions stay, what their references are and how
+many documents CIDEr counts.
 """
 
 from __future__ import annotations
@@ -11,14 +11,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.data.dataset import Absent, CaptionDataset, Part
-from metaeval.data.images import ImageFiles
+from metaeval.data.annotated_images import annotated_images
+from metaeval.data.dataset import CaptionDataset, ImageId, ImageSource
 from metaeval.data.judgments.protocol import Protocol
+from metaeval.data.tidy import letters_and_digits
 from metaeval.errors import InputError, require_count
+
+HUMAN = "Human"  # what a system is called that is people
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,10 @@ class Judged:
         What wrote the caption, where that is known.
     file
         The image's file name.
+    source
+        Which photograph the image is (`metaeval.data.image_source`), `None` where nobody knows.
+    subset
+        The part of the benchmark that the caption belongs to ("8k"), where it has parts.
     """
 
     image: str
@@ -48,6 +56,16 @@ class Judged:
     human: Mapping[str, tuple[float, ...]]
     system: str | None = None
     file: str | None = None
+    source: ImageSource | None = None
+    subset: str | None = None
+
+
+class Places(TypedDict, total=False):
+    """Where the annotated objects and the image files are: see `annotated_images`."""
+
+    instances: str | Path | None
+    images: str | Path | None
+    data: str | Path | None
 
 
 @dataclass(frozen=True)
@@ -115,10 +133,12 @@ def arrange(
     *,
     sources: Mapping[str, str],
     notes: Sequence[str] = (),
-    images: str | Path | None = None,
     limit: int | None = None,
+    **places: Unpack[Places],
 ) -> Judgments:
     """Apply a protocol to judged captions and make the documents that metrics see.
+
+    `places` say where objects and image files are.
 
     Raises InputError where nothing is left, ConfigError for a limit below 1.
     """
@@ -129,12 +149,13 @@ def arrange(
     if limit is not None:
         first = set(sorted({j.image for j in kept})[:limit])
         kept = [j for j in kept if j.image in first]
-    is_own = [j.candidate in j.references for j in kept]
+    own_captions = own_captions_of(kept)
+    is_own = [caption is not None for caption in own_captions]
     facts["own_captions"] = sum(is_own)
     if protocol.own_captions == "drop":
         kept = [j for j, own in zip(kept, is_own, strict=True) if not own]
     elif protocol.own_captions == "unreference":
-        kept = _unreferenced(kept)
+        kept = _unreferenced(kept, own_captions)
     if not kept:
         raise InputError(f"{name}: no judged caption is left")
     dimensions = tuple(dict.fromkeys(d for j in kept for d in j.human))
@@ -147,30 +168,53 @@ def arrange(
     facts["documents"] = len(keys)
     references = tuple(j.references for j in documents)
     first_words = tuple(r[0] if r else "" for r in references)
-    files = {key: j.file for key, j in zip(keys, documents, strict=True) if j.file}
+    files: dict[ImageId, str] = {
+        key: j.file for key, j in zip(keys, documents, strict=True) if j.file
+    }
+    photographs = tuple(j.source for j in documents)
+    checksums = dict(sources)
     dataset = CaptionDataset(
-        name, keys, first_words, references, keys, first_words, dict(sources), tuple(notes),
-        parts={"images": images_part(files, images)},
+        name, keys, first_words, references, keys, first_words, checksums, tuple(notes),
+        parts=annotated_images(
+            dict(zip(keys, photographs, strict=True)), names=files, checksums=checksums, **places
+        ),
+        image_source=photographs, pool_source=photographs,
     )  # fmt: skip
     return Judgments(name, title, protocol, tuple(kept), dataset, index, dimensions, facts)
 
 
-def _unreferenced(judged: Sequence[Judged]) -> list[Judged]:
+def own_captions_of(judged: Sequence[Judged]) -> list[str | None]:
+    """The letters and digits of each candidate that is one of its own image's references, or None.
+
+    Where captions of people are told apart (a system is called "Human"), only these are own
+    captions: a machine's that happens to be the same takes no reference away.
+    """
+    people = any(j.system == HUMAN for j in judged)
+    own: list[str | None] = []
+    for j in judged:
+        letters = letters_and_digits(j.candidate)
+        is_own = letters in map(letters_and_digits, j.references)
+        own.append(letters if is_own and (j.system == HUMAN or not people) else None)
+    return own
+
+
+def _unreferenced(judged: Sequence[Judged], own_captions: Sequence[str | None]) -> list[Judged]:
     """Take a caption that was judged with its own image out of that image's references, for all
     captions judged with the image: once for each time it was judged, as often as it is there."""
-    own_captions: dict[str, list[str]] = {}
-    for j in judged:
-        if j.candidate in j.references:
-            own_captions.setdefault(j.image, []).append(j.candidate)
+    by_image: dict[str, list[str]] = {}
+    for j, caption in zip(judged, own_captions, strict=True):
+        if caption is not None:
+            by_image.setdefault(j.image, []).append(caption)
 
     def without(j: Judged) -> tuple[str, ...]:
-        left = list(j.references)
-        for caption in own_captions[j.image]:
-            if caption in left:
-                left.remove(caption)
-        return tuple(left)
+        left = {k: letters_and_digits(r) for k, r in enumerate(j.references)}
+        for caption in by_image[j.image]:
+            first = next((k for k, letters in left.items() if letters == caption), None)
+            if first is not None:
+                del left[first]
+        return tuple(j.references[k] for k in left)
 
-    return [replace(j, references=without(j)) if j.image in own_captions else j for j in judged]
+    return [replace(j, references=without(j)) if j.image in by_image else j for j in judged]
 
 
 def _documents(
@@ -200,19 +244,3 @@ def _documents(
     index = (np.cumsum(times) - times).astype(np.intp)
     width = len(str(len(documents)))
     return tuple(f"{k:0{width}d} {j.image}" for k, j in enumerate(documents)), index, documents
-
-
-def images_part(names: Mapping[str, str], folder: str | Path | None) -> Part:
-    """The part "images" of documents, from document → file name and the folder of the files."""
-    remedy = "give their folder as dataset.images=FOLDER"
-    if folder is None:
-        return Absent("images", "the judgements come without their images", remedy)
-    path = Path(folder).expanduser()
-
-    def load() -> ImageFiles | Absent:
-        files = ImageFiles(path, names)  # type: ignore[arg-type]
-        if len(files):
-            return files
-        return Absent("images", f"no image file of the dataset was found in {path}", remedy)
-
-    return load

@@ -1,16 +1,18 @@
 """PASCAL-50S (Vedantam, Zitnick, Parikh 2015): which of two captions describes an image better?
 
-`pair_pascal.mat` holds 4,000 pairs: `new_input` (image file name, caption B, caption C) and
-`category` (1 = HC, two human captions of the image; 2 = HI, one of another image; 3 = HM, human
-against machine; 4 = MM, two machines). `consensus_pascal.mat` holds 48 `triplets` a pair, in the
-same order: a reference sentence A, the captions B and C, and which of the two a person found closer
-to A (1: B, −1: C). So a pair has 48 votes and, in the 48 sentences A, its references.
+`pair_pascal.mat` holds 4,000 pairs: `new_input` (image file name, caption B, caption C), `category`
+(1 = HC, two human captions of the image; 2 = HI, one of another image; 3 = HM, human against
+machine; 4 = MM, two machines) and `result` (10 or 11 votes of people who saw the image: 1 for B, −1
+for C). `consensus_pascal.mat` holds 48 `triplets` a pair, in the same order: a reference sentence
+A, the captions B and C, and which of the two a person found closer to A (1: B, −1: C).
+
+So a pair has two sets of labels, the direct votes and the 48 votes of the consensus, and in the 48
+sentences A its references. On two human captions (HC) the two sets often disagree.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,10 +20,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.data.dataset import CaptionDataset, Part
+from metaeval.data.annotated_images import annotated_images
+from metaeval.data.dataset import CaptionDataset
+from metaeval.data.image_source import source_of_file
 from metaeval.data.judgments.files import find_files
-from metaeval.data.judgments.judged import images_part
-from metaeval.data.tidy import Tidy
+from metaeval.data.tidy import Tidy, letters_and_digits
 from metaeval.errors import ConfigError, InputError, require_count
 from metaeval.runs.digests import file_sha256
 
@@ -30,6 +33,11 @@ TRIPLETS = "consensus_pascal.mat"
 SOURCE = "https://vrama91.github.io/cider/ (pyCIDErConsensus.zip)"
 CATEGORIES = ("HC", "HI", "HM", "MM")
 VOTES = 48
+LABELS = {
+    "consensus": "48 people who compared the captions with one reference each",
+    "direct": "10 or 11 people who saw the image",
+}
+TIES = ("half", "wrong")
 
 
 @dataclass(frozen=True)
@@ -45,7 +53,13 @@ class ForcedChoice:
     category
         n of "HC", "HI", "HM", "MM".
     votes
-        int64 [n, 2]: how many people preferred the first and the second.
+        int64 [n, 2]: how many people preferred the first and the second, by the `labels`.
+    labels
+        Whose votes these are: see `LABELS`.
+    ties
+        What an undecided metric (or undecided people) counts: "half", or "wrong".
+    other_votes
+        int64 [n, 2]: those of the other set of labels; `None` where the files lack it.
     """
 
     name: str
@@ -60,7 +74,11 @@ class ForcedChoice:
     draws: int
     sources: Mapping[str, str]
     notes: tuple[str, ...]
+    labels: str = "consensus"
+    ties: str = "half"
+    other_votes: npt.NDArray[np.int64] | None = None
     images: str | Path | None = None
+    data: str | Path | None = None
 
     def __len__(self) -> int:
         return len(self.image)
@@ -79,12 +97,14 @@ class ForcedChoice:
         width = len(str(len(self)))
         keys = tuple(f"{k:0{width}d} {image}" for k, image in enumerate(self.image))
         words = tuple(r[0] for r in chosen)
-        parts: dict[str, Part] = {
-            "images": images_part(dict(zip(keys, self.image, strict=True)), self.images)
-        }
+        photographs = tuple(source_of_file(image, "pascal") for image in self.image)
+        parts = annotated_images(
+            dict(zip(keys, photographs, strict=True)), images=self.images, data=self.data,
+            names=dict(zip(keys, self.image, strict=True)),
+        )  # fmt: skip
         return CaptionDataset(
             self.name, keys, words, tuple(chosen), keys, words, self.sources, self.notes,
-            parts=parts,
+            parts=parts, image_source=photographs, pool_source=photographs,
         )  # fmt: skip
 
 
@@ -94,6 +114,8 @@ def load_pascal50s(
     images: str | Path | None = None,
     n_references: int | tuple[int, ...] | list[int] = (5,),
     draws: int = 5,
+    labels: str = "consensus",
+    ties: str = "half",
     limit: int | None = None,
 ) -> ForcedChoice:
     """PASCAL-50S: 4,000 pairs, 1,000 of each category.
@@ -108,6 +130,14 @@ def load_pascal50s(
         How many references metrics see, from 1 to 48: a number or several.
     draws
         How many random choices of the references to average over; with all 48 there is one.
+    labels
+        "consensus": a pair's right caption is what most of the 48 people preferred who compared it
+        with one reference each (the tables of VIFIDEL and CLIPScore); "direct": what most of the
+        10 or 11 people preferred who saw the image (the tables of TIGEr and FAIEr).
+    ties
+        "half": a metric that gives both captions the same score, and a pair on which people are
+        divided, count one half, what random tie-breaking gives on average; "wrong": they count as
+        wrong (TIGEr's table).
     limit
         Only the first so many pairs of each category.
 
@@ -117,6 +147,8 @@ def load_pascal50s(
     if not counts or any(isinstance(c, bool) or not 1 <= c <= VOTES for c in counts):
         raise ConfigError(f"dataset.n_references must be from 1 to {VOTES}: {counts}")
     require_count("dataset.draws", draws)
+    _require_known("labels", labels, LABELS)
+    _require_known("ties", ties, TIES)
     files = find_files([PAIRS, TRIPLETS], folder="pascal50s", source=SOURCE, root=root, data=data)
     pairs, triplets = _matlab(files[PAIRS]), _matlab(files[TRIPLETS])
     inputs = _variable(pairs, "new_input", files[PAIRS])
@@ -128,9 +160,10 @@ def load_pascal50s(
             f"categories: {VOTES} triplets a pair are expected",
             file=files[TRIPLETS],
         )
+    results = _direct(pairs, len(inputs), files[PAIRS], required=labels == "direct")
     tidy, taken = Tidy(), dict.fromkeys(CATEGORIES, 0)
     columns: dict[str, list[Any]] = {
-        k: [] for k in ("image", "first", "second", "references", "category", "votes")
+        k: [] for k in ("image", "first", "second", "references", "category", "votes", "direct")
     }
     for k, entry in enumerate(inputs):
         where, path = f"new_input {k + 1:,}", files[PAIRS]
@@ -148,8 +181,13 @@ def load_pascal50s(
         references, counted = _consensus(
             votes_of[VOTES * k : VOTES * (k + 1)], b, c, tidy, files[TRIPLETS], VOTES * k
         )
-        for key, value in zip(columns, (image, b, c, references, kind, counted), strict=True):
-            columns[key].append(value)
+        seen = results[k] if results is not None else None
+        row = (image, b, c, references, kind, counted, seen)
+        for key, cell in zip(columns, row, strict=True):
+            columns[key].append(cell)
+    votes = {"consensus": np.array(columns["votes"], dtype=np.int64)}
+    if results is not None:
+        votes["direct"] = np.array(columns["direct"], dtype=np.int64)
     return ForcedChoice(
         name="pascal50s",
         title="PASCAL-50S",
@@ -158,13 +196,42 @@ def load_pascal50s(
         second=tuple(columns["second"]),
         references=tuple(columns["references"]),
         category=tuple(columns["category"]),
-        votes=np.array(columns["votes"], dtype=np.int64),
+        votes=votes[labels],
         n_references=counts,
         draws=draws,
         sources={p.name: file_sha256(p) for p in files.values()},
         notes=tuple(tidy.notes()),
+        labels=labels,
+        ties=ties,
+        other_votes=next((v for name, v in votes.items() if name != labels), None),
         images=images,
+        data=data,
     )
+
+
+def _require_known(option: str, value: str, known: Collection[str]) -> None:
+    if value not in known:
+        raise ConfigError(f"dataset.{option}: '{value}' is not one of {', '.join(known)}")
+
+
+def _direct(
+    pairs: Mapping[str, Any], n: int, path: Path, *, required: bool
+) -> list[tuple[int, int]] | None:
+    """The direct votes for B and C of each pair; `None` where the file has none."""
+    if "result" not in pairs and not required:
+        return None
+    results = _variable(pairs, "result", path)
+    if len(results) != n:
+        problem = f"holds {len(results):,} results for {n:,} pairs"
+        raise InputError(problem, file=path, field="result")
+    counts = []
+    for k, entry in enumerate(results):
+        votes = np.asarray(_leaf(_members(entry)[0])).reshape(-1)
+        if not len(votes) or not np.isin(votes, (-1, 1)).all():
+            problem = "must be votes of 1 or -1"
+            raise InputError(problem, file=path, record=f"result {k + 1:,}", field="result")
+        counts.append((int((votes == 1).sum()), int((votes == -1).sum())))
+    return counts
 
 
 def _consensus(
@@ -172,28 +239,27 @@ def _consensus(
 ) -> tuple[tuple[str, ...], tuple[int, int]]:
     """The sentences A of a pair, and its votes. B and C may have changed places in a triplet, and
     are compared by their letters and digits alone."""
-    references, votes = [], {_letters(b): 0, _letters(c): 0}
+    references, votes = [], {letters_and_digits(b): 0, letters_and_digits(c): 0}
+    letters: dict[str, str] = {}  # the two captions are there 48 times each
     for j, triplet in enumerate(triplets):
         where = f"triplet {start + j + 1:,}"
         parts = [_leaf(x) for x in _members(triplet)]
         if len(parts) != 4 or not all(isinstance(p, str) for p in parts[:3]):
             raise InputError("is not three sentences and a vote", file=path, record=where)
-        a, left, right = (
-            tidy.read(p, file=path, record=where, field="triplets") for p in parts[:3]
-        )
-        if {_letters(left), _letters(right)} != set(votes):
+        for text in parts[1:3]:
+            if text not in letters:
+                caption = tidy.read(text, file=path, record=where, field="triplets")
+                letters[text] = letters_and_digits(caption)
+        left, right = letters[parts[1]], letters[parts[2]]
+        if {left, right} != set(votes):
             raise InputError(
                 f"its captions are not those of pair {start // VOTES + 1:,}",
                 file=path, record=where,
             )  # fmt: skip
-        votes[_letters(left if parts[3] == 1 else right)] += 1
-        references.append(a)
-    first, second = _letters(b), _letters(c)
+        votes[left if parts[3] == 1 else right] += 1
+        references.append(tidy.read(parts[0], file=path, record=where, field="triplets"))
+    first, second = letters_and_digits(b), letters_and_digits(c)
     return tuple(references), (votes[first], votes[second] if second != first else 0)
-
-
-def _letters(caption: str) -> str:
-    return re.sub(r"\W+", "", caption).lower()
 
 
 def _matlab(path: Path) -> Mapping[str, Any]:
@@ -219,7 +285,7 @@ def _members(entry: Any) -> list[Any]:
         if not array.dtype.names:
             return [*array.reshape(-1)]
         entry = array.reshape(-1)[0]
-    return [entry[name] for name in entry.dtype.names or ()]
+    return [*entry.item()]
 
 
 def _leaf(value: Any) -> Any:
@@ -227,5 +293,5 @@ def _leaf(value: Any) -> Any:
     while isinstance(value, np.ndarray):
         if value.size != 1:
             return "" if value.size == 0 else value
-        value = value.reshape(-1)[0]
+        value = value.item()
     return value.item() if isinstance(value, np.generic) else value

@@ -37,7 +37,8 @@ class Protocol:
     name
         What it is called, "custom" where no name fits.
     own_captions
-        What happens to a candidate that is word for word one of its own image's references:
+        What happens to a candidate that is, by its letters and digits, one of its own image's
+        references:
         "drop" leaves the judged caption out; "unreference" takes it out of the references of its
         image, for every caption judged with that image; "keep" does nothing, and the candidate is
         compared with itself.

@@ -7,14 +7,20 @@ judged), and optionally `system` and `image_path`.
 
 from __future__ import annotations
 
+import ast
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
 import numpy as np
 
+from metaeval.data.annotated_images import instances_files
+from metaeval.data.coco.objects import CocoObjects
+from metaeval.data.dataset import ImageId
 from metaeval.data.files import read_text
+from metaeval.data.image_source import COCO, sources_of
 from metaeval.data.json_records import require_fields
 from metaeval.data.judgments.files import read_csv, read_json_lines, read_rating
 from metaeval.data.judgments.judged import Judged, Judgments, arrange
@@ -30,7 +36,10 @@ def load_table(
     file: str | Path | None = None,
     human: str | tuple[str, ...] | list[str] = "human",
     name: str = "table",
+    instances: str | Path | None = None,
     images: str | Path | None = None,
+    image_source: str | None = None,
+    data: str | Path | None = None,
     limit: int | None = None,
     protocol: str | None = None,
     **choices: Unpack[Choices],
@@ -45,8 +54,17 @@ def load_table(
         The column or columns that hold what people said; more is better.
     name
         What tables call the dataset.
+    instances
+        COCO's annotated objects, for captions of COCO's images; by default those in the data
+        folder.
     images
         The folder that the names in `image_path` are looked for in.
+    image_source
+        Which photographs these are: "coco", `image_id` is COCO's; "other", none of them is COCO's.
+        By default the names in `image_path` tell, and without them ids that are, all of them, ids
+        of annotated images of COCO.
+    data
+        The data folder; by default METAEVAL_DATA.
     limit, protocol, choices
         As in `metaeval.data.judgments.flickr8k.load_expert`; the default ("plain") keeps
         everything, averages several ratings of a caption, counts images as CIDEr's documents and
@@ -64,8 +82,11 @@ def load_table(
     if not dimensions:
         raise ConfigError("dataset.human names no column")
     tidy = Tidy()
-    judged, sha256 = [], ""
+    judged, sha256, headed = [], "", False
     for where, record, sha256 in _records(path):  # noqa: B007  (the last one is the file's)
+        if not headed:
+            _require_columns(record, ["image_id", "candidate", *dimensions], path, where)
+            headed = True
         require_fields(record, ("image_id", "candidate", *dimensions), path, where)
         image, candidate = record["image_id"], record["candidate"]
         if not isinstance(image, int | str) or isinstance(image, bool) or str(image).strip() == "":
@@ -87,10 +108,35 @@ def load_table(
                 _optional(record, "image_path", path, where),
             )
         )
+    judged, note = _with_sources(judged, image_source, name, instances, data)
     return arrange(
-        name, name, judged, chosen, sources={path.name: sha256}, notes=tidy.notes(),
-        images=images, limit=limit,
+        name, name, judged, chosen, sources={path.name: sha256}, notes=[*tidy.notes(), *note],
+        limit=limit, instances=instances, images=images, data=data,
     )  # fmt: skip
+
+
+def _with_sources(
+    judged: Sequence[Judged],
+    declared: str | None,
+    name: str,
+    instances: str | Path | None,
+    data: str | Path | None,
+) -> tuple[list[Judged], list[str]]:
+    """The captions with what is known of their photographs, and a note where it is not."""
+    names: dict[ImageId, str] = {j.image: j.file for j in judged if j.file}
+    ids = dict.fromkeys(j.image for j in judged)
+    if declared is None and not names and all(i.isdecimal() for i in ids):
+        files = [Path(instances).expanduser()] if instances else instances_files(data)
+        numbers = {int(i) for i in ids}
+        if any(numbers <= CocoObjects(file).keys() for file in files if file.is_file()):
+            declared = COCO
+    sources = sources_of(ids, names, declared=declared, collection=name)
+    unknown = sum(source is None for source in sources.values())
+    note = (
+        f"Which photographs {unknown:,} of {len(sources):,} images are is not known: "
+        "dataset.image_source says it."
+    )
+    return [replace(j, source=sources[j.image]) for j in judged], [note] if unknown else []
 
 
 def _records(path: Path) -> Iterator[tuple[str, dict[str, Any], str]]:
@@ -112,6 +158,17 @@ def _records(path: Path) -> Iterator[tuple[str, dict[str, Any], str]]:
         yield where, dict(record), file.sha256
 
 
+def _require_columns(record: dict[str, Any], needed: list[str], path: Path, where: str) -> None:
+    """Name all columns that the first record lacks, and those that it has."""
+    if missing := [column for column in needed if column not in record]:
+        names = ", ".join(f"'{column}'" for column in missing)
+        raise InputError(
+            f"is missing; the columns are: {', '.join(map(str, record))} (dataset.human names "
+            "those with what people said)",
+            file=path, record=where, field=names.strip("'"),
+        )  # fmt: skip
+
+
 def _is_judged(value: Any) -> bool:
     """Whether there is a judgement: not null, not an empty cell or list, not NaN."""
     if value is None or value == "" or value == []:
@@ -119,24 +176,29 @@ def _is_judged(value: Any) -> bool:
     return not (isinstance(value, float) and np.isnan(value))
 
 
-def _listed(value: Any) -> Any:
-    """A cell of a CSV file that holds a JSON list, as that list."""
-    if isinstance(value, str) and value.lstrip().startswith("["):
+def _listed(value: Any, path: Path, where: str, column: str) -> Any:
+    """A cell of a CSV file that holds a list, in JSON or as Python prints it, as that list."""
+    if not (isinstance(value, str) and value.lstrip().startswith("[")):
+        return value
+    for read in (json.loads, ast.literal_eval):
         try:
-            return json.loads(value)
-        except ValueError:
-            return value
-    return value
+            return read(value.strip())
+        except (ValueError, SyntaxError, RecursionError):
+            continue
+    raise InputError(
+        f"{value:.40} begins like a list and is none; write a JSON list", file=path, record=where,
+        field=column,
+    )  # fmt: skip
 
 
 def _ratings(value: Any, path: Path, where: str, column: str) -> tuple[float, ...]:
-    listed = _listed(value)
+    listed = _listed(value, path, where, column)
     several = listed if isinstance(listed, list) else [listed]
     return tuple(read_rating(one, path, where, column) for one in several)
 
 
 def _references(value: Any, tidy: Tidy, path: Path, where: str) -> tuple[str, ...]:
-    listed = _listed(value)
+    listed = _listed(value, path, where, "references")
     if listed is None or listed == "":
         return ()
     if isinstance(listed, str):

@@ -8,12 +8,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Unpack
 
 from metaeval.data.files import TextFile, read_text
+from metaeval.data.image_source import source_of_file
 from metaeval.data.judgments.files import find_files, read_json_lines, read_rating
-from metaeval.data.judgments.judged import Judged, Judgments, arrange
+from metaeval.data.judgments.judged import HUMAN, Judged, Judgments, arrange
 from metaeval.data.judgments.protocol import Choices, protocol_for
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError
@@ -30,9 +32,11 @@ DIMENSIONS = {
 def load_thumb(
     root: str | Path | None = None,
     data: str | Path | None = None,
+    instances: str | Path | None = None,
     images: str | Path | None = None,
     dimensions: tuple[str, ...] | list[str] = ("total", "precision", "recall"),
     systems: tuple[str, ...] | list[str] | None = None,
+    human_reference: bool = False,
     limit: int | None = None,
     **choices: Unpack[Choices],
 ) -> Judgments:
@@ -46,6 +50,11 @@ def load_thumb(
         Which of "total", "precision", "recall", "fluency", "conciseness", "inclusive".
     systems
         Only these; the paper tells correlations with and without "Human".
+    human_reference
+        Whether the rated caption of a person joins the references of the machines' captions, as in
+        the scores that the authors published.
+    instances
+        COCO's annotated objects; by default those in the data folder.
     data, images, limit, choices
         As in `metaeval.data.judgments.flickr8k.load_expert`; the paper's statistic, Pearson's r, is
         the default.
@@ -55,12 +64,13 @@ def load_thumb(
     choices.setdefault("statistic", "pearson")
     chosen = protocol_for("thumb", None, **choices)
     if wrong := [name for name in dimensions if name not in DIMENSIONS]:
-        raise ConfigError(f"dataset.dimensions: '{wrong[0]}' is not one of {', '.join(DIMENSIONS)}")
+        names = ", ".join(f"'{name}'" for name in wrong)
+        raise ConfigError(f"dataset.dimensions: {names} not among {', '.join(DIMENSIONS)}")
     files = find_files([RATINGS, REFERENCES], folder="thumb", source=SOURCE, root=root, data=data)
     rated, reference_file = read_text(files[RATINGS]), read_text(files[REFERENCES])
     tidy = Tidy()
     references = _references(reference_file, tidy)
-    judged = []
+    judged, written_by = [], set()
     for where, record in read_json_lines(rated):
         image = str(record.get("seg_id"))
         for field in ("SYS", "hyp", "image"):
@@ -70,6 +80,7 @@ def load_thumb(
             raise InputError(
                 f"'{image}' is not in {REFERENCES}", file=rated.path, record=where, field="seg_id"
             )
+        written_by.add(record["SYS"])
         if systems is not None and record["SYS"] not in systems:
             continue
         human = {
@@ -77,14 +88,29 @@ def load_thumb(
             for name in dimensions
         }
         caption = tidy.read(record["hyp"], file=rated.path, record=where, field="hyp")
-        judged.append(
-            Judged(image, caption, references[image], human, record["SYS"], record["image"])
-        )
+        file, source = record["image"], source_of_file(record["image"])
+        judged.append(Judged(image, caption, references[image], human, record["SYS"], file, source))
+    if unknown := [name for name in systems or () if name not in written_by]:
+        names = ", ".join(f"'{name}'" for name in unknown)
+        raise ConfigError(f"dataset.systems: {names} not among {', '.join(sorted(written_by))}")
+    if human_reference:
+        judged = _with_human_reference(judged)
     return arrange(
         "thumb", "THumB 1.0", judged, chosen,
         sources={RATINGS: rated.sha256, REFERENCES: reference_file.sha256},
-        notes=tidy.notes(), images=images, limit=limit,
+        notes=tidy.notes(), instances=instances, images=images, data=data, limit=limit,
     )  # fmt: skip
+
+
+def _with_human_reference(judged: list[Judged]) -> list[Judged]:
+    """The person's caption of each image behind the references of the machines' captions."""
+    people = {j.image: j.candidate for j in judged if j.system == HUMAN}
+    return [
+        j
+        if j.system == HUMAN or j.image not in people
+        else replace(j, references=(*j.references, people[j.image]))
+        for j in judged
+    ]
 
 
 def _references(file: TextFile, tidy: Tidy) -> dict[str, tuple[str, ...]]:

@@ -43,7 +43,7 @@ class LongestCopyScorer(ReferenceScorer):
 
     def __init__(self, metric: LongestCopy, dataset: CaptionDataset) -> None:
         settings = {"tok": metric.tokenizer.signature, "v": 1}
-        super().__init__(metric.columns, settings, dataset)
+        super().__init__(metric, settings, dataset)
         self._tokenizer = metric.tokenizer
 
     def prepare(self) -> None:

@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
 from metaeval.errors import InputError
 from metaeval.stats.resampling.items import Floats
+
+
+def least_draws(n_tests: int, sides: int, alpha: float) -> int:
+    """How many random draws a test needs for its least p-value to survive Holm's correction.
+
+    With R draws no p-value is below 1/(R + 1) (an arrangement test) or 2/(R + 1) (a two-sided
+    bootstrap: `sides` 2); the first of m corrected ones is m times that.
+
+    >>> least_draws(21, 1, 0.05), least_draws(21, 2, 0.05), least_draws(0, 1, 0.05)
+    (419, 839, 0)
+    """
+    return max(0, math.ceil(sides * n_tests / alpha - 1e-9) - 1)
 
 
 def holm(p_values: npt.ArrayLike) -> Floats:

@@ -10,7 +10,9 @@ import numpy.typing as npt
 
 from metaeval.errors import InputError
 from metaeval.stats.correlation.correlations import NAMES, WeightedCorrelations
+from metaeval.stats.correlation.kendall import FEW_LEVELS
 from metaeval.stats.resampling.items import Floats, Ints, as_scores, encode, require_aligned
+from metaeval.stats.significance.swapped_kendall import SwappedKendall
 
 _STREAM = 0x5A4B  # keeps the swaps apart from the resampling under the same seed
 _CHUNK = 128  # arrangements drawn at a time
@@ -118,8 +120,33 @@ def perm_both(
 
     rng = np.random.default_rng([_STREAM, seed])
     observed = float(difference(np.ones((1, n_units), dtype=np.int8))[0])
-    swapped = [difference(keep) for keep in random_swaps(n_units, replicates, _CHUNK, rng)]
+    fast = _fast(x, y, z, unit, n_units, statistic)
+
+    def compared(keep: npt.NDArray[np.int8]) -> Floats:
+        """The differences of arrangements, as exact as their comparison with the observed needs."""
+        if fast is None or np.isnan(observed):
+            return difference(keep)
+        gaps, slack = fast.differences(keep)
+        margin = slack + 2 * _SAME
+        ends = np.array([observed, abs(observed), -abs(observed)])[:, None]
+        open_ = (np.abs(gaps - ends) <= margin).any(axis=0) | np.isnan(gaps)
+        if open_.any():
+            gaps[open_] = difference(keep[open_])
+        return gaps
+
+    swapped = [compared(keep) for keep in random_swaps(n_units, replicates, _CHUNK, rng)]
     return _result(observed, np.concatenate([np.empty(0), *swapped]), n_units)
+
+
+def _fast(
+    x: Floats, y: Floats, z: Floats, unit: Ints, n_units: int, statistic: str
+) -> SwappedKendall | None:
+    """The fast way to Kendall's τ, where it serves: few levels of judgements, many scores."""
+    levels, level = encode(z)
+    if not statistic.startswith("kendall") or not 1 < len(levels) <= FEW_LEVELS:
+        return None
+    swaps = SwappedKendall(x, y, unit, n_units, level, len(levels), statistic[-1])
+    return swaps if swaps.serves else None
 
 
 def permutation_of_means(

@@ -44,7 +44,8 @@ class GoldRegions(RegionSource):
     - 7: x1, y1, x2, y2, width, height and area, as shares of the image.
 
     Region 0 is the whole image (box 0 0 1 1), objects follow by descending area, those of equal
-    area in the order of the annotations. An image without objects has its whole-image region.
+    area in the order of the annotations. An image without objects has its whole-image region, one
+    that was never annotated has no region.
 
     Parameters
     ----------
@@ -76,13 +77,16 @@ class GoldRegions(RegionSource):
 
     def load(self, dataset: CaptionDataset, store: Store | None = None) -> Regions:
         objects: Any = dataset.part("objects")
-        none = Objects((), np.zeros((0, 4)))
-        annotated = [objects.get(image_id, none) for image_id in dataset.image_ids]
-        unknown = sum(_key(name) not in _COLUMN for each in annotated for name in each.labels)
+        annotated: list[Objects | None] = [objects.get(i) for i in dataset.image_ids]
+        labels_of = (each.labels for each in annotated if each is not None)
+        unknown = sum(_key(name) not in _COLUMN for names in labels_of for name in names)
         if unknown:
             log.warning("%s objects are none of COCO's categories: their region says where, not "
                         "what", f"{unknown:,}")  # fmt: skip
-        regions = [regions_of(each, self.most) for each in annotated]
+        nothing: tuple[Floats, Floats, tuple[str, ...]] = (
+            np.zeros((0, self.dim), np.float32), np.zeros((0, 4), np.float32), ()
+        )  # fmt: skip
+        regions = [nothing if each is None else regions_of(each, self.most) for each in annotated]
         features, boxes, labels = zip(*regions, strict=True)
         return padded(features, boxes, labels, self.dim)
 

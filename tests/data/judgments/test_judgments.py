@@ -114,7 +114,9 @@ def test_bad_lines_are_named(flickr8k: Path, file: str, line: str, problem: str)
 def test_missing_files_say_where_to_get_them(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.delenv("METAEVAL_DATA", raising=False)
     with pytest.raises(
-        InputError, match=r"METAEVAL_DATA \(which is not set\)\. Get it from Flickr8k"
+        InputError,
+        match=r"^Flickr8k.token.txt, ExpertAnnotations.txt: not there; looked in METAEVAL_DATA "
+        r"\(which is not set\)\. Get them from Flickr8k",
     ):
         load_expert()
     for load, source in (
@@ -136,7 +138,8 @@ def composite(folder: Path) -> None:
     ):
         texts = ";".join(f"Input.text{k}" for k in range(1, n + 1))
         answers = ";".join(f"Answer.Q{k}Answer" for k in range(1, n + 1))
-        captions = ["A dog runs 0 ."] + [f"machine {k}" for k in range(2, n + 1)]
+        first = {"8k": "a dog  runs 0.", "30k": "a boat.", "coco": "a DOG runs 0"}[subset]
+        captions = [first] + [f"machine {k}" for k in range(2, n + 1)]
         for word, add in (("correctness", 0), ("throughness", 1)):
             ratings = ";".join(str(1 + (k + add) % 5) for k in range(n))
             lines = [
@@ -159,8 +162,13 @@ def test_composite(tmp_path: Path) -> None:
     judgments = load_composite(root=tmp_path)
     assert len(judgments) == 9
     assert {j.image.split("/")[0] for j in judgments.judged} == {"8k", "30k", "coco"}
-    assert judgments.judged[0].candidate == "A dog runs 0 ."
-    assert len(judgments.judged[0].references) == 4  # its own caption is out
+    assert judgments.judged[0].candidate == "a dog runs 0."
+    # its own caption is out, though it is spelled and spaced otherwise
+    assert judgments.judged[0].references == tuple(f"A dog runs {k} ." for k in range(1, 5))
+    assert judgments.facts["own_captions"] == 3
+    assert [j.system for j in judgments.judged[:3]] == ["Human", "Karpathy", "SDG"]
+    assert [j.subset for j in judgments.judged[::3]] == ["8k", "30k", "coco"]
+    assert [j.source for j in judgments.judged[::3]] == ["flickr8k:a", "flickr30k:77", "coco:42"]
     assert judgments.facts["without_references"] == 3  # COCO's only caption was its own
     assert [j.human["correctness"] for j in judgments.judged[:3]] == [(1.0,), (2.0,), (3.0,)]
     assert "3 records without an image were left out." in judgments.dataset.notes
@@ -169,9 +177,32 @@ def test_composite(tmp_path: Path) -> None:
     )
     assert len(both) == 4
     assert both.judged[3].human == {"correctness": (4.0,), "thoroughness": (5.0,)}
-    assert both.judged[3].references == ("A boat .", "A ship .")
-    with pytest.raises(ConfigError, match="'50k' is not one of 8k, 30k, coco"):
-        load_composite(root=tmp_path, subsets=["50k"])
+    assert both.judged[3].references == ("A ship .",)
+    assert both.judged[3].system == "caption 4"
+    machines = load_composite(root=tmp_path, systems=["SDG", "Karpathy"])
+    assert len(machines) == 6
+    with pytest.raises(ConfigError, match=r"dataset\.subsets: '50k', '9k' not among 8k, 30k, coco"):
+        load_composite(root=tmp_path, subsets=["50k", "9k"])
+    with pytest.raises(ConfigError, match=r"dataset\.systems: 'human' not among Human, Karp"):
+        load_composite(root=tmp_path, systems=["human"])
+
+
+def test_composite_with_other_references_is_refused(tmp_path: Path) -> None:
+    """All of its first captions are among the references; where most are not, these are others."""
+    composite(tmp_path)
+    (tmp_path / "results_20130124.token").write_text("77.jpg#0\tA car .\n77.jpg#1\tA ship .\n")
+    with pytest.raises(InputError, match=r"results_20130124\.token: holds the first caption of 0 "):
+        load_composite(root=tmp_path)
+    assert len(load_composite(root=tmp_path, subsets=["8k", "coco"])) == 6
+
+
+@pytest.mark.coco
+def test_every_first_caption_of_composite_is_a_reference(coco_root: Path) -> None:
+    if not (coco_root / "composite").is_dir():
+        pytest.skip("METAEVAL_DATA has no folder composite")
+    judgments = load_composite(data=coco_root)
+    assert judgments.facts["own_captions"] == judgments.facts["images"] == 3995
+    assert len(judgments) == 11985
 
 
 def thumb(folder: Path) -> None:
@@ -199,7 +230,13 @@ def test_thumb(tmp_path: Path) -> None:
     assert judgments.protocol.statistic == "pearson"
     assert judgments.dataset.image_ids == ("2453", "974")
     assert judgments.image_index.tolist() == [1, 1, 1, 0, 0, 0]
+    assert [j.source for j in judgments.judged[::3]] == ["coco:974", "coco:2453"]
     assert len(load_thumb(root=tmp_path, systems=["Up-Down"])) == 2
+    with pytest.raises(ConfigError, match=r"'Up', 'Down' not among Human, Up-Down, VinVL-base"):
+        load_thumb(root=tmp_path, systems=["Up", "Up-Down", "Down"])
+    five = load_thumb(root=tmp_path, human_reference=True)
+    assert five.judged[0].references == ("A dog.", "Some dog.", "A Human caption.")
+    assert five.judged[1].references == ("A dog.", "Some dog.")  # the person's own
     (tmp_path / "mscoco_references.json").write_text('{"seg_id": "974", "refs": "A dog."}\n')
     with pytest.raises(InputError, match=r"line 1, field 'refs': is not a list of strings"):
         load_thumb(root=tmp_path)
@@ -254,7 +291,22 @@ def test_a_table_with_several_columns_and_raters(tmp_path: Path) -> None:
         path.write_text(json.dumps({**record, **change}))
         with pytest.raises(InputError, match=problem):
             load_table(file=path, human=["good", "fluent"])
-    with pytest.raises(InputError, match=r"line 1, field 'human': is missing"):
+    with pytest.raises(
+        InputError, match=r"line 1, field 'worth', 'human': is missing; the columns are: image_id, "
+    ):
+        load_table(file=path, human=["worth", "good", "human"])
+
+
+def test_a_list_in_a_csv_cell_is_read_however_it_was_printed(tmp_path: Path) -> None:
+    path = tmp_path / "judged.csv"
+    frame = {"image_id": [1], "candidate": ["a dog"], "human": ["[3, 4]"]}
+    for cell in ("['a .', 'b .']", '["a .", "b ."]'):
+        pd.DataFrame({**frame, "references": [cell]}).to_csv(path, index=False)
+        judged = load_table(file=path, ratings="each").judged[0]
+        assert judged.references == ("a .", "b .")
+        assert judged.human == {"human": (3.0, 4.0)}
+    pd.DataFrame({**frame, "references": ["['a .', b]"]}).to_csv(path, index=False)
+    with pytest.raises(InputError, match=r"line 2, field 'references': \['a \.', b\] begins like"):
         load_table(file=path)
     with pytest.raises(ConfigError, match=r"\.jsonl, \.csv, \.parquet"):
         load_table(file="judged.xlsx")
@@ -296,7 +348,18 @@ def pascal50s(folder: Path, layout: str) -> None:
             row = cells(a, b, c, "")
             row[0, 3] = winner
             consensus[0, k] = row
-    savemat(folder / "pair_pascal.mat", {"new_input": new_input, "category": [[1, 4]]})
+    result = np.empty((1, 2), object)
+    result[0, 0], result[0, 1] = np.array([[-1] * 7 + [1] * 4]), np.array([[1] * 10])
+    if layout == "struct":
+        result = np.array([[(r,) for r in result[0]]], dtype=[("result", object)])
+    elif layout == "cells":
+        cell = np.empty((1, 2), object)
+        for k in range(2):
+            cell[0, k] = np.empty((1, 1), object)
+            cell[0, k][0, 0] = result[0, k]
+        result = cell
+    pairs_file = {"new_input": new_input, "category": [[1, 4]], "result": result}
+    savemat(folder / "pair_pascal.mat", pairs_file)
     savemat(folder / "consensus_pascal.mat", {"triplets": consensus})
 
 
@@ -310,6 +373,13 @@ def test_pascal50s(tmp_path: Path, layout: str) -> None:
     assert pairs.category == ("HC", "MM")
     assert pairs.votes.tolist() == [[36, 12], [24, 24]]
     assert pairs.references[1] == tuple(f"reference 1 {j}" for j in range(48))
+    assert pairs.other_votes is not None
+    assert pairs.other_votes.tolist() == [[4, 7], [10, 0]]
+    direct = load_pascal50s(root=tmp_path, labels="direct", ties="wrong")
+    assert direct.votes.tolist() == [[4, 7], [10, 0]]
+    assert (direct.labels, direct.ties) == ("direct", "wrong")
+    with pytest.raises(ConfigError, match=r"dataset\.labels: 'both' is not one of consensus, dir"):
+        load_pascal50s(root=tmp_path, labels="both")
     few, many = pairs.documents(3, 0, 0), pairs.documents(48, 0, 0)
     assert few.references[0] == many.references[0][:3]
     assert set(many.references[0]) == set(pairs.references[0])

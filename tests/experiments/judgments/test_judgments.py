@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,20 @@ from hydra import compose, initialize_config_dir
 from scipy import stats
 
 from experiments.judgments.choice import _agreement
+from experiments.judgments.published import published
+from experiments.judgments.statistics import (
+    RankedScores,
+    Ratings,
+    _on_common_rows,
+    people_agreement,
+)
 from experiments.run import run as carry_out
 from metaeval import installation
 from metaeval.config import component
 from metaeval.data.judgments.flickr8k import load_crowd, load_expert
+from metaeval.data.judgments.judged import Judgments
+from metaeval.data.judgments.protocol import protocol_for
+from metaeval.data.judgments.table import load_table
 from metaeval.doctor import find_dataset
 from metaeval.errors import ConfigError
 from metaeval.metrics.base import Metric
@@ -232,10 +243,108 @@ def test_choosing_as_people_do() -> None:
     assert np.isnan(found[4])
 
 
+def test_wrong_ties_and_direct_labels(tmp_path: Path, capsys) -> None:
+    """A tie of the metric is wrong, and the people's own agreement by hand."""
+    assert _agreement(np.array([0.0, 0.3, 0.3]), np.array([1, 0, 1]), "wrong").tolist() == [0, 0, 1]
+    pascal50s(tmp_path, "cells")
+    summary = run_in(
+        tmp_path, "dataset=pascal50s", f"dataset.root={tmp_path}", "dataset.n_references=1",
+        "dataset.draws=2", "dataset.labels=direct", "dataset.ties=wrong", "metrics=[rouge_l]",
+    )  # fmt: skip
+    (record,) = summary["metrics"]
+    assert record["choice"][0]["accuracy"]["mean"]["value"] == 0.0  # it ties both pairs
+    assert summary["label_agreement"] == {"HC": 0.0, "MM": 0.0, "all": 0.0}
+    # of 11 voters 7 are with the majority of the other ten (6 to 4), 4 are not (3 to 7)
+    people = summary["people"]
+    assert people == {"HC": pytest.approx(7 / 11), "MM": 1.0, "mean": pytest.approx(9 / 11)}
+    told = results.read_json(tmp_path / "OUT" / results.RUN)["metrics"][0]
+    assert told["n_scored"] + told["n_cached"] == 2 * 4  # two draws of two pairs
+    printed = capsys.readouterr().out
+    assert "direct labels, with 1 reference, 2 draws" in printed
+    assert "with 1 reference " in printed
+    assert "labels: direct; direct and consensus agree on HC 0.0, MM 0.0, all 0.0 %" in printed
+
+
+def test_people_are_the_ceiling(tmp_path: Path) -> None:
+    """Each rater against the others, by scipy."""
+    table = own_table(tmp_path, 9)
+    lines = [json.loads(line) for line in table.read_text().splitlines()]
+    raters = np.array([line["human"] for line in lines])
+    for ratings in ("mean", "each"):
+        judged = load_table(file=table, ratings=ratings, statistic="kendall_tau_c")
+        values = []
+        for k in range(3):
+            others = np.delete(raters, k, axis=1)
+            x = raters[:, k] if ratings == "mean" else np.repeat(raters[:, k], 2)
+            y = others.mean(axis=1) if ratings == "mean" else others.reshape(-1)
+            values.append(stats.kendalltau(x, y, variant="c").statistic)
+        found = people_agreement(judged, "human")
+        assert found == {"value": pytest.approx(np.mean(values)), "raters": 3, "captions": 36}
+    lines[0]["human"] = 3
+    table.write_text("\n".join(map(json.dumps, lines)))
+    assert people_agreement(load_table(file=table), "human") is None
+
+
+def test_a_run_without_bleu(tmp_path: Path, capsys) -> None:
+    """`metric=[…]` leaves BLEU out: nothing is to be set for it. Captions without references say
+    why CIDEr has no score, and metrics are compared on the rows that all could score."""
+    table = own_table(tmp_path, 12)
+    lines = [json.loads(line) for line in table.read_text().splitlines()]
+    for line in lines[:4]:
+        line["references"] = []
+    table.write_text("\n".join(map(json.dumps, lines)))
+    summary = run_in(
+        tmp_path, "dataset=table", f"dataset.file={table}", "metric=[cider,rouge_l]",
+        "task.permutations=10",
+    )  # fmt: skip
+    assert [m["metric"] for m in summary["metrics"]] == ["CIDEr", "ROUGE-L"]
+    assert [m["n_nan"] for m in summary["metrics"]] == [4, 4]
+    assert [m["n_nan_without_references"] for m in summary["metrics"]] == [4, 4]
+    printed = capsys.readouterr().out
+    assert "CIDEr: no score for 4 of 48 captions (4 of them have no references)" in printed
+    assert "no difference can be significant by permutation: 10 draws for 1 pairs" in printed
+
+
+def test_published_values_are_for_the_whole_data_and_its_protocol(flickr: Judgments) -> None:
+    """None beside a part of the data or another protocol; percent become fractions."""
+    whole = replace(flickr, facts={**flickr.facts, "judged_in_files": 5822})
+    values = published(whole, None)["values"]
+    assert values["rating"]["CIDEr"] == pytest.approx(0.439)
+    assert published(whole, 10)["values"] == {}
+    assert published(flickr, None)["values"] == {}
+    other = replace(whole, protocol=protocol_for("flickr8k_expert", "averaged"))
+    assert published(other, None)["values"] == {}
+
+
+@pytest.fixture
+def flickr(tmp_path: Path) -> Judgments:
+    (tmp_path / "Flickr8k.token.txt").write_text("a.jpg#0\tA dog .\nb.jpg#0\tA cat .\n")
+    (tmp_path / "ExpertAnnotations.txt").write_text("a.jpg\tb.jpg#0\t1\t1\t2\n")
+    return load_expert(root=tmp_path)
+
+
+def test_metrics_are_compared_on_the_rows_that_all_could_score() -> None:
+    given = Ratings(
+        np.arange(6), np.array([1.0, 2, 3, 1, 2, 3]), np.array([1.0, 2, 3, 1, 2, 3]),
+        np.array([0, 0, 0, 1, 1, 1]), 2,
+    )  # fmt: skip
+    whole = RankedScores("whole", np.array([1.0, 2, 3, 3, 2, 1]))
+    part = RankedScores("part", np.array([1.0, 2, 3, np.nan, np.nan, np.nan]))
+    few = RankedScores("few", np.array([1.0, 2, *[np.nan] * 4]))
+    common = _on_common_rows([whole, part, few], given, "kendall_tau_b")
+    # on all rows `whole` is 0 on average; on those that `part` has it is as good
+    assert common.keys() == {"whole", "part"}
+    assert [c["n"] for c in common.values()] == [3, 3]
+    assert [c["value"] for c in common.values()] == pytest.approx([1, 1], abs=1e-12)
+    assert _on_common_rows([whole, whole], given, "kendall_tau_b") == {}
+
+
 def test_thumb_has_a_system_level(tmp_path: Path) -> None:
     thumb(tmp_path)
     summary = run_in(tmp_path, "dataset=thumb", f"dataset.root={tmp_path}", "metrics=[bleu]")
     assert summary["systems"] == ["Human", "Up-Down", "VinVL-base"]
+    assert summary["views"] == {"without Human": 4}
+    assert summary["metrics"][0]["human"]["total"]["views"]["without Human"]["n"] == 4
     assert set(summary["differences"]) == {"total", "precision", "recall"}
 
 
@@ -268,4 +377,4 @@ def test_the_doctor_speaks_of_judged_captions(tmp_path: Path) -> None:
     said: list[str] = []
     find_dataset(config, said.append)
     assert said[0] == "dataset  table: 3 images"
-    assert "give their folder as dataset.images=FOLDER" in said[1]
+    assert any("give their folder as dataset.images=FOLDER" in line for line in said[1:])

@@ -6,6 +6,7 @@ import copy
 import json
 import re
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from metaeval.runs import files as results
 from reports.__main__ import main
 from reports.judgments.findings import too_few
 from reports.judgments.page import render, write_report
+from reports.judgments.table import equal_as_printed
 from reports.shared.matrix import matrix
 from reports.shared.run import FinishedRun
 from tests.data.judgments.test_judgments import pascal50s
@@ -51,7 +53,7 @@ def test_the_page_holds_the_numbers(run: Path, statistics: dict[str, Any]) -> No
     for record in statistics["metrics"][:-1]:
         for agreement in record["human"].values():
             assert f'data-v="{agreement["kendall_tau_b"]}"' in html
-    assert "skipped: the judgements come without their images" in html
+    assert "skipped: none of the dataset&#39;s images was found in " in html
     assert "<b>odd" not in html  # a dimension's name is text
     assert "&lt;b&gt;odd&lt;/b&gt;" in html
     assert "bleu-1|tok:ptb-3.4.1|smooth:coco" in html
@@ -142,13 +144,71 @@ def test_published_values_stand_beside_ours(run: Path, statistics: dict[str, Any
     ours = value["metrics"][0]["human"]["human"]["kendall_tau_b"]
     value["published"] = {
         "source": "A paper",
-        "dimension": "human",
-        "values": {"BLEU-1": round(ours, 3), "CIDEr": -0.5, "TIGEr": 0.4},
+        "digits": 1,
+        "values": {"human": {"BLEU-1": round(ours, 3), "CIDEr": -0.5, "TIGEr": 0.4}},
+        "views": {},
     }
     html = render(FinishedRun(run, value, results.read_json(run / results.RUN), ""))
     assert html.count("equal as printed") == 1
     assert html.count('<td class="c-delta" data-v') == 2  # not in the other dimension
     assert "Of two values that A paper printed, one comes out equal" in html
+
+
+def sentences(statistics: dict[str, Any], run: Path) -> str:
+    info = results.read_json(run / results.RUN)
+    return unescape(re.sub(r"<[^>]+>", "", render(FinishedRun(run, statistics, info, ""))))
+
+
+def test_a_whole_percentage_is_equal_within_half_of_one() -> None:
+    assert equal_as_printed(0.2349, 0.23, 0)
+    assert not equal_as_printed(0.2351, 0.23, 0)
+    assert not equal_as_printed(0.2306, 0.23, 1)
+
+
+def test_the_system_level_is_a_finding(run: Path, statistics: dict[str, Any]) -> None:
+    """Each sentence on statistics for which it is true, and not on the others."""
+    value = copy.deepcopy(statistics)
+    names = [m["metric"] for m in value["metrics"] if m["status"] == "ok"]
+
+    def with_r(*r: float) -> str:
+        for m, each in zip((m for m in value["metrics"] if m["status"] == "ok"), r, strict=True):
+            m["human"]["human"]["system"]["pearson"] = each
+        return sentences(value, run)
+
+    only = "Over the 4 systems (human) only BLEU-2 (r 0.92) has a positive correlation"
+    assert only in with_r(-0.1, 0.92, *[-0.3] * (len(names) - 2))
+    text = with_r(0.5, 0.92, *[-0.3] * (len(names) - 2))
+    assert only not in text
+    assert "BLEU-2 (r 0.92) follows people's mean ratings best; of the other 5" in text
+    assert "only BLEU-1 (0.50) has a positive r" in text
+    assert "(r 0.90) follows people's mean ratings best." in with_r(*[0.9] * len(names))
+    assert "every r is below 0" in with_r(*[-0.5] * len(names))
+
+
+def test_what_is_left_without_people_is_a_finding(run: Path, statistics: dict[str, Any]) -> None:
+    value = copy.deepcopy(statistics)
+    assert "Without people's captions" not in sentences(value, run)
+    value["views"] = {"without Human": 20}
+    for k, m in enumerate(m for m in value["metrics"] if m["status"] == "ok"):
+        agreement = m["human"]["human"]
+        for dimension in m["human"].values():
+            part = {**dimension, "kendall_tau_b": dimension["kendall_tau_b"] - 0.01}
+            dimension["views"] = {"without Human": part}
+        if k == 4:
+            agreement["kendall_tau_b"] = 0.349
+            agreement["views"]["without Human"]["kendall_tau_b"] = 0.154
+    text = sentences(value, run)
+    assert "Without people's captions ROUGE-L's τ-b falls from 0.349 to 0.154 (human)" in text
+    assert "Parts of the captions" in text
+    assert "without Human (20 captions)" in text
+
+
+def test_an_accuracy_that_is_nearly_all_ties_says_so(run: Path, statistics: dict[str, Any]) -> None:
+    value = copy.deepcopy(statistics)
+    assert "how often people tie captions" not in sentences(value, run)
+    accuracy = value["metrics"][0]["human"]["human"]["accuracy"]
+    accuracy |= {"value": 1.0, "uncalibrated": 0.0, "tied": 0.97}
+    assert "by tying 97.0% of the pairs: that says" in sentences(value, run)
 
 
 def test_forced_choice_has_a_page(tmp_path: Path) -> None:
@@ -164,6 +224,18 @@ def test_forced_choice_has_a_page(tmp_path: Path) -> None:
     assert "2008" not in html  # no image name, only numbers
     assert ">HC</button>" in html
     assert ">HI</button>" not in html  # no pair of that category
+    # consensus prefers B of the first pair, the direct votes C; the second one is divided
+    assert "prefer the same caption in 0.0% of the pairs" in html
+    assert "With 1 reference, " in html
+    value = results.read_json(tmp_path / "OUT" / results.STATISTICS)
+    ours = value["metrics"][0]["choice"][1]["accuracy"]["HC"]["value"]
+    value["published"] = {
+        "source": "A paper", "n_references": 2,
+        "values": {value["metrics"][0]["metric"]: {"HC": ours - 0.021, "MM": 0.5}},
+    }  # fmt: skip
+    text = sentences(value, tmp_path / "OUT")
+    assert "Of two values that A paper printed, the one farthest from ours is " in text
+    assert "on HC: ours is 2.1 points higher." in text
 
 
 @pytest.fixture(scope="module")

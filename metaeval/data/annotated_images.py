@@ -1,0 +1,150 @@
+"""COCO's annotated objects and image files for datasets that are no COCO files themselves.
+
+Judged captions and pairs of true and false captions lie on COCO's images but come without them:
+what is annotated is looked up by COCO id, whatever the dataset's own keys look like.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from metaeval.data.coco.files import search_bases
+from metaeval.data.coco.objects import CocoObjects
+from metaeval.data.dataset import Absent, ImageId, ImageSource, Objects, Part
+from metaeval.data.image_source import coco_number
+from metaeval.data.images import ImageFiles
+from metaeval.errors import InputError
+
+SPLITS = ("val2017", "karpathy_test")  # whose instances files are looked for
+FOLDERS = ("val2014", "val2017")  # where image files are looked for
+_REMEDY_OBJECTS = "give COCO's annotated objects as dataset.instances=FILE"
+_REMEDY_IMAGES = "give their folder as dataset.images=FOLDER"
+
+
+class ObjectsBySource(Mapping[ImageId, Objects]):
+    """Document → the objects of its image, for the documents whose image is annotated.
+
+    Several instances files may serve: the one that has the most of the images is asked first.
+    """
+
+    def __init__(self, numbers: Mapping[ImageId, int], files: Sequence[CocoObjects]) -> None:
+        wanted = set(numbers.values())
+        order = sorted(files, key=lambda f: -sum(n in f for n in wanted))
+        self._objects = {
+            key: next(f for f in order if number in f)[number]
+            for key, number in numbers.items()
+            if any(number in f for f in order)
+        }
+
+    def __getitem__(self, key: ImageId) -> Objects:
+        return self._objects[key]
+
+    def __iter__(self) -> Iterator[ImageId]:
+        return iter(self._objects)
+
+    def __len__(self) -> int:
+        return len(self._objects)
+
+
+def annotated_images(
+    sources: Mapping[ImageId, ImageSource | None],
+    instances: str | Path | None = None,
+    images: str | Path | None = None,
+    *,
+    names: Mapping[ImageId, str] | None = None,
+    data: str | Path | None = None,
+    checksums: dict[str, str] | None = None,
+) -> dict[str, Part]:
+    """The parts "objects" and "images" of a dataset, each loaded when it is first asked for.
+
+    Parameters
+    ----------
+    sources
+        Document → which photograph it is (`metaeval.data.image_source`), for every document.
+    instances
+        A file of COCO's instances schema; by default those of val2017 and of Karpathy's test split
+        in the data folder, both where both have some of the images.
+    images
+        The folder of the image files; by default `val2014` and `val2017` in the data folder.
+    names
+        Document → file name; by default COCO's own.
+    data
+        The data folder; by default METAEVAL_DATA.
+    checksums
+        File name → SHA-256, which the instances files join when they are read.
+
+    Raises InputError for a file or folder that the user named and that is not there.
+    """
+    given_file = _given(instances, "instances", "file")
+    given_folder = _given(images, "images", "folder")
+    known = {key: coco_number(source) for key, source in sources.items()}
+    numbers = {key: number for key, number in known.items() if number is not None}
+    by_name = {
+        **{key: f"COCO_val2014_{number:012d}.jpg" for key, number in numbers.items()},
+        **(names or {}),
+    }
+    return {
+        "objects": lambda: _objects(numbers, len(sources), given_file, data, checksums),
+        "images": lambda: _images(by_name, given_folder, data),
+    }
+
+
+def instances_files(data: str | Path | None = None) -> list[Path]:
+    """The instances files in the data folder."""
+    paths = [
+        base / "annotations" / f"instances_{split}.json"
+        for split in SPLITS
+        for base in search_bases(data=data)
+    ]
+    return [path for path in dict.fromkeys(paths) if path.is_file()]
+
+
+def _objects(
+    numbers: Mapping[ImageId, int],
+    n: int,
+    given: Path | None,
+    data: str | Path | None,
+    checksums: dict[str, str] | None,
+) -> ObjectsBySource | Absent:
+    if not numbers:
+        return Absent(
+            "objects",
+            f"none of the {n:,} images is known to be one of COCO's",
+            "name their files as COCO does, or say dataset.image_source=coco where ids are COCO's",
+        )
+    files = [CocoObjects(path) for path in ([given] if given else instances_files(data))]
+    if not files:
+        looked = ", ".join(f"instances_{split}.json" for split in SPLITS)
+        reason = f"no annotated objects were found; looked for {looked} in METAEVAL_DATA"
+        return Absent("objects", reason, _REMEDY_OBJECTS)
+    objects = ObjectsBySource(numbers, files)
+    if not objects:
+        looked = ", ".join(str(file.path) for file in files)
+        return Absent("objects", f"{looked}: none of the images is there", _REMEDY_OBJECTS)
+    if checksums is not None:
+        wanted = set(numbers.values())
+        checksums |= {f.path.name: f.sha256 for f in files if any(n in f for n in wanted)}
+    return objects
+
+
+def _images(
+    names: Mapping[ImageId, str], given: Path | None, data: str | Path | None
+) -> ImageFiles | Absent:
+    folders = [given] if given else [b / f for b in search_bases(data=data) for f in FOLDERS]
+    for folder in dict.fromkeys(folders):
+        files = ImageFiles(folder, names)
+        if len(files):
+            return files
+    where = ", ".join(map(str, dict.fromkeys(folders))) or "METAEVAL_DATA (which is not set)"
+    return Absent("images", f"none of the dataset's images was found in {where}", _REMEDY_IMAGES)
+
+
+def _given(path: str | Path | None, option: str, kind: str) -> Path | None:
+    """A file or folder that the user named, which must then be there."""
+    if path is None:
+        return None
+    given = Path(path).expanduser()
+    if not (given.is_dir() if kind == "folder" else given.is_file()):
+        raise InputError(f"there is no such {kind}; correct dataset.{option}", file=given)
+    return given

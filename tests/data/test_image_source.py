@@ -1,0 +1,172 @@
+"""Which photograph an image is, and what is annotated of it, by every path into the program."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from metaeval.data.annotated_images import annotated_images
+from metaeval.data.coco.load import load_coco
+from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.data.image_source import coco_number, source_of_file, sources_of
+from metaeval.data.judgments.table import load_table
+from metaeval.data.judgments.thumb import load_thumb
+from metaeval.errors import ConfigError, InputError
+from metaeval.weights import pretrained
+from metaeval.weights.cards import image_keys
+from metaeval.weights.pretrained import PretrainedWeights
+from tests.data.judgments.test_judgments import thumb
+from tests.vision.regions.region_cases import dataset
+
+
+def test_file_names_tell_the_number() -> None:
+    for name in ("COCO_val2014_000000391895.jpg", "val2017/000000391895.jpg", "000000391895.png"):
+        assert source_of_file(name) == "coco:391895"
+    assert coco_number("coco:391895") == 391895
+    assert source_of_file("1000268201_693b08cb0e.jpg", "flickr8k") == (
+        "flickr8k:1000268201_693b08cb0e"
+    )
+    assert coco_number("flickr8k:1000268201_693b08cb0e") is None
+    assert source_of_file("img7.jpg") is source_of_file(None) is coco_number(None) is None
+
+
+def test_what_the_user_declares() -> None:
+    names = {1: "COCO_val2014_000000000042.jpg"}
+    assert sources_of([1, 2], names) == {1: "coco:42", 2: None}
+    assert sources_of([1, 2], names, declared="coco") == {1: "coco:1", 2: "coco:2"}
+    assert sources_of([1], {}, declared="other", collection="mine") == {1: "other:mine/1"}
+    with pytest.raises(ConfigError, match="'b7' is no COCO id"):
+        sources_of(["b7"], {}, declared="coco")
+    with pytest.raises(ConfigError, match=r"'flickr' is not one of coco, other"):
+        sources_of([1], {}, declared="flickr")
+
+
+def instances(path: Path, *numbers: int) -> Path:
+    """One dog on each image, its box as wide as the image's place in the list tells."""
+    content = {
+        "images": [{"id": n, "width": 100, "height": 100} for n in numbers],
+        "categories": [{"id": 18, "name": "dog"}],
+        "annotations": [
+            {"id": k, "image_id": n, "category_id": 18, "bbox": [0, 0, 10 * (k + 1), 50]}
+            for k, n in enumerate(numbers)
+        ],
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content))
+    return path
+
+
+def test_objects_and_images_by_coco_id(tmp_path: Path) -> None:
+    """Two files of objects, of which the one with more of the images is asked first."""
+    instances(tmp_path / "annotations" / "instances_val2017.json", 7, 42)
+    instances(tmp_path / "annotations" / "instances_karpathy_test.json", 42, 974, 975)
+    (tmp_path / "val2017").mkdir()
+    (tmp_path / "val2017" / "000000000042.jpg").write_bytes(b"")
+    sources = {"a": "coco:42", "b": "coco:7", "c": "coco:974", "d": "flickr8k:x", "e": None}
+    checksums: dict[str, str] = {}
+    parts = annotated_images(sources, data=tmp_path, checksums=checksums)
+    objects, images = parts["objects"](), parts["images"]()
+    assert sorted(objects) == ["a", "b", "c"]
+    assert objects["a"].boxes[0].tolist() == [0, 0, 0.2, 0.5]  # val2017 has two of the images too
+    assert objects["c"].labels == ("dog",)
+    assert "d" not in objects
+    assert checksums.keys() == {"instances_val2017.json", "instances_karpathy_test.json"}
+    assert images.path("a") == tmp_path / "val2017" / "000000000042.jpg"
+    assert images.path("b") is None
+    own = annotated_images(
+        sources, tmp_path / "annotations" / "instances_val2017.json", data=tmp_path
+    )
+    assert sorted(own["objects"]()) == ["a", "b"]
+    with pytest.raises(InputError, match=r"there is no such file; correct dataset\.instances"):
+        annotated_images(sources, tmp_path / "none.json")
+    nobody = annotated_images({"d": "flickr8k:x", "e": None}, data=tmp_path)["objects"]()
+    assert isinstance(nobody, Absent)
+    assert "none of the 2 images is known to be one of COCO's" in nobody.reason
+
+
+def weights_that_know(*numbers: int) -> PretrainedWeights:
+    seen = np.sort(image_keys(dataset(sorted(numbers))))
+    return PretrainedWeights(Path("w"), {"family": "coco", "kind": "faier"}, seen)
+
+
+@pytest.mark.parametrize("documents", ["image", "pair", "rating"])
+def test_the_guard_sees_the_image_behind_any_document(tmp_path: Path, documents: str) -> None:
+    thumb(tmp_path)  # six captions of COCO's 974 and 2453
+    judged = load_thumb(root=tmp_path, documents=documents)
+    assert len(judged.dataset) == {"image": 2, "pair": 6, "rating": 6}[documents]
+    seen = weights_that_know(974).overlap(judged.dataset)[judged.image_index]
+    assert seen.tolist() == [True] * 3 + [False] * 3
+    # the choice of weights looks at the pool, by the same identity
+    assert np.isin(image_keys(judged.dataset, pool=True), weights_that_know(2453).seen).sum() == (
+        len(judged.dataset) / 2
+    )
+
+
+def renumbered(path: Path, names: bool) -> Path:
+    """A captions file whose ids are 0, 1, …, with or without the files' own names."""
+    numbers = (391895, 522418)
+    images = [
+        {"id": k, **({"file_name": f"COCO_val2014_{n:012d}.jpg"} if names else {})}
+        for k, n in enumerate(numbers)
+    ]
+    annotations = [{"id": k, "image_id": k // 2, "caption": f"caption {k}"} for k in range(4)]
+    path.write_text(json.dumps({"images": images, "annotations": annotations}))
+    return path
+
+
+def load_renumbered(path: Path, names: bool, **options: str) -> CaptionDataset:
+    return load_coco(captions=renumbered(path, names), n_references=1, **options)
+
+
+def test_renumbered_images_are_seen_through_or_refused(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "captions.json"
+    weights = weights_that_know(391895)
+    named = load_renumbered(path, names=True)
+    assert weights.overlap(named).tolist() == [True, False]
+    assert weights.overlap(named.subset([1])).tolist() == [False]
+    nameless = load_renumbered(path, names=False)
+    assert nameless.image_source == (None, None)
+    assert weights.overlap(nameless).tolist() == [True, True]
+    assert not weights.overlap(load_renumbered(path, False, image_source="other")).any()
+    assert not weights.overlap(load_renumbered(path, False, image_source="coco")).any()
+    # and the choice says why, and what helps
+    absent = pretrained.choose("faier", nameless, variant="r")
+    assert isinstance(absent, Absent)
+    assert "which photographs these 2 images are is not known" in absent.reason
+    assert "dataset.image_source=coco" in absent.remedy
+    half = CaptionDataset(
+        "half", (0, 1), ("a", "b"), ((), ()), (0, 1), ("a", "b"),
+        image_source=("coco:391895", None), pool_source=("coco:391895", None),
+    )  # fmt: skip
+    chosen = pretrained.choose("faier", half, variant="r")
+    assert isinstance(chosen, PretrainedWeights)
+    assert chosen.overlap(half).tolist() == [False, True]
+    assert "which photographs 1 of 2 images are is not known" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("ids", "more", "sources"),
+    [
+        ((974, 975), {}, ("coco:974", "coco:975")),  # all of them are annotated images of COCO
+        ((0, 1), {}, (None, None)),
+        ((0, 1), {"image_path": "COCO_val2014_000000000974.jpg"}, ("coco:974", "coco:974")),
+        ((0, 1), {"image_path": "photo.jpg"}, (None, None)),
+    ],
+)
+def test_tables_of_ones_own(
+    tmp_path: Path, ids: tuple[int, int], more: dict[str, str], sources: tuple[str | None, ...]
+) -> None:
+    instances(tmp_path / "annotations" / "instances_karpathy_test.json", 974, 975, 976)
+    path = tmp_path / "judged.jsonl"
+    rows = [{"image_id": i, "candidate": "x", "references": ["y"], "human": 1, **more} for i in ids]
+    path.write_text("\n".join(map(json.dumps, rows)))
+    judged = load_table(file=path, data=tmp_path)
+    assert judged.dataset.image_source == sources
+    assert any("is not known" in note for note in judged.dataset.notes) == (None in sources)
+    told = load_table(file=path, data=tmp_path, image_source="other")
+    assert told.dataset.image_source == tuple(f"other:table/{i}" for i in ids)
