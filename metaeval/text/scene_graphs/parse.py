@@ -112,8 +112,9 @@ def missing_parts(parser: str, cache: Path | None = None) -> Absent | None:
 
 def parser_identity(parser: str) -> str:
     """What would change a tuple, for signatures and cards; JavaError without SPICE's jars."""
-    builtin = {"rules": dependencies.IDENTITY, "rules-1": rules.IDENTITY}
-    return builtin.get(check_parser(parser)) or spice_service.identity()
+    if check_parser(parser) == "corenlp":
+        return spice_service.identity()
+    return dependencies.identity() if parser == "rules" else rules.IDENTITY
 
 
 def open_parser(

@@ -73,19 +73,25 @@ def test_an_exception_comes_before_the_rule() -> None:
     assert lemma("geese", "NNS", {"geese N": "goose", "geese V": "geesen"}) == "goose"
 
 
-@pytest.mark.parametrize(
-    ("sentence", "relations"),
-    [
-        ("A brown dog sits on two chairs.", {("dog", "sit on", "chair")}),
-        ("a pizza topped with cheese", {("pizza", "top with", "cheese")}),
-        ("a man riding a wave on a surfboard", {("man", "ride", "wave")}),
-        ("a bus parked in front of a building", {("bus", "park in front of", "building")}),
-    ],
-)
-def test_the_shipped_model_reads_plain_captions(
-    sentence: str, relations: set[tuple[str, str, str]]
-) -> None:
-    assert relations <= set(parse_captions([sentence], parser="rules")[0].relations)
+def test_the_shipped_model_comes_close_to_corenlp() -> None:
+    """On the made-up sentences, whole: most of SPICE's tuples, and few others.
+
+    The bounds are below what it reaches on COCO's (.94, .82, .70): these are harder, and few.
+    """
+    known = corenlp()
+    ours = parse_captions([k["text"] for k in known], parser="rules")
+    theirs = [CaptionGraph.from_tuples(k["tuples"]) for k in known]
+    for kind, bound in (("objects", 0.85), ("attributes", 0.65), ("relations", 0.5)):
+        pairs = [
+            (set(getattr(a, kind)), set(getattr(b, kind)))
+            for a, b in zip(ours, theirs, strict=True)
+        ]
+        shared = sum(len(a & b) for a, b in pairs)
+        assert 2 * shared / sum(len(a) + len(b) for a, b in pairs) > bound, kind
+
+
+def test_marks_alone_are_no_objects() -> None:
+    assert parse_captions(["?!", "...", ""], parser="rules") == [CaptionGraph((), (), ())] * 3
 
 
 def test_any_text_is_parsed_and_always_alike() -> None:
@@ -123,10 +129,10 @@ def test_what_is_trained_is_learned_and_survives_the_disk(tmp_path: Path) -> Non
     """CoreNLP's 36 sentences, learned by heart: the oracle leads to the very trees."""
     examples = train.read_examples(TREES.read_text(encoding="utf-8").splitlines())
     assert len(examples) >= 36
-    train.train_tagger(examples, 12).save(tmp_path, "tagger")
+    train.train_tagger(examples, 12).save(tmp_path / "tagger.npz")
     tags = [example.tags for example in examples]
-    train.train_parser(examples, tags, 12, lambda *_: None).save(tmp_path, "arcs")
-    tagging, attaching = Linear.load(tmp_path, "tagger"), Linear.load(tmp_path, "arcs")
+    train.train_parser(examples, tags, 12, lambda *_: None).save(tmp_path / "arcs.npz")
+    tagging, attaching = (Linear.load(tmp_path / f"{name}.npz") for name in ("tagger", "arcs"))
     total = right = tagged = 0
     for example in examples:
         tagged += sum(

@@ -1,4 +1,4 @@
-"""A sentence's dependencies: a tree (`Word`), and the graph that SPICE's rules read (`Graph`).
+"""Dependencies: a sentence as a tree (`Word`), and as the graph of SPICE's rules.
 
 The graph is the tree with prepositions and conjunctions folded into the relations ("nmod:in front
 of" rather than "nmod" and "case") and with what a conjunction shares written out: Stanford's
@@ -43,7 +43,7 @@ class Word:
 
 
 @dataclass(slots=True)
-class Graph:
+class DependencyGraph:
     """Words and the edges between them; a word may have several heads.
 
     `edges`: per word (relation, place of the dependent), in order of the dependents.
@@ -100,10 +100,10 @@ class Graph:
         return iter([(h, r, d) for h, outgoing in enumerate(self.edges) for r, d in outgoing])
 
 
-def collapse(words: Sequence[Word]) -> Graph:
+def collapse(words: Sequence[Word]) -> DependencyGraph:
     """The graph of a tree; words of one sentence, at least one."""
     roots = [i for i, word in enumerate(words) if word.head < 0]
-    graph = Graph(words, roots[0], [[] for _ in words])
+    graph = DependencyGraph(words, roots[0], [[] for _ in words])
     for i, word in enumerate(words):
         if word.head >= 0:
             graph.edges[word.head].append((word.relation, i))
@@ -114,11 +114,11 @@ def collapse(words: Sequence[Word]) -> Graph:
     return graph
 
 
-def _text(graph: Graph, first: int, count: int) -> str:
+def _text(graph: DependencyGraph, first: int, count: int) -> str:
     return " ".join(word.text.lower() for word in graph.words[first : first + count])
 
 
-def _join_prepositions(graph: Graph) -> None:
+def _join_prepositions(graph: DependencyGraph) -> None:
     """ "in front of the trees", "next to a tree": the noun depends on what comes before them."""
     for i in range(len(graph.words) - 1):
         if _text(graph, i, 3) in _THREE:
@@ -127,7 +127,7 @@ def _join_prepositions(graph: Graph) -> None:
             _join_two(graph, i)
 
 
-def _join_three(graph: Graph, first: int) -> None:
+def _join_three(graph: DependencyGraph, first: int) -> None:
     middle, last = first + 1, first + 2
     noun = next((n for n in graph.children(middle, "nmod") if ("case", last) in graph.edges[n]), -1)
     if noun < 0 or ("case", first) not in graph.edges[middle]:
@@ -141,7 +141,7 @@ def _join_three(graph: Graph, first: int) -> None:
     graph.add(first, "mwe", last)
 
 
-def _join_two(graph: Graph, first: int) -> None:
+def _join_two(graph: DependencyGraph, first: int) -> None:
     last = first + 1
     noun, relation = next(iter(graph.incoming(last)), (-1, ""))
     if relation != "case":
@@ -157,7 +157,7 @@ def _join_two(graph: Graph, first: int) -> None:
         graph.add(first, "mwe", last)
 
 
-def _name_prepositions(graph: Graph) -> None:
+def _name_prepositions(graph: DependencyGraph) -> None:
     for head, relation, word in graph.all_edges():
         if relation in ("nmod", "advcl", "acl") and (name := _preposition(graph, word)):
             if relation == "nmod" and name == "by" and graph.has(head, "auxpass"):
@@ -166,14 +166,14 @@ def _name_prepositions(graph: Graph) -> None:
             graph.add(head, f"{relation}:{name}", word)
 
 
-def _preposition(graph: Graph, word: int) -> str:
+def _preposition(graph: DependencyGraph, word: int) -> str:
     """The last preposition of a noun, with "_" between its words; "" where there is none."""
     cases = graph.children(word, "case")
     parts = [cases[-1], *graph.children(cases[-1], "mwe")] if cases else []
     return "_".join(graph.words[part].text.lower() for part in parts)
 
 
-def _name_conjunctions(graph: Graph) -> None:
+def _name_conjunctions(graph: DependencyGraph) -> None:
     for head, relation, word in graph.all_edges():
         if relation != "conj":
             continue
@@ -186,7 +186,7 @@ def _name_conjunctions(graph: Graph) -> None:
             graph.add(head, f"conj:{graph.words[marker].text.lower()}", word)
 
 
-def _share(graph: Graph) -> None:
+def _share(graph: DependencyGraph) -> None:
     """What the first of a conjunction depends on, the others do; its subject is theirs."""
     incoming = [graph.incoming(word) for word in range(len(graph.words))]
     for first, relation, other in graph.all_edges():

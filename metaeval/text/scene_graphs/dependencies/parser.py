@@ -11,14 +11,23 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
+from metaeval.runs.digests import digest, file_sha256
 from metaeval.text.scene_graphs.dependencies import arcs, tagger
 from metaeval.text.scene_graphs.dependencies.graph import Word, collapse
 from metaeval.text.scene_graphs.dependencies.lemmas import lemma
 from metaeval.text.scene_graphs.dependencies.perceptron import Linear
 from metaeval.text.scene_graphs.dependencies.tuples import Tuples, read_tuples
 
-IDENTITY = "rules-2"
+_RULES = "rules-2"  # raised when the code comes to give another tuple
 MODEL = Path(__file__).parent / "model"
+
+
+@cache
+def identity() -> str:
+    """What a text's tuples depend on: the code's version and the model's bytes."""
+    files = sorted(file for file in MODEL.iterdir() if file.suffix in (".json", ".npz"))
+    model = digest("".join(map(file_sha256, files)))
+    return f"{_RULES}-{model.hex()[:8]}"
 
 
 class DependencyParser:
@@ -56,4 +65,4 @@ class DependencyParser:
 @cache
 def _load(folder: Path) -> tuple[Linear, Linear, dict[str, str]]:
     lemmas: dict[str, str] = json.loads((folder / "lemmas.json").read_text(encoding="utf-8"))
-    return Linear.load(folder, "tagger"), Linear.load(folder, "arcs"), lemmas
+    return Linear.load(folder / "tagger.npz"), Linear.load(folder / "arcs.npz"), lemmas

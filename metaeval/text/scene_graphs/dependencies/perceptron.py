@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -38,23 +37,34 @@ class Linear:
         return total
 
     @classmethod
-    def load(cls, folder: Path, name: str) -> Linear:
-        """The classifier of this name that `save` has written."""
-        names = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
-        with np.load(folder / f"{name}.npz") as arrays:
-            values, columns, starts = arrays["values"], arrays["columns"], arrays["starts"]
-        weights = np.zeros((len(names["features"]), len(names["classes"])), dtype=np.int16)
-        weights[np.repeat(np.arange(len(starts)), starts), columns] = values
-        return cls(names["classes"], names["features"], weights)
+    def load(cls, file: Path) -> Linear:
+        """The classifier that `save` has written."""
+        with np.load(file) as arrays:
+            classes, features = (
+                arrays[part].tobytes().decode().split("\n") for part in ("classes", "features")
+            )
+            values, columns, counts = (arrays[part] for part in ("values", "columns", "counts"))
+        weights = np.zeros((len(features), len(classes)), dtype=np.int16)
+        weights[np.repeat(np.arange(len(features)), counts), columns] = values
+        return cls(classes, features, weights)
 
-    def save(self, folder: Path, name: str) -> None:
-        """Write NAME.json (the names) and NAME.npz (the weights that are not zero)."""
-        rows, columns = np.nonzero(self._weights)
-        names = {"classes": self.classes, "features": list(self._rows)}
-        (folder / f"{name}.json").write_text(json.dumps(names, separators=(",", ":")) + "\n")
+    def save(self, file: Path, least: int = 1) -> None:
+        """Write the names, and the weights of at least `least` either way; the others are lost."""
+        weights = np.where(np.abs(self._weights) >= least, self._weights, 0)
+        kept = (weights != 0).sum(axis=1) > 0
+        weights = weights[kept]
+        rows, columns = np.nonzero(weights)
+        names = list(self._rows)
+        features = [names[row] for row in np.flatnonzero(kept)]
         np.savez_compressed(
-            folder / f"{name}.npz",
-            values=self._weights[rows, columns],
+            file,
+            classes=_packed(self.classes),
+            features=_packed(features),
+            values=weights[rows, columns],
             columns=columns.astype(np.uint8),
-            starts=np.bincount(rows, minlength=len(self._rows)).astype(np.uint8),
+            counts=np.bincount(rows, minlength=len(features)).astype(np.uint8),
         )
+
+
+def _packed(names: Sequence[str]) -> npt.NDArray[np.uint8]:
+    return np.frombuffer("\n".join(names).encode(), dtype=np.uint8)

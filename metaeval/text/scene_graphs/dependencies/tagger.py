@@ -12,6 +12,7 @@ _TOKEN = re.compile(
     r"|[^\W_]+(?:[-/.&'’][^\W_]+(?<!['’]s))*|[^\w\s]"
 )
 _ENDS = (".", "!", "?")
+_PUNCTUATION = {".": ".", "!": ".", "?": ".", ",": ",", ":": ":", ";": ":", "-": ":"}
 
 
 def split_sentences(text: str) -> list[list[str]]:
@@ -59,6 +60,9 @@ def tag_words(model: Linear, words: Sequence[str]) -> list[str]:
     """The tag of each word."""
     context, tags = padded(words), ["^", "^"]
     for place in range(2, len(words) + 2):
+        if (mark := _PUNCTUATION.get(context[place])) is not None:
+            tags.append(mark)
+            continue
         scores = model.scores(tag_features(context, place, tags[-1], tags[-2]))
         tags.append(model.classes[int(scores.argmax())])
     return tags[2:]

@@ -12,7 +12,7 @@ import re
 from collections import deque
 from itertools import product
 
-from metaeval.text.scene_graphs.dependencies.graph import Graph
+from metaeval.text.scene_graphs.dependencies.graph import DependencyGraph
 from metaeval.text.scene_graphs.rules.function_words import words
 
 _QUANTITIES = words(
@@ -37,7 +37,7 @@ _QUANTITY = "det:qmod"
 Tuples = list[list[str]]
 
 
-def read_tuples(graph: Graph) -> Tuples:
+def read_tuples(graph: DependencyGraph) -> Tuples:
     """[object], [object, attribute] or [subject, object, relation] of a sentence; the graph is
     changed on the way."""
     _lift_quantities(graph)
@@ -53,18 +53,18 @@ def read_tuples(graph: Graph) -> Tuples:
     return tuples
 
 
-def _lemma(graph: Graph, place: int) -> str:
+def _lemma(graph: DependencyGraph, place: int) -> str:
     return graph.words[place].lemma
 
 
-def _is_noun(graph: Graph, place: int) -> bool:
+def _is_noun(graph: DependencyGraph, place: int) -> bool:
     return graph.words[place].is_noun
 
 
 # ---- quantities and pronouns ---------------------------------------------------------------------
 
 
-def _lift_quantities(graph: Graph) -> None:
+def _lift_quantities(graph: DependencyGraph) -> None:
     """ "A couple of dogs" is the dogs, with "a couple of" for their quantity."""
     for place, word in enumerate(graph.words):
         text = word.text.lower()
@@ -81,11 +81,11 @@ def _lift_quantities(graph: Graph) -> None:
             _lift(graph, place, [c for _, c in graph.edges[place] if c < place])
 
 
-def _article(graph: Graph, place: int) -> bool:
+def _article(graph: DependencyGraph, place: int) -> bool:
     return graph.words[place].text.lower() in ("a", "an")
 
 
-def _names_a_whole(graph: Graph, place: int) -> bool:
+def _names_a_whole(graph: DependencyGraph, place: int) -> bool:
     """Whether "of the" and a noun or "of them" follows."""
     for relation, noun in graph.edges[place]:
         if relation.startswith("nmod"):
@@ -97,7 +97,7 @@ def _names_a_whole(graph: Graph, place: int) -> bool:
     return False
 
 
-def _lift(graph: Graph, quantity: int, before: list[int]) -> None:
+def _lift(graph: DependencyGraph, quantity: int, before: list[int]) -> None:
     of = quantity + 1
     if of >= len(graph.words) or graph.words[of].text.lower() != "of":
         return
@@ -123,7 +123,7 @@ def _lift(graph: Graph, quantity: int, before: list[int]) -> None:
             return
 
 
-def _resolve_pronouns(graph: Graph) -> None:
+def _resolve_pronouns(graph: DependencyGraph) -> None:
     """A pronoun's place is taken by the first noun from the root down that comes before it."""
     pairs = []
     for place, word in enumerate(graph.words):
@@ -135,12 +135,12 @@ def _resolve_pronouns(graph: Graph) -> None:
         for head, relation in graph.incoming(pronoun):
             graph.remove(head, relation, pronoun)
             graph.add(head, relation, noun)
-        for relation, word in list(graph.edges[pronoun]):
-            graph.remove(pronoun, relation, word)
-            graph.add(noun, relation, word)
+        for relation, dependent in list(graph.edges[pronoun]):
+            graph.remove(pronoun, relation, dependent)
+            graph.add(noun, relation, dependent)
 
 
-def _first_noun(graph: Graph, *, singular: bool) -> int | None:
+def _first_noun(graph: DependencyGraph, *, singular: bool) -> int | None:
     queue, seen = deque([graph.root]), {graph.root}
     while queue:
         place = queue.popleft()
@@ -157,7 +157,7 @@ def _first_noun(graph: Graph, *, singular: bool) -> int | None:
 # ---- tuples --------------------------------------------------------------------------------------
 
 
-def _read_predicate(graph: Graph, place: int, tuples: Tuples) -> None:
+def _read_predicate(graph: DependencyGraph, place: int, tuples: Tuples) -> None:
     """What a verb, or a noun or adjective with "is", says of its subjects."""
     subjects = graph.children(place, "nsubj")
     copular = graph.has(place, "cop")
@@ -176,7 +176,7 @@ def _read_predicate(graph: Graph, place: int, tuples: Tuples) -> None:
             _add_statement(graph, subject, place, tuples)
 
 
-def _read_agents(graph: Graph, place: int, tuples: Tuples) -> None:
+def _read_agents(graph: DependencyGraph, place: int, tuples: Tuples) -> None:
     """ "The boy is followed by a dog": the dog follows the boy."""
     if not graph.words[place].tag.startswith("V"):
         return
@@ -187,7 +187,7 @@ def _read_agents(graph: Graph, place: int, tuples: Tuples) -> None:
         tuples.append([_lemma(graph, agent), _lemma(graph, patient), said])
 
 
-def _add_statement(graph: Graph, subject: int, place: int, tuples: Tuples) -> None:
+def _add_statement(graph: DependencyGraph, subject: int, place: int, tuples: Tuples) -> None:
     case = graph.child(place, "case")
     if case is not None:
         parts = [graph.words[w].text.lower() for w in (case, *graph.children(case, "mwe"))]
@@ -196,7 +196,7 @@ def _add_statement(graph: Graph, subject: int, place: int, tuples: Tuples) -> No
         tuples.append([_lemma(graph, subject), _lemma(graph, place)])
 
 
-def _objects(graph: Graph, place: int) -> list[tuple[str, int]]:
+def _objects(graph: DependencyGraph, place: int) -> list[tuple[str, int]]:
     """(" preposition" or "", noun) of each noun that is an object of the word."""
     objects = []
     for relation, word in graph.edges[place]:
@@ -208,14 +208,14 @@ def _objects(graph: Graph, place: int) -> list[tuple[str, int]]:
     return objects
 
 
-def _predicate(graph: Graph, place: int) -> str:
+def _predicate(graph: DependencyGraph, place: int) -> str:
     lemma, particle = _lemma(graph, place), graph.child(place, "compound:prt")
     if particle is None:
         return lemma
     return f"{'' if lemma == 'be' else lemma} {graph.words[particle].text.lower()}"
 
 
-def _read_noun(graph: Graph, place: int, tuples: Tuples) -> None:
+def _read_noun(graph: DependencyGraph, place: int, tuples: Tuples) -> None:
     """What a word's own dependents say of it."""
     lemma, noun = _lemma(graph, place), _is_noun(graph, place)
     for relation, word in graph.edges[place]:
@@ -231,7 +231,7 @@ def _read_noun(graph: Graph, place: int, tuples: Tuples) -> None:
             tuples.append([lemma, _lemma(graph, word), relation[5:].replace("_", " ")])
 
 
-def _read_number(graph: Graph, place: int, tuples: Tuples) -> None:
+def _read_number(graph: DependencyGraph, place: int, tuples: Tuples) -> None:
     """How many there are of a plural."""
     if graph.words[place].is_plural:
         lemma = _lemma(graph, place)
@@ -244,7 +244,7 @@ def _read_number(graph: Graph, place: int, tuples: Tuples) -> None:
             tuples.append([lemma, _lemma(graph, quantity)])
 
 
-def _read_object(graph: Graph, place: int, tuples: Tuples) -> None:
+def _read_object(graph: DependencyGraph, place: int, tuples: Tuples) -> None:
     """A noun is an object, unless it is the first part of a compound."""
     if not _is_noun(graph, place):
         return
