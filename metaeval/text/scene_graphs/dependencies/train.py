@@ -24,7 +24,7 @@ from metaeval.text.scene_graphs.dependencies.lemmas import lemma
 from metaeval.text.scene_graphs.dependencies.perceptron import Linear
 
 _SCALE = 8  # weights are kept to an eighth of one update …
-_LEAST = 2  # … and left out below a quarter
+_LEAST = 4  # … and left out below a half
 
 
 @dataclass(frozen=True, slots=True)
