@@ -12,9 +12,9 @@ SPICE's is no gold standard; it is what SPICE is defined by. The references are 
 `--held-out` the Karpathy test split's without the images of val2017, which `rules-1` was not tuned
 on but `rules` is trained on.
 
-`scores` takes the captions and references of finished runs (`experiment=replace`, `shuffle`) and
-compares SPICE with both parsers: Kendall's tau-b between the scores of all captions, and each one's
-rank correlation (Spearman's) with the level of corruption.
+`scores` takes the captions and references of finished runs (`experiment=replace`, `shuffle`). It
+compares the references' tuples, and SPICE with both parsers: Kendall's tau-b between the scores of
+all captions, and each one's rank correlation (Spearman's) with the level of corruption.
 
 `sentences` writes the training sentences, tokenised four times in five, for SceneGraphTrees.java.
 """
@@ -81,10 +81,10 @@ def scores(arguments: argparse.Namespace) -> None:
         groups = pd.read_parquet(run / "references.parquet").set_index("image_id")["references"]
         texts = list(dict.fromkeys([*captions.caption, *(r for g in groups for r in g)]))
         tokens = dict(zip(texts, tokenise(texts), strict=True))
-        values = {}
+        values, parses = {}, {}
         for parser in ("corenlp", arguments.parser):
             every = parse([tokens[text] for text in texts], parser, arguments)
-            parsed = dict(zip(texts, every, strict=True))
+            parses[parser] = parsed = dict(zip(texts, every, strict=True))
             images = {
                 image: Graph([t for r in group for t in parsed[r] or []], synonyms)
                 for image, group in groups.items()
@@ -95,14 +95,26 @@ def scores(arguments: argparse.Namespace) -> None:
                     for caption, image in zip(captions.caption, captions.image_id, strict=True)
                 ]
             )
-        theirs, ours = values["corenlp"], values[arguments.parser]
-        tau = kendalltau(theirs, ours).statistic
-        rho = [spearmanr(-captions.level, v).statistic for v in (theirs, ours)]
-        print(
-            f"{run.name}: {len(groups)} images, {len(captions)} captions: tau-b {tau:.3f}; "
-            f"mean {theirs.mean():.4f} and {ours.mean():.4f}; rho with the level {rho[0]:.4f} and "
-            f"{rho[1]:.4f}, apart {rho[1] - rho[0]:+.4f}"
+        distinct = {tokens[r]: r for group in groups for r in group}
+        print(f"{run.name}: tuples of {len(distinct)} references, {arguments.parser}")
+        ours, theirs = (
+            [parses[parser][r] or [] for r in distinct.values()]
+            for parser in (arguments.parser, "corenlp")
         )
+        print_agreement(ours, theirs)
+        print_correlation(run, captions, values["corenlp"], values[arguments.parser])
+
+
+def print_correlation(
+    run: Path, captions: pd.DataFrame, theirs: np.ndarray, ours: np.ndarray
+) -> None:
+    tau = kendalltau(theirs, ours).statistic
+    rho = [spearmanr(-captions.level, v).statistic for v in (theirs, ours)]
+    print(
+        f"{run.name}: {len(captions)} captions: tau-b {tau:.3f}; mean {theirs.mean():.4f} and "
+        f"{ours.mean():.4f}; rho with the level {rho[0]:.4f} and {rho[1]:.4f}, apart "
+        f"{rho[1] - rho[0]:+.4f}"
+    )
 
 
 def sentences(arguments: argparse.Namespace) -> None:
