@@ -1,57 +1,178 @@
 """The built-in scene-graph parser against SPICE's own, on COCO references.
 
-    METAEVAL_DATA=… python benchmarks/scene_graph.py [--captions 2000] [--held-out] [--store FILE]
+    python benchmarks/scene_graph.py tuples [--captions 2000] [--parser rules] [--held-out] [--raw]
+    python benchmarks/scene_graph.py scores RUN … [--parser rules]
+    python benchmarks/scene_graph.py sentences OUT [--captions 6000]
 
-The rules' word lists were tuned on captions of val2017. `--held-out` draws from the Karpathy test
-split instead, without the images that are in val2017, which nobody looked at for them.
+Data: METAEVAL_DATA. `--store FILE` is a content store to take CoreNLP's parses from and add to.
 
-Tuples are compared as strings, per caption, and summed: of what SPICE's parser finds, how much do
-the rules find (recall), and how much of what they find does SPICE's have (precision). SPICE's is
-no gold standard; it is what SPICE and FAIEr are defined by.
+`tuples` compares tuples as strings, per caption, and sums: of what SPICE's parser finds, how much
+does the built-in one find (recall), and how much of what it finds does SPICE's have (precision).
+SPICE's is no gold standard; it is what SPICE is defined by. The references are val2017's; with
+`--held-out` the Karpathy test split's without the images of val2017, which `rules-1` was not tuned
+on but `rules` is trained on.
+
+`scores` takes the captions and references of finished runs (`experiment=replace`, `shuffle`). It
+compares the references' tuples, and SPICE with both parsers: Kendall's tau-b between the scores of
+all captions, and each one's rank correlation (Spearman's) with the level of corruption.
+
+`sentences` writes the training sentences, tokenised four times in five, for SceneGraphTrees.java.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
+import os
+import time
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
+from scipy.stats import kendalltau, spearmanr
 
-from benchmarks.side_by_side import coco_annotations, options_parser, timed
+from metaeval.metrics.spice.graph import Graph, f_scores
+from metaeval.metrics.spice.synonyms import load_synonyms
 from metaeval.runs.store import MemoryStore, SqliteStore, Store
-from metaeval.text.scene_graphs.parse import parse_captions
+from metaeval.text.scene_graphs import spice_service
+from metaeval.text.scene_graphs.parse import CaptionGraph, open_parser
+from metaeval.text.scene_graphs.spice_service import Tuples
+from metaeval.text.tokenizers.base import get as get_tokenizer
+
+KINDS = ("objects", "attributes", "relations")
 
 
-def main() -> None:
-    parser = options_parser(__doc__)
-    parser.add_argument("--captions", type=int, default=2000, help="how many, drawn by seed 0")
-    parser.add_argument("--held-out", action="store_true", help="captions the rules never saw")
-    parser.add_argument("--store", type=Path, help="a content store to take parses from and add to")
-    options = parser.parse_args()
-    where, annotations = "COCO val2017", coco_annotations("val2017")
-    if options.held_out:
-        seen = {annotation["image_id"] for annotation in annotations}
-        others = coco_annotations("karpathy_test")
-        where = "Karpathy test without val2017"
-        annotations = [annotation for annotation in others if annotation["image_id"] not in seen]
-    count = min(options.captions, len(annotations))
-    chosen = np.random.default_rng(0).choice(len(annotations), count, replace=False)
-    sample = [annotations[i]["caption"] for i in sorted(chosen)]
-    store: Store = SqliteStore(options.store) if options.store else MemoryStore()
-    theirs = parse_captions(sample, parser="spice", store=store)
-    ours, seconds = timed(lambda: parse_captions(sample, parser="rules"))
-    rate = count / seconds.clock
-    print(f"{count} references of {where}; rules: {rate:,.0f} captions/s")
+def tuples(arguments: argparse.Namespace) -> None:
+    """Precision, recall and F of the built-in parser's tuples."""
+    captions = held_out() if arguments.held_out else references("val2017")
+    count = min(arguments.captions, len(captions))
+    chosen = np.random.default_rng(0).choice(len(captions), count, replace=False)
+    sample = [captions[i][1] for i in sorted(chosen)]
+    if not arguments.raw:
+        sample = tokenise(sample)
+    theirs = parse(sample, "corenlp", arguments)
+    parser = open_parser(arguments.parser)
+    started = time.process_time()
+    ours = parser(sample)
+    rate = count / (time.process_time() - started)
+    where = "Karpathy test without val2017" if arguments.held_out else "COCO val2017"
+    text = "as they are" if arguments.raw else "tokenised"
+    print(f"{count} references of {where}, {text}; {arguments.parser}: {rate:,.0f} captions/s")
+    print_agreement([t or [] for t in ours], [t or [] for t in theirs])
+
+
+def print_agreement(ours: list[Tuples], theirs: list[Tuples]) -> None:
     print(f"{'':12}{'precision':>10}{'recall':>8}{'F':>8}{'SPICE has':>11}")
-    for kind in ("objects", "attributes", "relations"):
-        pairs = [
-            (set(getattr(a, kind)), set(getattr(b, kind)))
-            for a, b in zip(ours, theirs, strict=True)
-        ]
+    graphs = [tuple(map(CaptionGraph.from_tuples, pair)) for pair in zip(ours, theirs, strict=True)]
+    for kind in KINDS:
+        pairs = [(set(getattr(a, kind)), set(getattr(b, kind))) for a, b in graphs]
         shared = sum(len(a & b) for a, b in pairs)
         proposed, wanted = (sum(len(pair[side]) for pair in pairs) for side in (0, 1))
         precision, recall = shared / proposed, shared / wanted
         f = 2 * shared / (proposed + wanted)
         print(f"{kind:12}{precision:10.3f}{recall:8.3f}{f:8.3f}{wanted:11,}")
+
+
+def scores(arguments: argparse.Namespace) -> None:
+    """SPICE by both parsers on the captions of finished runs."""
+    synonyms = load_synonyms(spice_service.spice_file(spice_service.METEOR_JAR))
+    for run in arguments.runs:
+        captions = pd.read_parquet(run / "captions.parquet")
+        groups = pd.read_parquet(run / "references.parquet").set_index("image_id")["references"]
+        texts = list(dict.fromkeys([*captions.caption, *(r for g in groups for r in g)]))
+        tokens = dict(zip(texts, tokenise(texts), strict=True))
+        values, parses = {}, {}
+        for parser in ("corenlp", arguments.parser):
+            every = parse([tokens[text] for text in texts], parser, arguments)
+            parses[parser] = parsed = dict(zip(texts, every, strict=True))
+            images = {
+                image: Graph([t for r in group for t in parsed[r] or []], synonyms)
+                for image, group in groups.items()
+            }
+            values[parser] = np.array(
+                [
+                    f_scores(Graph(parsed[caption] or [], synonyms), images[image])[0]
+                    for caption, image in zip(captions.caption, captions.image_id, strict=True)
+                ]
+            )
+        distinct = {tokens[r]: r for group in groups for r in group}
+        print(f"{run.name}: tuples of {len(distinct)} references, {arguments.parser}")
+        ours, theirs = (
+            [parses[parser][r] or [] for r in distinct.values()]
+            for parser in (arguments.parser, "corenlp")
+        )
+        print_agreement(ours, theirs)
+        print_correlation(run, captions, values["corenlp"], values[arguments.parser])
+
+
+def print_correlation(
+    run: Path, captions: pd.DataFrame, theirs: np.ndarray, ours: np.ndarray
+) -> None:
+    tau = kendalltau(theirs, ours).statistic
+    rho = [spearmanr(-captions.level, v).statistic for v in (theirs, ours)]
+    print(
+        f"{run.name}: {len(captions)} captions: tau-b {tau:.3f}; mean {theirs.mean():.4f} and "
+        f"{ours.mean():.4f}; rho with the level {rho[0]:.4f} and {rho[1]:.4f}, apart "
+        f"{rho[1] - rho[0]:+.4f}"
+    )
+
+
+def sentences(arguments: argparse.Namespace) -> None:
+    """Training sentences: captions of images that are not in val2017."""
+    captions = [caption for _, caption in held_out()]
+    chosen = np.random.default_rng(7).permutation(len(captions))[: arguments.captions]
+    raw = [captions[i] for i in chosen]
+    tokenised = tokenise(raw)
+    mixed = [raw[i] if i % 5 == 4 else tokenised[i] for i in range(len(raw))]
+    arguments.out.write_text("".join(json.dumps(text) + "\n" for text in mixed))
+
+
+def parse(texts: list[str], parser: str, arguments: argparse.Namespace) -> list[Tuples | None]:
+    store: Store = SqliteStore(arguments.store) if arguments.store else MemoryStore()
+    opened = open_parser(parser, store=store)
+    try:
+        return opened(texts)
+    finally:
+        opened.close()
+
+
+def tokenise(texts: list[str]) -> list[str]:
+    return [" ".join(tokens) for tokens in get_tokenizer("ptb")(texts)]
+
+
+def references(split: str) -> list[tuple[int, str]]:
+    """(image id, caption) of each annotation."""
+    file = Path(os.environ["METAEVAL_DATA"]) / f"coco/annotations/captions_{split}.json"
+    annotations = json.loads(file.read_text(encoding="utf-8"))["annotations"]
+    return [(a["image_id"], a["caption"]) for a in annotations]
+
+
+def held_out() -> list[tuple[int, str]]:
+    """Captions of the Karpathy test split whose images are not in val2017."""
+    seen = {image for image, _ in references("val2017")}
+    return [c for c in references("karpathy_test") if c[0] not in seen]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    commands = parser.add_subparsers(required=True)
+    one = commands.add_parser("tuples")
+    one.add_argument("--captions", type=int, default=2000, help="how many, drawn by seed 0")
+    one.add_argument("--held-out", action="store_true", help="not of val2017")
+    one.add_argument("--raw", action="store_true", help="not tokenised")
+    one.set_defaults(do=tuples)
+    two = commands.add_parser("scores")
+    two.add_argument("runs", type=Path, nargs="+", help="directories of finished runs")
+    two.set_defaults(do=scores)
+    for command in (one, two):
+        command.add_argument("--store", type=Path, help="a content store of CoreNLP's parses")
+        command.add_argument("--parser", default="rules", help="rules or rules-1")
+    three = commands.add_parser("sentences")
+    three.add_argument("out", type=Path)
+    three.add_argument("--captions", type=int, default=6000)
+    three.set_defaults(do=sentences)
+    arguments = parser.parse_args()
+    arguments.do(arguments)
 
 
 if __name__ == "__main__":

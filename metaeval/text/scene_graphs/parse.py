@@ -1,8 +1,9 @@
 """Captions as scene graphs: objects, their attributes, and relations between them.
 
-Two parsers: "spice" is SPICE's own (Java and CoreNLP; see `install.py`), the one that papers mean;
-"rules" is in pure Python and needs nothing, for machines without Java, and rougher
-(`benchmarks/scene_graph.py` measures how much).
+Two parsers: "corenlp" is SPICE's own (Java; see `install.py`), the one that papers mean; "rules" is
+built in and needs nothing, for machines without it, and rougher (`benchmarks/scene_graph.py`
+measures how much). "rules-1" is the first built-in one, rougher still and ten times as fast:
+FAIEr's shipped weights were trained with it.
 
     >>> parse_captions(["A brown dog sits on two chairs."], parser="rules")[0].relations
     (('dog', 'sit on', 'chair'),)
@@ -20,6 +21,7 @@ from metaeval.data.dataset import Absent
 from metaeval.errors import ConfigError
 from metaeval.runs.store import Store
 from metaeval.text.scene_graphs import spice_service
+from metaeval.text.scene_graphs.dependencies import parser as dependencies
 from metaeval.text.scene_graphs.rules import parser as rules
 from metaeval.text.scene_graphs.spice_service import (
     HEAP_MIB,
@@ -28,7 +30,8 @@ from metaeval.text.scene_graphs.spice_service import (
     Tuples,
 )
 
-PARSERS = ("spice", "rules")
+PARSERS = ("corenlp", "rules", "rules-1")
+AUTO = "auto"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,16 +85,26 @@ def default_cache() -> Path:
     return Path(os.environ.get("METAEVAL_CACHE") or "~/.cache/metaeval").expanduser()
 
 
-def check_parser(name: str) -> str:
-    """The name of a parser that there is; ConfigError for another."""
-    if name not in PARSERS:
-        raise ConfigError(f"unknown parser '{name}': choose from {', '.join(PARSERS)}")
+def check_parser(name: str, *others: str) -> str:
+    """The name of a parser that there is, or one of `others`; ConfigError for another."""
+    if name not in (known := (*others, *PARSERS)):
+        raise ConfigError(f"unknown parser '{name}': choose from {', '.join(known)}")
     return name
+
+
+def choose_parser(name: str, cache: Path | None = None) -> str:
+    """The parser called so; for "auto", "corenlp" where it can run, otherwise "rules".
+
+    Starts nothing but `java -version`. ConfigError for other names.
+    """
+    if name == AUTO:
+        return "rules" if missing_parts("corenlp", cache) else "corenlp"
+    return check_parser(name, AUTO)
 
 
 def missing_parts(parser: str, cache: Path | None = None) -> Absent | None:
     """What keeps the parser of this name from running here, or `None`."""
-    if check_parser(parser) == "rules":
+    if check_parser(parser) != "corenlp":
         return None
     java = spice_service.find_service_java(cache or default_cache())
     return java if isinstance(java, Absent) else None
@@ -99,7 +112,9 @@ def missing_parts(parser: str, cache: Path | None = None) -> Absent | None:
 
 def parser_identity(parser: str) -> str:
     """What would change a tuple, for signatures and cards; JavaError without SPICE's jars."""
-    return rules.IDENTITY if check_parser(parser) == "rules" else spice_service.identity()
+    if check_parser(parser) == "corenlp":
+        return spice_service.identity()
+    return dependencies.identity() if parser == "rules" else rules.IDENTITY
 
 
 def open_parser(
@@ -111,12 +126,14 @@ def open_parser(
     threads: int | None = None,
     sentence_seconds: float = SENTENCE_SECONDS,
 ) -> TupleParser:
-    """The parser called "spice" or "rules"; close it when done.
+    """The parser of this name; close it when done.
 
-    `heap`, `threads` and `sentence_seconds` limit "spice", see `SpiceParser`. ConfigError for other
-    names.
+    `heap`, `threads` and `sentence_seconds` limit "corenlp", see `SpiceParser`. ConfigError for
+    other names.
     """
     if check_parser(parser) == "rules":
+        return dependencies.DependencyParser()
+    if parser == "rules-1":
         return rules.RuleParser()
     return SpiceParser(
         cache or default_cache(),
@@ -129,7 +146,7 @@ def open_parser(
 
 def parse_captions(
     captions: Sequence[str],
-    parser: str = "spice",
+    parser: str = "corenlp",
     store: Store | None = None,
     *,
     cache: Path | None = None,
@@ -141,9 +158,9 @@ def parse_captions(
     captions
         Any text; equal captions are parsed once.
     parser
-        "spice" or "rules".
+        One of `PARSERS`.
     store
-        Where "spice" keeps what it has parsed; captions found there need no parsing.
+        Where "corenlp" keeps what it has parsed; captions found there need no parsing.
     cache
         The folder into which SPICE's parts were installed; by default `default_cache()`.
 

@@ -176,7 +176,7 @@ def test_equals_the_jar(synonyms: Synonyms) -> None:
     """
     cache, java = default_cache(), find_java()
     assert isinstance(java, JavaRuntime)
-    if absent := missing_parts("spice", cache):
+    if absent := missing_parts("corenlp", cache):
         pytest.skip(str(absent))
     rng = np.random.default_rng(1)
     items = [

@@ -1,0 +1,1 @@
+"""The built-in scene-graph parser: tags → a dependency tree → a graph → SPICE's tuples."""

@@ -1,0 +1,68 @@
+"""Captions → SPICE's kind of tuples, without Java: tag, attach, fold into a graph, read by rules.
+
+The tagger and the parser are linear models that were trained to imitate CoreNLP's analyses of
+captions (`train.py`); what is read from the graph follows SPICE's own rules (`tuples.py`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+from metaeval.runs.digests import digest, file_sha256
+from metaeval.text.scene_graphs.dependencies import arcs, tagger
+from metaeval.text.scene_graphs.dependencies.graph import Word, collapse
+from metaeval.text.scene_graphs.dependencies.lemmas import lemma
+from metaeval.text.scene_graphs.dependencies.perceptron import Linear
+from metaeval.text.scene_graphs.dependencies.tuples import Tuples, read_tuples
+
+_RULES = "rules-2"  # raised when the code comes to give another tuple
+MODEL = Path(__file__).parent / "model"
+
+
+@cache
+def identity() -> str:
+    """What a text's tuples depend on: the code's version and the model's bytes."""
+    files = sorted(file for file in MODEL.iterdir() if file.suffix in (".json", ".npz"))
+    model = digest("".join(map(file_sha256, files)))
+    return f"{_RULES}-{model.hex()[:8]}"
+
+
+class DependencyParser:
+    """Sentences → proposed tuples in SPICE's form; deterministic, whatever the machine."""
+
+    def __init__(self, model: Path = MODEL) -> None:
+        self._tagger, self._arcs, self._lemmas = _load(model)
+
+    def __call__(self, sentences: Sequence[str]) -> list[Tuples | None]:
+        """Per text a list of [object], [object, attribute], [subject, object, relation]."""
+        known: dict[str, Tuples | None] = {}
+        for text in sentences:
+            if text not in known:
+                known[text] = [
+                    t for words in self.trees(text) for t in read_tuples(collapse(words))
+                ]
+        return [known[text] for text in sentences]
+
+    def trees(self, text: str) -> list[list[Word]]:
+        """The words of each sentence of a text with tags, lemmas, heads and relations."""
+        return [self._tree(words) for words in tagger.split_sentences(text)]
+
+    def _tree(self, words: Sequence[str]) -> list[Word]:
+        tags = tagger.tag_words(self._tagger, words)
+        heads, relations = arcs.attach_words(self._arcs, words, tags)
+        return [
+            Word(word, tag, lemma(word, tag, self._lemmas), -1 if head == len(words) else head, r)
+            for word, tag, head, r in zip(words, tags, heads, relations, strict=True)
+        ]
+
+    def close(self) -> None:
+        """Nothing to release."""
+
+
+@cache
+def _load(folder: Path) -> tuple[Linear, Linear, dict[str, str]]:
+    lemmas: dict[str, str] = json.loads((folder / "lemmas.json").read_text(encoding="utf-8"))
+    return Linear.load(folder / "tagger.npz"), Linear.load(folder / "arcs.npz"), lemmas

@@ -1,0 +1,70 @@
+"""A linear classifier over named features, with whole numbers for weights: the same everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+
+class Linear:
+    """Features → the score of each class.
+
+    Parameters
+    ----------
+    classes
+        The names of the classes.
+    features
+        The names of the features, in the order of `weights`.
+    weights
+        int16 [features, classes].
+    """
+
+    def __init__(
+        self, classes: Sequence[str], features: Sequence[str], weights: npt.NDArray[np.int16]
+    ) -> None:
+        self.classes = list(classes)
+        self._rows = {name: row for row, name in enumerate(features)}
+        self._weights = weights
+
+    def scores(self, features: Sequence[str]) -> npt.NDArray[np.int64]:
+        """The sum of the weights of those features that are known: int64 [classes]."""
+        rows = self._rows
+        known = [rows[name] for name in features if name in rows]
+        total: npt.NDArray[np.int64] = self._weights[known].sum(axis=0, dtype=np.int64)
+        return total
+
+    @classmethod
+    def load(cls, file: Path) -> Linear:
+        """The classifier that `save` has written."""
+        with np.load(file) as arrays:
+            classes, features = (
+                arrays[part].tobytes().decode().split("\n") for part in ("classes", "features")
+            )
+            values, columns, counts = (arrays[part] for part in ("values", "columns", "counts"))
+        weights = np.zeros((len(features), len(classes)), dtype=np.int16)
+        weights[np.repeat(np.arange(len(features)), counts), columns] = values
+        return cls(classes, features, weights)
+
+    def save(self, file: Path, least: int = 1) -> None:
+        """Write the names, and the weights of at least `least` either way; the others are lost."""
+        weights = np.where(np.abs(self._weights) >= least, self._weights, 0)
+        kept = (weights != 0).sum(axis=1) > 0
+        weights = weights[kept]
+        rows, columns = np.nonzero(weights)
+        names = list(self._rows)
+        features = [names[row] for row in np.flatnonzero(kept)]
+        np.savez_compressed(
+            file,
+            classes=_packed(self.classes),
+            features=_packed(features),
+            values=weights[rows, columns],
+            columns=columns.astype(np.uint8),
+            counts=np.bincount(rows, minlength=len(features)).astype(np.uint8),
+        )
+
+
+def _packed(names: Sequence[str]) -> npt.NDArray[np.uint8]:
+    return np.frombuffer("\n".join(names).encode(), dtype=np.uint8)
