@@ -146,7 +146,7 @@ def meteor(dataset: CaptionDataset, sets: Sets) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--limit", type=int, default=None, help="only the first N images")
-    parser.add_argument("--meteor", action="store_true", help="METEOR too (needs a JDK)")
+    parser.add_argument("--meteor", action="store_true", help="METEOR too")
     options = parser.parse_args()
 
     dataset, sets = replace_sets(load_coco("coco_val2017", limit=options.limit))

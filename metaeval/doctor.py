@@ -44,7 +44,7 @@ def examine(config: DictConfig, say: Callable[[str], object] = print) -> None:
         f"metaeval {machine['metaeval']}, Python {machine['python']}, "
         f"{machine['cpu_count']} cores, {memory_gib():.1f} GiB memory"
     )
-    say(f"Java     {machine['java'] or 'none: METEOR and SPICE need a JDK, 11 or newer'}")
+    say(f"Java     {machine['java'] or 'none: METEOR and CoreNLP need a Java runtime'}")
     say(f"CUDA     {machine['cuda'] or 'none: everything runs on the CPU'}")
     say(f"cache    {Path(config.paths.cache).expanduser()}")
     dataset = find_dataset(config, say)
