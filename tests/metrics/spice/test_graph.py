@@ -6,8 +6,8 @@ import itertools
 import json
 import math
 import os
-import subprocess
 import re
+import subprocess
 import zipfile
 from pathlib import Path
 
