@@ -85,14 +85,14 @@ def theirs(scorer: Any, dataset: CaptionDataset, sets: list[list[str]]) -> tuple
     return np.concatenate(found), clocks() - started
 
 
-def random_roberta(folder: Path) -> str:
+def random_roberta(folder: Path, layers: int = 24) -> str:
     """A folder with roberta-large's architecture, random weights and a byte-level vocabulary."""
     import torch
     from tokenizers import ByteLevelBPETokenizer
     from transformers import RobertaConfig, RobertaModel
 
     torch.manual_seed(0)
-    shape = {"hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16}
+    shape = {"hidden_size": 1024, "num_hidden_layers": layers, "num_attention_heads": 16}
     config = RobertaConfig(
         **shape, intermediate_size=4096, vocab_size=50265, max_position_embeddings=514,
         type_vocab_size=1,
