@@ -162,7 +162,7 @@ def faier_training(device: str, tiny: bool) -> Row:
 
 
 def transport(device: str, tiny: bool) -> Row:
-    """VIFIDEL's exact transport, batched, beside POT's problem by problem; both on the processor."""
+    """VIFIDEL's exact transport, batched, beside POT's one by one; both on the processor."""
     import ot
 
     from metaeval.compute import transport as batched
