@@ -42,7 +42,7 @@ def main() -> None:
     chosen = np.random.default_rng(0).choice(len(captions), count, replace=False)
     sample = [captions[i][1] for i in sorted(chosen)]
     store: Store = SqliteStore(arguments.store) if arguments.store else MemoryStore()
-    theirs = parse_captions(sample, parser="spice", store=store)
+    theirs = parse_captions(sample, parser="corenlp", store=store)
     started = time.perf_counter()
     ours = parse_captions(sample, parser="rules")
     rate = count / (time.perf_counter() - started)

@@ -37,7 +37,7 @@ class TrainFaier(GroundedTraining):
         Options of `FaierSettings` but the variant. `similarity_margin` and `unreferenced` may be
         `None`; see `filled_in`.
     parser
-        "rules" or "spice": what finds triplets.
+        "rules" or "corenlp": what finds triplets.
     test
         Another dataset, a node of `conf/dataset`, to measure on once, at the very end, for the
         card; `None` for none. Its images must not be among those learned from.

@@ -59,7 +59,7 @@ class Faier(Metric):
         reference is. Not in the paper: the columns' names say so. Not a number where that mean is
         not positive, or where there are no references.
     parser
-        What finds triplets: "auto" (that of the training), "rules" or "spice".
+        What finds triplets: "auto" (that of the training), "rules" or "corenlp".
     device
         "auto", "cpu", "cuda", "cuda:1".
     cache
@@ -153,7 +153,7 @@ class Faier(Metric):
         name = self.parser
         if name == "auto":
             trained_with = str(weights.card.get("parser", "rules"))
-            name = "rules" if trained_with.startswith("rules") else "spice"
+            name = "rules" if trained_with.startswith("rules") else "corenlp"
         return TripletParser(name, store, self.cache)
 
 

@@ -35,7 +35,8 @@ class Spice(Metric):
     tokenizer
         "ptb", "java", "whitespace" or "none"; tokens are joined by blanks for the parser.
     parser
-        "spice", or "rules" for the built-in parser: fast, no Java, but not SPICE's numbers.
+        "corenlp", SPICE's own; "rules", built in: fast, no Java, but not SPICE's numbers, and its
+        columns say so; "auto", which is "corenlp" where that is installed and "rules" elsewhere.
     cache
         The cache folder, into which `doctor --install spice` has put CoreNLP.
     heap_mib, threads, sentence_seconds
@@ -48,21 +49,21 @@ class Spice(Metric):
         self,
         *,
         tokenizer: str = "ptb",
-        parser: str = "spice",
+        parser: str = parse.AUTO,
         cache: str | Path | None = None,
         heap_mib: int = spice_service.HEAP_MIB,
         threads: int | None = None,
         sentence_seconds: float = spice_service.SENTENCE_SECONDS,
     ) -> None:
         self.tokenizer = None if tokenizer == "none" else tokenizers.get(tokenizer)
-        self.parser = parse.check_parser(parser)
         self.cache = Path(cache).expanduser() if cache else parse.default_cache()
+        self.parser = parse.choose_parser(parser, self.cache)
         self.heap_mib, self.threads = heap_mib, threads
         self.sentence_seconds = sentence_seconds
 
     @property
     def columns(self) -> tuple[ScoreColumn, ...]:
-        model = None if self.parser == "spice" else self.parser
+        model = None if self.parser == "corenlp" else self.parser
         in_brackets = f" ({model})" if model else ""
         whole = f"SPICE{in_brackets}"
 
@@ -99,7 +100,7 @@ class SpiceScorer(ReferenceScorer):
             "parser": parse.parser_identity(metric.parser),
             "tok": metric.tokenizer.signature if metric.tokenizer else "none",
             "syn": f"meteor-1.5-{spice_service.short_sha256(self._jar)}",
-            **({"limits": limits} if metric.parser == "spice" else {}),
+            **({"limits": limits} if metric.parser == "corenlp" else {}),
             "v": 1,  # raised when this comes to give another number for the same caption
         }
         super().__init__(metric.columns, settings, dataset)

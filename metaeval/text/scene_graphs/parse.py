@@ -1,6 +1,6 @@
 """Captions as scene graphs: objects, their attributes, and relations between them.
 
-Two parsers: "spice" is SPICE's own (Java and CoreNLP; see `install.py`), the one that papers mean;
+Two parsers: "corenlp" is SPICE's own (Java; see `install.py`), the one that papers mean;
 "rules" is in pure Python and needs nothing, for machines without Java, and rougher
 (`benchmarks/scene_graph.py` measures how much).
 
@@ -28,7 +28,8 @@ from metaeval.text.scene_graphs.spice_service import (
     Tuples,
 )
 
-PARSERS = ("spice", "rules")
+PARSERS = ("corenlp", "rules")
+AUTO = "auto"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +83,21 @@ def default_cache() -> Path:
     return Path(os.environ.get("METAEVAL_CACHE") or "~/.cache/metaeval").expanduser()
 
 
-def check_parser(name: str) -> str:
-    """The name of a parser that there is; ConfigError for another."""
-    if name not in PARSERS:
-        raise ConfigError(f"unknown parser '{name}': choose from {', '.join(PARSERS)}")
+def check_parser(name: str, *others: str) -> str:
+    """The name of a parser that there is, or one of `others`; ConfigError for another."""
+    if name not in (known := (*others, *PARSERS)):
+        raise ConfigError(f"unknown parser '{name}': choose from {', '.join(known)}")
     return name
+
+
+def choose_parser(name: str, cache: Path | None = None) -> str:
+    """The parser called so; for "auto", "corenlp" where it can run, otherwise "rules".
+
+    Starts nothing but `java -version`. ConfigError for other names.
+    """
+    if name == AUTO:
+        return "rules" if missing_parts("corenlp", cache) else "corenlp"
+    return check_parser(name, AUTO)
 
 
 def missing_parts(parser: str, cache: Path | None = None) -> Absent | None:
@@ -111,9 +122,9 @@ def open_parser(
     threads: int | None = None,
     sentence_seconds: float = SENTENCE_SECONDS,
 ) -> TupleParser:
-    """The parser called "spice" or "rules"; close it when done.
+    """The parser called "corenlp" or "rules"; close it when done.
 
-    `heap`, `threads` and `sentence_seconds` limit "spice", see `SpiceParser`. ConfigError for other
+    `heap`, `threads` and `sentence_seconds` limit "corenlp", see `SpiceParser`. ConfigError for other
     names.
     """
     if check_parser(parser) == "rules":
@@ -129,7 +140,7 @@ def open_parser(
 
 def parse_captions(
     captions: Sequence[str],
-    parser: str = "spice",
+    parser: str = "corenlp",
     store: Store | None = None,
     *,
     cache: Path | None = None,
@@ -141,9 +152,9 @@ def parse_captions(
     captions
         Any text; equal captions are parsed once.
     parser
-        "spice" or "rules".
+        "corenlp" or "rules".
     store
-        Where "spice" keeps what it has parsed; captions found there need no parsing.
+        Where "corenlp" keeps what it has parsed; captions found there need no parsing.
     cache
         The folder into which SPICE's parts were installed; by default `default_cache()`.
 

@@ -16,9 +16,9 @@ _CHUNK = 5000  # captions between two writes
 
 
 class TripletParser:
-    """Relation triplets (subject, predicate, object) of captions, by "rules" or by "spice".
+    """Relation triplets (subject, predicate, object) of captions, by "rules" or by "corenlp".
 
-    "spice" is the parser that the paper uses, and needs Java; "rules" is built in. Predicates may
+    "corenlp" is the parser that the paper uses, and needs Java; "rules" is built in. Predicates may
     be of several words. Equal triplets of a caption count once.
 
     Parameters

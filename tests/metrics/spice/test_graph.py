@@ -179,7 +179,7 @@ def test_equals_the_jar(synonyms: Synonyms, tmp_path: Path) -> None:
     """
     cache, java = default_cache(), find_java()
     assert isinstance(java, JavaRuntime)
-    if absent := missing_parts("spice", cache):
+    if absent := missing_parts("corenlp", cache):
         pytest.skip(str(absent))
     if isinstance(javac := find_compiler(), Absent):
         pytest.skip(f"the jar is asked by a small program: {javac}")

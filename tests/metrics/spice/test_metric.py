@@ -68,7 +68,7 @@ def dataset(*references: tuple[str, ...]) -> CaptionDataset:
 
 @pytest.fixture(scope="module")
 def cache() -> Path:
-    if absent := missing_parts("spice", default_cache()):
+    if absent := missing_parts("corenlp", default_cache()):
         pytest.skip(str(absent))
     return default_cache()
 
@@ -184,7 +184,7 @@ def test_rules_need_no_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("JAVA_HOME", raising=False)
     data = dataset(CHILDREN)
-    assert isinstance(Spice(cache=tmp_path).bind(data), Absent)
+    assert isinstance(Spice(parser="corenlp", cache=tmp_path).bind(data), Absent)
     scorer = bound(Spice(parser="rules", cache=tmp_path), data)
     scorer.prepare()
     scores = scorer.score([*CHILDREN, "A red bus."], np.zeros(4, dtype=np.intp))
@@ -193,7 +193,7 @@ def test_rules_need_no_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     assert len(scorer.columns) == scores.shape[1] == 7
 
 
-@pytest.mark.parametrize(("parser", "model"), [("spice", None), ("rules", "rules")])
+@pytest.mark.parametrize(("parser", "model"), [("corenlp", None), ("rules", "rules")])
 def test_a_column_says_what_it_is(parser: str, model: str | None) -> None:
     whole, *parts = Spice(parser=parser).columns
     bracket = f" ({model})" if model else ""
@@ -204,6 +204,24 @@ def test_a_column_says_what_it_is(parser: str, model: str | None) -> None:
     assert [part.name for part in parts] == [f"SPICE-{kind}{bracket}" for kind in kinds]
     assert {part.part_of for part in parts} == {whole.name}
     assert {part.model for part in parts} == {model}
+
+
+def test_auto_is_corenlp_where_it_is_installed(cache: Path) -> None:
+    metric, corenlp = Spice(cache=cache), Spice(parser="corenlp", cache=cache)
+    assert metric.columns == corenlp.columns
+    data = dataset(CHILDREN)
+    assert bound(metric, data).signatures == bound(corenlp, data).signatures
+
+
+def test_auto_is_the_rules_elsewhere_and_says_so(tmp_path: Path) -> None:
+    """A machine without CoreNLP has a row too, and the row does not pass for SPICE's."""
+    metric, rules = Spice(cache=tmp_path), Spice(parser="rules", cache=tmp_path)
+    assert [c.name for c in metric.columns][:2] == ["SPICE (rules)", "SPICE-object (rules)"]
+    assert (metric.columns[0].variant_of, metric.columns[0].model) == ("SPICE", "rules")
+    assert metric.columns == rules.columns
+    data = dataset(CHILDREN)
+    assert bound(metric, data).signatures == bound(rules, data).signatures
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_metric_is_its_options(tmp_path: Path) -> None:

@@ -166,15 +166,15 @@ def test_unknown_parser_is_refused() -> None:
 @pytest.mark.slow
 def test_rules_agree_with_spice_on_coco(coco_root: Path, tmp_path: Path) -> None:
     """On 200 references: F >= 0.75 for objects, >= 0.5 for relations (0.93 and 0.63 on 25,000)."""
-    if absent := missing_parts("spice"):
+    if absent := missing_parts("corenlp"):
         pytest.skip(str(absent))
     file = coco_root / "coco/annotations/captions_val2017.json"
     annotations = json.loads(file.read_text())["annotations"]
     chosen = np.random.default_rng(0).choice(len(annotations), 200, replace=False)
     captions = [annotations[i]["caption"] for i in chosen]
     store = SqliteStore(tmp_path / "content.sqlite")
-    theirs = parse_captions(captions, parser="spice", store=store)
-    assert parse_captions(captions[:3], parser="spice", store=store) == theirs[:3]
+    theirs = parse_captions(captions, parser="corenlp", store=store)
+    assert parse_captions(captions[:3], parser="corenlp", store=store) == theirs[:3]
     ours = parse_captions(captions, parser="rules")
     agreement = {}
     for kind in KINDS:
