@@ -1,7 +1,8 @@
 """Our Java services: one jar, built here from the sources in this package, shipped with it.
 
-`python -m metaeval.java.services` (or `make jar`) builds it, which needs a JDK and no download: the
-sources are compiled against the jars that pycocoevalcap brings. Users need a Java runtime only.
+`python -m metaeval.java.services` (or `make jar`) builds it, which needs a JDK: the sources are
+compiled against the jars that pycocoevalcap brings and CoreNLP's, which lies in the cache folder
+after `doctor --install spice`. Users need a Java runtime only.
 
 The jar is reproducible to the byte: `--release 11`, entries sorted, stored and dated 1980.
 Compilers of two Java releases write different bytes, so the jar names the release that compiled it
@@ -35,8 +36,8 @@ COMPILED_AGAINST = (
     "spice/spice-1.0.jar",
     "spice/lib/SceneGraphParser-1.0.jar",
     "spice/lib/json-simple-1.1.1.jar",
-    "tokenizer/stanford-corenlp-3.4.1.jar",  # 3.6.0, which SPICE runs on, has the same calls
 )
+CORENLP = "spice/stanford-corenlp-3.6.0.jar"  # in the cache folder
 _MANIFEST = "META-INF/MANIFEST.MF"
 _SOURCES = "META-INF/sources.sha256"
 
@@ -47,6 +48,16 @@ def find_jar() -> Path | Absent:
         return JAR
     remedy = "in a checkout: make jar (with a JDK); else pip install --force-reinstall metaeval"
     return Absent("jar", f"{JAR} is not there (it comes with metaeval)", remedy)
+
+
+def find_libraries() -> list[Path] | Absent:
+    """The jars that the sources are compiled against, or the first that is not there."""
+    cache = os.environ.get("METAEVAL_CACHE") or "~/.cache/metaeval"
+    corenlp = Path(cache).expanduser() / CORENLP
+    if not corenlp.is_file():
+        return Absent("jar", f"{corenlp} is not there", "python -m metaeval.doctor --install spice")
+    jars = find_bundled_files(*COMPILED_AGAINST)
+    return jars if isinstance(jars, Absent) else [*jars, corenlp]
 
 
 def find_compiler() -> Path | Absent:
@@ -96,7 +107,7 @@ def build(target: Path = JAR) -> Path:
     InputError
         There is no compiler, a jar to compile against is not there, or a source does not compile.
     """
-    javac, jars = find_compiler(), find_bundled_files(*COMPILED_AGAINST)
+    javac, jars = find_compiler(), find_libraries()
     for part in (javac, jars):
         if isinstance(part, Absent):
             raise InputError(str(part))

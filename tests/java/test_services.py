@@ -18,6 +18,7 @@ from metaeval.java.services import (
     built_from,
     compiler_release,
     find_compiler,
+    find_libraries,
     main,
     source_checksums,
     sources,
@@ -57,9 +58,11 @@ def test_every_class_runs_on_java_11() -> None:
 
 
 def test_building_it_again_gives_the_same_bytes(tmp_path: Path) -> None:
-    javac = find_compiler()
-    if isinstance(javac, Absent):
-        pytest.skip(str(javac))
+    javac, libraries = find_compiler(), find_libraries()
+    for part in (javac, libraries):
+        if isinstance(part, Absent):
+            pytest.skip(str(part))
+    assert isinstance(javac, Path)
     build(tmp_path / "a.jar")
     assert main([str(tmp_path / "b.jar")]) == 0
     assert (tmp_path / "a.jar").read_bytes() == (tmp_path / "b.jar").read_bytes()
