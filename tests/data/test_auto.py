@@ -38,9 +38,9 @@ def test_coco_is_taken_whole_where_it_is(tmp_path: Path) -> None:
     folder.mkdir(parents=True)
     images = [{"id": i, "file_name": f"{i}.jpg"} for i in range(1, 1202)]
     captions = [
-        {"id": 2 * i + k, "image_id": i, "caption": f"A dog, {k}."}
+        {"id": 5 * i + k, "image_id": i, "caption": f"A dog, {k}."}
         for i in range(1, 1202)
-        for k in range(2)
+        for k in range(5)
     ]
     content = {"images": images, "annotations": captions}
     (folder / "captions_val2017.json").write_text(json.dumps(content))

@@ -109,17 +109,12 @@ def test_the_ptb_jar_on_a_machine_without_java() -> None:
 
 @pytest.mark.usefixtures("hidden_java")
 def test_spices_parser_on_a_machine_without_java() -> None:
-    """The two-attribute example of SPICE's paper (section 3.1): girl, court, their attributes."""
+    """The sentence of SPICE's paper (Figure 2): a young girl, and a tennis court she stands on."""
     if isinstance(absent := find_service_java(default_cache()), Absent):
         pytest.skip(str(absent))
-    with SpiceParser(default_cache()) as parser:
+    with SpiceParser(default_cache(), threads=1) as parser:
         (tuples,) = parser(["A young girl standing on top of a tennis court."])
     assert tuples is not None
-    assert {tuple(x) for x in tuples} == {
-        ("girl",),
-        ("court",),
-        ("girl", "young"),
-        ("girl", "standing"),
-        ("court", "tennis"),
-        ("girl", "court", "on-top-of"),
-    }
+    published = {("girl",), ("girl", "young"), ("court", "tennis")}
+    assert published <= {tuple(each) for each in tuples}
+    assert ("girl", "court") in {tuple(each[:2]) for each in tuples if len(each) == 3}
