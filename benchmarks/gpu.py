@@ -176,7 +176,7 @@ def transport(device: str, tiny: bool) -> Row:
         "cpu",
         lambda: np.array(
             [
-                ot.emd2(supply[:, k], demand[:, k], np.ascontiguousarray(cost[..., k]))
+                ot.emd2(supply[:, k].copy(), demand[:, k].copy(), cost[..., k].copy())
                 for k in range(n)
             ]
         ),
