@@ -1,8 +1,9 @@
 # make run    an experiment, from nothing: make run ARGS="experiment=shuffle metrics=[bleu,cider]"
-#             with BERTScore and CLIPScore too (5 GB more): make run EXTRAS=dev,models
 # make test   every test that needs no GPU and no download, in two processes: make test WORKERS=1
 # make slow   the tests marked slow
 # make lint   ruff, import-linter (which room may import which) and mypy
+# make jar    the Java services that metaeval ships, from their sources (needs a JDK)
+# make gpu    on a machine with a GPU: its tests and benchmarks; make gpu GPU_ARGS=--cpu tries it out
 
 PYTHON ?= python3
 VENV   := .venv
@@ -13,7 +14,7 @@ WORKERS ?= 2
 comma  := ,
 READY  := $(VENV)/.ready-$(subst $(comma),-,$(EXTRAS))
 
-.PHONY: run test slow lint bench clean
+.PHONY: run test slow lint bench jar gpu clean
 
 run: $(READY)
 	$(BIN)/python -m metaeval $(ARGS)
@@ -33,9 +34,17 @@ lint: $(READY)
 bench: $(READY)
 	$(BIN)/python benchmarks/rule_based.py
 
+jar: $(READY)
+	$(BIN)/python -m metaeval.java.services
+
+# By the Python that is there, not by .venv: such a machine often has torch and no network.
+gpu:
+	$(PYTHON) -m benchmarks.gpu $(GPU_ARGS)
+
 # The environment: made once, made again when the dependencies or the extras change.
 $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "metaeval needs Python 3.11 or newer: make PYTHON=/path/to/python3.11")'
+	@echo "making $(VENV): about 5 GB are fetched and unpacked, once; minutes, by the network"
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --editable '.[$(EXTRAS)]'

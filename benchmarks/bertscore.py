@@ -12,6 +12,7 @@ matching. Without the device that is asked for, the reason is printed.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,27 @@ def theirs(scorer: Any, dataset: CaptionDataset, sets: list[list[str]]) -> Any:
     references = [list(group) for group in dataset.references]
     scores = [scorer.score(texts, references, batch_size=64)[2].numpy() for texts in sets]
     return np.concatenate(scores)
+
+
+def random_roberta(folder: Path, layers: int = 24) -> str:
+    """A folder with roberta-large's architecture, random weights and a byte-level vocabulary."""
+    import torch
+    from tokenizers import ByteLevelBPETokenizer
+    from transformers import RobertaConfig, RobertaModel
+
+    torch.manual_seed(0)
+    shape = {"hidden_size": 1024, "num_hidden_layers": layers, "num_attention_heads": 16}
+    config = RobertaConfig(
+        **shape, intermediate_size=4096, vocab_size=50265, max_position_embeddings=514,
+        type_vocab_size=1,
+    )  # fmt: skip
+    RobertaModel(config).save_pretrained(folder)
+    tokenizer = ByteLevelBPETokenizer()
+    special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    texts = ["a man riding a wave on top of a surfboard", "two dogs in the park with a frisbee"]
+    tokenizer.train_from_iterator(texts, vocab_size=600, special_tokens=special)
+    tokenizer.save_model(str(folder))
+    return str(folder)
 
 
 def main() -> None:

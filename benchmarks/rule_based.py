@@ -137,7 +137,7 @@ def meteor(dataset: CaptionDataset, sets: Sets) -> None:
 
 def main() -> None:
     parser = options_parser(__doc__, "limit")
-    parser.add_argument("--meteor", action="store_true", help="METEOR too (needs a JDK)")
+    parser.add_argument("--meteor", action="store_true", help="METEOR too")
     options = parser.parse_args()
 
     dataset, sets = tokenised(load_coco("coco_val2017", limit=options.limit))

@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
 
 from omegaconf import DictConfig
@@ -44,7 +45,7 @@ def examine(config: DictConfig, say: Callable[[str], object] = print) -> None:
         f"metaeval {machine['metaeval']}, Python {machine['python']}, "
         f"{machine['cpu_count']} cores, {memory_gib():.1f} GiB memory"
     )
-    say(f"Java     {machine['java'] or 'none: METEOR and SPICE need a JDK, 11 or newer'}")
+    say(f"Java     {machine['java'] or 'none: METEOR and CoreNLP need a Java runtime'}")
     say(f"CUDA     {machine['cuda'] or 'none: everything runs on the CPU'}")
     say(f"cache    {Path(config.paths.cache).expanduser()}")
     dataset = find_dataset(config, say)
@@ -123,12 +124,18 @@ def memory_gib() -> float:
         return 0.0
 
 
-def install(name: str, cache: Path, source: Path | None) -> None:
-    """Bring one thing into the cache folder, from `source` if given."""
+def install(name: str, cache: Path, source: Path | None, mirror: str | None = None) -> None:
+    """Bring one thing into the cache folder, from the local `source` or a `mirror` if given."""
     if name not in INSTALLERS:
         known = ", ".join(INSTALLERS) or "nothing yet"
         raise ConfigError(f"cannot install '{name}': choose from {known}")
-    import_module(INSTALLERS[name][0]).install(cache, source)
+    installer = import_module(INSTALLERS[name][0]).install
+    if mirror is None:
+        installer(cache, source)
+    elif "mirror" in signature(installer).parameters:
+        installer(cache, source, mirror=mirror)
+    else:
+        raise ConfigError(f"'{name}' cannot be installed from a mirror: leave out --mirror")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -137,11 +144,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("overrides", nargs="*", help="as for the command: dataset=scenes …")
     parser.add_argument("--install", action="append", default=[], metavar="NAME")
     parser.add_argument("--from", dest="source", type=Path, metavar="PATH", help="a local copy")
+    parser.add_argument("--mirror", metavar="URL", help="of spice: a mirror of Maven Central")
     options = parser.parse_args(arguments)
     try:
         config = compose_config(options.overrides)
         for name in options.install:
-            install(name, Path(config.paths.cache).expanduser(), options.source)
+            install(name, Path(config.paths.cache).expanduser(), options.source, options.mirror)
         if not options.install:
             examine(config)
     except MetaevalError as error:

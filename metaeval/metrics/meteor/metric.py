@@ -29,8 +29,7 @@ class Meteor(SummableMetric):
 
     The alignment (exact words, stems, WordNet synonyms, paraphrases) is meteor-1.5.jar's; the score
     is computed here from its statistics, equal to pycocoevalcap's to 1e-9. An empty caption scores
-    0, as there; NaN only where the image has no reference. Needs a JDK, 11 or newer: `server.py`
-    says why a Java runtime is not enough.
+    0, as there; NaN only where the image has no reference.
 
     Parameters
     ----------

@@ -3,12 +3,12 @@
 `MeteorServer.java` aligns on several threads, reads only what the captions need of the paraphrase
 table, and does nothing twice. The jar's own -stdio mode, which pycocoevalcap uses, gives the same
 23 numbers on one core with the whole table in memory. On two cores and 20,000 captions with four
-references each, the jar takes 22.3 s and 1,398 MiB, the server 3.5 s and 350 MiB: a factor of six,
-for which METEOR needs a JDK (which compiles the file when it starts it) rather than a runtime.
+references each, the jar takes 22.3 s and 1,398 MiB, the server 3.5 s and 350 MiB: a factor of six.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -20,10 +20,11 @@ import numpy.typing as npt
 
 from metaeval.data.dataset import Absent
 from metaeval.java.process import JavaError, JavaProcess
-from metaeval.java.runtime import JavaRuntime, find_bundled_files, find_jdk
+from metaeval.java.runtime import JavaRuntime, find_bundled_files, find_java
+from metaeval.java.services import find_jar
 from metaeval.metrics.meteor.score import STATISTICS
 
-_SOURCE = Path(__file__).parent / "MeteorServer.java"
+_SERVER = "MeteorServer"
 _SILENCE = 300.0  # seconds without a reply: far more than the table needs on a slow disk
 # one collector thread; no code optimised for hours that run for seconds; no file in /tmp
 _OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")
@@ -34,20 +35,23 @@ _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """What METEOR runs on: a JDK, its jar and its English paraphrase table."""
+    """What METEOR runs on: a Java, the jar of our services, METEOR's jar and paraphrase table."""
 
     java: JavaRuntime
+    services: Path
     jar: Path
     table: Path
 
 
 def find_installation() -> Installation | Absent:
-    """The JDK that is there and the files of pycocoevalcap, or the first that is not there."""
-    java = find_jdk()
+    """The Java that is there, our jar and pycocoevalcap's files, or the first that is not there."""
+    java, services = find_java(), find_jar()
+    files = find_bundled_files("meteor/meteor-1.5.jar", "meteor/data/paraphrase-en.gz")
     if isinstance(java, Absent):
         return java
-    files = find_bundled_files("meteor/meteor-1.5.jar", "meteor/data/paraphrase-en.gz")
-    return files if isinstance(files, Absent) else Installation(java, *files)
+    if isinstance(services, Absent):
+        return services
+    return files if isinstance(files, Absent) else Installation(java, services, *files)
 
 
 def one_line(text: str) -> str:
@@ -67,7 +71,7 @@ class MeteorServer:
     Parameters
     ----------
     installation
-        The JDK, the jar and the table.
+        The Java, the jars and the table.
     references
         The references of each image.
     words
@@ -93,10 +97,10 @@ class MeteorServer:
             for texts in references
         ]
         self._kept = len(numbers)
-        jar, table = str(installation.jar), str(installation.table)
+        class_path = os.pathsep.join([str(installation.services), str(installation.jar)])
         self._process = JavaProcess(
             installation.java,
-            ["-cp", jar, str(_SOURCE), table, str(threads)],
+            ["-cp", class_path, _SERVER, str(installation.table), str(threads)],
             what="METEOR",
             heap=heap_mib,
             silence=_SILENCE,

@@ -1,8 +1,9 @@
 """Bringing CoreNLP 3.6.0 and its models, which SPICE parses with, into the cache folder.
 
 `python -m metaeval.doctor --install spice` runs `install`: from a local folder, jar or zip file if
-one is given; else by Maven if `mvn` is there, which knows of mirrors; else from Maven Central.
-Whatever arrives is checked before it is moved into place.
+one is given; else from a mirror of Maven Central if one is named (`--mirror URL`); else by Maven if
+`mvn` is there, which knows of mirrors of its own; else from Maven Central. Whatever arrives is
+checked before it is moved into place, and a download that was cut off goes on where it was.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from metaeval.data.download import DownloadError, download
 from metaeval.errors import InputError
 from metaeval.runs.digests import file_sha256
 
-CENTRAL = "https://repository.invalid/maven2/edu/stanford/nlp/stanford-corenlp/3.6.0"
+CENTRAL = "https://repository.invalid/maven2"
+_PLACE = "edu/stanford/nlp/stanford-corenlp/3.6.0"  # in Maven Central and whatever mirrors it
 REMEDY = "python -m metaeval.doctor --install spice"
 _MAVEN = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
 
@@ -75,7 +77,7 @@ def installed(cache: Path) -> Path | Absent:
     return Absent("spice", reason, f"{REMEDY} (385 MB, about a minute)")
 
 
-def install(cache: Path, source: Path | None = None) -> None:
+def install(cache: Path, source: Path | None = None, mirror: str | None = None) -> None:
     """Bring the jars into the cache folder; nothing to do where they are there already.
 
     Parameters
@@ -84,6 +86,9 @@ def install(cache: Path, source: Path | None = None) -> None:
         The cache folder.
     source
         A folder or zip file that holds the two jars anywhere, or `None` to download them.
+    mirror
+        The address of a repository laid out as Maven Central is; `None`: what Maven knows, or
+        Maven Central itself.
 
     Raises
     ------
@@ -101,9 +106,9 @@ def install(cache: Path, source: Path | None = None) -> None:
         arrived = Path(name)
         if source is not None:
             _copy(source.expanduser(), arrived)
-        elif not (maven := shutil.which("mvn")) or not _ask_maven(maven, arrived):
+        elif mirror or not (maven := shutil.which("mvn")) or not _ask_maven(maven, arrived):
             arrived = where  # so that a download that was cut off goes on next time
-            _download(arrived)
+            _download(arrived, mirror or CENTRAL)
         for jar in JARS:
             check(arrived / jar.name, jar)
         for jar in JARS:
@@ -185,11 +190,13 @@ def _ask_maven(maven: str, target: Path) -> bool:
     return True
 
 
-def _download(target: Path) -> None:
+def _download(target: Path, repository: str) -> None:
     for jar in JARS:
+        url = f"{repository.rstrip('/')}/{_PLACE}/{jar.name}"
         try:
-            download(f"{CENTRAL}/{jar.name}", target / jar.name, sha256=jar.sha256)
+            download(url, target / jar.name, sha256=jar.sha256)
         except DownloadError as error:
             raise DownloadError(
-                f"{error}; or bring CoreNLP 3.6.0's two jars here and run {REMEDY} --from FOLDER"
+                f"{error}; or name a mirror of Maven Central, {REMEDY} --mirror URL; or bring "
+                f"CoreNLP 3.6.0's two jars here and run {REMEDY} --from FOLDER"
             ) from None

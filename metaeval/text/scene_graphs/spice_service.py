@@ -1,17 +1,15 @@
 """SPICE's own parser as a service: sentences → proposed tuples, each distinct sentence once.
 
-Our Java source (`SceneGraphService.java`) is compiled against SPICE's jar at first use,
-into the cache folder. It loads CoreNLP's models once and parses with several threads; a sentence's
-tuples do not depend on the others in the call, nor on the number of threads.
+Our Java program (`SceneGraphService.java`, in the jar of our services) loads CoreNLP's models once
+and parses with several threads; a sentence's tuples do not depend on the others in the call, nor on
+the number of threads.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
 import logging
 import os
-import tempfile
 from collections.abc import Sequence
 from functools import cache as remember
 from pathlib import Path
@@ -20,8 +18,9 @@ from tqdm import tqdm
 
 from metaeval.cores import core_count
 from metaeval.data.dataset import Absent
-from metaeval.java.process import JavaError, JavaProcess, heap_mib, run_once
-from metaeval.java.runtime import JavaRuntime, find_bundled_files, find_java, find_jdk
+from metaeval.java.process import JavaError, JavaProcess, heap_mib
+from metaeval.java.runtime import JavaRuntime, find_bundled_files, find_java
+from metaeval.java.services import find_jar
 from metaeval.runs.digests import file_sha256
 from metaeval.runs.store import MemoryStore, Store, content_digest
 from metaeval.text.scene_graphs import install
@@ -33,7 +32,6 @@ SENTENCE_SECONDS = 60.0
 _START_SECONDS = 300.0  # a cold disk and a busy machine; without either it is five
 _BATCH = 256  # sentences between two writes to the store: what a killed run may lose
 _SERVICE = "SceneGraphService"
-_SOURCE = Path(__file__).parent / f"{_SERVICE}.java"
 _PARSER_JARS = ("spice-1.0.jar", "lib/SceneGraphParser-1.0.jar")
 METEOR_JAR = "lib/Meteor-1.5.jar"
 
@@ -62,11 +60,10 @@ def find_service_java(cache: Path) -> JavaRuntime | Absent:
     java = find_java()
     if isinstance(java, Absent):
         return java
-    for part in (spice_folder(), install.installed(cache)):
+    for part in (find_jar(), spice_folder(), install.installed(cache)):
         if isinstance(part, Absent):
             return part
-    compiled = java.major >= 11 and _classes(cache).is_dir()
-    return java if compiled else find_jdk()
+    return java
 
 
 @remember
@@ -175,10 +172,9 @@ class SpiceParser:
         java = find_service_java(self._cache)
         if isinstance(java, Absent):
             raise JavaError("SPICE", str(java))
-        path = class_path(self._cache, compile_service(self._cache, java))
         return JavaProcess(
             java,
-            ["-cp", path, _SERVICE, str(self._threads), str(self._seconds)],
+            ["-cp", class_path(self._cache), _SERVICE, str(self._threads), str(self._seconds)],
             what="SPICE's parser",
             heap=self._heap,
             silence=_START_SECONDS + self._seconds,
@@ -201,49 +197,13 @@ class SpiceParser:
         self.close()
 
 
-def compile_service(cache: Path, java: JavaRuntime) -> Path:
-    """The folder with our compiled classes, compiled now if they are not there yet.
-
-    Two processes may do so at once: each compiles for itself, and the first to finish stays.
-    """
-    classes = _classes(cache)
-    if classes.is_dir():
-        return classes
-    classes.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".compile-", dir=classes.parent) as name:
-        made = Path(name) / "classes"
-        arguments = [
-            "-nowarn",
-            "--release",
-            "11",
-            "-d",
-            str(made),
-            "-cp",
-            class_path(cache),
-            str(_SOURCE),
-        ]
-        run_once(
-            java,
-            ["-m", "jdk.compiler/com.sun.tools.javac.Main", *arguments],
-            what="compiling SPICE's parser service",
-            heap=512,
-            timeout=300,
-        )
-        with contextlib.suppress(OSError):  # another process was first
-            made.rename(classes)
-    return classes
-
-
-def _classes(cache: Path) -> Path:
-    return install.folder(cache) / f"classes-{short_sha256(_SOURCE)}"
-
-
-def class_path(cache: Path, classes: Path | None = None) -> str:
-    """SPICE, CoreNLP and what they need, with our compiled classes in front."""
-    spice = spice_file("spice-1.0.jar")
-    parts = [classes] if classes else []
-    parts += [install.folder(cache) / jar.name for jar in install.JARS]
+def class_path(cache: Path) -> str:
+    """Our services, CoreNLP, SPICE and what they need."""
+    services, spice = find_jar(), spice_file("spice-1.0.jar")
+    if isinstance(services, Absent):
+        raise JavaError("SPICE", str(services))
+    jars = [services, *(install.folder(cache) / jar.name for jar in install.JARS)]
     # not "lib/*": CoreNLP's jars may lie in there too, brought by pycocoevalcap
     libraries = sorted((spice.parent / "lib").glob("*.jar"))
-    parts += [spice, *(p for p in libraries if "corenlp" not in p.name)]
-    return os.pathsep.join(map(str, parts))
+    jars += [spice, *(path for path in libraries if "corenlp" not in path.name)]
+    return os.pathsep.join(map(str, jars))

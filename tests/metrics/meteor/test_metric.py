@@ -21,7 +21,6 @@ import pytest
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.java.process import JavaError, JavaProcess
-from metaeval.java.runtime import JavaRuntime, find_java
 from metaeval.metrics.meteor import server as server_module
 from metaeval.metrics.meteor.metric import Meteor, MeteorScorer
 from metaeval.metrics.meteor.score import make_summable, scores
@@ -399,34 +398,13 @@ def test_a_locale_with_decimal_commas(monkeypatch: pytest.MonkeyPatch) -> None:
     assert mine == pytest.approx([0.215727], abs=5e-7)
 
 
-def test_a_runtime_without_compiler_is_not_enough(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    java = find_java()
-    assert isinstance(java, JavaRuntime)
-    jlink = java.executable.resolve().with_name("jlink")
-    home = tmp_path / "a runtime"
-    modules = ["--add-modules", "java.base,java.desktop"]
-    if (
-        not jlink.exists()
-        or subprocess.run([jlink, *modules, "--output", home], capture_output=True).returncode
-    ):
-        pytest.skip("cannot make a Java runtime without a compiler here (no jlink or no jmods)")
-    monkeypatch.setenv("JAVA_HOME", str(home))
-    absent = Meteor().bind(dataset([GOLDEN_REFERENCES]))
-    assert isinstance(absent, Absent)
-    assert str(home) in absent.reason
-    assert "not a JDK" in absent.reason
-    assert "default-jdk-headless" in absent.remedy
-
-
 # ---- the contract ----
 
 
 def test_absent_java_and_absent_jar(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     absent = Absent("java", "no Java")
     with monkeypatch.context() as patch:
-        patch.setattr(server_module, "find_jdk", lambda: absent)
+        patch.setattr(server_module, "find_java", lambda: absent)
         assert Meteor().bind(dataset([["a dog"]])) == absent
     # the package, but not its data
     package = tmp_path / "pycocoevalcap"

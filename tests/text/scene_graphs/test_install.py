@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
+import threading
 import urllib.error
 import urllib.request
 import zipfile
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
+from metaeval import doctor
 from metaeval.data.dataset import Absent
 from metaeval.data.download import DownloadError
 from metaeval.errors import InputError
@@ -123,13 +127,60 @@ def test_from_maven_and_without_it(
     monkeypatch.setattr("metaeval.data.download.urlopen", served)
     install(tmp_path / "third", None)
     assert not isinstance(installed(tmp_path / "third"), Absent)
-    assert asked == [f"{spice_install.CENTRAL}/{jar.name}" for jar in spice_install.JARS]
+    place = "edu/stanford/nlp/stanford-corenlp/3.6.0"
+    assert asked == [f"https://repository.invalid/maven2/{place}/{j.name}" for j in spice_install.JARS]
 
     monkeypatch.setattr("metaeval.data.download.urlopen", unreachable)
     monkeypatch.setattr("time.sleep", lambda seconds: None)
     with pytest.raises(DownloadError, match=r"no route.*--from FOLDER"):
         install(tmp_path / "other", None)
     assert "Maven could not bring it: ERROR offline" in capfd.readouterr().err
+
+
+class _Mirror(BaseHTTPRequestHandler):
+    """A folder laid out as Maven Central; the first answer breaks off half way."""
+
+    root: ClassVar[Path]
+    asked: ClassVar[list[tuple[str, str | None]]]
+
+    def do_GET(self) -> None:
+        data, wanted = (self.root / self.path.lstrip("/")).read_bytes(), self.headers["Range"]
+        first = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted else 0
+        self.asked.append((Path(self.path).name, wanted))
+        self.send_response(206 if wanted else 200)
+        self.send_header("Content-Length", str(len(data) - first))
+        if wanted:
+            self.send_header("Content-Range", f"bytes {first}-{len(data) - 1}/{len(data)}")
+        self.end_headers()
+        self.wfile.write(data[first : len(data) // 2 if len(self.asked) == 1 else None])
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+def test_from_a_mirror_that_breaks_off(
+    jars: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`doctor --install spice --mirror URL`: Maven is not asked, the download goes on half way."""
+    place = tmp_path / "served/maven/edu/stanford/nlp/stanford-corenlp/3.6.0"
+    shutil.copytree(jars, place)
+    _Mirror.root, _Mirror.asked = tmp_path / "served", []
+    monkeypatch.setenv("PATH", "")  # no Maven
+    monkeypatch.setattr("time.sleep", lambda seconds: None)
+    monkeypatch.setenv("METAEVAL_CACHE", str(tmp_path / "cache"))
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Mirror) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}/maven/"
+        assert doctor.main(["--install", "spice", "--mirror", url]) == 0
+        assert doctor.main(["--install", "bertscore", "--mirror", url]) == 2
+        server.shutdown()
+    code, models = (jar.name for jar in spice_install.JARS)
+    half = (place / code).stat().st_size // 2
+    assert _Mirror.asked == [(code, None), (code, f"bytes={half}-"), (models, None)]
+    for jar in spice_install.JARS:
+        check(tmp_path / "cache/spice" / jar.name, jar)
+    left = {path.name for path in (tmp_path / "cache/spice").iterdir()}
+    assert {name for name in left if not name.endswith(".lock")} == {code, models}
 
 
 @pytest.mark.java

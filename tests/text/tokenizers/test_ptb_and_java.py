@@ -163,8 +163,8 @@ def test_lines_out_of_step_are_an_error() -> None:
 
 
 def test_without_java_or_jar_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", "")
-    monkeypatch.delenv("JAVA_HOME", raising=False)
+    no_java = Absent("java", "no Java runtime")
+    monkeypatch.setattr(jar_module, "find_java", lambda: no_java)
     missing = JavaPtbTokenizer().missing()
     assert isinstance(missing, Absent)
     assert missing.part == "java"
@@ -173,7 +173,7 @@ def test_without_java_or_jar_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None
 
     no_jar = Absent("java tokenizer", "no jar", "pip install it")
     monkeypatch.setattr(jar_module, "find_jar", lambda: no_jar)
-    java = JavaRuntime(Path("java"), "17", "openjdk 17", False)
+    java = JavaRuntime(Path("java"), "17", "openjdk 17")
     monkeypatch.setattr(jar_module, "find_java", lambda: java)
     assert JavaPtbTokenizer().missing() is no_jar
     with pytest.raises(JavaError, match="no jar"):

@@ -1,0 +1,50 @@
+"""Which dataset stands where none was chosen, and how large it is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from metaeval.data.auto import load_auto
+from metaeval.data.scenes import load_scenes
+from metaeval.errors import MetaevalError
+
+
+def test_a_thousand_scenes_stand_in_and_the_way_to_all_is_said(tmp_path: Path) -> None:
+    data = load_auto(data=tmp_path, cache=tmp_path)
+    scenes = load_scenes()
+    assert data.image_ids == scenes.image_ids[:1000]
+    assert data.human == scenes.human[:1000]
+    assert data.pool == scenes.pool  # Random and Insert draw from all, whatever the limit
+    assert data.fallback is not None
+    assert "COCO val2017 was not found" in data.fallback
+    assert "1,000 of the 5,000 embedded scenes" in data.fallback
+    assert "all of them: dataset.limit=5000;" in data.fallback
+
+
+@pytest.mark.parametrize(("limit", "said"), [(5000, "the embedded scenes"), (7, "7 of the 5,000")])
+def test_a_limit_is_obeyed(limit: int, said: str, tmp_path: Path) -> None:
+    data = load_auto(limit=limit, data=tmp_path, cache=tmp_path)
+    assert len(data) == limit
+    assert data.fallback is not None
+    assert said in data.fallback
+    assert "dataset.limit" not in data.fallback
+
+
+def test_coco_is_taken_whole_where_it_is(tmp_path: Path) -> None:
+    folder = tmp_path / "coco" / "annotations"
+    folder.mkdir(parents=True)
+    images = [{"id": i, "file_name": f"{i}.jpg"} for i in range(1, 1202)]
+    captions = [
+        {"id": 5 * i + k, "image_id": i, "caption": f"A dog, {k}."}
+        for i in range(1, 1202)
+        for k in range(5)
+    ]
+    content = {"images": images, "annotations": captions}
+    (folder / "captions_val2017.json").write_text(json.dumps(content))
+    data = load_auto(data=tmp_path, cache=tmp_path / "cache")
+    assert (data.name, len(data), data.fallback) == ("coco_val2017", 1201, None)
+    with pytest.raises(MetaevalError):  # where a place is named, nothing stands in for it
+        load_auto(root=tmp_path / "nowhere", data=tmp_path)
