@@ -90,17 +90,17 @@ def _explained(
             raise MetaevalError(f"with {len(few)} of the run's images it is another metric")
         scorer.prepare()
         rows = captions[captions["image_id"].isin(few.image_ids)]
-        by_image = dict(list(rows.groupby("image_id", sort=False)))
-        explained = []
-        for index, image_id in enumerate(few.image_ids):
-            versions = by_image[image_id]
-            sets = {
-                name: rounded(payload)
-                for name, caption in zip(versions["set"], versions["caption"], strict=True)
-                if (payload := scorer.explain(caption, index)) is not None
-            }
-            explained.append({"image_id": image_id, "sets": sets})
-        return explained
+        position = {image_id: index for index, image_id in enumerate(few.image_ids)}
+        index = np.array([position[image_id] for image_id in rows["image_id"]], dtype=np.intp)
+        sets: list[dict[str, Any]] = [{} for _ in position]
+        payloads = scorer.explain_all(rows["caption"].tolist(), index)
+        for name, i, payload in zip(rows["set"], index.tolist(), payloads, strict=True):
+            if payload is not None:
+                sets[i][name] = rounded(payload)
+        return [
+            {"image_id": image_id, "sets": of_image}
+            for image_id, of_image in zip(few.image_ids, sets, strict=True)
+        ]
     finally:
         scorer.close()
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-from tqdm import tqdm
 
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.metrics.base import Metric, Scorer, Scores
+from metaeval.progress import progress_bar
 from metaeval.runs.records import Count, MetricRecord, ScoreColumn
 from metaeval.runs.store import Store, item_key
 
@@ -150,9 +150,7 @@ def _through_cache(
     if todo:
         scorer.prepare()
         size = batch_size or scorer.batch_size
-        with tqdm(
-            total=len(todo), desc=bound.family, unit=" captions", leave=False, delay=2
-        ) as bar:
+        with progress_bar(total=len(todo), desc=bound.family, unit=" captions") as bar:
             for start in range(0, len(todo), size):
                 rows = todo[start : start + size]
                 texts = [items[row][0] for row in rows]

@@ -149,6 +149,7 @@ class ClipScorer(Scorer):
     """
 
     metric: ClipScore
+    usual_ms = 3.0
     counted = MappingProxyType(
         {
             "captions cut to the model's length": "captions",

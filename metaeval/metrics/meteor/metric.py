@@ -95,6 +95,8 @@ class MeteorScorer(SummableScorer):
 
     metric: Meteor
 
+    usual_ms = 0.3
+
     def __init__(
         self,
         metric: Meteor,

@@ -130,6 +130,7 @@ class ScanScorer(Scorer):
         Of the metric, in the signature behind those of the network.
     """
 
+    usual_ms = 0.15
     batch_size = 20_000
     counted = MappingProxyType({"images that the weights were trained on (not scored)": "images"})
 
@@ -158,10 +159,14 @@ class ScanScorer(Scorer):
 
     @cached_property
     def _regions(self) -> Regions:
-        return self._source.load(self.dataset, self._store)
+        return self._source.load_once(self.dataset, self._store)
+
+    @cached_property
+    def _region_digests(self) -> list[bytes]:
+        return self._source.digests(self.dataset, self._store)
 
     def context(self, index: int) -> bytes:
-        return self._source.digest(self._regions, index) + bytes([bool(self.weights.seen[index])])
+        return self._region_digests[index] + bytes([bool(self.weights.seen[index])])
 
     def prepare(self) -> None:
         from metaeval.metrics.scan.grounding import Grounder

@@ -135,11 +135,17 @@ class FastBert:
         self._rooms: list[_Room] = []  # those that no thread is in
 
     def encode(
-        self, ids: Sequence[Sequence[int]], keep: Callable[[list[int], torch.Tensor], None]
+        self,
+        ids: Sequence[Sequence[int]],
+        keep: Callable[[list[int], torch.Tensor], None],
+        *,
+        alone: bool = False,
     ) -> None:
         """Encode token sequences; `keep(positions, vectors [b, length, width])`, block by block.
 
-        The vectors are of unit length; those of one call have one length.
+        The vectors are of unit length; those of one call have one length. Libraries may compute the
+        attention of several short sentences otherwise than that of one, in the last bit: with
+        `alone` it is that of one.
         """
         import torch
 
@@ -151,6 +157,8 @@ class FastBert:
 
             def compute(block: list[int]) -> list[tuple[list[int], torch.Tensor]]:
                 groups = [list(each) for _, each in groupby(block, key=lengths.__getitem__)]
+                if alone:
+                    groups = [[position] for position in block]
                 shapes = [(len(mine), lengths[mine[0]]) for mine in groups]
                 mine = np.concatenate([np.arange(starts[p], starts[p + 1]) for p in block])
                 with self._room() as room:

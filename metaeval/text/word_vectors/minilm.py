@@ -13,13 +13,13 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
-from tqdm import tqdm
 
 from metaeval.compute.batching import Rows, fill_rows, group_rows_by_length
 from metaeval.compute.device import in_batches, resolve
 from metaeval.compute.requirements import missing_packages
 from metaeval.data.dataset import Absent
 from metaeval.errors import InputError
+from metaeval.progress import progress_bar
 from metaeval.runs.digests import digest, file_sha256
 from metaeval.runs.store import Store
 from metaeval.text.transformers.encoder import TextEncoder
@@ -106,7 +106,7 @@ class _WordEncoder(TextEncoder):
         import torch
 
         means = np.empty((len(ids), self._network.config.hidden_size), dtype=np.float32)
-        with tqdm(total=len(ids), desc="word vectors", unit="", leave=False, delay=2) as bar:
+        with progress_bar(total=len(ids), desc="word vectors", unit="") as bar:
             for length, positions in group_rows_by_length([len(tokens) for tokens in ids]):
 
                 def work(start: int, stop: int, size: int, positions: Rows = positions) -> None:
