@@ -2,7 +2,8 @@
 
 A scorer is closed when its scores are there, and where all of them came from the cache it was never
 prepared. So the metric is bound anew, to the few images that are to be explained, which costs
-little however many images the run has.
+little however many images the run has: a network that scored is not loaded again, and all captions
+of a metric are explained at one go. So the file is the same whatever is in the cache.
 """
 
 from __future__ import annotations

@@ -12,8 +12,9 @@ import math
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from tqdm import tqdm
@@ -39,11 +40,30 @@ def progress_bar(iterable: Iterable[Any] | None = None, **options: Any) -> tqdm[
     return tqdm(iterable, **{**shown, **options})
 
 
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Something that a run does.
+
+    Attributes
+    ----------
+    name
+        What the line calls it.
+    usual
+        The seconds that it usually takes on two cores.
+    number
+        "metric 6 of 13", or nothing where it is not one of several.
+    """
+
+    name: str
+    usual: float
+    number: str = ""
+
+
 class RunLine:
     """The line of a run: which of its parts is being done, and how long the others may take.
 
-    What a part takes is estimated from what such parts usually take, and from how much faster or
-    slower than that the parts were that are done.
+    What is left is estimated from what the parts usually take, and from how much faster or slower
+    than that those were that are done.
 
     Parameters
     ----------
@@ -51,47 +71,58 @@ class RunLine:
         Seconds, as of `time.monotonic`.
     """
 
-    def __init__(self, clock: Any = time.monotonic) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._todo: dict[str, float] = {}  # part → the seconds it usually takes, in order
-        self._part, self._number, self._count, self._kind = "", 0, 0, ""
+        self._todo: list[Part] = []
+        self._part: Part | None = None
         self._since = clock()
         self._usual = self._taken = _PRIOR
 
-    def plan(self, parts: Sequence[tuple[str, float]], kind: str = "") -> None:
-        """What is to be done, in order, with the seconds that each usually takes on two cores.
+    def plan(self, parts: Sequence[tuple[str, float]], kind: str = "") -> list[Part]:
+        """What else is to be done: names, and the seconds that they usually take on two cores.
 
-        With a `kind` ("metric") its parts are counted. Plans follow one another.
+        With a `kind` ("metric") they are numbered: "metric 6 of 13".
         """
-        self._end()
-        self._todo.update(parts)
-        if kind:
-            self._number, self._count, self._kind = 0, len(parts), kind
+        planned = [
+            Part(name, usual, f"{kind} {k} of {len(parts)}" if kind else "")
+            for k, (name, usual) in enumerate(parts, start=1)
+        ]
+        self._todo = [*self._todo, *planned]
+        return planned
 
-    def begin(self, part: str) -> None:
-        """A part of the plan begins, and with it the one before ends."""
-        self._end()
+    def begin(self, part: Part) -> None:
+        """A part begins, and with it the one before ends."""
+        if self._part is not None:
+            self._usual += self._part.usual
+            self._taken += self._clock() - self._since
+            self.strike(self._part)
         self._part, self._since = part, self._clock()
-        if self._kind:
-            self._number += 1
+
+    def begin_stage(self, name: str) -> None:
+        """As `begin`, for the planned part of that name; where there is none, of one unplanned."""
+        planned = (part for part in self._todo if part.name == name and not part.number)
+        self.begin(next(planned, None) or Part(name, 0.0))
+
+    def strike(self, part: Part) -> None:
+        """A part is done, or will not be done."""
+        self._todo = [other for other in self._todo if other is not part]
 
     def text(self) -> str:
-        """The line as it is now."""
-        head = f"{self._kind} {self._number} of {self._count}, " if self._kind else ""
-        return f"{head}{self._part}, about {rounded_seconds(self.seconds_left())} left"
+        """The line as it is now; empty before the first part."""
+        if self._part is None:
+            return ""
+        parts = (self._part.number, self._part.name, f"about {self._left()} left")
+        return ", ".join(text for text in parts if text)
 
     def seconds_left(self) -> float:
         """What is left of the plan, in seconds; never less than one."""
-        pace = self._taken / self._usual
-        now = self._todo.get(self._part, 0.0) * pace - (self._clock() - self._since)
-        later = sum(usual for part, usual in self._todo.items() if part != self._part)
-        return float(max(1.0, max(now, 0.0) + later * pace))
+        pace, part = self._taken / self._usual, self._part
+        now = part.usual * pace - (self._clock() - self._since) if part is not None else 0.0
+        later = sum(other.usual for other in self._todo if other is not part)
+        return max(1.0, max(now, 0.0) + later * pace)
 
-    def _end(self) -> None:
-        if (usual := self._todo.pop(self._part, None)) is not None:
-            self._usual += usual
-            self._taken += self._clock() - self._since
-        self._part = ""
+    def _left(self) -> str:
+        return rounded_seconds(self.seconds_left())
 
 
 def rounded_seconds(seconds: float) -> str:
@@ -103,23 +134,27 @@ def rounded_seconds(seconds: float) -> str:
     return f"{math.ceil(seconds / 60)} min"
 
 
+def current() -> RunLine:
+    """The line of the run that is on; outside of one a line that nobody sees."""
+    return _line or RunLine()
+
+
 @contextmanager
 def run_line() -> Iterator[RunLine]:
     """The line of a run, drawn while the block lasts, where stderr is a terminal."""
     global _line
     line = RunLine()
-    if not watched() or _line is not None:
-        yield line
-        return
     _line, stop = line, threading.Event()
     thread = threading.Thread(target=_draw, args=(line, stop), name="progress", daemon=True)
-    thread.start()
     try:
+        if watched():
+            thread.start()
         yield line
     finally:
-        stop.set()
-        thread.join()
         _line = None
+        stop.set()
+        if thread.ident is not None:
+            thread.join()
 
 
 def _draw(line: RunLine, stop: threading.Event) -> None:

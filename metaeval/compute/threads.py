@@ -74,11 +74,11 @@ def divide_products_only() -> TorchFunctionMode:
     class DividedProducts(TorchFunctionMode):
         def __enter__(self) -> TorchFunctionMode:
             torch.set_num_threads(1)
-            mode: TorchFunctionMode = super().__enter__()
+            mode: TorchFunctionMode = super().__enter__()  # type: ignore[no-untyped-call]
             return mode
 
         def __exit__(self, *error: Any) -> None:
-            super().__exit__(*error)
+            super().__exit__(*error)  # type: ignore[no-untyped-call]
             torch.set_num_threads(threads)
 
         def __torch_function__(

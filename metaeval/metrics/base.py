@@ -90,6 +90,8 @@ class Scorer(ABC):
     usual_ms
         What a new caption usually takes on two cores, in milliseconds. Nothing but the estimate of
         the time that is left reads it.
+    works_elsewhere
+        Whether another process does the work, so that other metrics may be computed meanwhile.
     counted
         What a reader should know of the captions beside their scores, as name → unit: "captions"
         and "words" are added up over the captions of a run, "images" counts the images that have
@@ -101,6 +103,7 @@ class Scorer(ABC):
 
     batch_size: int = 5000
     usual_ms: ClassVar[float] = 0.05
+    works_elsewhere: ClassVar[bool] = False
     counted: Mapping[str, str] = MappingProxyType({})
 
     def __init__(self, columns: Iterable[ScoreColumn], settings: Mapping[str, Any]) -> None:

@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.compute.device import check_dtype, check_name
+from metaeval.compute.networks import load_once
 from metaeval.compute.requirements import missing_packages, truthy
 from metaeval.compute.threads import divide_products_only
 from metaeval.data.dataset import Absent, CaptionDataset
@@ -175,7 +176,9 @@ class BertScorer(ReferenceScorer):
     @cached_property
     def encoder(self) -> TextEncoder:
         """The network, loaded when it is first asked for."""
-        return TextEncoder(self._model, self.layer, self.metric.device, self.metric.dtype)
+        options = (self._model, self.layer, self.metric.device, self.metric.dtype)
+        key = ("bertscore", self._model.folder, *options[1:])
+        return load_once(key, lambda: TextEncoder(*options))
 
     def prepare(self) -> None:
         references = [text for texts in self.dataset.references for text in texts]

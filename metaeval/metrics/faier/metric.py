@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.compute import device as devices
+from metaeval.compute.networks import load_once
 from metaeval.compute.requirements import missing_packages
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
@@ -211,7 +212,10 @@ class FaierScorer(Scorer):
         from metaeval.metrics.faier.matcher import UnionMatcher
         from metaeval.metrics.faier.network import load_network
 
-        network = load_network(self.weights).to(devices.resolve(self._device))
+        network = load_once(
+            ("faier", self.weights.folder, self.weights.label, self._device),
+            lambda: load_network(self.weights).to(devices.resolve(self._device)),
+        )
         self._vocabulary, self._matcher = self.weights.vocabulary(), UnionMatcher(network)
         groups = [group or (NO_REFERENCE,) for group in self._references]
         distinct = {text: k for k, text in enumerate(dict.fromkeys(t for g in groups for t in g))}

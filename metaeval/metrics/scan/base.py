@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.compute import device as devices
+from metaeval.compute.networks import load_once
 from metaeval.compute.requirements import missing_packages
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
@@ -172,7 +173,8 @@ class ScanScorer(Scorer):
         from metaeval.metrics.scan.grounding import Grounder
         from metaeval.vision.regions.grid import add_grid
 
-        model, words = self.weights.load()
+        key = ("scan", self.weights.label, self.weights.words, self._device)
+        model, words = load_once(key, self.weights.load)
         self.regions = add_grid(self._regions, model.shape.grid)
         self.grounder = Grounder(model, words, self.regions, self._smooth, self._device)
         self.usable = ~self.weights.seen & (self.grounder.n_regions > 0)
