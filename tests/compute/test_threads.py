@@ -79,7 +79,6 @@ def test_the_first_exception_comes_in_its_place(threads: int) -> None:
 
 
 def test_products_alone_are_divided_and_no_number_changes() -> None:
-    torch = pytest.importorskip("torch")
     threads, generator = torch.get_num_threads(), torch.Generator().manual_seed(0)
     words, weight = (torch.randn(n, 384, generator=generator) for n in (13, 17))
 

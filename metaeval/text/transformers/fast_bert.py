@@ -11,8 +11,9 @@ own network in padded batches sorted by length, by processor time on two cores o
 that do not depend on company, 4.8 × and 1.3 × (`benchmarks/fast_bert.py`).
 
 A token's vector depends, to the last bit, on its own sentence only (and, by a 10⁻⁷, on whether any
-other sentence of its length shares its block: see `encode`), and not on the number of threads: products with weights have the same shape in every block (what is left of the last one is
-zeros), and the attention of a sentence is a product of its own.
+other sentence of its length shares its block: see `encode`), and not on the number of threads:
+products with weights have the same shape in every block (what is left of the last one is zeros),
+and the attention of a sentence is a product of its own.
 """
 
 from __future__ import annotations
