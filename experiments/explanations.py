@@ -2,7 +2,8 @@
 
 A scorer is closed when its scores are there, and where all of them came from the cache it was never
 prepared. So the metric is bound anew, to the few images that are to be explained, which costs
-little however many images the run has.
+little however many images the run has: a network that scored is not loaded again, and all captions
+of a metric are explained at one go. So the file is the same whatever is in the cache.
 """
 
 from __future__ import annotations
@@ -90,17 +91,17 @@ def _explained(
             raise MetaevalError(f"with {len(few)} of the run's images it is another metric")
         scorer.prepare()
         rows = captions[captions["image_id"].isin(few.image_ids)]
-        by_image = dict(list(rows.groupby("image_id", sort=False)))
-        explained = []
-        for index, image_id in enumerate(few.image_ids):
-            versions = by_image[image_id]
-            sets = {
-                name: rounded(payload)
-                for name, caption in zip(versions["set"], versions["caption"], strict=True)
-                if (payload := scorer.explain(caption, index)) is not None
-            }
-            explained.append({"image_id": image_id, "sets": sets})
-        return explained
+        position = {image_id: index for index, image_id in enumerate(few.image_ids)}
+        index = np.array([position[image_id] for image_id in rows["image_id"]], dtype=np.intp)
+        sets: list[dict[str, Any]] = [{} for _ in position]
+        payloads = scorer.explain_all(rows["caption"].tolist(), index)
+        for name, i, payload in zip(rows["set"], index.tolist(), payloads, strict=True):
+            if payload is not None:
+                sets[i][name] = rounded(payload)
+        return [
+            {"image_id": image_id, "sets": of_image}
+            for image_id, of_image in zip(few.image_ids, sets, strict=True)
+        ]
     finally:
         scorer.close()
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from metaeval import provenance
+from metaeval import progress, provenance
 from metaeval.compute import device
 from metaeval.runs import files
 
@@ -52,6 +52,7 @@ class RunRecord:
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
         """A stage of the run, timed."""
+        progress.current().begin_stage(name)
         started = time.perf_counter()
         yield
         seconds = round(time.perf_counter() - started, 3)

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from hydra.utils import instantiate
 from omegaconf import DictConfig
 
-from experiments.base import Experiment, MetricExperiment, Training
+from experiments.base import Experiment, MetricExperiment, Pass, Training
 from experiments.explanations import explanations
 from experiments.record import RunRecord
 from experiments.scores import open_store
+from metaeval import progress
+from metaeval.compute.networks import keep_networks
 from metaeval.config import build, selected
 from metaeval.errors import ConfigError, StrictError
 from metaeval.metrics.base import Metric
 from metaeval.runs import files
 from metaeval.scoring import Scored
+
+# what the stages around the metrics take with 5,000 images on two cores, for the line of progress
+_USUAL_SECONDS = (("captions", 2.0), ("statistics", 3.0), ("explanations", 6.0), ("report", 4.0))
 
 
 def run(experiment: Experiment, config: DictConfig, out: Path) -> dict[str, Any]:
@@ -48,6 +53,25 @@ def _measure(
     metrics = {name: build(name, config) for name in names}
     experiment.check(config)
     record = _begin(experiment, config, out)
+    with progress.run_line() as line, keep_networks():
+        line.plan(_USUAL_SECONDS)
+        summary, passes = _stages(experiment, names, metrics, record)
+    next_file = out / (files.REPORT if config.report else files.STATISTICS)
+    print(experiment.printout(summary, record, next_file), flush=True)
+    if config.strict and (lacking := [p.scored for p in passes if p.scored.status != "ok"]):
+        reasons = "; ".join(f"{s.family} {s.status}: {s.reason}" for s in lacking)
+        raise StrictError(f"{reasons} (strict=true)")
+    return summary
+
+
+def _stages(
+    experiment: MetricExperiment[Any, Any],
+    names: Sequence[str],
+    metrics: Mapping[str, Metric],
+    record: RunRecord,
+) -> tuple[dict[str, Any], Sequence[Pass]]:
+    """All stages of a run, and what became of its statistics and metrics."""
+    config, out = record.config, record.out
     with record.stage("dataset"):
         data = experiment.load(config)
     print(f"{experiment.name} on {experiment.describe(data)}", flush=True)
@@ -79,12 +103,7 @@ def _measure(
         with record.stage("report"):
             instantiate(config.report)(out)
         record.write()
-    next_file = out / (files.REPORT if config.report else files.STATISTICS)
-    print(experiment.printout(summary, record, next_file), flush=True)
-    if config.strict and (lacking := [s for s, _ in passes if s.status != "ok"]):
-        reasons = "; ".join(f"{s.family} {s.status}: {s.reason}" for s in lacking)
-        raise StrictError(f"{reasons} (strict=true)")
-    return summary
+    return summary, passes
 
 
 def _begin(experiment: Experiment, config: DictConfig, out: Path) -> RunRecord:

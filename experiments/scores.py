@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -11,11 +12,12 @@ import numpy as np
 import pandas as pd
 from omegaconf import DictConfig
 
+from metaeval import progress
 from metaeval.data.dataset import CaptionDataset
 from metaeval.metrics.base import Metric
 from metaeval.runs import files
 from metaeval.runs.store import MemoryStore, SqliteStore
-from metaeval.scoring import Scored, score_captions
+from metaeval.scoring import Lookup, Scored, complete, look_up
 
 log = logging.getLogger(__name__)
 
@@ -23,19 +25,49 @@ log = logging.getLogger(__name__)
 def score_all(
     metrics: Iterable[Metric], dataset: CaptionDataset, captions: pd.DataFrame, config: DictConfig
 ) -> list[Scored]:
-    """Every metric over every caption (columns `image_id`, `caption`), in the metrics' order."""
+    """Every metric over every caption (columns `image_id`, `caption`), in the metrics' order.
+
+    All are looked up in the cache before the first is computed, so that the run's line can tell how
+    much there is to do. A metric that works in a process of its own does so beside the others.
+    """
     position = {image_id: index for index, image_id in enumerate(dataset.image_ids)}
     index = np.array([position[image_id] for image_id in captions["image_id"]], dtype=np.intp)
     texts = captions["caption"].tolist()
-    results = []
+    size, line = config.cache.batch_size, progress.current()
     with open_store(config) as store:
-        for metric in metrics:
-            scored = score_captions(metric, dataset, texts, index, store, config.cache.batch_size)
+        lookups = [look_up(metric, dataset, texts, index, store) for metric in metrics]
+        parts = line.plan([(known.title, known.usual_seconds) for known in lookups], kind="metric")
+
+        def finish(known: Lookup) -> Scored:
+            scored = complete(known, index, store, size)
             if scored.status != "ok":
                 remedy = f"; {scored.remedy}" if scored.remedy else ""
                 log.warning("%s %s: %s%s", scored.family, scored.status, scored.reason, remedy)
-            results.append(scored)
+            return scored
+
+        with _lane() as lane:
+            beside = {k: lane.submit(finish, x) for k, x in enumerate(lookups) if x.works_elsewhere}
+            results: list[Scored] = []
+            for k, (known, part) in enumerate(zip(lookups, parts, strict=True)):
+                if k in beside:
+                    line.strike(part)
+                    continue
+                line.begin(part)
+                results.append(finish(known))
+            for k, future in beside.items():
+                line.begin(parts[k])
+                results.insert(k, future.result())
     return results
+
+
+@contextmanager
+def _lane() -> Iterator[ThreadPoolExecutor]:
+    """A thread for metrics that work elsewhere; what it has not begun is left if the run breaks."""
+    pool = ThreadPoolExecutor(1)
+    try:
+        yield pool
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 @contextmanager

@@ -6,14 +6,15 @@ import json
 import logging
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from os.path import commonprefix
 
 import numpy as np
 import numpy.typing as npt
-from tqdm import tqdm
 
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.metrics.base import Metric, Scorer, Scores
+from metaeval.progress import progress_bar
 from metaeval.runs.records import Count, MetricRecord, ScoreColumn
 from metaeval.runs.store import Store, item_key
 
@@ -92,6 +93,52 @@ def bind(metric: Metric, dataset: CaptionDataset, store: Store, *, fetch: bool =
         )
 
 
+@dataclass(slots=True)
+class Lookup:
+    """One metric over a run's captions: what the cache knows of it, and what is still to be done.
+
+    Attributes
+    ----------
+    bound
+        The metric; not "ok" where it was skipped or broke.
+    items
+        The distinct (caption, image) items.
+    inverse
+        [n] The item of each caption.
+    keys
+        Each item's key in the cache.
+    table
+        float64 [items, columns + counted]: what is known, NaN elsewhere.
+    todo
+        The items that are not known.
+    """
+
+    bound: Scored
+    items: list[tuple[str, int]] = field(default_factory=list)
+    inverse: npt.NDArray[np.intp] = field(default_factory=lambda: np.empty(0, np.intp))
+    keys: list[bytes] = field(default_factory=list)
+    table: Scores = field(default_factory=lambda: np.empty((0, 0)))
+    todo: list[int] = field(default_factory=list)
+
+    @property
+    def title(self) -> str:
+        """What a reader calls the metric: what the names of its columns have in common."""
+        names = [column.name for column in self.bound.columns]
+        return commonprefix(names).rstrip("- (") or self.bound.family  # noqa: RUF071
+
+    @property
+    def works_elsewhere(self) -> bool:
+        """Whether there is something to do that leaves this process free for others."""
+        scorer = self.bound.scorer
+        return bool(self.todo) and scorer is not None and scorer.works_elsewhere
+
+    @property
+    def usual_seconds(self) -> float:
+        """How long what is to be done usually takes on two cores."""
+        scorer = self.bound.scorer
+        return len(self.todo) * scorer.usual_ms / 1000 if scorer is not None else 0.0
+
+
 def score_captions(
     metric: Metric,
     dataset: CaptionDataset,
@@ -106,16 +153,50 @@ def score_captions(
     as the scorer likes); each batch is in the cache before the next begins. Any exception of the
     metric becomes a "failed" result with its message.
     """
+    known = look_up(metric, dataset, captions, image_index, store)
+    return complete(known, image_index, store, batch_size)
+
+
+def look_up(
+    metric: Metric,
+    dataset: CaptionDataset,
+    captions: Sequence[str],
+    image_index: npt.NDArray[np.intp],
+    store: Store,
+) -> Lookup:
+    """Bind a metric and read from the cache what is known of its scores; `complete` does the rest.
+
+    Arguments as for `score_captions`.
+    """
     started = time.perf_counter()
-    bound = bind(metric, dataset, store, fetch=True)
+    lookup = Lookup(bind(metric, dataset, store, fetch=True))
+    if (scorer := lookup.bound.scorer) is not None:
+        try:
+            _read_cache(lookup, scorer, captions, image_index, store)
+        except Exception as error:
+            scorer.close()
+            lookup = Lookup(replace(_failed(lookup.bound, error), scorer=None))
+    lookup.bound = replace(lookup.bound, seconds=time.perf_counter() - started)
+    return lookup
+
+
+def complete(
+    lookup: Lookup,
+    image_index: npt.NDArray[np.intp],
+    store: Store,
+    batch_size: int | None = None,
+) -> Scored:
+    """Compute what a lookup has found unknown, and close the scorer."""
+    started, bound = time.perf_counter(), lookup.bound
     if (scorer := bound.scorer) is not None:
         try:
-            bound = _through_cache(bound, scorer, captions, image_index, store, batch_size)
+            bound = _compute(lookup, scorer, image_index, store, batch_size)
         except Exception as error:
             bound = _failed(bound, error)
         finally:
             scorer.close()
-    return replace(bound, scorer=None, seconds=time.perf_counter() - started)
+    seconds = bound.seconds + time.perf_counter() - started
+    return replace(bound, scorer=None, seconds=seconds)
 
 
 def _failed(bound: Scored, error: Exception) -> Scored:
@@ -126,47 +207,54 @@ def _failed(bound: Scored, error: Exception) -> Scored:
     return replace(bound, status="failed", reason=reason, remedy=None)
 
 
-def _through_cache(
-    bound: Scored,
+def _read_cache(
+    lookup: Lookup,
     scorer: Scorer,
     captions: Sequence[str],
+    image_index: npt.NDArray[np.intp],
+    store: Store,
+) -> None:
+    """Fill in a lookup: all items, and the rows of those that the cache knows."""
+    lookup.items, lookup.inverse = _distinct(captions, image_index)
+    contexts = {int(i): scorer.context(int(i)) for i in np.unique(image_index)}
+    lookup.keys = [item_key(contexts[i], caption) for caption, i in lookup.items]
+    known = store.get_many(_namespace(scorer), lookup.keys)
+    width = len(scorer.columns) + len(scorer.counted)
+    lookup.table = np.full((len(lookup.items), width), np.nan)
+    for row, key in enumerate(lookup.keys):
+        if (value := known.get(key)) is not None:
+            lookup.table[row] = np.frombuffer(value)
+        else:
+            lookup.todo.append(row)
+
+
+def _compute(
+    lookup: Lookup,
+    scorer: Scorer,
     image_index: npt.NDArray[np.intp],
     store: Store,
     batch_size: int | None,
 ) -> Scored:
     """The scores of all captions, those from the cache and those computed now."""
-    namespace = _namespace(scorer)
-    items, inverse = _distinct(captions, image_index)
-    contexts = {int(i): scorer.context(int(i)) for i in np.unique(image_index)}
-    keys = [item_key(contexts[i], caption) for caption, i in items]
-    known = store.get_many(namespace, keys)
-    table = np.full((len(items), len(scorer.columns) + len(scorer.counted)), np.nan)
-    todo = []
-    for row, key in enumerate(keys):
-        if (value := known.get(key)) is not None:
-            table[row] = np.frombuffer(value)
-        else:
-            todo.append(row)
+    table, todo, inverse = lookup.table, lookup.todo, lookup.inverse
     if todo:
         scorer.prepare()
-        size = batch_size or scorer.batch_size
-        with tqdm(
-            total=len(todo), desc=bound.family, unit=" captions", leave=False, delay=2
-        ) as bar:
+        size, namespace = batch_size or scorer.batch_size, _namespace(scorer)
+        with progress_bar(total=len(todo), desc=lookup.bound.family, unit=" captions") as bar:
             for start in range(0, len(todo), size):
                 rows = todo[start : start + size]
-                texts = [items[row][0] for row in rows]
-                images = np.array([items[row][1] for row in rows], dtype=np.intp)
+                texts = [lookup.items[row][0] for row in rows]
+                images = np.array([lookup.items[row][1] for row in rows], dtype=np.intp)
                 table[rows] = _computed(scorer, texts, images)
-                store.put_many(namespace, {keys[row]: table[row].tobytes() for row in rows})
+                store.put_many(namespace, {lookup.keys[row]: table[row].tobytes() for row in rows})
                 bar.update(len(rows))
     n = len(scorer.columns)
     return replace(
-        bound,
+        lookup.bound,
         scores=table[inverse, :n],
         counts=_counts(scorer, table[inverse, n:], image_index),
         n_scored=len(todo),
-        n_cached=len(items) - len(todo),
+        n_cached=len(lookup.items) - len(todo),
     )
 
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pandas as pd
 from omegaconf import DictConfig
-from tqdm import tqdm
 
 from experiments.captioners.agreement import Ordering, agreement, disagreements
 from experiments.captioners.human import against_human
 from experiments.captioners.scores import Family, by_image_and_set
 from experiments.captioners.systems import CORPUS, absent, scales, system_records
+from metaeval.progress import progress_bar
 from metaeval.stats.correlation.rank_order import tie_breaking_seeds
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 
@@ -36,7 +36,7 @@ def statistics(
     records: list[dict[str, Any]] = []
     whole: list[Ordering] = []  # one per score of systems
     sentences: list[Ordering] = []  # one per score of captions
-    with tqdm(total=len(families) + len(against), desc="statistics", delay=2, leave=False) as bar:
+    with progress_bar(total=len(families) + len(against), desc="statistics") as bar:
         for family in families:
             if family.scored.scores is None:
                 records += [absent(family, c) for c in range(len(family.scored.columns))]

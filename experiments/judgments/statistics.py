@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 from omegaconf import DictConfig
-from tqdm import tqdm
 
 from metaeval.data.judgments.judged import HUMAN, Judgments
+from metaeval.progress import progress_bar
 from metaeval.scoring import Scored
 from metaeval.stats.correlation.correlations import (
     NAMES,
@@ -92,7 +92,7 @@ def statistics(
         ratings[name] = Ratings(row, value, judged.means(name), image, len(images))
     by_name = {record["metric"]: record for record in records}
     replicates: dict[tuple[str, str], Correlations] = {}
-    with tqdm(total=len(columns) * len(ratings), desc="intervals", delay=2, leave=False) as bar:
+    with progress_bar(total=len(columns) * len(ratings), desc="intervals") as bar:
         for column in columns:
             record = by_name[column.name]
             record["n"] = int((~np.isnan(column.scores)).sum())
@@ -349,7 +349,7 @@ def _differences(
     assert statistic in NAMES
     pairs: list[dict[str, Any]] = []
     n = len(columns)
-    with tqdm(total=n * (n - 1) // 2, desc="differences", delay=2, leave=False) as bar:
+    with progress_bar(total=n * (n - 1) // 2, desc="differences") as bar:
         for i, a in enumerate(columns):
             for b in columns[i + 1 :]:
                 pairs.append(

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
-from tqdm import tqdm
 
+from metaeval.progress import progress_bar
 from metaeval.runs.store import MemoryStore, Store
 
 Vectors = npt.NDArray[np.float32]
@@ -44,7 +44,7 @@ class EmbeddingCache:
         known = self._store.get_many(self._namespace, list(dict.fromkeys(keys)))
         first = {key: j for j, key in reversed(list(enumerate(keys)))}
         todo = sorted(j for key, j in first.items() if key not in known)
-        with tqdm(total=len(todo), desc=what, unit="", leave=False, delay=2) as bar:
+        with progress_bar(total=len(todo), desc=what, unit="") as bar:
             for start in range(0, len(todo), chunk):
                 positions = todo[start : start + chunk]
                 vectors = compute(positions)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -47,6 +47,7 @@ class Objects:
     boxes: npt.NDArray[np.float64]
 
 
+T = TypeVar("T")
 Part = Callable[[], Any] | Absent
 
 
@@ -97,6 +98,10 @@ class CaptionDataset:
     pool_source: tuple[ImageSource | None, ...] | None = None
     _loaded: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
+    _derived: dict[str, Any] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )  # of these images, so a smaller dataset begins anew
+
     def __post_init__(self) -> None:
         n = len(self.image_ids)
         if not n:
@@ -131,6 +136,16 @@ class CaptionDataset:
             )
             self._loaded[name] = source if isinstance(source, Absent) else source()
         return self._loaded[name]
+
+    def derive(self, what: str, make: Callable[[], T]) -> T:
+        """What is made of these images and references, made once for all who ask for it.
+
+        `what` says all that it depends on beside the dataset.
+        """
+        if what not in self._derived:
+            self._derived[what] = make()
+        value: T = self._derived[what]
+        return value
 
     def limited(self, limit: int | None) -> CaptionDataset:
         """The first `limit` images by id; the pool stays whole. `None` changes nothing."""

@@ -17,9 +17,8 @@ from urllib.error import HTTPError
 from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
-from tqdm import tqdm
-
 from metaeval.errors import MetaevalError
+from metaeval.progress import progress_bar
 
 try:
     import fcntl
@@ -149,14 +148,12 @@ def _fetch_rest(url: str, part: Path, timeout: float) -> bool:
         name = Path(urlsplit(url).path).name or url
         with (
             part.open("ab" if resumed else "wb") as file,
-            tqdm(
+            progress_bar(
                 desc=name,
                 total=total,
                 initial=have,
                 unit="B",
                 unit_scale=True,
-                leave=False,
-                delay=1,
             ) as bar,
         ):
             while chunk := _read_chunk(response):

@@ -8,10 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tqdm import tqdm
-
 from metaeval.cores import core_count
 from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.progress import progress_bar
 from metaeval.runs.digests import digest, file_state
 from metaeval.runs.store import Store
 
@@ -39,7 +38,7 @@ def digests(paths: Sequence[Path | None], store: Store | None) -> list[bytes | N
     todo = [j for j, state in enumerate(states) if state is not None and state not in known]
     with ThreadPoolExecutor(reader_threads()) as pool:
         jobs = pool.map(lambda j: _digest(paths[j]), todo)
-        bar = tqdm(jobs, total=len(todo), desc="images", unit="", leave=False, delay=2)
+        bar = progress_bar(jobs, total=len(todo), desc="images", unit="")
         new = {
             state: digest
             for j, digest in zip(todo, bar, strict=True)
@@ -58,7 +57,7 @@ def paths_of(dataset: CaptionDataset) -> list[Path | None]:
         return [None] * len(dataset)
     with ThreadPoolExecutor(reader_threads()) as pool:
         jobs = pool.map(images.path, dataset.image_ids)
-        return list(tqdm(jobs, total=len(dataset), desc="images", leave=False, delay=2))
+        return list(progress_bar(jobs, total=len(dataset), desc="images"))
 
 
 def decoded(

@@ -87,6 +87,11 @@ class Scorer(ABC):
         The exact identity of each column: `bleu-4|tok:ptb-3.4.1|smooth:none|ref:closest|v:1`.
     batch_size
         Captions per call of `score`: what a killed run may lose.
+    usual_ms
+        What a new caption usually takes on two cores, in milliseconds. Nothing but the estimate of
+        the time that is left reads it.
+    works_elsewhere
+        Whether another process does the work, so that other metrics may be computed meanwhile.
     counted
         What a reader should know of the captions beside their scores, as name → unit: "captions"
         and "words" are added up over the captions of a run, "images" counts the images that have
@@ -97,6 +102,8 @@ class Scorer(ABC):
     """
 
     batch_size: int = 5000
+    usual_ms: ClassVar[float] = 0.05
+    works_elsewhere: ClassVar[bool] = False
     counted: Mapping[str, str] = MappingProxyType({})
 
     def __init__(self, columns: Iterable[ScoreColumn], settings: Mapping[str, Any]) -> None:
@@ -160,6 +167,15 @@ class Scorer(ABC):
         """
         return None
 
+    def explain_all(
+        self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
+    ) -> list[Mapping[str, Any] | None]:
+        """What `explain` tells of n captions, to the last bit; for who can do them at one go."""
+        return [
+            self.explain(caption, i)
+            for caption, i in zip(captions, image_index.tolist(), strict=True)
+        ]
+
     def close(self) -> None:  # noqa: B027  (most scorers hold nothing)
         """Release processes and memory. Called once, also after a failure."""
 
@@ -183,4 +199,11 @@ class ReferenceScorer(Scorer):
         self.metric, self.dataset = metric, dataset
 
     def context(self, index: int) -> bytes:
-        return content_digest(self.dataset.references[index])
+        return reference_digests(self.dataset)[index]
+
+
+def reference_digests(dataset: CaptionDataset) -> list[bytes]:
+    """16 bytes an image that identify its references, for `Scorer.context`."""
+    return dataset.derive(
+        "digests of references", lambda: [content_digest(texts) for texts in dataset.references]
+    )

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
-from tqdm import tqdm
 
 from metaeval.errors import ConfigError
+from metaeval.progress import progress_bar
 from metaeval.training.checkpoint import Progress, read_state, write_state
 from metaeval.training.settings import Trained, TrainingSettings
 
@@ -122,7 +122,7 @@ class _State(Generic[Network]):
         losses = torch.zeros((), device=self.device, dtype=torch.float64)
         rate = 0.0
         self.model.train()
-        with tqdm(todo, desc=title, leave=False, delay=2) as bar:
+        with progress_bar(todo, desc=title) as bar:
             for i, batch in enumerate(bar):
                 rate = self.settings.rate(epoch, i / len(todo))
                 losses += self._step(batch, epoch, loss, rate)

@@ -9,7 +9,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from metaeval.compute.threads import map_ordered, run_parallel  # noqa: E402
+from metaeval.compute.threads import divide_products_only, map_ordered, run_parallel  # noqa: E402
 
 
 @pytest.fixture(params=[1, 3])
@@ -75,4 +75,22 @@ def test_the_first_exception_comes_in_its_place(threads: int) -> None:
         found.extend(map_ordered(job, range(1000)))
     assert found == [0, 1, 2]
     assert len(started) < 30
+    assert torch.get_num_threads() == threads
+
+
+def test_products_alone_are_divided_and_no_number_changes() -> None:
+    threads, generator = torch.get_num_threads(), torch.Generator().manual_seed(0)
+    words, weight = (torch.randn(n, 384, generator=generator) for n in (13, 17))
+
+    def compute() -> object:
+        return torch.tanh(torch.nn.functional.linear(words, weight)) @ weight
+
+    expected = compute()
+    with divide_products_only():
+        assert torch.get_num_threads() == 1
+        assert torch.equal(compute(), expected)
+        assert torch.get_num_threads() == 1
+        with pytest.raises(RuntimeError):
+            _ = words @ weight  # shapes that do not fit
+        assert torch.get_num_threads() == 1
     assert torch.get_num_threads() == threads

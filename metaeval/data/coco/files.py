@@ -13,12 +13,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TypedDict, Unpack
 
-from tqdm import tqdm
+from tqdm.utils import CallbackIOWrapper
 
 from metaeval.data.dataset import Absent
 from metaeval.data.download import download
 from metaeval.data.files import data_folder
 from metaeval.errors import ConfigError, InputError
+from metaeval.progress import progress_bar
 from metaeval.runs.digests import file_sha256
 
 ARCHIVE_URL = "http://images.cocodataset.org/annotations/annotations_trainval2017.zip"
@@ -144,12 +145,14 @@ def extract(archive: Path, targets: Iterable[Path]) -> None:
                 raise InputError(f"holds no annotations/{target.name}", file=archive) from None
             with (
                 packed.open(member) as compressed,
-                tqdm.wrapattr(
-                    compressed, "read", member.file_size, desc=target.name, leave=False, delay=1
-                ) as stream,
+                progress_bar(
+                    total=member.file_size, desc=target.name, unit="B", unit_scale=True
+                ) as bar,
             ):
                 target.parent.mkdir(parents=True, exist_ok=True)
                 part = target.with_name(target.name + ".part")
                 with part.open("wb") as file:
-                    shutil.copyfileobj(stream, file, 1 << 20)
+                    shutil.copyfileobj(
+                        CallbackIOWrapper(bar.update, compressed, "read"), file, 1 << 20
+                    )
                 part.replace(target)

@@ -7,10 +7,9 @@ import sys
 import zipfile
 from pathlib import Path, PurePosixPath
 
-from tqdm import tqdm
-
 from metaeval.data.download import download
 from metaeval.errors import InputError
+from metaeval.progress import progress_bar
 
 URL = "http://images.cocodataset.org/zips/val2017.zip"
 MD5 = "442b8da7639aecaf257c1dceb8ba8c80"
@@ -30,7 +29,7 @@ def install(cache: Path, source: Path | None = None, url: str = URL, md5: str = 
         if not photographs:
             raise InputError("there is no .jpg file in it", file=source)
         target.mkdir(parents=True, exist_ok=True)
-        for file in tqdm(photographs, desc="images", unit="", leave=False, delay=2):
+        for file in progress_bar(photographs, desc="images", unit=""):
             _place(target / file.name, file.stat().st_size, file)
     else:
         archive = source or download(url, folder / "val2017.zip", md5=md5)
@@ -48,7 +47,7 @@ def _unpack(archive: Path, target: Path) -> None:
             if not images:
                 raise InputError("there is no .jpg file in it", file=archive)
             target.mkdir(parents=True, exist_ok=True)
-            for entry in tqdm(images, desc="unpacking", unit=" images", leave=False, delay=2):
+            for entry in progress_bar(images, desc="unpacking", unit=" images"):
                 file = target / PurePosixPath(entry.filename).name
                 _place(file, entry.file_size, (content, entry))
     except (zipfile.BadZipFile, OSError) as error:

@@ -10,11 +10,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tqdm import tqdm
-
 from metaeval.data.scenes.graph import SceneGraph
 from metaeval.data.scenes.render import save
 from metaeval.data.scenes.things import THINGS
+from metaeval.progress import progress_bar
 
 _INFO = {"description": "metaeval scenes: generated images, captions and objects", "version": "1"}
 
@@ -122,6 +121,6 @@ def export(
         out.append(path)
     if images:
         (folder / split).mkdir(exist_ok=True)
-        for g in tqdm(graphs, desc=f"drawing {split}", unit="image", mininterval=0.5):
+        for g in progress_bar(graphs, desc=f"drawing {split}", unit="image"):
             save(g, folder / split / file_name(g.image_id), side)
     return out

@@ -22,7 +22,9 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.compute.device import check_dtype, check_name
+from metaeval.compute.networks import load_once
 from metaeval.compute.requirements import missing_packages, truthy
+from metaeval.compute.threads import divide_products_only
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.base import Metric, ReferenceScorer, Scores
@@ -150,6 +152,7 @@ class BertScorer(ReferenceScorer):
     """
 
     metric: BertScore
+    usual_ms = 3.0
 
     def __init__(
         self,
@@ -167,7 +170,9 @@ class BertScorer(ReferenceScorer):
     @cached_property
     def encoder(self) -> TextEncoder:
         """The network, loaded when it is first asked for."""
-        return TextEncoder(self._model, self.layer, self.metric.device, self.metric.dtype)
+        options = (self._model, self.layer, self.metric.device, self.metric.dtype)
+        key = ("bertscore", self._model.folder, *options[1:])
+        return load_once(key, lambda: TextEncoder(*options))
 
     def prepare(self) -> None:
         references = [text for texts in self.dataset.references for text in texts]
@@ -192,17 +197,31 @@ class BertScorer(ReferenceScorer):
         if has_references.any():
             starts = (np.cumsum(counts) - counts)[has_references]
             scores[has_references, 0] = np.maximum.reduceat(f1, starts)
-        if self._baseline is not None:
-            scores = (scores - self._baseline) / (1 - self._baseline)
-        return scores
+        return self._rescaled(scores)
 
     def explain(self, caption: str, image_index: int) -> Mapping[str, Any] | None:
         """Which token of the caption met which token of each reference, and how alike they are."""
-        if not (references := self.dataset.references[image_index]):
-            return None
-        value = float(self.score([caption], np.array([image_index]))[0, 0])
-        numbers = self._sentences.numbers([caption, *references])
-        scores = self._sentences.scores(np.repeat(numbers[:1], len(references)), numbers[1:])
+        return self.explain_all([caption], np.array([image_index]))[0]
+
+    def explain_all(
+        self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
+    ) -> list[Mapping[str, Any] | None]:
+        groups = [self.dataset.references[i] for i in image_index.tolist()]
+        self._sentences.add(captions, alone=True)
+        candidates = np.repeat(self._sentences.numbers(captions), [len(group) for group in groups])
+        references = self._sentences.numbers([text for group in groups for text in group])
+        with divide_products_only():
+            scores = iter(self._sentences.scores(candidates, references))
+            return [
+                self._payload(caption, group, np.array([next(scores) for _ in group]))
+                if group
+                else None
+                for caption, group in zip(captions, groups, strict=True)
+            ]
+
+    def _payload(self, caption: str, references: Sequence[str], scores: Scores) -> dict[str, Any]:
+        """Of one caption, with its precision, recall and F1 [r, 3] by each of r references."""
+        value = float(self._rescaled(scores[:, 2].max()))
         words, weights, vectors = zip(
             *(self._sentences.tokens(text) for text in (caption, *references)), strict=True
         )
@@ -226,6 +245,11 @@ class BertScorer(ReferenceScorer):
             "best": int(np.argmax(scores[:, 2])),
             "values": {self.columns[0].name: value},
         }
+
+    def _rescaled(self, scores: Scores) -> Scores:
+        return (
+            scores if self._baseline is None else (scores - self._baseline) / (1 - self._baseline)
+        )
 
     def close(self) -> None:
         self._open.close()

@@ -33,10 +33,11 @@ class EncodedSentences:
         self._length: list[int] = []  # per sentence: its tokens, …
         self._slot: list[int] = []  # … and its place in the bank among those of this length
         self._weights: dict[int, list[Floats]] = {}  # length → of sentences in the bank's order
+        self._tokens: dict[str, tuple[list[str], Floats, Singles]] = {}
         self._weight_of_token = _token_weights(encoder, documents)
 
-    def add(self, texts: Sequence[str]) -> None:
-        """Encode those of the texts that are new."""
+    def add(self, texts: Sequence[str], *, alone: bool = False) -> None:
+        """Encode those of the texts that are new; `alone` as in `TextEncoder.encode`."""
         new = [text for text in dict.fromkeys(texts) if text not in self._index]
         ids, n_cut = self._encoder.tokenize(new)
         if n_cut:
@@ -52,7 +53,7 @@ class EncodedSentences:
             rows = self._weight_of_token[np.array([ids[p] for p in positions])]
             self._weights.setdefault(vectors.shape[1], []).append(rows)
 
-        self._encoder.encode(ids, keep)
+        self._encoder.encode(ids, keep, alone=alone)
 
     def __len__(self) -> int:
         return len(self._index)
@@ -73,11 +74,15 @@ class EncodedSentences:
 
     def tokens(self, text: str) -> tuple[list[str], Floats, Singles]:
         """A text's k tokens as words, their weights [k] and vectors [k, width]."""
+        if (known := self._tokens.get(text)) is not None:
+            return known
         (ids,), _ = self._encoder.tokenize([text])
         number = self._index[text]
         vectors = self._bank.get(self._length[number], np.array([self._slot[number]]))[0]
         words = [self._encoder.tokenizer.decode([token]).strip() for token in ids]
-        return words, self._weight_of_token[np.array(ids)], vectors.cpu().numpy()
+        tokens = words, self._weight_of_token[np.array(ids)], vectors.cpu().numpy()
+        self._tokens[text] = tokens  # a reference is asked for with each caption of its image
+        return tokens
 
     def close(self) -> None:
         """Release the vectors and their temporary files."""

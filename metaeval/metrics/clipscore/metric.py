@@ -45,6 +45,7 @@ class ClipScorer(Scorer):
     """CLIPScore with the images of a dataset; vectors are kept in the store."""
 
     metric: ClipScore
+    usual_ms = 3.0
     counted = MappingProxyType(
         {
             "captions cut to the model's length": "captions",

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from tqdm import tqdm
 
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import InputError
+from metaeval.progress import progress_bar
 
 if TYPE_CHECKING:
     import torch
@@ -39,7 +39,7 @@ def pixels_of(dataset: CaptionDataset, side: int) -> npt.NDArray[np.uint8]:
 
     with ThreadPoolExecutor() as pool:
         jobs = pool.map(fill, range(len(dataset)))
-        for _ in tqdm(jobs, total=len(dataset), desc="pictures", unit="", leave=False, delay=2):
+        for _ in progress_bar(jobs, total=len(dataset), desc="pictures", unit=""):
             pass
     return out
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from metaeval.compute.threads import divide_products_only
 from metaeval.metrics.faier.captions import ParsedCaptions
 from metaeval.metrics.faier.fusion import matches
 from metaeval.metrics.faier.matcher import UnionMatcher
@@ -37,17 +38,27 @@ class Explainer:
         self._reference_matches: dict[int, list[dict[str, Any]]] = {}  # they serve many captions
 
     @torch.inference_mode()
-    def explain(self, caption: str, index: int) -> tuple[dict[str, Any], list[float]]:
-        """What a caption finds in image `index`, and its score on each level.
+    def explain(
+        self, captions: Sequence[str], images: Sequence[int]
+    ) -> list[tuple[dict[str, Any], list[float]]]:
+        """What each caption finds in its image, and its score on each level.
 
-        The first is {"kind": "matches", "regions": [{"label", "box"}], "words", "matches" (a row of
-        r numbers a word), "relations", "relation_matches", "references": [{"words", "matches"}]}.
+        Each is computed by itself. The first of a pair is {"kind": "matches", "regions":
+        [{"label", "box"}], "words", "matches" (a row of r numbers a word), "relations",
+        "relation_matches", "references": [{"words", "matches"}]}.
         """
-        if index not in self._reference_matches:
-            self._reference_matches[index] = [
-                {key: texts[key] for key in ("words", "matches")}
-                for texts, _ in self._match(self._references[index], index)
-            ]
+        new = [i for i in dict.fromkeys(images) if i not in self._reference_matches]
+        with divide_products_only():
+            self._reference_matches.update((i, self._match_references(i)) for i in new)
+            return [self._explain(text, i) for text, i in zip(captions, images, strict=True)]
+
+    def _match_references(self, index: int) -> list[dict[str, Any]]:
+        return [
+            {key: texts[key] for key in ("words", "matches")}
+            for texts, _ in self._match(self._references[index], index)
+        ]
+
+    def _explain(self, caption: str, index: int) -> tuple[dict[str, Any], list[float]]:
         ((matches_of_caption, levels),) = self._match([caption], index)
         boxes = self._regions.boxes[index][self._regions.mask[index]]
         labels = self._regions.labels[index]

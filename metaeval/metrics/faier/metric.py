@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.compute import device as devices
+from metaeval.compute.networks import load_once
 from metaeval.compute.requirements import missing_packages
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
@@ -160,6 +161,7 @@ class Faier(Metric):
 class FaierScorer(Scorer):
     """FAIEr with the images and references of a dataset."""
 
+    usual_ms = 0.5
     batch_size = 20_000
     counted = MappingProxyType({"images that the weights were trained on (not scored)": "images"})
 
@@ -195,19 +197,25 @@ class FaierScorer(Scorer):
 
     @cached_property
     def _regions(self) -> Regions:
-        return self._source.load(self.dataset, self._store)
+        return self._source.load_once(self.dataset, self._store)
+
+    @cached_property
+    def _region_digests(self) -> list[bytes]:
+        return self._source.digests(self.dataset, self._store)
 
     def context(self, index: int) -> bytes:
         seen = b"seen" if self._seen[index] else b"new"
-        regions = self._source.digest(self._regions, index)
-        return seen + regions + content_digest(self._references[index])
+        return seen + self._region_digests[index] + content_digest(self._references[index])
 
     def prepare(self) -> None:
         from metaeval.metrics.faier.captions import NO_REFERENCE, encode
         from metaeval.metrics.faier.matcher import UnionMatcher
         from metaeval.metrics.faier.network import load_network
 
-        network = load_network(self.weights).to(devices.resolve(self._device))
+        network = load_once(
+            ("faier", self.weights.folder, self.weights.label, self._device),
+            lambda: load_network(self.weights).to(devices.resolve(self._device)),
+        )
         self._vocabulary, self._matcher = self.weights.vocabulary(), UnionMatcher(network)
         groups = [group or (NO_REFERENCE,) for group in self._references]
         distinct = {text: k for k, text in enumerate(dict.fromkeys(t for g in groups for t in g))}
@@ -253,9 +261,22 @@ class FaierScorer(Scorer):
         return Explainer(self._matcher, self.parser, self._vocabulary, references, self._regions)
 
     def explain(self, caption: str, image_index: int) -> Mapping[str, Any] | None:
-        if not self._usable[image_index]:
-            return None
-        explanation, levels = self._explainer.explain(caption, int(image_index))
+        return self.explain_all([caption], np.array([image_index]))[0]
+
+    def explain_all(
+        self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
+    ) -> list[Mapping[str, Any] | None]:
+        rows = np.flatnonzero(self._usable[image_index]).tolist()
+        images = [int(image_index[k]) for k in rows]
+        explained = self._explainer.explain([captions[k] for k in rows], images)
+        payloads: list[Mapping[str, Any] | None] = [None] * len(captions)
+        for k, image, (explanation, levels) in zip(rows, images, explained, strict=True):
+            payloads[k] = self._payload(explanation, levels, image)
+        return payloads
+
+    def _payload(
+        self, explanation: Mapping[str, Any], levels: Sequence[float], image_index: int
+    ) -> dict[str, Any]:
         values = np.array(levels) / self._units[image_index]
         values = np.append(values.sum(), values) if len(self.columns) > 1 else values
         names = [column.name for column in self.columns]

@@ -94,6 +94,9 @@ class MeteorScorer(SummableScorer):
 
     metric: Meteor
 
+    usual_ms = 0.3
+    works_elsewhere = True
+
     def __init__(
         self,
         metric: Meteor,

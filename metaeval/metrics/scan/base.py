@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.compute import device as devices
+from metaeval.compute.networks import load_once
 from metaeval.compute.requirements import missing_packages
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
@@ -127,6 +128,7 @@ class ScanScorer(Scorer):
     `settings` are the metric's, in the signature behind those of the network.
     """
 
+    usual_ms = 0.15
     batch_size = 20_000
     counted = MappingProxyType({"images that the weights were trained on (not scored)": "images"})
 
@@ -155,16 +157,21 @@ class ScanScorer(Scorer):
 
     @cached_property
     def _regions(self) -> Regions:
-        return self._source.load(self.dataset, self._store)
+        return self._source.load_once(self.dataset, self._store)
+
+    @cached_property
+    def _region_digests(self) -> list[bytes]:
+        return self._source.digests(self.dataset, self._store)
 
     def context(self, index: int) -> bytes:
-        return self._source.digest(self._regions, index) + bytes([bool(self.weights.seen[index])])
+        return self._region_digests[index] + bytes([bool(self.weights.seen[index])])
 
     def prepare(self) -> None:
         from metaeval.metrics.scan.grounding import Grounder
         from metaeval.vision.regions.grid import add_grid
 
-        model, words = self.weights.load()
+        key = ("scan", self.weights.label, self.weights.words, self._device)
+        model, words = load_once(key, self.weights.load)
         self.regions = add_grid(self._regions, model.shape.grid)
         self.grounder = Grounder(model, words, self.regions, self._smooth, self._device)
         self.usable = ~self.weights.seen & (self.grounder.n_regions > 0)

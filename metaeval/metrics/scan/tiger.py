@@ -17,12 +17,12 @@ import numpy.typing as npt
 
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
-from metaeval.metrics.base import Scores
+from metaeval.metrics.base import Scores, reference_digests
 from metaeval.metrics.scan.base import ScanMetric, ScanScorer
 from metaeval.metrics.scan.tiger_score import GAINS, MIN_MAX, TAU, compare_groundings
 from metaeval.metrics.scan.weights import ScanWeights
 from metaeval.runs.records import ScoreColumn
-from metaeval.runs.store import Store, content_digest
+from metaeval.runs.store import Store
 from metaeval.vision.regions.base import RegionSource
 from metaeval.weights.pretrained import AUTO
 
@@ -99,7 +99,7 @@ class TigerScorer(ScanScorer):
         self._tau, self._gains, self._clamp = metric.tau, metric.gains, metric.clamp
 
     def context(self, index: int) -> bytes:
-        return super().context(index) + content_digest(self.dataset.references[index])
+        return super().context(index) + reference_digests(self.dataset)[index]
 
     def prepare(self) -> None:
         super().prepare()
@@ -126,11 +126,23 @@ class TigerScorer(ScanScorer):
         return scores
 
     def explain(self, caption: str, image_index: int) -> Mapping[str, Any] | None:
-        if not self.usable[image_index]:
-            return None
-        images = np.array([image_index], dtype=np.intp)
-        vectors = self._vectors([caption], images)
-        vector, scores = vectors[0], self._compare(vectors, images)[0]
+        return self.explain_all([caption], np.array([image_index]))[0]
+
+    def explain_all(
+        self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
+    ) -> list[Mapping[str, Any] | None]:
+        payloads: list[Mapping[str, Any] | None] = [None] * len(captions)
+        rows = np.flatnonzero(self.usable[image_index])
+        if len(rows):
+            images = image_index[rows]
+            vectors = self._vectors([captions[k] for k in rows.tolist()], images)
+            scores = self._compare(vectors, images)
+            for k, i, *numbers in zip(rows.tolist(), images.tolist(), vectors, scores, strict=True):
+                payloads[k] = self._payload(i, *numbers)
+        return payloads
+
+    def _payload(self, image_index: int, vector: Scores, scores: Scores) -> dict[str, Any]:
+        """Of one caption, with its grounding vector [r] and its scores [3]."""
         n = int(self.grounder.n_regions[image_index])
         boxes, labels = self.regions.boxes[image_index], self.regions.labels[image_index]
         return {

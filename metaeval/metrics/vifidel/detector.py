@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tqdm import tqdm
-
 from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.progress import progress_bar
 from metaeval.runs.digests import digest, file_sha256
 from metaeval.runs.store import MemoryStore, Store
 from metaeval.vision.faster_rcnn import FasterRcnn
@@ -64,7 +63,7 @@ class Detector:
         known = store.get_many(namespace, list(keys.values()))
         network = self.network()
         labels: list[Counter[str]] = []
-        for path in tqdm(paths, desc="detecting objects", unit=" images", leave=False, delay=2):
+        for path in progress_bar(paths, desc="detecting objects", unit=" images"):
             if path is None:
                 labels.append(Counter())
                 continue

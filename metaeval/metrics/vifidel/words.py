@@ -13,6 +13,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from runpy import run_path
 
 import numpy as np
 import numpy.typing as npt
@@ -28,8 +31,12 @@ _WORD = re.compile(r"(?u)\b\w\w+\b")
 
 def stop_words() -> frozenset[str]:
     """scikit-learn's English list."""
-    text = import_module("sklearn.feature_extraction.text")
-    return frozenset(text.ENGLISH_STOP_WORDS)
+    package = find_spec("sklearn")  # which takes a second to import, all for one list
+    folder = Path((package.submodule_search_locations or ["."])[0] if package else ".")
+    file = folder / "feature_extraction" / "_stop_words.py"
+    if not file.is_file():  # another release may have it elsewhere
+        return frozenset(import_module("sklearn.feature_extraction.text").ENGLISH_STOP_WORDS)
+    return frozenset(run_path(str(file))["ENGLISH_STOP_WORDS"])
 
 
 def stop_words_identity() -> str:

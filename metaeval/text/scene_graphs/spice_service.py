@@ -14,13 +14,12 @@ from collections.abc import Sequence
 from functools import cache as remember
 from pathlib import Path
 
-from tqdm import tqdm
-
 from metaeval.cores import core_count
 from metaeval.data.dataset import Absent
 from metaeval.java.process import JavaError, JavaProcess, heap_mib
 from metaeval.java.runtime import JavaRuntime, find_bundled_files, find_java
 from metaeval.java.services import find_jar
+from metaeval.progress import progress_bar
 from metaeval.runs.digests import file_sha256
 from metaeval.runs.store import MemoryStore, Store, content_digest
 from metaeval.text.scene_graphs import install
@@ -136,9 +135,7 @@ class SpiceParser:
         keys = {sentence: content_digest([sentence]) for sentence in dict.fromkeys(sentences)}
         known = self._store.get_many(namespace, list(keys.values()))
         new = [s for s, key in keys.items() if key not in known and s not in self._failed]
-        with tqdm(
-            total=len(new), desc="SPICE: parsing", unit=" sentences", delay=2, leave=False
-        ) as bar:
+        with progress_bar(total=len(new), desc="SPICE: parsing", unit=" sentences") as bar:
             for start in range(0, len(new), _BATCH):
                 batch = new[start : start + _BATCH]
                 parsed = {}

@@ -14,11 +14,10 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from tqdm import tqdm
-
 from metaeval.compute.batching import Rows, fill_rows, group_rows_by_length
 from metaeval.compute.device import check_dtype, in_batches, resolve
 from metaeval.errors import ConfigError
+from metaeval.progress import progress_bar
 from metaeval.text.transformers.fast_bert import FastBert, fast_version
 from metaeval.text.transformers.locate import TextModel
 
@@ -93,17 +92,26 @@ class TextEncoder:
         return ids, sum(len(tokens) > self.max_tokens for tokens in whole)
 
     def encode(
-        self, ids: Sequence[Sequence[int]], keep: Callable[[list[int], torch.Tensor], None]
+        self,
+        ids: Sequence[Sequence[int]],
+        keep: Callable[[list[int], torch.Tensor], None],
+        *,
+        alone: bool = False,
     ) -> None:
-        """Encode token sequences; `keep(positions, vectors [b, length, width])`, batch by batch."""
-        encode = self._encode if self._fast is None else self._fast.encode
-        with tqdm(total=len(ids), desc="encoding", unit=" sentences", leave=False, delay=2) as bar:
+        """Encode token sequences; `keep(positions, vectors [b, length, width])`, batch by batch.
+
+        With `alone` each sequence has the vectors, to the last bit, of a call with it alone.
+        """
+        with progress_bar(total=len(ids), desc="encoding", unit=" sentences") as bar:
 
             def kept(part: list[int], vectors: torch.Tensor) -> None:
                 keep(part, vectors)
                 bar.update(len(part))
 
-            encode(ids, kept)
+            if self._fast is None:
+                self._encode(ids, kept)
+            else:
+                self._fast.encode(ids, kept, alone=alone)
 
     def _encode(
         self, ids: Sequence[Sequence[int]], keep: Callable[[list[int], torch.Tensor], None]

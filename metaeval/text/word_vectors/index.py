@@ -15,9 +15,9 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from tqdm import tqdm
 
 from metaeval.errors import InputError
+from metaeval.progress import progress_bar
 
 
 class VectorTable(ABC):
@@ -76,7 +76,7 @@ class IndexedTable(VectorTable):
         words, places = [], []
         digest, done = hashlib.sha256(), 0
         name = f"indexing {self.path.name}"
-        with tqdm(total=len(self._bytes), desc=name, unit="B", unit_scale=True, delay=2) as bar:
+        with progress_bar(total=len(self._bytes), desc=name, unit="B", unit_scale=True) as bar:
 
             def seen(position: int) -> None:
                 nonlocal done

@@ -128,6 +128,19 @@ class RegionSource(ABC):
         An image that the source has nothing for is a row whose mask is all false.
         """
 
+    def load_once(self, dataset: CaptionDataset, store: Store | None = None) -> Regions:
+        """As `load`; metrics that look at the same regions of a dataset share them."""
+        what = f"regions {self.identity(store)}"
+        return dataset.derive(what, lambda: self.load(dataset, store))
+
+    def digests(self, dataset: CaptionDataset, store: Store | None = None) -> list[bytes]:
+        """`digest` of each image of a dataset, computed once."""
+        regions = self.load_once(dataset, store)
+        return dataset.derive(
+            f"digests of regions {self.identity(store)}",
+            lambda: [self.digest(regions, i) for i in range(len(regions))],
+        )
+
     def digest(self, regions: Regions, index: int) -> bytes:
         """16 bytes that identify an image's regions, whatever the padding, for `Scorer.context`."""
         n = int(regions.mask[index].sum())

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
-from tqdm import tqdm
 
 from metaeval.data import image_files
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError, require_count
+from metaeval.progress import progress_bar
 from metaeval.runs.digests import file_sha256
 from metaeval.runs.store import MemoryStore, SqliteStore, Store
 from metaeval.vision.faster_rcnn import FEATURES, FasterRcnn
@@ -100,7 +100,7 @@ class DetectorRegions(RegionSource):
         regions: list[_One] = []
         nothing = (np.zeros((0, self.dim), np.float32), np.zeros((0, 4), np.float32), ())
         lost = 0
-        bar = tqdm(paths, desc="detecting regions", unit=" images", leave=False, delay=2)
+        bar = progress_bar(paths, desc="detecting regions", unit=" images")
         for path, key in zip(bar, keys, strict=True):
             if path is not None and key is not None and key not in known:
                 one = self._detect(network, path)

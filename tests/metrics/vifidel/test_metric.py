@@ -275,3 +275,14 @@ def test_importing_it_imports_no_heavy_package() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_the_stop_words_are_scikit_learns_though_it_is_not_imported() -> None:
+    code = (
+        "import sys; from metaeval.metrics.vifidel.words import stop_words; words = stop_words();"
+        "assert 'sklearn' not in sys.modules;"
+        "from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS as theirs;"
+        "assert words == theirs"
+    )
+    pytest.importorskip("sklearn")
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import torch
-from tqdm import tqdm
 
 from metaeval.metrics.scan.attention import WAYS, mean_cosines
 from metaeval.metrics.scan.network import Scan
+from metaeval.progress import progress_bar
 from metaeval.training.dataset import EncodedCaptions
 from metaeval.training.retrieval import recall, rsum
 from metaeval.vision.regions.base import Regions
@@ -39,7 +39,7 @@ def all_pairs(
     captions = torch.split(torch.argsort(n_words, stable=True), sizes[1])
     shape, dtype = (len(regions), len(words)), torch.promote_types(regions.dtype, torch.float32)
     similarities = {way: regions.new_empty(shape, dtype=dtype) for way in ways}
-    for rows in tqdm(images, desc=progress, disable=progress is None, leave=False, delay=2):
+    for rows in progress_bar(images, desc=progress) if progress else images:
         n = n_regions[rows]
         vectors = regions[rows, : int(n.max())]
         for columns in captions:

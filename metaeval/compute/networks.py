@@ -1,0 +1,35 @@
+"""Networks that a run has loaded, shared by all who ask for them until it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+_kept: dict[Hashable, Any] | None = None
+
+
+@contextmanager
+def keep_networks() -> Iterator[None]:
+    """Keep what is loaded by `load_once` until the block ends."""
+    global _kept
+    before, _kept = _kept, {} if _kept is None else _kept
+    try:
+        yield
+    finally:
+        _kept = before
+
+
+def load_once(key: Hashable, load: Callable[[], T]) -> T:
+    """What `load` gives: loaded once for a key within `keep_networks`, anew each time outside.
+
+    Nobody may change a network that others have too; it computes as it is, in eval mode.
+    """
+    if _kept is None:
+        return load()
+    if key not in _kept:
+        _kept[key] = load()
+    network: T = _kept[key]
+    return network

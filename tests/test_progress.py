@@ -1,0 +1,109 @@
+"""The line of a run: what it says, what is left, and that a log stays free of it."""
+
+from __future__ import annotations
+
+import io
+import time
+
+import pytest
+
+from metaeval import progress
+from metaeval.progress import RunLine, progress_bar, rounded_seconds, run_line
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+class Clock:
+    """A clock that a test sets."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.2, "1 s"), (7.1, "8 s"), (10, "10 s"), (31, "40 s"), (89, "90 s"), (91, "2 min")],
+)
+def test_durations_are_as_coarse_as_they_are_known(seconds: float, text: str) -> None:
+    assert rounded_seconds(seconds) == text
+
+
+def test_the_line_names_the_metric_and_what_is_left() -> None:
+    clock = Clock()
+    line = RunLine(clock)
+    assert line.text() == ""
+    line.plan([("report", 5.0)])
+    bleu, faier = line.plan([("BLEU", 5.0), ("FAIEr", 30.0)], kind="metric")
+    line.begin(bleu)
+    assert line.text() == "metric 1 of 2, BLEU, about 40 s left"
+    clock.now = 5.0  # as long as usual
+    line.begin(faier)
+    assert line.text() == "metric 2 of 2, FAIEr, about 40 s left"
+    clock.now = 15.0
+    assert line.seconds_left() == pytest.approx(25.0)
+    clock.now = 99.0  # longer than thought: the report is still to come
+    assert line.seconds_left() == pytest.approx(5.0)
+    line.begin_stage("report")
+    # a prior of 5 s, then 40 s of usual time took 99 s: the report's 5 s become 5 · 104 / 40
+    assert line.seconds_left() == pytest.approx(5.0 * (5 + 99) / (5 + 35))
+    assert line.text() == "report, about 20 s left"
+
+
+def test_a_slow_machine_is_noticed() -> None:
+    clock = Clock()
+    line = RunLine(clock)
+    first, second = line.plan([("a", 5.0), ("b", 20.0)])
+    line.begin(first)
+    clock.now = 25.0
+    line.begin(second)
+    assert line.seconds_left() == pytest.approx(20.0 * (5 + 25) / (5 + 5))
+
+
+def test_what_works_elsewhere_leaves_the_plan_when_it_is_struck() -> None:
+    line = RunLine(Clock())
+    first, second = line.plan([("a", 7.0), ("b", 20.0)], kind="metric")
+    line.strike(second)
+    line.begin(first)
+    assert line.text() == "metric 1 of 2, a, about 7 s left"
+
+
+def test_a_log_gets_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = io.StringIO()
+    monkeypatch.setattr("sys.stderr", log)
+    monkeypatch.setattr(progress, "_DELAY", 0.0)
+    with run_line() as line:
+        line.begin(line.plan([("a", 7.0)])[0])
+        time.sleep(0.05)
+    for _ in progress_bar(range(3), desc="bar", delay=0):
+        time.sleep(0.05)
+    assert log.getvalue() == ""
+
+
+def test_a_terminal_gets_one_line_which_is_wiped_and_no_bars_beside_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    monkeypatch.setattr(progress, "_DELAY", 0.01)
+    with run_line() as line:
+        assert progress.current() is line
+        line.begin(line.plan([("FAIEr", 7.0)], kind="metric")[0])
+        for _ in progress_bar(range(3), desc="bar", delay=0):
+            time.sleep(0.05)
+    text = terminal.getvalue()
+    assert "metric 1 of 1, FAIEr, about 7 s left" in text
+    assert "bar" not in text
+    assert "\n" not in text
+    assert text.endswith("\r")
+    assert text.split("\r")[-2].strip() == ""
+    assert progress.current() is not line
+    for _ in progress_bar(range(3), desc="bar", delay=0, mininterval=0):
+        pass
+    assert "bar: 100%" in terminal.getvalue()  # outside of a run there are bars
