@@ -60,7 +60,7 @@ class Judged:
     subset: str | None = None
 
 
-class Places(TypedDict, total=False):
+class ImagePlaces(TypedDict, total=False):
     """Where the annotated objects and the image files are: see `annotated_images`."""
 
     instances: str | Path | None
@@ -134,7 +134,7 @@ def arrange(
     sources: Mapping[str, str],
     notes: Sequence[str] = (),
     limit: int | None = None,
-    **places: Unpack[Places],
+    **places: Unpack[ImagePlaces],
 ) -> Judgments:
     """Apply a protocol to judged captions and make the documents that metrics see.
 
