@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from benchmarks.coco_words import WORDS
+from benchmarks.faier.coco_words import WORDS
 from benchmarks.side_by_side import available, options_parser
 from metaeval.config import component, compose_config
 from metaeval.data.dataset import CaptionDataset

@@ -2,7 +2,7 @@
 
     python -m metaeval experiment=judgments dataset=thumb dataset.human_reference=true \\
         hydra.run.dir=RUN
-    python benchmarks/thumb_scores.py RUN THUMB/metric_scores
+    python benchmarks/judgments/thumb_scores.py RUN THUMB/metric_scores
 
 Prints Pearson's r of each of our columns with the published scores of the same metric, over the
 captions that both have. The published files (`SYSTEM__METRIC.csv`: SYS, seg_id, set_id, metric,

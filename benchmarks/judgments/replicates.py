@@ -1,6 +1,6 @@
 """Statistics of human judgements here against the plain way, on data of Flickr8k-Expert's size.
 
-    python benchmarks/judgments.py
+    python benchmarks/judgments/replicates.py
 
 16,992 ratings from 1 to 4 of 5,664 captions of 1,000 images, scores with and without ties; made up,
 so that no data is needed. Each line is a ratio of processor times, measured in turns in one
