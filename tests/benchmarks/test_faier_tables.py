@@ -12,8 +12,8 @@ pytest.importorskip("safetensors")
 
 import torch
 
-from benchmarks.coco_words import WORDS
 from benchmarks.faier import variants, words
+from benchmarks.faier.coco_words import WORDS
 from experiments.training.faier_dev import HeldOut
 from metaeval.data.dataset import CaptionDataset
 from metaeval.data.scenes import load_scenes
