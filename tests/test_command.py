@@ -138,17 +138,16 @@ def test_overrides_that_hydra_refuses_exit_with_2(override: str, tmp_path: Path)
 
 
 def test_a_metric_that_cannot_run_is_a_row_and_under_strict_an_error(tmp_path: Path) -> None:
-    no_java = {"PATH": "/nonexistent", "JAVA_HOME": ""}
-    arguments = ("experiment=replace", *SMALL, "metrics=[bleu,meteor]")
-    done = metaeval(*arguments, "hydra.run.dir=OUT", cwd=tmp_path, env=no_java)
+    arguments = ("experiment=replace", *SMALL, "metrics=[bleu,scan]", "metric.scan.weights=typo")
+    done = metaeval(*arguments, "hydra.run.dir=OUT", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     records = results.read_json(tmp_path / "OUT" / results.STATISTICS)["metrics"]
-    meteor = records[-1]
-    assert (meteor["metric"], meteor["status"], meteor["n"]) == ("METEOR", "skipped", 0)
-    assert "Java" in meteor["reason"]
-    strict = metaeval(*arguments, "strict=true", "hydra.run.dir=S", cwd=tmp_path, env=no_java)
+    scan = records[-1]
+    assert (scan["metric"], scan["status"], scan["n"]) == ("SCAN-sum", "skipped", 0)
+    assert "there are no weights 'typo'" in scan["reason"]
+    strict = metaeval(*arguments, "strict=true", "hydra.run.dir=S", cwd=tmp_path)
     assert strict.returncode == 1
-    assert "meteor skipped" in strict.stderr
+    assert "scan skipped" in strict.stderr
     assert (tmp_path / "S" / results.REPORT).exists()  # the run itself is complete
 
 
@@ -196,7 +195,8 @@ def test_a_killed_run_resumes_to_the_same_bytes(tmp_path: Path, coco_root: Path)
         start_new_session=True,
     )
     database = killed / "cache" / "content.sqlite"
-    rows = _wait_for_rows(database, more_than=4800 + 99)  # CIDEr's, and two batches of METEOR's
+    # METEOR is computed beside CIDEr: all of one and two batches of the other, or some of both
+    rows = _wait_for_rows(database, more_than=4800 + 99)
     os.kill(victim.pid, signal.SIGKILL)
     victim.wait()
     assert rows < 9600, "the run was over before it could be killed"
@@ -204,7 +204,7 @@ def test_a_killed_run_resumes_to_the_same_bytes(tmp_path: Path, coco_root: Path)
     assert metaeval(*arguments, cwd=killed).returncode == 0
     record = results.read_json(killed / "OUT" / results.RUN)
     assert [metric["n_cached"] > 0 for metric in record["metrics"]] == [True, True]
-    assert record["metrics"][1]["n_scored"] > 0
+    assert any(metric["n_scored"] > 0 for metric in record["metrics"])
     assert compared(killed / "OUT") == compared(undisturbed / "OUT")
 
 

@@ -116,7 +116,7 @@ def _run(out: Path, metrics: Sequence[Metric], n: int = 30) -> tuple[list[Scored
     scored = [score_captions(m, dataset, texts, index, MemoryStore()) for m in metrics]
     write_scores(out, frame, scored)
     config = compose_config(["stats.replicates=0", "stats.tie_seeds=2"])
-    results.write_json(out / results.STATISTICS, statistics(out, scored, config))
+    results.write_json(out / results.STATISTICS, statistics(out, scored, config, dataset))
     return scored, dataset
 
 
@@ -192,7 +192,7 @@ def test_the_leading_column_is_a_result() -> None:
     def record(metric: str, rho: float | None, **fields: Any) -> dict[str, Any]:
         return {
             "metric": metric, "status": "ok", "rank_order_rho": rho,
-            **{"part_of": None, "untrained": False, **fields},
+            **{"part_of": None, "untrained": False, "control": False, **fields},
         }  # fmt: skip
 
     records = [

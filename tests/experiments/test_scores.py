@@ -37,13 +37,11 @@ class Length(Metric):
         return ScoreColumn(f"{self.title}-a"), ScoreColumn(f"{self.title}-b")
 
     def bind(self, dataset: CaptionDataset, store: Store | None = None) -> Scorer:
-        return (ElsewhereScorer if self.elsewhere else LengthScorer)(self, dataset)
+        return (ElsewhereScorer if self.elsewhere else LengthScorer)(self, {"v": 1}, dataset)
 
 
 class LengthScorer(ReferenceScorer):
-    def __init__(self, metric: Length, dataset: CaptionDataset) -> None:
-        super().__init__(metric.columns, {"v": 1}, dataset)
-        self.metric = metric
+    metric: Length
 
     def prepare(self) -> None:
         if self.metric.waits_for is not None:

@@ -101,7 +101,7 @@ def test_the_matches_of_a_caption_add_up_to_its_score() -> None:
     text = "a man rides a horse near two cats"
     references = [[], [], ["a dog", "a man on a horse"]]
     explainer = Explainer(own, TripletParser(), VOCABULARY, references, regions())
-    told, levels = explainer.explain(text, 2)
+    ((told, levels),) = explainer.explain([text], [2])
     encoded = ParsedCaptions.of([text], TripletParser()([text]), VOCABULARY)
     score = own.score(encoded, np.array([2]))[0]
     assert levels == pytest.approx(score.tolist(), **CLOSE)

@@ -205,11 +205,10 @@ def test_equals_the_jar(synonyms: Synonyms, tmp_path: Path) -> None:
     for mode in (5, 0, 3):
         output = run_once(
             java,
-            ["-cp", path, ORACLE.stem],
+            ["-XX:+UnlockExperimentalVMOptions", f"-XX:hashCode={mode}", "-cp", path, ORACLE.stem],
             what="SPICE's own scorer",
             heap=512,
             timeout=300,
-            options=["-XX:+UnlockExperimentalVMOptions", f"-XX:hashCode={mode}"],
             stdin="".join(json.dumps(item) + "\n" for item in items).encode(),
         )
         scores = [json.loads(line)["scores"] for line in output.decode().splitlines()]
