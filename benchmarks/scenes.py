@@ -35,8 +35,8 @@ CURVE = (1_000, 10_000, 50_000, 100_000, 250_000)
 
 def tokens(captions: Sequence[str]) -> list[str]:
     """Words in lower case without the punctuation around them."""
-    found = (t.strip(string.punctuation) for c in captions for t in c.lower().split())
-    return [t for t in found if t]
+    words = (t.strip(string.punctuation) for c in captions for t in c.lower().split())
+    return [word for word in words if word]
 
 
 def description(captions: Sequence[Sequence[str]]) -> dict[str, str]:

@@ -23,13 +23,13 @@ _PACKAGES = (
 
 def packages() -> dict[str, str]:
     """Installed versions of the packages that matter; those not installed are left out."""
-    found = {}
+    versions = {}
     for name in _PACKAGES:
         try:
-            found[name] = metadata.version(name)
+            versions[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             continue
-    return found
+    return versions
 
 
 def git() -> dict[str, Any] | None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,18 +24,14 @@ from metaeval.stats.resampling.items import Floats
 class Family:
     """One metric over all captions.
 
-    `scored` is what `scoring.score_captions` says of its sentences. `statistics` [n, k] and
-    `metric` are there where statistics add up to corpus scores; else `None`.
+    `scored` is what `scoring.score_captions` says of its sentences. Where statistics add up to
+    corpus scores, `statistics` [n, k] are those of the sentences, and `corpus` makes corpus scores
+    [r, columns] of sums [r, k]; else `None`.
     """
 
     scored: Scored
     statistics: Floats | None = None
-    metric: SummableMetric | None = None
-
-    def corpus(self, sums: Floats) -> Floats:
-        """Corpus scores [r, columns] from sums of statistics [r, k]."""
-        assert self.metric is not None
-        return self.metric.of_statistics(sums, corpus=True)
+    corpus: Callable[[Floats], Floats] | None = None
 
 
 def with_all_references(dataset: CaptionDataset) -> CaptionDataset:
@@ -70,7 +67,7 @@ def _family(metric: Metric, scored: Scored) -> Family:
         signatures=tuple(f"{column.name.lower()}|{settings}" for column in columns),
         scores=metric.of_statistics(scored.scores),
     )
-    return Family(sentences, scored.scores, metric)
+    return Family(sentences, scored.scores, partial(metric.of_statistics, corpus=True))
 
 
 def by_image_and_set(

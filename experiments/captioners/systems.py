@@ -54,7 +54,7 @@ def scales(
     columns = tuple(column.name for column in family.scored.columns)
     n, s, _ = scores.shape
     means = np.stack([parts_of_means(scores[:, k]) for k in range(s)], axis=1).reshape(n, s, -1)
-    if family.statistics is None:
+    if family.statistics is None or family.corpus is None:
         return [Scale(family, MEAN, columns, means, mean_of_sums)]
     parts = by_image_and_set(family.statistics, machines, images, systems)
     return [

@@ -201,6 +201,6 @@ def _choice(summary: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _lacking(summary: Mapping[str, Any]) -> Iterator[str]:
-    found = {r["family"]: r["status"] for r in summary["metrics"] if r["status"] != "ok"}
-    if found:  # the reasons went to stderr, and are in the report
-        yield "not run: " + ", ".join(f"{name} ({status})" for name, status in found.items())
+    missing = {r["family"]: r["status"] for r in summary["metrics"] if r["status"] != "ok"}
+    if missing:  # the reasons went to stderr, and are in the report
+        yield "not run: " + ", ".join(f"{name} ({status})" for name, status in missing.items())

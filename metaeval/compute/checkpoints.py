@@ -65,14 +65,14 @@ def load_safetensors(path: Path | str) -> dict[str, torch.Tensor]:
     safetensors = import_module("safetensors")
     load = import_module("safetensors.torch").load_file
     try:
-        found: dict[str, torch.Tensor] = load(path)
+        tensors: dict[str, torch.Tensor] = load(path)
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror or error})", file=path) from None
     except (safetensors.SafetensorError, ValueError, KeyError, RuntimeError) as error:
         words = " ".join(str(error).split())[:160]
         problem = f"is no safetensors file, or is cut short ({words})"
         raise InputError(problem, file=path) from None
-    return found
+    return tensors
 
 
 def load_weights(model: torch.nn.Module, state: Any, path: Path | str) -> None:

@@ -142,7 +142,7 @@ class FaierTask:
             term = loss.across_loss(torch.cat(right), torch.cat(wrong), settings.margin)
             total = total + settings.across * term
         if self._spoiler is not None and settings.spoiled:
-            total = total + self._spoiled(batch, by_split, right)
+            total = total + self._spoiled(self._spoiler, batch, by_split, right)
         return total / (b * len(by_split))
 
     def _margin(self, batch: SplitBatch, split: int) -> float | torch.Tensor:
@@ -153,7 +153,11 @@ class FaierTask:
         return self._similarity.margins(rows, self.settings.similarity_margin).to(self.device)
 
     def _spoiled(
-        self, batch: SplitBatch, by_split: list[list[Level]], right: list[torch.Tensor]
+        self,
+        spoiler: Spoiler,
+        batch: SplitBatch,
+        by_split: list[list[Level]],
+        right: list[torch.Tensor],
     ) -> torch.Tensor:
         """The loss against shuffled and replaced copies of the candidates of some splits.
 
@@ -161,12 +165,11 @@ class FaierTask:
         caption of another image, all of which is wrong. Without the last a network learns that
         broken language is worse than the wrong image.
         """
-        assert self._spoiler is not None
         settings, b, k = self.settings, len(batch.images), self.settings.spoiled
         slots = batch.splits.candidates[:k].numpy()
         candidates = (batch.images * self.c + slots).ravel()  # split by split
         rng = np.random.default_rng([batch.seed, 0xBAD])
-        copies, shares = self._spoiler(candidates, rng)
+        copies, shares = spoiler(candidates, rng)
         nodes = self._read(copies, np.arange(len(copies)))  # all shuffled, then all replaced
         here = torch.arange(b, device=self.device)
         other = (here + int(rng.integers(1, b))) % b
