@@ -1,9 +1,9 @@
 """Bringing CoreNLP 3.6.0 and its models, which SPICE parses with, into the cache folder.
 
 `python -m metaeval.doctor --install spice` runs `install`: from a local folder, jar or zip file if
-one is given; else from a mirror of Maven Central if one is named (`--mirror URL`); else by Maven if
-`mvn` is there, which knows of mirrors of its own; else from Maven Central. Whatever arrives is
-checked before it is moved into place, and a download that was cut off goes on where it was.
+one is given; else, without Maven, from a repository that is named (`--mirror URL`), Maven Central or
+one laid out as it is; else by Maven, which knows its repositories. Whatever arrives is checked before
+it is moved into place, and a download that was cut off goes on where it was.
 """
 
 from __future__ import annotations
@@ -22,9 +22,12 @@ from metaeval.data.download import DownloadError, download
 from metaeval.errors import InputError
 from metaeval.runs.digests import file_sha256
 
-CENTRAL = "https://repository.invalid/maven2"
 _PLACE = "edu/stanford/nlp/stanford-corenlp/3.6.0"  # in Maven Central and whatever mirrors it
 REMEDY = "python -m metaeval.doctor --install spice"
+_OTHER_WAYS = (
+    f"name the address of a repository laid out as Maven Central is, {REMEDY} --mirror URL; or "
+    f"bring CoreNLP 3.6.0's two jars here and run {REMEDY} --from FOLDER"
+)
 _MAVEN = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
 
 
@@ -87,8 +90,7 @@ def install(cache: Path, source: Path | None = None, mirror: str | None = None) 
     source
         A folder or zip file that holds the two jars anywhere, or `None` to download them.
     mirror
-        The address of a repository laid out as Maven Central is; `None`: what Maven knows, or
-        Maven Central itself.
+        The address of a repository laid out as Maven Central is; `None`: those that Maven knows.
 
     Raises
     ------
@@ -106,9 +108,11 @@ def install(cache: Path, source: Path | None = None, mirror: str | None = None) 
         arrived = Path(name)
         if source is not None:
             _copy(source.expanduser(), arrived)
-        elif mirror or not (maven := shutil.which("mvn")) or not _ask_maven(maven, arrived):
+        elif mirror:
             arrived = where  # so that a download that was cut off goes on next time
-            _download(arrived, mirror or CENTRAL)
+            _download(arrived, mirror)
+        elif not (maven := shutil.which("mvn")) or not _ask_maven(maven, arrived):
+            raise DownloadError(f"Maven could not bring SPICE's parser; {_OTHER_WAYS}")
         for jar in JARS:
             check(arrived / jar.name, jar)
         for jar in JARS:
@@ -196,7 +200,4 @@ def _download(target: Path, repository: str) -> None:
         try:
             download(url, target / jar.name, sha256=jar.sha256)
         except DownloadError as error:
-            raise DownloadError(
-                f"{error}; or name a mirror of Maven Central, {REMEDY} --mirror URL; or bring "
-                f"CoreNLP 3.6.0's two jars here and run {REMEDY} --from FOLDER"
-            ) from None
+            raise DownloadError(f"{error}; {_OTHER_WAYS}") from None

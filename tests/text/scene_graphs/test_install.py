@@ -98,7 +98,7 @@ def test_a_wrong_or_missing_jar_is_refused_and_nothing_left(jars: Path, tmp_path
 def test_from_maven_and_without_it(
     jars: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """`mvn` is asked for each artifact by its coordinates; if it fails, the jars are downloaded."""
+    """`mvn` is asked for each artifact by its coordinates; if it fails, name a repository."""
     programs = tmp_path / "bin"
     programs.mkdir()
     maven, (code, models) = programs / "mvn", [jar.name for jar in spice_install.JARS]
@@ -125,15 +125,18 @@ def test_from_maven_and_without_it(
 
     maven.write_text("#!/bin/sh\necho 'ERROR offline'\nexit 1\n")
     monkeypatch.setattr("metaeval.data.download.urlopen", served)
-    install(tmp_path / "third", None)
+    with pytest.raises(DownloadError, match=r"--mirror URL.*--from FOLDER"):
+        install(tmp_path / "third", None)
+    assert not asked
+    install(tmp_path / "third", None, "http://repository.test/maven2/")
     assert not isinstance(installed(tmp_path / "third"), Absent)
-    place = "edu/stanford/nlp/stanford-corenlp/3.6.0"
-    assert asked == [f"https://repository.invalid/maven2/{place}/{j.name}" for j in spice_install.JARS]
+    place = "http://repository.test/maven2/edu/stanford/nlp/stanford-corenlp/3.6.0"
+    assert asked == [f"{place}/{jar.name}" for jar in spice_install.JARS]
 
     monkeypatch.setattr("metaeval.data.download.urlopen", unreachable)
     monkeypatch.setattr("time.sleep", lambda seconds: None)
     with pytest.raises(DownloadError, match=r"no route.*--from FOLDER"):
-        install(tmp_path / "other", None)
+        install(tmp_path / "other", None, "http://repository.test/maven2")
     assert "Maven could not bring it: ERROR offline" in capfd.readouterr().err
 
 
