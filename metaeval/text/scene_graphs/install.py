@@ -1,9 +1,9 @@
 """Bringing CoreNLP 3.6.0 and its models, which SPICE parses with, into the cache folder.
 
 `python -m metaeval.doctor --install spice` runs `install`: from a local folder, jar or zip file if
-one is given; else, without Maven, from a repository that is named (`--mirror URL`), Maven Central or
-one laid out as it is; else by Maven, which knows its repositories. Whatever arrives is checked before
-it is moved into place, and a download that was cut off goes on where it was.
+one is given; else from a repository that is named (`--mirror URL`), Maven Central or one laid out
+as it is; else by Maven, which knows its repositories. Whatever arrives is checked before it is
+moved into place, and a download that was cut off goes on where it was.
 """
 
 from __future__ import annotations
