@@ -10,6 +10,7 @@ from corruptions.base import RatedCorruption
 from corruptions.tokens import words
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError, require_count
+from metaeval.options import Count, Rate
 
 MIN_COUNT = 4
 
@@ -25,7 +26,7 @@ class FromBag(RatedCorruption):
         How often a word must occur in the human captions to be in the bag.
     """
 
-    def __init__(self, rate: float, min_count: int = MIN_COUNT) -> None:
+    def __init__(self, rate: Rate, min_count: Count = MIN_COUNT) -> None:
         super().__init__(rate)
         self.min_count = min_count
         self.bag: tuple[str, ...] = ()

@@ -11,14 +11,32 @@ import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from metaeval.data.dataset import Absent, CaptionDataset, ImageId
 from metaeval.errors import ConfigError
+from metaeval.options import Rate
 from metaeval.runs.records import Edit
+
+# What a corruption changes, in the order of tables.
+KINDS = (
+    "objects",
+    "attributes",
+    "numbers",
+    "relations",
+    "people",
+    "scene",
+    "logic",
+    "words",
+    "grammar",
+    "order",
+    "spelling",
+    "whole caption",
+    "harmless",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +70,9 @@ class Corrupted:
     effect, harm
         Of corruptions that know the truth: "contradiction", "hallucination" or "omission", and the
         share of the caption's statements that became false or were lost, in [0, 1].
+    reason
+        Why nothing could be changed ("names no colour"), `None` where something was, or where the
+        corruption gives no reason.
     """
 
     text: str
@@ -61,6 +82,7 @@ class Corrupted:
     realised: float | None = None
     effect: str | None = None
     harm: float | None = None
+    reason: str | None = field(default=None, kw_only=True)
 
 
 class Corruption(ABC):
@@ -72,15 +94,23 @@ class Corruption(ABC):
         What the configuration calls it: "replace".
     title
         What a reader calls it: "Replace".
+    kind
+        The group that it belongs to: one of `KINDS`, "" for those that know the truth.
     expected
         What it should do to a score: lower it, or leave it.
+    flaw
+        What is wrong with its captions, one of `metaeval.runs.records.WRONG_WORDS`, `WRONG_PLACES`,
+        `MISSING_WORDS` and `OTHER_CAPTION`; `None` for none of these. By it a run says whether a
+        training drew captions like these.
     needs
         The parts of the dataset without which it cannot work: "scene_graphs".
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
+    kind: ClassVar[str] = ""
     expected: ClassVar[Literal["lower", "same"]] = "lower"
+    flaw: ClassVar[str | None] = None
     needs: frozenset[str] = frozenset()
 
     @property
@@ -137,7 +167,7 @@ class RatedCorruption(Corruption):
         The share of words to change, in (0, 1]. Raises ConfigError for any other.
     """
 
-    def __init__(self, rate: float) -> None:
+    def __init__(self, rate: Rate) -> None:
         if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 < rate <= 1:
             raise ConfigError(f"{self.name}: the rate must be in (0, 1], not {rate!r}")
         self.rate = float(rate)

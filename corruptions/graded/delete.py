@@ -6,7 +6,7 @@ import numpy as np
 
 from corruptions.base import Caption, Corrupted, RatedCorruption
 from corruptions.tokens import words
-from metaeval.runs.records import Edit
+from metaeval.runs.records import MISSING_WORDS, Edit
 
 
 class Delete(RatedCorruption):
@@ -23,6 +23,8 @@ class Delete(RatedCorruption):
 
     name = "delete"
     title = "Delete"
+    flaw = MISSING_WORDS
+    kind = "words"
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
         tokens = caption.text.split()

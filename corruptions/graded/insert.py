@@ -7,7 +7,7 @@ import numpy as np
 from corruptions.bag import FromBag
 from corruptions.base import Caption, Corrupted
 from corruptions.tokens import words
-from metaeval.runs.records import Edit
+from metaeval.runs.records import WRONG_WORDS, Edit
 
 
 class Insert(FromBag):
@@ -27,6 +27,8 @@ class Insert(FromBag):
 
     name = "insert"
     title = "Insert"
+    flaw = WRONG_WORDS
+    kind = "words"
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
         tokens = caption.text.split()

@@ -11,6 +11,7 @@ import numpy as np
 
 from corruptions.base import Caption, Corrupted, Corruption
 from metaeval.data.dataset import CaptionDataset, ImageId
+from metaeval.runs.records import OTHER_CAPTION
 
 _ROUNDS = 20  # orders tried to keep equal captions apart
 
@@ -29,6 +30,8 @@ class Random(Corruption):
 
     name = "random"
     title = "Random"
+    flaw = OTHER_CAPTION
+    kind = "whole caption"
 
     def __init__(self) -> None:
         self._donated: dict[ImageId, str] = {}

@@ -21,6 +21,8 @@ from corruptions.bag import MIN_COUNT, FromBag
 from corruptions.base import Caption, Corrupted
 from corruptions.tokens import rewritten, with_word, words
 from metaeval.data.dataset import CaptionDataset
+from metaeval.options import Count, Rate
+from metaeval.runs.records import WRONG_WORDS
 
 
 class Replace(FromBag):
@@ -43,8 +45,10 @@ class Replace(FromBag):
 
     name = "replace"
     title = "Replace"
+    flaw = WRONG_WORDS
+    kind = "words"
 
-    def __init__(self, rate: float, distinct: bool = False, min_count: int = MIN_COUNT) -> None:
+    def __init__(self, rate: Rate, distinct: bool = False, min_count: Count = MIN_COUNT) -> None:
         super().__init__(rate, min_count)
         self.distinct = distinct
         self._place: dict[str, int] = {}

@@ -6,6 +6,7 @@ import numpy as np
 
 from corruptions.base import Caption, Corrupted, Corruption
 from corruptions.tokens import rewritten, words
+from metaeval.runs.records import WRONG_PLACES
 
 
 class Reverse(Corruption):
@@ -17,6 +18,8 @@ class Reverse(Corruption):
 
     name = "reverse"
     title = "Reversed"
+    flaw = WRONG_PLACES
+    kind = "order"
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
         tokens = caption.text.split()

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from string import punctuation as ASCII
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from corruptions.base import Caption, Corrupted, RatedCorruption
-from corruptions.tokens import read, rewritten, words
+from corruptions.tokens import read, rewritten, with_word, words
+from metaeval.errors import ConfigError
+from metaeval.options import Rate
+from metaeval.runs.records import WRONG_PLACES
 
+Punctuation = Literal["moves", "stays"]
 _DRAWS = 50  # a random permutation moves every word with probability about 1/e
 
 
@@ -20,8 +25,7 @@ class Shuffle(RatedCorruption):
     The rule of González-Chávez et al., "Are metrics measuring what they should?", with Python's
     `round` (2.5 is 2). The permutation is uniform over all of them, so that a few words often come
     out as they were: such captions are `applied = False`, about 37 % of COCO val2017 at rate 0.25
-    and 2 % at 0.5. Punctuation goes with the word that it is attached to: left behind, the full
-    stop would often follow "a", and tokenisers would read an initial, "a.", where no word changed.
+    and 2 % at 0.5.
 
     Parameters
     ----------
@@ -32,18 +36,36 @@ class Shuffle(RatedCorruption):
         ("a", "a", "dog") are drawn again; if 50 draws of places find none that do, as many
         words as can be change. The permutation is uniform over those that leave no word as far as
         50 draws find one, and constructed otherwise. A single word still cannot move.
+    punctuation
+        "moves": with the word that it is attached to. "stays": at its place, as in `Replace`; the
+        full stop then often follows "a", and tokenisers read an initial, "a.", where no word
+        changed.
     """
 
     name = "shuffle"
     title = "Shuffle"
+    flaw = WRONG_PLACES
+    kind = "order"
 
-    def __init__(self, rate: float, derange: bool = False) -> None:
+    def __init__(
+        self,
+        rate: Rate,
+        derange: bool = False,
+        punctuation: Punctuation = "moves",
+    ) -> None:
         super().__init__(rate)
-        self.derange = derange
+        if punctuation not in get_args(Punctuation):
+            raise ConfigError(
+                f"unknown corruption.punctuation '{punctuation}': choose from "
+                f"{', '.join(get_args(Punctuation))}"
+            )
+        self.derange, self.punctuation = derange, punctuation
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        return {**super().parameters, "derange": self.derange}
+        # the default is left out: it came later, and is not to change what seeds give
+        stays = {} if self.punctuation == "moves" else {"punctuation": self.punctuation}
+        return {**super().parameters, "derange": self.derange, **stays}
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
         tokens = caption.text.split()
@@ -56,6 +78,8 @@ class Shuffle(RatedCorruption):
                 break
         order = deranged(before, rng) if self.derange else rng.permutation(len(places)).tolist()
         new = {place: before[j] for place, j in zip(places, order, strict=True)}
+        if self.punctuation == "stays":
+            new = {i: with_word(tokens[i], word.strip(ASCII)) for i, word in new.items()}
         return rewritten(caption.text, new, self.rate)
 
 

@@ -13,6 +13,7 @@ from corruptions.truth.patch import Patch
 from metaeval.data.scenes.graph import Mark
 from metaeval.data.scenes.lexicon import article
 from metaeval.data.scenes.things import THINGS
+from metaeval.runs.records import WRONG_WORDS
 
 WAYS = ("with {} nearby", "with {} to the side", "next to {}", "with {} close by")
 
@@ -26,7 +27,8 @@ class AddObject(TruthCorruption):
 
     name = "add_object"
     title = "Add object"
-    effect: ClassVar[Effect] = "hallucination"
+    flaw = WRONG_WORDS
+    effect: ClassVar[Effect | None] = "hallucination"
 
     def places(self, facts: CaptionFacts, tokens: Sequence[str]) -> list[Mark]:
         return [Mark(len(tokens), len(tokens), "end", -1)]

@@ -20,6 +20,7 @@ from corruptions.truth.patch import Patch, patched
 from metaeval.data.scenes.graph import Mark
 from metaeval.data.scenes.lexicon import NOUNS
 from metaeval.errors import require_count
+from metaeval.options import Count
 
 T = TypeVar("T")
 Effect = Literal["contradiction", "hallucination", "omission"]
@@ -29,7 +30,9 @@ Effect = Literal["contradiction", "hallucination", "omission"]
 class Change:
     """Patches, and which of the caption's statements they make false or lose.
 
-    `added` counts new statements, all of them false.
+    A statement is false if it is not so of the thing that the caption speaks of, whatever the thing
+    is called now: of "a woman in red", said of a man in red, the woman alone is false. `added`
+    counts new statements, all of them false.
     """
 
     patches: tuple[Patch, ...]
@@ -45,18 +48,19 @@ class Harmed(Corrupted):
     Attributes
     ----------
     effect
-        "contradiction" (a statement became false), "hallucination" (a false one was added) or
-        "omission" (a true one was lost).
+        "contradiction" (a statement became false), "hallucination" (a false one was added),
+        "omission" (a true one was lost); `None` where the caption is as true as before.
     harm
         In [0, 1]: the share of the corrupted caption's statements that are false, or, for an
         omission, the share of the source's that were lost. 0 where nothing was changed.
     statements
-        What the source caption stated: each object, attribute, number, relation and setting once.
+        What the source caption stated: each object, attribute, number, relation, state and setting
+        once.
     false, lost, added
         How many of them became false, how many were lost, how many false ones were added.
     """
 
-    effect: Effect = "contradiction"
+    effect: Effect | None = "contradiction"
     harm: float = 0.0
     statements: int = 0
     false: int = 0
@@ -75,9 +79,9 @@ class TruthCorruption(Corruption):
         What tells the statements of a caption; by default the scene graphs of the dataset.
     """
 
-    effect: ClassVar[Effect] = "contradiction"
+    effect: ClassVar[Effect | None] = "contradiction"
 
-    def __init__(self, times: int = 1, finder: Finder | None = None) -> None:
+    def __init__(self, times: Count = 1, finder: Finder | None = None) -> None:
         require_count(f"{self.name}: times", times)
         self.times = times
         self.finder: Finder = finder or SceneFinder()

@@ -11,6 +11,7 @@ from corruptions.truth.base import Change, Effect, TruthCorruption, joined, othe
 from corruptions.truth.facts import STATEMENTS, CaptionFacts, statement
 from corruptions.truth.patch import Patch
 from metaeval.data.scenes.graph import Mark
+from metaeval.runs.records import MISSING_WORDS
 
 ALIVE = ("person", "animal")
 
@@ -24,7 +25,8 @@ class DropSalient(TruthCorruption):
 
     name = "drop_salient"
     title = "Drop salient object"
-    effect: ClassVar[Effect] = "omission"
+    flaw = MISSING_WORDS
+    effect: ClassVar[Effect | None] = "omission"
 
     def __init__(self) -> None:
         super().__init__(times=1)

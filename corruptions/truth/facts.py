@@ -16,7 +16,7 @@ from corruptions.base import Caption
 from metaeval.data.scenes.graph import Mark, SceneGraph, SceneObject
 from metaeval.data.scenes.things import THINGS
 
-STATEMENTS = ("noun", "attribute", "count", "relation", "setting")
+STATEMENTS = ("noun", "attribute", "count", "relation", "state", "setting")
 # What the background shows of COCO's categories although no object is annotated.
 SHOWN_BEHIND = {"shelf": "book", "crowd fence": "person", "bleachers": "bench"}
 Statement = tuple[str, int, str]
@@ -54,6 +54,8 @@ class CaptionFacts:
         Categories that the image shows: naming one of them would be no hallucination.
     worn
         Colours that somebody in the image wears.
+    behind
+        Categories of which the background shows some, besides those that are annotated.
     """
 
     marks: tuple[Mark, ...]
@@ -61,6 +63,7 @@ class CaptionFacts:
     relations: Mapping[int, tuple[int, str, int]]
     present: frozenset[str]
     worn: frozenset[str] = frozenset()
+    behind: frozenset[str] = frozenset()
 
     def of(self, role: str, target: int | None = None) -> list[Mark]:
         """The marks of a role, in order; of one target, if given."""
@@ -77,20 +80,8 @@ class CaptionFacts:
         return next((m.end for m in owned if m.start == phrase.end), phrase.end)
 
     def statements(self) -> frozenset[Statement]:
-        """Everything the caption states: objects, attributes, numbers, relations, the setting."""
+        """All that the caption states: objects, attributes, numbers, relations, states, setting."""
         return frozenset(map(statement, filter(lambda m: m.role in STATEMENTS, self.marks)))
-
-    def about(self, target: int) -> frozenset[Statement]:
-        """The statements that are false if the thing is not what its noun says."""
-        stated = {
-            statement(m)
-            for m in self.marks
-            if m.role in ("noun", "attribute", "count") and m.target == target
-        }
-        for mark in self.of("relation"):
-            if target in self.relations[mark.target][::2]:
-                stated.add(statement(mark))
-        return frozenset(stated)
 
 
 def statement(mark: Mark) -> Statement:
@@ -120,17 +111,18 @@ class SceneFinder:
         aligned = graph.caption(caption.text)
         if aligned is None:
             return None
-        behind = {SHOWN_BEHIND[d] for d in graph.decor if d in SHOWN_BEHIND}
+        behind = frozenset(SHOWN_BEHIND[d] for d in graph.decor if d in SHOWN_BEHIND)
         return CaptionFacts(
             marks=aligned.marks,
             things={i: _thing(members) for i, members in enumerate(graph.groups())},
             relations={
                 i: (r.subject, r.predicate, r.object) for i, r in enumerate(graph.group_relations)
             },
-            present=frozenset({o.category for o in graph.objects} | behind),
+            present=frozenset(o.category for o in graph.objects) | behind,
             worn=frozenset(
                 v for o in graph.objects for k, v in o.attributes if k in ("clothing", "dress")
             ),
+            behind=behind,
         )
 
 

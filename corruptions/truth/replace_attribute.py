@@ -11,6 +11,7 @@ from corruptions.truth.facts import CaptionFacts, Referent, statement
 from corruptions.truth.patch import Patch
 from metaeval.data.scenes.graph import Mark
 from metaeval.data.scenes.things import LOOKALIKES, THINGS
+from metaeval.runs.records import WRONG_WORDS
 
 COLOURS = ("red", "blue", "green", "yellow", "orange", "purple", "pink", "brown", "black", "white",
            "gray")  # fmt: skip
@@ -27,6 +28,7 @@ class ReplaceAttribute(TruthCorruption):
 
     name = "replace_attribute"
     title = "Replace attribute"
+    flaw = WRONG_WORDS
 
     def places(self, facts: CaptionFacts, tokens: Sequence[str]) -> list[Mark]:
         return facts.of("attribute")

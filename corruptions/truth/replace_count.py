@@ -1,4 +1,4 @@
-"""Replace count: "two dogs" becomes "four dogs", "a dog is" becomes "three dogs are"."""
+"""Replace count: "two dogs" becomes "three dogs", "a dog is" becomes "three dogs are"."""
 
 from __future__ import annotations
 
@@ -11,22 +11,28 @@ from corruptions.truth.facts import CaptionFacts, statement
 from corruptions.truth.patch import Patch
 from metaeval.data.scenes.graph import Mark
 from metaeval.data.scenes.lexicon import NUMBERS
+from metaeval.runs.records import WRONG_WORDS
 
 
 class ReplaceCount(TruthCorruption):
-    """A number or article gives way to another number; nouns and verbs follow it.
+    """A number or article gives way to a greater number; nouns and verbs follow it.
 
-    False is the one number. Captions whose single thing is taken up again by "it" keep theirs.
+    Never to a smaller one: where three dogs are, "two dogs" is true as well, read as "at least
+    two". So a number is also left alone where the background shows more of the kind (people in the
+    stands). False is the one number. Captions whose single thing is taken up again by "it" keep
+    theirs.
     """
 
     name = "replace_count"
     title = "Replace count"
+    flaw = WRONG_WORDS
 
     def places(self, facts: CaptionFacts, tokens: Sequence[str]) -> list[Mark]:
         return [
             m
             for m in facts.of("count")
             if len(facts.of("noun", m.target)) == 1
+            and facts.things[m.target].category not in facts.behind
             and (facts.things[m.target].n > 1 or not _again(facts, tokens, m.target))
         ]
 
@@ -34,7 +40,7 @@ class ReplaceCount(TruthCorruption):
         self, facts: CaptionFacts, tokens: Sequence[str], place: Mark, rng: np.random.Generator
     ) -> Change | None:
         n = facts.things[place.target].n
-        new = pick(rng, [k for k in range(2, max(5, n + 3)) if k != n])
+        new = pick(rng, range(n + 1, max(5, n + 3)))
         patches = [Patch(place.start, place.end, (NUMBERS[new],))]
         if n == 1:
             noun = facts.of("noun", place.target)[0]

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from corruptions.truth.base import Change, TruthCorruption, noun_of, pick
-from corruptions.truth.facts import CaptionFacts
+from corruptions.truth.facts import CaptionFacts, statement
 from corruptions.truth.patch import Patch
 from metaeval.data.scenes.graph import Mark
 from metaeval.data.scenes.things import THINGS
+from metaeval.runs.records import WRONG_WORDS
 
 COUNTERPARTS = {"man": "woman", "woman": "man", "boy": "girl", "girl": "boy"}
 
@@ -19,12 +20,13 @@ class ReplaceObject(TruthCorruption):
     """A noun gives way to that of another category of the same supercategory.
 
     The new category is nowhere in the image. A man becomes a woman (a boy a girl, and back); a
-    mixed group of people becomes a group of animals. Number and article stay right. False are the
-    object and all that was said of it: attributes, number, relations.
+    mixed group of people becomes a group of animals. Number and article stay right. False is what
+    the thing is called; its attributes, its number and its relations are what they were.
     """
 
     name = "replace_object"
     title = "Replace object"
+    flaw = WRONG_WORDS
 
     def places(self, facts: CaptionFacts, tokens: Sequence[str]) -> list[Mark]:
         return facts.of("noun")
@@ -42,4 +44,4 @@ class ReplaceObject(TruthCorruption):
             return None
         kind = pick(rng, kinds)
         patch = Patch(place.start, place.end, tuple(noun_of(kind, thing.n > 1).split()))
-        return Change((patch,), false=facts.about(place.target))
+        return Change((patch,), false=frozenset({statement(place)}))

@@ -10,6 +10,7 @@ from corruptions.truth.base import Change, TruthCorruption, pick
 from corruptions.truth.facts import CaptionFacts, statement
 from corruptions.truth.patch import Patch
 from metaeval.data.scenes.graph import Mark
+from metaeval.runs.records import WRONG_WORDS
 
 # (participle, finite singular, finite plural) and what follows the verb.
 Verb = tuple[str, str, str, str]
@@ -56,6 +57,7 @@ class ReplaceRelation(TruthCorruption):
 
     name = "replace_relation"
     title = "Replace relation"
+    flaw = WRONG_WORDS
 
     def places(self, facts: CaptionFacts, tokens: Sequence[str]) -> list[Mark]:
         return [m for m in facts.of("relation") if m.value != "inverse"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from itertools import permutations
 from math import factorial, prod
+from string import punctuation as PUNCTUATION
 
 import numpy as np
 import pytest
@@ -159,3 +160,25 @@ def test_labels_and_rates():
     assert [Shuffle(rate).label for rate in (0.25, 1)] == ["Shuffle 25%", "Shuffle 100%"]
     with pytest.raises(ConfigError, match="shuffle: the rate"):
         Shuffle(0)
+
+
+@pytest.mark.parametrize("derange", [False, True])
+def test_punctuation_that_stays_keeps_its_place(derange):
+    source = 'A (red) dog, a cat - and two "birds" sit on a mat.'
+    shuffle = Shuffle(1.0, derange, punctuation="stays")
+    results = {shuffle.corrupt(Caption(1, source), np.random.default_rng(s)).text for s in range(9)}
+    assert len(results) == 9
+    for text in results:
+        tokens, old = text.split(), source.split()
+        assert Counter(words(tokens).values()) == Counter(words(old).values())
+        for token, before in zip(tokens, old, strict=True):
+            core, core_before = token.strip(PUNCTUATION), before.strip(PUNCTUATION)
+            assert token.replace(core, "w", 1) == before.replace(core_before, "w", 1)
+
+
+def test_where_punctuation_goes_is_in_the_seed_only_if_it_is_not_the_default():
+    """Versions made before there was a choice keep their bytes."""
+    assert dict(Shuffle(0.5).parameters) == {"rate": 0.5, "derange": False}
+    assert Shuffle(0.5, punctuation="stays").parameters["punctuation"] == "stays"
+    with pytest.raises(ConfigError, match=r"corruption\.punctuation 'goes'"):
+        Shuffle(0.5, punctuation="goes")

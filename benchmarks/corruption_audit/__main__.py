@@ -1,0 +1,152 @@
+"""Do corruptions do what they declare? Ten blind items of each, and what a reader made of them.
+
+    python -m benchmarks.corruption_audit items            # print the items, without labels
+    python -m benchmarks.corruption_audit record FILE      # a file of letters, in that order
+    python -m benchmarks.corruption_audit report           # the verdicts against the declarations
+    python -m benchmarks.corruption_audit table            # docs/corruptions.md's
+
+An item is the captions of an image of COCO val2017 (all that a reader knows of it), one of them as
+A, and a changed version of that as B. The reader, who is not told what was done, writes a letter:
+
+    l   B should get a lower score than A: false of the image, or less, or worse English
+    s   B should get the same score: it says the same, as well
+    x   neither: B is broken in a way that was not meant, or better than A
+
+The order is random, by a hash of the item. `verdicts.jsonl` holds the verdicts, one line an
+item: a digest of its two texts, so that an item whose texts have changed since counts as not read.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import sys
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+from experiments.sensitivity.suite import suite
+from metaeval.data.coco.load import load_coco
+
+VERDICTS = Path(__file__).with_name("verdicts.jsonl")
+EACH, SEED = 10, 0
+LETTERS = {"l": "lower", "s": "same", "x": "neither"}
+
+
+def changed_captions() -> tuple[int, dict[str, list[dict[str, Any]]]]:
+    """How many captions there are, and by corruption (all its levels) those that it changes."""
+    data = load_coco(
+        "coco_val2017", "val2017", data=os.environ["METAEVAL_DATA"], cache="~/.cache/metaeval"
+    )
+    changed: dict[str, list[dict[str, Any]]] = {}
+    for corruption in suite(data):
+        results = corruption.apply(data, SEED)
+        listed = changed.setdefault(corruption.name, [])
+        for image_id, a, references, b in zip(
+            data.image_ids, data.human, data.references, results, strict=True
+        ):
+            if b.applied:
+                listed.append(
+                    {
+                        "corruption": corruption.name,
+                        "level": corruption.label,
+                        "kind": corruption.kind,
+                        "expected": corruption.expected,
+                        "image_id": image_id,
+                        "known": [r for r in references if r != b.text],
+                        "a": a,
+                        "b": b.text,
+                    }
+                )
+        listed.sort(key=lambda item: _rank(f"{item['level']} {item['image_id']}"))
+    return len(data), changed
+
+
+def items() -> list[dict[str, Any]]:
+    """Ten changed captions of each corruption, of all its levels together, shuffled.
+
+    Fewer where there are not so many.
+    """
+    _, changed = changed_captions()
+    few = [item for listed in changed.values() for item in listed[:EACH]]
+    return sorted(few, key=lambda item: _rank(f"{item['a']}\0{item['b']}"))
+
+
+def print_table() -> None:
+    """For the documentation: each corruption, in how many captions it is made, an example."""
+    n, changed = changed_captions()
+    print("| name | kind | made in | a caption, changed |\n|---|---|---:|---|")
+    for name, listed in changed.items():
+        images = len({item["image_id"] for item in listed})
+        short = min(listed[:100], key=lambda item: (len(item["a"]), item["a"]), default=None)
+        text = f"{short['a']} → {short['b']}" if short else ""
+        kind = listed[0]["kind"] if listed else ""
+        print(f"| `{name}` | {kind} | {100 * images / n:.1f} % | {text.replace('|', '')} |")
+
+
+def _rank(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def print_items() -> None:
+    """The items, numbered, without what was done."""
+    for n, item in enumerate(items()):
+        print(f"{n}. {' | '.join(item['known'])}\n  A {item['a']}\n  B {item['b']}")
+
+
+def key_of(item: dict[str, Any]) -> str:
+    """What a verdict is about: both texts, and nothing of what was done."""
+    return _rank(f"{item['a']}\0{item['b']}")[:16]
+
+
+def record(letters: str) -> None:
+    """Write the verdicts, a letter an item in the order in which they were printed."""
+    everything = items()
+    given = [c for c in letters if c in LETTERS]
+    if len(given) != len(everything):
+        sys.exit(f"{len(given)} verdicts for {len(everything)} items")
+    with VERDICTS.open("w", encoding="utf-8") as file:
+        for item, letter in zip(everything, given, strict=True):
+            print(json.dumps({"item": key_of(item), "verdict": LETTERS[letter]}), file=file)
+
+
+def report() -> int:
+    """Agreement overall and of each corruption; 1 where it is below 95 %, or 85 % of one."""
+    lines = VERDICTS.read_text(encoding="utf-8").splitlines()
+    verdicts = {line["item"]: line["verdict"] for line in map(json.loads, lines)}
+    agreed: dict[str, list[bool]] = defaultdict(list)
+    unread = 0
+    for item in items():
+        verdict = verdicts.get(key_of(item))
+        unread += verdict is None
+        if verdict is not None:
+            agreed[item["corruption"]].append(verdict == item["expected"])
+    for name, each in sorted(agreed.items(), key=lambda pair: sum(pair[1]) / len(pair[1])):
+        print(f"{name:26} {sum(each):3} of {len(each)}")
+    total = [right for each in agreed.values() for right in each]
+    share = sum(total) / len(total)
+    print(f"all {sum(total)} of {len(total)} = {100 * share:.1f} %; not read: {unread}")
+    worst = min(sum(each) / len(each) for each in agreed.values())
+    return int(share < 0.95 or worst < 0.85)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("what", choices=["items", "record", "report", "table"])
+    parser.add_argument("file", nargs="?", type=Path, help="of record: the letters, in order")
+    options = parser.parse_args()
+    if options.what == "items":
+        print_items()
+    elif options.what == "table":
+        print_table()
+    elif options.what == "record":
+        record(options.file.read_text(encoding="utf-8"))
+    else:
+        return report()
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

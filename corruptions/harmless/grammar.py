@@ -1,0 +1,253 @@
+"""Harmless grammar: passive, relative clauses, order of conjuncts, contractions, possessives."""
+
+from __future__ import annotations
+
+from corruptions.language.base import LanguageCorruption, Places
+from corruptions.language.categories import family_of, mentions
+from corruptions.language.content.logic import acting
+from corruptions.language.inflection import verb_form, verb_lemma
+from corruptions.language.known import Known
+from corruptions.language.parsed import NO_THINGS, PEOPLE, NounPhrase, ParsedCaption
+from corruptions.language.rewriting import Rewording
+from metaeval.text.scene_graphs.rules.function_words import words as word_set
+
+_PASSIVES = word_set(
+    "riding holding eating flying cutting watching feeding petting carrying hitting "
+    "pulling pushing brushing reading washing throwing kicking chasing driving "
+    "preparing leading"
+)
+_OPENS = frozenset({"a", "an", "two", "three", "some", "several"})
+_TIED = word_set(
+    "his her their its he she they it him them himself herself while and together "
+    "each other who that which as being"
+)
+
+
+class Passive(LanguageCorruption):
+    """ "A man riding a horse" becomes "a horse being ridden by a man".
+
+    Only where what follows does not speak of who does it.
+    """
+
+    name = "passive"
+    title = "Passive"
+    kind = "harmless"
+    expected = "same"
+    lacks = "does not begin with somebody who does something to a thing"
+
+    def places(self, caption: ParsedCaption, known: Known) -> Places:
+        first = caption.phrase_at(0)
+        if first is None or not caption.is_one_sentence() or caption.word(0) not in _OPENS:
+            return []
+        be = int(caption.word(first.end) in ("is", "are"))
+        verb = first.end + be
+        thing = caption.phrase_at(verb + 1)
+        if caption.word(verb) not in _PASSIVES or thing is None or caption.tokens[verb].closes:
+            return []
+        rest = caption.words[thing.end :]
+        tied = _TIED & set(rest) or rest[:1] in (("about",), ("with",), ("for",))
+        tied = tied or any(word.endswith("ing") for word in rest)
+        if tied or caption.word(thing.start) not in _OPENS or caption.word(thing.end) == "of":
+            return []
+        many = caption.tokens[thing.head].is_plural
+        participle = verb_form(verb_lemma(caption.word(verb)), "VBN")
+        middle = (*(("are" if many else "is",) if be else ()), "being", participle, "by")
+        return [
+            [
+                (
+                    Rewording(first.start, first.end, caption.written(thing)),
+                    Rewording(first.end, verb + 1, middle),
+                    Rewording(thing.start, thing.end, caption.written(first)),
+                )
+            ]
+        ]
+
+
+class RelativeClause(LanguageCorruption):
+    """ "A man riding a horse" becomes "a man who is riding a horse", and back."""
+
+    name = "relative_clause"
+    title = "Participle or relative clause"
+    kind = "harmless"
+    expected = "same"
+    lacks = "has neither a participle after its noun nor a relative clause"
+
+    def places(self, caption: ParsedCaption, known: Known) -> Places:
+        places: Places = []
+        for i in range(1, len(caption)):
+            noun = caption.tokens[i - 1]
+            if caption.word(i) in ("who", "that") and caption.word(i + 1) in ("is", "are"):
+                if caption.tag(i + 2) == "VBG" and noun.is_noun and not noun.closes:
+                    places.append([(Rewording(i, i + 2),)])
+            elif acting(caption, i) and noun.is_noun and noun.word not in NO_THINGS:
+                who = "who" if noun.word in PEOPLE else "that"
+                many = noun.is_plural or noun.word in ("people", "sheep", "cattle")
+                places.append([(Rewording(i, i, (who, "are" if many else "is")),)])
+        return places
+
+
+class SwapConjuncts(LanguageCorruption):
+    """ "A dog and a cat" becomes "a cat and a dog".
+
+    Two phrases at the end of the caption or before "are", so that nothing else is torn from them.
+    """
+
+    name = "swap_conjuncts"
+    title = "Order of conjuncts"
+    kind = "harmless"
+    expected = "same"
+    lacks = "joins no two phrases at its end"
+
+    def places(self, caption: ParsedCaption, known: Known) -> Places:
+        places: Places = []
+        for i, word in enumerate(caption.words):
+            second = caption.phrase_at(i + 1)
+            first = caption.phrase_of(i - 1) if word == "and" and i else None
+            if first is None or second is None or first.end != i or not self._free(caption, first):
+                continue
+            ends = second.end == len(caption) or caption.word(second.end) == "are"
+            same = caption.tag(first.start)[:2] == caption.tag(second.start)[:2]
+            listed = caption.tokens[first.head].closes or "and" in caption.words[i + 1 : second.end]
+            if ends and same and not listed:
+                places.append(
+                    [
+                        (
+                            Rewording(first.start, first.end, caption.written(second)),
+                            Rewording(second.start, second.end, caption.written(first)),
+                        )
+                    ]
+                )
+        return places
+
+    @staticmethod
+    def _free(caption: ParsedCaption, first: NounPhrase) -> bool:
+        before = caption.word(first.start - 1)
+        listed = first.start and caption.tokens[first.start - 1].closes
+        return not listed and before in ("", "with", "of", "holding", "near", "wearing", "has",
+                                         "eating", "containing", "between", "by", "to")  # fmt: skip
+
+
+_SYMMETRIC = (("next", "to"), ("beside",), ("near",), ("alongside",), ("is", "next", "to"),
+              ("is", "near"), ("with",))  # fmt: skip
+_VERBS = frozenset({"rests", "sits", "stands", "flies", "lies", "walks", "parks", "moves"})
+
+
+class MirrorRelation(LanguageCorruption):
+    """ "A cat next to a dog" becomes "a dog next to a cat": the relation is symmetric.
+
+    Only in captions that say nothing else; "with" only between people and animals.
+    """
+
+    name = "mirror_relation"
+    title = "Symmetric relation mirrored"
+    kind = "harmless"
+    expected = "same"
+    lacks = "is not two things beside each other and nothing else"
+
+    def places(self, caption: ParsedCaption, known: Known) -> Places:
+        first = caption.phrase_at(0)
+        if first is None:
+            return []
+        size = max((len(w) for w in _SYMMETRIC if caption.is_at(first.end, w)), default=0)
+        second = caption.phrase_at(first.end + size)
+        opening = _OPENS | {"the"}
+        fits = (
+            size
+            and second is not None
+            and second.end == len(caption)
+            and caption.word(0) in opening
+            and caption.word(second.start) in opening
+            and caption.word(first.head) not in _VERBS
+        )
+        if not fits or second is None:
+            return []
+        if caption.word(first.end) == "with" and not self._alive(caption, first, second):
+            return []
+        return [
+            [
+                (
+                    Rewording(first.start, first.end, caption.written(second)),
+                    Rewording(second.start, second.end, caption.written(first)),
+                )
+            ]
+        ]
+
+    @staticmethod
+    def _alive(caption: ParsedCaption, *phrases: NounPhrase) -> bool:
+        named = {m.end: m.category for m in mentions(caption)}
+        return all(family_of(named.get(p.end, "")) in ("person", "animal") for p in phrases)
+
+
+_CONTRACTED = {
+    ("there", "is"): "there's", ("it", "is"): "it's", ("that", "is"): "that's",
+    ("who", "is"): "who's", ("he", "is"): "he's", ("she", "is"): "she's", ("is", "not"): "isn't",
+    ("they", "are"): "they're", ("are", "not"): "aren't", ("does", "not"): "doesn't",
+    ("do", "not"): "don't", ("can", "not"): "can't", ("here", "is"): "here's",
+}  # fmt: skip
+_EXPANDED = {short: pair for pair, short in _CONTRACTED.items() if short != "can't"} | {
+    "can't": ("cannot",), "didn't": ("did", "not"), "won't": ("will", "not"),
+    "we're": ("we", "are"), "i'm": ("i", "am"), "wasn't": ("was", "not"),
+}  # fmt: skip
+
+
+class Contraction(LanguageCorruption):
+    """ "There is" becomes "there's", and "there's" becomes "there is"."""
+
+    name = "contraction"
+    title = "Contracted or expanded"
+    kind = "harmless"
+    expected = "same"
+    lacks = "has nothing to contract or expand"
+
+    def places(self, caption: ParsedCaption, known: Known) -> Places:
+        places: Places = []
+        for i, word in enumerate(caption.words):
+            pair, closes = (word, caption.word(i + 1)), caption.tokens[i].closes
+            short = word.replace("’", "'")
+            if pair in _CONTRACTED and not closes and not caption.tokens[i + 1].closes:
+                places.append([(Rewording(i, i + 2, (_CONTRACTED[pair],)),)])
+            elif short in _EXPANDED and self._is_verb(caption, i):
+                places.append([(Rewording(i, i + 1, _EXPANDED[short]),)])
+        return places
+
+    @staticmethod
+    def _is_verb(caption: ParsedCaption, place: int) -> bool:
+        """Whether "it's" is no misspelt "its"."""
+        after = caption.word(place + 1)
+        return caption.word(place)[:2] != "it" or after in ("a", "an", "the", "not", "being")
+
+
+class Possessive(LanguageCorruption):
+    """ "A man's hand" becomes "the hand of a man"."""
+
+    name = "possessive"
+    title = "Possessive"
+    kind = "harmless"
+    expected = "same"
+    lacks = "has no possessive with an article"
+
+    def places(self, caption: ParsedCaption, known: Known) -> Places:
+        places: Places = []
+        for i, word in enumerate(caption.words):
+            owner = word.replace("’", "'").removesuffix("'s")
+            start = next((k for k in (i - 1, i - 2) if caption.word(k) in ("a", "an", "the")), -1)
+            owned = self._owned(caption, i + 1)
+            if owner == word or start < 0 or not owned or owner in ("it", "that", "there", "men"):
+                continue
+            thing = caption.words[i + 1 : owned]
+            new = ("the", *thing, "of", *caption.words[start:i], owner)
+            places.append([(Rewording(start, owned, new),)])
+        return places
+
+    @staticmethod
+    def _owned(caption: ParsedCaption, start: int) -> int:
+        """Where the nouns (and adjectives) right after the possessive end; 0 where none do."""
+        end = start
+        while end < len(caption) and caption.tag(end).startswith(("NN", "JJ")):
+            end += 1
+            if caption.tokens[end - 1].closes:
+                break
+        whole = end > start and caption.tokens[end - 1].is_noun
+        listed = end < len(caption) and caption.tokens[end - 1].closes
+        follows = caption.word(end) not in ("and", "of") and not listed
+        return end if whole and follows and end - start <= 2 else 0

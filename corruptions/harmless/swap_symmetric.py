@@ -1,0 +1,47 @@
+"""Swap symmetric: "a man with a dog" becomes "a dog with a man", which is as true."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from corruptions.truth.base import Change, Effect
+from corruptions.truth.facts import CaptionFacts
+from corruptions.truth.swap_arguments import (
+    SwapArguments,
+    swap_phrases,
+    symmetric_preposition,
+    wording,
+)
+from metaeval.data.scenes.graph import Mark
+
+PLACED = ("located", "situated")  # what is so beside a thing has the thing so beside it
+
+
+class SwapSymmetric(SwapArguments):
+    """Subject and object of a relation that holds both ways change places.
+
+    Only where the words leave no doubt: a bare preposition ("with", "beside", "near"), or "located"
+    and "situated" before it. A dog *sitting* beside a bench is left alone, for the bench does not
+    sit. Nothing becomes false.
+    """
+
+    name = "swap_symmetric"
+    title = "Swap symmetric"
+    expected: ClassVar[Literal["lower", "same"]] = "same"
+    effect: ClassVar[Effect | None] = None
+    flaw: ClassVar[str | None] = None
+
+    def wanted(self, facts: CaptionFacts, tokens: Sequence[str], relation: Mark) -> bool:
+        words = wording(tokens, relation)
+        preposition = symmetric_preposition(words)
+        verb = words.removesuffix(preposition or "").strip()
+        return preposition is not None and verb in ("", *PLACED)
+
+    def change(
+        self, facts: CaptionFacts, tokens: Sequence[str], place: Mark, rng: np.random.Generator
+    ) -> Change | None:
+        patches = swap_phrases(facts, tokens, place)
+        return None if patches is None else Change(patches)

@@ -1,0 +1,232 @@
+"""Harmless wording: synonyms, spellings, numbers, a frame around the caption, another reference."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+import numpy as np
+
+from corruptions.base import Caption, Corrupted, Corruption
+from corruptions.language.base import LanguageCorruption, Places, rewritten_whole
+from corruptions.language.content.logic import existential
+from corruptions.language.content.numbers import number_of
+from corruptions.language.known import Known, known_images
+from corruptions.language.parsed import NUMBER_WORDS, ParsedCaption
+from corruptions.language.rewriting import Rewording
+from metaeval.data.dataset import CaptionDataset, ImageId
+from metaeval.text.scene_graphs.rules.function_words import words as word_set
+
+_SAME = """couch/sofa couches/sofas bicycle/bike bicycles/bikes motorcycle/motorbike
+motorcycles/motorbikes airplane/plane airplanes/planes tv/television refrigerator/fridge
+photo/picture photograph/picture large/big kid/child kids/children laying/lying
+several/multiple forest/woods jumping/leaping beside/next_to next_to/beside cellphone/cell_phone
+cell_phone/mobile_phone purse/handbag snowboarder/snow_boarder kitten/young_cat
+puppy/young_dog underneath/beneath atop/on_top_of on_top_of/atop sailboat/sailing_boat
+stove/cooker doughnut/donut doughnuts/donuts donut/doughnut donuts/doughnuts lady/woman
+ladies/women guy/man guys/men elderly/old stuffed_animal/plush_toy
+frisbee/flying_disc skateboarder/skate_boarder huge/enormous enormous/huge
+toilet/commode automobile/car cattle/cows sofa/couch bike/bicycle bikes/bicycles plane/airplane
+planes/airplanes television/tv fridge/refrigerator big/large beneath/underneath near/close_to
+tiny/very_small gigantic/huge close_to/near skating/skateboarding veggies/vegetables
+stop_light/traffic_light"""
+_SYNONYMS: dict[tuple[str, ...], tuple[str, ...]] = {
+    tuple(old.split("_")): tuple(new.split("_"))
+    for old, new in (pair.split("/") for pair in _SAME.split())
+}
+# nouns that must not be compounded with another, adjectives that mean else before these
+_NOT_AFTER: dict[tuple[str, ...], set[str]] = {
+    ("plane",): {"plain"},
+    ("close", "to"): {"up"},
+    ("large",): {"x"},
+}
+_NOT_BEFORE: dict[tuple[str, ...], set[str]] = {
+    ("big",): {"ben", "bird", "rig", "city", "league"},
+    ("large",): {"bodied"},
+    ("near",): {"by", "each", "one", "another"},
+    ("toilet",): {"paper", "seat", "seats", "bowl", "tank", "lid", "brush"},
+    ("kid",): {"friendly"},
+}
+
+
+class Synonym(LanguageCorruption):
+    """A word gives way to one that captions use for the same: couch, sofa; large, big."""
+
+    name = "synonym"
+    title = "Synonym"
+    kind = "harmless"
+    expected = "same"
+    lacks = "has no word with a synonym that is sure"
+
+    def places(self, caption: ParsedCaption, known: Known) -> Places:
+        places: Places = []
+        for i in range(len(caption)):
+            for size in (3, 2, 1):
+                words = caption.words[i : i + size]
+                new = _SYNONYMS.get(words)
+                if new is None or len(words) < size or not caption.is_at(i, words):
+                    continue
+                if self._fits(caption, i, i + size):
+                    places.append([(Rewording(i, i + size, new),)])
+                break
+        return places
+
+    @staticmethod
+    def _fits(caption: ParsedCaption, start: int, end: int) -> bool:
+        words = caption.words[start:end]
+        if caption.word(start - 1) in _NOT_AFTER.get(words, ()):
+            return False
+        if caption.word(end) in _NOT_BEFORE.get(words, ()):
+            return False
+        if words in (("near",), ("beside",), ("next", "to")):
+            return caption.phrase_at(end) is not None and caption.word(start - 1) != "very"
+        noun = caption.tokens[end - 1].is_noun
+        compound = noun and caption.tokens[end - 1 : end + 1][-1].is_noun and end < len(caption)
+        return not (compound and not caption.tokens[end - 1].closes)
+
+
+_BRITISH = word_set(
+    "gray/grey color/colour colors/colours colored/coloured colorful/colourful "
+    "center/centre theater/theatre harbor/harbour traveling/travelling "
+    "traveled/travelled neighborhood/neighbourhood tire/tyre tires/tyres "
+    "favorite/favourite mustache/moustache jewelry/jewellery pajamas/pyjamas "
+    "plow/plough catalog/catalogue airplane/aeroplane airplanes/aeroplanes mom/mum "
+    "multicolored/multicoloured fiber/fibre meter/metre racket/racquet "
+    "rackets/racquets aluminum/aluminium curb/kerb flavor/flavour "
+    "gray-haired/grey-haired organized/organised parlor/parlour"
+)
+_SPELLINGS = {us: gb for us, gb in (pair.split("/") for pair in _BRITISH) if us != "meter"}
+_SPELLINGS |= {gb: us for us, gb in _SPELLINGS.items()}
+
+
+class BritishSpelling(LanguageCorruption):
+    """An American spelling becomes the British one, or back: gray, grey."""
+
+    name = "british_spelling"
+    title = "British or American spelling"
+    kind = "harmless"
+    expected = "same"
+    lacks = "has no word that is spelt in two ways"
+
+    def places(self, caption: ParsedCaption, known: Known) -> Places:
+        return [
+            [(Rewording(i, i + 1, (_SPELLINGS[word],)),)]
+            for i, word in enumerate(caption.words)
+            if word in _SPELLINGS
+        ]
+
+
+class NumberFormat(LanguageCorruption):
+    """A number is written in digits, or in letters: two, 2."""
+
+    name = "number_format"
+    title = "Number in digits or letters"
+    kind = "harmless"
+    expected = "same"
+    lacks = "gives no number from two to twelve"
+
+    def places(self, caption: ParsedCaption, known: Known) -> Places:
+        places: Places = []
+        for i, word in enumerate(caption.words):
+            n = number_of(caption, i)
+            if n is not None:
+                places.append([(Rewording(i, i + 1, (str(n),)),)])
+            elif word in _DIGITS and caption.phrase_of(i) and caption.tokens[i].text == word:
+                spelt = NUMBER_WORDS[int(word) - 1]
+                places.append([(Rewording(i, i + 1, (spelt if i else spelt.capitalize(),)),)])
+        return places
+
+
+_DIGITS = {str(n) for n in range(2, 13)}
+
+
+class ThereIsFrame(LanguageCorruption):
+    """The caption becomes a sentence: "there is a man riding a horse"."""
+
+    name = "there_is"
+    title = "There is"
+    kind = "harmless"
+    expected = "same"
+    lacks = "cannot follow there is"
+
+    def places(self, caption: ParsedCaption, known: Known) -> Places:
+        be = existential(caption) if caption.is_one_sentence() else None
+        return [[(Rewording(0, 0, ("there", be.word)), *be.gone)]] if be else []
+
+
+class _Prefix(LanguageCorruption):
+    prefix: ClassVar[tuple[str, ...]]
+    lacks = "is a sentence, or speaks of a picture already"
+
+    def places(self, caption: ParsedCaption, known: Known) -> Places:
+        be = existential(caption) if caption.is_one_sentence() else None
+        if be is None or be.gone or caption.says({"photo", "picture", "image", "photograph"}):
+            return []
+        return [[(Rewording(0, 0, self.prefix),)]]
+
+
+class PhotoPrefix(_Prefix):
+    """ "A photo of" goes before it."""
+
+    name = "photo_prefix"
+    title = "A photo of"
+    kind = "harmless"
+    expected = "same"
+    prefix = ("a", "photo", "of")
+
+
+class Filler(_Prefix):
+    """ "We see" goes before it."""
+
+    name = "filler"
+    title = "We see"
+    kind = "harmless"
+    expected = "same"
+    prefix = ("we", "see")
+
+
+class DefiniteArticle(LanguageCorruption):
+    """The first "a" becomes "the": what a picture shows can be spoken of as known."""
+
+    name = "definite_article"
+    title = "A becomes the"
+    kind = "harmless"
+    expected = "same"
+    lacks = 'does not begin with "a" and a thing'
+
+    def places(self, caption: ParsedCaption, known: Known) -> Places:
+        first = caption.phrase_at(0)
+        quantities = {"couple", "lot", "few", "bunch", "number", "variety", "close", "lots"}
+        if first is None or caption.word(0) not in ("a", "an") or len(first) < 2:
+            return []
+        if caption.word(first.head) in quantities or caption.word(1) in quantities:
+            return []
+        return [[(Rewording(0, 1, ("the",)),)]]
+
+
+class OwnReference(Corruption):
+    """Another caption of the same image.
+
+    It is one of those that metrics compare with: one that looks for copies gives it more.
+    """
+
+    name = "own_reference"
+    title = "Another caption of the image"
+    kind = "harmless"
+    expected = "same"
+
+    def __init__(self) -> None:
+        self._known: Mapping[ImageId, Known] = {}
+
+    def fit(self, dataset: CaptionDataset) -> None:
+        self._known = known_images(dataset)
+
+    def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
+        own = caption.text.lower().split()
+        known = self._known.get(caption.image_id, Known())
+        others = [r for r in known.references if r.lower().split() != own]
+        if not others:
+            return Corrupted(caption.text, False, realised=0.0, reason="has no other caption")
+        return rewritten_whole(
+            caption.text, others[int(rng.integers(len(others)))], "has no other caption"
+        )

@@ -1,0 +1,119 @@
+"""The contract of a corruption that needs nothing but text: it lists places, one is chosen.
+
+To add one, copy a class of `content/attributes.py`: a `name`, a `title`, `lacks` (why a caption
+offers no place) and `places`. Rewording, seeding, choosing and bookkeeping are here.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from corruptions.base import Caption, Corrupted, Corruption
+from corruptions.language.known import Known, known_images
+from corruptions.language.parsed import ParsedCaption, parse
+from corruptions.language.rewriting import Rewording, reworded
+from corruptions.tokens import words
+from metaeval.data.dataset import CaptionDataset, ImageId
+from metaeval.errors import require_count
+from metaeval.runs.records import Edit
+
+Change = tuple[Rewording, ...]
+Places = list[list[Change]]  # per place, the changes to choose from
+
+_NOTHING_KNOWN = Known()
+
+
+class LanguageCorruption(Corruption):
+    """Changes a caption at one place or more; precision comes before coverage.
+
+    What is known of the image (references, annotated objects) keeps it from writing what may be
+    true. Where `places` is empty, nothing is changed and `lacks` is the reason.
+
+    Parameters
+    ----------
+    times
+        In how many places, at most; a caption that offers fewer is changed where it can be.
+    """
+
+    lacks: ClassVar[str] = "offers no place"
+    settles_articles: ClassVar[bool] = True  # "a" and "an" follow the new word after them
+
+    def __init__(self, times: int = 1) -> None:
+        require_count(f"{self.name}: times", times)
+        self.times = times
+        self._known: Mapping[ImageId, Known] = {}
+
+    @property
+    def label(self) -> str:
+        return self.title if self.times == 1 else f"{self.title} ×{self.times}"
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        return {"times": self.times}
+
+    def fit(self, dataset: CaptionDataset) -> None:
+        self._known = known_images(dataset)
+
+    @abstractmethod
+    def places(self, caption: ParsedCaption, known: Known) -> Places:
+        """Where the caption can be changed, and to what."""
+
+    def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
+        places = self.places(parse(caption.text), self._known.get(caption.image_id, _NOTHING_KNOWN))
+        chosen: list[Rewording] = []
+        touched: set[int] = set()
+        n = 0
+        for i in rng.permutation(len(places)).tolist():
+            change = places[i][int(rng.integers(len(places[i])))]
+            span = {p for r in change for p in range(r.start, max(r.end, r.start + 1))}
+            if not span & touched:
+                touched |= span
+                chosen += change
+                n += 1
+            if n == self.times:
+                break
+        return changed(caption.text, chosen, self.lacks, articles=self.settles_articles)
+
+
+def changed(
+    text: str, rewordings: Sequence[Rewording], lacks: str, *, articles: bool = False
+) -> Corrupted:
+    """What becomes of a text by rewordings; unchanged, with the reason, where that is nothing."""
+    new, edits = reworded(text, rewordings, articles=articles) if rewordings else (text, ())
+    if not edits:
+        return Corrupted(text, False, realised=0.0, reason=lacks)
+    return Corrupted(new, True, edits, None, share_changed(text, edits))
+
+
+def rewritten_whole(text: str, new: str, lacks: str) -> Corrupted:
+    """A caption that gives way to another text altogether, or stays where that reads the same."""
+    if new.lower().split() == text.lower().split():
+        return Corrupted(text, False, realised=0.0, reason=lacks)
+    return Corrupted(new, True, (), None, 1.0)
+
+
+def share_changed(text: str, edits: Sequence[Edit]) -> float:
+    """Edits as a share of the text's words, in [0, 1]."""
+    return min(1.0, len(edits) / max(1, len(words(text.split()))))
+
+
+def swapped_words(
+    caption: ParsedCaption, table: Mapping[str, str | Sequence[str]], known: Known
+) -> Places:
+    """A place per word of the table, with its replacements that are not said of the image."""
+    places: Places = []
+    for i, word in enumerate(caption.words):
+        if word in table:
+            entry = table[word]
+            options = (entry,) if isinstance(entry, str) else entry
+            changes: list[Change] = [
+                (Rewording(i, i + 1, tuple(option.split())),)
+                for option in options
+                if not known.speaks_of(option)
+            ]
+            places += [changes] if changes else []
+    return places

@@ -1,0 +1,224 @@
+"""COCO's categories in captions: which nouns name them, and what to call them."""
+
+from __future__ import annotations
+
+from functools import cache
+from string import punctuation
+from typing import NamedTuple
+
+from corruptions.language.parsed import ParsedCaption
+from metaeval.data.scenes.lexicon import NOUNS, ROLES
+from metaeval.data.scenes.things import THINGS
+from metaeval.text.scene_graphs.rules.function_words import words as word_set
+
+# finer kinds of the lexicon → COCO's category
+_CATEGORY = {
+    **dict.fromkeys(("man", "woman", "boy", "girl", "people", "children"), "person"),
+    "adults": "person",
+    "sailing boat": "boat",
+    "row boat": "boat",
+    "tennis ball": "sports ball",
+    "baseball": "sports ball",
+    "desk": "dining table",
+    "monitor": "tv",
+}
+# true of several categories, or of other things: they count as present, but are never replaced
+_VAGUE = word_set(
+    "board boards bag bags seat seats cycle cycles bike bikes disc discs disk disks "
+    "coach coaches jet jets vehicle vehicles screen screens computer computers dish "
+    "dishes dessert desserts ball balls plant plants meter meters glove gloves "
+    "pastry pastries football footballs baseball baseballs orange basin basins "
+    "cooker notebook vessel vessels person people persons individual individuals "
+    "remote remotes mouse mice"
+) | {
+    *("street sign", "street signs", "stuffed animal", "stuffed animals", "piece of luggage"),
+    *("plate of food", "plates of food", "bowl of food", "bowls of food", "bowl of soup"),
+    "pieces of luggage",
+}
+# what captions say of a category beside the lexicon's nouns
+_ALSO = {
+    "person": "lady ladies guy guys kid kids baby babies toddler toddlers player players surfer "
+    "skier snowboarder skateboarder rider batter crowd someone he she his her chef family couple",
+    "bird": "duck ducks seagull seagulls pigeon pigeons parrot owl goose geese swan swans eagle "
+    "chicken rooster",
+    "dog": "bulldog poodle labrador dachshund",
+    "cow": "cattle bull bulls calf calves ox oxen",
+    "sheep": "lamb lambs ram rams goat goats",
+    "horse": "pony ponies foal donkey mule",
+    "car": "taxi cab suv van vans jeep minivan traffic",
+    "truck": "pickup semi van firetruck trailer",
+    "bus": "trolley double-decker",
+    "train": "trains subway tram trolley railcar engine",
+    "boat": "ship ships canoe kayak ferry raft",
+    "airplane": "aircraft biplane airliner",
+    "cup": "mug mugs glass glasses drink coffee tea",
+    "wine glass": "wine glass glasses drink",
+    "bottle": "beer wine soda drink",
+    "bowl": "soup salad cereal",
+    "knife": "knifes silverware utensils",
+    "fork": "silverware utensils",
+    "spoon": "silverware utensils ladle",
+    "sandwich": "burger burgers sub bagel panini bun",
+    "orange": "orange fruit fruits",
+    "apple": "fruit fruits",
+    "banana": "fruit fruits",
+    "carrot": "vegetables veggies salad",
+    "broccoli": "vegetables veggies salad",
+    "cake": "cupcake cupcakes dessert pastry pastries",
+    "donut": "pastry pastries dessert bagel",
+    "hot dog": "sausage bratwurst",
+    "pizza": "pie",
+    "chair": "stool stools armchair recliner furniture",
+    "couch": "futon furniture",
+    "dining table": "counter furniture",
+    "bed": "bunk bedroom furniture",
+    "potted plant": "flowers flower plant plants",
+    "vase": "flowers pot pitcher jar",
+    "toilet": "bathroom restroom urinal urinals",
+    "sink": "bathroom restroom kitchen faucet",
+    "oven": "kitchen range",
+    "microwave": "kitchen",
+    "refrigerator": "kitchen freezer",
+    "toaster": "kitchen",
+    "tv": "screen monitor monitors wii nintendo video",
+    "laptop": "computer computers macbook desk",
+    "keyboard": "computer computers desk desktop piano",
+    "mouse": "computer computers desk desktop",
+    "remote": "wii wiimote controller controllers nintendo",
+    "cell phone": "phone phones iphone smartphone selfie",
+    "backpack": "luggage bags bag",
+    "handbag": "luggage bags bag",
+    "suitcase": "luggage baggage bags bag",
+    "umbrella": "parasols",
+    "book": "bookshelf bookcase library",
+    "clock": "clocktower watch tower",
+    "teddy bear": "doll plush toy toys",
+    "toothbrush": "brushing",
+    "frisbee": "disc",
+    "sports ball": "ball balls tennis soccer baseball football volleyball basketball",
+    "baseball bat": "bat bats baseball",
+    "baseball glove": "baseball mitt",
+    "tennis racket": "tennis racquet racquets",
+    "kite": "kites parasail parachute",
+    "skis": "ski skiing skier skiers",
+    "snowboard": "snowboarding snowboarder",
+    "skateboard": "skateboarding skateboarder skater",
+    "surfboard": "surfing surfer surfers surf board",
+    "traffic light": "light lights signal",
+    "stop sign": "sign signs",
+    "parking meter": "meter meters",
+    "bench": "benches",
+}
+
+
+class Mention(NamedTuple):
+    """Tokens `start` ≤ i < `end` name a thing of a category."""
+
+    start: int
+    end: int
+    category: str
+    many: bool
+
+
+def family_of(category: str) -> str:
+    """COCO's supercategory; of a category that is not COCO's, its own name."""
+    return THINGS[category].family if category in THINGS else category
+
+
+@cache
+def _nouns() -> dict[tuple[str, ...], tuple[frozenset[str], bool]]:
+    """Words of a noun → the categories that it can name, and whether it is a plural."""
+    nouns: dict[tuple[str, ...], tuple[frozenset[str], bool]] = {}
+    for kind, pairs in NOUNS.items():
+        category = _CATEGORY.get(kind, kind)
+        for one, many in pairs:
+            for noun, is_many in ((many, True), (one, False)):
+                known = nouns.get(tuple(noun.split()), (frozenset(), is_many))[0]
+                nouns[tuple(noun.split())] = (known | {category}, is_many)
+    for pairs in ROLES.values():
+        for one, many in pairs:
+            nouns.setdefault(tuple(one.split()), (frozenset({"person"}), False))
+            nouns.setdefault(tuple(many.split()), (frozenset({"person"}), True))
+    return nouns
+
+
+@cache
+def _hints() -> dict[str, frozenset[str]]:
+    """Words that speak for a category without naming it for sure."""
+    hints: dict[str, frozenset[str]] = {}
+    for category, words in _ALSO.items():
+        for word in words.split():
+            hints[word] = hints.get(word, frozenset()) | {category}
+    return hints
+
+
+_LONGEST = 3
+
+
+def categories_in(text: str) -> frozenset[str]:
+    """Every category that some noun of the text can name: rather one too many than one too few."""
+    words = [token.strip(punctuation).lower() for token in text.split()]
+    named: set[str] = set()
+    for start in range(len(words)):
+        named |= _hints().get(words[start], frozenset())
+        for size in range(1, _LONGEST + 1):
+            named |= _nouns().get(tuple(words[start : start + size]), (frozenset(), False))[0]
+    return frozenset(named)
+
+
+def mentions(caption: ParsedCaption) -> list[Mention]:
+    """The things that the caption names beyond doubt, in order.
+
+    The noun ends its noun phrase ("train" of "train station" names no train), can name one category
+    alone, and is not one of the vague ones ("board").
+    """
+    mentioned: list[Mention] = []
+    start = 0
+    while start < len(caption):
+        mention = _mention_at(caption, start)
+        mentioned += [mention] if mention else []
+        start = mention.end if mention else start + 1
+    return mentioned
+
+
+def _mention_at(caption: ParsedCaption, start: int) -> Mention | None:
+    for size in range(_LONGEST, 0, -1):
+        end = start + size
+        words = caption.words[start:end]
+        categories, many = _nouns().get(words, (frozenset(), False))
+        last = caption.phrase_of(end - 1)
+        if len(categories) != 1 or not caption.is_at(start, words) or last is None:
+            continue
+        if " ".join(words) in _VAGUE or last.end != end or caption.word(end) == "of":
+            return None
+        if words in _unchanging():
+            many = caption.tokens[end - 1].is_plural or not _is_one(caption, last.start)
+        return Mention(start, end, next(iter(categories)), many)
+    return None
+
+
+@cache
+def _unchanging() -> frozenset[tuple[str, ...]]:
+    """Nouns whose plural is like the singular ("sheep")."""
+    pairs = (pair for pairs in NOUNS.values() for pair in pairs)
+    return frozenset(tuple(one.split()) for one, many in pairs if one == many)
+
+
+def _is_one(caption: ParsedCaption, start: int) -> bool:
+    return caption.word(start) in ("a", "an", "one", "this", "another")
+
+
+@cache
+def name_of(category: str, many: bool) -> str:
+    """What to call things of a category ("skis" is "pair of skis")."""
+    return NOUNS[category][0][many]
+
+
+@cache
+def namable(families: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """Categories that a caption can name in place of others, of these families (all if empty)."""
+    return tuple(
+        category
+        for category, thing in THINGS.items()
+        if category != "person" and (not families or thing.family in families)
+    )

@@ -1,0 +1,298 @@
+"""Attributes: another colour, size, age, material or state, an antonym, none, the neighbour's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from corruptions.language.base import Change, LanguageCorruption, Places
+from corruptions.language.content.objects import things
+from corruptions.language.known import Known
+from corruptions.language.parsed import PEOPLE, ParsedCaption
+from corruptions.language.rewriting import Rewording
+from metaeval.data.scenes.things import LOOKALIKES
+from metaeval.text.scene_graphs.rules.function_words import words as word_set
+
+COLOURS = ("red", "blue", "green", "yellow", "orange", "purple", "pink", "brown", "black", "white",
+           "gray")  # fmt: skip
+_AS_WRITTEN = {colour: colour for colour in COLOURS} | {"grey": "gray", "tan": "tan"}
+# with these nouns the colour is no colour of the thing, or decides what the thing is
+_NOT_OF = word_set(
+    "light lights bear bears wine pepper peppers onion onions bean beans board tea "
+    "juice slices house hair tomato tomatoes tree trees and or"
+)
+
+
+def _both_ways(pairs: Mapping[str, str]) -> dict[str, str]:
+    return {**{b: a for a, b in pairs.items()}, **pairs}
+
+
+SIZES = _both_ways({"large": "small", "big": "little", "huge": "tiny", "tall": "short",
+                    "long": "short", "wide": "narrow"}) | {
+    "giant": "tiny", "massive": "tiny", "enormous": "tiny", "mini": "huge", "larger": "smaller",
+    "smaller": "larger", "little": "huge", "short": "long", "miniature": "giant",
+}  # fmt: skip
+AGES = _both_ways({"old": "young", "older": "younger", "elderly": "young"}) | {
+    "old": "new", "new": "old", "antique": "modern", "vintage": "modern", "ancient": "modern",
+    "modern": "old-fashioned",
+}  # fmt: skip
+MATERIALS = ("wooden", "metal", "plastic", "glass", "leather", "stone", "brick", "marble", "straw")
+_MATERIAL_WORDS = frozenset(
+    {*MATERIALS, "wood", "concrete", "ceramic", "steel", "metallic", "cement", "granite"}
+)
+_CONFUSED = (
+    {"wooden", "wood", "straw"},
+    {"metal", "metallic", "steel", "plastic"},
+    {"stone", "brick", "marble", "concrete", "cement", "granite", "ceramic"},
+    {"glass", "plastic"},
+)
+STATES = _both_ways({"open": "closed", "empty": "full", "wet": "dry", "clean": "dirty",
+                     "messy": "tidy", "cooked": "raw", "ripe": "unripe"}) | {
+    "lit": "unlit", "broken": "intact", "crowded": "deserted", "busy": "deserted",
+    "cluttered": "tidy", "decorated": "undecorated", "rusted": "gleaming", "rusty": "gleaming",
+    "sliced": "whole", "opened": "closed", "parked": "moving", "snowy": "snowless", "bare": "leafy",
+    "fresh": "rotten", "lush": "barren", "baked": "raw", "fried": "raw", "grilled": "raw",
+    "stuffed": "deflated", "illuminated": "unlit", "frozen": "melted", "shut": "open",
+    "dilapidated": "well-kept", "uncooked": "cooked", "bright": "dark",
+}  # fmt: skip
+OPPOSITES = _both_ways({"happy": "sad", "beautiful": "ugly", "high": "low", "outdoor": "indoor",
+                        "public": "private", "wild": "tame", "thick": "thin", "deep": "shallow",
+                        "different": "identical", "calm": "stormy", "hot": "cold",
+                        "colorful": "colorless", "healthy": "unhealthy", "steep": "flat"}) | {
+    "pretty": "ugly", "cute": "ugly", "nice": "horrible", "many": "few", "several": "few",
+    "various": "identical", "same": "different", "adorable": "ugly", "delicious": "disgusting",
+    "grassy": "barren", "fluffy": "hairless", "single": "double", "colored": "colorless",
+    "electric": "manual", "fancy": "plain", "ornate": "plain", "rural": "urban", "urban": "rural",
+    "rocky": "smooth", "curved": "straight", "striped": "plain", "tiled": "carpeted",
+    "mounted": "unmounted", "smiling": "frowning", "good": "bad", "sharp": "blunt",
+}  # fmt: skip
+
+
+def before_noun(caption: ParsedCaption, place: int) -> bool:
+    """Whether the token stands inside a noun phrase, before its noun."""
+    phrase = caption.phrase_of(place)
+    return phrase is not None and place < phrase.head and not caption.tokens[place].closes
+
+
+def _noun_after(caption: ParsedCaption, place: int) -> str:
+    phrase = caption.phrase_of(place)
+    return caption.word(phrase.head) if phrase else ""
+
+
+def is_colour(caption: ParsedCaption, place: int) -> bool:
+    """Whether the token is the one colour of the thing whose phrase it stands in."""
+    around = {caption.word(place - 1), caption.word(place + 1)}
+    return (
+        caption.word(place) in _AS_WRITTEN
+        and before_noun(caption, place)
+        and not around & ({"and", "or"} | set(_AS_WRITTEN))
+        and not _NOT_OF & set(caption.words[place + 1 : place + 3])
+    )
+
+
+class WrongColour(LanguageCorruption):
+    """A colour gives way to one that nobody confuses with it, and no caption of the image names."""
+
+    name = "wrong_colour"
+    title = "Colour"
+    kind = "attributes"
+    lacks = "gives no thing a single colour"
+
+    def places(self, caption: ParsedCaption, known: Known) -> Places:
+        places: Places = []
+        for i, word in enumerate(caption.words):
+            if not is_colour(caption, i):
+                continue
+            true = _AS_WRITTEN[word]
+            options = [c for c in COLOURS if c != true and c not in LOOKALIKES[true]]
+            options = [c for c in options if c not in known.words and c not in caption.words]
+            places += [[(Rewording(i, i + 1, (c,)),) for c in options]] if options else []
+        return places
+
+
+class _FromTable(LanguageCorruption):
+    """An adjective before its noun gives way to the one that the table names."""
+
+    table: Mapping[str, str]
+    not_with: frozenset[str] = frozenset()
+    predicates = False  # also after "is" and "are"
+
+    def places(self, caption: ParsedCaption, known: Known) -> Places:
+        places: Places = []
+        for i, word in enumerate(caption.words):
+            new = self.table.get(word)
+            if new is None or known.speaks_of(new) or self.not_with & self._near(caption, i):
+                continue
+            predicate = self.predicates and caption.word(i - 1) in ("is", "are", "very")
+            if before_noun(caption, i) or (predicate and caption.word(i + 1) in ("", "and")):
+                places.append([(Rewording(i, i + 1, (new,)),)])
+        return places
+
+    @staticmethod
+    def _near(caption: ParsedCaption, place: int) -> set[str]:
+        return {*caption.words[max(0, place - 1) : place + 2], _noun_after(caption, place)}
+
+
+class WrongSize(_FromTable):
+    """Large becomes small, tall short, and back; little children are young, not little."""
+
+    name = "wrong_size"
+    title = "Size"
+    kind = "attributes"
+    lacks = "gives no thing a size"
+    table = SIZES
+    not_with = word_set(
+        "boy boys girl girls kid kids child children baby bit time black sleeved haired "
+        "sleeve hair piece league"
+    )
+
+
+class WrongAge(_FromTable):
+    """Young becomes old, an old thing new, and back."""
+
+    name = "wrong_age"
+    title = "Age of things and people"
+    kind = "attributes"
+    lacks = "calls nothing old, young or new"
+    table = AGES | {"young": "elderly"}
+    not_with = word_set("year years fashioned york school boy girl")
+
+    def places(self, caption: ParsedCaption, known: Known) -> Places:
+        places = super().places(caption, known)
+        for changes in places:
+            place = changes[0][0].start
+            if caption.word(place) == "old" and _noun_after(caption, place) in PEOPLE:
+                changes[:] = [(Rewording(place, place + 1, ("young",)),)]
+        return places
+
+
+class WrongMaterial(LanguageCorruption):
+    """What a thing is made of gives way to another material that looks different."""
+
+    name = "wrong_material"
+    title = "Material"
+    kind = "attributes"
+    lacks = "says of nothing what it is made of"
+
+    def places(self, caption: ParsedCaption, known: Known) -> Places:
+        places: Places = []
+        for i, word in enumerate(caption.words):
+            if word not in _MATERIAL_WORDS or not before_noun(caption, i):
+                continue
+            if caption.word(i - 1) in ("wine", "stained", "of", "and", "looking", "stainless"):
+                continue
+            alike = {m for group in _CONFUSED if word in group for m in group}
+            options = [m for m in MATERIALS if m not in alike and not known.speaks_of(m)]
+            places += [[(Rewording(i, i + 1, (m,)),) for m in options]] if options else []
+        return places
+
+
+class WrongState(_FromTable):
+    """Open becomes closed, empty full, sliced whole, and back."""
+
+    name = "wrong_state"
+    title = "State"
+    kind = "attributes"
+    lacks = "says of nothing in what state it is"
+    table = STATES
+    predicates = True
+    not_with = word_set(
+        "field area space air fields sky water teddy animal animals bear bears toy toys "
+        "lid land cheese room french fries chicken of plain plains range green blue red "
+        "light lights colors colored yellow goods orange pink"
+    )
+
+
+class OppositeAdjective(_FromTable):
+    """Another adjective gives way to its antonym: happy, sad; different, identical."""
+
+    name = "opposite_adjective"
+    title = "Antonym"
+    kind = "attributes"
+    lacks = "has no adjective with an opposite"
+    table = OPPOSITES
+    predicates = True
+    not_with = word_set(
+        "rod rods air cocoa tub bed chair chairs school way sauce brightly very pot"
+    )
+
+    def places(self, caption: ParsedCaption, known: Known) -> Places:
+        return [p for p in super().places(caption, known) if self._holds(caption, p)]
+
+    @staticmethod
+    def _holds(caption: ParsedCaption, changes: Sequence[Change]) -> bool:
+        """Whether the new word goes with what follows ("a pretty big dog" is no beauty)."""
+        place = changes[0][0].start
+        after = caption.word(place + 1)
+        if caption.word(place) == "hot":
+            return after not in ("dog", "dogs")
+        return not (caption.word(place) == "pretty" and caption.tag(place + 1).startswith("JJ"))
+
+
+_DROPPABLE = (
+    {*_AS_WRITTEN, *SIZES, *AGES, "young", *_MATERIAL_WORDS, *STATES, *OPPOSITES}
+    | word_set(
+    "elderly male female shiny fluffy furry spotted plaid floral smiling"
+)
+) - {"same", "many", "several", "few", "different", "various", "single", "full", "high", "mini",
+     "public", "stuffed", "hot", "short", "colored", "electric"}  # fmt: skip
+
+
+class DropAttribute(LanguageCorruption):
+    """An adjective goes: "a red bus" becomes "a bus". Nothing false is said, and less."""
+
+    name = "drop_attribute"
+    title = "Attribute dropped"
+    kind = "attributes"
+    lacks = "gives no thing an attribute"
+
+    def places(self, caption: ParsedCaption, known: Known) -> Places:
+        return [
+            [(Rewording(i, i + 1),)]
+            for i, word in enumerate(caption.words)
+            if word in _DROPPABLE
+            and before_noun(caption, i)
+            and (word not in _AS_WRITTEN or is_colour(caption, i))
+            and caption.word(i - 1) not in ("and", "very", "or", "too", "so")
+            and caption.word(i + 1) not in ("and", "or", "colored", "haired")
+        ]
+
+
+class MoveAttribute(LanguageCorruption):
+    """A colour goes over to another thing: "a red bus and a car" becomes "a bus and a red car".
+
+    White and black are left alone, since too many things are; so is a colour that another caption
+    gives to the other thing.
+    """
+
+    name = "move_attribute"
+    title = "Attribute moved"
+    kind = "attributes"
+    lacks = "does not name a thing with a colour and one without"
+
+    def places(self, caption: ParsedCaption, known: Known) -> Places:
+        places: Places = []
+        named = things(caption)
+        for i, word in enumerate(caption.words):
+            if not is_colour(caption, i) or word in ("white", "black"):
+                continue
+            changes: list[Change] = [
+                (Rewording(i, i + 1), Rewording(other.noun, other.noun, (word,)))
+                for other in named
+                if not other.start <= i < other.end
+                and not (word == "brown" and caption.says({"wooden", "wood", "leather"}))
+                and not set(caption.words[other.start : other.end]) & set(_AS_WRITTEN)
+                and caption.tokens[other.head].lemma not in self._so_coloured(word, known)
+            ]
+            places += [changes] if changes else []
+        return places
+
+    @staticmethod
+    def _so_coloured(colour: str, known: Known) -> set[str]:
+        """Words near the colour in the references."""
+        near: set[str] = set()
+        for text in known.references:
+            tokens = [t.strip(".,").lower() for t in text.split()]
+            for i, token in enumerate(tokens):
+                if token == colour:
+                    near.update(tokens[i + 1 : i + 4])
+        return near

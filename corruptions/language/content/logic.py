@@ -1,0 +1,167 @@
+"""Logic: what is becomes what is not, or what might be."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from corruptions.language.base import LanguageCorruption, Places
+from corruptions.language.inflection import verb_form
+from corruptions.language.known import Known
+from corruptions.language.parsed import NO_THINGS, NUMBER_WORDS, PEOPLE, ParsedCaption
+from corruptions.language.rewriting import Rewording
+
+
+def acting(caption: ParsedCaption, place: int) -> bool:
+    """Whether the token is a verb in -ing right after "is", "are" or the noun of a phrase."""
+    word = caption.word(place)
+    if not word.endswith("ing") or caption.tag(place) != "VBG" or not place:
+        return False
+    if caption.word(place - 1) in ("is", "are"):
+        return True
+    before = caption.phrase_of(place - 1)
+    return before is not None and before.end == place and not caption.tokens[place - 1].closes
+
+
+_PERSONS = PEOPLE | {"group", "crowd"}
+_OPENING = frozenset({"a", "an", *NUMBER_WORDS[1:], "some", "several", "many"})
+_PICTURES = frozenset({"close", "view", "picture", "photo", "image", "shot", "photograph"})
+
+
+class ThereIs(NamedTuple):
+    """How "there is" goes before a caption: "is" or "are", and which "is" behind it goes."""
+
+    word: str
+    gone: tuple[Rewording, ...]
+
+
+def existential(caption: ParsedCaption) -> ThereIs | None:
+    """How the caption can follow "there is": it begins with an indefinite phrase, and has no finite
+    verb but "is" or "are" before a verb in -ing, which goes. `None` if it cannot."""
+    first = caption.phrase_at(0)
+    if first is None or caption.word(0) not in _OPENING or caption.word(first.head) in _PICTURES:
+        return None
+    after = first.end
+    if caption.word(after) == "of" and (inner := caption.phrase_at(after + 1)) is not None:
+        after = inner.end
+    listed = "and" in caption.words[after : after + 1]
+    counted = caption.word(0) not in ("a", "an", "some")
+    plural = counted or caption.tokens[first.head].is_plural
+    be = caption.word(after) in ("is", "are") and caption.tag(after + 1) in ("VBG", "VBN")
+    gone = (Rewording(after, after + 1),) if be else ()
+    rest = [t for i, t in enumerate(caption.tokens) if not (be and i == after)]
+    if listed or any(t.tag in ("VBZ", "VBP", "MD") or t.word in ("is", "are") for t in rest):
+        return None
+    return ThereIs("are" if plural else "is", gone)
+
+
+class NegateVerb(LanguageCorruption):
+    """A man riding a horse becomes a man not riding a horse."""
+
+    name = "negate_verb"
+    title = "Verb negated"
+    kind = "logic"
+    lacks = "has no verb that can be negated"
+
+    def places(self, caption: ParsedCaption, known: Known) -> Places:
+        if caption.says({"not", "no", "without", "n't", "isn't", "aren't", "never"}):
+            return []
+        places: Places = []
+        for i, token in enumerate(caption.tokens):
+            if acting(caption, i):
+                places.append([(Rewording(i, i, ("not",)),)])
+            elif self._finite(caption, i):
+                places.append([(Rewording(i, i + 1, ("does", "not", token.lemma)),)])
+        return places
+
+    @staticmethod
+    def _finite(caption: ParsedCaption, place: int) -> bool:
+        token = caption.tokens[place]
+        doer = caption.phrase_of(place - 1)
+        return (
+            token.tag == "VBZ"
+            and token.word not in ("is", "has")
+            and token.word == verb_form(token.lemma, "VBZ")
+            and doer is not None
+            and not caption.tokens[doer.head].is_plural
+        )
+
+
+class NegateNoun(LanguageCorruption):
+    """A man holding a bat becomes a man holding no bat."""
+
+    name = "negate_noun"
+    title = "Noun negated"
+    kind = "logic"
+    lacks = "names no second thing that could be absent"
+
+    def places(self, caption: ParsedCaption, known: Known) -> Places:
+        return [
+            [(Rewording(p.start, p.start + 1, ("no",)),)]
+            for p in caption.phrases[1:]
+            if caption.word(p.start) in ("a", "an")
+            and caption.word(p.head) not in NO_THINGS
+            and caption.word(p.start - 1) not in ("as", "like", "than", "of")
+            and not caption.says({"not", "no", "without"})
+        ]
+
+
+class NegateExistence(LanguageCorruption):
+    """There is no such thing: "a man riding a wave", "there is no man riding a wave"."""
+
+    name = "negate_existence"
+    title = "Existence negated"
+    kind = "logic"
+    lacks = "does not begin with what there is"
+
+    def places(self, caption: ParsedCaption, known: Known) -> Places:
+        if caption.says({"not", "no"}) or not caption.is_one_sentence():
+            return []
+        if caption.word(0) == "there" and caption.word(1) in ("is", "are"):
+            opened = caption.word(2) in _OPENING and caption.phrase_at(2) is not None
+            return [[(Rewording(2, 3, ("no",)),)]] if opened else []
+        be = existential(caption)
+        if be is None:
+            return []
+        return [[(Rewording(0, 1, ("there", be.word, "no")), *be.gone)]]
+
+
+class WithoutIt(LanguageCorruption):
+    """What comes with it is missing: "a dog with a frisbee", "a dog without a frisbee"."""
+
+    name = "without_it"
+    title = "With becomes without"
+    kind = "logic"
+    lacks = 'has no "with" before a thing'
+
+    def places(self, caption: ParsedCaption, known: Known) -> Places:
+        bound = {"filled", "covered", "topped", "decorated", "made", "loaded", "lined", "packed"}
+        return [
+            [(Rewording(i, i + 1, ("without",)),)]
+            for i, word in enumerate(caption.words)
+            if word == "with"
+            and i
+            and caption.phrase_at(i + 1) is not None
+            and caption.word(i - 1) not in bound
+            and not caption.tokens[i].closes
+        ]
+
+
+class Modality(LanguageCorruption):
+    """What is might be: "a man riding a horse", "a man who might be riding a horse"."""
+
+    name = "modality"
+    title = "Modality"
+    kind = "logic"
+    lacks = "has no verb in -ing that says what is"
+
+    def places(self, caption: ParsedCaption, known: Known) -> Places:
+        places: Places = []
+        for i in range(len(caption)):
+            if not acting(caption, i):
+                continue
+            if caption.word(i - 1) in ("is", "are"):
+                places.append([(Rewording(i - 1, i, ("might", "be")),)])
+                continue
+            who = "who" if caption.word(i - 1) in _PERSONS else "that"
+            places.append([(Rewording(i, i, (who, "might", "be")),)])
+        return places

@@ -1,0 +1,382 @@
+"""Relations and actions: another verb, another place, roles exchanged, another order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from corruptions.language.base import Change, LanguageCorruption, Places
+from corruptions.language.inflection import verb_form, verb_lemma
+from corruptions.language.known import Known
+from corruptions.language.parsed import ARTICLES, NO_THINGS, PEOPLE, NounPhrase, ParsedCaption
+from corruptions.language.rewriting import Rewording
+from metaeval.text.scene_graphs.rules.function_words import words as word_set
+
+VERB_TAGS = ("VB", "VBZ", "VBP", "VBG", "VBD", "VBN")
+_ALIVE = PEOPLE | word_set(
+    "dog dogs cat cats horse horses cow cows sheep elephant elephants giraffe giraffes zebra "
+    "zebras bear bears bird birds group herd crowd family animal animals puppy kitten he she they"
+)
+# what somebody does somewhere, and what somebody does to something: none goes with another
+_SOMEWHERE = ("dancing", "crawling", "kneeling", "jumping", "swimming")
+_TO_SOMETHING = ("painting", "washing", "kicking", "repairing", "dragging", "hugging", "sniffing")
+_HAPPENS = word_set(
+    "sitting standing walking laying lying skiing surfing skateboarding "
+    "snowboarding playing grazing posing eating sleeping flying running swimming "
+    "kneeling jumping resting"
+)
+_DONE_TO = word_set(
+    "riding holding eating flying wearing cutting throwing watching feeding petting "
+    "using carrying swinging hitting pulling pushing catching brushing reading "
+    "washing kicking making preparing chasing chewing"
+)
+OPPOSITE_VERBS = {
+    "sit": "stand", "stand": "sit", "push": "pull", "pull": "push", "throw": "catch",
+    "catch": "throw", "enter": "leave", "leave": "enter", "arrive": "depart", "depart": "arrive",
+    "smile": "frown", "laugh": "cry", "sleep": "play", "park": "move", "land": "take off",
+    "watch": "ignore", "load": "unload", "raise": "lower", "lift": "drop", "climb": "descend",
+    "ascend": "descend", "buy": "sell", "sell": "buy", "win": "lose", "approach": "avoid",
+    "hold": "drop", "carry": "drop", "gather": "scatter", "attach": "detach", "hide": "show",
+    "open": "close", "close": "open", "connect": "disconnect", "hit": "miss", "walk": "sit",
+    "run": "sit", "lay": "stand", "lie": "stand", "pack": "unpack",
+}  # fmt: skip
+
+
+def is_alive(caption: ParsedCaption, doer: NounPhrase) -> bool:
+    """Whether a phrase names people or animals ("a group of people", too)."""
+    head = caption.word(doer.head)
+    of_these = caption.word(doer.start - 1) == "of"
+    return head in _ALIVE or (of_these and caption.word(doer.start - 2) in _ALIVE)
+
+
+def _doer(caption: ParsedCaption, place: int) -> NounPhrase | None:
+    """The noun phrase right before a verb (or before its "is")."""
+    before = place - (caption.word(place - 1) in ("is", "are")) - 1
+    return caption.phrase_of(before)
+
+
+class WrongVerb(LanguageCorruption):
+    """Who sits dances, what is held is washed: a verb in -ing gives way to another action's."""
+
+    name = "wrong_verb"
+    title = "Verb"
+    kind = "relations"
+    lacks = "has no verb in -ing of somebody's that could be another"
+
+    def places(self, caption: ParsedCaption, known: Known) -> Places:
+        places: Places = []
+        for i, word in enumerate(caption.words):
+            doer = _doer(caption, i)
+            if caption.tokens[i].closes or doer is None or not is_alive(caption, doer):
+                continue
+            thing = caption.phrase_at(i + 1)
+            options: Sequence[str] = ()
+            if word in _DONE_TO and thing and caption.word(thing.head) not in NO_THINGS:
+                options = _TO_SOMETHING
+            elif word in _HAPPENS and caption.tag(i + 1) in ("IN", "TO"):
+                options = _SOMEWHERE
+            options = [o for o in options if o != word and not known.speaks_of(o)]
+            places += [[(Rewording(i, i + 1, (o,)),) for o in options]] if options else []
+        return places
+
+
+class OppositeVerb(LanguageCorruption):
+    """A verb gives way to its opposite in the same form: sitting, standing; throwing, catching."""
+
+    name = "opposite_verb"
+    title = "Antonymous verb"
+    kind = "relations"
+    lacks = "has no verb with an opposite"
+
+    def places(self, caption: ParsedCaption, known: Known) -> Places:
+        places: Places = []
+        for i, token in enumerate(caption.tokens):
+            opposite = OPPOSITE_VERBS.get(token.lemma)
+            if opposite is None and token.word.endswith("ing"):
+                opposite = OPPOSITE_VERBS.get(verb_lemma(token.word))
+            if opposite is None or not self._is_verb(caption, i) or known.speaks_of(opposite):
+                continue
+            tag = "VBG" if token.word.endswith("ing") else token.tag
+            form = verb_form(opposite, "VB" if tag == "VBP" else tag)
+            places.append([(Rewording(i, i + 1, tuple(form.split())),)])
+        return places
+
+    @staticmethod
+    def _is_verb(caption: ParsedCaption, place: int) -> bool:
+        token = caption.tokens[place]
+        phrase = caption.phrase_of(place)
+        if token.tag not in VERB_TAGS or (phrase and place < phrase.head):
+            return False
+        before, after = caption.word(place - 1), caption.word(place + 1)
+        if (token.tag in ("VBN", "VBD") and before in ARTICLES) or before in ("parking", "close"):
+            return False
+        if token.word.startswith(("s", "l")) and token.lemma in ("sit", "stand", "lay", "lie"):
+            doer = _doer(caption, place)
+            return after != "up" and doer is not None and is_alive(caption, doer)
+        if token.lemma in ("hold", "carry", "hit", "catch", "throw", "watch", "push", "pull"):
+            return caption.phrase_at(place + 1) is not None
+        if token.lemma in ("walk", "run", "close", "open", "hide", "park", "land"):
+            return token.word.endswith("ing") and after not in ("a", "an", "the", "his", "her")
+        return after != "up" or token.lemma == "stand"
+
+
+# words of a place → words of the opposite place
+INVERSE = {
+    ("on", "top", "of"): "under",
+    ("underneath",): "on top of",
+    ("under",): "on top of",
+    ("beneath",): "on top of",
+    ("atop",): "under",
+    ("above",): "below",
+    ("below",): "above",
+    ("in", "front", "of"): "behind",
+    ("behind",): "in front of",
+    ("inside",): "outside",
+    ("inside", "of"): "outside of",
+    ("outside", "of"): "inside of",
+    ("outside",): "inside",
+    ("towards",): "away from",
+    ("toward",): "away from",
+    ("left",): "right",
+    ("right",): "left",
+    ("close", "to"): "far away from",
+    ("into",): "out of",
+    ("out", "of"): "into",
+}
+_UP_DOWN = {("up",): "down", ("down",): "up"}
+_SLOPES = word_set("hill slope mountain stairs ramp street road steps path hillside wave")
+
+
+class InvertedRelation(LanguageCorruption):
+    """A place becomes the opposite one: on top of, under; in front of, behind; left, right."""
+
+    name = "inverted_relation"
+    title = "Spatial relation inverted"
+    kind = "relations"
+    lacks = "names no place with an opposite"
+
+    def places(self, caption: ParsedCaption, known: Known) -> Places:
+        places: Places = []
+        skip = 0
+        for i in range(len(caption)):
+            match = self._at(caption, i) if i >= skip else None
+            if match is not None:
+                size, new = match
+                skip = i + size
+                places.append([(Rewording(i, i + size, tuple(new.split())),)])
+        return places
+
+    @staticmethod
+    def _at(caption: ParsedCaption, i: int) -> tuple[int, str] | None:
+        for size in (3, 2, 1):
+            words = caption.words[i : i + size]
+            told = words in INVERSE or words in _UP_DOWN
+            if len(words) < size or not told or not caption.is_at(i, words):
+                continue
+            thing = caption.phrase_at(i + size)
+            if words in (("left",), ("right",)):
+                aside = caption.word(i + 1) in ("side", "hand") or caption.word(i - 1) in (
+                    "the", "his", "her",
+                )  # fmt: skip
+                return (size, INVERSE[words]) if aside else None
+            if thing is None or caption.tokens[i + size - 1].closes:
+                return None
+            if words in _UP_DOWN:
+                slope = caption.word(thing.head) in _SLOPES
+                return (size, _UP_DOWN[words]) if slope else None
+            if caption.word(thing.head) in ("fence", "background", "bars", "window", "air"):
+                return None
+            return size, INVERSE[words]
+        return None
+
+
+_BESIDE = (("next", "to"), ("near",), ("beside",), ("close", "to"), ("by",), ("in", "front", "of"),
+           ("behind",), ("under",), ("underneath",), ("on", "top", "of"), ("beneath",))  # fmt: skip
+_CONTAINERS = word_set(
+    "bowl box vase basket car truck suitcase sink cup bathtub tub cage bag pan pot "
+    "glass drawer boat bus container refrigerator oven microwave"
+)
+_SURFACES = word_set(
+    "table couch bed bench chair desk counter plate tray rug roof shelf sofa car "
+    "truck suitcase elephant stove countertop toilet refrigerator blanket"
+)
+_OTHER_PLACES = ("on top of", "under", "behind", "inside", "far away from")
+
+
+class OtherRelation(LanguageCorruption):
+    """A place becomes another one that excludes it: next to a car, on top of a car."""
+
+    name = "other_relation"
+    title = "Spatial relation replaced"
+    kind = "relations"
+    lacks = "names no place that could be another"
+
+    def places(self, caption: ParsedCaption, known: Known) -> Places:
+        places: Places = []
+        for i in range(len(caption)):
+            size = self._size(caption, i)
+            thing = caption.phrase_at(i + size) if size else None
+            if not size or thing is None or caption.word(thing.head) in NO_THINGS:
+                continue
+            old = " ".join(caption.words[i : i + size])
+            options = [o for o in self._options(old) if not self._told(o, known)]
+            places += [[(Rewording(i, i + size, tuple(o.split())),) for o in options]] * bool(
+                options
+            )
+        return places
+
+    @staticmethod
+    def _options(old: str) -> list[str]:
+        alike = {
+            "on": {"on top of"}, "in": {"inside", "under"}, "underneath": {"under"},
+            "beneath": {"under"}, "by": {"behind"},
+        }.get(old, set())  # fmt: skip
+        return [o for o in _OTHER_PLACES if o != old and o not in alike]
+
+    @staticmethod
+    def _told(option: str, known: Known) -> bool:
+        return f" {option} " in " ".join(known.references).lower()
+
+    @staticmethod
+    def _size(caption: ParsedCaption, place: int) -> int:
+        """How many words say a place there; 0 where none do."""
+        for words in _BESIDE:
+            if caption.is_at(place, words):
+                passive = words == ("by",) and caption.tag(place - 1) in ("VBN", "VBD")
+                return 0 if passive else len(words)
+        thing = caption.phrase_at(place + 1)
+        if thing is None or (thing.end < len(caption) and caption.word(thing.end) == "of"):
+            return 0
+        head = caption.word(thing.head)
+        put = caption.tokens[place - 1].is_noun or caption.word(place - 1) in (
+            "sitting", "standing", "laying", "lying", "sits", "sleeping", "parked", "resting", "is",
+        ) if place else False  # fmt: skip
+        fits = {"in": _CONTAINERS, "on": _SURFACES}.get(caption.word(place), frozenset())
+        return int(put and head in fits)
+
+
+_ASYMMETRIC = word_set(
+    "on in under behind riding holding eating wearing carrying chasing pulling "
+    "pushing watching above inside over below underneath petting feeding hitting "
+    "throwing driving"
+)
+_MULTI = (("in", "front", "of"), ("on", "top", "of"), ("inside", "of"), ("looking", "at"),
+          ("sitting", "on"), ("standing", "on"), ("laying", "on"), ("sitting", "in"),
+          ("standing", "in"), ("walking", "on"), ("parked", "on"), ("lying", "on"),
+          ("sitting", "on", "top", "of"), ("playing", "with"))  # fmt: skip
+
+
+class SwapRoles(LanguageCorruption):
+    """Who does and what it is done to change places: "a horse riding a man".
+
+    Only around relations that are not symmetric; "is" and "has" agree with both, or it is left.
+    """
+
+    name = "swap_roles"
+    title = "Arguments swapped"
+    kind = "relations"
+    lacks = "relates no two things by a relation that is not symmetric"
+
+    def places(self, caption: ParsedCaption, known: Known) -> Places:
+        places: Places = []
+        for first in caption.phrases:
+            be = int(caption.word(first.end) in ("is", "are"))
+            size = be + self._relation(caption, first.end + be)
+            second = caption.phrase_at(first.end + size) if size > be else None
+            if second is None or not self._fit(caption, first, second, bool(be)):
+                continue
+            a, b = caption.written(first), caption.written(second)
+            places.append(
+                [(Rewording(first.start, first.end, b), Rewording(second.start, second.end, a))]
+            )
+        return places
+
+    @staticmethod
+    def _relation(caption: ParsedCaption, place: int) -> int:
+        sizes = [len(words) for words in _MULTI if caption.is_at(place, words)]
+        return max(sizes, default=int(caption.word(place) in _ASYMMETRIC))
+
+    @staticmethod
+    def _fit(caption: ParsedCaption, first: NounPhrase, second: NounPhrase, agrees: bool) -> bool:
+        heads = caption.tokens[first.head], caption.tokens[second.head]
+        opening = {"a", "an", "the", "two", "three", "some"}
+        return (
+            heads[0].word not in NO_THINGS
+            and heads[1].word not in NO_THINGS
+            and heads[0].lemma != heads[1].lemma
+            and caption.word(first.start) in opening
+            and caption.word(second.start) in opening
+            and caption.word(first.start - 1) not in ("of", "and", "with")
+            and caption.word(second.end) not in ("of", "and")
+            and caption.tag(second.end) not in ("VB", "VBP")
+            and not caption.tokens[first.head].closes
+            and (not agrees or heads[0].is_plural == heads[1].is_plural)
+        )
+
+
+_REPLACED = word_set("on in at with under over by from into through behind near around")
+_WRONG = ("during", "of", "among", "until", "since")
+
+
+class WrongPreposition(LanguageCorruption):
+    """A preposition gives way to one that makes no sense there: on a couch, during a couch."""
+
+    name = "wrong_preposition"
+    title = "Preposition"
+    kind = "relations"
+    lacks = "has no preposition before a thing"
+
+    def places(self, caption: ParsedCaption, known: Known) -> Places:
+        places: Places = []
+        for i, word in enumerate(caption.words):
+            thing = caption.phrase_at(i + 1)
+            if word not in _REPLACED or thing is None or caption.tokens[i].closes:
+                continue
+            if caption.word(thing.head) in NO_THINGS or caption.word(thing.end) == "of":
+                continue
+            if i and caption.tag(thing.start) in ("DT", "CD"):
+                places.append([(Rewording(i, i + 1, (w,)),) for w in _WRONG])
+        return places
+
+
+_ABOUT_TO = (("about", "to"), ("getting", "ready", "to"), ("get", "ready", "to"), ("ready", "to"),
+             ("preparing", "to"), ("waiting", "to"), ("trying", "to"), ("prepares", "to"),
+             ("going", "to"))  # fmt: skip
+
+
+class EventOrder(LanguageCorruption):
+    """What comes next is over, what comes before comes after: "about to eat", "done eating"."""
+
+    name = "event_order"
+    title = "Order of events"
+    kind = "relations"
+    lacks = "tells no order of events"
+
+    def places(self, caption: ParsedCaption, known: Known) -> Places:
+        places: Places = []
+        for i, word in enumerate(caption.words):
+            change = self._before_after(caption, i, word) or self._done(caption, i)
+            places += [[change]] if change else []
+        return places
+
+    @staticmethod
+    def _before_after(caption: ParsedCaption, i: int, word: str) -> Change | None:
+        other = {"before": "after", "after": "before", "while": "before"}.get(word)
+        follows = caption.tag(i + 1) == "VBG" or caption.word(i + 1).endswith("ing")
+        if (
+            other is None
+            or not i
+            or not (follows or (word != "while" and caption.phrase_at(i + 1)))
+        ):
+            return None
+        return (Rewording(i, i + 1, (other,)),)
+
+    @staticmethod
+    def _done(caption: ParsedCaption, i: int) -> Change | None:
+        for words in _ABOUT_TO:
+            place = i + len(words)
+            if not caption.is_at(i, words) or caption.tag(place) != "VB":
+                continue
+            if caption.word(place) == "be" or caption.word(i - 1) in ("getting", "get"):
+                return None
+            return (Rewording(i, place + 1, ("done", verb_form(caption.word(place), "VBG"))),)
+        return None

@@ -1,0 +1,285 @@
+"""A caption as corruptions of language read it: tokens with tags, lemmas, heads, noun phrases.
+
+Tags and heads come from the dependency parser without Java
+(`metaeval/text/scene_graphs/dependencies`), which was trained on captions. It errs, above all in
+words like "standing"; what a corruption does therefore rests on closed lists of words, and on tags
+only to confirm them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from string import punctuation
+from typing import NamedTuple
+
+from metaeval.text.scene_graphs.dependencies.graph import Word
+from metaeval.text.scene_graphs.dependencies.parser import DependencyParser
+from metaeval.text.scene_graphs.rules.function_words import words as word_set
+
+# nouns in -ing: every other word in -ing that follows a noun is a verb
+ING_NOUNS = word_set(
+    "building ceiling clothing wing railing ring string king painting morning "
+    "evening wedding parking living dining topping frosting dressing icing swing "
+    "opening crossing landing flooring siding seating stuffing thing something "
+    "everything nothing anything being lightning cutting covering spring earring "
+    "pudding drawing carving gathering clearing shopping sewing sibling sling "
+    "duckling meeting bedding lining wiring plumbing lettering shipping awning"
+)
+ARTICLES = frozenset({"a", "an", "the"})
+NUMBER_WORDS = (
+    *("one", "two", "three", "four", "five", "six"),
+    *("seven", "eight", "nine", "ten", "eleven", "twelve"),
+)
+PEOPLE = word_set(
+    "man men woman women person people boy boys girl girls child children kid kids guy guys lady "
+    "ladies baby player players surfer skier skateboarder snowboarder batter someone couple adult "
+    "adults gentleman"
+)
+# heads of phrases that name no thing of their own: a part, a place beside, a quantity, a picture
+NO_THINGS = word_set(
+    "front top side back middle center group couple bunch lot pair piece slice kind "
+    "type number variety set row line pile stack part end edge corner inside "
+    "outside way close view picture photo image photograph shot background "
+    "foreground distance air time day night area bit herd flock crowd team herds "
+    "groups lots pieces slices pairs rows types kinds sides stacks piles bottom "
+    "left right other one each other's use act process motion action while selfie "
+    "display order many few several half assortment collection series cluster "
+    "closeup close-up midst reflection shade sun hand hands mid-air midair duty "
+    "snow rain water grass board color color's it something someone shape style "
+    "colors position round lap"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CaptionToken:
+    """A token of `text.split()`.
+
+    Attributes
+    ----------
+    text, word
+        As written, and in lower case without the punctuation around it ("" of punctuation alone).
+    tag, lemma
+        Penn Treebank tag and lemma of its (first) word.
+    head, relation
+        The token it depends on (-1: none) and how.
+    closes
+        Whether punctuation after it ends the phrase.
+    """
+
+    text: str
+    word: str
+    tag: str
+    lemma: str
+    head: int
+    relation: str
+    closes: bool
+
+    @property
+    def is_noun(self) -> bool:
+        return self.tag.startswith("NN")
+
+    @property
+    def is_plural(self) -> bool:
+        return self.tag in ("NNS", "NNPS")
+
+
+class NounPhrase(NamedTuple):
+    """A noun phrase without what follows its noun: tokens `start` ≤ i < `end`; `noun` begins its
+    noun with the nouns compounded with it ("tennis racket")."""
+
+    start: int
+    noun: int
+    end: int
+
+    @property
+    def head(self) -> int:
+        return self.end - 1
+
+
+@dataclass(frozen=True)
+class ParsedCaption:
+    """The tokens of a caption and its noun phrases, in order."""
+
+    text: str
+    tokens: tuple[CaptionToken, ...]
+    phrases: tuple[NounPhrase, ...]
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words in lower case; "" for a token of punctuation."""
+        return tuple(token.word for token in self.tokens)
+
+    def word(self, place: int) -> str:
+        """The word at a place, "" beyond either end."""
+        return self.tokens[place].word if 0 <= place < len(self.tokens) else ""
+
+    def written(self, phrase: NounPhrase) -> tuple[str, ...]:
+        """The words of a phrase as they are written inside a sentence: the caption's first word
+        without its capital, unless others of its letters are capitals, too."""
+        cores = [token.text.strip(punctuation) for token in self.tokens[phrase.start : phrase.end]]
+        if phrase.start == 0 and cores and not cores[0][1:2].isupper():
+            cores[0] = cores[0][:1].lower() + cores[0][1:]
+        return tuple(cores)
+
+    def tag(self, place: int) -> str:
+        """The tag at a place, "" beyond either end."""
+        return self.tokens[place].tag if 0 <= place < len(self.tokens) else ""
+
+    def phrase_at(self, start: int) -> NounPhrase | None:
+        """The noun phrase that begins there."""
+        return next((p for p in self.phrases if p.start == start), None)
+
+    def phrase_of(self, place: int) -> NounPhrase | None:
+        """The noun phrase that holds the token."""
+        return next((p for p in self.phrases if p.start <= place < p.end), None)
+
+    def is_at(self, start: int, words: Sequence[str]) -> bool:
+        """Whether these words stand there, with no punctuation between them."""
+        end = start + len(words)
+        return self.words[start:end] == tuple(words) and not any(
+            token.closes for token in self.tokens[start : end - 1]
+        )
+
+    def says(self, words: Container[str]) -> bool:
+        """Whether one of the words occurs."""
+        return any(word in words for word in self.words)
+
+    def is_one_sentence(self) -> bool:
+        """Whether nothing but its end ends a sentence."""
+        return not any(t.text.rstrip("\"'").endswith((".", "!", "?")) for t in self.tokens[:-1])
+
+
+@cache
+def _parser() -> DependencyParser:
+    return DependencyParser()
+
+
+@lru_cache(maxsize=60_000)
+def parse(text: str) -> ParsedCaption:
+    """The caption read; the last 60,000 captions are remembered."""
+    tokens = text.split()
+    starts = _starts(text, tokens)
+    placed = _placed(text, starts)
+    read = tuple(_token(token, placed.get(i)) for i, token in enumerate(tokens))
+    read = tuple(_mended(read, i) for i in range(len(read)))
+    return ParsedCaption(text, read, tuple(_phrases(read)))
+
+
+def _starts(text: str, tokens: Sequence[str]) -> list[int]:
+    starts, at = [], 0
+    for token in tokens:
+        at = text.index(token, at)
+        starts.append(at)
+        at += len(token)
+    return starts
+
+
+def _placed(text: str, starts: Sequence[int]) -> dict[int, tuple[Word, int]]:
+    """Token → its first word that is no punctuation, and the token of that word's head."""
+    if not text.strip():
+        return {}
+    placed: dict[int, tuple[Word, int]] = {}
+    at = 0
+    for words in _parser().trees(text):
+        places = []
+        for word in words:
+            at = text.index(word.text, at)
+            places.append(sum(start <= at for start in starts) - 1)
+            at += len(word.text)
+        for word, place in zip(words, places, strict=True):
+            if place not in placed and any(c.isalnum() for c in word.text):
+                placed[place] = (word, places[word.head] if word.head >= 0 else -1)
+    return placed
+
+
+def _token(text: str, placed: tuple[Word, int] | None) -> CaptionToken:
+    word = text.strip(punctuation).lower()
+    closes = text[-1:] in ",.;:!?" or not word
+    if placed is None:
+        return CaptionToken(text, word, "", word, -1, "", closes)
+    read, head = placed
+    return CaptionToken(text, word, read.tag, read.lemma, head, read.relation, closes)
+
+
+# verbs that follow many things without an ending, and nouns in -s that "a" may precede
+_PLAIN_VERBS = word_set(
+    "run sit stand play walk ride eat fly look graze jump pose rest sleep swim race surf ski watch "
+    "hold wait smile lie lay cross gather roam wear drive travel talk skate"
+)
+_NOUNS_IN_S = word_set("glasses scissors pants stairs woods sunglasses shorts tennis news skis")
+_MANY = word_set("few dozen hundred thousand couple")
+
+
+def _mended(tokens: Sequence[CaptionToken], place: int) -> CaptionToken:
+    """The token, with the tag that its surroundings make sure of."""
+    token = tokens[place]
+    tag = _surer_tag(tokens, place)
+    if tag == token.tag:
+        return token
+    return CaptionToken(
+        token.text, token.word, tag, token.lemma, token.head, token.relation, token.closes
+    )
+
+
+def _surer_tag(tokens: Sequence[CaptionToken], place: int) -> str:
+    """ "Standing" after a noun is a verb; so is "rides" in "a man rides", "run" in "dogs run"."""
+    token, before = tokens[place], tokens[place - 1] if place else None
+    if before is None or before.closes:
+        return token.tag
+    ing = token.word.endswith("ing") and len(token.word) > 4 and token.word not in ING_NOUNS
+    if ing and token.tag.startswith(("NN", "JJ")):
+        return "VBG" if before.is_noun or before.word in ("is", "are", "and") else token.tag
+    if token.tag == "NN" and before.tag == "NNS" and token.word in _PLAIN_VERBS:
+        return "VBP"
+    if token.tag == "NNS" and before.is_noun and token.word not in _NOUNS_IN_S:
+        start = place - 1
+        while start and tokens[start].tag.startswith(("NN", "JJ")):
+            start -= 1
+        some = {t.word for t in tokens[start:place]}
+        last = place + 1 == len(tokens) or not tokens[place + 1].is_noun
+        return "VBZ" if tokens[start].word in ("a", "an") and last and not some & _MANY else "NNS"
+    return token.tag
+
+
+def _phrases(tokens: Sequence[CaptionToken]) -> list[NounPhrase]:
+    """Noun phrases: an article or none, modifiers, nouns; no punctuation inside."""
+    phrases: list[NounPhrase] = []
+    start = 0
+    while start < len(tokens):
+        end = start
+        while end < len(tokens) and _goes_on(tokens, start, end):
+            end += 1
+            if tokens[end - 1].closes:
+                break
+        while end > start and not tokens[end - 1].is_noun:
+            end -= 1
+        if end == start:
+            start += 1
+            continue
+        noun = end - 1
+        while noun > start and tokens[noun - 1].is_noun:
+            noun -= 1
+        phrases.append(NounPhrase(start, noun, end))
+        start = end
+    return phrases
+
+
+def _goes_on(tokens: Sequence[CaptionToken], start: int, place: int) -> bool:
+    """Whether the token at `place` may belong to the phrase that begins at `start`."""
+    token = tokens[place]
+    if token.word in ("is", "are", "of") or not token.word:
+        return False
+    if token.tag in ("DT", "PRP$"):
+        return place == start
+    if token.tag in ("VBN", "VBG", "VBD"):
+        after = tokens[place + 1] if place + 1 < len(tokens) else None
+        opened = place > start and tokens[place - 1].tag in ("DT", "JJ", "CD", "PRP$")
+        return opened and after is not None and (after.is_noun or after.tag == "JJ")
+    if token.tag == "RB":
+        return token.word == "very"
+    return token.tag.startswith(("JJ", "NN")) or token.tag == "CD"

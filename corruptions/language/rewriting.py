@@ -1,0 +1,167 @@
+"""Putting other words into a caption, with articles, capitals and punctuation left in order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from string import punctuation
+from typing import NamedTuple
+
+from metaeval.runs.records import Edit
+
+_VOWEL_SOUND = re.compile(r"(?:[aeiou]|hour|honest|heir|8|11\b|18\b|x-?ray|mp3)", re.IGNORECASE)
+_CONSONANT_SOUND = re.compile(
+    r"(?:uni(?!n|m)|use|ute|using|util|ewe|eu|one\b|once|one-|u\.?s\b|ukulele)", re.IGNORECASE
+)
+_ENDS = ".!?"
+
+
+class Rewording(NamedTuple):
+    """Tokens `start` ≤ i < `end` give way to `words`; equal places insert, no words delete."""
+
+    start: int
+    end: int
+    words: tuple[str, ...] = ()
+
+
+def article_for(word: str) -> str:
+    """ "an" before a vowel sound, else "a".
+
+    >>> [article_for(w) for w in ("apple", "unicorn", "umbrella", "hour", "8-ball", "European")]
+    ['an', 'a', 'an', 'an', 'an', 'a']
+    """
+    word = word.strip(punctuation)
+    return "an" if _VOWEL_SOUND.match(word) and not _CONSONANT_SOUND.match(word) else "a"
+
+
+def reworded(
+    text: str, rewordings: Sequence[Rewording], *, articles: bool = True
+) -> tuple[str, tuple[Edit, ...]]:
+    """The text with non-overlapping rewordings made, and what changed.
+
+    Punctuation around a replaced stretch stays, and so does the full stop of one that is deleted;
+    with `articles`, "a" and "an" follow the word after them where either is new; a caption that
+    began with a capital still does. Applying the edits to `text.split()` gives the new tokens.
+    """
+    old = text.split()
+    tokens: list[str] = []
+    origins: list[int | None] = []
+    place = 0
+    for start, end, words in sorted(rewordings, key=lambda r: (r.start, r.end)):
+        _keep(old, place, start, tokens, origins)
+        _put(old, start, end, words, tokens, origins)
+        place = end
+    _keep(old, place, len(old), tokens, origins)
+    _settle_capitals(old, tokens, origins)
+    if articles:
+        _settle_articles(old, tokens, origins)
+    return " ".join(tokens), _edits(old, tokens, origins)
+
+
+def _keep(
+    old: Sequence[str], start: int, end: int, tokens: list[str], origins: list[int | None]
+) -> None:
+    tokens.extend(old[start:end])
+    origins.extend(range(start, end))
+
+
+def _put(
+    old: Sequence[str],
+    start: int,
+    end: int,
+    words: Sequence[str],
+    tokens: list[str],
+    origins: list[int | None],
+) -> None:
+    """The new words in place of the old ones, with the punctuation around those."""
+    new = list(words)
+    if start == end == len(old) and new and tokens:  # behind everything: the full stop comes along
+        tail = _tail(tokens[-1])
+        if tail == tokens[-1]:  # it stands alone, as in tokenised text, and stays so
+            tokens[-1:] = [*new, tail]
+            origins[-1:] = [*[None] * len(new), origins[-1]]
+            return
+        tokens[-1] = tokens[-1][: len(tokens[-1]) - len(tail)]
+        new[-1] += tail
+    elif start < end and new:
+        new[0] = _lead(old[start]) + new[0]
+        new[-1] += _tail(old[end - 1])
+    elif start < end == len(old) and tokens:
+        tail = _tail(old[end - 1])
+        tokens[-1] = tokens[-1].rstrip(",;:" + _ENDS) + "".join(c for c in tail if c in _ENDS)
+    tokens.extend(new)
+    kept: list[int | None] = []
+    kept.extend(range(start, min(end, start + len(new))))
+    origins.extend(kept + [None] * (len(new) - len(kept)))
+
+
+def _tail(token: str) -> str:
+    """The punctuation at the end of a token; all of a token that is nothing else."""
+    return token[len(token.rstrip(punctuation)) :]
+
+
+def _lead(token: str) -> str:
+    """The punctuation before the word of a token."""
+    return token[: len(token) - len(token.lstrip(punctuation))] if _tail(token) != token else ""
+
+
+def _settle_capitals(old: list[str], tokens: list[str], origins: list[int | None]) -> None:
+    if (
+        not old
+        or not tokens
+        or not old[0][:1].isupper()
+        or (origins[0] == 0 and tokens[0] == old[0])
+    ):
+        return
+    for i, origin in enumerate(origins):
+        if i and origin == 0 and tokens[i] == old[0] and not _is_name(old[0]):
+            tokens[i] = tokens[i][:1].lower() + tokens[i][1:]
+    tokens[0] = tokens[0][:1].upper() + tokens[0][1:]
+
+
+def _is_name(token: str) -> bool:
+    """Whether a first word keeps its capital elsewhere: "I", "TV", "Honda"'s kind is not known."""
+    core = token.strip(punctuation)
+    return core == "I" or core[1:2].isupper()
+
+
+def _settle_articles(old: list[str], tokens: list[str], origins: list[int | None]) -> None:
+    for i in range(len(tokens) - 1):
+        if tokens[i].lower() not in ("a", "an"):
+            continue
+        here, after = origins[i], origins[i + 1]
+        moved = here is None or after is None or after != here + 1
+        if moved or tokens[i + 1] != old[after or 0] or tokens[i] != old[here or 0]:
+            article = article_for(tokens[i + 1])
+            tokens[i] = article.capitalize() if tokens[i][0].isupper() else article
+
+
+def _edits(old: list[str], new: list[str], origins: list[int | None]) -> tuple[Edit, ...]:
+    """One edit a changed word: replaced in place, inserted (before ""), deleted (after "")."""
+    edits: list[Edit] = []
+    next_old = 0
+    for i, (token, origin) in enumerate(zip(new, origins, strict=True)):
+        if origin is None:
+            following = next((o for o in origins[i:] if o is not None), len(old))
+            edits += [Edit(j, old[j], "") for j in range(next_old, following)]
+            next_old = following
+            edits.append(Edit(following, "", token))
+            continue
+        edits += [Edit(j, old[j], "") for j in range(next_old, origin)]
+        if token != old[origin]:
+            edits.append(Edit(origin, old[origin], token))
+        next_old = origin + 1
+    edits += [Edit(j, old[j], "") for j in range(next_old, len(old))]
+    return tuple(sorted(edits, key=lambda e: e.position))
+
+
+def with_edits(text: str, edits: Sequence[Edit]) -> str:
+    """The text with the edits made: what an edit means, in five lines."""
+    tokens: list[str] = []
+    old = text.split()
+    for i in range(len(old) + 1):
+        here = [edit for edit in edits if edit.position == i]
+        tokens += [edit.after for edit in here if not edit.before]
+        changed = [edit.after for edit in here if edit.before]
+        tokens += [word for word in changed or old[i : i + 1] if word]
+    return " ".join(tokens)

@@ -1,0 +1,55 @@
+"""The corruptions of a profile: every file of conf/corruption that the dataset can serve."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from omegaconf import DictConfig, OmegaConf
+
+from corruptions.base import KINDS, Corruption
+from experiments.graded.task import configured
+from metaeval import installation
+from metaeval.data.dataset import CaptionDataset
+from metaeval.errors import ConfigError
+
+OWN = ("callable", "file", "mixture")
+TRUTH = "truth"  # the kind of corruptions that know the scene
+
+
+def kind_of(corruption: Corruption) -> str:
+    """The group of a corruption; "truth" of those that know the scene."""
+    return corruption.kind or TRUTH
+
+
+def names() -> list[str]:
+    """What `corruption=` can be called, but for those that need something of the user's."""
+    folder = installation.conf() / "corruption"
+    return sorted(file.stem for file in folder.glob("*.yaml") if file.stem not in OWN)
+
+
+def suite(dataset: CaptionDataset, chosen: Sequence[str] | str = "all") -> list[Corruption]:
+    """The chosen corruptions that the dataset can serve, by kind, mildest levels first.
+
+    `chosen` is "all", names of files in conf/corruption, or kinds ("objects"). Raises ConfigError
+    for a name that is neither.
+    """
+    wanted = [chosen] if isinstance(chosen, str) else list(chosen)
+    known, kinds = names(), (*KINDS, TRUTH)
+    for name in wanted:
+        if name not in (*known, *kinds, "all"):
+            raise ConfigError(
+                f"no corruption is called '{name}': choose from all, {', '.join(kinds)}, or "
+                f"{', '.join(known)}"
+            )
+    made: list[Corruption] = []
+    for name in known:
+        for corruption in reversed(configured(_node(name))):
+            picked = {"all", name, kind_of(corruption)} & set(wanted)
+            if picked and corruption.missing(dataset) is None:
+                made.append(corruption)
+    return sorted(made, key=lambda c: kinds.index(kind_of(c)))
+
+
+def _node(name: str) -> DictConfig:
+    return cast(DictConfig, OmegaConf.load(installation.conf() / "corruption" / f"{name}.yaml"))

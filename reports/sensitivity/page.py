@@ -1,0 +1,102 @@
+"""The report of what each metric sees: one self-contained HTML file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from metaeval.runs import files
+from reports.sensitivity.findings import findings
+from reports.sensitivity.profile import cards, heat_map, shown
+from reports.shared import page
+from reports.shared.elements import Header
+from reports.shared.formatting import count, number, percent
+from reports.shared.provenance import date_and_version, provenance
+from reports.shared.run import FinishedRun, read_run
+
+
+def write_report(run_dir: Path | str) -> Path:
+    """Write `report.html` into a run's directory, from its files alone.
+
+    The same run files give the same bytes. Raises InputError for a file that is missing or broken.
+    """
+    run = read_run(Path(run_dir))
+    return page.write_page(run.directory / files.REPORT, render(run))
+
+
+def render(run: FinishedRun) -> str:
+    """The page as text."""
+    statistics = run.statistics
+    return page.render(
+        "sensitivity.html.j2",
+        1,
+        room="sensitivity",
+        scripts="0-*.js",
+        run=run,
+        header=_header(run),
+        findings=findings(run),
+        metrics=[r["metric"] for r in shown(run)],
+        groups=heat_map(run),
+        cards=cards(run),
+        examples=_examples(run),
+        together=[
+            (pair["a"], pair["b"], number(pair["mean_auc"])) for pair in statistics["together"][:5]
+        ],
+        absent=[
+            (r["metric"], r["status"], r["reason"] or "", r["remedy"] or "")
+            for r in run.metrics
+            if r["status"] != "ok"
+        ],
+        provenance=provenance(run),
+        downloads={},
+        beside=["scores.parquet", "captions.parquet"],
+        wide_times=False,
+    )
+
+
+def _header(run: FinishedRun) -> Header:
+    sets = run.statistics["sets"]
+    harmful = sum(entry["expected"] == "lower" for entry in sets)
+    return Header(
+        "Meta-evaluation of captioning metrics",
+        "What does each metric see?",
+        run.question,
+        [
+            ("Dataset", run.statistics["dataset"]),
+            ("Images", count(run.statistics["n_images"])),
+            ("Sets that harm", str(harmful)),
+            ("Harmless sets", str(len(sets) - harmful)),
+            ("Seed", str(run.statistics["settings"]["seed"])),
+            *date_and_version(run.info),
+        ],
+        fallback=run.dataset.get("fallback"),
+    )
+
+
+def _examples(run: FinishedRun) -> list[dict[str, Any]]:
+    """Per set: what was changed how often and why not, and where metrics erred most."""
+    listed = []
+    for k, entry in enumerate(run.statistics["sets"]):
+        rows = []
+        for record in shown(run):
+            for example in record["profile"][entry["set"]]["examples"][:1]:
+                human, changed = example["scores"]
+                rows.append(
+                    (record["metric"], example["human"], example["changed"],
+                     number(human), number(changed))
+                )  # fmt: skip
+        listed.append(
+            {
+                "anchor": f"set-{k}",
+                "name": entry["set"],
+                "kind": entry["kind"],
+                "expected": {"lower": "should lower the score", "same": "should leave the score"}[
+                    entry["expected"]
+                ],
+                "applied": f"{count(entry['n_applied'])} of {count(entry['n'])} captions",
+                "words": percent(entry["mean_share_changed"]),
+                "reasons": [f"{why}: {count(n)}" for why, n in entry["reasons"].items()],
+                "rows": rows,
+            }
+        )
+    return listed

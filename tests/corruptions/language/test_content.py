@@ -1,0 +1,142 @@
+"""Hand-worked cases: what becomes of a caption, and what is left alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from corruptions.base import Caption
+from corruptions.language.base import LanguageCorruption
+from corruptions.language.content.attributes import (
+    DropAttribute,
+    MoveAttribute,
+    OppositeAdjective,
+    WrongAge,
+    WrongColour,
+    WrongMaterial,
+    WrongSize,
+    WrongState,
+)
+from corruptions.language.content.logic import (
+    Modality,
+    NegateExistence,
+    NegateNoun,
+    NegateVerb,
+    WithoutIt,
+)
+from corruptions.language.content.numbers import ManyToOne, OneMore, WrongDigits
+from corruptions.language.content.objects import (
+    DropObject,
+    DropSubject,
+    FoilObject,
+    GeneralObject,
+    RepeatObject,
+    SwapObjects,
+    VagueObject,
+)
+from corruptions.language.content.people import WrongAgeGroup, WrongGender
+from corruptions.language.content.relations import (
+    EventOrder,
+    InvertedRelation,
+    OppositeVerb,
+    SwapRoles,
+)
+from corruptions.language.content.scene import WrongTime
+from metaeval.data.dataset import CaptionDataset
+
+
+def outcomes(corruption: LanguageCorruption, text: str, *references: str) -> set[str]:
+    """Every text that some of 60 seeds makes; the text itself where nothing can be changed."""
+    refs = (references or (text,),)
+    data = CaptionDataset("one", (1,), (text,), refs if references else ((text,),), (1,), (text,))
+    corruption.fit(data)
+    made = [corruption.corrupt(Caption(1, text), corruption.generator(s, 1)) for s in range(60)]
+    assert all(result.applied == (result.text != text) for result in made)
+    return {result.text for result in made}
+
+
+@pytest.mark.parametrize(
+    ("corruption", "before", "after"),
+    [
+        (WrongSize(), "A large dog on a rug.", "A small dog on a rug."),
+        (WrongSize(), "A little girl eating.", "A little girl eating."),  # young, not little
+        (WrongAge(), "An old man near a car.", "A young man near a car."),
+        (WrongState(), "An open laptop on a desk", "A closed laptop on a desk"),
+        (WrongState(), "Cows in an open field", "Cows in an open field"),
+        (OppositeAdjective(), "A happy dog.", "A sad dog."),
+        (OppositeAdjective(), "A hot dog.", "A hot dog."),
+        (DropAttribute(), "A cat is on an old chair.", "A cat is on a chair."),
+        (MoveAttribute(), "A red bus near a car.", "A bus near a red car."),
+        (MoveAttribute(), "A white bus near a car.", "A white bus near a car."),
+        (OneMore(), "Two dogs run.", "Three dogs run."),
+        (OneMore(more=3), "Two dogs run.", "Five dogs run."),
+        (OneMore(), "One dog runs.", "One dog runs."),
+        (ManyToOne(), "A group of people are sitting.", "One person is sitting."),
+        (ManyToOne(), "Two dogs and their owner.", "Two dogs and their owner."),
+        (GeneralObject(), "A passenger train is here.", "A vehicle is here."),
+        (VagueObject(), "A dog sleeps.", "A living thing sleeps."),
+        (DropObject(), "A man riding a horse on a beach.", "A man riding a horse."),
+        (DropObject(), "A plate topped with a sandwich.", "A plate topped with a sandwich."),
+        (DropSubject(), "A man is riding a horse.", "A horse."),
+        (DropSubject(), "A man is holding his dog.", "A man is holding his dog."),
+        (SwapObjects(), "A black cat near a dog.", "A black dog near a cat."),
+        (SwapObjects(), "A cat near a dog.", "A cat near a dog."),  # symmetric
+        (RepeatObject(), "Men with a dog.", "Men with a dog and another dog."),
+        (SwapRoles(), "A man riding a horse.", "A horse riding a man."),
+        (SwapRoles(), "A man next to a horse.", "A man next to a horse."),
+        (InvertedRelation(), "A cat on top of an oven.", "A cat under an oven."),
+        (OppositeVerb(), "A man is sitting on a bench.", "A man is standing on a bench."),
+        (OppositeVerb(), "A meter sitting on a street.", "A meter sitting on a street."),
+        (EventOrder(), "A man about to eat a hot dog.", "A man done eating a hot dog."),
+        (WrongGender(), "A man with his dog.", "A woman with her dog."),
+        (WrongGender(), "A man and a woman.", "A man and a woman."),
+        (WrongTime(), "A street at night.", "A street at noon."),
+        (NegateVerb(), "A man riding a horse.", "A man not riding a horse."),
+        (NegateNoun(), "A man with an umbrella.", "A man with no umbrella."),
+        (NegateExistence(), "A man riding a horse.", "There is no man riding a horse."),
+        (NegateExistence(), "Two dogs are running.", "There are no dogs running."),
+        (WithoutIt(), "A dog with a ball.", "A dog without a ball."),
+        (WithoutIt(), "A bowl filled with fruit.", "A bowl filled with fruit."),
+        (Modality(), "A man riding a horse.", "A man who might be riding a horse."),
+    ],
+    ids=lambda value: value if isinstance(value, str) else type(value).__name__,
+)
+def test_one_outcome(corruption, before, after):
+    assert outcomes(corruption, before) == {after}
+
+
+def test_colours_that_people_confuse_or_captions_name_are_not_taken():
+    made = outcomes(WrongColour(), "A brown dog.", "A blue and brown dog on green grass.")
+    colours = {text.split()[1] for text in made}
+    assert colours
+    assert not colours & {"brown", "tan", "orange", "red", "blue", "green"}
+
+
+def test_black_and_white_is_no_colour_of_its_own():
+    assert outcomes(WrongColour(), "A black and white cat.") == {"A black and white cat."}
+
+
+def test_materials_differ_in_looks():
+    made = outcomes(WrongMaterial(), "A brick wall near a dog.")
+    assert made
+    assert all("stone" not in text and "marble" not in text for text in made)
+
+
+def test_foil_is_absent_and_of_the_same_kind():
+    made = outcomes(FoilObject(), "Two dogs in a park.", "Dogs near a horse and sheep.")
+    animals = {text.split()[1] for text in made}
+    assert animals <= {"birds", "cats", "cows", "elephants", "bears", "zebras", "giraffes"}
+    assert len(animals) > 3
+
+
+def test_a_part_of_a_compound_is_no_object():
+    assert outcomes(FoilObject(), "A train station.") == {"A train station."}
+
+
+def test_wrong_digits_keep_their_number():
+    made = outcomes(WrongDigits(), "A 787 on a runway.")
+    assert all(len(text.split()[1]) == 3 and text.split()[1] != "787" for text in made)
+
+
+def test_ages_on_which_captions_disagree_are_left():
+    assert outcomes(WrongAgeGroup(), "A man eats.", "A boy eats.") == {"A man eats."}
+    assert outcomes(WrongAgeGroup(), "A boy eats.") == {"An old man eats."}

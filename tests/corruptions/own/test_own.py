@@ -1,0 +1,168 @@
+"""Corruptions that users bring: a function, a file, a mixture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from omegaconf import OmegaConf
+
+from corruptions.base import Corruption
+from corruptions.graded.delete import Delete
+from corruptions.graded.reverse import Reverse
+from corruptions.own.file import read_corruptions
+from corruptions.own.function import FunctionCorruption, Mixture
+from experiments.graded.task import configured
+from metaeval.data.dataset import CaptionDataset
+from metaeval.errors import ConfigError, InputError
+from metaeval.runs.records import Edit
+
+HUMAN = ("A dog and a cat sit on the mat.", "A cow runs on grass.")
+DATA = CaptionDataset("test", (3, 4), HUMAN, ((), ()), (3, 4), HUMAN)
+
+
+def shout(caption: str, rng: np.random.Generator) -> str:
+    return caption.upper() if caption.startswith("A cow") else caption
+
+
+def drop(caption: str, rng: np.random.Generator, rate: float) -> str:
+    words = caption.split()
+    keep = sorted(rng.permutation(len(words))[: len(words) - round(rate * len(words))])
+    return " ".join(words[k] for k in keep)
+
+
+def test_a_function_spoils_and_tells_where_it_did_not() -> None:
+    first, second = FunctionCorruption(shout).apply(DATA, 0)
+    assert (first.text, first.applied, first.edits) == (HUMAN[0], False, ())
+    assert (second.text, second.applied) == ("A COW RUNS ON GRASS.", True)
+    # word by word by hand: "A" stays, the other four are one stretch
+    assert second.edits == (Edit(1, "cow runs on grass.", "COW RUNS ON GRASS."),)
+    assert second.realised == 4 / 5
+
+
+def test_a_function_with_a_rate_has_its_levels_and_its_own_generator() -> None:
+    half = FunctionCorruption(drop, rate=0.5)
+    assert half.label == "drop 50%"
+    texts = [c.text for c in half.apply(DATA, 0)]
+    # of 9 and of 5 words; Python rounds 4.5 to 4 and 2.5 to 2
+    assert [len(t.split()) for t in texts] == [5, 3]
+    assert [c.text for c in half.apply(DATA, 0)] == texts
+    assert [c.text for c in half.apply(DATA.subset([1]), 0)] == texts[1:]
+    assert [c.text for c in half.apply(DATA, 1)] != texts
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({}, "give the function: corruption.function=my_module.spoil"),
+        ({"function": "no_such_module.spoil"}, "there is no module 'no_such_module'"),
+        ({"function": drop}, "drop has a rate: give corruption.rates"),
+        ({"function": drop, "rate": 1.5}, "the rate must be in (0, 1], not 1.5"),
+        ({"function": shout, "rate": 0.5}, "shout has no parameter 'rate'"),
+        ({"function": shout, "expected": "up"}, "corruption.expected is 'up'"),
+    ],
+)
+def test_a_function_that_cannot_be_is_refused(options: dict[str, object], problem: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        FunctionCorruption(**options)  # type: ignore[arg-type]
+    assert problem in str(refused.value)
+
+
+def test_a_function_must_return_a_text() -> None:
+    with pytest.raises(ConfigError, match="returned int for 'A dog"):
+        FunctionCorruption(lambda caption, rng: 3).apply(DATA, 0)  # type: ignore[arg-type, return-value]
+
+
+def test_a_mixture_is_its_parts_one_after_another() -> None:
+    mixed = Mixture([Delete(0.5), Reverse()], 0.5)
+    assert mixed.label == "Delete + Reversed 50%"
+    alone = Delete(0.5).apply(DATA, 7)
+    expected = []
+    for image, spoiled in zip((3, 4), alone, strict=True):
+        one = CaptionDataset("one", (image,), (spoiled.text,), ((),), (image,), (spoiled.text,))
+        expected.append(Reverse().apply(one, 7)[0].text)
+    assert [c.text for c in mixed.apply(DATA, 7)] == expected
+    assert all(c.applied for c in mixed.apply(DATA, 7))
+
+
+def _configured(**node: object) -> list[Corruption]:
+    return configured(OmegaConf.create(node))
+
+
+def test_mixtures_come_from_names_worst_first() -> None:
+    target = "experiments.graded.mixtures.mixtures"
+    made = _configured(_target_=target, parts=["delete", "reverse"], rates=[0.25, 0.5])
+    assert [c.label for c in made] == ["Delete + Reversed 50%", "Delete + Reversed 25%"]
+    (one,) = _configured(_target_=target, parts=["reverse", "random"], rates=[0.25, 0.5])
+    assert one.label == "Reversed + Random"
+    with pytest.raises(ConfigError, match="two corruptions or more"):
+        _configured(_target_=target, parts=["delete"], rates=[0.5])
+    with pytest.raises(ConfigError, match="give the corruptions of the mixture"):
+        _configured(_target_=target, parts="delete", rates=[0.5])
+
+
+ROWS = [
+    {"image_id": 3, "caption": "A dog.", "set": "mild", "level": 1, "expected": "lower"},
+    {"image_id": 3, "caption": "A  mat.", "set": "hard", "level": 0, "expected": "lower"},
+    {
+        "image_id": 4,
+        "caption": "A cow runs on grass.",
+        "set": "hard",
+        "level": 0,
+        "expected": "lower",
+    },
+]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
+def test_a_file_has_its_sets_worst_first(suffix: str, tmp_path: Path) -> None:
+    path, table = tmp_path / f"c{suffix}", pd.DataFrame(ROWS)
+    {
+        ".csv": lambda: table.to_csv(path, index=False),
+        ".jsonl": lambda: table.to_json(path, orient="records", lines=True),
+        ".parquet": lambda: table.to_parquet(path),
+    }[suffix]()
+    hard, mild = _configured(_target_="corruptions.own.file.read_corruptions", file=str(path))
+    assert (hard.label, mild.label) == ("hard", "mild")
+    assert [(c.text, c.applied) for c in hard.apply(DATA, 0)] == [
+        ("A mat.", True),
+        (HUMAN[1], False),
+    ]
+    # an image without a version keeps its caption, and is counted
+    assert [(c.text, c.applied) for c in mild.apply(DATA, 0)] == [
+        ("A dog.", True),
+        (HUMAN[1], False),
+    ]
+    assert mild.facts() == {"images_without_a_caption_in_mild": 1}
+
+
+@pytest.mark.parametrize(
+    ("rows", "problem"),
+    [
+        ([ROWS[0], ROWS[0]], "line 3: 'mild' has another caption of the image '3'"),
+        ([{**ROWS[0], "level": "low"}], "line 2, field 'level': 'low' is no level"),
+        ([{**ROWS[0], "expected": "up"}], "line 2, field 'expected': 'up' is not lower or same"),
+        ([ROWS[1], {**ROWS[2], "level": 2}], "line 3, field 'level': 'hard' has two levels"),
+        ([{"image": 3, "caption": "x"}], "has no column 'image_id'"),
+    ],
+)
+def test_a_file_that_contradicts_itself_is_refused(
+    rows: list[dict[str, object]], problem: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "c.csv"
+    pd.DataFrame(rows).to_csv(path, index=False)
+    with pytest.raises(InputError) as refused:
+        read_corruptions(path)
+    assert problem in str(refused.value)
+
+
+def test_a_file_of_other_images_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "c.csv"
+    pd.DataFrame([{"image_id": "a1", "caption": "x"}]).to_csv(path, index=False)
+    (only,) = read_corruptions(path)
+    with pytest.raises(ConfigError, match="ids are like 'a1', the dataset's like '3'"):
+        only.apply(DATA, 0)
+    with pytest.raises(ConfigError, match=r"corruption\.file=FILE"):
+        read_corruptions()
