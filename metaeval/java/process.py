@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
+import tempfile
 import threading
 import time
 from collections.abc import Sequence
@@ -82,7 +83,9 @@ def _start(
     cwd: Path | None = None,
 ) -> subprocess.Popen[bytes]:
     """Start the launcher with its heap (MiB, cut to half the memory), locale and the rest."""
-    command = [str(java.executable), f"-Xmx{heap_mib(heap)}m", *_FIXED, *options, *args]
+    # what a JVM that crashes tells of it: not into the user's folder
+    crash = f"-XX:ErrorFile={tempfile.gettempdir()}/hs_err_pid%p.log"
+    command = [str(java.executable), f"-Xmx{heap_mib(heap)}m", crash, *_FIXED, *options, *args]
     try:
         return spawn(command, _environment(), cwd)
     except OSError as error:

@@ -6,6 +6,7 @@ import hashlib
 from pathlib import Path
 
 from metaeval.errors import InputError
+from metaeval.readers.files import open_binary
 from metaeval.runs.store import Store
 
 _NAMESPACE = "sha256 of files by path, size and time of change"
@@ -36,7 +37,7 @@ def file_sha256(path: Path, store: Store | None = None) -> str:
         state = file_state(path)
         if store is not None and (known := store.get_many(_NAMESPACE, [state]).get(state)):
             return known.decode()
-        with path.open("rb") as file:
+        with open_binary(path) as file:
             sha256 = hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror or error})", file=path) from None

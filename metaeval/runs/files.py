@@ -7,20 +7,25 @@ same folder and is then renamed: a killed run leaves the old file or the new one
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from metaeval.errors import InputError
+from metaeval.errors import ConfigError, InputError
+from metaeval.readers import json_text as readers
+from metaeval.readers.files import one_line
 
 CAPTIONS = "captions.parquet"
 REFERENCES = "references.parquet"
@@ -32,11 +37,31 @@ RUN = "run.json"
 CONFIG = "config.yaml"
 REPORT = "report.html"
 FIGURES = "figures"
+JUDGMENTS = "judgments.parquet"  # see docs/judgments.md
+DISAGREEMENT = "disagreement.csv"  # see docs/captioners.md
+PAIRS = "pairs.parquet"  # see docs/pairs.md
+ACCURACIES = "accuracies.csv"  # see docs/pairs.md
+TO_SCORE = "captions_to_score.jsonl"  # of a run without metrics, see docs/own.md
+TABLES = "tables"  # a folder of tables for papers, see docs/own.md
+AGAINST_HUMAN = "against_human"  # a folder with SCORES, of captioners against the other references
+
+# All that a run of any experiment may write, but for `RUN`: what `clear` removes.
+WRITTEN = (
+    *(CONFIG, CAPTIONS, REFERENCES, SCORES, SEED_SCORES, STATISTICS, EXPLANATIONS, REPORT),
+    *(JUDGMENTS, DISAGREEMENT, f"{AGAINST_HUMAN}/{SCORES}", PAIRS, ACCURACIES, TO_SCORE),
+    *(f"{FIGURES}/*-order.svg", f"{FIGURES}/*-density.svg", f"{FIGURES}/accuracy.svg"),
+    *(f"{TABLES}/*.{suffix}" for suffix in ("tex", "md", "csv")),
+)
+
+# what `RUN` says of itself as its "status"
+UNFINISHED, FINISHED, FAILED = "unfinished", "finished", "failed"
 
 # EXPLANATIONS is {"schema": 1, "images_per_column": N, "metrics": {name: {"columns": [column, …],
 # "images": [{"image_id": id, "sets": {set: payload}}, …]}}}: of the metrics that tell how a score
 # came about, by their names in the configuration, what `Scorer.explain` says of each version of an
 # image; a run need not have it.
+
+_BLOCK = 20_000  # rows that are made at a time
 
 _EDIT = pa.struct([("position", pa.int32()), ("before", pa.string()), ("after", pa.string())])
 
@@ -77,39 +102,114 @@ _COLUMNS: dict[str, dict[str, pa.DataType]] = {
 
 
 def atomic(path: Path, write: Callable[[Path], object]) -> None:
-    """Call `write` on a temporary path beside `path`, then rename it to `path`."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    os.close(handle)
-    temporary = Path(name)
+    """Call `write` on a temporary path beside `path`, then rename it to `path`.
+
+    Raises InputError where the disk is full, or nothing can be written there.
+    """
+    temporary: Path | None = None
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        os.close(handle)
+        temporary = Path(name)
         write(temporary)
         temporary.chmod(0o644)  # mkstemp's 0600 would make a shared run unreadable to others
         temporary.replace(path)
+    except OSError as error:
+        raise InputError(f"cannot be written ({error.strerror or error})", file=path) from error
     finally:
-        temporary.unlink(missing_ok=True)
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+
+
+def clear(folder: Path) -> None:
+    """Remove what an earlier run wrote into a folder, and what a killed one left half-written.
+
+    `RUN` stays, and so does everything that no run writes.
+    """
+    for pattern in WRITTEN:
+        parent, _, name = pattern.rpartition("/")
+        for path in (*folder.glob(pattern), *(folder / parent).glob(f".{name}.*")):
+            try:
+                path.unlink()
+            except OSError as error:
+                raise InputError(f"cannot be removed ({error.strerror})", file=path) from error
+    for path in folder.glob(f".{RUN}.*"):
+        path.unlink(missing_ok=True)
+    for name in (AGAINST_HUMAN, FIGURES, TABLES):
+        with contextlib.suppress(OSError):  # it is not there, or holds something else
+            (folder / name).rmdir()
+
+
+def require_unicode(path: Path) -> None:
+    """Raise ConfigError for a folder whose name is not UTF-8: no page or table could name it."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        raise ConfigError(
+            f"the name of the run's folder is not UTF-8: {str(path)!a}; "
+            "give another: hydra.run.dir=FOLDER"
+        ) from None
 
 
 def write_table(path: Path, table: pd.DataFrame) -> None:
     """Write captions, references or scores (told by the file's name) under their schema."""
     ids = pa.int64() if pd.api.types.is_integer_dtype(table["image_id"]) else pa.string()
-    schema = pa.schema([("image_id", ids), *_COLUMNS[path.name].items()])
+    schema = _schema(path, ids)
     arrow = pa.Table.from_pandas(table[schema.names], schema=schema, preserve_index=False)
-    arrow = arrow.replace_schema_metadata(None)  # pandas' metadata holds library versions
-    atomic(path, lambda p: pq.write_table(arrow, p, compression="zstd"))
+    _write(path, arrow)
 
 
-def read_table(path: Path) -> pd.DataFrame:
-    """Read captions, references or scores, refusing a file that lacks one of its columns."""
+def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+    """`write_table` from at least one row after another, of which few are in memory at a time."""
+    blocks, schema, iterator = [], None, iter(rows)
+    while block := list(islice(iterator, _BLOCK)):
+        if schema is None:
+            ids = pa.int64() if isinstance(block[0]["image_id"], int) else pa.string()
+            schema = _schema(path, ids)
+        blocks.append(pa.Table.from_pylist(block, schema=schema))
+    _write(path, pa.concat_tables(blocks).combine_chunks())
+
+
+def write_scores(
+    path: Path, keys: pd.DataFrame, columns: Iterable[tuple[str, npt.NDArray[np.float64]]]
+) -> None:
+    """SCORES from the keys of n captions (image_id, set, level) and the n scores of each column."""
+    whole = pd.api.types.is_integer_dtype(keys["image_id"])
+    schema = _schema(path, pa.int64() if whole else pa.string())
+    told = [pa.array(keys[name], schema.field(name).type) for name in schema.names[:3]]
+    parts = [  # which share the keys
+        pa.Table.from_arrays([*told, pa.repeat(name, len(keys)), pa.array(scores)], schema=schema)
+        for name, scores in columns
+    ]
+    _write(path, pa.concat_tables(parts) if parts else schema.empty_table())
+
+
+def _schema(path: Path, ids: pa.DataType) -> pa.Schema:
+    return pa.schema([("image_id", ids), *_COLUMNS[path.name].items()])
+
+
+def _write(path: Path, table: pa.Table) -> None:
+    table = table.replace_schema_metadata(None)  # pandas' metadata holds library versions
+    atomic(path, lambda p: pq.write_table(table, p, compression="zstd"))
+
+
+def read_table(path: Path, columns: Sequence[str] | None = None) -> pd.DataFrame:
+    """Read captions, references or scores, refusing a file that lacks one of its columns.
+
+    With `columns` only these: edits and texts take memory that not every reader has use for.
+    """
     if not path.is_file():
         raise InputError("no such file: is this the directory of a finished run?", file=path)
     try:
-        table: pd.DataFrame = pq.read_table(path).to_pandas()
-    except pa.ArrowInvalid as error:
-        raise InputError(f"not a readable Parquet file ({error})", file=path) from None
-    for column in ["image_id", *_COLUMNS[path.name]]:
-        if column not in table:
-            raise InputError("the column is missing", file=path, field=column)
+        there = pq.read_schema(path).names
+        for column in ["image_id", *_COLUMNS[path.name]]:
+            if column not in there:
+                raise InputError("the column is missing", file=path, field=column)
+        chosen = None if columns is None else list(columns)
+        table: pd.DataFrame = pq.read_table(path, columns=chosen).to_pandas()
+    except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
+        raise InputError(f"not a readable Parquet file ({one_line(error)})", file=path) from None
     return table
 
 
@@ -118,23 +218,24 @@ def write_json(path: Path, value: Any, *, indent: int | None = 1) -> None:
 
     `indent=None` puts everything on one line, for files that are all numbers.
     """
+    # half characters (of file names that are not UTF-8) as JSON escapes, which is what they become
+    raw = f"{json_text(value, indent=indent)}\n".encode("utf-8", "backslashreplace")
+    atomic(path, lambda p: p.write_bytes(raw))
+
+
+def json_text(value: Any, *, indent: int | None = 1) -> str:
+    """What `write_json` writes."""
     separators = (",", ": ") if indent else (",", ":")
-    text = json.dumps(
+    return json.dumps(
         _plain(value), indent=indent, separators=separators, ensure_ascii=False, allow_nan=False
     )
-    atomic(path, lambda p: p.write_text(f"{text}\n", encoding="utf-8"))
 
 
 def read_json(path: Path) -> Any:
     """Read a JSON file of a run, naming the file where it is missing or broken."""
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(
-            "no such file: is this the directory of a finished run?", file=path
-        ) from None
-    except json.JSONDecodeError as error:
-        raise InputError(f"invalid JSON ({error})", file=path) from None
+    if not path.is_file():
+        raise InputError("no such file: is this the directory of a finished run?", file=path)
+    return readers.read_json(path)[0]
 
 
 def _plain(value: Any) -> Any:

@@ -7,7 +7,7 @@ of a name, by a bracket or by a part of a signature.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
@@ -52,6 +52,80 @@ class ScoreColumn:
     untrained: bool = False
     learned_from_corruptions: bool = False
     control: bool = False
+
+
+# What is wrong with a spoiled caption. A corruption of a run and one that a training drew are
+# compared by it.
+WRONG_WORDS, WRONG_PLACES = "wrong words", "words at wrong places"
+MISSING_WORDS, OTHER_CAPTION = "missing words", "another image's caption"
+
+
+class CaptionModel(NamedTuple):
+    """A model of others that was trained on captions of benchmark images: pairs by data set."""
+
+    model: str
+    pairs: Mapping[str, int]
+
+
+class DrawnCorruption(NamedTuple):
+    """Spoiled captions that a training drew.
+
+    `corruption` is the one of `corruptions/` that makes such captions, `flaw` what is wrong with
+    them, `rates` the least and the greatest share of words, `None` where there is no rate.
+    """
+
+    corruption: str
+    flaw: str
+    rates: tuple[float, float] | None = None
+
+
+class TrainingSeeds(NamedTuple):
+    """What trainings that differ in their seed alone gave on one run: mean and sd of a column's ρ.
+
+    `versions` are the run's corruptions as [name, parameters], worst first, and `seed` theirs;
+    `settings` what the metric's signature must say for the values to be of the same metric.
+    """
+
+    column: str
+    experiment: str
+    dataset: str
+    n_images: int
+    seed: int
+    versions: Sequence[Sequence[Any]]
+    settings: Mapping[str, str | None]
+    seeds: Sequence[int]
+    rank_order_rho: Mapping[str, float]
+    rank_order_rho_within: Mapping[str, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingFacts:
+    """What the models behind a metric have learned from, as far as it bears on a run's findings.
+
+    Attributes
+    ----------
+    caption_models
+        Models that the metric is built on or started from, trained on benchmark captions.
+    chosen_on
+        The experiments by whose ρ, on images held out, the recipe of the training was chosen.
+    drawn
+        The spoiled captions that the training drew.
+    seeds
+        What other seeds of the training gave, on the runs on which that was measured.
+    """
+
+    caption_models: tuple[CaptionModel, ...] = ()
+    chosen_on: tuple[str, ...] = ()
+    drawn: tuple[DrawnCorruption, ...] = ()
+    seeds: tuple[TrainingSeeds, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """As `statistics.json` holds it; which seeds bear on a run, the experiment says."""
+        return {
+            "caption_models": [model._asdict() for model in self.caption_models],
+            "chosen_on": list(self.chosen_on),
+            "drawn": [drawn._asdict() for drawn in self.drawn],
+        }
 
 
 class Count(NamedTuple):
@@ -109,6 +183,8 @@ class MetricRecord:
         would help.
     counts
         What the metric counted beside its scores.
+    training
+        What its models have learned from; `None` where it has none, or nothing is known.
     statistics
         The numbers of the experiment, by name (`n`, `n_nan`, `rank_order_rho` …).
     """
@@ -120,6 +196,7 @@ class MetricRecord:
     reason: str | None = None
     remedy: str | None = None
     counts: tuple[Count, ...] = ()
+    training: TrainingFacts | None = None
     statistics: Mapping[str, Any] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
@@ -134,6 +211,7 @@ class MetricRecord:
             "remedy": self.remedy,
             **told,
             "counts": [count._asdict() for count in self.counts],
+            "training": self.training and self.training.as_dict(),
             **self.statistics,
         }
 

@@ -4,34 +4,53 @@ One SQLite file in the cache folder holds scores and parsed sentences of all run
 under a *namespace* (who computed it: a metric's signatures, a parser's identity) and a *key* (a
 digest of what it was computed from). Same namespace, same key: same value, for ever; so nothing
 is ever updated, and several processes can share the file.
+
+Every value has a checksum. One that is damaged is as good as unknown: it is counted, computed again
+and replaced. The table of older versions (`content`) had no checksums; it is still read, where the
+new one (`checked`) has nothing, and never written.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import logging
 import sqlite3
 import threading
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
 from metaeval.errors import InputError
 
+log = logging.getLogger(__name__)
+
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS namespace (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
-CREATE TABLE IF NOT EXISTS content (
+CREATE TABLE IF NOT EXISTS checked (
   namespace INTEGER NOT NULL REFERENCES namespace (id),
   key BLOB NOT NULL,
   value BLOB NOT NULL,
+  checksum INTEGER NOT NULL,
   PRIMARY KEY (namespace, key)
 ) WITHOUT ROWID;
 """
 _CHUNK = 900  # SQLite's oldest limit on variables in a statement is 999
+_DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_FORMAT")  # errors of a file that is none
+
+
+class CacheError(InputError):
+    """The file of the cache is damaged, or is no such file."""
 
 
 class Store(Protocol):
-    """What metrics may keep things in."""
+    """What metrics may keep things in.
+
+    `damaged` counts the values that were there, and not as they had been put.
+    """
+
+    damaged: int
 
     def get_many(self, namespace: str, keys: Sequence[bytes]) -> dict[bytes, bytes]:
         """The values of those keys that are known; the others are left out."""
@@ -46,6 +65,7 @@ class MemoryStore:
     """A store that lasts as long as the process, for runs with `cache.enabled=false`."""
 
     def __init__(self) -> None:
+        self.damaged = 0
         self._content: dict[tuple[str, bytes], bytes] = {}
 
     def get_many(self, namespace: str, keys: Sequence[bytes]) -> dict[bytes, bytes]:
@@ -66,70 +86,158 @@ class SqliteStore:
     Write-ahead logging lets readers go on while one process writes; each `put_many` is one
     transaction, so a process that is killed loses at most the batch under way. Where the file
     system cannot do write-ahead logging (some network mounts) SQLite's rollback journal serves.
+
+    Where nothing can be written (a full disk, a read-only folder, one that cannot be made) what is
+    there is read, if it can be, and what is new is kept in memory until the store is closed; a
+    warning says so once. Raises CacheError for a file that is damaged as a whole.
     """
 
     def __init__(self, path: Path, *, timeout: float = 120.0) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        self.damaged = 0
         self._path = path
         self._lock = threading.Lock()
         self._namespaces: dict[str, int] = {}
+        self._unsound: set[tuple[int, bytes]] = set()
+        self._unchecked = False  # whether there is a table of an older version
+        self._memory: MemoryStore | None = None  # what takes new values where the file cannot
+        self._db: sqlite3.Connection | None = None
         try:
+            path.parent.mkdir(parents=True, exist_ok=True)
             self._db = sqlite3.connect(path, timeout=timeout, check_same_thread=False)
             with contextlib.suppress(sqlite3.OperationalError):
                 self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=NORMAL")
             with self._db:
                 self._db.executescript(_SCHEMA)
-        except sqlite3.DatabaseError as error:
-            raise self._broken(error) from None
-
-    def _broken(self, error: sqlite3.Error) -> InputError:
-        return InputError(
-            f"the score cache cannot be used ({error}); delete the file, or run with "
-            "cache.enabled=false",
-            file=self._path,
-        )
+        except (OSError, sqlite3.DatabaseError) as error:
+            self._give_up_writing(error)
+            self._db = self._read_only()
+        if self._db is not None:
+            self._unchecked = _has_table(self._db, "content")
 
     def get_many(self, namespace: str, keys: Sequence[bytes]) -> dict[bytes, bytes]:
         values: dict[bytes, bytes] = {}
-        try:
-            with self._lock:
-                number = self._namespace(namespace)
-                for chunk in _chunks(keys):
-                    marks = ",".join("?" * len(chunk))
-                    values.update(
-                        self._db.execute(
-                            "SELECT key, value FROM content "
-                            f"WHERE namespace = ? AND key IN ({marks})",
-                            (number, *chunk),
-                        )
-                    )
-        except sqlite3.DatabaseError as error:
-            raise self._broken(error) from None
+        with self._lock:
+            try:
+                if self._db is not None and (number := self._number(self._db, namespace)):
+                    for chunk in _chunks(keys):
+                        values.update(self._checked(self._db, number, chunk))
+                        if self._unchecked and len(values) < len(keys):
+                            rest = [key for key in chunk if key not in values]
+                            values.update(_select(self._db, "value", "content", number, rest))
+            except sqlite3.DatabaseError as error:
+                self._give_up_writing(error)
+            if self._memory is not None:
+                values |= self._memory.get_many(namespace, keys)
+        return values
+
+    def _checked(
+        self, db: sqlite3.Connection, number: int, keys: Sequence[bytes]
+    ) -> dict[bytes, bytes]:
+        """The sound values of some keys; the damaged ones are noted."""
+        values = {}
+        for key, value, checksum in _select(db, "value, checksum", "checked", number, keys):
+            if isinstance(value, bytes) and checksum == _checksum(key, value):
+                values[key] = value
+            else:
+                self._unsound.add((number, key))
+                self.damaged += 1
         return values
 
     def put_many(self, namespace: str, items: Mapping[bytes, bytes]) -> None:
-        try:
-            with self._lock:
-                number = self._namespace(namespace)
-                with self._db:  # one transaction
-                    self._db.executemany(
-                        "INSERT OR IGNORE INTO content VALUES (?, ?, ?)",
-                        ((number, key, value) for key, value in items.items()),
-                    )
-        except sqlite3.DatabaseError as error:
-            raise self._broken(error) from None
+        with self._lock:
+            if self._memory is None and self._db is not None:
+                try:
+                    self._write(self._db, namespace, items)
+                    return
+                except sqlite3.DatabaseError as error:
+                    self._give_up_writing(error)
+            if self._memory is not None:
+                self._memory.put_many(namespace, items)
 
-    def _namespace(self, name: str) -> int:
-        if name not in self._namespaces:
-            with self._db:
-                self._db.execute("INSERT OR IGNORE INTO namespace (name) VALUES (?)", (name,))
-            row = self._db.execute("SELECT id FROM namespace WHERE name = ?", (name,)).fetchone()
+    def _write(self, db: sqlite3.Connection, namespace: str, items: Mapping[bytes, bytes]) -> None:
+        number = self._number(db, namespace)
+        with db:  # one transaction
+            if not number:
+                db.execute("INSERT OR IGNORE INTO namespace (name) VALUES (?)", (namespace,))
+                number = self._number(db, namespace, keep=False)
+            unsound = self._unsound.intersection((number, key) for key in items)
+            db.executemany("DELETE FROM checked WHERE namespace = ? AND key = ?", unsound)
+            db.executemany(
+                "INSERT OR IGNORE INTO checked VALUES (?, ?, ?, ?)",
+                ((number, key, value, _checksum(key, value)) for key, value in items.items()),
+            )
+        self._namespaces[namespace] = number
+        self._unsound -= unsound
+
+    def _number(self, db: sqlite3.Connection, name: str, keep: bool = True) -> int:
+        """The number of a namespace, 0 where there is none. One under way may be rolled back."""
+        if name in self._namespaces:
+            return self._namespaces[name]
+        row = db.execute("SELECT id FROM namespace WHERE name = ?", (name,)).fetchone()
+        if row is None:
+            return 0
+        if keep:
             self._namespaces[name] = int(row[0])
-        return self._namespaces[name]
+        return int(row[0])
+
+    def _give_up_writing(self, error: Exception) -> None:
+        """Go on in memory; CacheError where the file itself is the trouble."""
+        if getattr(error, "sqlite_errorname", "").startswith(_DAMAGED):
+            raise CacheError(
+                f"the score cache is damaged ({error}); delete the file, or run with "
+                "cache.enabled=false",
+                file=self._path,
+            ) from None
+        if self._memory is None:
+            self._memory = MemoryStore()
+            log.warning(
+                "%s: the score cache cannot be written (%s); what is computed now is kept in "
+                "memory for this run only", self._path, getattr(error, "strerror", None) or error,
+            )  # fmt: skip
+
+    def _read_only(self) -> sqlite3.Connection | None:
+        """The file as it is, to be read, if it can be."""
+        if self._db is not None:
+            self._db.close()
+        if not self._path.is_file():
+            return None
+        # "immutable": write-ahead logging needs files beside this one, even of who only reads
+        for how in ("mode=ro", "immutable=1"):
+            try:
+                db = sqlite3.connect(
+                    f"{self._path.resolve().as_uri()}?{how}", uri=True, check_same_thread=False
+                )
+                if _has_table(db, "checked") or _has_table(db, "content"):
+                    return db
+            except sqlite3.DatabaseError:
+                continue
+        return None
 
     def close(self) -> None:
-        self._db.close()
+        if self._db is not None:
+            self._db.close()
+
+
+def _has_table(db: sqlite3.Connection, name: str) -> bool:
+    question = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
+    return db.execute(question, (name,)).fetchone() is not None
+
+
+def _select(
+    db: sqlite3.Connection, columns: str, table: str, number: int, keys: Sequence[bytes]
+) -> sqlite3.Cursor:
+    marks = ",".join("?" * len(keys))
+    return db.execute(
+        f"SELECT key, {columns} FROM {table} WHERE namespace = ? AND key IN ({marks})",
+        (number, *keys),
+    )
+
+
+def _checksum(key: bytes, value: bytes) -> int:
+    """CRC-32 of both: it finds every damage of up to 32 bits in a row, and one in 4 billion others
+    escapes it."""
+    return zlib.crc32(value, zlib.crc32(key))
 
 
 def item_key(context: bytes, caption: str) -> bytes:

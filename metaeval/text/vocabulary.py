@@ -21,8 +21,9 @@ import numpy.typing as npt
 
 from metaeval.compute.requirements import missing_packages
 from metaeval.data.dataset import Absent
-from metaeval.data.json_records import kind, read_json
+from metaeval.data.json_records import kind
 from metaeval.errors import InputError
+from metaeval.readers.json_text import read_json
 from metaeval.text.tokenizers.base import get
 
 if TYPE_CHECKING:

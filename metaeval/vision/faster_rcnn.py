@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image
 
 from metaeval.compute import device as devices
-from metaeval.compute.checkpoints import load_torch_checkpoint
 from metaeval.compute.requirements import missing_packages
 from metaeval.data.dataset import Absent
 from metaeval.errors import InputError
+from metaeval.readers.checkpoints import check_numbers, load_torch_checkpoint
+from metaeval.readers.images import open_image
 
 FILE = "fasterrcnn_resnet50_fpn_coco-258fb6c6.pth"  # as torchvision keeps it
 RANDOM = "random"
@@ -120,8 +120,8 @@ class FasterRcnn:
     def _pixels(self, path: Path) -> Any:
         """The image as a float32 tensor [3, h, w] in [0, 1] on the device."""
         torch = import_module("torch")
-        with Image.open(path) as image:
-            pixels = np.asarray(image.convert("RGB"), dtype=np.float32) / 255
+        with open_image(path) as image:
+            pixels = np.asarray(image, dtype=np.float32) / 255
         return torch.from_numpy(pixels).permute(2, 0, 1).to(devices.resolve(self._device))
 
     def _loaded(self) -> Any:
@@ -135,6 +135,10 @@ class FasterRcnn:
                 )
             if not self.random:
                 state = load_torch_checkpoint(self.weights)
+                if not isinstance(state, dict):
+                    raise InputError("holds no weights by name", file=self.weights)
+                for name, value in state.items():
+                    check_numbers(str(name), value, self.weights)
                 try:  # strict, but torchvision itself knows the names in its older files
                     network.load_state_dict(state)
                 except (RuntimeError, TypeError, AttributeError) as error:

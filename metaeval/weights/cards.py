@@ -17,6 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.data.dataset import CaptionDataset
+from metaeval.errors import InputError
+from metaeval.readers.arrays import map_array
+from metaeval.readers.json_text import read_json
 from metaeval.runs.digests import file_sha256
 
 COCO, SCENES = "coco", "scenes"  # families of images
@@ -53,7 +56,7 @@ def trained_on(dataset: CaptionDataset) -> npt.NDArray[np.uint64]:
 
 def overlap(folder: Path, dataset: CaptionDataset) -> int:
     """How many of the dataset's images the weights in this folder were trained on."""
-    seen = np.load(folder / TRAINED_ON)
+    seen = map_array(folder / TRAINED_ON)
     return int(np.isin(trained_on(dataset), seen).sum())
 
 
@@ -83,6 +86,8 @@ def write_card(
 
 
 def read_card(folder: Path) -> dict[str, Any]:
-    """The card of the weights in a folder."""
-    card: dict[str, Any] = json.loads((folder / CARD).read_text(encoding="utf-8"))
+    """The card of the weights in a folder; InputError where there is none."""
+    card, _ = read_json(folder / CARD)
+    if not isinstance(card, dict):
+        raise InputError("should be an object", file=folder / CARD)
     return card

@@ -18,11 +18,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.compute.checkpoints import load_safetensors
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.data.json_records import kind as kind_of
-from metaeval.data.json_records import read_json
 from metaeval.errors import InputError
+from metaeval.readers.arrays import map_array
+from metaeval.readers.checkpoints import check_numbers, load_safetensors
+from metaeval.readers.json_text import read_json
+from metaeval.readers.values import is_number
 from metaeval.runs.digests import file_sha256
 from metaeval.runs.store import Store
 from metaeval.text.vocabulary import Vocabulary
@@ -37,7 +39,11 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 VOCABULARY = "vocab.json"
+_TEXTS = (
+    "kind", "variant", "family", "regions", "vocabulary", "weights_sha256", "trained_on_sha256",
+)  # fmt: skip
 AUTO = "auto"
+_WIDEST = 1_000_000
 CORRUPTIONS = "corruptions"  # the variant that was trained on spoiled captions too
 _OLD_VARIANTS = {"r_neg": CORRUPTIONS}  # what earlier cards call it
 _REMEDY_UNKNOWN = (
@@ -102,9 +108,21 @@ class PretrainedWeights:
             return None
         return Absent("weights", reason, f"{_train(kind)} regions={regions.name}")
 
+    def width(self, name: str) -> int:
+        """A number of the network's shape; InputError where the card does not tell it."""
+        value = self.card.get("shape", {}).get(name)
+        if type(value) is not int:
+            problem = "should be a whole number"
+            raise InputError(problem, file=self.folder / cards.CARD, field=f"shape.{name}")
+        return int(value)
+
     def vocabulary(self) -> Vocabulary:
-        """The words that the model knows; InputError where the file is not as it should be."""
-        return Vocabulary.load(self.folder / VOCABULARY)
+        """The words that the model knows; InputError where the file is not the card's."""
+        path = self.folder / VOCABULARY
+        vocabulary = Vocabulary.load(path)
+        if vocabulary.digest() != self.card["vocabulary"]:
+            raise InputError("holds other words than its card.json describes", file=path)
+        return vocabulary
 
     def state(self) -> dict[str, torch.Tensor]:
         """The weights as float32, on the CPU; InputError where the file is not the card's."""
@@ -112,6 +130,8 @@ class PretrainedWeights:
         tensors = load_safetensors(path)
         if file_sha256(path) != self.card["weights_sha256"]:
             raise InputError("is not the file that its card.json describes", file=path)
+        for name, value in tensors.items():
+            check_numbers(name, value, path)
         return {k: v.float() if v.is_floating_point() else v for k, v in tensors.items()}
 
 
@@ -183,21 +203,27 @@ def read(folder: Path) -> PretrainedWeights:
     value, _ = read_json(path)
     if not isinstance(value, dict):
         raise InputError(f"should be an object, not {kind_of(value)}", file=path)
-    for key in ("kind", "variant", "family", "regions", "weights_sha256", "trained_on_sha256"):
+    for key in _TEXTS:
         if not isinstance(value.get(key), str):
             raise InputError("should be a text", file=path, field=key)
+    _check_shape(value.get("shape", {}), path)
     value["variant"] = _OLD_VARIANTS.get(value["variant"], value["variant"])
     ids = folder / cards.TRAINED_ON
-    try:
-        seen = np.load(ids, allow_pickle=False)
-        good = seen.dtype == np.uint64 and seen.ndim == 1
-    except (OSError, ValueError, EOFError) as error:
-        raise InputError(
-            f"cannot be read ({' '.join(str(error).split())[:100]})", file=ids
-        ) from None
+    seen = map_array(ids)
+    good = seen.dtype == np.uint64 and seen.ndim == 1
     if not good or hashlib.sha256(seen.tobytes()).hexdigest() != value["trained_on_sha256"]:
         raise InputError("is not the list of images that card.json describes", file=ids)
     return PretrainedWeights(folder, value, seen)
+
+
+def _check_shape(shape: Any, path: Path) -> None:
+    """Refuse a card whose network is no network: its shape is numbers and yes or no."""
+    if not isinstance(shape, dict):
+        raise InputError(f"should be an object, not {kind_of(shape)}", file=path, field="shape")
+    for name, value in shape.items():
+        if not isinstance(value, bool) and not (is_number(value) and 0 <= value <= _WIDEST):
+            problem = f"must be a number in 0…{_WIDEST:,}, not {value!r:.40}"
+            raise InputError(problem, file=path, field=f"shape.{name}")
 
 
 def shipped() -> list[PretrainedWeights]:
@@ -205,7 +231,7 @@ def shipped() -> list[PretrainedWeights]:
     return [
         read(path.parent)
         for path in sorted(SHIPPED.glob(f"*/{cards.CARD}"))
-        if "kind" in (read_json(path)[0] or ())
+        if "kind" in cards.read_card(path.parent)
     ]
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from metaeval.data.json_records import read_json
 from metaeval.errors import InputError
+from metaeval.readers.json_text import read_json
 from metaeval.weights.cards import CARD, WEIGHTS
 
 SHIPPED = Path(__file__).resolve().parent

@@ -210,6 +210,25 @@ def test_two_services_at_once(java: JavaRuntime, probe: list[str]) -> None:
         assert (a.exchange(["1"]), b.exchange(["2"])) == (["<1>"], ["<2>"])
 
 
+def test_a_crash_leaves_no_file_in_the_users_folder(
+    java: JavaRuntime, probe: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SIGSEGV, which a JVM answers by writing hs_err_pid….log into its folder."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (tmp_path / "user").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(elsewhere))
+    monkeypatch.chdir(tmp_path / "user")
+    with service(java, [*probe, "echo"]) as process:
+        process.exchange(["up"])
+        os.kill(process.pid, signal.SIGSEGV)
+        deadline = time.monotonic() + 30
+        while not gone(process.pid) and time.monotonic() < deadline:
+            time.sleep(0.05)
+    assert list((tmp_path / "user").glob("hs_err*")) == []
+    assert len(list(elsewhere.glob("hs_err_pid*.log"))) == 1
+
+
 # What a parent does with its JVM before it dies. None of these JVMs reads its stdin.
 PARENTS = {
     "service": "p = JavaProcess(java, args, **kw, silence=600); tell(p.pid); p.exchange(['a'])",

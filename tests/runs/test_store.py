@@ -48,7 +48,7 @@ def test_values_outlive_the_process_that_wrote_them(tmp_path: Path) -> None:
 def test_a_file_that_is_no_database_is_named(tmp_path: Path) -> None:
     path = tmp_path / "c.sqlite"
     path.write_bytes(b"not a database, but long enough to be taken for a damaged one" * 100)
-    with pytest.raises(InputError, match=r"c\.sqlite: the score cache cannot be used .*delete"):
+    with pytest.raises(InputError, match=r"c\.sqlite: the score cache is damaged .*delete"):
         SqliteStore(path)
 
 

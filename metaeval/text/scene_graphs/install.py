@@ -20,6 +20,7 @@ from pathlib import Path
 from metaeval.data.dataset import Absent
 from metaeval.data.download import DownloadError, download
 from metaeval.errors import InputError
+from metaeval.readers.zips import member_bytes, open_zip, unpack_member
 from metaeval.runs.digests import file_sha256
 
 _PLACE = "edu/stanford/nlp/stanford-corenlp/3.6.0"  # in Maven Central and whatever mirrors it
@@ -28,6 +29,7 @@ _OTHER_WAYS = (
     f"name the address of a repository laid out as Maven Central is, {REMEDY} --mirror URL; or "
     f"bring CoreNLP 3.6.0's two jars here and run {REMEDY} --from FOLDER"
 )
+_MOST = 1 << 30  # bytes of a jar, or of what is in one
 _MAVEN = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
 
 
@@ -129,7 +131,7 @@ def check(path: Path, jar: Jar) -> None:
         return
     try:
         same = content(path) == jar.content
-    except zipfile.BadZipFile:
+    except InputError:
         same = False
     if not same:
         raise InputError(
@@ -141,10 +143,11 @@ def check(path: Path, jar: Jar) -> None:
 def content(path: Path) -> str:
     """The sum of a jar's contents, as `Jar.content` describes it."""
     digest = hashlib.sha256()
-    with zipfile.ZipFile(path) as archive:
+    with open_zip(path, "jar") as archive:
         names = archive.namelist()
         for name in sorted(n for n in names if not n.endswith("/") and n[:9] != "META-INF/"):
-            digest.update(name.encode() + b"\0" + hashlib.sha256(archive.read(name)).digest())
+            held = member_bytes(archive, name, path, _MOST)
+            digest.update(name.encode() + b"\0" + hashlib.sha256(held).digest())
     return digest.hexdigest()
 
 
@@ -164,13 +167,12 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def _unpack(path: Path, target: Path) -> None:
-    with zipfile.ZipFile(path) as archive:
+    with open_zip(path) as archive:
         for jar in JARS:
             names = (n for n in archive.namelist() if f"/{n}".endswith(f"/{jar.name}"))
             if (name := next(names, None)) is None:
                 raise InputError(f"there is no {jar.name} in it", file=path)
-            with archive.open(name) as entry, (target / jar.name).open("wb") as out:
-                shutil.copyfileobj(entry, out, 1 << 20)
+            unpack_member(archive, name, path, target / jar.name, _MOST)
 
 
 def _ask_maven(maven: str, target: Path) -> bool:

@@ -181,6 +181,11 @@ class SpiceParser:
             ],
         )
 
+    @property
+    def pid(self) -> int | None:
+        """The process id of the parser, if it runs."""
+        return None if self._process is None else self._process.pid
+
     def close(self) -> None:
         """End the Java process, if one was started."""
         if self._process is not None:

@@ -19,7 +19,8 @@ from metaeval.compute.device import check_dtype, in_batches, resolve
 from metaeval.errors import ConfigError
 from metaeval.progress import progress_bar
 from metaeval.text.transformers.fast_bert import FastBert, fast_version
-from metaeval.text.transformers.locate import TextModel
+from metaeval.text.transformers.locate import TextModel, check_folder, check_layers, is_packaged
+from metaeval.text.transformers.packaged import read_minilm
 
 if TYPE_CHECKING:
     import torch
@@ -50,33 +51,43 @@ class TextEncoder:
     def __init__(
         self, model: TextModel, layer: int, device: str = "auto", dtype: str = "float32"
     ) -> None:
+        self.device: torch.device = resolve(device)
+        self.tokenizer: Any
+        self.max_tokens: int
+        self._network: Any = None
+        self._fast: FastBert | None = None
+        self._tokens = _TOKENS[self.device.type]
+        plain = (
+            self.uses_fast_bert and self.device.type == "cpu" and check_dtype(dtype) == "float32"
+        )
+        if plain and is_packaged(model):
+            self.tokenizer, self._fast, self.max_tokens = read_minilm(model.folder, layer)
+        else:
+            self._load(model, layer, dtype)
+            if plain and (fast := fast_version(self._network, self.max_tokens)) is not None:
+                self._fast, self._network = fast, None  # not twice the weights in memory
+        self.n_special = len(self.tokenizer("")["input_ids"])
+
+    def _load(self, model: TextModel, layer: int, dtype: str) -> None:
+        """Load tokenizer and network by transformers."""
         import torch
 
         transformers: Any = import_module("transformers")
         transformers.utils.logging.disable_progress_bar()
-        self.device: torch.device = resolve(device)
-        local = {"local_files_only": True}
+        check_folder(model)
+        local = {"local_files_only": True, "trust_remote_code": False}
         config = transformers.AutoConfig.from_pretrained(model.folder, **local)
         # RoBERTa's and GPT-2's first word is a token of its own unless a space stands before it
         spaced = {"add_prefix_space": True} if config.model_type in ("roberta", "gpt2") else {}
-        self.tokenizer: Any = transformers.AutoTokenizer.from_pretrained(
-            model.folder, **local, **spaced
-        )
+        self.tokenizer = transformers.AutoTokenizer.from_pretrained(model.folder, **local, **spaced)
         kind = transformers.T5EncoderModel if config.model_type == "t5" else transformers.AutoModel
         network = kind.from_pretrained(model.folder, dtype=torch.float32, **local)
-        self._network: Any = keep_layers(network, layer).eval()
+        self._network = keep_layers(network, layer).eval()
         self._network.to(device=self.device, dtype=getattr(torch, check_dtype(dtype)))
-        self.n_special = len(self.tokenizer("")["input_ids"])
         positions = getattr(config, "max_position_embeddings", None) or 10**6
         if config.model_type in ("roberta", "xlm-roberta", "camembert"):
             positions -= 2  # their position numbers begin after the padding's
         self.max_tokens = int(min(self.tokenizer.model_max_length, positions))
-        self._tokens = _TOKENS[self.device.type]
-        self._fast: FastBert | None = None
-        if self.uses_fast_bert and self.device.type == "cpu" and dtype == "float32":
-            self._fast = fast_version(self._network, self.max_tokens)
-            if self._fast is not None:
-                self._network = None  # not twice the weights in memory
 
     def tokenize(self, sentences: Sequence[str]) -> tuple[list[list[int]], int]:
         """Token ids with the special ones, and how many sentences were cut at `max_tokens`."""
@@ -152,7 +163,7 @@ def keep_layers(network: Any, layers: int) -> Any:
     if hasattr(network, "decoder") and hasattr(network, "encoder"):
         network = network.encoder
     if hasattr(getattr(network, "encoder", None), "albert_layer_groups"):
-        _check(layers, network.config.num_hidden_layers)
+        check_layers(layers, network.config.num_hidden_layers)
         network.encoder.config.num_hidden_layers = layers
         return network
     for path in _LAYER_LISTS:
@@ -162,14 +173,9 @@ def keep_layers(network: Any, layers: int) -> Any:
             holder = getattr(holder, name, None)
         modules = getattr(holder, last, None)
         if isinstance(modules, torch.nn.ModuleList):
-            _check(layers, len(modules))
+            check_layers(layers, len(modules))
             setattr(holder, last, modules[:layers])
             return network
     raise ConfigError(
         f"metric.bertscore.model: the layers of {type(network).__name__} are not known"
     )
-
-
-def _check(layers: int, n_layers: int) -> None:
-    if not 1 <= layers <= n_layers:
-        raise ConfigError(f"metric.bertscore.layer must be in 1…{n_layers}, not {layers}")

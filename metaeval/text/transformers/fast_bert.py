@@ -17,8 +17,9 @@ and the attention of a sentence is a product of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -38,6 +39,10 @@ _TOKENS, _TOKENS_WIDE, _WIDE = 2048, 512, 512
 _LONG = 32
 
 
+Tensors = Mapping[str, "torch.Tensor"]
+Norm = Callable[["torch.Tensor"], "torch.Tensor"]
+
+
 class _Layer(NamedTuple):
     """One layer; its matrices are [in, out].
 
@@ -49,12 +54,12 @@ class _Layer(NamedTuple):
     query_bias: torch.Tensor
     mix: torch.Tensor
     mix_bias: torch.Tensor
-    mix_norm: torch.nn.LayerNorm
+    mix_norm: Norm
     up: torch.Tensor
     up_bias: torch.Tensor
     down: torch.Tensor
     down_bias: torch.Tensor
-    norm: torch.nn.LayerNorm
+    norm: Norm
 
 
 class _Room(NamedTuple):
@@ -82,11 +87,11 @@ def fast_version(network: Any, max_tokens: int) -> FastBert | None:
     if type(network).__name__ not in _KINDS or config.hidden_act != "gelu":
         return None
     try:
-        fast = FastBert(network, max_tokens)
+        fast = FastBert(config, network.state_dict(), max_tokens)
         ids = torch.arange(9, 9 + min(7, max_tokens)).remainder(config.vocab_size)[None]
         computed: list[torch.Tensor] = []
         fast.encode(ids.tolist(), lambda _, vectors: computed.append(vectors[0]))
-    except AttributeError:  # a release whose modules have other names
+    except (AttributeError, KeyError):  # a release whose modules have other names
         return None
     with torch.inference_mode():
         expected = network(ids, attention_mask=torch.ones_like(ids))[0][0]
@@ -97,26 +102,42 @@ def fast_version(network: Any, max_tokens: int) -> FastBert | None:
 class FastBert:
     """Token vectors of a network with BERT's layers, float32, on the processor.
 
-    `tokens` is the size of a block; no sentence may be longer than `max_tokens`.
+    Parameters
+    ----------
+    config
+        The network's shape, under transformers' names.
+    tensors
+        Its weights, under the names of transformers' module.
+    max_tokens
+        No sentence may be longer.
+
+    Attributes
+    ----------
+    tokens
+        The size of a block.
+
+    Raises KeyError where a weight is missing.
     """
 
-    def __init__(self, network: Any, max_tokens: int) -> None:
+    def __init__(self, config: Any, tensors: Tensors, max_tokens: int) -> None:
         import torch
 
-        config = network.config
         self._heads, self._width = int(config.num_attention_heads), int(config.hidden_size)
-        embeddings = network.embeddings
         # RoBERTa counts positions from behind the padding's, and a padding token in a text not
-        roberta = type(network).__name__ != "BertModel"
-        self._padding: int | None = int(config.pad_token_id) if roberta else None
+        self._padding = None if config.model_type == "bert" else int(config.pad_token_id)
+        epsilon = float(config.layer_norm_eps)
         with torch.inference_mode():
-            self._words = embeddings.word_embeddings.weight
+            self._words = tensors["embeddings.word_embeddings.weight"]
             self._places = (
-                embeddings.position_embeddings.weight + embeddings.token_type_embeddings.weight[0]
+                tensors["embeddings.position_embeddings.weight"]
+                + tensors["embeddings.token_type_embeddings.weight"][0]
             )
-            head_width = self._width // self._heads
-            self._layers = [_layer(each, head_width) for each in network.encoder.layer]
-        self._norm = embeddings.LayerNorm
+            head_width, count = self._width // self._heads, 0
+            self._layers = []
+            while f"encoder.layer.{count}.output.dense.weight" in tensors:
+                self._layers.append(_layer(tensors, count, head_width, epsilon))
+                count += 1
+        self._norm = _norm(tensors, "embeddings.LayerNorm", epsilon)
         self.tokens = max(_TOKENS if self._width < _WIDE else _TOKENS_WIDE, max_tokens)
         middle = max(layer.up.shape[1] for layer in self._layers)
         self._wide = max(3 * self._width, middle)
@@ -243,18 +264,42 @@ def _split(rows: torch.Tensor, shapes: Sequence[tuple[int, int]]) -> Iterator[to
         start += n * length
 
 
-def _layer(layer: Any, head_width: int) -> _Layer:
+def _norm(tensors: Tensors, name: str, epsilon: float) -> Norm:
+    """The layer norm of that name."""
     import torch
 
-    attention, scale = layer.attention.self, head_width**-0.5
-    mix, up, down = layer.attention.output, layer.intermediate, layer.output
-    query = attention.query.weight * scale
+    weight, bias = tensors[f"{name}.weight"], tensors[f"{name}.bias"]
+    return partial(
+        torch.nn.functional.layer_norm,
+        normalized_shape=weight.shape, weight=weight, bias=bias, eps=epsilon,
+    )  # fmt: skip
+
+
+def _layer(tensors: Tensors, number: int, head_width: int, epsilon: float) -> _Layer:
+    import torch
+
+    root, scale = f"encoder.layer.{number}", head_width**-0.5
+    attention = f"{root}.attention.self"
+    query, key, value = (
+        tensors[f"{attention}.{name}.weight"] for name in ("query", "key", "value")
+    )
+    mix, up, down = (
+        tensors[f"{root}.{name}.dense.weight"]
+        for name in ("attention.output", "intermediate", "output")
+    )
+    mix_bias, up_bias, down_bias = (
+        tensors[f"{root}.{name}.dense.bias"]
+        for name in ("attention.output", "intermediate", "output")
+    )
     return _Layer(
-        torch.cat([query, attention.key.weight, attention.value.weight]).t().contiguous(),
-        (attention.query.bias * scale).view(-1, 1, head_width),
-        mix.dense.weight.t().contiguous(),
-        mix.dense.bias + mix.dense.weight @ attention.value.bias,
-        mix.LayerNorm,
-        *(up.dense.weight.t().contiguous(), up.dense.bias),
-        *(down.dense.weight.t().contiguous(), down.dense.bias, down.LayerNorm),
+        torch.cat([query * scale, key, value]).t().contiguous(),
+        (tensors[f"{attention}.query.bias"] * scale).view(-1, 1, head_width),
+        mix.t().contiguous(),
+        mix_bias + mix @ tensors[f"{attention}.value.bias"],
+        _norm(tensors, f"{root}.attention.output.LayerNorm", epsilon),
+        up.t().contiguous(),
+        up_bias,
+        down.t().contiguous(),
+        down_bias,
+        _norm(tensors, f"{root}.output.LayerNorm", epsilon),
     )

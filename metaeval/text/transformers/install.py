@@ -15,6 +15,7 @@ from pathlib import Path
 from metaeval.compute.requirements import missing_packages
 from metaeval.data.download import DownloadError
 from metaeval.errors import ConfigError, InputError
+from metaeval.readers.files import read_bytes
 from metaeval.runs.digests import file_sha256
 from metaeval.text.transformers.hub import errors_in_one_line
 
@@ -64,7 +65,7 @@ def _download(target: Path, endpoint: str | None) -> None:
             where = {"revision": REVISION, "endpoint": endpoint}
             stated = hub.get_hf_file_metadata(hub.hf_hub_url(REPOSITORY, name, **where)).etag
             path = Path(hub.hf_hub_download(REPOSITORY, name, local_dir=target, **where))
-        digest = file_sha256(path) if len(stated) == 64 else git_hash(path.read_bytes())
+        digest = file_sha256(path) if len(stated) == 64 else git_hash(read_bytes(path))
         if digest != stated:
             path.unlink()
             raise DownloadError(

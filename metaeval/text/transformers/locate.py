@@ -9,7 +9,10 @@ from pathlib import Path
 
 from metaeval.compute.requirements import reinstall
 from metaeval.data.dataset import Absent
-from metaeval.errors import ConfigError
+from metaeval.errors import ConfigError, InputError
+from metaeval.readers.checkpoints import load_torch_checkpoint
+from metaeval.readers.json_text import read_json
+from metaeval.runs.records import CaptionModel
 from metaeval.text.transformers.hub import cached_file
 
 ROBERTA = "roberta-large"
@@ -18,6 +21,9 @@ INSTALL = "python -m metaeval.doctor --install bertscore"
 
 # What the packaged MiniLM must be: the SHA-256 of its model.safetensors.
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+
+# What models were trained on that bears on captioning benchmarks, in pairs, by their own cards.
+_CAPTION_PAIRS = {MINILM: {"COCO": 828_395, "Flickr30k": 317_695}}
 
 # The layer whose token vectors are compared. bert-score's own table is used for the models in it;
 # MiniLM is not, and takes the layer of all its six-layer models.
@@ -33,6 +39,12 @@ class TextModel:
     name: str
     folder: Path
     weights: Path
+
+
+def known_caption_models(model: str) -> tuple[CaptionModel, ...]:
+    """The model, if it is known to have been trained on captions of benchmark images."""
+    name = next((name for name in _CAPTION_PAIRS if name == short_name(model)), None)
+    return () if name is None else (CaptionModel(name, _CAPTION_PAIRS[name]),)
 
 
 def locate(model: str, cache: Path | None = None) -> TextModel | Absent:
@@ -67,6 +79,24 @@ def locate(model: str, cache: Path | None = None) -> TextModel | Absent:
     return _named(model, cache)
 
 
+def check_folder(model: TextModel) -> None:
+    """Refuse a model's folder that asks to run code of its own, or whose weights are no data.
+
+    Raises InputError. What the libraries read of it after that, they read without running anything.
+    """
+    for path in sorted(model.folder.glob("*.json")):
+        if path.name == "tokenizer.json" or path.name.endswith("vocab.json"):
+            continue  # words, tens of megabytes of them
+        value, _ = read_json(path)
+        if path.name == _CONFIG and not isinstance(value, dict):
+            raise InputError("should be an object", file=path)
+        if isinstance(value, dict) and value.get("auto_map"):
+            problem = "asks to run code of the model's folder, which is never done"
+            raise InputError(problem, file=path, field="auto_map")
+    if model.weights.suffix == ".bin":
+        load_torch_checkpoint(model.weights)
+
+
 def short_name(model: str) -> str:
     """The last part of an id or a path."""
     return model.rstrip("/").split("/")[-1]
@@ -82,6 +112,12 @@ def layer_of(name: str) -> int:
         if known in layers:
             return int(layers[known])
     raise ConfigError(f"metric.bertscore.layer must be given for {name}: bert-score knows none")
+
+
+def check_layers(layers: int, n_layers: int) -> None:
+    """ConfigError where a network has not so many layers."""
+    if not 1 <= layers <= n_layers:
+        raise ConfigError(f"metric.bertscore.layer must be in 1…{n_layers}, not {layers}")
 
 
 def is_packaged(model: TextModel) -> bool:

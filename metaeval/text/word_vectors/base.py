@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,7 @@ from metaeval.compute.requirements import offline
 from metaeval.data.dataset import Absent
 from metaeval.data.download import download
 from metaeval.errors import ConfigError, InputError
+from metaeval.runs.records import CaptionModel
 from metaeval.runs.store import Store
 from metaeval.text.word_vectors.gensim import GensimTable
 from metaeval.text.word_vectors.index import BinaryTable, TextTable, VectorTable
@@ -51,7 +52,13 @@ class Vectors(NamedTuple):
 
 
 class WordVectors(ABC):
-    """Where the vectors of words come from: options, which can be pickled and stay as they are."""
+    """Where the vectors of words come from: options, which can be pickled and stay as they are.
+
+    `caption_models` names the model that they come from, where it was trained on captions of
+    benchmark images.
+    """
+
+    caption_models: ClassVar[tuple[CaptionModel, ...]] = ()
 
     def fetch(self) -> None:  # noqa: B027  (most sources have nothing to fetch)
         """Download what the user has asked to be downloaded, if anything; DownloadError."""

@@ -1,15 +1,13 @@
 """gensim's KeyedVectors, as `KeyedVectors.save` writes them, without gensim.
 
 The words are in a pickle (`NAME.kv`), the numbers in `NAME.kv.vectors.npy` beside it if there are
-many, in the pickle otherwise. A pickle can run code: this one may build lists, dictionaries and
-arrays, everything else in it is refused or replaced by an empty shell.
+many, in the pickle otherwise. A pickle can run code: this one may hold lists, dictionaries and
+arrays; objects of gensim become empty shells, and everything else is refused.
 """
 
 from __future__ import annotations
 
 import hashlib
-import io
-import pickle
 from pathlib import Path
 from typing import Any
 
@@ -17,33 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.errors import InputError
+from metaeval.readers.arrays import map_array
+from metaeval.readers.files import open_binary, read_bytes
+from metaeval.readers.pickles import PickledArray, Shell, numpy_names, read_pickle
 from metaeval.text.word_vectors.index import VectorTable
 
-_PLAIN = {
-    ("numpy", "ndarray"),
-    ("numpy", "dtype"),
-    ("numpy.core.multiarray", "_reconstruct"),
-    ("numpy._core.multiarray", "_reconstruct"),
-    ("numpy.core.multiarray", "scalar"),
-    ("numpy._core.multiarray", "scalar"),
-    ("numpy._core.numeric", "_frombuffer"),
-    ("numpy.core.numeric", "_frombuffer"),
-    ("collections", "OrderedDict"),
-    ("_codecs", "encode"),
-}
-
-
-class _Shell:
-    """Stands for an object of gensim; what it holds ends up in its `__dict__`."""
-
-
-class _Reader(pickle.Unpickler):
-    def find_class(self, module: str, name: str) -> Any:
-        if module.split(".")[0] == "gensim":
-            return _Shell
-        if (module, name) in _PLAIN:
-            return super().find_class(module, name)
-        raise pickle.UnpicklingError(f"holds {module}.{name}, which has no place in word vectors")
+_WHAT = "word vectors of gensim 4's KeyedVectors"
 
 
 class GensimTable(VectorTable):
@@ -52,31 +29,43 @@ class GensimTable(VectorTable):
     def __init__(self, path: Path, cache: Path) -> None:
         main = path.with_name(path.name.removesuffix(".npy").removesuffix(".vectors"))
         super().__init__(main, cache)
-        try:
-            raw = main.read_bytes()
-            held = vars(_Reader(io.BytesIO(raw)).load())
-            self._words = list(held["index_to_key"])
-            self._places = range(len(self._words))
-        except FileNotFoundError:
-            raise InputError("there is no such file", file=main) from None
-        except (pickle.UnpicklingError, KeyError, TypeError, EOFError, AttributeError) as error:
-            problem = f"is not a file of gensim 4's KeyedVectors ({error})"
-            raise InputError(problem, file=main) from None
+        if not main.is_file():
+            raise InputError("there is no such file", file=main)
+        raw = read_bytes(main)
+        held = vars(_shell(read_pickle(raw, main, _names, what=_WHAT), main))
+        words = held.get("index_to_key")
+        if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+            problem = f"is no list of words: is this a file of {_WHAT}?"
+            raise InputError(problem, file=main, field="index_to_key")
+        self._words, self._places = words, range(len(words))
         beside = main.with_name(main.name + ".vectors.npy")
         digest = hashlib.sha256(raw)
         if held.get("vectors") is not None:
-            self._rows = np.asarray(held["vectors"])
+            if not isinstance(held["vectors"], PickledArray):
+                raise InputError("is no array", file=main, field="vectors")
+            self._rows: npt.NDArray[Any] = held["vectors"].read(main, "vectors")
         elif beside.is_file():
-            with beside.open("rb") as file:
+            with open_binary(beside) as file:
                 while block := file.read(1 << 22):
                     digest.update(block)
-            self._rows = np.load(beside, mmap_mode="r", allow_pickle=False)
+            self._rows = map_array(beside)
         else:
             raise InputError("is missing beside the .kv file", file=beside)
-        if self._rows.ndim != 2 or len(self._rows) != len(self._words):
-            problem = f"has {len(self._words):,} words for an array {list(self._rows.shape)}"
+        good = self._rows.ndim == 2 and self._rows.shape[1] > 0 and self._rows.dtype.kind == "f"
+        if not good or len(self._rows) != len(words):
+            problem = f"has {len(words):,} words for an array {list(self._rows.shape)}"
             raise InputError(problem, file=main)
         self.sha256, self.dimension = digest.hexdigest(), int(self._rows.shape[1])
 
     def row(self, place: int) -> npt.NDArray[np.float32]:
-        return np.asarray(self._rows[place], dtype=np.float32)
+        return self.finite(np.asarray(self._rows[place], dtype=np.float32), f"row {place + 1:,}")
+
+
+def _names(name: str) -> Any:
+    return Shell if name.split(".")[0] == "gensim" else numpy_names(name)
+
+
+def _shell(value: Any, path: Path) -> Shell:
+    if not isinstance(value, Shell):
+        raise InputError(f"holds no {_WHAT}", file=path)
+    return value

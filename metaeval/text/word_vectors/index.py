@@ -18,6 +18,8 @@ import numpy.typing as npt
 
 from metaeval.errors import InputError
 from metaeval.progress import progress_bar
+from metaeval.readers.arrays import ArrayArchive
+from metaeval.readers.files import open_binary
 
 
 class VectorTable(ABC):
@@ -44,7 +46,13 @@ class VectorTable(ABC):
 
     @abstractmethod
     def row(self, place: int) -> npt.NDArray[np.float32]:
-        """The row at a place, float32 [dimension]."""
+        """The row at a place, float32 [dimension]; InputError where it is no finite numbers."""
+
+    def finite(self, row: npt.NDArray[np.float32], where: str) -> npt.NDArray[np.float32]:
+        """The row itself; InputError where a number of it is not finite."""
+        if not np.isfinite(row).all():
+            raise InputError("holds numbers that are not finite", file=self.path, record=where)
+        return row
 
 
 class IndexedTable(VectorTable):
@@ -52,21 +60,29 @@ class IndexedTable(VectorTable):
 
     def __init__(self, path: Path, cache: Path) -> None:
         super().__init__(path, cache)
-        stat = path.stat()
-        if not stat.st_size:
-            raise InputError("the file is empty", file=path)
-        with path.open("rb") as file:
+        with open_binary(path) as file:
+            stat = os.fstat(file.fileno())
+            if not stat.st_size:
+                raise InputError("the file is empty", file=path)
             self._bytes = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        state = f"{type(self).__name__} {path.resolve()} {stat.st_size} {stat.st_mtime_ns} 1"
+        state = f"{type(self).__name__} {path.resolve()} {stat.st_size} {stat.st_mtime_ns} 2"
         name = hashlib.sha256(state.encode()).hexdigest()[:24]
         index = cache / f"{path.name}.{name}.npz"
-        if not index.is_file():
+        try:
+            self._read(index)
+        except InputError:  # not there yet, or damaged: it is only a copy
             self._write(index)
-        with np.load(index) as stored:
-            self._words = stored["words"].tobytes().decode("utf-8", "surrogateescape").split("\n")
-            self._places = stored["places"].tolist()
-            self.dimension = int(stored["dimension"])
-            self.sha256 = str(stored["sha256"])
+            self._read(index)
+
+    def _read(self, index: Path) -> None:
+        with ArrayArchive(index) as stored:
+            words, places = stored.array("words"), stored.array("places")
+            self._words = words.tobytes().decode("utf-8", "surrogateescape").split("\n")
+            self._places = places.tolist()
+            self.dimension = int(stored.array("dimension"))
+            self.sha256 = str(stored.array("sha256"))
+        if len(self._words) != len(self._places):
+            raise InputError("is damaged", file=index)
 
     @abstractmethod
     def entries(self, data: mmap.mmap, seen: Callable[[int], None]) -> Iterator[tuple[bytes, int]]:
@@ -89,6 +105,8 @@ class IndexedTable(VectorTable):
                 words.append(word)
                 places.append(place)
             seen(len(self._bytes))
+        if not words:
+            raise InputError("holds no words", file=self.path)
         index.parent.mkdir(parents=True, exist_ok=True)
         part = index.with_name(f"{index.name}.{os.getpid()}.part")
         with part.open("wb") as file:
@@ -104,7 +122,7 @@ class IndexedTable(VectorTable):
     def _counts(self, line: bytes) -> tuple[int, int] | None:
         """Words and dimension, if a line holds these two whole numbers and nothing else."""
         fields = line.split()
-        if len(fields) == 2 and all(f.isdigit() for f in fields):
+        if len(fields) == 2 and all(f.isdigit() and len(f) < 19 for f in fields):
             return int(fields[0]), int(fields[1])
         return None
 
@@ -113,7 +131,8 @@ class BinaryTable(IndexedTable):
     """word2vec's binary format: counts, then per word its bytes, a space, and float32 numbers."""
 
     def row(self, place: int) -> npt.NDArray[np.float32]:
-        return np.frombuffer(self._bytes, dtype="<f4", count=self.dimension, offset=place)
+        row = np.frombuffer(self._bytes, dtype="<f4", count=self.dimension, offset=place)
+        return self.finite(row, f"the row at byte {place:,}")
 
     def entries(self, data: mmap.mmap, seen: Callable[[int], None]) -> Iterator[tuple[bytes, int]]:
         end = data.find(b"\n", 0, 100)
@@ -135,6 +154,8 @@ class BinaryTable(IndexedTable):
             yield word, space + 1
             position = space + 1 + size
             seen(position)
+        if data[position : position + 64].strip() or len(data) > position + 64:
+            raise InputError(f"goes on after its {n:,} words", file=self.path)
 
 
 class TextTable(IndexedTable):
@@ -147,7 +168,8 @@ class TextTable(IndexedTable):
         end = self._bytes.find(b"\n", place)
         line = self._bytes[place : end if end >= 0 else len(self._bytes)]
         try:
-            row = np.array(line.split(), dtype=np.float32)
+            with np.errstate(over="ignore"):  # it becomes infinite, which is refused below
+                row = np.array(line.split(), dtype=np.float32)
         except ValueError:
             row = np.empty(0, dtype=np.float32)
         if len(row) != self.dimension or not np.isfinite(row).all():
@@ -165,7 +187,7 @@ class TextTable(IndexedTable):
         self.dimension = counts[1] if counts else len(first.split()) - 1
         if self.dimension < 1:
             raise InputError("holds no vectors: a line is a word and its numbers", file=self.path)
-        number = 1 if counts else 0
+        number, n = (1 if counts else 0), 0
         data.seek(position)
         while line := data.readline():
             number += 1
@@ -178,5 +200,9 @@ class TextTable(IndexedTable):
                         record=f"line {number:,}",
                     )
                 yield fields[0], position + len(fields[0])
+                n += 1
             position += len(line)
             seen(position)
+        if counts and n != counts[0]:
+            problem = f"holds {n:,} words where its first line says {counts[0]:,}"
+            raise InputError(problem, file=self.path)

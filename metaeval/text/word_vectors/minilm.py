@@ -22,7 +22,7 @@ from metaeval.errors import InputError
 from metaeval.runs.digests import digest, file_sha256
 from metaeval.runs.store import Store
 from metaeval.text.transformers.encoder import TextEncoder
-from metaeval.text.transformers.locate import MINILM, TextModel, locate
+from metaeval.text.transformers.locate import MINILM, TextModel, known_caption_models, locate
 from metaeval.text.word_vectors.base import Vectors, WordVectors, unit
 
 if TYPE_CHECKING:
@@ -40,7 +40,11 @@ class MiniLmVectors(WordVectors):
         A folder with the model; `None`: the installed package or Hugging Face's own cache.
     device
         "auto", "cpu", "cuda".
+
+    The model was trained on captions of COCO and Flickr30k (`caption_models`).
     """
+
+    caption_models = known_caption_models(MINILM)
 
     def __init__(self, path: str | None = None, device: str = "auto") -> None:
         self.path, self.device = path or MINILM, device

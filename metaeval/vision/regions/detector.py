@@ -12,7 +12,7 @@ import numpy as np
 
 from metaeval.data import image_files
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.errors import ConfigError, require_count
+from metaeval.errors import ConfigError, InputError, require_count
 from metaeval.progress import progress_bar
 from metaeval.runs.digests import file_sha256
 from metaeval.runs.store import MemoryStore, SqliteStore, Store
@@ -125,8 +125,8 @@ class DetectorRegions(RegionSource):
                 return seen.features, seen.boxes, seen.labels
             whole = np.array([[0, 0, 1, 1]], dtype=np.float32)
             return network.whole(path), whole, (WHOLE,)
-        except (OSError, ValueError, SyntaxError) as error:
-            log.warning("%s cannot be read as an image (%s)", path, error)
+        except InputError as error:
+            log.warning("%s", error)
             return None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-import zipfile
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.data.json_records import read_json
 from metaeval.errors import InputError
+from metaeval.readers.arrays import ArrayArchive, map_array
+from metaeval.readers.files import read_text
+from metaeval.readers.json_text import read_json
 
 Array = npt.NDArray[Any]
 One = tuple[str, Array, Array | None]
@@ -39,18 +41,19 @@ def read_npy(path: Path, ids: Path | None, boxes: Path | None, wanted: Wanted) -
     ids.txt. Where the list repeats each id (once for each caption), every row stands for one of
     the different ids in their order, if there are as many.
     """
-    array = _load(path)
+    array = map_array(path)
     if array.ndim != 3:
         raise InputError(
             f"should be an array [n, regions, width], not {list(array.shape)}", file=path
         )
     ids = ids or _ids_beside(path)
     keys = _ids(ids)
-    if len(keys) != len(array) and len(set(keys)) == len(array):
-        keys = list(dict.fromkeys(keys))
+    times = Counter(keys)
+    if len(keys) != len(array) and len(times) == len(array) and len(set(times.values())) == 1:
+        keys = list(times)  # in the order in which they come first
     if len(keys) != len(array):
         raise InputError(f"names {len(keys):,} images for the {len(array):,} of {path}", file=ids)
-    corners = _load(boxes) if boxes is not None else None
+    corners = map_array(boxes) if boxes is not None else None
     if corners is not None and corners.shape != (*array.shape[:2], 4):
         want = [*array.shape[:2], 4]
         raise InputError(f"should be an array {want}, not {list(corners.shape)}", file=boxes)
@@ -59,10 +62,14 @@ def read_npy(path: Path, ids: Path | None, boxes: Path | None, wanted: Wanted) -
 
 def read_npz(path: Path, wanted: Wanted) -> Iterator[One]:
     """One archive of `features` [n, r, d], `image_ids` [n] and perhaps `boxes` [n, r, 4]."""
-    with _load(path, archive=True) as archive:
-        features = _member(archive, path, "features")
-        keys = [image_key(i) for i in _member(archive, path, "image_ids").tolist()]
-        boxes = _member(archive, path, "boxes") if "boxes" in archive.files else None
+    with ArrayArchive(path) as archive:
+        features = archive.array("features")
+        ids = archive.array("image_ids")
+        if ids.ndim != 1 or ids.dtype.kind not in "iuSU":
+            problem = f"should be a list of ids, not {list(ids.shape)} of {ids.dtype}"
+            raise InputError(problem, file=path, field="image_ids")
+        keys = [image_key(i) for i in ids.tolist()]
+        boxes = archive.array("boxes") if "boxes" in archive.names else None
         if features.ndim != 3 or len(features) != len(keys):
             problem = f"should be [{len(keys)}, regions, width], not {list(features.shape)}"
             raise InputError(problem, file=path, field="features")
@@ -82,18 +89,30 @@ def read_folder(folder: Path, wanted: Wanted) -> Iterator[One]:
         if key not in wanted or path.suffix not in (".npy", ".npz"):
             continue
         if path.suffix == ".npy":
-            yield key, np.asarray(_load(path)), None
+            yield key, np.asarray(map_array(path)), None
             continue
-        with _load(path, archive=True) as archive:
-            name = next((n for n in ("x", "feat", "features") if n in archive.files), "features")
-            features = _member(archive, path, name)
-            boxes = _member(archive, path, "bbox") if "bbox" in archive.files else None
+        with ArrayArchive(path) as archive:
+            name = next((n for n in ("x", "feat", "features") if n in archive.names), "features")
+            features = archive.array(name)
+            boxes = archive.array("bbox") if "bbox" in archive.names else None
+            if boxes is not None and (boxes.ndim != 2 or boxes.shape[1] != 4):
+                problem = f"should be [regions, 4], not {list(boxes.shape)}"
+                raise InputError(problem, file=path, field="bbox")
             if boxes is not None and features.ndim == 2 and len(features) != len(boxes):
                 features = features.T  # some tools store one column a region
-            if boxes is not None and {"image_w", "image_h"} <= set(archive.files):
-                size = [float(_member(archive, path, n).ravel()[0]) for n in ("image_w", "image_h")]
+            if boxes is not None and {"image_w", "image_h"} <= set(archive.names):
+                size = [_side(archive, name) for name in ("image_w", "image_h")]
                 boxes = boxes / np.array(size * 2)
             yield key, features, boxes
+
+
+def _side(archive: ArrayArchive, name: str) -> float:
+    """A side of the image, in pixels."""
+    value = archive.array(name)
+    good = value.size == 1 and value.dtype.kind in "iuf"
+    if not good or not 0 < (side := float(value.ravel()[0])) < np.inf:
+        raise InputError("must be a number above 0", file=archive.path, field=name)
+    return side
 
 
 def rows_of(keys: Sequence[str], features: Any, boxes: Any, wanted: Wanted) -> Iterator[One]:
@@ -102,31 +121,6 @@ def rows_of(keys: Sequence[str], features: Any, boxes: Any, wanted: Wanted) -> I
         if key in wanted:
             corners = None if boxes is None else np.asarray(boxes[row])
             yield key, np.asarray(features[row]), corners
-
-
-def _load(path: Path, archive: bool = False) -> Any:
-    """An array, mapped into memory, or an archive of arrays."""
-    try:
-        loaded = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        what = f"NumPy {'archive' if archive else 'array'}"
-        problem = f"is no {what}, or is cut short ({' '.join(str(error).split())[:100]})"
-        raise InputError(problem, file=path) from None
-    if isinstance(loaded, np.ndarray) == archive:
-        problem = "is one array, not an archive" if archive else "is an archive, not one array"
-        raise InputError(problem, file=path)
-    return loaded
-
-
-def _member(archive: Any, path: Path, name: str) -> Array:
-    if name not in archive.files:
-        raise InputError("is missing", file=path, field=name)
-    try:
-        array: Array = archive[name]
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        problem = f"cannot be read ({' '.join(str(error).split())[:100]})"
-        raise InputError(problem, file=path, field=name) from None
-    return array
 
 
 def _ids_beside(path: Path) -> Path:
@@ -145,8 +139,4 @@ def _ids(path: Path) -> Sequence[str]:
         if not isinstance(value, list) or not all(type(i) in (int, str) for i in value):
             raise InputError("should be a list of ids", file=path)
         return [image_key(i) for i in value]
-    try:
-        lines = path.read_text(encoding="utf-8").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot be read ({error})", file=path) from None
-    return [image_key(line) for line in lines if line.strip()]
+    return [image_key(line) for line in read_text(path).text.split("\n") if line.strip()]

@@ -8,30 +8,39 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from collections.abc import Callable, Iterator
-from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 
 from metaeval.errors import InputError
+from metaeval.readers.files import open_binary
+from metaeval.readers.hdf5 import Hdf5File
 from metaeval.vision.regions.feature_arrays import (
     Array,
     One,
     Wanted,
     image_key,
     read_npz,
-    rows_of,
 )
 
+_MOST_LINE = 1 << 26
+_COUNT = re.compile("[0-9]{1,9}")
 TSV_FIELDS = ("image_id", "image_w", "image_h", "num_boxes", "boxes", "features")
 
 
 def read_tsv(path: Path, wanted: Wanted) -> Iterator[One]:
     """Bottom-up attention's own form: tab-separated, boxes and features as float32 in base64."""
     try:
-        with path.open(encoding="ascii", newline="") as file:
-            for number, line in enumerate(file, 1):
+        with open_binary(path) as file:
+            number = 0
+            while raw := file.readline(_MOST_LINE + 1):
+                number += 1
+                if len(raw) > _MOST_LINE:
+                    problem = f"has more than {_MOST_LINE:,} bytes"
+                    raise InputError(problem, file=path, record=f"line {number:,}")
+                line = raw.decode("ascii")
                 key = image_key(line[: line.find("\t")])
                 if key in wanted:
                     yield _tsv_row(path, number, key, line)
@@ -50,7 +59,7 @@ def _tsv_row(path: Path, number: int, key: str, line: str) -> One:
     row = dict(zip(TSV_FIELDS, fields, strict=True))
     values: dict[str, float] = {}
     for name in ("image_w", "image_h", "num_boxes"):
-        if not row[name].isdigit() or int(row[name]) < 1:
+        if not _COUNT.fullmatch(row[name]) or int(row[name]) < 1:
             problem = f"must be a whole number above 0, not {row[name]!r:.40}"
             raise InputError(problem, file=path, record=where, field=name)
         values[name] = int(row[name])
@@ -73,24 +82,25 @@ def _tsv_row(path: Path, number: int, key: str, line: str) -> One:
 
 def read_h5(path: Path, wanted: Wanted) -> Iterator[One]:
     """HDF5: a data set ID_features (or ID) and ID_boxes each, or the three names of `read_npz`."""
-    h5py = import_module("h5py")
-    try:
-        with h5py.File(path, "r") as file:
-            if "features" in file and "image_ids" in file:
-                keys = [image_key(i) for i in file["image_ids"][()].tolist()]
-                if file["features"].ndim != 3 or len(keys) != len(file["features"]):
-                    problem = f"should be [{len(keys)}, regions, width]"
-                    raise InputError(problem, file=path, field="features")
-                yield from rows_of(keys, file["features"], file.get("boxes"), wanted)
-                return
-            for name in file:
-                key = image_key(name.removesuffix("_features"))
-                if key in wanted and (name.endswith("_features") or f"{name}_features" not in file):
-                    boxes = name.removesuffix("_features") + "_boxes"
-                    yield key, file[name][()], file[boxes][()] if boxes in file else None
-    except (OSError, KeyError, ValueError, TypeError) as error:
-        problem = f"cannot be read as HDF5 ({' '.join(str(error).split())[:100]})"
-        raise InputError(problem, file=path) from None
+    with Hdf5File(path) as file:
+        if {"features", "image_ids"} <= file.names:
+            ids, shape = file.array("image_ids"), file.shape("features")
+            if ids.ndim != 1 or len(shape) != 3 or len(ids) != shape[0]:
+                problem = f"should be [{ids.size}, regions, width], not {list(shape)}"
+                raise InputError(problem, file=path, field="features")
+            for row, key in enumerate(image_key(i) for i in ids.tolist()):
+                if key in wanted:
+                    boxes = file.array("boxes", row) if "boxes" in file.names else None
+                    yield key, file.array("features", row), boxes
+            return
+        for name in sorted(file.names):
+            key = image_key(name.removesuffix("_features"))
+            if key in wanted and (
+                name.endswith("_features") or f"{name}_features" not in file.names
+            ):
+                boxes_name = name.removesuffix("_features") + "_boxes"
+                boxes = file.array(boxes_name) if boxes_name in file.names else None
+                yield key, file.array(name), boxes
 
 
 Reader = Callable[..., Iterator[One]]

@@ -76,7 +76,7 @@ def test_an_exception_comes_before_the_rule() -> None:
 def test_the_shipped_model_comes_close_to_corenlp() -> None:
     """On the made-up sentences, whole: most of SPICE's tuples, and few others.
 
-    The bounds lie below what it reaches on COCO's (.94, .82, .70): these are harder, and few.
+    The bounds lie below what it reaches on COCO's (.94, .82, .71): these are harder, and few.
     """
     known = corenlp()
     ours = parse_captions([k["text"] for k in known], parser="rules")

@@ -243,7 +243,7 @@ def cut(form: Callable[[Path], dict[str, Any]]) -> Callable[[Path], dict[str, An
         (npz(features=FEATURES), "field 'image_ids': is missing"),
         (npz(features=FEATURES, image_ids=IDS[:2]), "field 'features': should be [2, regions"),
         (npz(features=FEATURES, image_ids=IDS, boxes=CORNERS[0]), "field 'boxes': should be"),
-        (npz(features=FEATURES, image_ids=np.array(IDS, object)), "'image_ids': cannot be read"),
+        (npz(features=FEATURES, image_ids=np.array(IDS, object)), "'image_ids': is no NumPy"),
         (cut(as_npz), "is no NumPy archive, or is cut short"),
         (raw("a.npz", b"PK\x03\x04 nothing"), "is no NumPy archive, or is cut short"),
         (raw("a.tsv", b""), "holds none of the 3 images"),

@@ -145,7 +145,7 @@ def test_where_nothing_is_found_the_whole_image_is_a_region(
     assert regions.labels == ((WHOLE,), (), ())
     assert regions.boxes[0, 0].tolist() == [0, 0, 1, 1]
     assert regions.features[0].any()
-    assert "broken.jpg cannot be read as an image" in caplog.text
+    assert "broken.jpg: cannot be read as an image" in caplog.text
     assert "2 of 3 images have no regions" in caplog.text
     assert (tmp_path / "content.sqlite").is_file()  # kept without being asked
     again = DetectorRegions(weights="random", threshold=0.9, device="cpu", cache=tmp_path)

@@ -6,11 +6,11 @@ captions (`train.py`); what is read from the graph follows SPICE's own rules (`t
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
+from metaeval.readers.json_text import read_json
 from metaeval.runs.digests import digest, file_sha256
 from metaeval.text.scene_graphs.dependencies import arcs, tagger
 from metaeval.text.scene_graphs.dependencies.graph import Word, collapse
@@ -64,5 +64,5 @@ class DependencyParser:
 
 @cache
 def _load(folder: Path) -> tuple[Linear, Linear, dict[str, str]]:
-    lemmas: dict[str, str] = json.loads((folder / "lemmas.json").read_text(encoding="utf-8"))
+    lemmas: dict[str, str] = read_json(folder / "lemmas.json")[0]
     return Linear.load(folder / "tagger.npz"), Linear.load(folder / "arcs.npz"), lemmas

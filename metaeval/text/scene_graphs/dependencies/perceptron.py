@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from metaeval.readers.arrays import ArrayArchive
+
 
 class Linear:
     """Features → the score of each class.
@@ -39,11 +41,12 @@ class Linear:
     @classmethod
     def load(cls, file: Path) -> Linear:
         """The classifier that `save` has written."""
-        with np.load(file) as arrays:
+        with ArrayArchive(file) as arrays:
             classes, features = (
-                arrays[part].tobytes().decode().split("\n") for part in ("classes", "features")
+                arrays.array(part).tobytes().decode().split("\n")
+                for part in ("classes", "features")
             )
-            values, columns, counts = (arrays[part] for part in ("values", "columns", "counts"))
+            values, columns, counts = map(arrays.array, ("values", "columns", "counts"))
         weights = np.zeros((len(features), len(classes)), dtype=np.int16)
         weights[np.repeat(np.arange(len(features)), counts), columns] = values
         return cls(classes, features, weights)

@@ -1,0 +1,114 @@
+"""NumPy's files: arrays mapped into memory, and archives whose members are sized before reading."""
+
+from __future__ import annotations
+
+import ast
+import zipfile
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from metaeval.errors import InputError
+from metaeval.readers.files import one_line, open_binary
+from metaeval.readers.zips import open_zip, read_member
+
+Array = npt.NDArray[Any]
+MOST_ARRAY = 64 << 30  # bytes of an array that is mapped, and that lies on the disk in full
+MOST_UNPACKED = 4 << 30  # bytes of an array that has to be unpacked into memory
+_MOST_HEADER = 1 << 16
+_BROKEN = (OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error)
+_KINDS = "?biufcSU"  # what an array may hold: no objects, no records
+
+
+def map_array(path: Path) -> Array:
+    """The array in an .npy file, mapped into memory; InputError where there is none."""
+    with open_binary(path, MOST_ARRAY) as file:
+        shape, by_column, dtype = _header(file, path)
+        offset = file.tell()
+        here = file.seek(0, 2) - offset
+    size = _size(shape, dtype)
+    if size != here:
+        problem = f"promises {size:,} bytes of numbers and holds {here:,}"
+        raise InputError(f"is no NumPy array, or is cut short ({problem})", file=path)
+    if not size:
+        return np.zeros(shape, dtype)
+    try:
+        return np.memmap(path, dtype, "r", offset, tuple(shape), "F" if by_column else "C")
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot be read ({one_line(error)})", file=path) from None
+
+
+class ArrayArchive:
+    """An .npz file, open: its members' names, and each as an array. A context manager."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._zip = open_zip(path, "NumPy archive")
+        self.names = tuple(name.removesuffix(".npy") for name in self._zip.namelist())
+
+    def __enter__(self) -> ArrayArchive:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._zip.close()
+
+    def array(self, name: str) -> Array:
+        """A member; InputError, naming it, where it is missing, damaged, or of objects."""
+        if name not in self.names:
+            raise InputError("is missing", file=self.path, field=name)
+        with read_member(self._zip, f"{name}.npy", self.path, MOST_UNPACKED) as file:
+            shape, by_column, dtype = _header(file, self.path, name)
+            size = _size(shape, dtype)
+            here = self._zip.getinfo(f"{name}.npy").file_size
+            if size > here:
+                problem = f"promises {size:,} bytes of numbers and holds {here:,}"
+                raise InputError(problem, file=self.path, field=name)
+            try:
+                raw = file.read(size + 1)
+            except _BROKEN as error:
+                problem = f"cannot be read ({one_line(error, 100)})"
+                raise InputError(problem, file=self.path, field=name) from None
+        if len(raw) != size:
+            problem = f"promises {size:,} bytes of numbers and holds others"
+            raise InputError(problem, file=self.path, field=name)
+        return np.frombuffer(raw, dtype).reshape(tuple(shape), order="F" if by_column else "C")
+
+
+def _header(
+    file: IO[bytes], path: Path, field: str | None = None
+) -> tuple[Sequence[int], bool, np.dtype[Any]]:
+    """Shape, whether it goes by columns, and dtype of an array in NumPy's format, read by hand."""
+    try:
+        start = file.read(8)
+        if start[:6] != b"\x93NUMPY" or len(start) < 8 or start[6] not in (1, 2, 3):
+            raise ValueError("it does not begin as one")
+        length = int.from_bytes(file.read(2 if start[6] == 1 else 4), "little")
+        if length > _MOST_HEADER:
+            raise ValueError(f"its header has {length:,} bytes")
+        text = file.read(length).decode("latin1" if start[6] < 3 else "utf-8")
+        facts = ast.literal_eval(text.strip())
+        if not isinstance(facts, dict) or set(facts) != {"descr", "fortran_order", "shape"}:
+            raise ValueError("its header tells something else")
+        shape, descr, by_column = facts["shape"], facts["descr"], facts["fortran_order"]
+        if not isinstance(shape, tuple) or not all(type(n) is int and n >= 0 for n in shape):
+            raise ValueError(f"its shape is {shape!r:.40}")
+        if not isinstance(descr, str) or not isinstance(by_column, bool):
+            raise ValueError("it holds records")
+        dtype = np.dtype(descr)
+        if dtype.kind not in _KINDS or dtype.hasobject or not dtype.itemsize:
+            raise ValueError(f"it holds {descr!r:.20}: objects are not read")
+        return shape, by_column, dtype
+    except (*_BROKEN, TypeError, SyntaxError, RecursionError, MemoryError) as error:
+        problem = f"is no NumPy array, or is cut short ({one_line(error, 100)})"
+        raise InputError(problem, file=path, field=field) from None
+
+
+def _size(shape: Sequence[int], dtype: np.dtype[Any]) -> int:
+    size = dtype.itemsize
+    for n in shape:
+        size *= n  # Python's whole numbers do not overflow
+    return size

@@ -1,0 +1,134 @@
+"""Reading weights from files that someone else wrote: nothing in them is ever run.
+
+Whatever is wrong with a file (cut short, another format, a pickle that wants to run code), what
+comes out is one InputError that names it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import pickle
+import re
+import warnings
+from contextlib import nullcontext
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from metaeval.errors import InputError
+from metaeval.readers.files import one_line, open_binary
+from metaeval.readers.torch_archive import is_torch_archive, read_torch_archive
+
+if TYPE_CHECKING:
+    import torch
+
+_GLOBAL = re.compile(r"GLOBAL (\S+)")  # how torch names what a pickle asked for
+_MOST = 64 << 30
+
+
+def load_torch_checkpoint(path: Path | str) -> Any:
+    """What `torch.save` put into a file, on the CPU: tensors, numbers, strings and containers only.
+
+    An `argparse.Namespace` is let in too, the form in which older training code (SCAN's
+    `model_best.pth.tar`) keeps its options; it holds values and no behaviour. Files of Python 2
+    are read.
+
+    Raises InputError for a file that is not there, not such a file, cut short, or that holds
+    anything else: that would be code, and is refused unread.
+    """
+    path = Path(path).expanduser()
+    if not path.exists():
+        raise InputError("there is no such file", file=path)
+    with open_binary(path, _MOST):
+        pass  # a regular file that can be read
+    return read_torch_archive(path) if is_torch_archive(path) else _older_form(path)
+
+
+def _older_form(path: Path) -> Any:
+    """What `torch.save` wrote before version 1.6: pickles and bare numbers, one after the other."""
+    import torch
+
+    # torch before 2.5 lets in nothing but its own list
+    allowing: Any = getattr(torch.serialization, "safe_globals", lambda _: nullcontext())
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of old formats
+            with allowing([argparse.Namespace]):
+                return torch.load(path, map_location="cpu", weights_only=True, encoding="latin1")
+    except pickle.UnpicklingError as error:
+        if (named := _GLOBAL.search(str(error))) is not None:
+            problem = f"wants to run code ({named[1]}) and was not opened: only weights are read"
+        else:
+            problem = "is no checkpoint of torch, or holds more than weights; it was not opened"
+        raise InputError(problem, file=path) from None
+    except Exception:  # a broken file makes torch raise nearly anything
+        raise InputError("is no checkpoint of torch, or is cut short", file=path) from None
+
+
+def load_safetensors(path: Path | str) -> dict[str, torch.Tensor]:
+    """The tensors of a safetensors file, on the CPU; InputError for anything that is none."""
+    return read_safetensors(path)[0]
+
+
+def read_safetensors(path: Path | str) -> tuple[dict[str, torch.Tensor], dict[str, str]]:
+    """The tensors of a safetensors file, on the CPU, and what it says beside them."""
+    path = Path(path).expanduser()
+    with open_binary(path, _MOST):
+        pass  # a regular file that can be read
+    safetensors = import_module("safetensors")
+    tensors: dict[str, torch.Tensor] = {}
+    try:
+        with safetensors.safe_open(path, "pt", device="cpu") as file:
+            for name in file.keys():  # noqa: SIM118  (not a dictionary)
+                tensors[name] = file.get_tensor(name)
+            return tensors, dict(file.metadata() or {})
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror or error})", file=path) from None
+    except (safetensors.SafetensorError, ValueError, KeyError, RuntimeError, TypeError,
+            AttributeError, OverflowError) as error:  # fmt: skip
+        problem = f"is no safetensors file, or is cut short ({one_line(error)})"
+        raise InputError(problem, file=path) from None
+
+
+def load_weights(model: torch.nn.Module, state: Any, path: Path | str) -> None:
+    """Put tensors into a model; InputError, naming the first of them, where they do not fit.
+
+    Names and shapes must be the model's, and the kind of numbers: floating-point numbers of any
+    width for floating-point numbers, whole ones for whole ones. All must be finite.
+    """
+    own = model.state_dict()
+    if not isinstance(state, dict):
+        raise InputError("holds no weights by name", file=path)
+    if lost := [name for name in own if name not in state]:
+        problem = f"is missing ({len(lost):,} of {len(own):,} weights are)"
+        raise InputError(problem, file=path, field=lost[0])
+    if strange := [name for name in state if name not in own]:
+        raise InputError("is no weight of this model", file=path, field=str(strange[0]))
+    for name, value in state.items():
+        _check_weight(name, value, own[name], path)
+    model.load_state_dict(state)
+
+
+def check_numbers(name: str, value: Any, path: Path | str) -> None:
+    """InputError unless a value is a tensor of finite numbers that are not complex."""
+    import torch
+
+    if not isinstance(value, torch.Tensor):
+        raise InputError(f"is {type(value).__name__}, not a tensor", file=path, field=name)
+    if value.is_complex() or value.is_quantized or value.is_sparse:
+        raise InputError(f"holds numbers of {value.dtype}", file=path, field=name)
+    if value.is_floating_point():
+        # float32 is the widest that is computed with: what it cannot hold becomes infinite
+        wide = value.float()
+        if not bool(torch.isfinite(wide).all()):
+            raise InputError("holds values that are not finite", file=path, field=name)
+
+
+def _check_weight(name: str, value: Any, own: torch.Tensor, path: Path | str) -> None:
+    check_numbers(name, value, path)
+    if value.shape != own.shape:
+        have, want = list(value.shape), list(own.shape)
+        raise InputError(f"has the shape {have} instead of {want}", file=path, field=name)
+    if value.is_floating_point() != own.is_floating_point():
+        problem = f"holds numbers of {value.dtype} where the model has {own.dtype}"
+        raise InputError(problem, file=path, field=name)

@@ -1,0 +1,90 @@
+"""The door through which every byte of an input file comes: regular files, of a limited size.
+
+Whoever reads a file that the project did not write in the same run reads it through this room, and
+what comes out is checked or one `InputError` that names the file. `tests/fuzz` holds both: that
+nobody else opens files, and that every reader refuses or reads right what it is given.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from contextlib import suppress
+from io import BufferedReader
+from pathlib import Path
+from typing import NamedTuple
+
+from metaeval.errors import InputError
+
+MOST_TEXT = 1 << 30  # bytes of a table or of JSON: COCO's largest file has 470 million
+
+
+class TextFile(NamedTuple):
+    """The text of a file and its SHA-256."""
+
+    path: Path
+    text: str
+    sha256: str
+
+
+def open_binary(path: Path, most: int | None = None) -> BufferedReader:
+    """A regular file, opened for reading.
+
+    Raises InputError for a file that is not there or cannot be read, for what is no regular file (a
+    pipe would wait for ever, a device has no end), and for one of more than `most` bytes.
+    """
+    try:
+        file = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        state = os.fstat(file)
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        problem = getattr(error, "strerror", None) or error
+        raise InputError(f"cannot be read ({problem})", file=path) from None
+    opened: BufferedReader | None = None
+    try:
+        if stat.S_ISDIR(state.st_mode):
+            raise InputError("is a folder, not a file", file=path)
+        if not stat.S_ISREG(state.st_mode):
+            raise InputError("is no regular file", file=path)
+        if most is not None and state.st_size > most:
+            problem = f"has {state.st_size:,} bytes, and at most {most:,} are read"
+            raise InputError(problem, file=path)
+        opened = os.fdopen(file, "rb")
+        return opened
+    finally:
+        if opened is None:
+            with suppress(OSError):
+                os.close(file)
+
+
+def read_bytes(path: Path, most: int = MOST_TEXT) -> bytes:
+    """All bytes of a regular file of at most `most`; InputError where it is none."""
+    try:
+        with open_binary(path, most) as file:
+            size = os.fstat(file.fileno()).st_size
+            raw = file.read(min(size, most) + 1)  # one more, to see that it has not grown
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror or error})", file=path) from None
+    if len(raw) > size:
+        raise InputError("has grown while it was read", file=path)
+    return raw
+
+
+def read_text(path: Path, most: int = MOST_TEXT) -> TextFile:
+    """A UTF-8 text file (a byte-order mark is allowed). Raises InputError where it is none."""
+    raw = read_bytes(path, most)
+    try:
+        return TextFile(path, raw.decode("utf-8-sig"), hashlib.sha256(raw).hexdigest())
+    except UnicodeDecodeError as error:
+        # the offset is that within the file, which a byte-order mark moves
+        start = error.start + 3 * raw.startswith(b"\xef\xbb\xbf")
+        utf16 = ", it looks like UTF-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else ""
+        raise InputError(
+            f"not UTF-8: byte 0x{raw[start]:02x} at offset {start:,}{utf16}", file=path
+        ) from None
+
+
+def one_line(error: object, most: int = 160) -> str:
+    """The words of another library's error in one line of at most so many characters."""
+    words = " ".join(str(error).split())
+    return words if len(words) <= most else f"{words[: most - 1]}…"

@@ -1,0 +1,199 @@
+"""MATLAB's files (version 5 to 7): strings, numbers, cell arrays and structs, every length checked.
+
+SciPy's reader is faster, but a single wrong byte can end its process, and it does not look at the
+checksum of compressed variables. Format: "MAT-File Format", MathWorks (R2023a), chapter 1.
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from metaeval.errors import InputError
+from metaeval.readers.files import one_line, read_bytes
+
+_MOST_VARIABLE = 1 << 30  # bytes to which a compressed variable may unpack
+_MOST_DEPTH = 32
+_COMPRESSED, _MATRIX = 15, 14
+_NUMBERS = {
+    1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8",
+}  # fmt: skip
+_TEXTS = {2: "latin1", 4: "utf-16", 16: "utf-8", 17: "utf-16", 18: "utf-32"}
+_CELL, _STRUCT, _CHAR = 1, 2, 4
+_CLASSES = {6: "f8", 7: "f4", 8: "i1", 9: "u1", 10: "i2", 11: "u2", 12: "i4", 13: "u4",
+            14: "i8", 15: "u8"}  # fmt: skip
+_COMPLEX = 0x0800
+
+# A cell array is a list of its members; a struct array a list of dictionaries; a text a string (the
+# rows of one with several, a list); numbers an array of one dimension, in MATLAB's order.
+Value = Any
+
+
+def read_matlab(path: Path) -> dict[str, Value]:
+    """The variables of a file by name; InputError for a file that is none, or is damaged."""
+    raw = read_bytes(path)
+    if len(raw) < 128 or raw[126:128] not in (b"IM", b"MI"):
+        hdf5 = " (it is of version 7.3: save it with -v7)" if b"MATLAB 7.3" in raw[:128] else ""
+        raise InputError(f"not a readable MATLAB file{hdf5}", file=path)
+    order = "<" if raw[126:128] == b"IM" else ">"
+    variables: dict[str, Value] = {}
+    try:
+        reader = _Elements(raw, order, 128, len(raw))
+        while not reader.at_end():
+            kind, begin, end = reader.next()
+            part, data = (raw, (begin, end))
+            if kind == _COMPRESSED:
+                part = _inflated(raw[begin:end])
+                inner = _Elements(part, order, 0, len(part))
+                kind, *ends = inner.next()
+                data = (ends[0], ends[1])
+            if kind != _MATRIX:
+                continue
+            name, value = _matrix(_Elements(part, order, *data), 0)
+            if name in variables:
+                raise _DamagedError(f"the variable '{name:.40}' is there twice")
+            variables[name] = value
+    except (_DamagedError, zlib.error, UnicodeDecodeError) as error:
+        problem = f"not a readable MATLAB file ({one_line(error)})"
+        raise InputError(problem, file=path) from None
+    return variables
+
+
+class _DamagedError(Exception):
+    """The file is not as the format says."""
+
+
+class _Elements:
+    """The elements of a file or a matrix, one after the other: type, and where their data lie."""
+
+    def __init__(self, raw: bytes, order: str, begin: int, end: int) -> None:
+        self.raw, self.order, self.position, self.end = raw, order, begin, end
+        self._byteorder: Any = "little" if order == "<" else "big"
+
+    def at_end(self) -> bool:
+        return self.position >= self.end
+
+    def next(self) -> tuple[int, int, int]:
+        at = self.position
+        if at + 8 > self.end:
+            raise _DamagedError("it ends within an element")
+        raw, order = self.raw, self._byteorder
+        kind = int.from_bytes(raw[at : at + 4], order)
+        if kind >> 16:  # up to four bytes, in the tag itself
+            size, kind = kind >> 16, kind & 0xFFFF
+            if size > 4:
+                raise _DamagedError("an element of four bytes holds more")
+            self.position = at + 8
+            return kind, at + 4, at + 4 + size
+        size = int.from_bytes(raw[at + 4 : at + 8], order)
+        begin, stop = at + 8, at + 8 + size
+        if stop > self.end:
+            raise _DamagedError("an element is longer than the file")
+        # elements begin at multiples of eight bytes, but for compressed ones
+        self.position = stop if kind == _COMPRESSED else min(stop + -size % 8, self.end)
+        return kind, begin, stop
+
+    def numbers(self) -> np.ndarray[Any, Any]:
+        kind, begin, end = self.next()
+        if kind not in _NUMBERS:
+            raise _DamagedError(f"numbers are of the unknown type {kind}")
+        dtype = np.dtype(self.order + _NUMBERS[kind])
+        if (end - begin) % dtype.itemsize:
+            raise _DamagedError("numbers are cut short")
+        return np.frombuffer(self.raw, dtype, (end - begin) // dtype.itemsize, begin)
+
+    def text(self) -> str:
+        kind, begin, end = self.next()
+        if kind not in _TEXTS and kind != 1:
+            raise _DamagedError(f"a text is of the unknown type {kind}")
+        encoding = _TEXTS.get(kind, "latin1")
+        if encoding.startswith("utf-") and encoding != "utf-8":
+            encoding += "-le" if self.order == "<" else "-be"
+        return self.raw[begin:end].decode(encoding)
+
+
+def _inflated(packed: bytes) -> bytes:
+    """A compressed variable, its checksum looked at."""
+    worker = zlib.decompressobj()
+    out = worker.decompress(packed, _MOST_VARIABLE)
+    if worker.unconsumed_tail:
+        raise _DamagedError(f"a variable unpacks to more than {_MOST_VARIABLE:,} bytes")
+    if not worker.eof:
+        raise _DamagedError("a compressed variable is cut short")
+    return out
+
+
+def _matrix(elements: _Elements, depth: int) -> tuple[str, Value]:
+    """The name and the value of an array."""
+    if elements.at_end():
+        return "", np.zeros(0)  # how an empty member of a cell array is written
+    if depth > _MOST_DEPTH:
+        raise _DamagedError("arrays are nested too deep")
+    flags, shape = elements.numbers(), elements.numbers()
+    if len(flags) < 2 or len(shape) < 2 or shape.dtype.kind not in "iu" or (shape < 0).any():
+        raise _DamagedError("an array has no shape")
+    kind, n = int(flags[0]) & 0xFF, math.prod(int(s) for s in shape)
+    name = elements.text()
+    if kind == _CELL:
+        return name, [_member(elements, depth) for _ in range(_counted(n, elements))]
+    if kind == _STRUCT:
+        return name, _structs(elements, n, depth)
+    if kind == _CHAR:
+        return name, _text(elements, shape.tolist(), n)
+    if kind not in _CLASSES or int(flags[0]) & _COMPLEX:
+        raise _DamagedError(f"arrays of the class {kind} are not known")
+    values = elements.numbers()
+    if len(values) != n:
+        raise _DamagedError(f"an array of {n:,} numbers holds {len(values):,}")
+    return name, values.astype(_CLASSES[kind])
+
+
+def _counted(n: int, elements: _Elements) -> int:
+    """A number of members, if there is room for so many."""
+    if 8 * n > elements.end - elements.position:
+        raise _DamagedError(f"an array of {n:,} members has no room for them")
+    return n
+
+
+def _member(elements: _Elements, depth: int) -> Value:
+    kind, begin, end = elements.next()
+    if kind != _MATRIX:
+        raise _DamagedError("a member of an array is no array")
+    return _matrix(_Elements(elements.raw, elements.order, begin, end), depth + 1)[1]
+
+
+def _structs(elements: _Elements, n: int, depth: int) -> list[dict[str, Value]]:
+    lengths = elements.numbers()
+    kind, begin, end = elements.next()
+    width = int(lengths[0]) if len(lengths) == 1 else 0
+    if kind not in (1, 2) or width < 1 or (end - begin) % width:
+        raise _DamagedError("the fields of a struct have no names")
+    raw = elements.raw
+    names = [
+        raw[at : at + width].split(b"\0")[0].decode("latin1") for at in range(begin, end, width)
+    ]
+    if len(set(names)) != len(names):
+        raise _DamagedError("a field of a struct is there twice")
+    _counted(n * len(names), elements)
+    if not names and n > 1:
+        raise _DamagedError("structs have no fields")
+    return [{name: _member(elements, depth) for name in names} for _ in range(n)]
+
+
+def _text(elements: _Elements, shape: list[int], n: int) -> str | list[str]:
+    """A text, or the rows of one with several; characters lie in the file column by column."""
+    if not n:
+        return ""
+    text = elements.text()
+    if shape[0] == 1 and len(text.encode("utf-16-le")) == 2 * n:
+        return text  # characters outside the 16 bits count as two
+    if len(text) != n:
+        raise _DamagedError(f"a text of {n:,} characters holds {len(text):,}")
+    if shape[0] == 1:
+        return text
+    rows = shape[0]
+    return [text[i::rows] for i in range(rows)]

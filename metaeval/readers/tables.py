@@ -1,0 +1,128 @@
+"""Tables, strictly: CSV, lines of tab-separated fields, and Parquet, row by row.
+
+Every record is read as it is written, or the file is refused with its line: a row that is too short
+or too long, a column that is there twice, a quote that is not closed.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from metaeval.errors import InputError
+from metaeval.readers.files import MOST_TEXT, TextFile, one_line, open_binary
+
+_MOST_CELL = 1 << 24  # characters
+_MOST_ROWS, _MOST_COLUMNS = 50_000_000, 10_000
+
+
+def read_fields(file: TextFile, names: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
+    """The lines of a tab-separated file without a header: where, and as many fields as names."""
+    for number, line in enumerate(file.text.split("\n"), 1):
+        if not line.strip():
+            continue
+        cells = line.rstrip("\r").split("\t")
+        if len(cells) != len(names):
+            raise InputError(
+                f"has {len(cells)} tab-separated fields instead of {len(names)} "
+                f"({', '.join(names)})",
+                file=file.path,
+                record=f"line {number:,}",
+            )
+        yield f"line {number:,}", cells
+
+
+def read_csv(file: TextFile, delimiter: str = ",") -> Iterator[tuple[str, dict[str, str]]]:
+    """The records of a CSV file with a header: where, and column → cell.
+
+    Cells may be quoted, and quoted cells may hold line ends. Lines end with a line feed, a
+    carriage return or both; what else Unicode calls a line end (U+2028, U+0085, a form feed) is
+    part of a cell.
+
+    Raises InputError for a row that has not as many cells as the header, a column that is there
+    twice, and a quote that is not closed, or closed so late that it has swallowed whole rows.
+    """
+    csv.field_size_limit(_MOST_CELL)
+    lines = list(io.StringIO(file.text, newline=""))
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    header = _row(reader, file)
+    if header is None:
+        raise InputError("is empty", file=file.path)
+    if twice := [name for name, n in Counter(header).items() if n > 1 and name]:
+        raise InputError("the column is there twice", file=file.path, field=twice[0])
+    while True:
+        begin = reader.line_num
+        if (cells := _row(reader, file)) is None:
+            return
+        if not cells:
+            continue  # an empty line
+        where = f"line {reader.line_num:,}"
+        if len(cells) != len(header):
+            problem = f"has {len(cells)} cells where the header has {len(header)}"
+            raise InputError(problem, file=file.path, record=where)
+        first, *inside = lines[begin : reader.line_num]  # a quoted cell may go on for lines
+        whole = first.count(delimiter) >= len(header) - 1
+        if whole and any(_is_row(line, delimiter, len(header)) for line in inside):
+            problem = "a quoted cell that begins here holds whole rows: is a quote not closed?"
+            raise InputError(problem, file=file.path, record=f"line {begin + 1:,}")
+        yield where, dict(zip(header, cells, strict=True))
+
+
+def _row(reader: Any, file: TextFile) -> list[str] | None:
+    try:
+        row: list[str] | None = next(reader, None)
+    except csv.Error as error:
+        words = one_line(error)
+        if "end of data" in words:
+            words = "a quote is not closed"
+        record = f"line {reader.line_num:,}"
+        raise InputError(f"is no CSV ({words})", file=file.path, record=record) from None
+    return row
+
+
+def _is_row(line: str, delimiter: str, width: int) -> bool:
+    """Whether a line by itself would be a row of the table."""
+    if width < 2:
+        return False
+    try:
+        return len(next(csv.reader([line], delimiter=delimiter), [])) == width
+    except csv.Error:
+        return False
+
+
+def read_parquet(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The rows of a Parquet file: where, and column → value."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with open_binary(path, MOST_TEXT) as opened, pq.ParquetFile(opened) as file:
+            metadata = file.metadata
+            names = file.schema_arrow.names
+            if twice := [name for name, n in Counter(names).items() if n > 1]:
+                raise InputError("the column is there twice", file=path, field=twice[0])
+            if metadata.num_rows > _MOST_ROWS or len(names) > _MOST_COLUMNS:
+                problem = f"holds {metadata.num_rows:,} rows of {len(names):,} columns: too many"
+                raise InputError(problem, file=path)
+            _check_parquet_size(metadata, path)
+            number = 0
+            for batch in file.iter_batches(10_000):
+                for row in batch.to_pylist():
+                    number += 1
+                    yield f"row {number:,}", row
+    except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
+        raise InputError(f"not a readable Parquet file ({one_line(error)})", file=path) from None
+    if number != metadata.num_rows:
+        problem = f"holds {number:,} rows where it promises {metadata.num_rows:,}"
+        raise InputError(problem, file=path)
+
+
+def _check_parquet_size(metadata: Any, path: Path) -> None:
+    """Refuse a file whose parts unpack to more than a table may have."""
+    sizes = (metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
+    if (size := sum(max(0, s) for s in sizes)) > MOST_TEXT:
+        raise InputError(f"unpacks to {size:,} bytes, at most {MOST_TEXT:,} are read", file=path)

@@ -1,0 +1,111 @@
+"""Zip archives: the members that are asked for, sized before they are unpacked."""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO
+
+from metaeval.errors import InputError
+from metaeval.readers.files import one_line, open_binary
+
+MOST_MEMBERS = 200_000
+_MOST_RATIO = 200  # what deflate reaches on text and numbers; a bomb has a thousand
+_BROKEN = (zipfile.BadZipFile, OSError, EOFError, zlib.error, ValueError)
+_FREE = 1 << 20  # bytes to which any member may unpack
+
+
+def open_zip(path: Path, what: str = "zip archive") -> zipfile.ZipFile:
+    """An archive, open; InputError where the file is none, or names a member twice."""
+    with open_binary(path):
+        pass  # a regular file that can be read
+    archive: zipfile.ZipFile | None = None
+    try:
+        archive = zipfile.ZipFile(path)
+        names = archive.namelist()
+        if len(names) > MOST_MEMBERS:
+            raise ValueError(f"it has {len(names):,} members")
+        if len(set(names)) != len(names):
+            raise ValueError("a member is there twice")
+        return archive
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, OverflowError,
+            MemoryError, IndexError) as error:  # fmt: skip
+        if archive is not None:
+            archive.close()
+        problem = f"is no {what}, or is cut short ({one_line(error, 100)})"
+        raise InputError(problem, file=path) from None
+
+
+def read_member(
+    archive: zipfile.ZipFile, name: str, path: Path, most: int, *, stored: bool = False
+) -> IO[bytes]:
+    """A member, open for reading, if it unpacks to `most` bytes at most.
+
+    With `stored` one that is compressed is refused. Its checksum is looked at when its end is read.
+    """
+    try:
+        entry = archive.getinfo(name)
+    except KeyError:
+        raise InputError("is missing", file=path, field=name) from None
+    if stored and entry.compress_type != zipfile.ZIP_STORED:
+        raise InputError("is compressed: such archives are not", file=path, field=name)
+    if entry.file_size > most:
+        problem = f"unpacks to {entry.file_size:,} bytes, at most {most:,} are read"
+        raise InputError(problem, file=path, field=name)
+    if entry.header_offset + entry.compress_size > path.stat().st_size:
+        raise InputError("is cut short", file=path, record=name)
+    if entry.compress_type == zipfile.ZIP_STORED and entry.file_size != entry.compress_size:
+        raise InputError("is damaged: it has two sizes", file=path, record=name)
+    if entry.file_size > max(_FREE, _MOST_RATIO * entry.compress_size):
+        problem = f"unpacks from {entry.compress_size:,} bytes to {entry.file_size:,}: not read"
+        raise InputError(problem, file=path, field=name)
+    try:
+        return archive.open(entry)
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, RuntimeError) as error:
+        problem = f"cannot be read ({one_line(error, 100)})"
+        raise InputError(problem, file=path, field=name) from None
+
+
+def unpack_member(
+    archive: zipfile.ZipFile,
+    name: str,
+    path: Path,
+    target: Path,
+    most: int,
+    seen: Callable[[int], object] = lambda _: None,
+) -> None:
+    """Unpack a member into a file, whole or not at all; `seen` is told how many bytes came."""
+    part = target.with_name(target.name + ".part")
+    try:
+        with read_member(archive, name, path, most) as stream, part.open("wb") as out:
+            while block := _block(stream, path, name):
+                out.write(block)
+                seen(len(block))
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _block(stream: IO[bytes], path: Path, name: str) -> bytes:
+    try:
+        return stream.read(1 << 20)
+    except _BROKEN as error:
+        raise InputError(_damage(error), file=path, record=name) from None
+
+
+def _damage(error: Exception) -> str:
+    words = "its checksum is wrong" if "CRC" in str(error) else one_line(error, 100)
+    return f"is damaged: {words}"
+
+
+def member_bytes(
+    archive: zipfile.ZipFile, name: str, path: Path, most: int, *, stored: bool = False
+) -> bytes:
+    """All bytes of a member, its checksum looked at."""
+    with read_member(archive, name, path, most, stored=stored) as file:
+        try:
+            return file.read()
+        except _BROKEN as error:
+            raise InputError(_damage(error), file=path, record=name) from None

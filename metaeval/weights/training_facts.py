@@ -1,0 +1,37 @@
+"""What a card tells of the training that bears on a run's findings, as the record of it.
+
+A card's `caption_models`, `chosen_on` and `drawn` are written by the training, from what it used
+and drew. `seeds` is what trainings with other seeds gave, entered by hand beside the command that
+measured it; a metric whose options differ from those that were measured gets none of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from metaeval.runs.records import CaptionModel, DrawnCorruption, TrainingFacts, TrainingSeeds
+
+
+def training_facts(card: Mapping[str, Any], settings: Mapping[str, Any]) -> TrainingFacts:
+    """The facts of a card, for a scorer whose signature says `settings`."""
+    spreads = (TrainingSeeds(**entry) for entry in card.get("seeds", ()))
+    return TrainingFacts(
+        caption_models=tuple(CaptionModel(**each) for each in card.get("caption_models", ())),
+        chosen_on=tuple(card.get("chosen_on", ())),
+        drawn=tuple(_drawn(each) for each in card.get("drawn", ())),
+        seeds=tuple(spread for spread in spreads if _suits(spread.settings, settings)),
+    )
+
+
+def _drawn(entry: Mapping[str, Any]) -> DrawnCorruption:
+    rates = entry["rates"]
+    return DrawnCorruption(
+        entry["corruption"], entry["flaw"], None if rates is None else (rates[0], rates[1])
+    )
+
+
+def _suits(wanted: Mapping[str, str | None], settings: Mapping[str, Any]) -> bool:
+    """Whether the settings say what is wanted; `None`: that they do not speak of it."""
+    said = {key: str(value) for key, value in settings.items()}
+    return all(said.get(key) == value for key, value in wanted.items())

@@ -1,0 +1,193 @@
+"""Harm done to files, by seed: to their bytes, and to the structure that the bytes stand for.
+
+A format with checksums (zip, compressed variables, a header with its length) is opened, harmed
+inside and closed again with the right checksums: what a damaged disk does is refused by them, what
+a person does is not.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import random
+import struct
+import zipfile
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+Harm = Callable[[bytes, random.Random], bytes]
+
+_TEXTS = (
+    b'"', b"'", b"\n", b"\r", b"\r\n", b"\t", b",", b";", b"\x00", b"\x0c", b"\xe2\x80\xa8",
+    b"\xc2\x85", b"\xef\xbb\xbf", b"\xff", b"\xed\xa0\x80", b"1_000", "٣".encode(), b"NaN",
+    b"Infinity", b"1e999",
+    b"-1", b"0", b"9" * 400, b"[" * 5000, b"{", b"]", b"null", b"true", b"\\ud800", b"['a' 'b']",
+)  # fmt: skip
+_VALUES: tuple[Any, ...] = (
+    None, True, False, 0, -1, 1, 2**63, 10**400, 1.5, 1e308, float("nan"), float("inf"), "", " ",
+    "x", "1_000", "٣", "\u2028", "\ud800", "a\nb", "a\x00b", "['a' 'b']", [],
+    [None], [[]], {}, {"a": 1}, ["a", 1], "9" * 5000, "no", "0", 7,
+)  # fmt: skip
+
+
+def harm_bytes(raw: bytes, rng: random.Random) -> bytes:
+    """One to three small changes of the bytes."""
+    for _ in range(rng.choice((1, 1, 1, 2, 3))):
+        raw = rng.choice(_BYTES)(raw, rng)
+    return raw
+
+
+def _flip(raw: bytes, rng: random.Random) -> bytes:
+    if not raw:
+        return b"\x01"
+    at = rng.randrange(len(raw))
+    return raw[:at] + bytes([raw[at] ^ 1 << rng.randrange(8)]) + raw[at + 1 :]
+
+
+def _set(raw: bytes, rng: random.Random) -> bytes:
+    at, n = rng.randrange(len(raw) + 1), rng.choice((1, 2, 4, 8))
+    value = rng.choice((b"\x00", b"\xff", b"\x7f", b"\x80")) * n
+    return raw[:at] + value + raw[at + n :]
+
+
+def _number(raw: bytes, rng: random.Random) -> bytes:
+    at = rng.randrange(len(raw) + 1)
+    value = struct.pack("<q", rng.choice((0, -1, 1, 2**31 - 1, 2**31, 2**40, 2**62)))
+    value = value[: rng.choice((4, 8))]
+    return raw[:at] + value + raw[at + len(value) :]
+
+
+def _cut(raw: bytes, rng: random.Random) -> bytes:
+    at = rng.randrange(len(raw) + 1)
+    return raw[:at] + raw[at + rng.randint(1, 64) :]
+
+
+def _end(raw: bytes, rng: random.Random) -> bytes:
+    return raw[: rng.randrange(len(raw) + 1)]
+
+
+def _twice(raw: bytes, rng: random.Random) -> bytes:
+    at, n = rng.randrange(len(raw) + 1), rng.randint(1, 200)
+    return raw[: at + n] + raw[at : at + n] + raw[at + n :]
+
+
+def _text(raw: bytes, rng: random.Random) -> bytes:
+    at = rng.randrange(len(raw) + 1)
+    return raw[:at] + rng.choice(_TEXTS) + raw[at + rng.choice((0, 0, 1, 5)) :]
+
+
+def _line(raw: bytes, rng: random.Random) -> bytes:
+    lines = raw.split(b"\n")
+    at = rng.randrange(len(lines))
+    change = rng.choice(("out", "twice", "moved"))
+    line = lines[at] if change == "twice" else lines.pop(at)
+    if change != "out":
+        lines.insert(rng.randrange(len(lines) + 1), line)
+    return b"\n".join(lines)
+
+
+_BYTES = (_flip, _flip, _set, _number, _cut, _end, _twice, _text, _text, _line)
+
+
+def harm_json(raw: bytes, rng: random.Random) -> bytes:
+    """A member of a JSON value replaced, taken out, put in twice, or its key."""
+    try:
+        value = json.loads(raw)
+    except ValueError:
+        return harm_bytes(raw, rng)
+    return _json_bytes(_harmed(value, rng), rng)
+
+
+def harm_json_lines(raw: bytes, rng: random.Random) -> bytes:
+    """As `harm_json`, of one line."""
+    lines = raw.split(b"\n")
+    at = rng.choice([i for i, line in enumerate(lines) if line.strip()] or [0])
+    lines[at] = harm_json(lines[at], rng)
+    return b"\n".join(lines)
+
+
+def _json_bytes(value: Any, rng: random.Random) -> bytes:
+    text = json.dumps(value, ensure_ascii=rng.random() < 0.5)
+    if rng.random() < 0.1:  # a key twice in one object
+        text = text.replace("{", '{"id": 7, "image_id": 7, ', 1)
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _harmed(value: Any, rng: random.Random) -> Any:
+    inside = isinstance(value, dict | list) and len(value) > 0
+    if not inside or rng.random() < 0.1:
+        return rng.choice(_VALUES)
+    if isinstance(value, dict):
+        key = rng.choice(list(value))
+        if rng.random() < 0.2:
+            return {k: v for k, v in value.items() if k != key}
+        return {**value, key: _harmed(value[key], rng)}
+    at, change = rng.randrange(len(value)), rng.random()
+    if change < 0.1:
+        return value[:at] + value[at + 1 :]
+    if change < 0.2:
+        return [*value[:at], value[at], *value[at:]]
+    return [*value[:at], _harmed(value[at], rng), *value[at + 1 :]]
+
+
+def harm_cells(delimiter: str) -> Harm:
+    """Of a table: a cell replaced, a row shortened, lengthened or put in twice, a stray quote."""
+
+    def harm(raw: bytes, rng: random.Random) -> bytes:
+        rows = [line.split(delimiter) for line in raw.decode("utf-8", "replace").split("\n")]
+        row = rng.choice(rows)
+        at, change = rng.randrange(len(row)), rng.randrange(6)
+        if change == 0:
+            del row[at]
+        elif change == 1:
+            row.insert(at, row[at])
+        elif change == 2:
+            row[at] = '"' + row[at]
+        elif change == 3:
+            rows.insert(rng.randrange(len(rows)), list(row))
+        else:
+            value = rng.choice(_VALUES)
+            row[at] = value if isinstance(value, str) else json.dumps(value)
+        return "\n".join(map(delimiter.join, rows)).encode("utf-8", "surrogatepass")
+
+    return harm
+
+
+def harm_zip(raw: bytes, rng: random.Random) -> bytes:
+    """A member harmed, packed or named otherwise; checksums are right again."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(raw)) as packed:
+        entries = [(e.filename, packed.read(e), e.compress_type) for e in packed.infolist()]
+    chosen = rng.randrange(len(entries))
+    with zipfile.ZipFile(out, "w") as packed:
+        for number, (name, content, kind) in enumerate(entries):
+            if number == chosen:
+                change = rng.random()
+                if change < 0.05:
+                    continue
+                if change < 0.15:
+                    kind = zipfile.ZIP_DEFLATED
+                elif change < 0.2:
+                    name = rng.choice(("../x", "/etc/x", name + "x", "x"))
+                elif change < 0.25:
+                    content, kind = b"\x00" * rng.choice((1 << 16, 1 << 24)), zipfile.ZIP_DEFLATED
+                else:
+                    content = harm_bytes(content, rng)
+            packed.writestr(name, content, kind)
+    return out.getvalue()
+
+
+def harm_matlab(raw: bytes, rng: random.Random) -> bytes:
+    """A compressed variable unpacked, harmed and packed again."""
+    size = struct.unpack_from("<I", raw, 132)[0]
+    inside = harm_bytes(zlib.decompress(raw[136 : 136 + size]), rng)
+    packed = zlib.compress(inside)
+    return raw[:128] + struct.pack("<II", 15, len(packed)) + packed + raw[136 + size :]
+
+
+def harm_safetensors(raw: bytes, rng: random.Random) -> bytes:
+    """The header changed, its length right again."""
+    size = struct.unpack_from("<Q", raw)[0]
+    header = harm_json(raw[8 : 8 + size], rng)
+    return struct.pack("<Q", len(header)) + header + raw[8 + size :]

@@ -1,0 +1,410 @@
+"""The strict readings: each format read once more, as plainly as it can be, or not at all.
+
+They share nothing with the project's readers. What one of them refuses, the project must refuse;
+what the project accepts must be what they read.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import os
+import pickle
+import re
+import struct
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+
+class Wrong(Exception):
+    """The file is not as its format says."""
+
+
+def require(good: Any) -> None:
+    if not good:
+        raise Wrong
+
+
+def text(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except ValueError:
+        raise Wrong from None
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    require(len({key for key, _ in pairs}) == len(pairs))
+    return dict(pairs)
+
+
+def parsed(value: str) -> Any:
+    try:
+        return json.loads(value, object_pairs_hook=_object)
+    except (ValueError, RecursionError):
+        raise Wrong from None
+
+
+def json_lines(path: Path) -> list[dict[str, Any]]:
+    rows = [parsed(line) for line in text(path).split("\n") if line.strip()]
+    require(all(isinstance(row, dict) for row in rows))
+    return rows
+
+
+def csv_rows(path: Path, delimiter: str = ",") -> list[dict[str, str]]:
+    """RFC 4180, character by character."""
+    rows: list[list[str]] = [[]]
+    cell, quoted, closed, begun = "", False, False, False
+    chars = text(path)
+    at = 0
+    while at < len(chars):
+        c = chars[at]
+        at += 1
+        if quoted:
+            if c != '"':
+                cell += c
+            elif chars[at : at + 1] == '"':
+                cell, at = cell + '"', at + 1
+            else:
+                quoted, closed = False, True
+        elif c == '"' and not begun:
+            quoted = begun = True
+        elif c == delimiter or c in "\r\n":
+            if c in "\r\n":
+                at += chars[at - 1 : at + 1] == "\r\n"
+                if begun or rows[-1]:
+                    rows[-1].append(cell)
+                rows.append([])
+            else:
+                rows[-1].append(cell)
+            cell, closed, begun = "", False, False
+        else:
+            require(not closed)
+            cell, begun = cell + c, True
+    require(not quoted)
+    if begun or rows[-1]:
+        rows[-1].append(cell)
+    require(rows[0])
+    names = [name for name in rows[0] if name]
+    require(len(set(names)) == len(names))
+    require(all(len(row) in (0, len(rows[0])) for row in rows))
+    return [dict(zip(rows[0], row, strict=True)) for row in rows[1:] if row]
+
+
+def tab_rows(path: Path, width: int) -> list[list[str]]:
+    rows = [line.removesuffix("\r").split("\t") for line in text(path).split("\n") if line.strip()]
+    require(all(len(row) == width for row in rows))
+    return rows
+
+
+def caption(value: Any) -> str:
+    """A caption as it is tidied: control characters and runs of white space become a space."""
+    require(isinstance(value, str))
+    require(not any("\ud800" <= c <= "\udfff" for c in value))
+    plain = (" " if c == "\ufeff" or unicodedata.category(c) == "Cc" else c for c in value)
+    return " ".join("".join(plain).split())
+
+
+def number(value: Any, low: float = -math.inf, high: float = math.inf) -> float:
+    if isinstance(value, str):
+        require(re.fullmatch(r"\s*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?\s*", value))
+    require(isinstance(value, int | float | str) and not isinstance(value, bool))
+    try:
+        out = float(value)
+    except (OverflowError, ValueError):
+        raise Wrong from None
+    require(math.isfinite(out) and low <= out <= high)
+    return out
+
+
+def cell_list(value: Any) -> Any:
+    """A list in a cell: JSON, or strings in Python's form, each after a comma."""
+    if not isinstance(value, str):
+        return value
+    require(not re.match(r"""\s*(array\(|Index\(|set\(|[({<]\s*['"])""", value))
+    if not value.strip().startswith("["):
+        return value
+    try:
+        return parsed(value.strip())
+    except Wrong:
+        pass
+    import ast
+
+    try:
+        tree = ast.parse(value.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise Wrong from None
+    require(isinstance(tree, ast.List))
+    out, last = [], -1
+    for item in tree.elts:
+        require(isinstance(item, ast.Constant) and isinstance(item.value, str))
+        source = ast.get_source_segment(value.strip(), item) or ""
+        require(not re.search(r"""(?<!\\)['"]\s+['"]""", source) and "''" not in source[1:-1])
+        require(item.col_offset > last)
+        last = item.col_offset
+        out.append(item.value)
+    return out
+
+
+def ids(records: Any) -> list[Any]:
+    require(isinstance(records, list) and all(isinstance(r, dict) for r in records))
+    values = [r.get("id") for r in records]
+    kinds = {type(v) for v in values}
+    require(len(kinds) <= 1 and kinds <= {int, str} and len(set(values)) == len(values))
+    require(all(not isinstance(v, int) or -(2**63) <= v < 2**63 for v in values))
+    return values
+
+
+def coco_captions(path: Path) -> Any:
+    value = parsed(text(path))
+    require(isinstance(value, dict))
+    captions: dict[Any, list[str]] = {i: [] for i in sorted(ids(value.get("images")))}
+    annotations = value.get("annotations")
+    for _, record in sorted(zip(ids(annotations), annotations, strict=True), key=lambda x: x[0]):
+        require(type(record.get("image_id")) in (int, str) and record["image_id"] in captions)
+        require(caption(record.get("caption")))
+        captions[record["image_id"]].append(caption(record["caption"]))
+    return list(captions.items())
+
+
+def coco_objects(path: Path) -> Any:
+    value = parsed(text(path))
+    require(isinstance(value, dict))
+    sizes = {}
+    for i, image in zip(ids(value.get("images")), value["images"], strict=True):
+        sizes[i] = [number(image.get(side), 1e-300) for side in ("width", "height")]
+        require(all(not isinstance(image[side], str) for side in ("width", "height")))
+    names = {}
+    for i, category in zip(ids(value.get("categories")), value["categories"], strict=True):
+        require(isinstance(category.get("name"), str) and category["name"].strip())
+        names[i] = " ".join(category["name"].split())
+    out: dict[Any, Any] = {i: [] for i in sizes}
+    annotations = value.get("annotations")
+    for _, record in sorted(zip(ids(annotations), annotations, strict=True), key=lambda x: x[0]):
+        image, category, box = record.get("image_id"), record.get("category_id"), record.get("bbox")
+        require(type(image) in (int, str) and image in sizes)
+        require(type(category) in (int, str) and category in names)
+        require(record.get("iscrowd", 0) in (0, 1) and isinstance(record.get("iscrowd", 0), int))
+        require(isinstance(box, list) and len(box) == 4)
+        require(not any(isinstance(v, str) for v in box))
+        x, y, w, h = (number(v) for v in box)
+        require(w >= 0 and h >= 0)
+        width, height = sizes[image]
+        corners = [x / width, y / height, (box[0] + box[2]) / width, (box[1] + box[3]) / height]
+        corners = [min(max(c, 0.0), 1.0) for c in corners]
+        if not record.get("iscrowd", 0) and corners[0] < corners[2] and corners[1] < corners[3]:
+            out[image].append([names[category], *corners])
+    return list(out.items())
+
+
+def systems(path: Path, known: tuple[Any, ...]) -> Any:
+    value = parsed(text(path))
+    require(isinstance(value, list) and value and all(isinstance(r, dict) for r in value))
+    images = [r.get("image_id") for r in value]
+    require(all(type(i) in (int, str) and i in known for i in images))
+    require(len(set(images)) == len(images))
+    return [(r["image_id"], caption(r.get("caption"))) for r in value]
+
+
+def table(rows: list[dict[str, Any]]) -> Any:
+    out = []
+    for row in rows:
+        require({"image_id", "candidate", "human"} <= set(row))
+        image = row["image_id"]
+        require(type(image) in (int, str) and str(image).strip())
+        human = row["human"]
+        if human is None or human == "" or human == [] or human != human:
+            require(isinstance(row["candidate"], str))
+            continue
+        human = cell_list(human)
+        ratings = [number(v) for v in (human if isinstance(human, list) else [human])]
+        references = cell_list(row.get("references"))
+        references = [] if references in (None, "") else references
+        references = [references] if isinstance(references, str) else references
+        require(isinstance(references, list))
+        system = row.get("system")
+        require(system is None or isinstance(system, str))
+        out.append((
+            str(image), caption(row["candidate"]), [caption(r) for r in references], ratings,
+            system or None,
+        ))  # fmt: skip
+    return out
+
+
+def flickr8k(folder: Path, crowd: bool) -> Any:
+    captions: dict[str, str] = {}
+    by_image: dict[str, list[str]] = {}
+    for name, words in tab_rows(folder / "Flickr8k.token.txt", 2):
+        require("#" in name and name not in captions)
+        captions[name] = caption(words)
+        by_image.setdefault(name.split("#")[0], []).append(captions[name])
+    file = "CrowdFlowerAnnotations.txt" if crowd else "ExpertAnnotations.txt"
+    out = []
+    for image, name, *cells in tab_rows(folder / file, 5):
+        require(image in by_image and name in captions)
+        if crowd:
+            share, yes, no = number(cells[0], 0, 1), number(cells[1], 0), number(cells[2], 0)
+            require(yes == int(yes) and no == int(no) and yes + no >= 1)
+            require(abs(share - yes / (yes + no)) <= 1e-5)
+            ratings = [share]
+        else:
+            ratings = [number(c, 1, 4) for c in cells]
+            require(all(r == int(r) for r in ratings))
+        out.append((image, captions[name], by_image[image], ratings, None))
+    return out
+
+
+def thumb(folder: Path) -> Any:
+    def image(row: dict[str, Any]) -> str:
+        require(type(row.get("seg_id")) in (int, str) and str(row["seg_id"]).strip())
+        return str(row["seg_id"])
+
+    references: dict[str, list[str]] = {}
+    for row in json_lines(folder / "mscoco_references.json"):
+        require(image(row) not in references and isinstance(row.get("refs"), list))
+        references[image(row)] = [caption(r) for r in row["refs"]]
+    out = []
+    for row in json_lines(folder / "mscoco_THumB-1.0.jsonl"):
+        require(image(row) in references)
+        require(all(isinstance(row.get(f), str) for f in ("SYS", "hyp", "image")))
+        rating = number(row.get("human_score"), -math.inf, 5)
+        out.append((image(row), caption(row["hyp"]), references[image(row)], [rating], row["SYS"]))
+    return out
+
+
+def vectors(rows: dict[str, list[float]], wanted: list[str]) -> Any:
+    out = {}
+    for word in wanted:
+        row = np.array(rows.get(word, []), dtype=np.float64)
+        require(np.isfinite(row).all())
+        if row.any():
+            out[word] = (row / np.sqrt((row**2).sum())).tolist()
+    return out
+
+
+def vectors_text(path: Path, wanted: list[str]) -> Any:
+    lines = path.read_bytes().split(b"\n")
+    head = lines[0].split()
+    counted = len(head) == 2 and all(f.isdigit() for f in head)
+    if counted:
+        lines = lines[1:]
+    width = int(head[1]) if counted else len(head) - 1
+    require(width >= 1)
+    rows: dict[str, list[float]] = {}
+    n = 0
+    for line in lines:
+        if not line.strip():
+            continue
+        fields = line.rstrip().rsplit(b" ", width)
+        require(len(fields) == width + 1 and fields[0])
+        n += 1
+        word = fields[0].decode("utf-8", "surrogateescape")
+        if word in wanted and word not in rows:
+            try:
+                rows[word] = np.array(b" ".join(fields[1:]).split(), dtype=np.float32).tolist()
+            except ValueError:
+                raise Wrong from None
+            require(len(rows[word]) == width)
+    require(n and (not counted or n == int(head[0])))
+    return vectors(rows, wanted)
+
+
+def vectors_binary(path: Path, wanted: list[str]) -> Any:
+    raw = path.read_bytes()
+    head, found, rest = raw.partition(b"\n")
+    fields = head.split()
+    require(found and len(fields) == 2 and all(f.isdigit() and len(f) < 19 for f in fields))
+    n, width = map(int, fields)
+    require(n and width)
+    rows: dict[str, list[float]] = {}
+    for _ in range(n):
+        word, space, rest = rest.partition(b" ")
+        require(space and len(rest) >= 4 * width)
+        values, rest = rest[: 4 * width], rest[4 * width :]
+        require(b"\n" not in word.lstrip(b"\n"))
+        name = word.lstrip(b"\n").decode("utf-8", "surrogateescape")
+        rows.setdefault(name, list(struct.unpack(f"<{width}f", values)))
+    require(not rest.strip())
+    return vectors(rows, wanted)
+
+
+def regions_tsv(path: Path, wanted: dict[str, Any]) -> Any:
+    out = {}
+    for line in path.read_bytes().split(b"\n"):
+        fields = line.decode("ascii", "replace").rstrip("\r").split("\t")
+        if fields[0].strip() not in wanted or fields[0].strip() in out:
+            continue
+        require(len(fields) == 6 and all(re.fullmatch("[0-9]+", f) for f in fields[1:4]))
+        n = int(fields[3])
+        try:
+            raw = base64.b64decode(fields[5], validate=True)
+            boxes = base64.b64decode(fields[4], validate=True)
+        except ValueError:
+            raise Wrong from None
+        require(n and int(fields[1]) and int(fields[2]) and len(boxes) == 16 * n)
+        require(raw and len(raw) % (4 * n) == 0)
+        out[fields[0].strip()] = np.frombuffer(raw, "<f4").reshape(n, -1)
+    return out
+
+
+def safetensors(path: Path) -> dict[str, Any]:
+    """The tensors of float32 and float16 by the format's description."""
+    raw = path.read_bytes()
+    require(len(raw) >= 8)
+    size = struct.unpack_from("<Q", raw)[0]
+    require(8 + size <= len(raw))
+    try:
+        header = parsed(raw[8 : 8 + size].decode("utf-8"))
+    except ValueError:
+        raise Wrong from None
+    require(isinstance(header, dict))
+    out = {}
+    for name, facts in header.items():
+        if name == "__metadata__":
+            continue
+        kinds = {"F32": "<f4", "F16": "<f2", "U64": "<u8", "I64": "<i8", "F64": "<f8"}
+        require(isinstance(facts, dict) and facts.get("dtype") in kinds)
+        begin, end = facts["data_offsets"]
+        data = np.frombuffer(raw[8 + size + begin : 8 + size + end], kinds[facts["dtype"]])
+        out[name] = data.reshape(facts["shape"])
+    return out
+
+
+class Undecided(Exception):
+    """Another library refuses the file, perhaps for the sake of what the project does not read."""
+
+
+@dataclass
+class _Failed:
+    why: str
+
+
+def apart(read: Callable[[], Any]) -> Any:
+    """What a reader of another library gives, in a process of its own: it may take its life.
+
+    Raises Undecided where it refuses the file, or dies of it.
+    """
+    out, into = os.pipe()
+    child = os.fork()
+    if not child:
+        os.close(out)
+        try:
+            answer = pickle.dumps(read())
+        except BaseException as error:
+            answer = pickle.dumps(_Failed(repr(error)))
+        with os.fdopen(into, "wb") as pipe:
+            pipe.write(answer)
+        os._exit(0)
+    os.close(into)
+    with os.fdopen(out, "rb") as pipe:
+        answer = pipe.read()
+    _, status = os.waitpid(child, 0)
+    value = pickle.loads(answer) if status == 0 else _Failed(f"died ({status})")  # our own child
+    if isinstance(value, _Failed):
+        raise Undecided(value.why)
+    return value

@@ -1,0 +1,223 @@
+"""That no loader is left out: files are opened by `metaeval.readers` alone, and all who read
+through it are in the table of loaders. And that the readings agree where nothing is wrong.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+import threading
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from tests.fuzz.loaders import LOADERS, Loader
+from tests.fuzz.run import _same
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("metaeval", "corruptions", "experiments", "reports")
+
+# calls that turn bytes of a file into something, by the last names of what is called
+OPENING = {
+    "open", "read_text", "read_bytes", "loadmat", "fromfile", "memmap", "mmap",
+    "genfromtxt", "loadtxt", "read_table", "read_csv", "read_parquet", "read_json", "read_pickle",
+    "ParquetFile", "ZipFile", "TarFile", "reader", "DictReader", "safe_open", "load_file",
+    "from_pretrained", "literal_eval", "Unpickler", "File", "is_zipfile", "safe_load",
+}  # fmt: skip
+LOADING = {
+    "np",
+    "numpy",
+    "json",
+    "pickle",
+    "torch",
+    "jit",
+    "yaml",
+    "OmegaConf",
+    "marshal",
+    "joblib",
+}
+# our own functions of such names, and what only sounds so
+OURS = ("files.read_table", "files.read_json")
+
+# module → calls in it that may stay, and why
+ALLOWED: dict[str, tuple[set[str], str]] = {
+    "metaeval/runs/files.py": (
+        {"pq.read_table", "readers.read_json"}, "tables of our own runs, fuzzed as files of a run"),
+    "metaeval/java/process.py": ({"Path.read_text", "read_text"}, "what the kernel says of memory"),
+    "metaeval/java/services.py": (
+        {"path.read_bytes", "zipfile.ZipFile"}, "our own jar, made and looked at"),
+    "metaeval/data/scenes/load.py": ({"path.read_bytes"}, "the package's own source"),
+    "metaeval/text/scene_graphs/dependencies/train.py": (
+        {"json.loads", "options.trees.read_text"}, "makes the shipped parser"),
+    "metaeval/text/scene_graphs/install.py": ({"zipfile.is_zipfile"}, "only asks which it is"),
+    "metaeval/text/scene_graphs/spice_service.py": (
+        {"json.loads"}, "answers of our own process, and their copies in the cache"),
+    "metaeval/text/scene_graphs/triplets.py": ({"json.loads"}, "copies in the cache"),
+    "metaeval/metrics/vifidel/detector.py": ({"json.loads"}, "copies in the cache"),
+    "metaeval/vision/regions/detector.py": ({"json.loads"}, "copies in the cache"),
+    "metaeval/text/word_vectors/base.py": ({"gzip.open"}, "a download, its checksum looked at"),
+    "metaeval/text/word_vectors/index.py": ({"mmap.mmap"}, "of a file that `open_binary` opened"),
+    "metaeval/data/download.py": ({"path.open", "os.open"}, "a download's checksum and lock"),
+    "metaeval/text/transformers/encoder.py": (
+        {"transformers.AutoConfig.from_pretrained", "transformers.AutoTokenizer.from_pretrained",
+         "kind.from_pretrained"}, "a folder that `check_folder` has looked at"),
+    "metaeval/adapters/torchmetrics.py": ({"json.loads"}, "what our own options say"),
+    "metaeval/api.py": ({"pd.read_parquet", "OmegaConf.load"}, "files of our own runs"),
+    "metaeval/check/contract.py": (
+        {"pickle.loads", "json.loads", "file.read_text"}, "a metric that was just pickled, scores"),
+    "metaeval/listing.py": ({"path.read_text"}, "the package's own configuration"),
+    "metaeval/choices.py": ({"path.read_text"}, "the package's own configuration"),
+    "metaeval/runs/source.py": ({"path.read_bytes"}, "source code, for its checksum"),
+    "metaeval/text/transformers/packaged.py": (
+        {"json.loads", "read_text"}, "the packaged MiniLM, as it is installed"),
+    "experiments/explanations.py": ({"json.loads"}, "what a metric of ours explained"),
+    "experiments/sensitivity/suite.py": ({"OmegaConf.load"}, "the package's own configuration"),
+    "reports/shared/page.py": ({"p.read_text"}, "the package's own styles and scripts"),
+    "reports/sweep/page.py": ({"OmegaConf.load"}, "overrides of our own sweep"),
+}  # fmt: skip
+
+# modules that read through `metaeval.readers` what is no input of a user: why no loader is needed
+UNREACHED = {
+    "metaeval/text/scene_graphs/dependencies/perceptron.py": "the shipped parser",
+    "metaeval/text/scene_graphs/dependencies/parser.py": "the shipped parser",
+    "metaeval/text/scene_graphs/install.py": "jars that are believed by their checksum",
+    "metaeval/metrics/spice/synonyms.py": "a jar of pycocoevalcap, as it is installed",
+    "metaeval/data/scenes/files.py": "scenes that the project wrote",
+    "metaeval/data/coco/files.py": "an archive that is believed by its checksum",
+    "metaeval/data/coco/install_images.py": "an archive that the user installs from",
+    "metaeval/data/scenes/render.py": "pictures in the cache, drawn anew where they are damaged",
+    "metaeval/text/transformers/install.py": "a download, its checksum looked at",
+    "metaeval/metrics/vifidel/detector.py": "an image's bytes, for their checksum",
+    "metaeval/vision/faster_rcnn.py": "images and checkpoints as in other loaders",
+    "metaeval/metrics/clipscore/pixels.py": "images as in other loaders",
+    "metaeval/metrics/clipscore/network.py": "checkpoints as in other loaders",
+    "metaeval/weights/shipped.py": "cards, for `doctor`",
+    "metaeval/weights/cards.py": "cards, as in the loader of weights",
+    "metaeval/data/own/given.py": "captions that a program hands over, or a system's results file",
+    "metaeval/data/pairs/foil.py": "no loader yet",
+    "metaeval/data/pairs/valse.py": "no loader yet",
+    "metaeval/text/transformers/packaged.py": "the packaged MiniLM, as it is installed",
+    "reports/captioners/run.py": "files of our own runs",
+    "reports/shared/photos.py": "images as in other loaders",
+}
+
+
+@cache
+def modules() -> Sequence[tuple[str, ast.Module]]:
+    trees = []
+    for package in PACKAGES:
+        for path in sorted((ROOT / package).rglob("*.py")):
+            name = path.relative_to(ROOT).as_posix()
+            if not name.startswith("metaeval/readers/"):
+                trees.append((name, ast.parse(path.read_text(encoding="utf-8"))))
+    return trees
+
+
+def called(node: ast.Call) -> str:
+    """What is called: "np.load", "path.open"."""
+    names, function = [], node.func
+    while isinstance(function, ast.Attribute):
+        names.append(function.attr)
+        function = function.value
+    names.append(function.id if isinstance(function, ast.Name) else "")
+    return ".".join(reversed(names)).strip(".")
+
+
+def writes(node: ast.Call) -> bool:
+    """Whether a file is opened for writing: a mode says so."""
+    given = [*node.args, *(k.value for k in node.keywords)]
+    modes = [a.value for a in given if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+    return any(set(m) & set("wax") and len(m) <= 3 for m in modes) or any(
+        isinstance(a, ast.IfExp) for a in given
+    )
+
+
+def imported(tree: ast.Module) -> dict[str, str]:
+    """Names in a module → where they come from."""
+    return {
+        alias.asname or alias.name: node.module or ""
+        for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }  # fmt: skip
+
+
+def test_files_are_opened_by_one_room_alone() -> None:
+    strays = []
+    for name, tree in modules():
+        origin = imported(tree)
+        own = {n.name for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)}
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.Call):
+                continue
+            call = called(node)
+            first, last = call.split(".")[0], call.split(".")[-1]
+            loads = last in ("load", "loads") and first in LOADING
+            if (
+                not (loads or last in OPENING)
+                or writes(node)
+                or call in ALLOWED.get(name, ((), ""))[0]
+            ):
+                continue
+            if origin.get(first, "").startswith(("metaeval.", "experiments", "reports")):
+                continue  # another module of ours, which is looked at itself
+            if first in ("self", "cls") or (call == last and last in own):
+                continue
+            if any(call.endswith(ours) for ours in OURS):
+                continue
+            strays.append(f"{name}:{node.lineno} {call}")
+    assert not strays, "read files through metaeval.readers, or say in ALLOWED why not"
+
+
+def reading_modules() -> set[str]:
+    """The modules that import from `metaeval.readers` what reads."""
+    harmless = {"one_line", "is_number", "read_number", "read_list", "check_numbers", "MOST_TEXT",
+                "TextFile", "load_weights", "options_of"}  # fmt: skip
+    return {
+        name
+        for name, tree in modules()
+        for imported_name, module in imported(tree).items()
+        if module.startswith("metaeval.readers") and imported_name not in harmless
+    }
+
+
+@pytest.fixture(scope="module")
+def reached(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
+    """The modules that call `metaeval.readers` while the table's loaders read."""
+    files: set[str] = set()
+    room = str(ROOT / "metaeval/readers")
+
+    def look(frame: FrameType, event: str, _: Any) -> None:
+        if event == "call" and frame.f_code.co_filename.startswith(room) and frame.f_back:
+            files.add(frame.f_back.f_code.co_filename)
+
+    for loader in LOADERS:
+        folder = tmp_path_factory.mktemp("made")
+        loader.make(folder)
+        sys.setprofile(look)
+        threading.setprofile(look)
+        try:
+            loader.read(folder)
+        finally:
+            sys.setprofile(None)
+            threading.setprofile(None)
+    return {Path(f).relative_to(ROOT).as_posix() for f in files if Path(f).is_relative_to(ROOT)}
+
+
+def test_every_reader_is_in_the_table(reached: set[str]) -> None:
+    lacking = reading_modules() - reached - UNREACHED.keys()
+    assert not lacking, "these modules read files: add a loader to tests/fuzz/loaders.py"
+    stale = (UNREACHED.keys() - reading_modules()) | (UNREACHED.keys() & reached)
+    assert not stale, "these need no excuse"
+    assert len({loader.name for loader in LOADERS}) == len(LOADERS)
+
+
+@pytest.mark.parametrize("loader", LOADERS, ids=lambda loader: loader.name)
+def test_what_is_right_is_read_alike(loader: Loader, tmp_path: Path) -> None:
+    if loader.strict is None:
+        pytest.skip("accepted files must equal the unharmed ones, whatever those hold")
+    loader.make(tmp_path)
+    assert _same(loader.read(tmp_path), loader.strict(tmp_path))

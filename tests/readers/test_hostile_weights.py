@@ -1,0 +1,290 @@
+"""Weights that were made to do harm, one file a trick: each is refused in one line."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import pickle
+import struct
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from metaeval.errors import InputError
+from metaeval.readers.arrays import ArrayArchive, map_array
+from metaeval.readers.checkpoints import load_torch_checkpoint, load_weights
+from metaeval.readers.hdf5 import Hdf5File
+from metaeval.readers.torch_archive import is_torchscript, read_torchscript
+from metaeval.text.transformers.locate import TextModel, check_folder
+from metaeval.text.word_vectors.gensim import GensimTable
+
+
+class WritingModule(torch.nn.Module):
+    """Its archive writes a file when torch loads it: `from_file` with `shared` makes one."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__()
+        self.path = path
+        self.weight = torch.nn.Parameter(torch.ones(2, 3))
+
+    @torch.jit.export
+    def __getstate__(self):  # type: ignore[no-untyped-def]
+        return (self.path, self.weight, self.training)
+
+    @torch.jit.export
+    def __setstate__(self, state: tuple[str, torch.Tensor, bool]):  # type: ignore[no-untyped-def]
+        self.path = state[0]
+        self.weight = state[1]
+        self.training = state[2]
+        self.weight = torch.from_file(self.path, shared=True, size=6)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
+def test_the_code_of_a_torchscript_archive_is_not_run(tmp_path: Path) -> None:
+    victim, archive = tmp_path / "victim", tmp_path / "clip.pt"
+    torch.jit.script(WritingModule(str(victim))).save(str(archive))
+    victim.unlink(missing_ok=True)
+    torch.jit.load(str(archive))  # what must never happen: the trick works
+    assert victim.exists()
+    victim.unlink()
+    assert is_torchscript(archive)
+    model = torch.nn.Linear(3, 2)
+    with pytest.raises(InputError, match=r"clip\.pt"):
+        load_weights(model, read_torchscript(archive), archive)
+    assert not victim.exists()
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
+def test_torchscript_is_read_as_torch_reads_it(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    inner = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.BatchNorm1d(3)).half()
+    inner.add_module("twin", inner[0])  # one module under two names
+    torch.jit.save(torch.jit.script(inner), str(tmp_path / "m.pt"))
+    expected = torch.jit.load(str(tmp_path / "m.pt")).state_dict()  # our own file
+    tensors = read_torchscript(tmp_path / "m.pt")
+    assert {"0.weight", "1.running_mean", "1.num_batches_tracked"} <= expected.keys()
+    assert set(tensors) <= set(expected)
+    for name, value in tensors.items():
+        assert value.dtype == expected[name].dtype
+        assert torch.equal(value, expected[name])
+
+
+def archive(path: Path, data: bytes, storages: dict[str, bytes], **options: Any) -> Path:
+    with zipfile.ZipFile(path, "w", **options) as packed:
+        packed.writestr("m/data.pkl", data)
+        for key, raw in storages.items():
+            packed.writestr(f"m/data/{key}", raw)
+    return path
+
+
+def tensor(numbers: int, size: tuple[int, ...], stride: tuple[int, ...], offset: int = 0) -> bytes:
+    """A pickle of {"w": tensor} that says what it wants of its storage."""
+
+    class Storage:
+        pass
+
+    storage = Storage()
+
+    class Pickler(pickle.Pickler):
+        def persistent_id(self, value: Any) -> Any:
+            if value is storage:
+                return ("storage", torch.FloatStorage, "0", "cpu", numbers)
+            return None
+
+    class Rebuilt:
+        def __reduce__(self) -> Any:
+            arguments = (storage, offset, size, stride, False, {})
+            return torch._utils._rebuild_tensor_v2, arguments
+
+    out = io.BytesIO()
+    Pickler(out, protocol=2).dump({"w": Rebuilt()})
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("numbers", "size", "stride", "offset"),
+    [
+        (4, (1000, 1000), (1000, 1), 0),  # more than there is
+        (4, (4,), (1,), 1),  # beyond the end
+        (4, (2,), (-1,), 3),  # backwards
+        (4, (10**9,), (0,), 0),  # one number for a thousand million
+        (1 << 40, (4,), (1,), 0),  # a storage larger than its bytes
+        (-4, (4,), (1,), 0),
+    ],
+)
+def test_a_tensor_lies_within_its_bytes(
+    tmp_path: Path, numbers: int, size: tuple[int, ...], stride: tuple[int, ...], offset: int
+) -> None:
+    path = archive(tmp_path / "m.pt", tensor(numbers, size, stride, offset), {"0": b"\0" * 16})
+    with pytest.raises(InputError, match=r"m\.pt"):
+        load_torch_checkpoint(path)
+
+
+def test_a_deflated_storage_of_gigabytes_is_not_unpacked(tmp_path: Path) -> None:
+    bomb = {"0": b"\0" * (1 << 26)}
+    data = tensor(1 << 24, (1 << 24,), (1,))
+    path = archive(tmp_path / "m.pt", data, bomb, compression=zipfile.ZIP_DEFLATED)
+    assert path.stat().st_size < 1 << 20
+    with pytest.raises(InputError, match=r"m\.pt, field 'm/data.*': is compressed"):
+        load_torch_checkpoint(path)
+    with zipfile.ZipFile(tmp_path / "f.npz", "w", zipfile.ZIP_DEFLATED) as packed:
+        header = io.BytesIO()
+        np.lib.format.write_array_header_1_0(
+            header, {"descr": "<f4", "fortran_order": False, "shape": (1 << 24,)}
+        )
+        packed.writestr("features.npy", header.getvalue() + b"\0" * (1 << 26))
+    with (
+        ArrayArchive(tmp_path / "f.npz") as arrays,
+        pytest.raises(InputError, match=r"f\.npz, field 'features.npy': unpacks from .*: not read"),
+    ):
+        arrays.array("features")
+
+
+def test_an_array_that_promises_more_than_it_holds(tmp_path: Path) -> None:
+    path = tmp_path / "f.npy"
+    with path.open("wb") as file:
+        header = {"descr": "<f4", "fortran_order": False, "shape": (1 << 40, 36, 2048)}
+        np.lib.format.write_array_header_1_0(file, header)  # type: ignore[arg-type]
+        file.write(b"\0" * 64)
+    with pytest.raises(InputError, match=r"f\.npy: is no NumPy array.*promises"):
+        map_array(path)
+    np.save(path, np.array([{"a": 1}], dtype=object), allow_pickle=True)
+    with pytest.raises(InputError, match="objects are not read"):
+        map_array(path)
+
+
+def test_hdf5_keeps_to_its_own_file_and_size(tmp_path: Path) -> None:
+    h5py = pytest.importorskip("h5py")
+    secret = tmp_path / "secret"
+    secret.write_bytes(b"\x00\x00\x80\x3f" * 32)
+    with h5py.File(tmp_path / "other.h5", "w") as other:
+        other["x"] = np.ones((4, 8), np.float32)
+    with h5py.File(tmp_path / "f.h5", "w") as file:
+        external = [(str(secret), 0, 128)]
+        file.create_dataset("1_features", (4, 8), np.float32, external=external)
+        file["2_features"] = h5py.ExternalLink(str(tmp_path / "other.h5"), "x")
+        file["3_features"] = h5py.SoftLink("/1_features")
+        layout = h5py.VirtualLayout((4, 8), np.float32)
+        layout[:] = h5py.VirtualSource(str(tmp_path / "other.h5"), "x", (4, 8))
+        file.create_virtual_dataset("4_features", layout)
+        file.create_dataset("5_features", (1 << 20, 36, 8), np.float32, chunks=(1, 36, 8))
+        file["6_features"] = np.ones((4, 8), np.float32)
+        file.create_group("7_features")
+    problems = {1: "other files", 2: "is a link", 3: "is a link", 4: "other files",
+                5: "promises 1,207,959,552 bytes of numbers and holds 0",
+                7: "no data set"}  # fmt: skip
+    with Hdf5File(tmp_path / "f.h5") as opened:
+        assert opened.array("6_features").sum() == 32
+        for number, problem in problems.items():
+            with pytest.raises(InputError, match=rf"f\.h5, field '{number}_features'.*{problem}"):
+                opened.array(f"{number}_features")
+
+
+def kv(state: bytes) -> bytes:
+    """A .kv file whose dictionary has `state` as its vectors."""
+    return (
+        b"\x80\x04cgensim.models.keyedvectors\nKeyedVectors\n)\x81}("
+        b"X\x0c\x00\x00\x00index_to_key](X\x03\x00\x00\x00doge"
+        b"X\x07\x00\x00\x00vectors" + state + b"ub."
+    )
+
+
+@pytest.mark.parametrize(
+    ("state", "problem"),
+    [
+        # a dtype whose fields are made of bytes: numpy takes them for addresses
+        (b"cnumpy\ndtype\n(X\x02\x00\x00\x00V8\x89\x88tR(K\x03X\x01\x00\x00\x00|N"
+         b"X\x01\x00\x00\x00a}X\x01\x00\x00\x00aB\x08\x00\x00\x00AAAAAAAAsK\x08K\x01K\x1btb",
+         "is no array"),
+        (b"cnumpy._core.multiarray\n_reconstruct\n(cnumpy\nndarray\nK\x00\x85X\x01\x00\x00\x00b"
+         b"tR(K\x01J\x00\x00\x00\x7fK\x03\x86cnumpy\ndtype\n(X\x02\x00\x00\x00f4\x89\x88tR"
+         b"\x89B\x0c\x00\x00\x00AAAABBBBCCCCtb", "12 bytes for the shape"),
+        (b"cposix\nsystem\n(X\x04\x00\x00\x00truetR", r"wants to run code \(posix.system\)"),
+        (b"cnumpy\nload\n(X\x01\x00\x00\x00xtR", r"wants to run code \(numpy.load\)"),
+        (b"\x96\x00\x00\x00\x00\x00\x01\x00\x00", "or is cut short"),  # room for 2^40 bytes
+        (b"N" + b"r\xff\xff\xff\x7f", "is missing beside"),  # a memo of 2^31 places
+        (b"\x8d\x00\x00\x00\x00\x00\x00\x00\x7f", "or is cut short"),  # a string as long
+    ],
+)  # fmt: skip
+def test_a_pickle_of_vectors_does_nothing(tmp_path: Path, state: bytes, problem: str) -> None:
+    (tmp_path / "v.kv").write_bytes(kv(state))
+    with pytest.raises(InputError, match=rf"v\.kv.*{problem}"):
+        GensimTable(tmp_path / "v.kv", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        (torch.ones(2, 3, dtype=torch.int64), "holds numbers of torch.int64 where the model has"),
+        (torch.ones(2, 3, dtype=torch.complex64), "holds numbers of torch.complex64"),
+        (torch.full((2, 3), 1e300, dtype=torch.float64), "not finite"),
+        (torch.full((2, 3), float("nan")), "not finite"),
+        ([1.0, 2.0], "is list, not a tensor"),
+    ],
+)
+def test_weights_are_numbers_of_the_model_s_kind(tmp_path: Path, value: Any, problem: str) -> None:
+    model = torch.nn.Linear(3, 2)
+    state = {**model.state_dict(), "weight": value}
+    with pytest.raises(InputError, match=rf"w, field 'weight': .*{problem}"):
+        load_weights(model, state, "w")
+
+
+@pytest.mark.parametrize("name", ["config.json", "tokenizer_config.json"])
+def test_a_model_s_folder_that_brings_code_is_refused(tmp_path: Path, name: str) -> None:
+    for file in ("config.json", "tokenizer_config.json"):
+        (tmp_path / file).write_text(json.dumps({"model_type": "bert"}))
+    model = TextModel("m", tmp_path, tmp_path / "model.safetensors")
+    check_folder(model)
+    (tmp_path / name).write_text(json.dumps({"auto_map": {"AutoModel": "evil.Model"}}))
+    with pytest.raises(InputError, match=rf"{name}, field 'auto_map': asks to run code"):
+        check_folder(model)
+
+
+def test_what_is_no_regular_file_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.pt")
+    with pytest.raises(InputError, match=r"pipe\.pt: is no regular file"):
+        load_torch_checkpoint(tmp_path / "pipe.pt")
+    with pytest.raises(InputError, match="is a folder"):
+        load_torch_checkpoint(tmp_path)
+
+
+def test_a_checkpoint_of_torch_is_read_as_torch_reads_it(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    base = torch.randn(6, 8)
+    value = {
+        "state_dict": {
+            "a": base, "view": base[1:4, ::2], "turned": base.T, "half": base.half(),
+            "bfloat": base.bfloat16(), "count": torch.tensor(3), "empty": torch.zeros(0, 4),
+            "double": base.double(), "mask": base > 0, "wave": base.to(torch.complex64),
+            "parameter": torch.nn.Parameter(base),
+        },
+        "epoch": 3, "best": 0.5, "name": "é", "size": torch.Size([2, 3]), "none": None,
+        "list": [1, (2, 3)], "flag": True,
+    }  # fmt: skip
+    torch.save(value, tmp_path / "c.pt")
+    read = load_torch_checkpoint(tmp_path / "c.pt")
+    expected = torch.load(tmp_path / "c.pt", weights_only=True)
+    assert read.keys() == expected.keys()
+    for name, one in expected["state_dict"].items():
+        assert read["state_dict"][name].dtype == one.dtype
+        assert torch.equal(read["state_dict"][name], one)
+    rest = [key for key in expected if key != "state_dict"]
+    assert {key: read[key] for key in rest} == {key: expected[key] for key in rest}
+
+
+def test_a_header_of_safetensors_is_not_believed(tmp_path: Path) -> None:
+    from metaeval.readers.checkpoints import load_safetensors
+
+    header = json.dumps({"w": {"dtype": "F32", "shape": [1 << 40], "data_offsets": [0, 16]}})
+    raw = struct.pack("<Q", len(header)) + header.encode() + b"\0" * 16
+    (tmp_path / "w.safetensors").write_bytes(raw)
+    with pytest.raises(InputError, match=r"w\.safetensors: is no safetensors file"):
+        load_safetensors(tmp_path / "w.safetensors")

@@ -1,0 +1,67 @@
+"""Pictures: of a photograph's size, of formats that run nothing, and damaged ones counted."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from metaeval.data.scenes.load import load_scenes
+from metaeval.errors import InputError
+from metaeval.readers.images import open_image
+
+
+def huge_png(path: Path, side: int) -> None:
+    """A PNG that says that it has side × side pixels, and holds none."""
+    header = struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)
+    chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(b"\0" * 1000)), (b"IEND", b""))
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(d)) + t + d + struct.pack(">I", zlib.crc32(t + d)) for t, d in chunks
+    ))  # fmt: skip
+
+
+def opened(path: Path) -> np.ndarray:
+    with open_image(path) as image:
+        return np.asarray(image)
+
+
+def test_four_hundred_million_pixels_are_refused(tmp_path: Path) -> None:
+    huge_png(tmp_path / "huge.png", 20_000)
+    with pytest.raises(InputError, match=r"huge\.png: cannot be read as an image.*pixels"):
+        opened(tmp_path / "huge.png")
+    huge_png(tmp_path / "empty.png", 100)
+    with pytest.raises(InputError, match=r"empty\.png: cannot be read as an image"):
+        opened(tmp_path / "empty.png")
+
+
+def test_formats_that_run_programs_are_not_opened(tmp_path: Path) -> None:
+    (tmp_path / "a.jpg").write_bytes(
+        b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 10 10\n%%EndComments\nshowpage\n%%EOF\n"
+    )
+    with pytest.raises(InputError, match=r"a\.jpg: cannot be read as an image"):
+        opened(tmp_path / "a.jpg")
+
+
+def test_pictures_are_as_pillow_reads_them(tmp_path: Path) -> None:
+    pixels = np.random.default_rng(0).integers(0, 256, (20, 30, 3)).astype(np.uint8)
+    for suffix in ("png", "jpg", "webp", "gif", "bmp", "tif", "ppm"):
+        path = tmp_path / f"a.{suffix}"
+        Image.fromarray(pixels).save(path)
+        with Image.open(path) as image:
+            assert (opened(path) == np.asarray(image.convert("RGB"))).all()
+
+
+def test_a_damaged_scene_is_drawn_anew(tmp_path: Path) -> None:
+    scenes = load_scenes(n=3, cache=tmp_path)
+    first = scenes.image_ids[0]
+    path = scenes.part("images").path(first)
+    whole = path.read_bytes()
+    for harmed in (b"", whole[:100], whole[:-1], whole[:200] + b"\0\0" + whole[202:], whole + b"x"):
+        path.write_bytes(harmed)
+        again = load_scenes(n=3, cache=tmp_path).part("images").path(first)
+        assert again == path
+        assert path.read_bytes() == whole

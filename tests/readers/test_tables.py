@@ -1,0 +1,271 @@
+"""Tables that were once read wrongly without a word, and the readers against other libraries."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metaeval.data.coco.load import load_coco
+from metaeval.data.coco.objects import CocoObjects
+from metaeval.data.judgments.table import load_table
+from metaeval.errors import InputError
+from metaeval.readers.files import TextFile
+from metaeval.readers.json_text import parse_json, read_json_lines
+from metaeval.readers.tables import read_csv
+from metaeval.readers.values import is_number, read_list, read_number
+from metaeval.text.word_vectors.base import VectorFile
+
+HERE = Path("table.csv")
+
+
+def as_csv(text: str, delimiter: str = ",") -> list[dict[str, str]]:
+    return [row for _, row in read_csv(TextFile(HERE, text, ""), delimiter)]
+
+
+def table(tmp_path: Path, text: str, name: str = "t.csv") -> Any:
+    (tmp_path / name).write_text(text, encoding="utf-8", newline="")
+    return load_table(file=tmp_path / name, image_source="other", data=tmp_path)
+
+
+HEAD = "image_id,candidate,references,human\n"
+
+
+@pytest.mark.parametrize("mark", ["\u2028", "\x85", "\x0c", "\u2029", "\x1c", "\x0b"])
+def test_only_line_feeds_end_a_line(tmp_path: Path, mark: str) -> None:
+    rows = "".join(f"{i}.jpg,a dog{mark}runs {i},a dog,{i}\n" for i in range(5))
+    judged = table(tmp_path, HEAD + rows).judged
+    assert [j.candidate for j in judged] == [f"a dog runs {i}" for i in range(5)]
+    lines = [{"image_id": f"{i}.jpg", "candidate": f"a{mark}b {i}", "human": i} for i in range(3)]
+    text = "\n".join(json.dumps(line, ensure_ascii=False) for line in lines)
+    assert [j.candidate for j in table(tmp_path, text, "t.jsonl").judged] == [
+        "a b 0",
+        "a b 1",
+        "a b 2",
+    ]
+
+
+def test_a_stray_quote_swallows_no_record(tmp_path: Path) -> None:
+    rows = [f"{i}.jpg,a dog {i},a dog,{i}\n" for i in range(20)]
+    for first, last in ((3, None), (3, 17), (3, 4)):
+        harmed = list(rows)
+        harmed[first] = harmed[first].replace(",a dog", ',"a dog', 1)
+        if last is not None:
+            harmed[last] = harmed[last].replace("a dog,", 'a dog",', 1)
+        with pytest.raises(InputError, match=r"t\.csv, line \d+: (.*quote|has \d cells)"):
+            table(tmp_path, HEAD + "".join(harmed))
+    # a quoted cell of two lines is none of that
+    good = HEAD + '1.jpg,"a dog\nruns, fast","[""a"", ""b, c""]",3\n'
+    assert table(tmp_path, good).judged[0].candidate == "a dog runs, fast"
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (HEAD + "1.jpg,a dog,a\n", "line 2: has 3 cells where the header has 4"),
+        (HEAD + "1.jpg,a, dog,a,3\n", "line 2: has 5 cells where the header has 4"),
+        ("image_id,candidate,human,human\n1.jpg,a,3,4\n", "'human': the column is there twice"),
+        (HEAD + '1.jpg,"a" dog,a,3\n', r"line 2: is no CSV"),
+        (HEAD + "1.jpg,a dog,['a dog' 'a cat'],3\n", "line 2, field 'references'.*without commas"),
+        (HEAD + "1.jpg,a dog,\"array(['a', 'b'])\",3\n", "'references': .*several values"),
+        (HEAD + "1.jpg,a dog,\"('a', 'b')\",3\n", "'references': .*several values"),
+        (HEAD + "1.jpg,a dog,a,1_000\n", "line 2, field 'human': '1_000' is not a number"),
+        (HEAD + "1.jpg,a dog,a,٣\n", "line 2, field 'human': '٣' is not a number"),
+        (HEAD + "1.jpg,a dog,a,1e999\n", "line 2, field 'human': '1e999' is not a number"),
+        (HEAD + "1.jpg,a dog,a,nan\n", "line 2, field 'human': 'nan' is not a number"),
+    ],
+)
+def test_what_was_guessed_is_refused(tmp_path: Path, text: str, problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        table(tmp_path, text)
+
+
+@pytest.mark.parametrize("line", [
+    '{"image_id": "1", "candidate": "a", "human": 1' + "0" * 400 + "}",
+    '{"image_id": "1", "candidate": "a", "human": ' + "[" * 10_000,
+    '{"image_id": "1", "candidate": "a", "human": 1, "human": 5}',
+    '{"image_id": "1", "candidate": "a", "human": true}',
+])  # fmt: skip
+def test_a_json_line_is_named(tmp_path: Path, line: str) -> None:
+    good = '{"image_id": "0", "candidate": "a", "human": 1}\n'
+    with pytest.raises(InputError, match=r"t\.jsonl, line 2.*: ") as error:
+        table(tmp_path, good + line, "t.jsonl")
+    assert "\n" not in str(error.value)
+    assert len(str(error.value)) < 400
+
+
+def test_a_broken_parquet_file_is_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    pd.DataFrame({"image_id": ["1"] * 500, "candidate": ["a dog"] * 500}).to_parquet(path)
+    raw = path.read_bytes()
+    for at in range(8, len(raw), max(1, len(raw) // 40)):
+        path.write_bytes(raw[:at] + b"\xff\xff\xff\x7f" + raw[at + 4 :])
+        with pytest.raises(InputError) as error:
+            load_table(file=path, image_source="other", data=tmp_path)
+        assert "\n" not in str(error.value)
+        assert "t.parquet" in str(error.value)
+
+
+def test_iscrowd_is_zero_or_one(tmp_path: Path) -> None:
+    for value, kept in (
+        (0, 1),
+        (1, 0),
+        (False, 1),
+        (True, 0),
+        ("no", None),
+        (2, None),
+        (0.5, None),
+    ):
+        path = tmp_path / "i.json"
+        box = {"id": 1, "image_id": 1, "category_id": 1, "bbox": [0, 0, 5, 5], "iscrowd": value}
+        path.write_text(json.dumps({
+            "images": [{"id": 1, "width": 10, "height": 10}],
+            "categories": [{"id": 1, "name": "dog"}], "annotations": [box],
+        }))  # fmt: skip
+        if kept is None:
+            with pytest.raises(InputError, match="id 1, field 'iscrowd': must be 0 or 1"):
+                CocoObjects(path)
+        else:
+            assert len(CocoObjects(path)[1].labels) == kept
+
+
+def test_a_box_of_four_hundred_digits_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "i.json"
+    box = {"id": 1, "image_id": 1, "category_id": 1, "bbox": [0, 0, 10**400, 5]}
+    path.write_text(json.dumps({
+        "images": [{"id": 1, "width": 10, "height": 10}],
+        "categories": [{"id": 1, "name": "dog"}], "annotations": [box],
+    }))  # fmt: skip
+    with pytest.raises(InputError, match="annotation id 1, field 'bbox': must be four numbers"):
+        CocoObjects(path)
+
+
+def test_word_vectors_hold_what_they_promise(tmp_path: Path) -> None:
+    def vectors(name: str, content: bytes) -> Any:
+        (tmp_path / name).write_bytes(content)
+        return VectorFile(tmp_path / name, cache=tmp_path).embed(["dog"])
+
+    assert vectors("a.txt", b"2 2\ndog 1 2\ncat 3 4\n").known.tolist() == [True]
+    with pytest.raises(InputError, match="holds 2 words where its first line says 400,000"):
+        vectors("b.txt", b"400000 2\ndog 1 2\ncat 3 4\n")
+    for number in (b"nan", b"inf", b"1e99"):
+        with pytest.raises(InputError, match="should hold 2 numbers"):
+            vectors("c.txt", b"2 2\ndog 1 " + number + b"\ncat 3 4\n")
+    row = np.array([1, np.inf], "<f4").tobytes()
+    with pytest.raises(InputError, match=r"d\.bin.*not finite"):
+        vectors("d.bin", b"1 2\ndog " + row)
+    with pytest.raises(InputError, match=r"e\.bin: goes on after its 1 words"):
+        vectors("e.bin", b"1 2\ndog " + np.ones(2, "<f4").tobytes() + b"cat 12345678")
+
+
+# structure: what other programs write comes back as it was
+
+cells = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=12)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.lists(cells, min_size=3, max_size=3), max_size=6), st.sampled_from([",", ";", "\t"])
+)
+def test_csv_is_read_as_python_writes_it(rows: list[list[str]], delimiter: str) -> None:
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, delimiter=delimiter, quoting=csv.QUOTE_ALL)
+    writer.writerows([["a", "b", "c"], *rows])
+    try:
+        read = as_csv(out.getvalue(), delimiter)
+    except InputError as error:  # the one thing that is refused for what it might be
+        refused = str(error)
+    else:
+        refused = ""
+        assert [list(row.values()) for row in read] == rows
+    if refused:
+        assert "is a quote not closed" in refused
+        assert any("\n" in cell or "\r" in cell for row in rows for cell in row)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(cells, max_size=5))
+def test_lists_are_read_as_json_and_python_write_them(values: list[str]) -> None:
+    assert read_list(json.dumps(values), HERE, "", "x") == values
+    assert read_list(json.dumps(values, ensure_ascii=False), HERE, "", "x") == values
+    assert read_list(repr(values), HERE, "", "x") == values
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.one_of(st.floats(), st.integers(), st.text(max_size=8)))
+def test_numbers_are_floats_in_ascii(value: float | int | str) -> None:
+    try:
+        number = read_number(value, HERE, "", "x")
+    except InputError:
+        assert not is_number(value)
+        if isinstance(value, str):
+            assert not value.strip().isascii() or not value.strip().isdecimal() or len(value) > 300
+        return
+    assert number == float(value)
+    assert np.isfinite(number)
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | cells,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(cells, inner, max_size=3),
+    max_leaves=10,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.dictionaries(cells, json_values, max_size=3), max_size=4))
+def test_json_lines_come_back(records: list[dict[str, Any]]) -> None:
+    text = "\n".join(json.dumps(r, ensure_ascii=False) for r in records)
+    read = [record for _, record in read_json_lines(TextFile(HERE, text, ""))]
+    assert read == records
+    assert [parse_json(json.dumps(r), HERE) for r in records] == records
+
+
+def test_every_record_is_accounted_for(tmp_path: Path) -> None:
+    rows = [f"{i}.jpg,a dog {i},a dog,{i if i % 3 else ''}\n" for i in range(9)]
+    judgments = table(tmp_path, HEAD + "".join(rows))
+    assert str(judgments.dataset.records) == "9 records read, 6 used, 3 left out"
+    assert "3 of 9 records without a judgement left out." in judgments.dataset.notes
+    captions = {
+        "images": [{"id": i} for i in (1, 2, 3)],
+        "annotations": [
+            {"id": 10 * i + k, "image_id": i, "caption": f"a dog {k}"}
+            for i in (1, 2, 3) for k in range(3 + i)
+        ],
+    }  # fmt: skip
+    (tmp_path / "c.json").write_text(json.dumps(captions))
+    whole = load_coco("c", captions=tmp_path / "c.json", n_references=2)
+    assert whole.records is not None
+    assert whole.records.counts() == {"read": 15, "used": 9, "left_out": 6, "refused": 0}
+    limited = load_coco("c", captions=tmp_path / "c.json", n_references=2, limit=2)
+    assert str(limited.records) == "15 records read, 6 used, 9 left out"
+
+
+@pytest.mark.coco
+def test_pascals_files_are_read_as_scipy_reads_them(coco_root: Path) -> None:
+    """The published files: every text and number of both, in their order."""
+    from scipy.io import loadmat
+
+    from metaeval.readers.matlab import read_matlab
+
+    path = coco_root / "pascal50s" / "pair_pascal.mat"
+    if not path.is_file():
+        pytest.skip("PASCAL-50S is not in the data folder")
+    ours, scipys = read_matlab(path), loadmat(path, simplify_cells=True)
+    assert len(ours["new_input"]) == 4000
+    for one, other in zip(ours["new_input"], scipys["new_input"], strict=True):
+        assert list(one) == list(other)
+        for text, expected in zip(one.values(), other.values(), strict=True):
+            assert (text[0] if isinstance(text, list) else text) == expected
+    assert ours["category"].tolist() == scipys["category"].tolist()
+    for one, other in zip(ours["result"], scipys["result"], strict=True):
+        votes = one["result"][0] if isinstance(one["result"], list) else one["result"]
+        assert votes.tolist() == np.asarray(other["result"]).reshape(-1).tolist()

@@ -1,0 +1,264 @@
+"""Every option of every experiment has a type and a range, and a wrong value is refused in a line
+before anything is read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from omegaconf import DictConfig, OmegaConf, open_dict
+
+from experiments.base import MetricExperiment
+from experiments.run import check_report
+from metaeval import installation
+from metaeval.config import build_all, component, compose_config, selected
+from metaeval.errors import ConfigError
+from metaeval.options import (
+    Count,
+    Device,
+    OptionsOf,
+    Rate,
+    Share,
+    described,
+    did_you_mean,
+    options_of,
+    problems,
+)  # fmt: skip
+from metaeval.schema import check_config
+
+NONSENSE: Any = {"no": ["such", "thing"]}  # no option is anything like it
+
+# one configuration or more of every experiment, so that every file in conf/ is in one of them
+CONFIGURATIONS = {
+    "replace": ("experiment=replace", "dataset=coco_val2017"),
+    "shuffle": ("experiment=shuffle", "dataset=scenes", "regions=detector", "vectors=glove"),
+    "insert": ("experiment=graded", "corruption=insert", "vectors=word2vec"),
+    "truth": ("experiment=graded", "corruption=truth_replace_count", "dataset=coco_karpathy_test"),
+    "bottomup": ("experiment=captioners", "regions=bottomup", "regions.file=x.npy"),
+    "judgments": ("experiment=judgments",),
+    "pairs": ("experiment=pairs",),
+    "valse": ("experiment=pairs", "dataset=valse"),
+    "sugarcrepe_pp": ("experiment=pairs", "dataset=sugarcrepe_pp"),
+    "foil": ("experiment=pairs", "dataset=foil"),
+    "own pairs": ("experiment=pairs", "dataset=pairs", "dataset.file=x.csv"),
+    "own": ("experiment=replace", "dataset=own", "dataset.file=x.csv"),
+    "sensitivity": ("experiment=sensitivity", "dataset=scenes"),
+    "crowd": ("experiment=judgments", "dataset=flickr8k_cf", "vectors=file", "vectors.path=x"),
+    "pascal50s": ("experiment=judgments", "dataset=pascal50s"),
+    "composite": ("experiment=judgments", "dataset=composite"),
+    "thumb": ("experiment=judgments", "dataset=thumb"),
+    "table": ("experiment=judgments", "dataset=table", "dataset.file=x.csv"),
+    "coco": ("experiment=models", "dataset=coco", "dataset.captions=x.json"),
+    "train_clip": ("experiment=train_clip", "dataset=scenes"),
+    "train_faier": ("experiment=train_faier",),
+    "train_scan": ("experiment=train_scan", "vectors=minilm"),
+}
+
+# false, or a file
+PATH_TOO = {"metric.bertscore.rescale"}
+# a list of numbers, or one
+ONE_TOO = {"dataset.n_references", "task.vision.layers"}
+# numbers that may be below 0
+SIGNED = {"task.losses.anchor"}
+# `null` means something there, though it is not the default
+NULLABLE = {
+    "paths.data", "metric.cider.data", "metric.cider.cache", "regions.cache", "dataset.split",
+    "corruption.reseeded",
+    "dataset.n", "dataset.file", "dataset.captions",
+    "dataset.protocol", "dataset.statistic", "metric.faier.references", "variant", "vectors.path",
+    "vectors.md5", "vectors.url", "task.patience", "bleu_smooth",
+}  # fmt: skip
+
+
+def leaves(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
+    """Every key and its value, but for those that only refer to another key."""
+    if isinstance(value, dict):
+        for name, each in value.items():
+            yield from leaves(each, f"{key}.{name}" if key else name)
+    elif not (isinstance(value, str) and value.startswith("${") and ":" not in value):
+        yield key, value
+
+
+def wrong_values(value: Any, key: str) -> Iterator[Any]:
+    """What cannot stand where this stands."""
+    yield NONSENSE
+    if key == "offline":  # whatever the environment holds
+        return
+    if isinstance(value, bool):
+        yield from (5, *(() if key in PATH_TOO else ("maybe",)))
+    elif isinstance(value, int | float):
+        yield from ("abc", math.nan, math.inf, True, [[0.5]])
+        if key not in SIGNED:
+            yield -1
+    elif isinstance(value, str) and ":" not in value:
+        yield from (5, True, [[0.5]], "half a \udc80 character")
+    elif isinstance(value, list):
+        yield from ([[]], [None], *(() if key in ONE_TOO else (5,)))
+    if value is not None and key not in NULLABLE and "." in key:
+        yield None
+
+
+def refused(config: DictConfig) -> str:
+    """The line with which a configuration is refused; empty where it is not."""
+    try:
+        check_config(config)
+        experiment = component(config.task, "task")
+        if isinstance(experiment, MetricExperiment):
+            build_all(selected(config), config)
+            check_report(experiment, config)
+        experiment.check(config)
+    except ConfigError as error:
+        return str(error)
+    return ""
+
+
+def spoiled(config: DictConfig, values: dict[str, Any]) -> DictConfig:
+    """The configuration with these values, whatever they are."""
+    copy = config.copy()
+    with open_dict(copy):
+        for key, value in values.items():
+            OmegaConf.update(copy, key, value, merge=False)
+    return copy
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_every_option_refuses_what_it_cannot_be(name: str) -> None:
+    """All options at once, one kind of wrong value after another: each is named, in one line."""
+    config = compose_config(CONFIGURATIONS[name])
+    if name not in ("bottomup", "coco"):  # where captions=… is still to be given
+        assert refused(config) == ""
+    own = dict(leaves(OmegaConf.to_container(config, resolve=False)))
+    if name != "replace":  # what is the same there need not be asked again
+        first = compose_config(CONFIGURATIONS["replace"])
+        shared = dict(leaves(OmegaConf.to_container(first, resolve=False)))
+        own = {k: v for k, v in own.items() if k.startswith("dataset.") or k not in shared}
+    wrong = {
+        key: list(wrong_values(value, key))
+        for key, value in own.items()
+        if not key.endswith("_target_") and key != "captions"
+    }
+    for turn in range(max(map(len, wrong.values()), default=0)):
+        given = {key: values[turn] for key, values in wrong.items() if turn < len(values)}
+        line = refused(spoiled(config, given))
+        assert "\n" not in line
+        # what a class refuses itself is not asked before the rest is right
+        for key in [key for key in given if key not in line]:
+            alone = refused(spoiled(config, {key: given[key]}))
+            assert key.rpartition(".")[2] in alone, f"{key}={given[key]!r} is accepted"
+
+
+def test_every_file_of_the_configuration_is_held_against_the_schema() -> None:
+    there = {path.stem for path in (installation.conf() / "experiment").glob("*.yaml")}
+    asked = [part for given in CONFIGURATIONS.values() for part in given]
+    assert there == {"graded", *(p.split("=")[1] for p in asked if p.startswith("experiment="))}
+    for group in ("dataset", "regions", "vectors"):
+        files = {path.stem for path in (installation.conf() / group).glob("*.yaml")}
+        chosen = {p.split("=")[1] for p in asked if p.startswith(f"{group}=")}
+        # what an experiment chooses by itself
+        assert files - chosen <= {"auto", "flickr8k_expert", "gold", "sugarcrepe"}
+
+
+@pytest.mark.parametrize(
+    ("override", "line"),
+    [
+        ("seed=abc", "seed is 'abc', not a whole number in [0, 4294967295]"),
+        ("seed=1.5", "seed is 1.5, not a whole number in [0, 4294967295]"),
+        ("seed=null", "seed is null: it has to be given"),
+        ("stats.confidence=1", "stats.confidence is 1, not a number in (0, 1)"),
+        ("report.max_bytes=abc", "report.max_bytes is 'abc', not a whole number from 1"),
+        ("metric.bleu=null", "metric.bleu is null, not a component (a node with a _target_)"),
+        ("corruption.rates=[[0.5]]", "corruption.rates[0] is [0.5], not a number in (0, 1]"),
+        ("cache.batch_size=-1", "cache.batch_size is -1, not a whole number from 1 or null"),
+        ("+corruption.rat=1", "there is no option corruption.rat; did you mean 'rate' or 'rates'?"),
+        ("+speed=0", "there is no option speed; did you mean 'seed'?"),
+        ("~stats.seed", "stats.seed is missing"),
+        ("seed=${sed}", "seed: Interpolation key 'sed' not found"),
+        ("device=gpu", "device is 'gpu', not auto, cpu, cuda or cuda:1"),
+        ("regions._target_=no.such", "regions._target_ is 'no.such': No module named 'no'"),
+        ("report=judgments", "report: reports.judgments.page.write_report reads the files of "),
+        ("metrics=[bleu,cidr]", "unknown metric 'cidr'; did you mean 'cider'? choose from bleu, "),
+        ("report._partial_=5", "report._partial_ is 5, not true or false"),
+    ],
+)  # fmt: skip
+def test_the_line_says_what_is_wrong(override: str, line: str) -> None:
+    config = compose_config(["experiment=replace", "dataset=scenes", override])
+    assert refused(config).startswith(line)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "line"),
+    [
+        (["experiment=replacement"], "experiment=replacement: there is none; did you mean "),
+        (["experiment=replace", "dataset=scene"], "dataset=scene: there is none; did you "),
+        (["experiment=replace", "dataset=null"], "dataset=null chooses nothing: choose from "),
+        (["experiment=replace", "sed=1"], "there is no option sed; did you mean 'seed'"),
+        (["experiment=replace", "stats.replicate=1"], "there is no option stats.replicate; "),
+        (["experiment=replace", "seed=[0"], "no viable alternative at input '[0'"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_composed_is_a_line_too(overrides: list[str], line: str) -> None:
+    with pytest.raises(ConfigError) as refusal:
+        compose_config(overrides)
+    assert str(refusal.value).startswith(line)
+    assert "\n" not in str(refusal.value)
+
+
+def test_all_that_is_wrong_is_named_at_once() -> None:
+    config = compose_config(["experiment=replace", "seed=-1", "stats.replicates=x", "strict=5"])
+    with pytest.raises(ConfigError) as refusal:
+        check_config(config)
+    line = str(refusal.value)
+    assert line.startswith("3 problems: ")
+    for key in ("seed is -1", "stats.replicates is 'x'", "strict is 5"):
+        assert key in line
+
+
+def test_a_device_that_is_not_there_stops_a_run_before_it_begins() -> None:
+    with pytest.raises(ConfigError, match=r"this machine has \d+ CUDA devices"):
+        check_config(compose_config(["experiment=replace", "device=cuda:9"]))
+
+
+class Own:
+    """A metric of one's own, as far as the configuration can see."""
+
+    def __init__(self, function: str, scale: float = 1.0, plain=None) -> None:  # type: ignore[no-untyped-def]
+        self.function, self.scale, self.plain = function, scale, plain
+
+
+def test_a_metric_of_ones_own_is_checked_by_its_annotations() -> None:
+    target = f"{Own.__module__}.Own"
+    node = [f"+metric.own._target_={target}", "+metric.own.function=a.b"]
+    base = ["experiment=replace", "dataset=scenes", *node]
+    check_config(compose_config([*base, "+metric.own.plain={anything: [1]}"]))
+    config = compose_config([*base, "+metric.own.scale=much", "+metric.own.scal=1"])
+    with pytest.raises(ConfigError) as refusal:
+        check_config(config)
+    assert "metric.own.scale is 'much', not a number" in str(refusal.value)
+    assert "there is no option metric.own.scal; did you mean 'scale'?" in str(refusal.value)
+
+
+def test_annotations_and_values() -> None:
+    def said(value: Any, annotation: Any) -> list[str]:
+        return list(problems(value, annotation, "k"))
+
+    assert said(3, Count | None) == said(None, Count | None) == []
+    assert said(0, Count | None) == ["k is 0, not a whole number from 1 or null"]
+    assert said([0.5, 2], list[Rate]) == ["k[1] is 2, not a number in (0, 1]"]
+    assert said(True, int) == ["k is true, not a whole number"]
+    assert said(10**400, float) == ["k is " + "1" + "0" * 58 + "…, not a number"]
+    assert said(1, Share) == []
+    assert said("cuda:1", Device) == []
+    assert said({"_target_": "x"}, CaptionsOf) == []
+    assert said("x", CaptionsOf) == ["k is 'x', not a component (a node with a _target_)"]
+    assert described(dict[str, int]) == "a mapping"
+    settings = OptionsOf("metaeval.training.settings.TrainingSettings", without=("seed",))
+    assert "seed" not in settings.known()
+    assert "epochs" in settings.known()
+    assert did_you_mean("zzz", ["seed"]) == ""
+    assert options_of(CaptionsOf) == ({}, False)
+
+
+class CaptionsOf:
+    """A class: what it stands for in a configuration is a node."""
