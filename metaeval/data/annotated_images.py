@@ -6,13 +6,14 @@ what is annotated is looked up by COCO id, whatever the dataset's own keys look 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TypedDict, Unpack
 
 from metaeval.data.coco.files import search_bases
 from metaeval.data.coco.objects import CocoObjects
 from metaeval.data.dataset import Absent, ImageId, ImageSource, Objects, Part
-from metaeval.data.image_source import coco_number
+from metaeval.data.image_source import COCO, coco_number, sources_of
 from metaeval.data.images import ImageFiles
 from metaeval.errors import InputError
 
@@ -20,6 +21,14 @@ SPLITS = ("val2017", "karpathy_test")  # whose instances files are looked for
 FOLDERS = ("val2014", "val2017")  # where image files are looked for
 _REMEDY_OBJECTS = "give COCO's annotated objects as dataset.instances=FILE"
 _REMEDY_IMAGES = "give their folder as dataset.images=FOLDER"
+
+
+class ImagePlaces(TypedDict, total=False):
+    """Where the annotated objects and the image files are: see `annotated_images`."""
+
+    instances: str | Path | None
+    images: str | Path | None
+    data: str | Path | None
 
 
 class ObjectsBySource(Mapping[ImageId, Objects]):
@@ -88,6 +97,35 @@ def annotated_images(
         "objects": lambda: _objects(numbers, len(sources), given_file, data, checksums),
         "images": lambda: _images(by_name, given_folder, data),
     }
+
+
+def sources_of_ids(
+    ids: Iterable[str],
+    names: Mapping[ImageId, str],
+    *,
+    declared: str | None,
+    collection: str,
+    **places: Unpack[ImagePlaces],
+) -> tuple[dict[ImageId, ImageSource | None], list[str]]:
+    """The source of each image of a table, and a note where it is not known.
+
+    As `metaeval.data.image_source.sources_of`; where nothing is declared and no file is named, ids
+    that are, all of them, ids of annotated images of COCO are COCO's.
+    """
+    keys = list(ids)
+    if declared is None and not names and all(key.isdecimal() for key in keys):
+        given = places.get("instances")
+        files = [Path(given).expanduser()] if given else instances_files(places.get("data"))
+        numbers = {int(key) for key in keys}
+        if any(numbers <= CocoObjects(file).keys() for file in files if file.is_file()):
+            declared = COCO
+    sources = sources_of(keys, names, declared=declared, collection=collection)
+    unknown = sum(source is None for source in sources.values())
+    note = (
+        f"Which photographs {unknown:,} of {len(sources):,} images are is not known: "
+        "dataset.image_source says it."
+    )
+    return sources, [note] if unknown else []
 
 
 def instances_files(data: str | Path | None = None) -> list[Path]:

@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TypedDict, Unpack
 
 from metaeval.data.coco.files import find_coco_captions
 from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.options import Count, Limit
 
 STAND_IN = 1000  # scenes: with every metric a first run then ends within minutes
 
 
+class CocoFiles(TypedDict, total=False):
+    """What only COCO has: see `load_coco`."""
+
+    root: str | Path | None
+    data: str | Path | None
+    captions: str | Path | None
+    instances: str | Path | None
+    images: str | Path | None
+    download: bool
+    exclude: str | Path | Sequence[str | Path] | None
+    image_source: str | None
+
+
 def load_auto(
-    limit: int | None = None,
-    n_references: int = 4,
+    limit: Limit = None,
+    n_references: Count = 4,
     cache: str | Path | None = None,
-    **options: Any,
+    **options: Unpack[CocoFiles],
 ) -> CaptionDataset:
     """COCO val2017, or the embedded `scenes`, which then say so in `CaptionDataset.fallback`.
 

@@ -47,6 +47,29 @@ class Objects:
     boxes: npt.NDArray[np.float64]
 
 
+@dataclass(frozen=True, slots=True)
+class RecordCount:
+    """How many records (captions) files held, and how many of them are used.
+
+    The others were left out for reasons that the dataset's notes or its options tell. None is
+    refused and read over: a record that is not as it should be ends the reading.
+    """
+
+    read: int
+    used: int
+
+    @property
+    def left_out(self) -> int:
+        return self.read - self.used
+
+    def __str__(self) -> str:
+        return f"{self.read:,} records read, {self.used:,} used, {self.left_out:,} left out"
+
+    def counts(self) -> dict[str, int]:
+        """For `run.json`."""
+        return {"read": self.read, "used": self.used, "left_out": self.left_out, "refused": 0}
+
+
 T = TypeVar("T")
 Part = Callable[[], Any] | Absent
 
@@ -77,6 +100,8 @@ class CaptionDataset:
         File name → SHA-256 of every file that was read.
     notes
         What was normalised or left out while reading, one sentence each, with counts.
+    records
+        What became of the records of the files; `None` where there were no files.
     fallback
         Set where this dataset stands in for another: which one was looked for, and where.
     parts
@@ -96,6 +121,7 @@ class CaptionDataset:
     parts: Mapping[str, Part] = field(default_factory=dict)
     image_source: tuple[ImageSource | None, ...] | None = None
     pool_source: tuple[ImageSource | None, ...] | None = None
+    records: RecordCount | None = None
     _loaded: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     _derived: dict[str, Any] = field(
@@ -168,6 +194,8 @@ class CaptionDataset:
             image_ids=tuple(self.image_ids[i] for i in positions),
             human=tuple(self.human[i] for i in positions),
             references=tuple(self.references[i] for i in positions),
+            records=self.records
+            and replace(self.records, used=sum(1 + len(self.references[i]) for i in positions)),
             image_source=self.image_source and tuple(self.image_source[i] for i in positions),
             _loaded=self._loaded,  # parts are keyed by image id, so they serve the smaller set too
         )

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import os
+import re
 import time
 from collections.abc import Iterator
 from functools import partial
@@ -19,6 +21,7 @@ from urllib.request import Request, urlopen
 
 from metaeval.errors import MetaevalError
 from metaeval.progress import progress_bar
+from metaeval.readers.files import one_line
 
 try:
     import fcntl
@@ -26,6 +29,7 @@ except ImportError:  # Windows: two processes may fetch the same file, the check
     fcntl = None  # type: ignore[assignment]
 
 _CHUNK = 1 << 18
+_LENGTH = re.compile("[0-9]{1,18}")
 
 
 class DownloadError(MetaevalError):
@@ -63,7 +67,7 @@ def download(
     expected = {name: value for name, value in (("sha256", sha256), ("md5", md5)) if value}
     if not expected:
         raise ValueError("a download needs a checksum")
-    if urlsplit(url).scheme not in ("http", "https"):
+    if _scheme(url) not in ("http", "https"):
         raise DownloadError(f"{url}: only http and https can be downloaded")
     target = target.expanduser()
     part = target.with_name(target.name + ".part")
@@ -75,6 +79,8 @@ def download(
             if not _checksum_problem(target, expected):  # another process has fetched it meanwhile
                 return target
             resumed = False
+            if part.is_symlink():
+                part.unlink()  # another's file, which is not written to
             if _checksum_problem(
                 part, expected
             ):  # else a process was killed just before the renaming
@@ -128,6 +134,16 @@ def _fetch_all(url: str, part: Path, timeout: float, attempts: int, pause: float
         time.sleep(pause * 2 ** min(failures - 1, 4))
 
 
+def _scheme(url: str) -> str:
+    """What an address begins with; DownloadError for one that cannot be read."""
+    try:
+        parts = urlsplit(url)
+        _ = parts.port  # which is looked at only when it is asked for
+    except ValueError as error:
+        raise DownloadError(f"{url}: is no address ({one_line(error)})") from None
+    return parts.scheme if parts.hostname else ""
+
+
 class _Cut(Exception):
     """The connection ended before the file did."""
 
@@ -144,6 +160,8 @@ def _fetch_rest(url: str, part: Path, timeout: float) -> bool:
         if not resumed:
             have = 0  # the server does not know Range and sends everything
         length = response.headers.get("Content-Length")
+        if length is not None and not _LENGTH.fullmatch(length):
+            raise _Cut(f"the server names no length, but {one_line(length, 40)!r}")
         total = have + int(length) if length is not None else None
         name = Path(urlsplit(url).path).name or url
         with (
@@ -174,7 +192,8 @@ def _read_chunk(response: HTTPResponse) -> bytes:
 @contextlib.contextmanager
 def _lock(target: Path) -> Iterator[None]:
     """Wait until no other process downloads the same file."""
-    with target.with_name(target.name + ".lock").open("w") as lock:
+    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)  # a link would be another's file
+    with os.fdopen(os.open(target.with_name(target.name + ".lock"), flags, 0o644), "r+b") as lock:
         if fcntl is not None:
             fcntl.flock(lock, fcntl.LOCK_EX)  # released with the file, also by a killed process
         yield

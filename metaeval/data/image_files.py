@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from metaeval.cores import core_count
 from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.errors import InputError
 from metaeval.progress import progress_bar
+from metaeval.readers.files import read_bytes
+from metaeval.readers.images import open_image
 from metaeval.runs.digests import digest, file_state
 from metaeval.runs.store import Store
 
@@ -71,13 +74,11 @@ def decoded(
     import torch
 
     def read(position: int) -> torch.Tensor | None:
-        from PIL import Image
-
         try:
-            with Image.open(paths[position]) as image:
-                return preprocess(image.convert("RGB"))
-        except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-            log.warning("%s cannot be read as an image (%s)", paths[position], error)
+            with open_image(paths[position]) as image:
+                return preprocess(image)
+        except InputError as error:
+            log.warning("%s", error)
             return None
 
     with ThreadPoolExecutor(reader_threads()) as pool:
@@ -105,6 +106,6 @@ def _state(path: Path | None) -> bytes | None:
 
 def _digest(path: Path | None) -> bytes | None:
     try:
-        return digest(path.read_bytes()) if path is not None else None
-    except OSError:
+        return digest(read_bytes(path)) if path is not None else None
+    except InputError:
         return None

@@ -1,26 +1,15 @@
-"""Reading JSON files of records, with errors that name file, record and field."""
+"""The records of JSON files, with errors that name file, record and field."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, cast
 
 from metaeval.data.dataset import ImageId
-from metaeval.data.files import read_text
 from metaeval.errors import InputError
 
 Record = dict[str, Any]
-
-
-def read_json(path: Path) -> tuple[Any, str]:
-    """The value in a UTF-8 JSON file (a byte-order mark is allowed) and the file's SHA-256."""
-    file = read_text(path)
-    try:
-        return json.loads(file.text), file.sha256
-    except (ValueError, RecursionError) as error:  # ValueError: JSONDecodeError, absurd numbers
-        raise InputError(f"invalid JSON ({error})", file=path) from None
 
 
 def records(value: Any, key: str, path: Path) -> list[Record]:

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.data.dataset import ImageId
-from metaeval.data.json_records import Record, kind, read_json, require_fields
+from metaeval.data.json_records import Record, kind, require_fields
 from metaeval.data.tidy import Tidy, count_captions
 from metaeval.errors import ConfigError, InputError
+from metaeval.options import is_unicode
+from metaeval.readers.json_text import read_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +107,11 @@ def find_system_files(given: Any) -> dict[str, Path]:
     for name, path in named:
         if not path.is_file():
             raise InputError("there is no such file; correct captions=…", file=path)
+        if not is_unicode(name):
+            raise InputError(
+                f"the name is not UTF-8: {name!a}; rename the file, or name the system: "
+                "captions={NAME: FILE}", file=ascii(str(path)),
+            )  # fmt: skip
         if name in files:
             raise ConfigError(
                 f"two systems are called '{name}': {files[name]} and {path}; "

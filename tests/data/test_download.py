@@ -248,3 +248,16 @@ def test_bad_arguments(server, tmp_path):
     with pytest.raises(DownloadError, match="cannot be written"):
         fetch(server, tmp_path / "file" / "below")
     assert server.requests == []
+
+
+def test_addresses_and_links_that_are_none(tmp_path: Path) -> None:
+    with pytest.raises(DownloadError, match=r"http://\[::1/x: is no address"):
+        download("http://[::1/x", tmp_path / "x", sha256=SHA256)
+    with pytest.raises(DownloadError, match="is no address"):
+        download("http://a.org:99999999/x", tmp_path / "x", sha256=SHA256)
+    other = tmp_path / "somebody's file"
+    other.write_text("kept")
+    (tmp_path / "x.lock").symlink_to(other)
+    with pytest.raises(DownloadError, match=r"x: cannot be written"):
+        download("http://127.0.0.1:9/x", tmp_path / "x", sha256=SHA256, attempts=1)
+    assert other.read_text() == "kept"

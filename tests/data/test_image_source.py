@@ -14,11 +14,13 @@ from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.data.image_source import coco_number, source_of_file, sources_of
 from metaeval.data.judgments.table import load_table
 from metaeval.data.judgments.thumb import load_thumb
+from metaeval.data.pairs.sugarcrepe import load_sugarcrepe
 from metaeval.errors import ConfigError, InputError
 from metaeval.weights import pretrained
 from metaeval.weights.cards import image_keys
 from metaeval.weights.pretrained import PretrainedWeights
 from tests.data.judgments.test_judgments import thumb
+from tests.data.pairs.pair_files import coco, sugarcrepe
 from tests.vision.regions.region_cases import dataset
 
 
@@ -103,6 +105,15 @@ def test_the_guard_sees_the_image_behind_any_document(tmp_path: Path, documents:
     assert np.isin(image_keys(judged.dataset, pool=True), weights_that_know(2453).seen).sum() == (
         len(judged.dataset) / 2
     )
+
+
+def test_the_guard_sees_the_image_of_a_pair(tmp_path: Path) -> None:
+    """An image with two true captions is two documents; both are refused, and no other."""
+    pairs = load_sugarcrepe(data=sugarcrepe(coco(tmp_path)), kinds=["replace_obj"])
+    assert len(pairs.dataset) == 5
+    seen = weights_that_know(139).overlap(pairs.dataset)[pairs.image_index]
+    assert seen.tolist() == [p.image == "000000000139.jpg" for p in pairs.pairs]
+    assert seen.sum() == 2
 
 
 def renumbered(path: Path, names: bool) -> Path:

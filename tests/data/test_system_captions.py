@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -94,3 +95,12 @@ def test_files_that_cannot_be_meant(tmp_path: Path) -> None:
         find_system_files(str(tmp_path / "empty"))
     with pytest.raises(ConfigError, match="two systems are called 'a'"):
         find_system_files([str(a), str(other)])
+
+
+def test_a_file_name_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
+    """Before anything is read: no table could hold the system's name."""
+    path = tmp_path / os.fsdecode(b"caf\xe9.json")
+    path.write_text("[]")
+    with pytest.raises(InputError, match=r"caf\\udce9.json': the name is not UTF-8: 'caf\\udce9'"):
+        find_system_files(tmp_path)
+    assert find_system_files({"cafe": str(path)}) == {"cafe": path}

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from metaeval.data.dataset import ImageId
-from metaeval.data.json_records import read_json, records, require_fields, unique_ids
+from metaeval.data.json_records import records, require_fields, unique_ids
 from metaeval.data.tidy import Tidy
 from metaeval.errors import InputError
+from metaeval.readers.json_text import read_json
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,19 +7,17 @@ or `images/SPLIT`.
 
 from __future__ import annotations
 
-import shutil
-import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TypedDict, Unpack
-
-from tqdm.utils import CallbackIOWrapper
 
 from metaeval.data.dataset import Absent
 from metaeval.data.download import download
 from metaeval.data.files import data_folder
 from metaeval.errors import ConfigError, InputError
 from metaeval.progress import progress_bar
+from metaeval.readers.files import MOST_TEXT
+from metaeval.readers.zips import open_zip, unpack_member
 from metaeval.runs.digests import file_sha256
 
 ARCHIVE_URL = "http://images.cocodataset.org/annotations/annotations_trainval2017.zip"
@@ -137,22 +135,12 @@ def install(cache: Path, source: Path | None = None) -> None:
 
 def extract(archive: Path, targets: Iterable[Path]) -> None:
     """Unpack `annotations/NAME` of a zip to each target of that name, whole or not at all."""
-    with zipfile.ZipFile(archive) as packed:
+    with open_zip(archive) as packed:
         for target in targets:
-            try:
-                member = packed.getinfo(f"annotations/{target.name}")
-            except KeyError:
-                raise InputError(f"holds no annotations/{target.name}", file=archive) from None
-            with (
-                packed.open(member) as compressed,
-                progress_bar(
-                    total=member.file_size, desc=target.name, unit="B", unit_scale=True
-                ) as bar,
-            ):
-                target.parent.mkdir(parents=True, exist_ok=True)
-                part = target.with_name(target.name + ".part")
-                with part.open("wb") as file:
-                    shutil.copyfileobj(
-                        CallbackIOWrapper(bar.update, compressed, "read"), file, 1 << 20
-                    )
-                part.replace(target)
+            name = f"annotations/{target.name}"
+            if name not in packed.namelist():
+                raise InputError(f"holds no {name}", file=archive)
+            size = packed.getinfo(name).file_size
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with progress_bar(total=size, desc=target.name, unit="B", unit_scale=True) as bar:
+                unpack_member(packed, name, archive, target, MOST_TEXT, bar.update)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import shutil
 import sys
-import zipfile
 from pathlib import Path, PurePosixPath
 
 from metaeval.data.download import download
 from metaeval.errors import InputError
 from metaeval.progress import progress_bar
+from metaeval.readers.zips import open_zip, unpack_member
 
 URL = "http://images.cocodataset.org/zips/val2017.zip"
 MD5 = "442b8da7639aecaf257c1dceb8ba8c80"
 SPLIT = "val2017"
+_MOST = 1 << 28  # bytes of a photograph
 
 
 def install(cache: Path, source: Path | None = None, url: str = URL, md5: str = MD5) -> None:
@@ -30,7 +31,7 @@ def install(cache: Path, source: Path | None = None, url: str = URL, md5: str = 
             raise InputError("there is no .jpg file in it", file=source)
         target.mkdir(parents=True, exist_ok=True)
         for file in progress_bar(photographs, desc="images", unit=""):
-            _place(target / file.name, file.stat().st_size, file)
+            _place(target / file.name, file)
     else:
         archive = source or download(url, folder / "val2017.zip", md5=md5)
         _unpack(archive, target)
@@ -41,7 +42,7 @@ def install(cache: Path, source: Path | None = None, url: str = URL, md5: str = 
 
 def _unpack(archive: Path, target: Path) -> None:
     try:
-        with zipfile.ZipFile(archive) as content:
+        with open_zip(archive) as content:
             # only the file's own name is used: an archive cannot write anywhere else
             images = [e for e in content.infolist() if e.filename.lower().endswith(".jpg")]
             if not images:
@@ -49,20 +50,20 @@ def _unpack(archive: Path, target: Path) -> None:
             target.mkdir(parents=True, exist_ok=True)
             for entry in progress_bar(images, desc="unpacking", unit=" images"):
                 file = target / PurePosixPath(entry.filename).name
-                _place(file, entry.file_size, (content, entry))
-    except (zipfile.BadZipFile, OSError) as error:
+                if not _is_there(file, entry.file_size):
+                    unpack_member(content, entry.filename, archive, file, _MOST)
+    except OSError as error:
         raise InputError(f"cannot be unpacked ({error})", file=archive) from None
 
 
-def _place(file: Path, size: int, source: Path | tuple[zipfile.ZipFile, zipfile.ZipInfo]) -> None:
-    """Write a file whole or not at all, unless it is there already."""
-    if file.is_file() and file.stat().st_size == size:
+def _is_there(file: Path, size: int) -> bool:
+    return file.is_file() and file.stat().st_size == size
+
+
+def _place(file: Path, source: Path) -> None:
+    """Copy a file whole or not at all, unless it is there already."""
+    if _is_there(file, source.stat().st_size):
         return
     part = file.with_name(file.name + ".part")
-    if isinstance(source, Path):
-        shutil.copyfile(source, part)
-    else:
-        archive, entry = source
-        with archive.open(entry) as stream, part.open("wb") as out:
-            shutil.copyfileobj(stream, out, 1 << 20)
+    shutil.copyfile(source, part)
     part.replace(file)

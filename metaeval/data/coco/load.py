@@ -19,11 +19,12 @@ from metaeval.data.coco.files import (
     search_bases,
 )
 from metaeval.data.coco.objects import CocoObjects
-from metaeval.data.dataset import Absent, CaptionDataset, ImageId, Part
+from metaeval.data.dataset import Absent, CaptionDataset, ImageId, Part, RecordCount
 from metaeval.data.image_source import sources_of
 from metaeval.data.images import ImageFiles
 from metaeval.data.tidy import count_captions
 from metaeval.errors import ConfigError, InputError, require_count
+from metaeval.options import Count, Limit
 
 __all__ = ["find_coco_captions", "load_coco"]
 
@@ -35,8 +36,8 @@ def load_coco(
     instances: str | Path | None = None,
     images: str | Path | None = None,
     download: bool = False,
-    limit: int | None = None,
-    n_references: int = 4,
+    limit: Limit = None,
+    n_references: Count = 4,
     exclude: str | Path | Sequence[str | Path] | None = None,
     image_source: str | None = None,
     **places: Unpack[Places],
@@ -98,6 +99,7 @@ def load_coco(
 
     file = read_captions(path)
     official = file.digest() == CONTENT_SHA256.get(split, file.digest())
+    read = sum(map(len, file.captions.values()))
     others = [exclude] if isinstance(exclude, str | Path) else list(exclude or ())
     file, excluded = without_images_of(file, others, **places)
     human, references, dropped = _protocol(file, n_references)
@@ -124,6 +126,7 @@ def load_coco(
     return CaptionDataset(
         name, ids, human, references, ids, human, sources, tuple(notes), parts=parts,
         image_source=photographs, pool_source=photographs,
+        records=RecordCount(read, sum(map(len, references)) + len(human)),
     ).limited(limit)  # fmt: skip
 
 

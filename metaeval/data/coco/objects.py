@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 
 from metaeval.data.dataset import ImageId, Objects
-from metaeval.data.json_records import Record, kind, read_json, records, unique_ids
+from metaeval.data.json_records import Record, kind, records, unique_ids
 from metaeval.errors import InputError
+from metaeval.readers.json_text import read_json
+from metaeval.readers.values import is_number
 
 
 class CocoObjects(Mapping[ImageId, Objects]):
@@ -44,7 +45,7 @@ class CocoObjects(Mapping[ImageId, Objects]):
             image_id = _known(annotation, "image_id", sizes, path, where)
             label = names[_known(annotation, "category_id", names, path, where)]
             box = _corners(annotation, sizes[image_id], path, where)
-            if annotation.get("iscrowd"):
+            if _is_crowd(annotation, path, where):
                 crowds += 1
             elif box[0] >= box[2] or box[1] >= box[3]:
                 flat += 1
@@ -76,7 +77,7 @@ class CocoObjects(Mapping[ImageId, Objects]):
 
 def _size(image: Record, image_id: ImageId, side: str, path: Path) -> float:
     value = image.get(side)
-    if not _is_number(value) or value <= 0:
+    if not is_number(value) or value <= 0:
         raise InputError(
             f"must be a number above 0, not {value!r:.60}",
             file=path,
@@ -113,12 +114,21 @@ def _known(
     raise InputError(problem, file=path, record=where, field=field)
 
 
+def _is_crowd(annotation: Record, path: Path, where: str) -> bool:
+    """Whether a box is around a group: COCO writes 0 and 1."""
+    value = annotation.get("iscrowd", 0)
+    if value not in (0, 1) or not isinstance(value, int):  # false and true are whole numbers too
+        problem = f"must be 0 or 1, not {value!r:.60}"
+        raise InputError(problem, file=path, record=where, field="iscrowd")
+    return bool(value)
+
+
 def _corners(
     annotation: Record, size: tuple[float, ...], path: Path, where: str
 ) -> tuple[float, ...]:
     """The box as x1 y1 x2 y2 in [0, 1]."""
     box = annotation.get("bbox")
-    if not isinstance(box, list) or len(box) != 4 or not all(_is_number(v) for v in box):
+    if not isinstance(box, list) or len(box) != 4 or not all(is_number(v) for v in box):
         problem = f"must be four numbers (x, y, width, height), not {box!r:.60}"
         raise InputError(problem, file=path, record=where, field="bbox")
     x, y, w, h = box
@@ -128,7 +138,3 @@ def _corners(
         )
     corners = (x / size[0], y / size[1], (x + w) / size[0], (y + h) / size[1])
     return tuple(min(max(v, 0.0), 1.0) for v in corners)
-
-
-def _is_number(value: Any) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

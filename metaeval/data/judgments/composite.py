@@ -13,16 +13,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
-from typing import Unpack
+from typing import Literal, Unpack
 
-from metaeval.data.files import TextFile, read_text
 from metaeval.data.image_source import source_of_file
-from metaeval.data.json_records import read_json, records
-from metaeval.data.judgments.files import find_files, read_csv, read_fields, read_rating
+from metaeval.data.json_records import records, unique_ids
+from metaeval.data.judgments.files import find_files
 from metaeval.data.judgments.judged import HUMAN, Judged, Judgments, arrange, own_captions_of
 from metaeval.data.judgments.protocol import Choices, protocol_for
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError, require_count
+from metaeval.options import Limit
+from metaeval.readers.files import TextFile, read_text
+from metaeval.readers.json_text import read_json
+from metaeval.readers.tables import read_csv, read_fields
+from metaeval.readers.values import read_number
 
 # subset → its caption file
 SUBSETS = {
@@ -49,9 +53,9 @@ def load_composite(
     images: str | Path | None = None,
     subsets: tuple[str, ...] | list[str] = ("8k", "30k", "coco"),
     dimensions: tuple[str, ...] | list[str] = ("correctness",),
-    candidates: int = 3,
+    candidates: Literal[3, 4] = 3,
     systems: tuple[str, ...] | list[str] | None = None,
-    limit: int | None = None,
+    limit: Limit = None,
     protocol: str | None = "clipscore2021",
     **choices: Unpack[Choices],
 ) -> Judgments:
@@ -94,7 +98,7 @@ def load_composite(
         [*names, *(SUBSETS[s] for s in subsets)],
         folder="composite", source=SOURCE, root=root, data=data,
     )  # fmt: skip
-    tidy, sources, empty = Tidy(), {}, 0
+    tidy, sources, empty, read = Tidy(), {}, 0, 0
     judged: list[Judged] = []
     for subset in subsets:
         references, sha256 = _references(files[SUBSETS[subset]], tidy)
@@ -124,13 +128,14 @@ def load_composite(
             for (name, k, caption), human in rated.items()
         ]  # fmt: skip
         _require_own_captions(part, files[SUBSETS[subset]])
+        read += len(part)
         judged += [j for j in part if systems is None or j.system in systems]
     notes = tidy.notes()
     if empty:
         notes.append(f"{empty} records without an image were left out.")
     return arrange(
         "composite", "Composite", judged, chosen, sources=sources, notes=notes, limit=limit,
-        instances=instances, images=images, data=data,
+        read=read + empty, instances=instances, images=images, data=data,
     )  # fmt: skip
 
 
@@ -164,7 +169,9 @@ def _answers(file: TextFile, candidates: int, tidy: Tidy) -> Iterator[Answer | N
         for k in range(1, candidates + 1):
             text, column = _TEXT.format(k), _ANSWER.format(k)
             if caption := record.get(text, "").strip():
-                value = read_rating(record.get(column), file.path, where, column)
+                value = read_number(
+                    record.get(column), file.path, where, column, low=1, high=5, whole=True
+                )
                 caption = tidy.read(caption, file=file.path, record=where, field=text)
                 yield where, (name, k, caption), value
 
@@ -174,9 +181,13 @@ def _references(path: Path, tidy: Tidy) -> tuple[Mapping[str, tuple[str, ...]], 
     references: dict[str, list[str]] = {}
     if path.suffix == ".json":
         value, sha256 = read_json(path)
-        names = {r.get("id"): r.get("file_name") for r in records(value, "images", path)}
+        images = records(value, "images", path)
+        ids = unique_ids(images, "images", path)
+        names = {i: r.get("file_name") for i, r in zip(ids, images, strict=True)}
         for i, record in enumerate(records(value, "annotations", path)):
-            where, name = f"annotations[{i}]", names.get(record.get("image_id"))
+            where, image_id = f"annotations[{i}]", record.get("image_id")
+            known = isinstance(image_id, int | str) and not isinstance(image_id, bool)
+            name = names.get(image_id) if known else None  # type: ignore[arg-type]
             if not isinstance(name, str) or not isinstance(record.get("caption"), str):
                 raise InputError("has no image or no caption", file=path, record=where)
             caption = tidy.read(record["caption"], file=path, record=where, field="caption")

@@ -8,21 +8,25 @@ caption describe the image?", and the numbers of yes and no.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Unpack
 
-from metaeval.data.files import TextFile, read_text
 from metaeval.data.image_source import source_of_file
-from metaeval.data.judgments.files import find_files, read_fields, read_rating
+from metaeval.data.judgments.files import find_files
 from metaeval.data.judgments.judged import Judged, Judgments, arrange
 from metaeval.data.judgments.protocol import Choices, protocol_for
 from metaeval.data.tidy import Tidy
 from metaeval.errors import InputError
+from metaeval.options import Limit
+from metaeval.readers.files import TextFile, read_text
+from metaeval.readers.tables import read_fields
+from metaeval.readers.values import read_number
 
 TOKENS = "Flickr8k.token.txt"
 EXPERT = "ExpertAnnotations.txt"
 CROWD = "CrowdFlowerAnnotations.txt"
+_MOST_PEOPLE = 1_000_000  # who said yes, or no
 SOURCE = "Flickr8k_text.zip of the Flickr8k dataset (Hodosh, Young and Hockenmaier, 2013)"
 
 
@@ -30,7 +34,7 @@ def load_expert(
     root: str | Path | None = None,
     data: str | Path | None = None,
     images: str | Path | None = None,
-    limit: int | None = None,
+    limit: Limit = None,
     protocol: str | None = "clipscore2021",
     **choices: Unpack[Choices],
 ) -> Judgments:
@@ -58,7 +62,9 @@ def load_expert(
     captions = Flickr8kCaptions(tokens)
     judged = [
         captions.judged(expert, where, ids, {"rating": tuple(ratings)})
-        for where, ids, ratings in _annotations(expert, ("expert 1", "expert 2", "expert 3"))
+        for where, ids, ratings in _annotations(
+            expert, ("expert 1", "expert 2", "expert 3"), [(1, 4)] * 3
+        )
     ]
     return arrange(
         "flickr8k_expert", "Flickr8k-Expert", judged, chosen,
@@ -71,7 +77,7 @@ def load_crowd(
     root: str | Path | None = None,
     data: str | Path | None = None,
     images: str | Path | None = None,
-    limit: int | None = None,
+    limit: Limit = None,
     protocol: str | None = "clipscore2021",
     **choices: Unpack[Choices],
 ) -> Judgments:
@@ -85,8 +91,10 @@ def load_crowd(
     tokens, crowd = read_text(files[TOKENS]), read_text(files[CROWD])
     captions = Flickr8kCaptions(tokens)
     judged = []
-    for where, ids, (share, yes, no) in _annotations(crowd, ("share of yes", "yes", "no")):
-        if min(yes, no) < 0 or yes + no < 1 or abs(share - yes / (yes + no)) > 1e-5:
+    for where, ids, (share, yes, no) in _annotations(
+        crowd, ("share of yes", "yes", "no"), [(0, 1), (0, _MOST_PEOPLE), (0, _MOST_PEOPLE)]
+    ):
+        if yes + no < 1 or abs(share - yes / (yes + no)) > 1e-5:
             problem = f"{share:g} is not the share of {yes:g} yes and {no:g} no"
             raise InputError(problem, file=crowd.path, record=where, field="share of yes")
         judged.append(captions.judged(crowd, where, ids, {"yes": (share,)}))
@@ -98,16 +106,21 @@ def load_crowd(
 
 
 def _annotations(
-    file: TextFile, numbers: tuple[str, str, str]
+    file: TextFile, numbers: Sequence[str], scales: Sequence[tuple[int, int]]
 ) -> Iterator[tuple[str, tuple[str, str], list[float]]]:
-    """The lines of an annotation file: where, the ids of image and caption, and three numbers."""
+    """The lines of an annotation file: where, the ids of image and caption, and three numbers.
+
+    Numbers are whole, but on the scale from 0 to 1, which is of shares.
+    """
     for where, (image, caption, *cells) in read_fields(file, ("image", "caption id", *numbers)):
         yield (
             where,
             (image, caption),
             [
-                read_rating(cell, file.path, where, name)
-                for cell, name in zip(cells, numbers, strict=True)
+                read_number(
+                    cell, file.path, where, name, low=low, high=high, whole=(low, high) != (0, 1)
+                )
+                for cell, name, (low, high) in zip(cells, numbers, scales, strict=True)
             ],
         )
 

@@ -10,17 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import Unpack
 
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.data.annotated_images import annotated_images
-from metaeval.data.dataset import CaptionDataset, ImageId, ImageSource
+from metaeval.data.annotated_images import ImagePlaces, annotated_images
+from metaeval.data.dataset import CaptionDataset, ImageId, ImageSource, RecordCount
+from metaeval.data.documents import documents_by_references
 from metaeval.data.judgments.protocol import Protocol
 from metaeval.data.tidy import letters_and_digits
 from metaeval.errors import InputError, require_count
+from metaeval.options import is_unicode
 
 HUMAN = "Human"  # what a system is called that is people
 
@@ -58,14 +59,6 @@ class Judged:
     file: str | None = None
     source: ImageSource | None = None
     subset: str | None = None
-
-
-class ImagePlaces(TypedDict, total=False):
-    """Where the annotated objects and the image files are: see `annotated_images`."""
-
-    instances: str | Path | None
-    images: str | Path | None
-    data: str | Path | None
 
 
 @dataclass(frozen=True)
@@ -134,16 +127,22 @@ def arrange(
     sources: Mapping[str, str],
     notes: Sequence[str] = (),
     limit: int | None = None,
+    read: int | None = None,
     **places: Unpack[ImagePlaces],
 ) -> Judgments:
     """Apply a protocol to judged captions and make the documents that metrics see.
 
-    `places` say where objects and image files are.
+    `places` say where objects and image files are, `read` how many records the files held, where
+    they are not all among `judged`.
 
     Raises InputError where nothing is left, ConfigError for a limit below 1.
     """
     if limit is not None:
         require_count("dataset.limit", limit)
+    for field_name in ("image", "system"):
+        texts = (getattr(j, field_name) for j in judged)
+        if half := next((text for text in texts if text and not is_unicode(text)), None):
+            raise InputError(f"{name}: the {field_name} {half!a} holds half a character")
     facts = {"judged_in_files": len(judged), "images_in_files": len({j.image for j in judged})}
     kept = list(judged)
     if limit is not None:
@@ -157,7 +156,7 @@ def arrange(
     elif protocol.own_captions == "unreference":
         kept = _unreferenced(kept, own_captions)
     if not kept:
-        raise InputError(f"{name}: no judged caption is left")
+        raise InputError(f"no judged caption is left ({name})", file=", ".join(sources) or None)
     dimensions = tuple(dict.fromkeys(d for j in kept for d in j.human))
     facts |= {
         "judged": len(kept),
@@ -179,6 +178,7 @@ def arrange(
             dict(zip(keys, photographs, strict=True)), names=files, checksums=checksums, **places
         ),
         image_source=photographs, pool_source=photographs,
+        records=RecordCount(len(judged) if read is None else read, len(kept)),
     )  # fmt: skip
     return Judgments(name, title, protocol, tuple(kept), dataset, index, dimensions, facts)
 
@@ -222,22 +222,10 @@ def _documents(
 ) -> tuple[tuple[str, ...], npt.NDArray[np.intp], list[Judged]]:
     """The documents' ids (ascending), each caption's document, and one caption of each."""
     if how == "image":
-        groups: dict[tuple[str, tuple[str, ...]], int] = {}
-        for j in judged:
-            groups.setdefault((j.image, j.references), len(groups))
-        order = sorted(groups)
-        place = {key: p for p, key in enumerate(order)}
-        index = np.array([place[j.image, j.references] for j in judged], dtype=np.intp)
-        one = {place[j.image, j.references]: j for j in judged}
-        seen: dict[str, int] = {}
-        keys = []
-        for image, _ in order:  # the same image with other references is another document
-            seen[image] = seen.get(image, 0) + 1
-            keys.append(image if seen[image] == 1 else f"{image}\t{seen[image]}")
-        rank = sorted(range(len(keys)), key=keys.__getitem__)
-        back = np.empty(len(keys), dtype=np.intp)
-        back[rank] = np.arange(len(keys))
-        return tuple(keys[r] for r in rank), back[index], [one[r] for r in rank]
+        keys, place, one = documents_by_references(
+            [j.image for j in judged], [j.references for j in judged]
+        )
+        return keys, place, [judged[k] for k in one]
     times = [max(map(len, j.human.values())) if how == "rating" else 1 for j in judged]
     documents = [j for j, n in zip(judged, times, strict=True) for _ in range(n)]
     # a caption is scored against the first of its documents: all of them are the same

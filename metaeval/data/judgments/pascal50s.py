@@ -26,6 +26,8 @@ from metaeval.data.image_source import source_of_file
 from metaeval.data.judgments.files import find_files
 from metaeval.data.tidy import Tidy, letters_and_digits
 from metaeval.errors import ConfigError, InputError, require_count
+from metaeval.options import Count, Limit
+from metaeval.readers.matlab import read_matlab
 from metaeval.runs.digests import file_sha256
 
 PAIRS = "pair_pascal.mat"
@@ -112,11 +114,11 @@ def load_pascal50s(
     root: str | Path | None = None,
     data: str | Path | None = None,
     images: str | Path | None = None,
-    n_references: int | tuple[int, ...] | list[int] = (5,),
-    draws: int = 5,
+    n_references: Count | tuple[Count, ...] | list[Count] = (5,),
+    draws: Count = 5,
     labels: str = "consensus",
     ties: str = "half",
-    limit: int | None = None,
+    limit: Limit = None,
 ) -> ForcedChoice:
     """PASCAL-50S: 4,000 pairs, 1,000 of each category.
 
@@ -150,7 +152,7 @@ def load_pascal50s(
     _require_known("labels", labels, LABELS)
     _require_known("ties", ties, TIES)
     files = find_files([PAIRS, TRIPLETS], folder="pascal50s", source=SOURCE, root=root, data=data)
-    pairs, triplets = _matlab(files[PAIRS]), _matlab(files[TRIPLETS])
+    pairs, triplets = read_matlab(files[PAIRS]), read_matlab(files[TRIPLETS])
     inputs = _variable(pairs, "new_input", files[PAIRS])
     category = _variable(pairs, "category", files[PAIRS])
     votes_of = _variable(triplets, "triplets", files[TRIPLETS])
@@ -168,12 +170,13 @@ def load_pascal50s(
     for k, entry in enumerate(inputs):
         where, path = f"new_input {k + 1:,}", files[PAIRS]
         parts = [_leaf(x) for x in _members(entry)]
-        number = int(_leaf(category[k]))
+        number = _leaf(category[k])
         if len(parts) != 3 or not all(isinstance(p, str) for p in parts):
             raise InputError("is not an image and two captions", file=path, record=where)
-        if not 1 <= number <= len(CATEGORIES):
-            raise InputError(f"{number} is no category", file=path, record=f"category {k + 1:,}")
-        kind = CATEGORIES[number - 1]
+        if number not in range(1, len(CATEGORIES) + 1):
+            problem = f"{number!r:.40} is no category"
+            raise InputError(problem, file=path, record=f"category {k + 1:,}")
+        kind = CATEGORIES[int(number) - 1]
         taken[kind] += 1
         if limit is not None and taken[kind] > limit:
             continue
@@ -226,8 +229,11 @@ def _direct(
         raise InputError(problem, file=path, field="result")
     counts = []
     for k, entry in enumerate(results):
-        votes = np.asarray(_leaf(_members(entry)[0])).reshape(-1)
-        if not len(votes) or not np.isin(votes, (-1, 1)).all():
+        votes = (_members(entry) or [None])[0]
+        if isinstance(votes, list) and len(votes) == 1:
+            votes = votes[0]
+        good = isinstance(votes, np.ndarray) and bool(np.isin(votes, (-1, 1)).all())
+        if not good or not len(votes):
             problem = "must be votes of 1 or -1"
             raise InputError(problem, file=path, record=f"result {k + 1:,}", field="result")
         counts.append((int((votes == 1).sum()), int((votes == -1).sum())))
@@ -250,6 +256,9 @@ def _consensus(
             if text not in letters:
                 caption = tidy.read(text, file=path, record=where, field="triplets")
                 letters[text] = letters_and_digits(caption)
+        if parts[3] not in (1, -1):
+            problem = f"must be 1 or -1, not {parts[3]!r:.40}"
+            raise InputError(problem, file=path, record=where, field="winner")
         left, right = letters[parts[1]], letters[parts[2]]
         if {left, right} != set(votes):
             raise InputError(
@@ -262,36 +271,28 @@ def _consensus(
     return tuple(references), (votes[first], votes[second] if second != first else 0)
 
 
-def _matlab(path: Path) -> Mapping[str, Any]:
-    from scipy.io import loadmat  # slow to import
-
-    try:
-        content: Mapping[str, Any] = loadmat(path)
-    except Exception as error:  # scipy has no common ancestor for what may be wrong with a file
-        raise InputError(f"not a readable MATLAB file ({error})", file=path) from None
-    return content
-
-
 def _variable(content: Mapping[str, Any], name: str, path: Path) -> Any:
+    """A variable that is a row of members: structs, cells or numbers."""
     if name not in content:
         raise InputError("the variable is missing", file=path, field=name)
-    return np.asarray(content[name]).reshape(-1)
+    if isinstance(content[name], str):
+        raise InputError("is a text, not an array", file=path, field=name)
+    return content[name]
 
 
 def _members(entry: Any) -> list[Any]:
     """The parts of a MATLAB struct, or of a cell array, in order."""
-    if not isinstance(entry, np.void):
-        array = np.asarray(entry)
-        if not array.dtype.names:
-            return [*array.reshape(-1)]
-        entry = array.reshape(-1)[0]
-    return [*entry.item()]
+    if isinstance(entry, Mapping):
+        return [*entry.values()]
+    return entry if isinstance(entry, list) else [entry]
 
 
 def _leaf(value: Any) -> Any:
-    """What is inside arrays of one element around arrays of one element."""
-    while isinstance(value, np.ndarray):
-        if value.size != 1:
-            return "" if value.size == 0 else value
-        value = value.item()
+    """What is inside cells of one member around a text or a number; "" for nothing at all."""
+    for _ in range(8):
+        if isinstance(value, Mapping | str) or not hasattr(value, "__len__"):
+            break
+        if len(value) != 1:
+            return "" if len(value) == 0 else value
+        value = value[0]
     return value.item() if isinstance(value, np.generic) else value

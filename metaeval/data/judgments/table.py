@@ -7,8 +7,6 @@ judged), and optionally `system` and `image_path`.
 
 from __future__ import annotations
 
-import ast
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,17 +14,18 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from metaeval.data.annotated_images import instances_files
-from metaeval.data.coco.objects import CocoObjects
+from metaeval.data.annotated_images import sources_of_ids
 from metaeval.data.dataset import ImageId
-from metaeval.data.files import read_text
-from metaeval.data.image_source import COCO, sources_of
 from metaeval.data.json_records import require_fields
-from metaeval.data.judgments.files import read_csv, read_json_lines, read_rating
 from metaeval.data.judgments.judged import Judged, Judgments, arrange
 from metaeval.data.judgments.protocol import Choices, protocol_for
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError
+from metaeval.options import Limit
+from metaeval.readers.files import read_text
+from metaeval.readers.json_text import read_json_lines
+from metaeval.readers.tables import read_csv, read_parquet
+from metaeval.readers.values import read_list, read_number
 from metaeval.runs.digests import file_sha256
 
 FORMATS = (".jsonl", ".csv", ".parquet")
@@ -40,7 +39,7 @@ def load_table(
     images: str | Path | None = None,
     image_source: str | None = None,
     data: str | Path | None = None,
-    limit: int | None = None,
+    limit: Limit = None,
     protocol: str | None = None,
     **choices: Unpack[Choices],
 ) -> Judgments:
@@ -82,10 +81,11 @@ def load_table(
     if not dimensions:
         raise ConfigError("dataset.human names no column")
     tidy = Tidy()
-    judged, sha256, headed = [], "", False
-    for where, record, sha256 in _records(path):  # noqa: B007  (the last one is the file's)
+    judged, sha256, headed, read = [], "", False, 0
+    for where, record, sha256 in table_records(path):  # noqa: B007  (the last one is the file's)
         if not headed:
-            _require_columns(record, ["image_id", "candidate", *dimensions], path, where)
+            hint = " (dataset.human names those with what people said)"
+            require_columns(record, ["image_id", "candidate", *dimensions], path, where, hint)
             headed = True
         require_fields(record, ("image_id", "candidate", *dimensions), path, where)
         image, candidate = record["image_id"], record["candidate"]
@@ -96,22 +96,27 @@ def load_table(
         human_ratings = {
             d: _ratings(record[d], path, where, d) for d in dimensions if _is_judged(record[d])
         }
+        read += 1
         if not human_ratings:
             continue
         judged.append(
             Judged(
                 str(image),
                 tidy.read(candidate, file=path, record=where, field="candidate"),
-                _references(record.get("references"), tidy, path, where),
+                texts_of(record.get("references"), tidy, path, where, "references"),
                 human_ratings,
-                _optional(record, "system", path, where),
-                _optional(record, "image_path", path, where),
+                optional_text(record, "system", path, where),
+                optional_text(record, "image_path", path, where),
             )
         )
+    if unjudged := read - len(judged):
+        tidied = [*tidy.notes(), f"{unjudged:,} of {read:,} records without a judgement left out."]
+    else:
+        tidied = tidy.notes()
     judged, note = _with_sources(judged, image_source, name, instances, data)
     return arrange(
-        name, name, judged, chosen, sources={path.name: sha256}, notes=[*tidy.notes(), *note],
-        limit=limit, instances=instances, images=images, data=data,
+        name, name, judged, chosen, sources={path.name: sha256}, notes=[*tidied, *note],
+        limit=limit, read=read, instances=instances, images=images, data=data,
     )  # fmt: skip
 
 
@@ -124,33 +129,19 @@ def _with_sources(
 ) -> tuple[list[Judged], list[str]]:
     """The captions with what is known of their photographs, and a note where it is not."""
     names: dict[ImageId, str] = {j.image: j.file for j in judged if j.file}
-    ids = dict.fromkeys(j.image for j in judged)
-    if declared is None and not names and all(i.isdecimal() for i in ids):
-        files = [Path(instances).expanduser()] if instances else instances_files(data)
-        numbers = {int(i) for i in ids}
-        if any(numbers <= CocoObjects(file).keys() for file in files if file.is_file()):
-            declared = COCO
-    sources = sources_of(ids, names, declared=declared, collection=name)
-    unknown = sum(source is None for source in sources.values())
-    note = (
-        f"Which photographs {unknown:,} of {len(sources):,} images are is not known: "
-        "dataset.image_source says it."
-    )
-    return [replace(j, source=sources[j.image]) for j in judged], [note] if unknown else []
+    sources, note = sources_of_ids(
+        dict.fromkeys(j.image for j in judged), names,
+        declared=declared, collection=name, instances=instances, data=data,
+    )  # fmt: skip
+    return [replace(j, source=sources[j.image]) for j in judged], note
 
 
-def _records(path: Path) -> Iterator[tuple[str, dict[str, Any], str]]:
+def table_records(path: Path) -> Iterator[tuple[str, dict[str, Any], str]]:
+    """The records of a JSON Lines, CSV or Parquet file: where, the record, the file's SHA-256."""
     if path.suffix.lower() == ".parquet":
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
         digest = file_sha256(path)
-        try:
-            rows = pq.read_table(path).to_pylist()
-        except (pa.ArrowInvalid, OSError) as error:
-            raise InputError(f"not a readable Parquet file ({error})", file=path) from None
-        for number, row in enumerate(rows, 1):
-            yield f"row {number:,}", row, digest
+        for where, row in read_parquet(path):
+            yield where, row, digest
         return
     file = read_text(path)
     records = read_csv(file) if path.suffix.lower() == ".csv" else read_json_lines(file)
@@ -158,13 +149,14 @@ def _records(path: Path) -> Iterator[tuple[str, dict[str, Any], str]]:
         yield where, dict(record), file.sha256
 
 
-def _require_columns(record: dict[str, Any], needed: list[str], path: Path, where: str) -> None:
-    """Name all columns that the first record lacks, and those that it has."""
+def require_columns(
+    record: dict[str, Any], needed: Sequence[str], path: Path, where: str, hint: str = ""
+) -> None:
+    """Raise InputError naming all columns that a record lacks, and those that it has."""
     if missing := [column for column in needed if column not in record]:
         names = ", ".join(f"'{column}'" for column in missing)
         raise InputError(
-            f"is missing; the columns are: {', '.join(map(str, record))} (dataset.human names "
-            "those with what people said)",
+            f"is missing; the columns are: {', '.join(map(str, record))}{hint}",
             file=path, record=where, field=names.strip("'"),
         )  # fmt: skip
 
@@ -176,39 +168,26 @@ def _is_judged(value: Any) -> bool:
     return not (isinstance(value, float) and np.isnan(value))
 
 
-def _listed(value: Any, path: Path, where: str, column: str) -> Any:
-    """A cell of a CSV file that holds a list, in JSON or as Python prints it, as that list."""
-    if not (isinstance(value, str) and value.lstrip().startswith("[")):
-        return value
-    for read in (json.loads, ast.literal_eval):
-        try:
-            return read(value.strip())
-        except (ValueError, SyntaxError, RecursionError):
-            continue
-    raise InputError(
-        f"{value:.40} begins like a list and is none; write a JSON list", file=path, record=where,
-        field=column,
-    )  # fmt: skip
-
-
 def _ratings(value: Any, path: Path, where: str, column: str) -> tuple[float, ...]:
-    listed = _listed(value, path, where, column)
+    listed = read_list(value, path, where, column)
     several = listed if isinstance(listed, list) else [listed]
-    return tuple(read_rating(one, path, where, column) for one in several)
+    return tuple(read_number(one, path, where, column) for one in several)
 
 
-def _references(value: Any, tidy: Tidy, path: Path, where: str) -> tuple[str, ...]:
-    listed = _listed(value, path, where, "references")
+def texts_of(value: Any, tidy: Tidy, path: Path, where: str, column: str) -> tuple[str, ...]:
+    """The captions in a cell: a list of them, or one; none in an empty cell."""
+    listed = read_list(value, path, where, column)
     if listed is None or listed == "":
         return ()
     if isinstance(listed, str):
         listed = [listed]
     if not isinstance(listed, list) or not all(isinstance(r, str) for r in listed):
-        raise InputError("is not a list of strings", file=path, record=where, field="references")
-    return tuple(tidy.read(r, file=path, record=where, field="references") for r in listed)
+        raise InputError("is not a list of strings", file=path, record=where, field=column)
+    return tuple(tidy.read(r, file=path, record=where, field=column) for r in listed)
 
 
-def _optional(record: dict[str, Any], column: str, path: Path, where: str) -> str | None:
+def optional_text(record: dict[str, Any], column: str, path: Path, where: str) -> str | None:
+    """The text of a column that need not be there; `None` where it is not, or is empty."""
     value = record.get(column)
     if value is None or value == "":
         return None

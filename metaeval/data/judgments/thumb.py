@@ -8,17 +8,22 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Unpack
+from typing import Any, Unpack
 
-from metaeval.data.files import TextFile, read_text
 from metaeval.data.image_source import source_of_file
-from metaeval.data.judgments.files import find_files, read_json_lines, read_rating
+from metaeval.data.judgments.files import find_files
 from metaeval.data.judgments.judged import HUMAN, Judged, Judgments, arrange
 from metaeval.data.judgments.protocol import Choices, protocol_for
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError
+from metaeval.options import Limit
+from metaeval.readers.files import TextFile, read_text
+from metaeval.readers.json_text import read_json_lines
+from metaeval.readers.values import read_number
 
 RATINGS = "mscoco_THumB-1.0.jsonl"
 REFERENCES = "mscoco_references.json"
@@ -26,6 +31,12 @@ SOURCE = "https://github.com/jungokasai/THumB (folder mscoco)"
 DIMENSIONS = {
     "total": "human_score", "precision": "P", "recall": "R", "fluency": "Fl",
     "conciseness": "Con", "inclusive": "Inc",
+}  # fmt: skip
+
+
+# precision and recall are ratings, the others penalties; the total is at most the former's mean
+_SCALES: dict[str, tuple[float, float]] = {
+    "P": (1, 5), "R": (1, 5), "Fl": (-5, 0), "Con": (-5, 0), "Inc": (-5, 0),
 }  # fmt: skip
 
 
@@ -37,7 +48,7 @@ def load_thumb(
     dimensions: tuple[str, ...] | list[str] = ("total", "precision", "recall"),
     systems: tuple[str, ...] | list[str] | None = None,
     human_reference: bool = False,
-    limit: int | None = None,
+    limit: Limit = None,
     **choices: Unpack[Choices],
 ) -> Judgments:
     """THumB: 2,500 captions of 500 images by four captioners and people.
@@ -70,9 +81,10 @@ def load_thumb(
     rated, reference_file = read_text(files[RATINGS]), read_text(files[REFERENCES])
     tidy = Tidy()
     references = _references(reference_file, tidy)
-    judged, written_by = [], set()
+    judged, written_by, read = [], set(), 0
     for where, record in read_json_lines(rated):
-        image = str(record.get("seg_id"))
+        read += 1
+        image = _image(record, rated.path, where)
         for field in ("SYS", "hyp", "image"):
             if not isinstance(record.get(field), str):
                 raise InputError("is not a string", file=rated.path, record=where, field=field)
@@ -84,8 +96,7 @@ def load_thumb(
         if systems is not None and record["SYS"] not in systems:
             continue
         human = {
-            name: (read_rating(record.get(DIMENSIONS[name]), rated.path, where, DIMENSIONS[name]),)
-            for name in dimensions
+            name: (_rating(record, DIMENSIONS[name], rated.path, where),) for name in dimensions
         }
         caption = tidy.read(record["hyp"], file=rated.path, record=where, field="hyp")
         file, source = record["image"], source_of_file(record["image"])
@@ -98,8 +109,22 @@ def load_thumb(
     return arrange(
         "thumb", "THumB 1.0", judged, chosen,
         sources={RATINGS: rated.sha256, REFERENCES: reference_file.sha256},
-        notes=tidy.notes(), instances=instances, images=images, data=data, limit=limit,
+        notes=tidy.notes(), instances=instances, images=images, data=data, limit=limit, read=read,
     )  # fmt: skip
+
+
+def _image(record: Mapping[str, Any], file: Path, where: str) -> str:
+    """The COCO id of a record's image, a number or a text."""
+    value = record.get("seg_id")
+    if type(value) not in (int, str) or not str(value).strip():
+        problem = "is missing" if "seg_id" not in record else f"{value!r:.60} is no id"
+        raise InputError(problem, file=file, record=where, field="seg_id")
+    return str(value)
+
+
+def _rating(record: Mapping[str, Any], field: str, file: Path, where: str) -> float:
+    low, high = _SCALES.get(field, (-math.inf, 5))
+    return read_number(record.get(field), file, where, field, low=low, high=high)
 
 
 def _with_human_reference(judged: list[Judged]) -> list[Judged]:
@@ -115,12 +140,17 @@ def _with_human_reference(judged: list[Judged]) -> list[Judged]:
 
 def _references(file: TextFile, tidy: Tidy) -> dict[str, tuple[str, ...]]:
     """Image id → the image's references."""
-    references = {}
+    references: dict[str, tuple[str, ...]] = {}
     for where, record in read_json_lines(file):
         captions = record.get("refs")
         if not isinstance(captions, list) or not all(isinstance(c, str) for c in captions):
             raise InputError("is not a list of strings", file=file.path, record=where, field="refs")
-        references[str(record.get("seg_id"))] = tuple(
+        image = _image(record, file.path, where)
+        if image in references:
+            raise InputError(
+                f"{image} is there twice", file=file.path, record=where, field="seg_id"
+            )
+        references[image] = tuple(
             tidy.read(caption, file=file.path, record=where, field="refs") for caption in captions
         )
     return references

@@ -117,6 +117,7 @@ class Actor:
         if self.n > 1:
             noun[-1] = PLURALS.get(noun[-1], noun[-1] + "s")
         words.add(noun)
+        words.wrap("worn", self.group, name)
         words.wrap("owned", self.group)
         return words
 
@@ -152,10 +153,7 @@ class Actor:
             if count:
                 words.add(count, "count", self.group, str(self.n))
         for _, text, attribute in order:
-            if attribute:
-                words.add(text, "attribute", self.group, attribute)
-            else:
-                words.add(text)
+            words.add(text, "attribute" if attribute else "opinion", self.group, attribute)
         words.add(head.split(), "noun", self.group, other)
         words.wrap("phrase", self.group)
         return words

@@ -221,7 +221,7 @@ class Details:
         out.add(("with",))
         out.join(x.phrase(draw, x.adjectives(draw)[: draw.below(2)]))
         place = {"sky": "aloft", "wall": "wall"}.get(x.place)
-        out.add(draw.pick(WHERE[place]) if place else draw.pick(TAILS))
+        out.add(draw.pick(WHERE[place]) if place else draw.pick(TAILS), "place", x.group)
         out.wrap("owned", -1)
         self.mentioned.add(x.group)
         return out

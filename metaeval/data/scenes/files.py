@@ -14,6 +14,7 @@ from metaeval.data.scenes.graph import SceneGraph
 from metaeval.data.scenes.render import save
 from metaeval.data.scenes.things import THINGS
 from metaeval.progress import progress_bar
+from metaeval.readers.json_text import read_json
 
 _INFO = {"description": "metaeval scenes: generated images, captions and objects", "version": "1"}
 
@@ -97,7 +98,7 @@ def graphs_json(graphs: Sequence[SceneGraph], split: str) -> bytes:
 
 def read_graphs(path: Path) -> Mapping[int, SceneGraph]:
     """Image id → scene graph, from a file that `graphs_json` wrote."""
-    value = json.loads(path.read_text(encoding="utf-8"))
+    value, _ = read_json(path)
     return {r["image_id"]: SceneGraph.from_json(r) for r in value["scene_graphs"]}
 
 

@@ -63,8 +63,17 @@ class Mark(NamedTuple):
     "count"     the determiner or number of a noun phrase; `target` the group
     "phrase"    the whole noun phrase; `target` the group
     "relation"  verb and preposition; `target` the index in `SceneGraph.group_relations`; `value`
-                the grammatical form: "ing" (participle), "verb" (finite) or "prep"
+                the grammatical form: "ing" (participle), "one" and "many" (finite), "prep", or
+                "inverse" where the object comes first ("a couch with a dog lying on it")
+    "state"     what a group in no relation does ("standing", "parked"); `target` the group
     "setting"   where it all happens
+    "place"     where a group is that is named in passing ("nearby", "in the sky"); `target` the
+                group
+    "worn"      a whole piece of clothing ("wearing a red hat"); `target` the group, `value` the
+                attribute's name ("hat")
+    "manner"    an adverb, and
+    "opinion"   an adjective that no picture decides ("calmly", "sturdy"): they state no fact;
+                `target` the group
     "owned"     words that only make sense with the phrase of group `target` ("wearing a red hat")
     "agree"     a word that changes with the number of group `target`; `value` its other form
     """

@@ -15,8 +15,9 @@ from metaeval.data.dataset import Absent, CaptionDataset, ImageId, Objects, Part
 from metaeval.data.scenes.files import captions_json, file_name, scaled
 from metaeval.data.scenes.generate import SPLITS, generate
 from metaeval.data.scenes.graph import SceneGraph
-from metaeval.data.scenes.render import save
+from metaeval.data.scenes.render import is_whole_png, save
 from metaeval.errors import ConfigError, require_count
+from metaeval.options import Count, Limit, Seed
 
 
 class SceneImages:
@@ -31,6 +32,7 @@ class SceneImages:
     def __init__(self, graphs: Mapping[ImageId, SceneGraph], folder: Path, side: int) -> None:
         self.folder, self.total = folder, len(graphs)
         self._graphs, self._side = graphs, side
+        self._whole: set[ImageId] = set()  # whose files have been looked at
 
     def path(self, image_id: ImageId) -> Path | None:
         """The image's file, drawn now if it is not there yet; `None` for an unknown id."""
@@ -38,8 +40,10 @@ class SceneImages:
             return None
         graph = self._graphs[image_id]
         file = self.folder / file_name(graph.image_id)
-        if not file.is_file():
-            save(graph, file, self._side)
+        if image_id not in self._whole:  # a damaged file is drawn anew
+            if not is_whole_png(file):
+                save(graph, file, self._side)
+            self._whole.add(image_id)
         return file
 
     def __contains__(self, image_id: object) -> bool:
@@ -84,12 +88,12 @@ class SceneObjects(Mapping[ImageId, Objects]):
 def load_scenes(
     name: str = "scenes",
     split: str = "val",
-    n: int | None = None,
-    seed: int = 0,
-    n_references: int = 4,
+    n: Count | None = None,
+    seed: Seed = 0,
+    n_references: Count = 4,
     images: bool = True,
-    size: int = 336,
-    limit: int | None = None,
+    size: Count = 336,
+    limit: Limit = None,
     cache: str | Path | None = None,
 ) -> CaptionDataset:
     """Generate a split of the embedded dataset.

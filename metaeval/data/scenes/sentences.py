@@ -5,7 +5,7 @@ from __future__ import annotations
 from metaeval.data.scenes.cast import Actor
 from metaeval.data.scenes.details import Details
 from metaeval.data.scenes.frames import doing_of, shifted, verb_words
-from metaeval.data.scenes.graph import Relation
+from metaeval.data.scenes.graph import Mark, Relation
 from metaeval.data.scenes.lexicon import ROLES
 from metaeval.data.scenes.places import OPENERS, ROOMS
 from metaeval.data.scenes.verbs import DOINGS, Frame
@@ -62,6 +62,7 @@ class Sentences(Details):
         if fill.adverb:
             verb.words.insert(1, fill.adverb)
             verb = shifted(verb, 1)
+            verb.marks.append(Mark(1, 2, "manner", a.group))
         out.join(verb)
         out.join(b.phrase(draw, fill.second, told=a.n))
         for tail in fill.tails:
@@ -88,7 +89,7 @@ class Sentences(Details):
             inner = ("on", "top", "of", end) if side == "on" else ("inside", "of", end)
         if frame.ing and not frame.rest.startswith(("on top", "inside", "atop")):
             inner = (*frame.ing.split(), *inner)
-        tail.add(inner)
+        tail.add(inner, "relation", index, "inverse")
         tail.wrap("owned", b.group)
         out.join(tail)
         for piece in fill.tails:
@@ -117,6 +118,7 @@ class Sentences(Details):
             other = (frame.one if many else frame.many).split()
             link.add(verb[:1], "agree", a.group, other[0])
             link.add(verb[1:])
+            link.wrap("state", a.group)
         elif roll < 76:
             lead.add(("there",))
             lead.add(("are" if many else "is",), "agree", a.group, "is" if many else "are")
@@ -128,7 +130,7 @@ class Sentences(Details):
             doing = doing if draw.chance(60) else []
         if unspoken:
             doing = []
-        link.add(doing)
+        link.add(doing, "state" if doing else "", a.group)
         form = "ing" if doing else "one" if finite else "prep"
         where = self._where(a, bool(doing) or finite)
         fill = self._details(
@@ -139,7 +141,7 @@ class Sentences(Details):
         if fill.clothing:
             out.join(fill.clothing)
         if fill.adverb and doing:
-            link.words.append(fill.adverb)
+            link.add((fill.adverb,), "manner", a.group)
         out.join(link)
         for tail in fill.tails:
             out.join(tail)
@@ -175,7 +177,9 @@ class Sentences(Details):
             out.add(verb, "relation", index, "inverse")
             out.join(items)
             if verb == ("with",) and draw.chance(55):
+                start = len(out)
                 out.add(("on", "it" if draw.chance(60) else "top"), "owned", table)
+                out.marks.append(Mark(start, len(out), "relation", index, "inverse"))
         else:
             many = len(things) > 1 or things[0].n > 1
             frame = self._frame(self.graph.group_relations[index], things[0], b)

@@ -76,7 +76,7 @@ def deleting(*path):
 BROKEN = {
     "not JSON": (b'{"images": [', "invalid JSON (Expecting value: line 1 column 13"),
     "empty file": (b"", "invalid JSON (Expecting value: line 1 column 1"),
-    "endless nesting": (b"[" * 200_000, "invalid JSON (maximum recursion"),
+    "endless nesting": (b"[" * 200_000, "invalid JSON (nested too deep"),
     "latin-1": (b'{"images": "caf\xe9"}', "not UTF-8: byte 0xe9 at offset 15"),
     "UTF-16": ("{}".encode("utf-16"), "it looks like UTF-16"),
     "a results file": (b"[]", "is this a results file"),

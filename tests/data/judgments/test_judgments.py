@@ -399,3 +399,12 @@ def test_pascal50s_refuses_triplets_of_another_pair(tmp_path: Path) -> None:
     (tmp_path / "pair_pascal.mat").write_text("no matlab")
     with pytest.raises(InputError, match="not a readable MATLAB file"):
         load_pascal50s(root=tmp_path)
+
+
+@pytest.mark.parametrize("field", ["image_id", "system"])
+def test_half_a_character_in_an_id_is_refused(field: str, tmp_path: Path) -> None:
+    path = tmp_path / "table.jsonl"
+    record = {"image_id": "1", "candidate": "a", "references": ["b"], "human": 1, "system": "s"}
+    path.write_text(json.dumps({**record, field: "half a \ud800"}) + "\n")
+    with pytest.raises(InputError, match=r"the (image|system) 'half a .ud800' holds half a char"):
+        load_table(path)

@@ -14,6 +14,7 @@ from metaeval.data.scenes import AlignedCaption, SceneGraph, SceneObject, genera
 from metaeval.data.scenes.captions import tell
 from metaeval.data.scenes.draw import Draw
 from metaeval.data.scenes.lexicon import (
+    AGE_WORDS,
     COLOUR_WORDS,
     MATERIAL_WORDS,
     NOUNS,
@@ -151,6 +152,70 @@ def test_marked_words_are_true(captions: list[tuple[SceneGraph, AlignedCaption]]
                     assert n >= 3, caption.text
             elif mark.role == "noun":
                 assert words in _nouns(groups[mark.target], caption.text), caption.text
+
+
+# Words that state nothing of the scene by themselves: articles and connectives, those by which a
+# sentence says that what it names is there, and those that speak of the picture.
+STATE_NOTHING = {
+    *("a", "an", "the", "of", "and", "with", "while", "that", "who", "is", "are", "there", "here"),
+    *("has", "containing", "featuring", "equipped", "this", "we", "see", "shows", "picture"),
+    *("image", "photo", "photograph", "view", "shot", "scene", "drawing", "illustration"),
+    *("cartoon", "animated"),
+}
+TIED = ("noun", "attribute", "count", "relation", "agree", "state", "setting", "place", "worn")
+NO_FACT = ("manner", "opinion")
+
+
+def test_every_word_that_states_a_fact_is_tied_to_the_graph(
+    captions: list[tuple[SceneGraph, AlignedCaption]],
+) -> None:
+    """Over the whole vocabulary: whatever is not among the words above has a mark."""
+    free: Counter[str] = Counter()
+    no_fact: Counter[str] = Counter()
+    for g, caption in captions:
+        tokens = caption.text.split()
+        tied = {i for m in caption.marks if m.role in TIED for i in range(m.start, m.end)}
+        for mark in caption.marks:
+            if mark.role in NO_FACT:
+                assert 0 <= mark.target < len(g.groups())
+                if mark.role == "opinion":
+                    assert not tied & set(range(mark.start, mark.end)), caption.text
+                no_fact.update(map(bare, tokens[mark.start : mark.end]))
+                tied |= set(range(mark.start, mark.end))
+        free.update(bare(t) for i, t in enumerate(tokens) if i not in tied)
+    assert set(free) <= STATE_NOTHING, set(free) - STATE_NOTHING
+    # what is marked as no fact is judgement or manner: nothing that the graph has a word for
+    facts = {w for words in (COLOUR_WORDS, SIZE_WORDS, MATERIAL_WORDS, AGE_WORDS)
+             for ws in words.values() for w in ws}  # fmt: skip
+    assert not facts & set(no_fact)
+    assert {"sturdy", "relaxed", "fresh", "quietly"} <= set(no_fact)
+    assert not {"standing", "sitting", "parked", "nearby", "shirt"} & set(no_fact)
+
+
+def test_states_are_those_of_the_graph(
+    captions: list[tuple[SceneGraph, AlignedCaption]],
+) -> None:
+    """How people hold themselves and what flies, by the pose that is drawn."""
+    seen: Counter[str] = Counter()
+    for g, caption in captions:
+        for mark in caption.of("state"):
+            first = g.groups()[mark.target][0]
+            pose = dict(first.looks).get("pose", "")
+            verb = said(caption, mark.start, mark.end).split()[0]
+            seen[verb] += 1
+            if verb in ("flying", "flies", "fly", "soaring", "gliding"):
+                assert dict(first.attributes).get("place") == "sky", caption.text
+            if first.category != "person":
+                continue
+            if verb in ("sitting", "sits", "sit", "seated"):
+                assert pose in ("sit", "sithold"), caption.text
+            elif verb in ("lying", "lies", "lie", "laying", "lays", "lay"):
+                assert pose == "lie", caption.text
+            elif verb in ("walking", "walks", "walk", "strolling", "wandering"):
+                assert pose == "walk", caption.text
+            elif verb in ("standing", "stands", "stand"):
+                assert pose not in ("sit", "sithold", "lie", "walk"), caption.text
+    assert {"standing", "sitting", "walking", "flying", "parked"} <= set(seen)
 
 
 def _nouns(members: tuple[SceneObject, ...], text: str) -> set[str]:

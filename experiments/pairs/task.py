@@ -1,0 +1,169 @@
+"""True against false captions: `python -m metaeval experiment=pairs dataset=sugarcrepe`.
+
+Pairs of a true and a false caption of one image, scored by every metric and control: which of the
+two does it prefer? See docs/pairs.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from omegaconf import DictConfig
+
+from experiments.base import MetricExperiment, Pass
+from experiments.pairs.files import write_accuracies, write_pairs, write_scores
+from experiments.pairs.printout import printout
+from experiments.pairs.statistics import PairScores, Settings, statistics
+from experiments.record import RunRecord
+from experiments.scores import score_all
+from metaeval.config import component
+from metaeval.data.pairs.pairs import CaptionPairs
+from metaeval.errors import ConfigError, require_count
+from metaeval.metrics.base import Metric
+from metaeval.scoring import Scored
+
+
+class TrueAgainstFalse(MetricExperiment[CaptionPairs, list[Scored]]):
+    """How often each metric prefers the truth, beside what controls get that see nothing of it.
+
+    Parameters
+    ----------
+    permutations
+        Random arrangements of the paired permutation tests.
+    alpha
+        The level at which the printout and the report call a difference significant.
+    refine
+        A control's column ("Brevity"): accuracies again on pairs thinned so that this control is
+        right as often as wrong.
+    bins
+        How many bins of the control's gap that thinning has.
+    """
+
+    name = "pairs"
+    title = "True against false captions"
+    report = "pairs"
+    question = "Which metric prefers the truth, and where does a control do as well?"
+
+    def __init__(
+        self,
+        permutations: int = 10_000,
+        alpha: float = 0.05,
+        refine: str | None = None,
+        bins: int = 50,
+    ) -> None:
+        require_count("task.permutations", permutations)
+        require_count("task.bins", bins)
+        if not 0 < alpha < 1:
+            raise ConfigError(f"task.alpha: {alpha!r} is not in (0, 1)")
+        self.permutations, self.alpha, self.refine, self.bins = (
+            permutations, float(alpha), refine, bins,
+        )  # fmt: skip
+
+    def load(self, config: DictConfig) -> CaptionPairs:
+        pairs = component(config.dataset, "dataset")
+        if not isinstance(pairs, CaptionPairs):
+            raise ConfigError(
+                "experiment=pairs needs true and false captions: dataset=sugarcrepe, "
+                "sugarcrepe_pp, valse, foil or pairs"
+            )
+        return pairs
+
+    def describe(self, data: CaptionPairs) -> str:
+        facts = data.facts
+        what = "triplets" if data.triplets else "pairs"
+        return (
+            f"{data.title}: {facts['pairs']:,} {what} of {facts['images']:,} images, "
+            f"{len(data.kinds)} kind{'' if len(data.kinds) == 1 else 's'}; the true caption of "
+            f"{facts['true_among_references']:,} was among the references and was taken out, "
+            f"{facts['near_copies']:,} have a near-copy there"
+        )
+
+    def write_versions(self, data: CaptionPairs, record: RunRecord) -> None:
+        write_pairs(record.out, data)
+        record.info["dataset"] = {
+            "name": data.name,
+            "n_images": data.facts["images"],
+            "n_references": sorted({len(p.references or ()) for p in data.pairs}),
+            "sources": dict(data.dataset.sources),
+            "notes": list(data.dataset.notes),
+            "fallback": None,
+        }
+
+    def score(
+        self, data: CaptionPairs, metrics: Mapping[str, Metric], record: RunRecord
+    ) -> list[Scored]:
+        self._require_control(metrics)
+        keys = data.dataset.image_ids
+        image_ids = [keys[i] for i in data.image_index]
+        roles = [[p.true for p in data.pairs], [p.false for p in data.pairs]]
+        if data.triplets:
+            roles.append([p.paraphrase or "" for p in data.pairs])
+        captions = pd.DataFrame(
+            {
+                "image_id": image_ids * len(roles),
+                "caption": [caption for role in roles for caption in role],
+            }
+        )
+        results = score_all(metrics.values(), data.dataset, captions, record.config)
+        higher = {c.name: c.higher_is_better for s in results for c in s.columns}
+        scores = pair_scores(results, len(data))
+        write_scores(record.out, {name: (s, higher[name]) for name, s in scores.items()})
+        return results
+
+    def _require_control(self, metrics: Mapping[str, Metric]) -> None:
+        """Refuse, before anything is scored, a refinement by what is no control of this run."""
+        controls = [c.name for m in metrics.values() for c in m.columns if c.control]
+        if self.refine is not None and self.refine not in controls:
+            raise ConfigError(
+                f"task.refine: '{self.refine}' is not among the controls of this run: "
+                f"{', '.join(controls) or 'there is none (metrics=[…,controls])'}"
+            )
+
+    def passes(self, scores: list[Scored]) -> Sequence[Pass]:
+        return [Pass(scored) for scored in scores]
+
+    def statistics(
+        self, data: CaptionPairs, scores: list[Scored], record: RunRecord
+    ) -> dict[str, Any]:
+        config = record.config
+        settings = Settings(
+            self.permutations, self.alpha, config.stats.confidence, config.stats.seed,
+            self.refine, self.bins,
+        )  # fmt: skip
+        summary = {
+            "dataset": data.name,
+            "title": data.title,
+            "settings": {
+                "replicates": config.stats.replicates,
+                "confidence": config.stats.confidence,
+                "seed": config.stats.seed,
+                "permutations": self.permutations,
+                "alpha": self.alpha,
+            },
+            "facts": dict(data.facts),
+            **statistics(data, scores, pair_scores(scores, len(data)), config, settings),
+        }
+        write_accuracies(record.out, summary)
+        return summary
+
+    def printout(self, summary: Mapping[str, Any], record: RunRecord, file: Path) -> str:
+        return printout(summary, file)
+
+
+def pair_scores(results: Sequence[Scored], n: int) -> dict[str, PairScores]:
+    """Column → the scores of the n true captions, the false ones and, if any, the paraphrases."""
+    scores = {}
+    for scored in results:
+        if scored.scores is None:
+            continue
+        for column, values in zip(scored.columns, scored.scores.T, strict=True):
+            upward = values if column.higher_is_better else -values
+            roles = np.split(upward, len(upward) // n)
+            scores[column.name] = PairScores(
+                roles[0], roles[1], roles[2] if len(roles) > 2 else None
+            )
+    return scores

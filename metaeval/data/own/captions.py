@@ -1,0 +1,220 @@
+"""Captions of one's own as a dataset: Karpathy's JSON, Flickr's token files, or any table."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+from metaeval.data.dataset import Absent, CaptionDataset, ImageId, Part
+from metaeval.data.image_source import sources_of
+from metaeval.data.images import ImageFiles
+from metaeval.data.json_records import kind
+from metaeval.data.own.tables import FORMATS, read_table, require_columns
+from metaeval.data.tidy import Tidy
+from metaeval.errors import ConfigError, InputError, require_count
+from metaeval.readers.files import read_text
+from metaeval.readers.json_text import read_json
+
+TOKEN_SUFFIXES = (".token", ".txt")
+FOREIGN = 0.2  # from this share of words without a Latin letter on the text is called foreign
+_WHOLE = re.compile("[0-9]{1,18}")  # of ASCII: isdecimal() takes other scripts' digits, too
+_TOKEN = re.compile(r"([^\t#]+)#(\d+)\t(.*)")
+_LATIN = re.compile("[A-Za-zÀ-ɏ]")
+_LETTER = re.compile(r"[^\W\d_]")
+
+
+class OwnCaption(NamedTuple):
+    """One caption of a file: where it stands, its image, the image's file name, the text."""
+
+    where: str
+    image: ImageId
+    file_name: str | None
+    text: str
+
+
+def load_own(
+    file: str | Path | None = None,
+    name: str | None = None,
+    split: str | None = None,
+    images: str | Path | None = None,
+    n_references: int | None = None,
+    image_source: str | None = None,
+    limit: int | None = None,
+) -> CaptionDataset:
+    """A dataset from a file of captions, by what the file is.
+
+    - `.json` with `images` that have `sentences` (Karpathy's `dataset_coco.json`,
+      `dataset_flickr30k.json`): ids are `cocoid` where there is one, else the file's stem.
+    - `.token`, `.txt`: Flickr8k's and Flickr30k's lines `FILE#NUMBER<tab>CAPTION`.
+    - `.csv`, `.tsv`, `.jsonl`, `.json`, `.parquet`: a table of `image_id` and `caption` (one a
+      record) or `captions` (a list), and perhaps `image_path`.
+
+    Captions are taken in their order in the file: an image's first is the *Human* caption, the
+    others are its references. There may be none: metrics of references then give "not scored".
+
+    Parameters
+    ----------
+    file
+        The file.
+    name
+        What tables call the dataset; by default the file's stem.
+    split
+        Of Karpathy's files, which: "test"; by default all.
+    images
+        The folder of the image files.
+    n_references
+        How many references at most; by default all.
+    image_source
+        "coco": ids are COCO's; "other": no image is COCO's; by default file names tell.
+    limit
+        Only the first so many images by id.
+
+    Raises InputError, naming file and record, for anything that is not so.
+    """
+    if file is None:
+        raise ConfigError("dataset=own needs a file: dataset.file=FILE (see docs/own.md)")
+    for option, value in (("limit", limit), ("n_references", n_references)):
+        if value is not None:
+            require_count(f"dataset.{option}", value)
+    path = Path(file).expanduser()
+    captions, sha256 = _read(path, split)
+    tidy = Tidy()
+    texts: dict[ImageId, list[str]] = {}
+    names: dict[ImageId, str] = {}
+    for where, image, file_name, text in captions:
+        tidied = tidy.read(text, file=path, record=where, field="caption")
+        if not tidied:
+            raise InputError("is empty", file=path, record=where, field="caption")
+        texts.setdefault(image, []).append(tidied)
+        if file_name:
+            names[image] = file_name
+    if not texts:
+        raise InputError("holds no caption" + (f" of split '{split}'" if split else ""), file=path)
+    if len({type(image) for image in texts}) > 1:
+        raise InputError("image ids must be all numbers or all strings", file=path)
+    ids = tuple(sorted(texts))
+    human = tuple(texts[i][0] for i in ids)
+    most = None if n_references is None else 1 + n_references
+    references = tuple(tuple(texts[i][1:most]) for i in ids)
+    called = name or path.stem
+    photographs = tuple(sources_of(ids, names, declared=image_source, collection=called).values())
+    return CaptionDataset(
+        called, ids, human, references, ids, human, {path.name: sha256},
+        (*tidy.notes(), *_remarks(human, references)),
+        parts={"images": _images(images, names)},
+        image_source=photographs, pool_source=photographs,
+    ).limited(limit)  # fmt: skip
+
+
+def foreign_share(texts: Sequence[str]) -> float:
+    """The share of words with letters that have no Latin one, in [0, 1].
+
+    >>> foreign_share(["a dog", "ein Hund läuft"]), foreign_share(["犬 が 走る"])
+    (0.0, 1.0)
+    """
+    words = [word for text in texts for word in text.split() if _LETTER.search(word)]
+    return sum(not _LATIN.search(word) for word in words) / max(1, len(words))
+
+
+def _read(path: Path, split: str | None) -> tuple[Iterator[OwnCaption], str]:
+    """The captions of a file, in its order, and its SHA-256."""
+    suffix = path.suffix.lower()
+    if suffix == ".json":
+        value, sha256 = read_json(path)
+        if isinstance(value, dict) and "images" in value:
+            return _karpathy(value["images"], path, split), sha256
+    if split is not None:
+        raise ConfigError("dataset.split is for Karpathy's files: this one has no splits")
+    if suffix in TOKEN_SUFFIXES:
+        text = read_text(path)
+        return _token_lines(text.text, path), text.sha256
+    if suffix not in FORMATS:
+        known = ", ".join((*FORMATS, *TOKEN_SUFFIXES))
+        raise InputError(f"is none of {known}", file=path)
+    table = read_table(path)
+    column = "captions" if "captions" in table.rows[0].fields else "caption"
+    require_columns(table, ["image_id", column], "a table of captions")
+    return _table_rows(table.rows, column, path), table.sha256
+
+
+def _karpathy(images: object, path: Path, split: str | None) -> Iterator[OwnCaption]:
+    if not isinstance(images, list):
+        raise InputError(f"is {kind(images)}, not a list", file=path, field="images")
+    for k, image in enumerate(images):
+        where = f"images[{k}]"
+        if not isinstance(image, dict) or not isinstance(image.get("sentences"), list):
+            raise InputError(
+                "has no list of sentences (a file of COCO's own schema is dataset=coco)",
+                file=path, record=where, field="sentences",
+            )  # fmt: skip
+        if split is not None and image.get("split") != split:
+            continue
+        file_name = image.get("filename")
+        if not isinstance(file_name, str):
+            raise InputError("is no string", file=path, record=where, field="filename")
+        known = image.get("cocoid")
+        image_id = known if isinstance(known, int) else PurePosixPath(file_name).stem
+        for s, sentence in enumerate(image["sentences"]):
+            text = sentence.get("raw") if isinstance(sentence, dict) else None
+            yield OwnCaption(f"{where}, sentences[{s}]", image_id, file_name, text)  # type: ignore[arg-type]
+
+
+def _token_lines(text: str, path: Path) -> Iterator[OwnCaption]:
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        match = _TOKEN.fullmatch(line.rstrip("\r"))
+        if match is None:
+            raise InputError(
+                "is not FILE#NUMBER, a tab and a caption", file=path, record=f"line {number:,}"
+            )
+        yield OwnCaption(f"line {number:,}", PurePosixPath(match[1]).stem, match[1], match[3])
+
+
+def _table_rows(
+    rows: Sequence[tuple[str, dict[str, object]]], column: str, path: Path
+) -> Iterator[OwnCaption]:
+    for where, fields in rows:
+        image = fields["image_id"]
+        if isinstance(image, bool) or not isinstance(image, int | str) or str(image).strip() == "":
+            raise InputError(f"{image!r:.40} is no id", file=path, record=where, field="image_id")
+        if (
+            isinstance(image, str)
+            and path.suffix.lower() in (".csv", ".tsv")
+            and _WHOLE.fullmatch(image)
+        ):
+            image = int(image)  # a cell of a table without types
+        file_name = fields.get("image_path")
+        named = file_name if isinstance(file_name, str) else None
+        texts = fields[column]
+        listed = texts if isinstance(texts, list) else [texts]
+        for text in listed:
+            yield OwnCaption(where, image, named, text)  # type: ignore[arg-type]
+
+
+def _images(folder: str | Path | None, names: dict[ImageId, str]) -> Part:
+    if folder is None:
+        return Absent("images", "no folder of image files was given", "dataset.images=FOLDER")
+    path = Path(folder).expanduser()
+    if not path.is_dir():
+        raise InputError("there is no such folder; correct dataset.images", file=path)
+    files = ImageFiles(path, names)
+    if not len(files):
+        return Absent("images", f"none of the images is in {path}", "correct dataset.images")
+    return lambda: files
+
+
+def _remarks(human: Sequence[str], references: Sequence[Sequence[str]]) -> list[str]:
+    """What a reader must know of such captions."""
+    remarks = []
+    if bare := sum(not group for group in references):
+        remarks.append(f"{bare:,} of {len(references):,} images have no reference.")
+    share = foreign_share(human)
+    if share > FOREIGN:
+        remarks.append(
+            f"{share:.0%} of the words have no Latin letter: the tokenisers, METEOR's and SPICE's "
+            "resources and the shipped models are for English."
+        )
+    return remarks

@@ -1,0 +1,251 @@
+"""A dataset of what a program hands over: candidates and references in lists, mappings, tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from metaeval.data.coco.captions import read_captions
+from metaeval.data.dataset import Absent, CaptionDataset, ImageId, Objects, Part
+from metaeval.data.image_source import sources_of
+from metaeval.data.json_records import require_fields
+from metaeval.data.tidy import Tidy
+from metaeval.errors import InputError
+from metaeval.readers.json_text import read_json
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+NAME = "given"
+WHOLE_IMAGE = (0.0, 0.0, 1.0, 1.0)
+
+
+class GivenCaptions(NamedTuple):
+    """Candidates, in the order in which they were given, and the dataset that they are of.
+
+    `image_index` [n] is each candidate's image; `notes` says what was left out or changed.
+    """
+
+    dataset: CaptionDataset
+    captions: list[str]
+    image_index: npt.NDArray[np.intp]
+    notes: tuple[str, ...]
+
+
+class GivenImages:
+    """Image files by id, wherever they lie."""
+
+    on_demand = False
+
+    def __init__(self, paths: Mapping[ImageId, Path]) -> None:
+        self._paths = dict(paths)
+
+    def path(self, image_id: ImageId) -> Path | None:
+        """The image's file, or `None` if there is none."""
+        return self._paths.get(image_id)
+
+    def __contains__(self, image_id: object) -> bool:
+        return image_id in self._paths
+
+    def __len__(self) -> int:
+        return len(self._paths)
+
+    def count(self, image_ids: Iterable[ImageId]) -> int:
+        """How many of these images are there."""
+        return sum(image_id in self._paths for image_id in image_ids)
+
+    def __str__(self) -> str:
+        return f"{len(self):,} files"
+
+
+def given_captions(
+    candidates: Any,
+    references: Any = None,
+    images: Any = None,
+    objects: Any = None,
+    image_source: str | None = None,
+) -> GivenCaptions:
+    """Make a dataset of candidates and of what is known of their images.
+
+    Parameters
+    ----------
+    candidates
+        One of: a list of captions, each of an image of its own; a mapping from image ids to a
+        caption or a list of captions; a table with columns `image_id`, `caption` and perhaps
+        `references`; a file in COCO's results format.
+    references
+        As the candidates: a list with the references of each candidate (a string is one reference),
+        a mapping from image ids, or a captions file of COCO's. `None`: there are none.
+    images, objects
+        Image files and annotated objects, as a list or a mapping in the same way. The objects of an
+        image are an `Objects`, or a list of labels or of (label, [x1, y1, x2, y2]) with boxes in
+        [0, 1].
+    image_source
+        Which photographs these are: "coco", the ids are COCO's; "other", none is COCO's; by default
+        names of image files tell. Weights score no photograph that they might have learned from.
+
+    The dataset has the images that have a candidate, no others: they are the corpus of CIDEr's idf.
+    Captions are tidied by the rule of `metaeval.data.tidy`. Raises InputError for what does not fit
+    together.
+    """
+    tidy = Tidy()
+    if _is_table(candidates) and references is None and "references" in candidates:
+        references = dict(zip(candidates["image_id"], candidates["references"], strict=True))
+    ids, texts = _candidates(candidates)
+    if not ids:
+        raise InputError("there is no candidate")
+    if len({type(i) for i in ids}) > 1:
+        raise InputError("image ids must be all numbers or all strings")
+    captions = [
+        _tidied(tidy, text, f"candidate of image {i!r}") for i, text in zip(ids, texts, strict=True)
+    ]
+    known = sorted(set(ids))
+    by_image = _by_image(references, known, candidates, "references")
+    grouped = [_texts(tidy, by_image.get(i), f"reference of image {i!r}") for i in known]
+    position = {image_id: k for k, image_id in enumerate(known)}
+    first = dict(reversed(list(zip(ids, captions, strict=True))))
+    human = tuple(first[i] for i in known)
+    paths = {
+        i: Path(path).expanduser()
+        for i, path in _by_image(images, known, candidates, "images").items()
+        if path is not None
+    }
+    sources = sources_of(
+        known, {i: path.name for i, path in paths.items()}, declared=image_source, collection=NAME
+    )
+    photographs = tuple(sources.values())
+    dataset = CaptionDataset(
+        NAME, tuple(known), human, tuple(grouped), tuple(known), human,
+        parts=_parts(paths, _by_image(objects, known, candidates, "objects"), known),
+        image_source=photographs, pool_source=photographs,
+    )  # fmt: skip
+    notes = list(tidy.notes())
+    if unused := len(by_image) - sum(i in by_image for i in known):
+        notes.append(f"{unused:,} images have references and no candidate: they are left out.")
+    index = np.array([position[i] for i in ids], dtype=np.intp)
+    return GivenCaptions(dataset, captions, index, tuple(notes))
+
+
+def _is_table(value: Any) -> bool:
+    return hasattr(value, "columns") and hasattr(value, "itertuples")
+
+
+def _candidates(given: Any) -> tuple[list[ImageId], list[Any]]:
+    """The image and the text of each candidate."""
+    if _is_table(given):
+        return _table_candidates(given)
+    if isinstance(given, str | Path):
+        return _results_file(Path(given).expanduser())
+    if isinstance(given, Mapping):
+        pairs = [(i, text) for i, value in given.items() for text in _listed(value)]
+        return [_plain_id(i) for i, _ in pairs], [text for _, text in pairs]
+    listed = list(given)
+    return list(range(len(listed))), listed
+
+
+def _table_candidates(table: pd.DataFrame) -> tuple[list[ImageId], list[Any]]:
+    for column in ("image_id", "caption"):
+        if column not in table:
+            there = ", ".join(map(str, table.columns))
+            raise InputError(f"the table of candidates has no column '{column}', but {there}")
+    return [_plain_id(i) for i in table["image_id"]], list(table["caption"])
+
+
+def _results_file(path: Path) -> tuple[list[ImageId], list[Any]]:
+    value, _ = read_json(path)
+    if not isinstance(value, list) or not all(isinstance(r, dict) for r in value):
+        raise InputError("is no list of {image_id, caption}, COCO's results format", file=path)
+    for k, record in enumerate(value):
+        require_fields(record, ("image_id", "caption"), path, f"record {k}")
+    return [_plain_id(r["image_id"]) for r in value], [r["caption"] for r in value]
+
+
+def _by_image(given: Any, known: list[ImageId], candidates: Any, what: str) -> dict[ImageId, Any]:
+    """Image id → what is given of it."""
+    if given is None:
+        return {}
+    if isinstance(given, str | Path):
+        if what != "references":
+            raise InputError(f"{what} must be a list or a mapping, not {given!r}")
+        return dict(read_captions(Path(given).expanduser()).captions)
+    if isinstance(given, Mapping):
+        by_id = {_plain_id(i): value for i, value in given.items()}
+        if lacking := [i for i in known if i not in by_id]:
+            there = ", ".join(repr(i) for i in list(by_id)[:3])
+            raise InputError(
+                f"{what} of {len(lacking):,} of {len(known):,} images are missing, of "
+                f"{lacking[0]!r} for one; there are those of {there} …"
+            )
+        return by_id
+    listed = list(given)
+    by_place = isinstance(candidates, Sequence) and not isinstance(candidates, str)
+    if not by_place:
+        raise InputError(f"{what} must be a mapping from image ids, as the candidates have ids")
+    if len(listed) != len(known):
+        turned = " (they are given by candidate: are they the other way round?)"
+        raise InputError(
+            f"{len(listed):,} {what} for {len(known):,} candidates{turned * (what == 'references')}"
+        )
+    return dict(zip(known, listed, strict=True))
+
+
+def _plain_id(value: Any) -> ImageId:
+    plain = value.item() if isinstance(value, np.generic) else value
+    if isinstance(plain, bool) or not isinstance(plain, int | str):
+        raise InputError(f"{value!r:.40} is no image id: ids are whole numbers or strings")
+    return plain
+
+
+def _listed(value: Any) -> list[Any]:
+    return [value] if isinstance(value, str) else list(value)
+
+
+def _tidied(tidy: Tidy, text: Any, what: str) -> str:
+    if not isinstance(text, str):
+        raise InputError(f"the {what} is {type(text).__name__}, not a string")
+    try:
+        return tidy(text)
+    except ValueError as error:
+        raise InputError(f"the {what} {error}") from None
+
+
+def _texts(tidy: Tidy, given: Any, what: str) -> tuple[str, ...]:
+    return tuple(_tidied(tidy, text, what) for text in _listed(given)) if given is not None else ()
+
+
+def _parts(
+    paths: Mapping[ImageId, Path], objects: Mapping[ImageId, Any], known: list[ImageId]
+) -> dict[str, Part]:
+    parts: dict[str, Part] = {
+        "images": Absent("images", "no image files were given", "give images=[…]"),
+        "objects": Absent("objects", "no objects were given", "give objects=[…]"),
+    }
+    if paths:
+        if lost := [path for path in paths.values() if not path.is_file()]:
+            raise InputError("there is no such image file", file=lost[0])
+        files = GivenImages(paths)
+        parts["images"] = lambda: files
+    if objects:
+        annotated = {i: _objects(objects[i], i) for i in known}
+        parts["objects"] = lambda: annotated
+    return parts
+
+
+def _objects(given: Any, image_id: ImageId) -> Objects:
+    if isinstance(given, Objects):
+        return given
+    labels, boxes = [], []
+    for one in given:
+        label, box = (one, WHOLE_IMAGE) if isinstance(one, str) else one
+        corners = np.asarray(box, dtype=np.float64)
+        if corners.shape != (4,) or not ((corners >= 0) & (corners <= 1)).all():
+            raise InputError(
+                f"the box of '{label}' of image {image_id!r} is not x1, y1, x2, y2 in [0, 1]"
+            )
+        labels.append(str(label))
+        boxes.append(corners)
+    return Objects(tuple(labels), np.array(boxes).reshape(len(labels), 4))

@@ -1,0 +1,92 @@
+"""Tables that users bring, as records: CSV with a header, JSON Lines, JSON (a list), Parquet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from metaeval.data.json_records import kind
+from metaeval.errors import InputError
+from metaeval.readers.files import read_text
+from metaeval.readers.json_text import read_json, read_json_lines
+from metaeval.readers.tables import read_csv, read_parquet
+from metaeval.runs.digests import file_sha256
+
+FORMATS = (".csv", ".tsv", ".jsonl", ".json", ".parquet")
+
+
+class TableRow(NamedTuple):
+    """One record of a table, and where it stands ("line 7")."""
+
+    where: str
+    fields: dict[str, Any]
+
+
+class Table(NamedTuple):
+    """All records of a file, and its SHA-256."""
+
+    path: Path
+    rows: list[TableRow]
+    sha256: str
+
+
+def read_table(path: Path) -> Table:
+    """Read a table by its suffix. Raises InputError for what is no such table, or is empty."""
+    suffix = path.suffix.lower()
+    if suffix not in FORMATS:
+        raise InputError(f"is none of {', '.join(FORMATS)}", file=path)
+    if suffix == ".parquet":
+        rows = [TableRow(where, record) for where, record in read_parquet(path)]
+        sha256 = file_sha256(path)
+    elif suffix == ".json":
+        value, sha256 = read_json(path)
+        rows = list(_listed(value, path))
+    else:
+        text = read_text(path)
+        sha256 = text.sha256
+        if suffix == ".jsonl":
+            rows = [TableRow(where, record) for where, record in read_json_lines(text)]
+        else:
+            delimiter = "\t" if suffix == ".tsv" else ","
+            rows = [TableRow(where, dict(r)) for where, r in read_csv(text, delimiter)]
+    if not rows:
+        raise InputError("holds no record", file=path)
+    return Table(path, rows, sha256)
+
+
+def table_files(given: str | Path | Sequence[str | Path], option: str) -> list[Path]:
+    """The files that are meant: one, several, or those of a folder. Raises InputError for none."""
+    paths: list[Path] = []
+    for one in [given] if isinstance(given, str | Path) else given:
+        path = Path(one).expanduser()
+        if path.is_dir():
+            inside = sorted(p for p in path.iterdir() if p.suffix.lower() in FORMATS)
+            if not inside:
+                raise InputError(f"the folder holds no table ({', '.join(FORMATS)})", file=path)
+            paths += inside
+        elif path.is_file():
+            paths.append(path)
+        else:
+            raise InputError(f"there is no such file; correct {option}", file=path)
+    return paths
+
+
+def require_columns(table: Table, names: Sequence[str], option: str) -> None:
+    """Raise InputError where the first record lacks one, naming all that it lacks and has."""
+    first = table.rows[0]
+    if lacking := [name for name in names if name not in first.fields]:
+        raise InputError(
+            f"has no column {', '.join(map(repr, lacking))}; it has "
+            f"{', '.join(map(repr, first.fields))}: {option} says what they are called",
+            file=table.path, record=first.where,
+        )  # fmt: skip
+
+
+def _listed(value: Any, path: Path) -> Iterator[TableRow]:
+    if not isinstance(value, list):
+        raise InputError(f"holds {kind(value)} where a list of records is expected", file=path)
+    for number, record in enumerate(value):
+        if not isinstance(record, dict):
+            raise InputError(f"is {kind(record)}, not an object", file=path, record=f"[{number}]")
+        yield TableRow(f"[{number}]", record)

@@ -1,0 +1,275 @@
+"""True captions beside false ones, as a dataset that every metric can score.
+
+A `CaptionPairs` is what the experiment `pairs` works on: pairs of a true and a false caption of one
+image, perhaps with a true paraphrase, and a `CaptionDataset` of what metrics compare them with. The
+true captions of these benchmarks are mostly captions of COCO itself: a true caption that stands
+among its image's references is taken out of them, or every metric would compare it with itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import Unpack
+
+import numpy as np
+import numpy.typing as npt
+
+from metaeval.data.annotated_images import ImagePlaces, annotated_images
+from metaeval.data.dataset import CaptionDataset, ImageId, ImageSource
+from metaeval.data.documents import documents_by_references
+from metaeval.data.pairs.coco_references import CocoReferences
+from metaeval.data.tidy import count_captions, letters_and_digits
+from metaeval.errors import ConfigError, InputError, require_count
+
+NEAR_COPIES = ("keep", "drop")
+NEAR_COPY = 0.2  # of the words: two captions no farther apart are near-copies
+
+
+@dataclass(frozen=True, slots=True)
+class CaptionPair:
+    """A true and a false caption of one image.
+
+    Attributes
+    ----------
+    image
+        The image's id: what belongs together when images are resampled.
+    kind
+        What makes the false caption false, as the benchmark calls it: "swap_obj".
+    true, false
+        The two captions.
+    paraphrase
+        Another true caption, in other words, where the benchmark has one.
+    references
+        The image's human captions; `None`: those of COCO's captions files.
+    made_from
+        The human caption that the true one was made from, where the benchmark changed it.
+    file
+        The image's file name.
+    source
+        Which photograph the image is (`metaeval.data.image_source`), `None` where nobody knows.
+    """
+
+    image: str
+    kind: str
+    true: str
+    false: str
+    paraphrase: str | None = None
+    references: tuple[str, ...] | None = None
+    made_from: str | None = None
+    file: str | None = None
+    source: ImageSource | None = None
+
+
+@dataclass(frozen=True)
+class CaptionPairs:
+    """Pairs of true and false captions, with the references that metrics see.
+
+    Attributes
+    ----------
+    name, title
+        "sugarcrepe" and what a reader calls it.
+    pairs
+        n pairs, their references without the true captions.
+    dataset
+        The documents that metrics see, one for an image with the same references; pair j belongs to
+        document `image_index[j]`.
+    kinds
+        The kinds of falsehood, in the benchmark's order.
+    facts
+        Counts: what the files held, what was left out, which captions stood among the references.
+    """
+
+    name: str
+    title: str
+    pairs: tuple[CaptionPair, ...]
+    dataset: CaptionDataset
+    image_index: npt.NDArray[np.intp]
+    kinds: tuple[str, ...]
+    facts: Mapping[str, int] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    @property
+    def triplets(self) -> bool:
+        """Whether every pair comes with a paraphrase of its true caption."""
+        return all(pair.paraphrase is not None for pair in self.pairs)
+
+    def documents(self) -> CaptionDataset:
+        """What metrics see: `dataset`."""
+        return self.dataset
+
+
+def arrange_pairs(
+    name: str,
+    title: str,
+    pairs: Sequence[CaptionPair],
+    *,
+    sources: Mapping[str, str],
+    notes: Sequence[str] = (),
+    captions: str | Path | None = None,
+    near_copies: str = "keep",
+    limit: int | None = None,
+    **places: Unpack[ImagePlaces],
+) -> CaptionPairs:
+    """Find the references of the pairs, take the true captions out, and make the documents.
+
+    Parameters
+    ----------
+    pairs
+        In the benchmark's order; where `references` is `None`, COCO's captions of the image serve.
+    captions
+        A captions file of COCO's schema; by default those in the data folder.
+    near_copies
+        References that are nearly the true caption: "keep" or "drop". They are counted either way.
+    limit
+        Only the first so many images by name.
+    places
+        Where objects and image files are.
+
+    A pair whose image has no captions in these files is left out, and counted in the notes. Raises
+    InputError where none is left, ConfigError for a limit below 1.
+    """
+    if limit is not None:
+        require_count("dataset.limit", limit)
+    if near_copies not in NEAR_COPIES:
+        raise ConfigError(
+            f"dataset.near_copies: '{near_copies}' is not one of {', '.join(NEAR_COPIES)}"
+        )
+    facts = {"pairs_in_files": len(pairs), "images_in_files": len({p.image for p in pairs})}
+    if limit is not None:
+        first = set(sorted({p.image for p in pairs})[:limit])
+        pairs = [p for p in pairs if p.image in first]
+    found = CocoReferences(captions, places.get("data"))
+    with_references = _with_references(pairs, found)
+    facts["without_captions"] = len(pairs) - len(with_references)
+    if not with_references:
+        raise InputError(
+            f"{name}: none of the images of its {len(pairs):,} pairs has captions in "
+            f"{found.looked}; give a captions file of COCO's schema as dataset.captions"
+        )
+    kept = [_without_true_captions(p) for p in with_references]
+    near = [frozenset(r for r in p.references or () if is_near_copy(p.true, r)) for p in kept]
+    facts |= _counts(with_references, kept) | {"near_copies": sum(map(bool, near))}
+    if near_copies == "drop":
+        kept = [
+            replace(p, references=tuple(r for r in p.references or () if r not in copies))
+            for p, copies in zip(kept, near, strict=True)
+        ]
+    facts["without_references"] = sum(not p.references for p in kept)
+    keys, index, documents = documents_by_references(
+        [p.image for p in kept], [p.references or () for p in kept]
+    )
+    facts["documents"] = len(keys)
+    of_document = [kept[j] for j in documents]
+    human = tuple(p.true for p in of_document)
+    photographs = tuple(p.source for p in of_document)
+    names: dict[ImageId, str] = {
+        key: p.file for key, p in zip(keys, of_document, strict=True) if p.file
+    }
+    checksums = {**sources, **found.checksums}
+    dataset = CaptionDataset(
+        name, keys, human, tuple(p.references or () for p in of_document), keys, human, checksums,
+        (*notes, *found.notes, *_notes(facts, near_copies)),
+        parts=annotated_images(
+            dict(zip(keys, photographs, strict=True)), names=names, checksums=checksums, **places
+        ),
+        image_source=photographs, pool_source=photographs,
+    )  # fmt: skip
+    kinds = tuple(dict.fromkeys(p.kind for p in kept))
+    return CaptionPairs(name, title, tuple(kept), dataset, index, kinds, facts)
+
+
+def chosen_kinds(asked: Sequence[str] | None, known: Sequence[str]) -> list[str]:
+    """The kinds that the user asked for (all without), in the benchmark's order; ConfigError naming
+    every one that is not known."""
+    if unknown := [kind for kind in asked or () if kind not in known]:
+        quoted = ", ".join(f"'{kind}'" for kind in unknown)
+        raise ConfigError(f"dataset.kinds: {quoted} not among {', '.join(known)}")
+    return [kind for kind in known if asked is None or kind in asked]
+
+
+def _with_references(pairs: Sequence[CaptionPair], coco: CocoReferences) -> list[CaptionPair]:
+    """The pairs that have references of their own, or whose image has captions in COCO's files."""
+    by_source = coco.of({p.source for p in pairs if p.references is None and p.source is not None})
+    kept = []
+    for pair in pairs:
+        references = pair.references
+        if references is None and pair.source is not None:
+            references = by_source.get(pair.source)
+        if references is not None:
+            kept.append(replace(pair, references=references))
+    return kept
+
+
+def _true_captions(pair: CaptionPair) -> set[str]:
+    """The letters and digits of all that is true and may stand among the references."""
+    true = (pair.true, pair.paraphrase, pair.made_from)
+    return {letters_and_digits(caption) for caption in true if caption is not None}
+
+
+def _without_true_captions(pair: CaptionPair) -> CaptionPair:
+    true = _true_captions(pair)
+    left = tuple(r for r in pair.references or () if letters_and_digits(r) not in true)
+    return replace(pair, references=left)
+
+
+def _counts(before: Sequence[CaptionPair], after: Sequence[CaptionPair]) -> dict[str, int]:
+    """How many pairs there are, and what of theirs stood, or stands, among the references."""
+    return {
+        "pairs": len(after),
+        "images": len({p.image for p in after}),
+        "true_among_references": sum(
+            len(p.references or ()) > len(q.references or ())
+            for p, q in zip(before, after, strict=True)
+        ),
+        "false_among_references": sum(
+            letters_and_digits(p.false) in map(letters_and_digits, p.references or ())
+            for p in after
+        ),
+    }
+
+
+@cache
+def is_near_copy(caption: str, other: str) -> bool:
+    """Whether at most one word in five has to be inserted, deleted or replaced to make one caption
+    of the other (the words' letters and digits; of the longer caption's words).
+
+    >>> is_near_copy("A man on a red horse.", "a man on the red horse")
+    True
+    >>> is_near_copy("A man on a horse.", "Two dogs in the snow.")
+    False
+    """
+    a, b = ([w for w in map(letters_and_digits, text.split()) if w] for text in (caption, other))
+    longer = max(len(a), len(b))
+    if abs(len(a) - len(b)) > NEAR_COPY * longer:
+        return False
+    previous = list(range(len(b) + 1))
+    for i, word in enumerate(a, 1):
+        row = [i]
+        for j, with_ in enumerate(b, 1):
+            row.append(min(previous[j] + 1, row[-1] + 1, previous[j - 1] + (word != with_)))
+        previous = row
+    return previous[-1] <= NEAR_COPY * longer
+
+
+def _notes(facts: Mapping[str, int], near_copies: str) -> list[str]:
+    notes = []
+    if n := facts["without_captions"]:
+        notes.append(f"{n:,} pairs were left out: the captions files do not have their images.")
+    if n := facts["true_among_references"]:
+        notes.append(
+            f"The true caption of {n:,} of {facts['pairs']:,} pairs stood among the references and "
+            "was taken out, by letters and digits."
+        )
+    if n := facts["near_copies"]:
+        notes.append(
+            f"In {n:,} pairs a reference is nearly the true caption (at most one word in five "
+            f"differs): it {'stays' if near_copies == 'keep' else 'was taken out, too'}."
+        )
+    if n := facts["false_among_references"]:
+        notes.append(f"{count_captions(n)} called false stand among the references.")
+    return notes

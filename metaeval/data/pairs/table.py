@@ -1,0 +1,97 @@
+"""Any true and false captions: a table with one record an item, as JSON Lines, CSV or Parquet.
+
+Columns: `image_id`, `true`, `false` (a caption, or a list of them; in a CSV cell a JSON list), and
+optionally `paraphrase` (another true caption), `kind`, `references` (a list; without the column,
+COCO's captions of the image) and `image_path`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Unpack
+
+from metaeval.data.annotated_images import ImagePlaces, sources_of_ids
+from metaeval.data.dataset import ImageId
+from metaeval.data.judgments.table import (
+    FORMATS,
+    optional_text,
+    require_columns,
+    table_records,
+    texts_of,
+)
+from metaeval.data.pairs.pairs import CaptionPair, CaptionPairs, arrange_pairs
+from metaeval.data.tidy import Tidy
+from metaeval.errors import ConfigError, InputError
+
+
+def load_pairs_table(
+    file: str | Path | None = None,
+    name: str = "pairs",
+    captions: str | Path | None = None,
+    near_copies: str = "keep",
+    image_source: str | None = None,
+    limit: int | None = None,
+    **places: Unpack[ImagePlaces],
+) -> CaptionPairs:
+    """True and false captions from a table of your own; several false ones make several pairs.
+
+    Parameters
+    ----------
+    file
+        A `.jsonl`, `.csv` or `.parquet` file.
+    name
+        What tables call the dataset.
+    captions
+        The captions file of images without `references`; by default COCO's in the data folder.
+    near_copies
+        As in `metaeval.data.pairs.sugarcrepe.load_sugarcrepe`.
+    image_source
+        Which photographs these are, as in `metaeval.data.judgments.table.load_table`.
+    limit, places
+        As in `metaeval.data.pairs.sugarcrepe.load_sugarcrepe`.
+
+    Raises InputError for a file that is not there or not as it should be.
+    """
+    if file is None:
+        raise ConfigError("dataset=pairs needs a file: dataset.file=FILE.jsonl (or .csv, .parquet)")
+    path = Path(file).expanduser()
+    if path.suffix.lower() not in FORMATS:
+        raise ConfigError(f"dataset.file: '{path.name}' is not one of {', '.join(FORMATS)}")
+    tidy = Tidy()
+    pairs: list[CaptionPair] = []
+    sha256 = ""
+    for where, record, sha256 in table_records(path):  # noqa: B007  (the last one is the file's)
+        require_columns(record, ("image_id", "true", "false"), path, where)
+        pairs += _pairs(record, tidy, path, where)
+    names: dict[ImageId, str] = {p.image: p.file for p in pairs if p.file}
+    sources, note = sources_of_ids(
+        dict.fromkeys(p.image for p in pairs), names,
+        declared=image_source, collection=name, **places,
+    )  # fmt: skip
+    return arrange_pairs(
+        name, name, [replace(p, source=sources[p.image]) for p in pairs],
+        sources={path.name: sha256}, notes=[*tidy.notes(), *note], captions=captions,
+        near_copies=near_copies, limit=limit, **places,
+    )  # fmt: skip
+
+
+def _pairs(record: dict[str, Any], tidy: Tidy, path: Path, where: str) -> Iterator[CaptionPair]:
+    image = record["image_id"]
+    if not isinstance(image, int | str) or isinstance(image, bool) or str(image).strip() == "":
+        raise InputError(f"{image!r} is no id", file=path, record=where, field="image_id")
+    true = tidy.read(record["true"], file=path, record=where, field="true")
+    false = texts_of(record["false"], tidy, path, where, "false")
+    if not true or not false:
+        field = "false" if true else "true"
+        raise InputError("holds no caption", file=path, record=where, field=field)
+    given = record.get("references")
+    references = None if given is None else texts_of(given, tidy, path, where, "references")
+    paraphrase = optional_text(record, "paraphrase", path, where)
+    for caption in false:
+        yield CaptionPair(
+            str(image), optional_text(record, "kind", path, where) or "all", true, caption,
+            paraphrase=None if paraphrase is None else tidy(paraphrase),
+            references=references, file=optional_text(record, "image_path", path, where),
+        )  # fmt: skip

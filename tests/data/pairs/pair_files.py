@@ -1,0 +1,76 @@
+"""Files of the official layouts, small: four images of COCO with five captions each, their objects,
+and true and false captions of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+IMAGES = (139, 285, 632, 724)
+CAPTIONS = {
+    139: ("A dog runs on the grass.", "The brown dog runs.", "A dog in a park.", "Dog on grass.",
+          "A running animal outside."),
+    285: ("A bear sits in the woods.", "A big bear on the grass.", "Bear in the wild.",
+          "The brown bear looks up.", "A bear sits in  the wood"),
+    632: ("A room with a bed and books.", "A bed in a room.", "Many books near a bed.",
+          "A bedroom with a shelf.", "The bed stands by the window."),
+    724: ("A stop sign on the road.", "A red stop sign.", "The sign says stop.",
+          "A street with a sign.", "Red sign near a truck."),
+}  # fmt: skip
+# image, true, false, true paraphrase
+SAID = (
+    (139, "A dog runs on the grass.", "A cat runs on the grass.", "On the grass a dog runs."),
+    (139, "The brown dog runs.", "The white dog runs.", "A dog that is brown runs."),
+    (285, "A bear sits in the woods.", "A bear sits on the woods.", "In the woods sits a bear."),
+    (632, "A room with a bed and books.", "A room with a desk and books.",
+     "A bed and books are in a room."),
+    (724, "A red stop sign.", "A stop sign on a red truck.", "A stop sign that is red."),
+)  # fmt: skip
+
+
+def coco(folder: Path) -> Path:
+    """METAEVAL_DATA: captions and objects of the four images."""
+    annotations = folder / "annotations"
+    annotations.mkdir(parents=True, exist_ok=True)
+    images = [{"id": i, "file_name": f"{i:012d}.jpg", "width": 10, "height": 10} for i in IMAGES]
+    said = [(i, c) for i in IMAGES for c in CAPTIONS[i]]
+    captions = [{"id": k, "image_id": i, "caption": c} for k, (i, c) in enumerate(said)]
+    write(annotations / "captions_val2017.json", {"images": images, "annotations": captions})
+    objects = [
+        {"id": k, "image_id": i, "category_id": 1, "bbox": [0, 0, 5, 5], "iscrowd": 0}
+        for k, i in enumerate(IMAGES)
+    ]
+    content = {"images": images, "annotations": objects, "categories": [{"id": 1, "name": "dog"}]}
+    write(annotations / "instances_val2017.json", content)
+    return folder
+
+
+def sugarcrepe(folder: Path) -> Path:
+    """All of `SAID` as replace_obj and, made longer, as add_obj; one pair of each other kind."""
+    records = [
+        {"filename": f"{i:012d}.jpg", "caption": true, "negative_caption": false}
+        for i, true, false, _ in SAID
+    ]
+    for kind in ("replace_obj", "replace_att", "replace_rel", "swap_obj", "swap_att", "add_att"):
+        write(folder / "sugarcrepe" / f"{kind}.json", {"0": records[0]})
+    write(folder / "sugarcrepe" / "replace_obj.json", {str(k): r for k, r in enumerate(records)})
+    longer = [{**r, "negative_caption": f"{r['caption'][:-1]} with a red hat."} for r in records]
+    write(folder / "sugarcrepe" / "add_obj.json", {str(k): r for k, r in enumerate(longer)})
+    return folder
+
+
+def sugarcrepe_pp(folder: Path) -> Path:
+    records = [
+        {"id": k, "filename": f"{i:012d}.jpg", "caption": true, "caption2": other,
+         "negative_caption": false}
+        for k, (i, true, false, other) in enumerate(SAID)
+    ]  # fmt: skip
+    for kind in ("replace_obj", "replace_att", "replace_rel", "swap_obj", "swap_att"):
+        write(folder / "sugarcrepe_pp" / f"{kind}.json", records)
+    return folder
+
+
+def write(path: Path, value: Any) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(value), encoding="utf-8")

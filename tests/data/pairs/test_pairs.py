@@ -1,0 +1,266 @@
+"""True and false captions: files of the official layouts, written here, and the official ones."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from metaeval.data.dataset import Absent
+from metaeval.data.pairs.foil import load_foil
+from metaeval.data.pairs.pairs import is_near_copy
+from metaeval.data.pairs.sugarcrepe import KINDS, load_sugarcrepe, load_sugarcrepe_pp
+from metaeval.data.pairs.table import load_pairs_table
+from metaeval.data.pairs.valse import load_valse
+from metaeval.errors import ConfigError, InputError
+from tests.data.pairs.pair_files import CAPTIONS, SAID, coco, sugarcrepe, sugarcrepe_pp, write
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    return sugarcrepe_pp(sugarcrepe(coco(tmp_path)))
+
+
+def test_the_true_caption_is_taken_out_of_the_references(data: Path) -> None:
+    pairs = load_sugarcrepe(data=data, kinds=["replace_obj"])
+    assert len(pairs) == 5
+    assert [(p.true, p.false) for p in pairs.pairs] == [said[1:3] for said in SAID]
+    first, second, bear, *_ = pairs.pairs
+    assert first.references == CAPTIONS[139][1:]
+    assert second.references == (CAPTIONS[139][0], *CAPTIONS[139][2:])
+    # "A bear sits in the wood" is one letter from the true caption: it stays, and is counted
+    assert bear.references[-1] == "A bear sits in the wood"
+    assert pairs.facts["near_copies"] == 1
+    assert pairs.facts["true_among_references"] == 5
+    assert any(
+        "In 1 pairs a reference is nearly the true caption" in n for n in pairs.dataset.notes
+    )
+    left = load_sugarcrepe(data=data, kinds=["replace_obj"], near_copies="drop")
+    assert left.pairs[2].references == CAPTIONS[285][1:4]
+    assert left.facts["near_copies"] == 1
+    # by letters and digits
+    path = data / "annotations" / "captions_val2017.json"
+    path.write_text(path.read_text().replace("A red stop sign.", "a red STOP-sign ."))
+    again = load_sugarcrepe(data=data, kinds=["replace_obj"])
+    assert len(again.pairs[4].references) == 4
+
+
+def test_documents_objects_and_photographs(data: Path) -> None:
+    """An image with another true caption is another document, of the same photograph."""
+    pairs = load_sugarcrepe(data=data)
+    dataset = pairs.dataset
+    name = "000000000139.jpg"
+    assert dataset.image_ids[:2] == (name, f"{name}\t2")
+    assert dataset.image_source[:2] == ("coco:139", "coco:139")
+    assert len(dataset) == pairs.facts["documents"] == 5
+    for pair, document in zip(pairs.pairs, pairs.image_index, strict=True):
+        assert dataset.references[document] == pair.references
+        assert dataset.image_ids[document].startswith(pair.image)
+    assert dataset.part("objects")[f"{name}\t2"].labels == ("dog",)
+    assert isinstance(dataset.part("images"), Absent)
+    assert {"captions_val2017.json", "instances_val2017.json", "swap_obj.json"} <= {
+        *dataset.sources
+    }
+    assert pairs.kinds == KINDS
+    assert {p.image for p in load_sugarcrepe(data=data, limit=2).pairs} == {
+        "000000000139.jpg", "000000000285.jpg",
+    }  # fmt: skip
+
+
+def test_paraphrases(data: Path) -> None:
+    """A paraphrase that is a human caption goes out of the references, too."""
+    path = data / "sugarcrepe_pp" / "swap_obj.json"
+    records = json.loads(path.read_text())
+    records[0]["caption2"] = "dog on grass"
+    write(path, records)
+    pairs = load_sugarcrepe_pp(data=data, kinds=["swap_obj"])
+    assert pairs.triplets
+    assert pairs.pairs[0].references == (*CAPTIONS[139][1:3], CAPTIONS[139][4])
+    assert pairs.pairs[1].paraphrase == "A dog that is brown runs."
+    assert not load_sugarcrepe(data=data).triplets
+
+
+def test_near_copies() -> None:
+    """At most one word in five of the longer: 1 of 5, not 1 of 4, not 2 of 9."""
+    assert is_near_copy("a b c d e", "A, b c d x.")
+    assert not is_near_copy("a b c d", "a b c x")
+    assert is_near_copy("a b c d e f g h i j", "b c d e f g h i j k")
+    assert not is_near_copy("a b c d e f g h i", "b c d e f g h i j")
+    assert not is_near_copy("a b c d e", "e d c b a")
+
+
+def test_valse(data: Path) -> None:
+    def record(name: str, votes: int, **more: str) -> dict[str, object]:
+        return {
+            "image_file": name, "caption": "A dog runs on exactly one grass.",
+            "foil": "A dog runs on a number of grasses.", "mturk": {"caption": votes}, **more,
+        }  # fmt: skip
+
+    original = {"orig_caption": "A dog runs on the grass"}
+    pieces = {
+        "plurals": {
+            "a": record("000000000139.jpg", 3, **original),
+            "b": record("000000000139.jpg", 1, **original),
+            "c": record("COCO_val2014_000000000285.jpg", 2),
+            "d": record("COCO_val2014_000000000999.jpg", 3),
+        },
+        "relations": {},
+        "foil-it": {},
+    }
+    for kind, content in pieces.items():
+        write(data / "valse" / f"{kind}.json", content)
+    pairs = load_valse(data=data)
+    assert [p.source for p in pairs.pairs] == ["coco:139", "coco:285"]
+    assert pairs.pairs[0].references == CAPTIONS[139][1:]  # what it was made from is out
+    notes = " ".join(pairs.dataset.notes)
+    assert "1 pairs were left out: fewer than 2 of 3 people chose the caption." in notes
+    assert "1 pairs were left out: the captions files do not have their images." in notes
+    assert len(load_valse(data=data, validated=False)) == 3
+    del pieces["plurals"]["a"]["mturk"]
+    write(data / "valse" / "plurals.json", pieces["plurals"])
+    with pytest.raises(InputError, match=r"plurals\.json, record 'a', field 'mturk': does not say"):
+        load_valse(data=data)
+
+
+def foil(folder: Path, **changes: object) -> Path:
+    def annotation(
+        key: int, image: int, caption: str, is_foil: bool, word: str
+    ) -> dict[str, object]:
+        return {
+            "id": key, "image_id": image, "caption": caption, "foil": is_foil, "foil_id": key,
+            "target_word": "dog" if is_foil else "ORIG", "foil_word": word,
+        }  # fmt: skip
+
+    listed = [
+        annotation(7, 139, CAPTIONS[139][0], False, "ORIG"),
+        annotation(7, 139, "A cat runs on the grass.", True, "cat"),
+        annotation(7, 139, "A horse runs on the grass.", True, "horse"),
+        annotation(8, 285, "A dog in the woods.", True, "dog"),
+    ]
+    listed[1] |= changes
+    write(folder / "foil" / "foilv1.0_test_2017.json", {"annotations": listed})
+    return folder
+
+
+def test_foil(data: Path) -> None:
+    pairs = load_foil(data=foil(data))
+    assert [(p.true, p.false, p.source) for p in pairs.pairs] == [
+        (CAPTIONS[139][0], "A cat runs on the grass.", "coco:139"),
+        (CAPTIONS[139][0], "A horse runs on the grass.", "coco:139"),
+    ]
+    assert len(pairs.dataset) == 1
+    assert "1 caption called foils were left out" in " ".join(pairs.dataset.notes)
+    with pytest.raises(InputError, match=r"annotations\[1\], field 'foil': is not true or false"):
+        load_foil(data=foil(data, foil="yes"))
+    with pytest.raises(InputError, match=r"field 'image_id': 'x' is no COCO id"):
+        load_foil(data=foil(data, image_id="x"))
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "csv"])
+def test_a_table_of_ones_own(data: Path, ending: str) -> None:
+    """Several false captions make several pairs; without references, COCO's captions serve."""
+    path = data / f"mine.{ending}"
+    if ending == "jsonl":
+        records = [
+            {"image_id": 139, "true": "A dog.", "false": ["A cat.", "A cow."], "kind": "noun"},
+            {"image_id": 285, "true": "A bear.", "false": "A dog.", "references": ["Bears !"]},
+        ]
+        path.write_text("\n".join(map(json.dumps, records)))
+    else:
+        path.write_text(
+            "image_id,true,false,kind,references\n"
+            '139,A dog.,"[""A cat."", ""A cow.""]",noun,"[""A dog here.""]"\n'
+            '285,A bear.,A dog.,,"[""Bears !""]"\n'
+        )
+    pairs = load_pairs_table(path, data=data)
+    assert [p.false for p in pairs.pairs] == ["A cat.", "A cow.", "A dog."]
+    assert pairs.kinds == ("noun", "all")
+    assert pairs.pairs[0].source == "coco:139"  # all ids are annotated images of COCO
+    expected = CAPTIONS[139] if ending == "jsonl" else ("A dog here.",)
+    assert pairs.pairs[0].references == expected
+    assert pairs.pairs[2].references == ("Bears !",)
+    other = load_pairs_table(path, data=data, image_source="other")
+    # whoever says that these are none of COCO's images gets none of its captions
+    assert [p.false for p in other.pairs] == (
+        ["A dog."] if ending == "jsonl" else ["A cat.", "A cow.", "A dog."]
+    )
+
+
+@pytest.mark.parametrize(
+    ("record", "problem"),
+    [
+        ({"image_id": 1, "true": "A dog."}, r"line 1, field 'false': is missing; the columns are"),
+        ({"image_id": 1, "True": "x", "fals": "y"}, r"field 'true', 'false': is missing"),
+        ({"image_id": 1, "true": "A dog.", "false": []}, r"field 'false': holds no caption"),
+        ({"image_id": 1, "true": 3, "false": "x"}, r"field 'true': is a number, not a string"),
+        ({"image_id": None, "true": "a", "false": "b"}, r"field 'image_id': None is no id"),
+        ({"image_id": "x", "true": "a", "false": "b"}, r"none of the images of its 1 pairs has ca"),
+    ],
+)
+def test_bad_tables_are_named(data: Path, record: dict[str, object], problem: str) -> None:
+    path = data / "mine.jsonl"
+    path.write_text(json.dumps(record))
+    with pytest.raises(InputError, match=problem):
+        load_pairs_table(path, data=data)
+
+
+def test_what_is_missing_is_named_at_once(data: Path, tmp_path: Path) -> None:
+    with pytest.raises(
+        InputError, match=r"^replace_obj.json, replace_att.json, .*add_att.json: not"
+    ):
+        load_sugarcrepe(root=tmp_path / "nowhere", data=data)
+    with pytest.raises(
+        ConfigError, match=r"dataset.kinds: 'swap', 'odd' not among replace_obj, re"
+    ):
+        load_sugarcrepe(data=data, kinds=["swap", "odd", "add_obj"])
+    with pytest.raises(ConfigError, match=r"dataset.near_copies: 'maybe' is not one of keep, drop"):
+        load_sugarcrepe(data=data, near_copies="maybe")
+    with pytest.raises(ConfigError, match="limit"):
+        load_sugarcrepe(data=data, limit=0)
+    with pytest.raises(InputError, match=r"there is no such file; correct dataset.captions"):
+        load_sugarcrepe(data=data, captions=tmp_path / "none.json")
+    with pytest.raises(ConfigError, match=r"dataset=pairs needs a file"):
+        load_pairs_table()
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (
+            {"filename": "dog.jpg"},
+            r"record '0', field 'filename': 'dog.jpg' is not the name of one",
+        ),
+        ({"caption": None}, r"record '0', field 'caption': is null, not a string"),
+        ({"negative_caption": ...}, r"record '0', field 'negative_caption': is missing"),
+    ],
+)
+def test_bad_records_are_named(data: Path, change: dict[str, object], problem: str) -> None:
+    path = data / "sugarcrepe" / "swap_obj.json"
+    record = json.loads(path.read_text())["0"] | change
+    write(path, {"0": {k: v for k, v in record.items() if v is not ...}})
+    with pytest.raises(InputError, match=problem):
+        load_sugarcrepe(data=data)
+    write(path, 7)
+    with pytest.raises(InputError, match="holds a number where records are expected"):
+        load_sugarcrepe(data=data)
+
+
+@pytest.mark.coco
+def test_the_official_files(coco_root: Path) -> None:
+    """Counted beforehand: every true caption of SugarCrepe is a caption of val2017; 851 and 535
+    valid pairs of VALSE's lie there."""
+    if not (coco_root / "sugarcrepe").is_dir():
+        pytest.skip("METAEVAL_DATA has no folder sugarcrepe")
+    pairs = load_sugarcrepe(data=coco_root)
+    assert len(pairs) == pairs.facts["true_among_references"] == 7511
+    assert pairs.facts["images"] == 1560
+    assert {k: sum(p.kind == k for p in pairs.pairs) for k in pairs.kinds} == {
+        "replace_obj": 1652, "replace_att": 788, "replace_rel": 1406, "swap_obj": 245,
+        "swap_att": 666, "add_obj": 2062, "add_att": 692,
+    }  # fmt: skip
+    val2017 = next(coco_root.rglob("captions_val2017.json"))
+    valse = load_valse(data=coco_root, captions=val2017)
+    assert {k: sum(p.kind == k for p in valse.pairs) for k in valse.kinds} == {
+        "plurals": 851, "relations": 535, "foil-it": 106,
+    }  # fmt: skip

@@ -1,0 +1,144 @@
+"""Captions of one's own: what each form of file becomes, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from metaeval.data.dataset import Absent
+from metaeval.data.own.captions import load_own
+from metaeval.errors import ConfigError, InputError
+
+KARPATHY = {
+    "images": [
+        {
+            "filename": "COCO_val2014_000000000042.jpg", "cocoid": 42, "split": "test",
+            "sentences": [{"raw": "A dog. "}, {"raw": "Two  dogs."}, {"raw": "A cat."}],
+        },
+        {
+            "filename": "COCO_val2014_000000000007.jpg", "cocoid": 7, "split": "train",
+            "sentences": [{"raw": "A bus."}],
+        },
+    ]
+}  # fmt: skip
+
+
+def test_karpathys_file(tmp_path: Path) -> None:
+    path = tmp_path / "dataset_coco.json"
+    path.write_text(json.dumps(KARPATHY))
+    data = load_own(path)
+    assert (data.name, data.image_ids, data.human) == (
+        "dataset_coco",
+        (7, 42),
+        ("A bus.", "A dog."),
+    )
+    assert data.references == ((), ("Two dogs.", "A cat."))
+    assert data.image_source == ("coco:7", "coco:42")
+    assert "1 of 2 images have no reference." in data.notes
+    test = load_own(path, split="test", n_references=1, name="mine")
+    assert (test.name, test.references) == ("mine", (("Two dogs.",),))
+    with pytest.raises(InputError, match="holds no caption of split 'tset'"):
+        load_own(path, split="tset")
+
+
+def test_flickrs_tokens(tmp_path: Path) -> None:
+    (tmp_path / "images").mkdir()
+    (tmp_path / "images/1_a.jpg").write_bytes(b"")
+    path = tmp_path / "results.token"
+    path.write_text("2_b.jpg#0\tA man .\n1_a.jpg#0\tA dog .\n1_a.jpg#1\tDogs #1 run .\n")
+    data = load_own(path, images=tmp_path / "images")
+    assert (data.image_ids, data.human) == (("1_a", "2_b"), ("A dog .", "A man ."))
+    assert data.references == (("Dogs #1 run .",), ())
+    assert data.part("images").path("1_a") == tmp_path / "images/1_a.jpg"
+    assert data.image_source == (None, None)  # nobody knows: weights do not score these
+    assert load_own(path, image_source="other").image_source == (
+        "other:results/1_a",
+        "other:results/2_b",
+    )
+
+
+@pytest.mark.coco
+def test_flickr8ks_own_file(coco_root: Path) -> None:
+    data = load_own(coco_root / "flickr8k/Flickr8k.token.txt")
+    assert sum(1 + len(group) for group in data.references) == 40_460  # as its authors count
+    # 8,092 images, one of which has two names in the file: …52.jpg and …52.jpg.1
+    assert len(data) == 8_093
+    assert {"2258277193_586949ec62", "2258277193_586949ec62.jpg"} <= set(data.image_ids)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl", ".json", ".parquet"])
+def test_any_table(suffix: str, tmp_path: Path) -> None:
+    rows = [(5, "a dog"), (3, "a cat"), (5, "two dogs")]
+    table = pd.DataFrame(rows, columns=["image_id", "caption"])
+    path = tmp_path / f"mine{suffix}"
+    if suffix == ".parquet":
+        table.to_parquet(path)
+    elif suffix in (".csv", ".tsv"):
+        table.to_csv(path, index=False, sep="\t" if suffix == ".tsv" else ",")
+    else:
+        table.to_json(path, orient="records", lines=suffix == ".jsonl")
+    data = load_own(path)
+    assert (data.image_ids, data.human) == ((3, 5), ("a cat", "a dog"))
+    assert data.references == ((), ("two dogs",))
+    assert isinstance(data.part("images"), Absent)
+    assert len(load_own(path, limit=1)) == 1
+
+
+def test_captions_in_a_list(tmp_path: Path) -> None:
+    path = tmp_path / "mine.jsonl"
+    path.write_text('{"image_id": "x", "captions": ["a dog", "dogs"]}\n')
+    assert load_own(path).references == (("dogs",),)
+
+
+def test_text_that_is_not_english_is_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text("image_id,caption\n1,犬 が 走る\n2,a dog\n")
+    (_, note) = load_own(path).notes
+    assert note.startswith("60% of the words have no Latin letter")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "problem"),
+    [
+        ("c.csv", "id,caption\n1,x\n", "has no column 'image_id'; it has 'id', 'caption'"),
+        ("c.csv", "image_id,caption\n1,\n", "line 2, field 'caption': is empty"),
+        ("c.csv", "image_id,caption\n,x\n", "line 2, field 'image_id': '' is no id"),
+        (
+            "c.jsonl",
+            '{"image_id": 1, "caption": 3}\n',
+            "field 'caption': is a number, not a string",
+        ),
+        ("c.jsonl", '{"image_id": 1.5, "caption": "x"}\n', "1.5 is no id"),
+        (
+            "c.jsonl",
+            '{"image_id": 1, "caption": "x"}\n{"image_id": "b", "caption": "y"}\n',
+            "all n",
+        ),
+        ("c.token", "1.jpg A dog\n", "line 1: is not FILE#NUMBER, a tab and a caption"),
+        ("c.json", '{"images": [{"id": 1}]}', "images[0], field 'sentences': has no list"),
+        ("c.xlsx", "", "is none of .csv"),
+    ],
+)
+def test_what_is_wrong_is_named(name: str, text: str, problem: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_text(text)
+    with pytest.raises(InputError) as refused:
+        load_own(path)
+    assert problem in str(refused.value)
+    assert str(path) in str(refused.value)
+
+
+def test_options_that_make_no_sense(tmp_path: Path) -> None:
+    path = tmp_path / "c.csv"
+    path.write_text("image_id,caption\n1,x\n")
+    with pytest.raises(ConfigError, match="dataset=own needs a file"):
+        load_own()
+    with pytest.raises(ConfigError, match=r"dataset\.limit must be a whole number"):
+        load_own(path, limit=0)
+    with pytest.raises(ConfigError, match="this one has no splits"):
+        load_own(path, split="test")
+    with pytest.raises(InputError, match=r"correct dataset\.images"):
+        load_own(path, images=tmp_path / "none")
