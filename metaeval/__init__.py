@@ -1,3 +1,26 @@
-"""metaeval: which image-captioning metric can you trust, and for what?"""
+"""metaeval: which image-captioning metric can you trust, and for what?
+
+The library's face is `score`, `run`, `corrupt`, `signatures` and `load_run` (`metaeval/api.py`);
+they are imported when they are first used, so that `import metaeval` itself costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from metaeval.api import CaptionScores, Run, corrupt, load_run, run, score, signatures
 
 __version__ = "0.1.0"
+__all__ = ["CaptionScores", "Run", "corrupt", "load_run", "run", "score", "signatures"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        return getattr(import_module("metaeval.api"), name)
+    raise AttributeError(f"module 'metaeval' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

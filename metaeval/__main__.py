@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import logging
+import os
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -14,52 +17,104 @@ installation.install()  # before Hydra imports anything by the name of `experime
 import hydra  # noqa: E402
 from hydra.core.hydra_config import HydraConfig  # noqa: E402
 from hydra.errors import HydraException  # noqa: E402
+from hydra.types import RunMode  # noqa: E402
 from omegaconf import DictConfig  # noqa: E402
+from omegaconf.errors import OmegaConfBaseException  # noqa: E402
 
+from metaeval import choices, printing  # noqa: E402
 from metaeval.errors import ConfigError, MetaevalError  # noqa: E402
+
+log = logging.getLogger(__name__)
+
+# what a disk or a folder may be, and no bug of ours
+_NOT_WRITABLE = frozenset({
+    errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR,
+    errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EIO,
+})  # fmt: skip
 
 
 def execute(config: DictConfig) -> dict[str, Any]:
     """Run the configured experiment; what goes wrong is raised."""
-    from metaeval.config import component  # slow to import: not for --help
-
+    for source in HydraConfig.get().runtime.config_sources:
+        if source.provider == "command-line" and source.schema == "file":  # --config-dir
+            installation.add_config_folder(Path(source.path))
     if config.get("task") is None:
-        choices = sorted(path.stem for path in (installation.conf() / "experiment").glob("*.yaml"))
-        raise ConfigError(f"choose an experiment: experiment={'|'.join(choices)}")
-    experiment = component(config.task, "task")
+        names = "|".join(choices.listed("experiment"))
+        raise ConfigError(f"choose an experiment: experiment={names}")
     # by name: the command hands over to the experiments, but metaeval imports nothing above it
-    run = import_module("experiments.run").run
-    summary: dict[str, Any] = run(experiment, config, Path(HydraConfig.get().runtime.output_dir))
+    run = import_module("experiments.run").run_configured
+    summary: dict[str, Any] = run(config, Path(HydraConfig.get().runtime.output_dir))
     return summary
 
 
 def main() -> None:
-    """Entry point. Exit codes: 0, 1 (a metric failed under `strict`), 2 (bad input or config)."""
-    started = False
+    """Entry point. Exit codes: 0, 1 (a metric failed under `strict`), 2 (bad input or config).
+
+    A job of a sweep that fails does not end the sweep: the others run, the sweep is gathered, and
+    the exit code is the greatest of all jobs.
+    """
+    os.environ["HYDRA_FULL_ERROR"] = "1"  # what Hydra cannot compose comes to us, for a line
+    printing.spell_out_what_cannot_be_printed()
+    if sys.argv[1:2] == ["list"]:
+        sys.exit(choices.main(sys.argv[2:]))
+    codes, started = [0], False
 
     @hydra.main(version_base="1.3", config_path=str(installation.conf()), config_name="config")
     def command(config: DictConfig) -> None:
         nonlocal started
         started = True
-        try:
-            execute(config)
-        except MetaevalError as error:
-            print(f"metaeval: {error}", file=sys.stderr)
-            sys.exit(error.exit_code)
-        except KeyboardInterrupt:
-            print("metaeval: interrupted; run the same command to go on", file=sys.stderr)
-            sys.exit(130)
+        codes.append(_job(config))
 
     try:
+        _require_unicode(sys.argv[1:])
+        choices.register()
         command()
-    except HydraException as error:  # --help over a configuration that cannot be composed
-        print(f"metaeval: {str(error).splitlines()[0]}", file=sys.stderr)
-        sys.exit(ConfigError.exit_code)
-    except SystemExit as stop:
-        # Hydra has already said what is wrong with the overrides, and exits with 1.
-        if stop.code == 1 and not started:
-            sys.exit(ConfigError.exit_code)
-        raise
+    except MetaevalError as error:
+        _say(str(error))
+        codes.append(error.exit_code)
+    except (HydraException, OmegaConfBaseException, ValueError) as error:
+        if started:  # not of composing the configuration
+            raise
+        from metaeval.config import no_config  # slow to import: not for --help
+
+        _say(str(no_config(error, sys.argv[1:])))
+        codes.append(ConfigError.exit_code)
+    except OSError as error:
+        if error.errno not in _NOT_WRITABLE:
+            raise
+        _say(f"{error.filename or 'the folder of the run'}: {error.strerror}")
+        codes.append(ConfigError.exit_code)
+    sys.exit(max(codes))
+
+
+def _job(config: DictConfig) -> int:
+    """Run one job, say what went wrong, and return its exit code."""
+    try:
+        execute(config)
+    except MetaevalError as error:
+        _say(str(error))
+        return error.exit_code
+    except KeyboardInterrupt:
+        _say("interrupted; run the same command to go on")
+        sys.exit(130)
+    except Exception:
+        if HydraConfig.get().mode is not RunMode.MULTIRUN:
+            raise
+        log.exception("this job of the sweep has failed")
+        return 1
+    return 0
+
+
+def _require_unicode(arguments: list[str]) -> None:
+    for argument in arguments:
+        try:
+            argument.encode()
+        except UnicodeEncodeError:
+            raise ConfigError(f"an argument is not UTF-8: {argument!a}") from None
+
+
+def _say(line: str) -> None:
+    print(f"metaeval: {line}", file=sys.stderr)
 
 
 if __name__ == "__main__":

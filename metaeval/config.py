@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from hydra import compose, initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.singleton import Singleton
-from hydra.errors import HydraException, InstantiationException
+from hydra.errors import HydraException, InstantiationException, MissingConfigException
 from hydra.utils import instantiate
 from omegaconf import DictConfig, ListConfig, OmegaConf, open_dict
+from omegaconf.errors import OmegaConfBaseException
 
-from metaeval import installation
+from metaeval import choices, installation
 from metaeval.errors import ConfigError, MetaevalError
 from metaeval.metrics.base import Metric
+from metaeval.options import did_you_mean
+
+# what composing a configuration raises where it makes none
+COMPOSING = (HydraException, OmegaConfBaseException, ValueError)
 
 
 def component(node: Any, what: str) -> Any:
@@ -46,24 +52,65 @@ def compose_config(overrides: Sequence[str]) -> DictConfig:
     """
     state = Singleton.get_state()
     GlobalHydra.instance().clear()
+    choices.register()
+    own, *others = installation.config_folders()
+    more = [f"hydra.searchpath=[{','.join(f'file://{f}' for f in others)}]"] if others else []
     try:
-        with initialize_config_dir(str(installation.conf()), version_base="1.3"):
-            return compose("config", overrides=list(overrides))
-    except HydraException as error:
-        raise ConfigError(str(error).splitlines()[0]) from None
+        with initialize_config_dir(str(own), version_base="1.3"):
+            return compose("config", overrides=[*overrides, *more])
+    except COMPOSING as error:
+        raise no_config(error, overrides) from None
     finally:
         Singleton.set_state(state)
 
 
+def no_config(error: Exception, overrides: Iterable[str]) -> ConfigError:
+    """What Hydra could not compose, in a line of ours, with what may have been meant."""
+    lines = str(error).splitlines()
+    if isinstance(error, MissingConfigException) and error.missing_cfg_file:
+        group, _, name = error.missing_cfg_file.rpartition("/")
+        choices = list(error.options or ())
+        known = f"; choose from {', '.join(choices)}" if choices else ""
+        return ConfigError(f"{group}={name}: there is none{did_you_mean(name, choices)}{known}")
+    for override in overrides:
+        key, _, value = override.lstrip("+~/").partition("=")
+        if value.strip() in ("null", "") and (installation.conf() / key).is_dir():
+            choices = sorted(p.stem for p in (installation.conf() / key).glob("*.yaml"))
+            return ConfigError(f"{key}={value} chooses nothing: choose from {', '.join(choices)}")
+    if unknown := re.match(r"Could not override '([^']+)'", lines[0]):
+        key = unknown[1]
+        return ConfigError(f"there is no option {key}{did_you_mean(key, _all_keys(overrides))}")
+    told = [line for line in lines if not line.startswith("See https://")]
+    return ConfigError(" ".join(" ".join(told[:2]).split()))
+
+
+def _all_keys(overrides: Iterable[str]) -> list[str]:
+    """The dotted keys of the configuration of the same experiment, without its other overrides."""
+    chosen = [o for o in overrides if o.startswith("experiment=")]
+    try:
+        return _dotted(OmegaConf.to_container(compose_config(chosen)))
+    except ConfigError:
+        return []
+
+
+def _dotted(value: Any, key: str = "") -> list[str]:
+    if not isinstance(value, dict):
+        return [key]
+    inner = [k for name, each in value.items() for k in _dotted(each, f"{key}.{name}".lstrip("."))]
+    return [key, *inner] if key else inner
+
+
 def metric_names() -> list[str]:
-    """Every metric that has a file in `conf/metric`, those of the default list and others."""
-    return sorted(path.stem for path in (installation.conf() / "metric").glob("*.yaml"))
+    """Every metric that has a file in `conf/metric` (or in that of `--config-dir`) or that an
+    installed package brings: those of the default list and others."""
+    return list(choices.listed("metric"))
 
 
 def selected(config: DictConfig) -> list[str]:
     """The names of the metrics to run, groups resolved, in the order of the configuration.
 
-    `metrics` is "all" (what `metric` lists), a group or a list of names. A metric with a file in
+    `metrics` is "all" (what `metric` lists), a group or a list of names; of an empty list there are
+    none, on purpose. A metric with a file in
     `conf/metric` that `metric` does not list is added to the configuration. Raises ConfigError for
     a name that is neither a metric nor a group.
     """
@@ -83,12 +130,13 @@ def selected(config: DictConfig) -> list[str]:
             add_metric(config, name)
             wanted.add(name)
         else:
+            known = list(dict.fromkeys([*listed, *metric_names()]))
+            meant = did_you_mean(str(name), [*known, "all", *groups])
             raise ConfigError(
-                f"unknown metric '{name}': choose from "
-                f"{', '.join(dict.fromkeys([*listed, *metric_names()]))}, or a group: "
-                f"all, {', '.join(groups)}"
+                f"unknown metric '{name}'{meant or ':'} choose from {', '.join(known)}, "
+                f"or a group: all, {', '.join(groups)}"
             )
-    if not wanted:
+    if not wanted and names:
         raise ConfigError(f"metrics={asked} selects nothing")
     return [name for name in config.metric if name in wanted]
 
@@ -106,3 +154,16 @@ def build(name: str, config: DictConfig) -> Metric:
     """The metric called `name`, as configured; wrong options raise ConfigError."""
     metric: Metric = component(config.metric[name], f"metric.{name}")
     return metric
+
+
+def build_all(names: Iterable[str], config: DictConfig) -> dict[str, Metric]:
+    """The metrics of these names; ConfigError with what is wrong with the options of any."""
+    metrics, wrong = {}, []
+    for name in names:
+        try:
+            metrics[name] = build(name, config)
+        except ConfigError as error:
+            wrong.append(str(error))
+    if wrong:
+        raise ConfigError("; ".join(dict.fromkeys(wrong)))
+    return metrics

@@ -17,9 +17,11 @@ from pathlib import Path
 from omegaconf import DictConfig
 
 from metaeval import provenance
+from metaeval.choices import installed, origin
 from metaeval.config import add_metric, build, component, compose_config, metric_names
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError, MetaevalError
+from metaeval.installation import add_config_folder
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import bind
@@ -31,6 +33,7 @@ INSTALLERS: dict[str, tuple[str, str]] = {
         "metaeval.text.scene_graphs.install",
         "SPICE's parser: CoreNLP 3.6.0 (385 MB, about a minute)",
     ),
+    "wordnet": ("metaeval.metrics.meteor.wordnet", "WordNet 3.0 for nltk's METEOR (11 MB)"),
     "bertscore": ("metaeval.text.transformers.install", "roberta-large for BERTScore (1.4 GB)"),
     "clip": ("metaeval.metrics.clipscore.install", "OpenAI's ViT-B/32 for CLIPScore (354 MB)"),
     "coco-images": ("metaeval.data.coco.install_images", "COCO val2017's photographs (816 MB)"),
@@ -57,6 +60,11 @@ def examine(config: DictConfig, say: Callable[[str], object] = print) -> None:
         say(title)
         for name in names:
             say(f"  {name:<{width}}  {verdict(name, config, dataset)}")
+    if brought := [(g, n, p) for g, points in installed().items() for n, p in points.items()]:
+        say("")
+        say("brought by installed packages")
+        for group, name, point in brought:
+            say(f"  {name:<{width}}  {group} {point.value} of {origin(point)}")
     say("")
     say("weights that come with metaeval")
     for line in shipped.lines() or ["none"]:
@@ -145,8 +153,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--install", action="append", default=[], metavar="NAME")
     parser.add_argument("--from", dest="source", type=Path, metavar="PATH", help="a local copy")
     parser.add_argument("--mirror", metavar="URL", help="of spice: a mirror of Maven Central")
+    parser.add_argument("--config-dir", type=Path, help="a folder with metrics … of your own")
     options = parser.parse_args(arguments)
     try:
+        if options.config_dir is not None:
+            add_config_folder(options.config_dir)
         config = compose_config(options.overrides)
         for name in options.install:
             install(name, Path(config.paths.cache).expanduser(), options.source, options.mirror)

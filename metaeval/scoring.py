@@ -5,20 +5,25 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from os.path import commonprefix
 
 import numpy as np
 import numpy.typing as npt
 
 from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.errors import ConfigError
 from metaeval.metrics.base import Metric, Scorer, Scores
+from metaeval.metrics.summable import SummableMetric
 from metaeval.progress import progress_bar
-from metaeval.runs.records import Count, MetricRecord, ScoreColumn
-from metaeval.runs.store import Store, item_key
+from metaeval.runs.records import Count, MetricRecord, ScoreColumn, TrainingFacts
+from metaeval.runs.store import CacheError, Store, item_key
 
 log = logging.getLogger(__name__)
+
+ROUNDING = 1e-5  # how far a score may be outside its bounds: what single precision may add up to
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +39,8 @@ class Scored:
     status, reason, remedy
         "ok", "skipped" (something it needs is not there) or "failed" (it broke); why, and what
         would help.
+    training
+        What its models have learned from.
     scorer
         The bound metric, before its captions are scored; `None` afterwards, or where it could not
         be bound.
@@ -43,6 +50,8 @@ class Scored:
         What the metric counts of this run's captions and images, cached ones included.
     n_scored, n_cached
         Distinct items that were computed now, and that came from the cache.
+    n_damaged
+        Of those computed now, the ones that the cache held damaged.
     """
 
     family: str
@@ -51,11 +60,13 @@ class Scored:
     status: str
     reason: str | None = None
     remedy: str | None = None
+    training: TrainingFacts | None = None
     scorer: Scorer | None = None
     scores: Scores | None = None
     counts: tuple[Count, ...] = ()
     n_scored: int = 0
     n_cached: int = 0
+    n_damaged: int = 0
     seconds: float = 0.0
 
     def record(self, column: int, **statistics: object) -> MetricRecord:
@@ -68,6 +79,7 @@ class Scored:
             self.reason,
             self.remedy,
             self.counts,
+            self.training,
             statistics,
         )
 
@@ -81,16 +93,71 @@ def bind(metric: Metric, dataset: CaptionDataset, store: Store, *, fetch: bool =
     try:
         if fetch:
             metric.fetch(dataset)
-        scorer = metric.bind(dataset, store)
+        scorer = metric.scorer(dataset, store)
         if isinstance(scorer, Absent):
             nothing = (None,) * len(metric.columns)
             remedy = scorer.remedy or None
             return Scored(metric.name, metric.columns, nothing, "skipped", scorer.reason, remedy)
-        return Scored(metric.name, scorer.columns, scorer.signatures, "ok", scorer=scorer)
+        return Scored(
+            metric.name,
+            scorer.columns,
+            scorer.signatures,
+            "ok",
+            training=scorer.training,
+            scorer=scorer,
+        )
+    except CacheError:
+        raise
     except Exception as error:
         return _failed(
             Scored(metric.name, metric.columns, (None,) * len(metric.columns), ""), error
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """One metric over the captions of systems.
+
+    `scored` is what `score_captions` says of its sentences. Where statistics add up to corpus
+    scores, `statistics` [n, k] are those of the sentences, and `corpus` makes corpus scores
+    [r, columns] of sums [r, k]; else `None`.
+    """
+
+    scored: Scored
+    statistics: Scores | None = None
+    corpus: Callable[[Scores], Scores] | None = None
+
+    def of_all(self) -> npt.NDArray[np.float64]:
+        """[columns] The score of all captions together: of their sums, or the mean of those that
+        are numbers (NaN where none is)."""
+        if self.corpus is not None and self.statistics is not None:
+            sums = self.statistics[~np.isnan(self.statistics).any(axis=1)].sum(axis=0)
+            together: Scores = self.corpus(sums[None])[0]
+            return together
+        scores = self.scored.scores
+        if scores is None:
+            return np.full(len(self.scored.columns), np.nan)
+        counts = np.sum(~np.isnan(scores), axis=0)
+        means: Scores = np.where(counts, np.nansum(scores, axis=0) / np.maximum(counts, 1), np.nan)
+        return means
+
+
+def family_of(metric: Metric, scored: Scored) -> Family:
+    """A metric's scores, where need be made of the statistics that were scored in their place."""
+    if not isinstance(metric, SummableMetric):
+        return Family(scored)
+    columns = metric.columns
+    if scored.scores is None:
+        return Family(replace(scored, columns=columns, signatures=(None,) * len(columns)))
+    # the statistics' signatures are those of the scores, but for the column's name
+    settings = str(scored.signatures[0]).partition("|")[2]
+    sentences = replace(
+        scored,
+        columns=columns,
+        signatures=tuple(f"{column.name.lower()}|{settings}" for column in columns),
+        scores=metric.of_statistics(scored.scores),
+    )
+    return Family(sentences, scored.scores, partial(metric.of_statistics, corpus=True))
 
 
 @dataclass(slots=True)
@@ -111,6 +178,8 @@ class Lookup:
         float64 [items, columns + counted]: what is known, NaN elsewhere.
     todo
         The items that are not known.
+    n_damaged
+        How many of these the cache holds damaged.
     """
 
     bound: Scored
@@ -119,6 +188,7 @@ class Lookup:
     keys: list[bytes] = field(default_factory=list)
     table: Scores = field(default_factory=lambda: np.empty((0, 0)))
     todo: list[int] = field(default_factory=list)
+    n_damaged: int = 0
 
     @property
     def title(self) -> str:
@@ -173,6 +243,9 @@ def look_up(
     if (scorer := lookup.bound.scorer) is not None:
         try:
             _read_cache(lookup, scorer, captions, image_index, store)
+        except CacheError:  # no fault of the metric, and the next would meet it too
+            scorer.close()
+            raise
         except Exception as error:
             scorer.close()
             lookup = Lookup(replace(_failed(lookup.bound, error), scorer=None))
@@ -191,6 +264,8 @@ def complete(
     if (scorer := bound.scorer) is not None:
         try:
             bound = _compute(lookup, scorer, image_index, store, batch_size)
+        except CacheError:
+            raise
         except Exception as error:
             bound = _failed(bound, error)
         finally:
@@ -201,7 +276,7 @@ def complete(
 
 def _failed(bound: Scored, error: Exception) -> Scored:
     """The same metric, broken by this error."""
-    log.debug("%s failed", bound.family, exc_info=error)
+    log.info("%s failed", bound.family, exc_info=error)  # a run's metaeval.log has the traceback
     message = str(error).strip().splitlines()
     reason = f"{type(error).__name__}: {message[0] if message else 'no message'}"
     return replace(bound, status="failed", reason=reason, remedy=None)
@@ -218,11 +293,13 @@ def _read_cache(
     lookup.items, lookup.inverse = _distinct(captions, image_index)
     contexts = {int(i): scorer.context(int(i)) for i in np.unique(image_index)}
     lookup.keys = [item_key(contexts[i], caption) for caption, i in lookup.items]
-    known = store.get_many(_namespace(scorer), lookup.keys)
     width = len(scorer.columns) + len(scorer.counted)
+    damaged_before = store.damaged
+    known = store.get_many(_namespace(scorer), lookup.keys) if scorer.cacheable else {}
+    lookup.n_damaged = store.damaged - damaged_before
     lookup.table = np.full((len(lookup.items), width), np.nan)
     for row, key in enumerate(lookup.keys):
-        if (value := known.get(key)) is not None:
+        if len(value := known.get(key, b"")) == 8 * width:
             lookup.table[row] = np.frombuffer(value)
         else:
             lookup.todo.append(row)
@@ -240,21 +317,30 @@ def _compute(
     if todo:
         scorer.prepare()
         size, namespace = batch_size or scorer.batch_size, _namespace(scorer)
+        if size < 1:
+            raise ValueError(f"{size} captions at a time cannot be scored")
         with progress_bar(total=len(todo), desc=lookup.bound.family, unit=" captions") as bar:
             for start in range(0, len(todo), size):
                 rows = todo[start : start + size]
                 texts = [lookup.items[row][0] for row in rows]
                 images = np.array([lookup.items[row][1] for row in rows], dtype=np.intp)
                 table[rows] = _computed(scorer, texts, images)
-                store.put_many(namespace, {lookup.keys[row]: table[row].tobytes() for row in rows})
+                if scorer.cacheable:
+                    new = {lookup.keys[row]: table[row].tobytes() for row in rows}
+                    store.put_many(namespace, new)
                 bar.update(len(rows))
     n = len(scorer.columns)
+    scores = table[inverse, :n]
+    if len(scores) and np.isnan(scores).all():
+        reason = f"none of the {len(scores):,} captions could be scored: all scores are NaN"
+        return replace(lookup.bound, status="failed", reason=reason, n_scored=len(todo))
     return replace(
         lookup.bound,
-        scores=table[inverse, :n],
+        scores=scores,
         counts=_counts(scorer, table[inverse, n:], image_index),
         n_scored=len(todo),
         n_cached=len(lookup.items) - len(todo),
+        n_damaged=lookup.n_damaged,
     )
 
 
@@ -267,8 +353,8 @@ def _computed(scorer: Scorer, captions: Sequence[str], images: npt.NDArray[np.in
             f"score() returned {scores.dtype} {list(scores.shape)} "
             f"instead of float64 {list(expected)}"
         )
-    if np.isinf(scores).any():
-        raise ValueError("score() returned infinite scores")
+    for column, values in zip(scorer.columns, scores.T, strict=True):
+        _require_in_bounds(column, values, captions)
     tallies = scorer.tally(captions, images)
     if tallies.shape != (len(captions), len(scorer.counted)):
         raise TypeError(
@@ -276,6 +362,35 @@ def _computed(scorer: Scorer, captions: Sequence[str], images: npt.NDArray[np.in
             f"instead of {[len(captions), len(scorer.counted)]}"
         )
     return np.concatenate([scores, tallies], axis=1)
+
+
+def _require_in_bounds(
+    column: ScoreColumn, values: npt.NDArray[np.float64], captions: Sequence[str]
+) -> None:
+    """Raise ValueError, with score and caption, for one that its column rules out."""
+    low, high = (
+        bound + sign * ROUNDING for bound, sign in zip(column.bounds, (-1, 1), strict=True)
+    )
+    wrong = np.flatnonzero(np.isinf(values) | (values < low) | (values > high))
+    if len(wrong):
+        k = int(wrong[0])
+        raise ValueError(
+            f"{column.name} gives {captions[k]!r:.100} the score {values[k]:.6g}, which is outside "
+            f"its bounds {column.bounds[0]:g} to {column.bounds[1]:g}"
+        )
+
+
+def refuse_equal_columns(columns: Iterable[tuple[str, Sequence[ScoreColumn]]]) -> None:
+    """Raise ConfigError where two metrics have a column of one name; (metric, columns) of each."""
+    owner: dict[str, str] = {}
+    for metric, of_metric in columns:
+        for column in of_metric:
+            if (other := owner.get(column.name)) is not None:
+                raise ConfigError(
+                    f"two columns are called '{column.name}', of the metrics '{other}' and "
+                    f"'{metric}': give one another name, or leave one out"
+                )
+            owner[column.name] = metric
 
 
 def _namespace(scorer: Scorer) -> str:

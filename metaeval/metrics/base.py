@@ -20,7 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.runs.records import ScoreColumn
+from metaeval.runs.records import ScoreColumn, TrainingFacts
+from metaeval.runs.source import UNSAVED, source_digest
 from metaeval.runs.store import Store, content_digest
 
 Scores = npt.NDArray[np.float64]
@@ -59,6 +60,18 @@ class Metric(ABC):
         sentences, image embeddings); scores themselves are cached by `metaeval.scoring`.
         """
 
+    def scorer(self, dataset: CaptionDataset, store: Store | None = None) -> Scorer | Absent:
+        """What `bind` gives, with the source of code that is not metaeval's in its signatures.
+
+        Whoever wants to score asks this; `bind` is what a metric has to write.
+        """
+        bound = self.bind(dataset, store)
+        if not isinstance(bound, Absent):
+            for part in (self, bound):
+                if (digest := source_digest(part)) is not None:
+                    bound.add_source(digest)
+        return bound
+
     def fetch(self, dataset: CaptionDataset) -> None:  # noqa: B027  (most have nothing to fetch)
         """Download what the user asked for (`download: true`) and this dataset needs, if anything.
 
@@ -92,10 +105,17 @@ class Scorer(ABC):
         the time that is left reads it.
     works_elsewhere
         Whether another process does the work, so that other metrics may be computed meanwhile.
+    explanation_version
+        Raised when `explain` comes to tell otherwise: explanations are kept under it, and under the
+        signatures.
     counted
         What a reader should know of the captions beside their scores, as name → unit: "captions"
         and "words" are added up over the captions of a run, "images" counts the images that have
         any. {"captions cut to the model's length": "captions"}; see `tally`.
+    training
+        What its models have learned from; `None` where it has none, or nothing is known.
+    cacheable
+        Whether its scores may be kept under its signatures; false of code that is in no file.
 
     The order of calls is `prepare`, then `score` and `tally` or `explain` any number of times, then
     `close`. `context` may be asked at any time: a run whose scores are all cached never prepares.
@@ -104,12 +124,24 @@ class Scorer(ABC):
     batch_size: int = 5000
     usual_ms: ClassVar[float] = 0.05
     works_elsewhere: ClassVar[bool] = False
+    explanation_version: ClassVar[int] = 1
     counted: Mapping[str, str] = MappingProxyType({})
+    training: TrainingFacts | None = None
+    cacheable: bool = True
 
     def __init__(self, columns: Iterable[ScoreColumn], settings: Mapping[str, Any]) -> None:
         self.columns, self.settings = tuple(columns), dict(settings)
-        told = [f"{key}:{value}" for key, value in settings.items()]
-        self.signatures = tuple("|".join([column.name.lower(), *told]) for column in self.columns)
+
+    @property
+    def signatures(self) -> tuple[str, ...]:
+        told = [f"{key}:{value}" for key, value in self.settings.items()]
+        return tuple("|".join([column.name.lower(), *told]) for column in self.columns)
+
+    def add_source(self, digest: str) -> None:
+        """Put the digest of code that is not metaeval's into the settings, beside others."""
+        known = self.settings.get("source", "").split("+")
+        self.settings["source"] = "+".join(dict.fromkeys(d for d in (*known, digest) if d))
+        self.cacheable = self.cacheable and digest != UNSAVED
 
     @abstractmethod
     def context(self, index: int) -> bytes:

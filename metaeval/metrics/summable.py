@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -74,8 +75,10 @@ class StatisticsAdapter(Metric):
         self.metric.fetch(dataset)
 
     def bind(self, dataset: CaptionDataset, store: Store | None = None) -> Scorer | Absent:
-        scorer = self.metric.bind(dataset, store)
-        return scorer if isinstance(scorer, Absent) else _StatisticsScorer(self.columns, scorer)
+        scorer = self.metric.scorer(dataset, store)
+        if isinstance(scorer, Absent):
+            return scorer
+        return _StatisticsScorer(self.columns, cast(SummableScorer, scorer))
 
 
 class _StatisticsScorer(Scorer):

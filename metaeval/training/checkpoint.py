@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from metaeval.errors import ConfigError, InputError
+from metaeval.readers.checkpoints import read_safetensors
+from metaeval.readers.json_text import parse_json
 
 if TYPE_CHECKING:
     import torch
@@ -72,18 +74,18 @@ def read_state(path: Path, mark: str, device: torch.device) -> Progress:
 
     Raises InputError for a file that is no such checkpoint, ConfigError for another training's.
     """
-    safetensors = import_module("safetensors")
     groups: dict[str, Tensors] = {"model": {}, "best": {}, "average": {}, "optimizer": {}}
     try:
-        with safetensors.safe_open(path, "pt", device="cpu") as file:
-            metadata = file.metadata() or {}
-            for key in file.keys():  # noqa: SIM118  (not a dictionary)
-                group, _, name = key.partition("/")
-                groups[group][name] = file.get_tensor(key)
-        numbers: dict[str, Any] = json.loads(metadata["numbers"])
+        tensors, metadata = read_safetensors(path)
+        for key, tensor in tensors.items():
+            group, _, name = key.partition("/")
+            groups[group][name] = tensor
+        numbers = parse_json(metadata["numbers"], path)
         identity = metadata["mark"]
-    except (OSError, ValueError, KeyError, safetensors.SafetensorError) as error:
-        words = " ".join(str(error).split())[:120]
+        if not isinstance(numbers, dict):
+            raise KeyError("numbers")
+    except (InputError, KeyError) as error:
+        words = error.problem if isinstance(error, InputError) else f"{error} is missing"
         problem = f"is no checkpoint of a training ({words}); delete it to start anew"
         raise InputError(problem, file=path) from None
     if identity != mark:

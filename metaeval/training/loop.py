@@ -134,7 +134,10 @@ class _State(Generic[Network]):
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         self.optimizer.zero_grad(set_to_none=True)
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.settings.bf16):
+        # not on a processor: where a virtual machine shows AMX that it does not grant, oneDNN's
+        # bfloat16 ends in an error, or ends the process
+        bf16 = self.settings.bf16 and self.device.type == "cuda"
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=bf16):
             value = loss(batch, epoch)
         value.backward()  # type: ignore[no-untyped-call]
         if self.settings.clip:

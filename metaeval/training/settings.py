@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from metaeval.errors import ConfigError
-
-SCHEDULES = ("step", "cosine", "constant")
+from metaeval.options import Below1, Count, NotNegative, Positive, Whole, require_fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,37 +36,28 @@ class TrainingSettings:
     seed
         Of batches, dropout and negatives. (The network's first weights are the caller's.)
     bf16
-        Whether the forward pass runs under bfloat16 autocast; the weights stay float32.
+        Whether the forward pass runs under bfloat16 autocast on a CUDA device; the weights stay
+        float32. A processor trains in float32 either way.
     """
 
-    epochs: int = 30
-    learning_rate: float = 5e-4
-    schedule: str = "step"
-    decay_every: int = 15
-    decay: float = 0.1
-    warmup: float = 0.0
-    weight_decay: float = 0.0
-    clip: float = 2.0
-    average: float = 0.0
-    patience: int = 0
+    epochs: Count = 30
+    learning_rate: Positive = 5e-4
+    schedule: Literal["step", "cosine", "constant"] = "step"
+    decay_every: Count = 15
+    decay: Positive = 0.1
+    warmup: NotNegative = 0.0
+    weight_decay: NotNegative = 0.0
+    clip: NotNegative = 2.0
+    average: Below1 = 0.0
+    patience: Whole = 0
     select: str = "rsum"
     seed: int = 0
     bf16: bool = False
 
     def __post_init__(self) -> None:
-        for name, good in (
-            ("epochs", self.epochs >= 1),
-            ("learning_rate", self.learning_rate > 0),
-            ("schedule", self.schedule in SCHEDULES),
-            ("decay_every", self.decay_every >= 1),
-            ("warmup", 0 <= self.warmup <= self.epochs),
-            ("weight_decay", self.weight_decay >= 0),
-            ("clip", self.clip >= 0),
-            ("average", 0 <= self.average < 1),
-            ("patience", self.patience >= 0),
-        ):
-            if not good:
-                raise ConfigError(f"task.training.{name} cannot be {getattr(self, name)!r}")
+        require_fields(self, "task.training")
+        if self.warmup > self.epochs:
+            raise ConfigError(f"task.training.warmup is {self.warmup}, more than all epochs")
 
     def rate(self, epoch: int, share: float) -> float:
         """The learning rate in epoch 0, 1, … after this share of its steps."""

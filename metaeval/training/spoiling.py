@@ -13,10 +13,28 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from metaeval.runs.records import OTHER_CAPTION, WRONG_PLACES, WRONG_WORDS, DrawnCorruption
 from metaeval.text.vocabulary import END, SPECIAL, START, Vocabulary
 
 Ints = npt.NDArray[np.int64]
+# The share of words that is spoiled is drawn for each caption from these ranges.
+SHUFFLED_RATES, REPLACED_RATES = (0.2, 1.0), (0.1, 0.7)
 _STREAM = 0xBAD  # so that no other generator of a run gives the same numbers
+
+
+def drawn_corruptions(spoiled: bool) -> tuple[DrawnCorruption, ...]:
+    """What a training that tells an image's captions from those of others draws, for its card.
+
+    Captions of other images always, and with `spoiled` copies by `shuffled` and `replaced`.
+    """
+    others = DrawnCorruption("random", OTHER_CAPTION)
+    if not spoiled:
+        return (others,)
+    return (
+        others,
+        DrawnCorruption("shuffle", WRONG_PLACES, SHUFFLED_RATES),
+        DrawnCorruption("replace", WRONG_WORDS, REPLACED_RATES),
+    )
 
 
 def generator(seed: int, epoch: int) -> np.random.Generator:
@@ -36,7 +54,10 @@ def bag_numbers(vocabulary: Vocabulary) -> Ints:
 
 
 def shuffled(
-    tokens: Ints, lengths: Ints, rng: np.random.Generator, rates: tuple[float, float] = (0.2, 1.0)
+    tokens: Ints,
+    lengths: Ints,
+    rng: np.random.Generator,
+    rates: tuple[float, float] = SHUFFLED_RATES,
 ) -> Ints:
     """Copies of captions in which some words have changed places; none equals its original.
 
@@ -67,7 +88,7 @@ def replaced(
     lengths: Ints,
     rng: np.random.Generator,
     bag: Ints,
-    rates: tuple[float, float] = (0.1, 0.7),
+    rates: tuple[float, float] = REPLACED_RATES,
 ) -> Ints:
     """Copies of captions in which some words, at least one, are others from the bag.
 

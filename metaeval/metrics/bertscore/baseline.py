@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 from importlib.util import find_spec
 from pathlib import Path
 
 from metaeval.errors import ConfigError, InputError
+from metaeval.readers.files import read_text
+from metaeval.readers.tables import read_csv
+from metaeval.readers.values import read_number
 
 
 def baseline_f1(table: bool | str, model: str, layer: int) -> float:
@@ -22,16 +24,16 @@ def baseline_f1(table: bool | str, model: str, layer: int) -> float:
         spec = find_spec("bert_score")
         root = Path((spec.submodule_search_locations or ["."])[0] if spec else ".")
         path = root / "rescale_baseline" / "en" / f"{model.split('/')[-1]}.tsv"
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            rows = {row["LAYER"]: row for row in csv.DictReader(file)}
-        return float(rows[str(layer)]["F"])
-    except OSError:
+    if not path.is_file():
         raise ConfigError(
             f"metric.bertscore.rescale: there is no baseline for {model} ({path}); give the file "
             "of one, or leave rescale=false"
-        ) from None
-    except (KeyError, TypeError, ValueError):
+        )
+    try:
+        rows = {row["LAYER"]: row for _, row in read_csv(read_text(path))}
+        where = f"layer {layer}"
+        return read_number(rows[str(layer)]["F"], path, where, "F", low=-1, high=1)
+    except KeyError:
         raise InputError(
             "there is no baseline here", file=path, record=f"layer {layer}", field="F"
         ) from None

@@ -31,7 +31,7 @@ from metaeval.metrics.base import Metric, ReferenceScorer, Scores
 from metaeval.metrics.bertscore.baseline import baseline_f1
 from metaeval.metrics.bertscore.sentences import EncodedSentences
 from metaeval.runs.digests import file_sha256
-from metaeval.runs.records import ScoreColumn
+from metaeval.runs.records import ScoreColumn, TrainingFacts
 from metaeval.runs.store import Store, content_digest
 from metaeval.text.transformers import hub, locate
 from metaeval.text.transformers.encoder import TextEncoder
@@ -165,6 +165,8 @@ class BertScorer(ReferenceScorer):
     ) -> None:
         super().__init__(metric, settings, dataset, [metric.column_of(model.name)])
         self.layer, self._model, self._baseline = layer, model, baseline
+        if models := locate.known_caption_models(model.name):
+            self.training = TrainingFacts(models)
         self._open = ExitStack()
 
     @cached_property

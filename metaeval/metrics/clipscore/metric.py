@@ -30,11 +30,13 @@ from metaeval.errors import ConfigError
 from metaeval.metrics.base import Metric, Scorer, Scores
 from metaeval.metrics.clipscore import weights
 from metaeval.metrics.clipscore.network import Clip, Vectors, tokenizer_of, too_long
-from metaeval.metrics.clipscore.weights import ClipWeights
+from metaeval.metrics.clipscore.weights import SCENES, SCENES_CLIP, ClipWeights
 from metaeval.runs.digests import file_sha256
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store
 from metaeval.text.transformers import hub
+from metaeval.weights import cards
+from metaeval.weights.training_facts import training_facts
 
 log = logging.getLogger(__name__)
 
@@ -68,6 +70,8 @@ class ClipScorer(Scorer):
         }
         settings = {**network, "prefix": repr(metric.prefix), "w": metric.weight, "v": 1}
         super().__init__([metric.column_of(weights)], settings)
+        if weights.tag == SCENES:
+            self.training = training_facts(cards.read_card(SCENES_CLIP), settings)
         self.metric, self.dataset = metric, dataset
         self._store, self._weights = store, weights
         identity = "|".join(f"{key}:{value}" for key, value in network.items())
@@ -201,7 +205,7 @@ class ClipScore(Metric):
     name = "clipscore"
     title: ClassVar[str] = "CLIPScore"
     needs = frozenset({"images"})
-    scorer: ClassVar[type[ClipScorer]] = ClipScorer
+    scorer_class: ClassVar[type[ClipScorer]] = ClipScorer
 
     def __init__(
         self,
@@ -248,7 +252,7 @@ class ClipScore(Metric):
             reason = f"none of the {len(dataset):,} images is there ({images})"
             remedy = "set dataset.images=FOLDER, or python -m metaeval.doctor --install coco-images"
             return Absent("images", reason, remedy)
-        return self.scorer(self, dataset, store, located)
+        return self.scorer_class(self, dataset, store, located)
 
     def column_of(self, located: ClipWeights) -> ScoreColumn:
         """ "CLIPScore" with the weights of the paper, and "CLIPScore (NAME)" with any other."""

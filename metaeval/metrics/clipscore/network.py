@@ -7,10 +7,10 @@ their length: so a text or an image gets the same vector whatever else is in the
 from __future__ import annotations
 
 import logging
-import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +22,15 @@ from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.clipscore import pixels as clip_pixels
 from metaeval.metrics.clipscore.text import WordTokenizer, can_be_short, text_features
 from metaeval.metrics.clipscore.weights import ClipWeights, tag_config
+from metaeval.readers.checkpoints import (
+    check_numbers,
+    load_safetensors,
+    load_torch_checkpoint,
+    load_weights,
+)
+from metaeval.readers.files import one_line
+from metaeval.readers.torch_archive import is_torchscript, read_torchscript
+from metaeval.runs.digests import file_sha256
 from metaeval.text.transformers import hub
 from metaeval.weights import cards
 
@@ -31,6 +40,8 @@ if TYPE_CHECKING:
 Vectors = npt.NDArray[np.float32]
 
 _TEXT_TOKENS = {"cpu": 512, "cuda": 40_000}
+# tensors of a TorchScript archive that are none of the model's weights
+_NO_WEIGHTS = ("input_resolution", "context_length", "vocab_size", "attn_mask")
 _IMAGES = {"cpu": 16, "cuda": 256}
 
 
@@ -132,8 +143,10 @@ def load_shipped(weights: ClipWeights) -> tuple[Any, Any, Callable[[Any], Any]]:
     facts = cards.read_card(weights.path.parent)
     configuration = facts["model_cfg"]
     model = import_module("open_clip.model").CLIP(**configuration)
-    state = import_module("safetensors.torch").load_file(weights.path)
-    model.load_state_dict({name: _full(value) for name, value in state.items()})
+    state = load_safetensors(weights.path)
+    if file_sha256(weights.path) != facts.get("weights_sha256"):
+        raise InputError("is not the file that its card.json describes", file=weights.path)
+    load_weights(model, {name: _full(value) for name, value in state.items()}, weights.path)
     side = int(configuration["vision_cfg"]["image_size"])
     return (
         model,
@@ -151,7 +164,7 @@ def _open_clip(weights: ClipWeights) -> tuple[Any, Any, Callable[[Any], Any]]:
     import torch
 
     open_clip = import_module("open_clip")
-    factory, transform = import_module("open_clip.factory"), import_module("open_clip.transform")
+    transform = import_module("open_clip.transform")
     if open_clip.get_model_config(weights.model) is None:
         raise ConfigError(f"open_clip knows no model '{weights.model}'")
     known = tag_config(weights.model, weights.tag) if weights.known else {}
@@ -164,19 +177,7 @@ def _open_clip(weights: ClipWeights) -> tuple[Any, Any, Callable[[Any], Any]]:
             force_quick_gelu=bool(known.get("quick_gelu")) or weights.tag == "openai",
         )
     if weights.path is not None:
-        try:
-            if _is_torchscript(weights.path):
-                state = torch.jit.load(weights.path, map_location="cpu").state_dict()  # type: ignore[no-untyped-call]
-                for name in ("input_resolution", "context_length", "vocab_size"):
-                    state.pop(name, None)
-                model.load_state_dict({name: _full(value) for name, value in state.items()})
-            else:
-                factory.load_checkpoint(model, str(weights.path))
-        except (RuntimeError, KeyError, OSError, ValueError) as error:
-            first = str(error).strip().splitlines()[0]
-            raise InputError(
-                f"these are no weights of {weights.model} ({first})", file=weights.path
-            ) from None
+        _load(model, weights)
     settings = transform.merge_preprocess_dict(model.visual.preprocess_cfg, known)
     preprocess = transform.image_transform_v2(transform.PreprocessCfg(**settings), is_train=False)
     return model, tokenizer_of(weights), preprocess
@@ -193,9 +194,42 @@ def _without_warnings() -> Iterator[None]:
         logging.disable(before)
 
 
-def _is_torchscript(path: Any) -> bool:
-    """Whether a file is an archive of code and weights, as OpenAI published CLIP."""
-    if path.suffix == ".safetensors" or not zipfile.is_zipfile(path):
-        return False
-    with zipfile.ZipFile(path) as archive:
-        return any("/code/" in name for name in archive.namelist())
+def _load(model: Any, weights: ClipWeights) -> None:
+    """Put the tensors of a file into a model of open_clip; InputError where they do not fit.
+
+    Files are opened by `metaeval.readers` alone, whatever their format; what open_clip does to the
+    weights of older or other packages (names, sizes of embeddings) it does to the tensors.
+    """
+    path = weights.path
+    assert path is not None
+    state = _tensors(path)
+    factory: Any = import_module("open_clip.factory")
+    # open_clip's own function opens the file, too: here it is handed what was read
+    reader, factory.load_state_dict = factory.load_state_dict, lambda *_, **__: state
+    try:
+        factory.load_checkpoint(model, path.with_suffix(".pt"))
+    except (RuntimeError, KeyError, ValueError, TypeError, AttributeError, IndexError) as error:
+        first = one_line(str(error).strip().splitlines()[0] if str(error) else type(error).__name__)
+        raise InputError(f"these are no weights of {weights.model} ({first})", file=path) from None
+    finally:
+        factory.load_state_dict = reader
+
+
+def _tensors(path: Path) -> dict[str, torch.Tensor]:
+    """The tensors of a file of weights by name, in float32, all of them finite."""
+    state: Any
+    if path.suffix == ".safetensors":
+        state = load_safetensors(path)
+    elif is_torchscript(path):
+        tensors = read_torchscript(path).items()
+        state = {k: v for k, v in tensors if k.split(".")[-1] not in _NO_WEIGHTS}
+    else:
+        state = load_torch_checkpoint(path)
+        if isinstance(state, Mapping) and "state_dict" in state:
+            state = state["state_dict"]
+    if not isinstance(state, Mapping) or not state:
+        raise InputError("holds no weights by name", file=path)
+    named = {str(name).removeprefix("module."): value for name, value in state.items()}
+    for name, value in named.items():
+        check_numbers(name, value, path)
+    return {name: _full(value) for name, value in named.items()}

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import InputError
 from metaeval.progress import progress_bar
+from metaeval.readers.images import open_image
 
 if TYPE_CHECKING:
     import torch
@@ -23,8 +24,6 @@ _STD = np.array((0.26862954, 0.26130258, 0.27577711), np.float32)
 
 def pixels_of(dataset: CaptionDataset, side: int) -> npt.NDArray[np.uint8]:
     """All images of a dataset as uint8 [n, side, side, 3]; InputError where one is not there."""
-    from PIL import Image
-
     images = dataset.part("images")
     if isinstance(images, Absent):
         raise InputError(images.reason)
@@ -34,7 +33,7 @@ def pixels_of(dataset: CaptionDataset, side: int) -> npt.NDArray[np.uint8]:
         path = images.path(dataset.image_ids[index])
         if path is None:
             raise InputError("the image is not there", record=f"image {dataset.image_ids[index]}")
-        with Image.open(path) as image:
+        with open_image(path) as image:
             out[index] = squared(image, side)
 
     with ThreadPoolExecutor() as pool:

@@ -53,7 +53,7 @@ class RefClipScore(ClipScore):
     name = "refclipscore"
     title: ClassVar[str] = "RefCLIPScore"
     needs = frozenset({"images", "references"})
-    scorer = RefClipScorer
+    scorer_class = RefClipScorer
 
     @property
     def highest(self) -> float:

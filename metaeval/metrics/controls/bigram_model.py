@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.data.dataset import Absent, CaptionDataset, ImageId
+from metaeval.data.dataset import Absent, CaptionDataset, ImageId, ImageSource
 from metaeval.errors import ConfigError
 from metaeval.metrics.base import Metric, Scorer, Scores
 from metaeval.runs.records import ScoreColumn
@@ -30,7 +30,8 @@ class BigramModel(Metric):
     other as they do in captions.
 
     The model of an image is counted on the human captions of the whole file and the references of
-    all images, *without those of the image itself and without any caption of the same words as the
+    all images, *without those of the image itself* (the photograph: several documents may be of
+    one) *and without any caption of the same words as the
     one that is scored* (another image's caption, say): no caption scores itself. Smoothing is
     add-k: (c(a b) + k) / (c(a) + k V), with V the words of all captions, the end and one for words
     that none of them has.
@@ -65,17 +66,28 @@ class BigramModel(Metric):
 
 
 def captions_by_image(dataset: CaptionDataset) -> dict[ImageId, list[str]]:
-    """Image id → the image's captions: the human ones of the whole file, and the references."""
-    captions: defaultdict[ImageId, list[str]] = defaultdict(list)
-    for image_id, text in zip(dataset.pool_ids, dataset.pool, strict=True):
-        captions[image_id].append(text)
-    for image_id, human, references in zip(
-        dataset.image_ids, dataset.human, dataset.references, strict=True
-    ):
-        if human and human not in captions[image_id]:
-            captions[image_id].append(human)
-        captions[image_id] += references
-    return dict(captions)
+    """Image → its captions: the human ones of the whole file, and the references.
+
+    An image is its source where that is known, otherwise its id. Documents of the same image (with
+    other references each) share captions: these count as often as in the one that has most.
+    """
+    captions: defaultdict[ImageId, Counter[str]] = defaultdict(Counter)
+    pool = zip(photographs(dataset.pool_ids, dataset.pool_source), dataset.pool, strict=True)
+    for image, text in pool:
+        captions[image] |= Counter([text])
+    images = photographs(dataset.image_ids, dataset.image_source)
+    for image, human, references in zip(images, dataset.human, dataset.references, strict=True):
+        captions[image] |= Counter([*([human] if human else []), *references])
+    return {image: list(counts.elements()) for image, counts in captions.items()}
+
+
+def photographs(
+    ids: Sequence[ImageId], sources: Sequence[ImageSource | None] | None
+) -> list[ImageId]:
+    """Which photograph each image is: its source, or its id where nobody knows."""
+    if sources is None:
+        return list(ids)
+    return [i if source is None else source for i, source in zip(ids, sources, strict=True)]
 
 
 class Counted(NamedTuple):
@@ -114,19 +126,20 @@ class BigramScorer(Scorer):
             "n": 2,
             "smooth": f"add-{metric.k:g}",
             "captions": f"{sum(map(len, captions.values()))}-{digest}",
-            "v": 1,
+            "v": 2,
         }
         super().__init__(metric.columns, settings)
         self._k, self._tokenizer = metric.k, metric.tokenizer
-        self._captions, self._ids = captions, dataset.image_ids
+        self._captions = captions
+        self._images = photographs(dataset.image_ids, dataset.image_source)
 
     def context(self, index: int) -> bytes:
-        image_id = self._ids[index]
-        return repr(image_id).encode() + content_digest(sorted(self._captions[image_id]))
+        image = self._images[index]
+        return repr(image).encode() + content_digest(sorted(self._captions[image]))
 
     def prepare(self) -> None:
-        place = {image_id: owner for owner, image_id in enumerate(self._captions)}
-        self._owner = np.array([place[image_id] for image_id in self._ids], dtype=np.int64)
+        place = {image: owner for owner, image in enumerate(self._captions)}
+        self._owner = np.array([place[image] for image in self._images], dtype=np.int64)
         texts, owners = [], []
         for owner, group in enumerate(self._captions.values()):
             texts += self._tokenizer(group)

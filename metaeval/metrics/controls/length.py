@@ -15,7 +15,7 @@ from metaeval.text.tokenizers import base as tokenizers
 
 
 class Length(Metric):
-    """The number of words of a caption.
+    """The number of words of a caption: longer is better.
 
     Parameters
     ----------
@@ -26,6 +26,7 @@ class Length(Metric):
     name = "length"
     needs = frozenset()
     columns = (ScoreColumn("Length", bounds=(0.0, float("inf")), control=True),)
+    sign = 1
 
     def __init__(self, tokenizer: str = "ptb") -> None:
         self.tokenizer = tokenizers.get(tokenizer)
@@ -34,14 +35,22 @@ class Length(Metric):
         return self.tokenizer.missing() or LengthScorer(self)
 
 
+class Brevity(Length):
+    """Minus the number of words: shorter is better. Options as of `Length`."""
+
+    name = "brevity"
+    columns = (ScoreColumn("Brevity", bounds=(float("-inf"), 0.0), control=True),)
+    sign = -1
+
+
 class LengthScorer(Scorer):
-    """The number of words, whatever the dataset."""
+    """The number of words, whatever the dataset; with the metric's sign."""
 
     batch_size = 50_000
 
     def __init__(self, metric: Length) -> None:
         super().__init__(metric.columns, {"tok": metric.tokenizer.signature, "v": 1})
-        self._tokenizer = metric.tokenizer
+        self._tokenizer, self._sign = metric.tokenizer, metric.sign
 
     def context(self, index: int) -> bytes:
         return b""
@@ -50,5 +59,5 @@ class LengthScorer(Scorer):
         """Nothing depends on references or images."""
 
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
-        lengths = [len(tokens) for tokens in self._tokenizer(captions)]
+        lengths = [self._sign * len(tokens) for tokens in self._tokenizer(captions)]
         return np.array(lengths, dtype=np.float64).reshape(-1, 1)

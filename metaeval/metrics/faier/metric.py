@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,15 +20,17 @@ from metaeval.compute.networks import load_once
 from metaeval.compute.requirements import missing_packages
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
-from metaeval.metrics.base import Metric, Scorer, Scores
+from metaeval.metrics.base import Metric, Scores
 from metaeval.metrics.faier.variants import VARIANTS
+from metaeval.metrics.region_scorer import RegionScorer
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store, content_digest
 from metaeval.text.scene_graphs.parse import PARSERS
 from metaeval.text.scene_graphs.triplets import TripletParser
-from metaeval.vision.regions.base import Regions, RegionSource
+from metaeval.vision.regions.base import RegionSource
 from metaeval.weights import pretrained
 from metaeval.weights.pretrained import PretrainedWeights
+from metaeval.weights.training_facts import training_facts
 
 if TYPE_CHECKING:
     from metaeval.metrics.faier.explain import Explainer
@@ -143,7 +144,7 @@ class Faier(Metric):
         if (variant := str(weights.card["variant"])) not in VARIANTS:
             reason = f"the weights {weights.name} are of a variant that is not known: '{variant}'"
             return Absent("weights", reason, f"give those of one of: {', '.join(VARIANTS)}")
-        width, parser = int(weights.card["shape"]["d_u"]), self._parser(weights, store)
+        width, parser = weights.width("d_u"), self._parser(weights, store)
         return (
             weights.misfit(self.regions, width, store)
             or parser.missing()
@@ -158,12 +159,10 @@ class Faier(Metric):
         return TripletParser(name, store, self.cache)
 
 
-class FaierScorer(Scorer):
+class FaierScorer(RegionScorer):
     """FAIEr with the images and references of a dataset."""
 
     usual_ms = 0.5
-    batch_size = 20_000
-    counted = MappingProxyType({"images that the weights were trained on (not scored)": "images"})
 
     def __init__(
         self,
@@ -187,25 +186,17 @@ class FaierScorer(Scorer):
             "v": 1,
             **({"note": "trained-on-corruptions"} if corrupted else {}),
         }
-        super().__init__(metric.columns_of(variant, corrupted), settings)
-        self.dataset, self.weights, self.parser = dataset, weights, parser
-        self._source, self._store, self._device = metric.regions, store, metric.device
-        self._calibrate = metric.calibrate
-        self._seen = weights.overlap(dataset)
+        columns, seen = metric.columns_of(variant, corrupted), weights.overlap(dataset)
+        super().__init__(columns, settings, dataset, metric.regions, store, seen)
+        self.weights, self.parser = weights, parser
+        self._device, self._calibrate = metric.device, metric.calibrate
+        self.training = training_facts(weights.card, settings)
         # per image those that count
         self._references = [group[: metric.references] for group in dataset.references]
 
-    @cached_property
-    def _regions(self) -> Regions:
-        return self._source.load_once(self.dataset, self._store)
-
-    @cached_property
-    def _region_digests(self) -> list[bytes]:
-        return self._source.digests(self.dataset, self._store)
-
     def context(self, index: int) -> bytes:
-        seen = b"seen" if self._seen[index] else b"new"
-        return seen + self._region_digests[index] + content_digest(self._references[index])
+        seen = b"seen" if self.seen[index] else b"new"
+        return seen + self.region_digests[index] + content_digest(self._references[index])
 
     def prepare(self) -> None:
         from metaeval.metrics.faier.captions import NO_REFERENCE, encode
@@ -220,9 +211,11 @@ class FaierScorer(Scorer):
         groups = [group or (NO_REFERENCE,) for group in self._references]
         distinct = {text: k for k, text in enumerate(dict.fromkeys(t for g in groups for t in g))}
         references = encode(list(distinct), self.parser, self._vocabulary)
-        self._matcher.prepare(self._regions, references, [[distinct[t] for t in g] for g in groups])
+        self._matcher.prepare(
+            self.image_regions, references, [[distinct[t] for t in g] for g in groups]
+        )
         self._units = self._means() if self._calibrate else np.ones(len(groups))
-        self._usable = ~self._seen & self._regions.mask.any(axis=1)
+        self._usable = ~self.seen & self.image_regions.mask.any(axis=1)
 
     def _means(self) -> npt.NDArray[np.float64]:
         """The mean FAIEr of each image's own references [n], NaN where it is no unit.
@@ -247,18 +240,15 @@ class FaierScorer(Scorer):
         scores[~self._usable[image_index]] = np.nan
         return scores
 
-    def tally(
-        self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
-    ) -> npt.NDArray[np.int64]:
-        return self._seen[image_index][:, None].astype(np.int64)
-
     @cached_property
     def _explainer(self) -> Explainer:
         from metaeval.metrics.faier.explain import Explainer
 
         fused = self._matcher.model.shape.fused
         references = [group if fused else () for group in self._references]
-        return Explainer(self._matcher, self.parser, self._vocabulary, references, self._regions)
+        return Explainer(
+            self._matcher, self.parser, self._vocabulary, references, self.image_regions
+        )
 
     def explain(self, caption: str, image_index: int) -> Mapping[str, Any] | None:
         return self.explain_all([caption], np.array([image_index]))[0]

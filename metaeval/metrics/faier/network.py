@@ -14,11 +14,14 @@ from typing import NamedTuple
 import torch
 from torch import nn
 
-from metaeval.compute.checkpoints import load_weights
+from metaeval.errors import InputError
 from metaeval.metrics.faier.fusion import Fusion
 from metaeval.metrics.faier.text import NodeReader, Nodes, TextBatch
 from metaeval.metrics.faier.visual import Visual
-from metaeval.weights.cards import WEIGHTS
+from metaeval.options import Below1, Count
+from metaeval.readers.checkpoints import load_weights
+from metaeval.readers.files import one_line
+from metaeval.weights.cards import CARD, WEIGHTS
 from metaeval.weights.pretrained import PretrainedWeights
 
 
@@ -44,11 +47,11 @@ class FaierShape:
 
     d_u: int
     n_words: int
-    width: int = 300
-    d: int = 512
+    width: Count = 300
+    d: Count = 512
     relations: bool = True
     fused: bool = True
-    dropout: float = 0.0
+    dropout: Below1 = 0.0
 
 
 class Seen(NamedTuple):
@@ -100,6 +103,10 @@ class FaierNetwork(nn.Module):
 
 def load_network(weights: PretrainedWeights) -> FaierNetwork:
     """A trained network, on the CPU and in eval mode; InputError where its file is damaged."""
-    model = FaierNetwork(FaierShape(**weights.card["shape"]))
+    try:
+        model = FaierNetwork(FaierShape(**weights.card["shape"]))
+    except (TypeError, RuntimeError, ZeroDivisionError, ValueError) as error:
+        problem = f"is not the shape of such a network ({one_line(error)})"
+        raise InputError(problem, file=weights.folder / CARD, field="shape") from None
     load_weights(model, weights.state(), weights.folder / WEIGHTS)
     return model.eval()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
@@ -22,6 +23,13 @@ from metaeval.runs.store import Store
 from metaeval.text.tokenizers import base as tokenizers
 
 HEAP_MIB = 1024
+
+
+log = logging.getLogger(__name__)
+
+# words of a text: the memory of an alignment grows with their square, and a text of 10,000 words
+# ended the process and with it every score
+LONGEST = 2_000
 
 
 class Meteor(SummableMetric):
@@ -113,6 +121,10 @@ class MeteorScorer(SummableScorer):
             self._tokenise([text for texts in self.dataset.references for text in texts])
         )
         references = [[next(tokenised) for _ in texts] for texts in self.dataset.references]
+        too_long = [any(map(_is_too_long, texts)) for texts in references]
+        if any(too_long):
+            _warn("images have a reference", sum(too_long))
+        references = [[] if long else r for r, long in zip(references, too_long, strict=True)]
         self._has_reference = np.array([bool(texts) for texts in references])
         self._server = MeteorServer(
             self._installation,
@@ -127,6 +139,10 @@ class MeteorScorer(SummableScorer):
         result = np.full((len(captions), len(NAMES)), np.nan)
         rows = np.flatnonzero(self._has_reference[image_index])
         texts = self._tokenise([captions[row] for row in rows.tolist()])
+        short = [k for k, text in enumerate(texts) if not _is_too_long(text)]
+        if len(short) < len(texts):
+            _warn("captions", len(texts) - len(short))
+            rows, texts = rows[short], [texts[k] for k in short]
         result[rows] = make_summable(self._server.statistics(texts, image_index[rows].tolist()))
         return result
 
@@ -137,3 +153,11 @@ class MeteorScorer(SummableScorer):
         if self.metric.tokenizer is None:
             return list(texts)
         return [" ".join(tokens) for tokens in self.metric.tokenizer(texts)]
+
+
+def _is_too_long(text: str) -> bool:
+    return text.count(" ") >= LONGEST
+
+
+def _warn(what: str, n: int) -> None:
+    log.warning("METEOR: %s %s of more than %s words: not scored", f"{n:,}", what, f"{LONGEST:,}")

@@ -5,11 +5,16 @@ from __future__ import annotations
 import hashlib
 import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from metaeval.data.coco.captions import read_captions
+from metaeval.data.coco.files import find_coco_captions
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.metrics.base import Metric, ReferenceScorer, Scores
@@ -21,8 +26,10 @@ from metaeval.metrics.ngram.ngrams import (
     WordIndex,
     distinct_ngrams,
     flatten_references,
+    places_of,
     split_at_spaces,
 )
+from metaeval.runs.digests import file_sha256
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store, content_digest
 from metaeval.text.tokenizers import base as tokenizers
@@ -30,6 +37,8 @@ from metaeval.text.tokenizers import base as tokenizers
 log = logging.getLogger(__name__)
 
 ORDERS = 4
+DATASET = "dataset"
+_PAIRS = 1 << 18  # of a caption and a reference, at once
 
 Floats = npt.NDArray[np.float64]
 
@@ -42,10 +51,11 @@ class Cider(Metric):
     exp(-δ²/(2σ²)), δ being the difference in bigrams (pycocoevalcap's cider_scorer.py). The score
     is the mean over orders and references, times 10.
 
-    idf is ln N - ln max(1, df): N is the number of images *of this dataset* (after any `limit`),
-    df the number of those whose references contain the n-gram. So a caption's CIDEr depends on
-    which images are in the run, and the signature holds N and a digest of all references. With a
-    single image every idf is 0 and so is every score: that is logged as a warning.
+    idf is ln N - ln max(1, df): N is the number of images of the corpus, df the number of those
+    whose references contain the n-gram. The corpus is by default *this dataset* (after any
+    `limit`): then a caption's CIDEr depends on which images are in the run, and the signature holds
+    N and a digest of all references. With a single image every idf is 0 and so is every score: that
+    is logged as a warning, and `idf` names another corpus.
 
     An empty candidate scores 0, as in pycocoevalcap. Not a number only where the image has no
     reference.
@@ -56,30 +66,62 @@ class Cider(Metric):
         Width of the length penalty, in words.
     tokenizer
         "ptb", "java" or "whitespace".
+    idf
+        "dataset"; or a file of COCO's captions schema, of whose images all captions count; or the
+        name of COCO's captions in the data folder, "coco_val2014". The signature holds its digest.
+    data, cache
+        The folders in which a name is looked for; by default METAEVAL_DATA.
     """
 
     name = "cider"
     columns = (ScoreColumn("CIDEr", bounds=(0.0, 10.0)),)
 
-    def __init__(self, sigma: float = 6.0, tokenizer: str = "ptb") -> None:
+    def __init__(
+        self,
+        sigma: float = 6.0,
+        tokenizer: str = "ptb",
+        idf: str | Path = DATASET,
+        data: str | Path | None = None,
+        cache: str | Path | None = None,
+    ) -> None:
         if not sigma > 0:
             raise ConfigError(f"sigma must be above 0, not {sigma}")
         self.sigma = float(sigma)
         self.tokenizer = tokenizers.get(tokenizer)
+        self.idf, self.data, self.cache = idf, data, cache
 
     def bind(self, dataset: CaptionDataset, store: Store | None = None) -> CiderScorer | Absent:
         if (absent := self.lacks(dataset) or self.tokenizer.missing()) is not None:
             return absent
-        if len(dataset) == 1:
+        corpus = self._corpus()
+        if isinstance(corpus, Absent):
+            return corpus
+        if corpus is None and len(dataset) == 1:
             log.warning("CIDEr is 0 for every caption: its idf needs more than one image")
         settings = {
             "tok": self.tokenizer.signature,
             "n": ORDERS,
             "sigma": f"{self.sigma:g}",
-            "df": f"{len(dataset)}-images-{_digest_references(dataset)}",
+            "df": f"{len(dataset)}-images-{_digest_references(dataset)}"
+            if corpus is None
+            else f"{corpus.stem}-{file_sha256(corpus, store)[:8]}",
             "v": 1,
         }
-        return CiderScorer(self, settings, dataset)
+        return CiderScorer(self, settings, dataset, corpus)
+
+    def _corpus(self) -> Path | Absent | None:
+        """The file of the corpus, `None` for the dataset itself."""
+        if self.idf == DATASET:
+            return None
+        path = Path(self.idf).expanduser()
+        if path.is_file():
+            return path
+        named = str(self.idf)
+        if named.startswith("coco_") and not path.suffix:
+            split = named.removeprefix("coco_")
+            return find_coco_captions(split, data=self.data, cache=self.cache)
+        reason = f"the corpus of CIDEr's idf is not there: {path}"
+        return Absent("corpus", reason, "give a captions file: metric.cider.idf=FILE")
 
 
 def _digest_references(dataset: CaptionDataset) -> str:
@@ -92,28 +134,88 @@ def _digest_references(dataset: CaptionDataset) -> str:
     return hashlib.sha256(b"".join(images)).hexdigest()[:8]
 
 
+class _Holders(NamedTuple):
+    """Which references have each n-gram of an order, n-gram after n-gram.
+
+    `reference` and `tf` [pairs]: a reference, and how often it has the n-gram; those of n-gram k
+    begin at `starts[k]`, and are `starts[k + 1] - starts[k]`.
+    """
+
+    starts: Ints
+    reference: Ints
+    tf: Floats
+
+    @classmethod
+    def of(cls, size: int, order: Ngrams, node: Ints) -> _Holders:
+        """From the n-grams of all references, whose numbers in a trie of `size` are `node`."""
+        by_node = np.argsort(node, kind="stable")
+        counts = np.bincount(node, minlength=size)
+        starts = np.concatenate([[0], np.cumsum(counts)])
+        return cls(starts, order.text[by_node], order.tf[by_node].astype(np.float64))
+
+    def of_nodes(self, nodes: Ints) -> tuple[Ints, Ints, Floats]:
+        """For each pair of one of these n-grams and a reference that has it: the place of the
+        n-gram in `nodes`, the reference, and how often it has it."""
+        sizes = self.starts[nodes + 1] - self.starts[nodes]
+        pairs = np.repeat(self.starts[nodes], sizes) + places_of(sizes)
+        return np.repeat(np.arange(len(nodes)), sizes), self.reference[pairs], self.tf[pairs]
+
+
 class CiderScorer(ReferenceScorer):
     """CIDEr against the references of a dataset."""
 
     metric: Cider
     batch_size = 50_000
 
+    def __init__(
+        self,
+        metric: Cider,
+        settings: Mapping[str, Any],
+        dataset: CaptionDataset,
+        corpus: Path | None,
+    ) -> None:
+        super().__init__(metric, settings, dataset)
+        self._corpus = corpus
+
     def prepare(self) -> None:
         references, n_images = flatten_references(self.dataset.references), len(self.dataset)
-        image, slot, self._sizes = references.image, references.slot, references.sizes
+        image, self._sizes = references.image, references.sizes
         self._vocabulary = WordIndex()
         texts = self._vocabulary.learn(self._words(references.texts))
         ngrams = distinct_ngrams(texts, ORDERS)
         self._corpus_ngrams, self._image_ngrams = Trie(), Trie()
-        in_corpus = self._corpus_ngrams.grow(ngrams, np.zeros_like(image))
         in_image = self._image_ngrams.grow(ngrams, image)
+        if self._corpus is None:
+            in_corpus = self._corpus_ngrams.grow(ngrams, np.zeros_like(image))
+            self._count_documents(n_images, in_corpus, in_image)
+        else:
+            self._read_corpus(self._corpus)
+            in_corpus = self._corpus_ngrams.find(ngrams, np.zeros_like(image))
 
-        # per order: the idf of each n-gram of the corpus, and, last, of those that are not in it
-        log_n = math.log(n_images)
-        logs = np.array([math.log(max(1, df)) for df in range(n_images + 1)])
+        self._first = np.cumsum(self._sizes) - self._sizes  # each image's first reference
+        # per order: which references have an n-gram of an image, and how often
+        self._postings = [
+            _Postings.of(size, node, order)
+            for size, order, node in zip(self._image_ngrams.sizes(), ngrams, in_image, strict=True)
+        ]
+        self._norms = self._vector_norms(ngrams, in_corpus, len(image))  # [orders, references]
+        self._bigrams = _count_bigrams(texts)
+
+    def _read_corpus(self, file: Path) -> None:
+        """Take the n-grams of a captions file into the corpus; all captions of an image are one
+        document."""
+        documents = flatten_references(list(read_captions(file).captions.values()))
+        ngrams = distinct_ngrams(self._vocabulary.learn(self._words(documents.texts)), ORDERS)
+        inside = self._corpus_ngrams.grow(ngrams, np.zeros_like(documents.image))
+        self._count_documents(len(documents.sizes), inside, Trie().grow(ngrams, documents.image))
+
+    def _count_documents(self, n: int, in_corpus: list[Ints], in_document: list[Ints]) -> None:
+        """Per order: the idf of each n-gram of n documents, and, last, of those not among them."""
+        log_n = math.log(n)
+        logs = np.array([math.log(max(1, df)) for df in range(n + 1)])
         self._idf = []
         for size, inside, node in zip(
-            self._corpus_ngrams.sizes(), in_corpus, in_image, strict=True
+            self._corpus_ngrams.sizes(), in_corpus, in_document, strict=True
         ):
             # each (image, n-gram) counts once, however many references of the image have it
             once = np.zeros(int(node.max(initial=-1)) + 1, dtype=np.int64)
@@ -121,48 +223,50 @@ class CiderScorer(ReferenceScorer):
             df = np.bincount(once, minlength=size + 1)
             self._idf.append(log_n - logs[df])
 
-        slots = int(self._sizes.max(initial=1))  # the most references that any image has
-        # per order: how often each n-gram of an image is in each of the image's references
-        self._tf = []
-        for size, order, node in zip(self._image_ngrams.sizes(), ngrams, in_image, strict=True):
-            tf = np.zeros((size, slots))
-            tf[node, slot[order.text]] = order.tf
-            self._tf.append(tf)
-
-        # [orders, images, slots]; norm 1 where there is no reference
-        self._norms = np.ones((ORDERS, n_images, slots))
-        self._norms[:, image, slot] = self._vector_norms(ngrams, in_corpus, len(image))
-        self._bigrams = np.zeros((n_images, slots), dtype=np.int64)
-        self._bigrams[image, slot] = _count_bigrams(texts)
-
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
-        n, slots = len(captions), self._bigrams.shape[1]
+        scores = np.empty(len(captions))
+        # a caption is compared with each of its references: as many captions at once as have
+        # together no more than so many, whatever number an image has
+        batch = np.cumsum(self._sizes[image_index]) // _PAIRS
+        starts = np.flatnonzero(np.diff(batch, prepend=-1))
+        for begin, end in pairwise([*starts.tolist(), len(captions)]):
+            scores[begin:end] = self._scores(captions[begin:end], image_index[begin:end])
+        return scores[:, None]
+
+    def _scores(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Floats:
+        n = len(captions)
         texts = self._vocabulary.encode(self._words(captions))
         ngrams = distinct_ngrams(texts, ORDERS)
         in_corpus = self._corpus_ngrams.find(ngrams, np.zeros(n, dtype=np.int64))
         in_image = self._image_ngrams.find(ngrams, image_index)
         norms = self._vector_norms(ngrams, in_corpus, n)
 
-        total = np.zeros((n, slots))
+        # pairs of a caption and a reference of its image, caption by caption
+        references = self._sizes[image_index]
+        caption = np.repeat(np.arange(n), references)
+        first_pair = np.cumsum(references) - references
+        reference = self._first[image_index][caption] + places_of(references)
+
+        total = np.zeros(len(caption))
         for k, (order, inside, node) in enumerate(zip(ngrams, in_corpus, in_image, strict=True)):
             shared = np.flatnonzero(node >= 0)
-            tf = self._tf[k][node[shared]]
-            square = self._idf[k][inside[shared]] ** 2
-            weights = np.minimum(order.tf[shared, None], tf) * tf * square[:, None]
+            with_it, tf, which = self._postings[k].of_nodes(node[shared])
+            gram = shared[which]
+            square = self._idf[k][inside[gram]] ** 2
+            weights = np.minimum(order.tf[gram], tf) * tf * square
+            text = order.text[gram]
+            pair = first_pair[text] + with_it - self._first[image_index[text]]
             # added up in their order: the same to the last bit whatever else is in the array
-            sums = [np.bincount(order.text[shared], column, n) for column in weights.T]
-            total += np.stack(sums, axis=1) / (norms[k][:, None] * self._norms[k][image_index])
+            sums = _summed(pair, weights, len(caption))
+            total += sums / (norms[k][caption] * self._norms[k][reference])
 
-        delta = np.abs(_count_bigrams(texts)[:, None] - self._bigrams[image_index])
+        delta = np.abs(_count_bigrams(texts)[caption] - self._bigrams[reference])
         longest, width = int(delta.max(initial=0)), 2 * self.metric.sigma**2
         total *= np.array([math.exp(-(d * d) / width) for d in range(longest + 1)])[delta]
-        scores = np.zeros(n)
-        for reference in range(slots):  # one after the other: np.sum may add in another order
-            scores += total[:, reference]
-        references = self._sizes[image_index]
+        scores = _summed(caption, total, n)  # one reference after the other
         scores *= 10 / (ORDERS * np.maximum(references, 1))
         scores[references == 0] = np.nan
-        return scores[:, None]
+        return scores
 
     def _words(self, texts: Sequence[str]) -> list[list[str]]:
         return split_at_spaces(self.metric.tokenizer(texts))
@@ -176,6 +280,38 @@ class CiderScorer(ReferenceScorer):
             norm[:] = np.sqrt(np.bincount(order.text, weights * weights, n))
         norms[norms == 0] = 1.0
         return norms
+
+
+class _Postings(NamedTuple):
+    """The references that have an n-gram, n-gram after n-gram.
+
+    `begins` int64 [n-grams + 1] says where the entries of each n-gram begin; an entry is the number
+    of a reference and how often the n-gram is in it.
+    """
+
+    begins: Ints
+    reference: Ints
+    tf: Ints
+
+    @classmethod
+    def of(cls, n_ngrams: int, node: Ints, ngrams: Ngrams) -> _Postings:
+        order = np.argsort(node, kind="stable")
+        begins = np.zeros(n_ngrams + 1, dtype=np.int64)
+        np.cumsum(np.bincount(node, minlength=n_ngrams), out=begins[1:])
+        return cls(begins, ngrams.text[order], ngrams.tf[order])
+
+    def of_nodes(self, nodes: Ints) -> tuple[Ints, Ints, Ints]:
+        """The entries of these n-grams: reference, how often, and which of `nodes` it is of."""
+        sizes = self.begins[nodes + 1] - self.begins[nodes]
+        which = np.repeat(np.arange(len(nodes)), sizes)
+        entry = self.begins[nodes][which] + places_of(sizes)
+        return self.reference[entry], self.tf[entry], which
+
+
+def _summed(place: Ints, values: Floats, n: int) -> Floats:
+    """The sums [n] of the values at each place, added in their order."""
+    # without any value, numpy's are whole numbers
+    return np.bincount(place, values, n).astype(np.float64, copy=False)
 
 
 def _count_bigrams(texts: Texts) -> Ints:

@@ -32,6 +32,9 @@ from metaeval.text.tokenizers import base as tokenizers
 _WORD = 64  # bits of a machine word
 
 
+_CELLS = 2**22  # captions times references of an image, of one call
+
+
 class RougeL(Metric):
     """ROUGE-L of each caption against the references of its image, in [0, 1].
 
@@ -83,6 +86,7 @@ class RougeLScorer(ReferenceScorer):
             (len(references.sizes), int(self._sizes.max(initial=1))), dtype=np.int64
         )
         self._lengths[references.image, references.slot] = texts.lengths
+        self.batch_size = max(64, min(self.batch_size, _CELLS // self._lengths.shape[1]))
         # Beyond the bits of a machine word, Python's integers do the same arithmetic, only slower.
         longest = int(self._lengths.max())
         self._dtype = np.dtype(np.uint64 if longest <= _WORD else object)

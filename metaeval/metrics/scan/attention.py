@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 
 import torch
 
-LEAK = 0.1  # the slope of LeakyReLU for negative similarities
+LEAK = 0.1  # the slope of LeakyReLU for negative similarities; 0 makes it max(0, ·), Eq. 3 of TIGEr
 EPS = 1e-8  # added to norms
 _TINY = 1e-30
 
@@ -53,12 +53,13 @@ def cosines_of_products(
     lengths: torch.Tensor,
     smooth: float,
     attended: AttendedLengths,
+    leak: float = LEAK,
 ) -> torch.Tensor:
     """`cosines` from products [n, q, c] of queries and context, and the queries' lengths [n, q].
 
     `attended` says how long the attended vectors are, [n, q], by their weights [n, q, c].
     """
-    weights = _weights(products, smooth, dim=1)
+    weights = _weights(products, smooth, dim=1, leak=leak)
     return _cosine((weights * products).sum(dim=2), attended(weights), lengths)
 
 
@@ -114,12 +115,12 @@ def _all_cosines(
     return _cosine(dot, attended, _length(query, 2).T).sum(dim=1)
 
 
-def _weights(products: torch.Tensor, smooth: float, dim: int) -> torch.Tensor:
+def _weights(products: torch.Tensor, smooth: float, dim: int, leak: float = LEAK) -> torch.Tensor:
     """Attention before normalisation: exp(λ · l2norm(LeakyReLU(A))), the norm over `dim`.
 
     The exponents lie in [-λ, λ], so nothing overflows and no maximum need be taken off.
     """
-    leaky = torch.nn.functional.leaky_relu(products, LEAK)
+    leaky = torch.nn.functional.leaky_relu(products, leak)
     return (leaky * (smooth / (_length(leaky, dim, keepdim=True) + EPS))).exp_()
 
 

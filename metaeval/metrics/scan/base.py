@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, ClassVar
-
-import numpy as np
-import numpy.typing as npt
 
 from metaeval.compute import device as devices
 from metaeval.compute.networks import load_once
 from metaeval.compute.requirements import missing_packages
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
-from metaeval.metrics.base import Metric, Scorer
+from metaeval.metrics.base import Metric
+from metaeval.metrics.region_scorer import RegionScorer
 from metaeval.metrics.scan.weights import ScanWeights, choose_weights, official_weights
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store
-from metaeval.vision.regions.base import Regions, RegionSource
+from metaeval.vision.regions.base import RegionSource
 from metaeval.weights.pretrained import AUTO
+from metaeval.weights.training_facts import training_facts
 
 SMOOTH = 9.0
+RECTIFIERS = LEAKY, RELU = "leaky", "relu"
 SUFFIX = " (trained on corruptions)"
 
 
@@ -48,6 +46,10 @@ class ScanMetric(Metric):
         λ of the attention; `None`: 9, as the authors of TIGEr have it.
     device
         "auto", "cpu", "cuda", "cuda:1".
+    rectifier
+        Of similarities below 0, before the attention's norm: "leaky" (a tenth of them, SCAN's and
+        TIGEr's code) or "relu" (0, Eq. 3 of TIGEr's paper). The shipped weights were trained with
+        "leaky".
     """
 
     needs = frozenset()  # the regions say themselves what they lack
@@ -61,7 +63,11 @@ class ScanMetric(Metric):
         vocabulary: str | Path | None = None,
         smooth: float | None = None,
         device: str = "auto",
+        rectifier: str = LEAKY,
     ) -> None:
+        if rectifier not in RECTIFIERS:
+            known = " or ".join(RECTIFIERS)
+            raise ConfigError(f"metric.{self.name}.rectifier must be {known}: '{rectifier}'")
         if variant not in ("", "corruptions"):
             raise ConfigError(f"metric.{self.name}.variant must be '' or corruptions: '{variant}'")
         if smooth is not None and not 0 < smooth <= 40:
@@ -70,6 +76,7 @@ class ScanMetric(Metric):
         self.vocabulary = Path(vocabulary).expanduser() if vocabulary is not None else None
         self.smooth = SMOOTH if smooth is None else float(smooth)
         self.device = devices.check_name(device)
+        self.rectifier = rectifier
 
     @property
     def columns(self) -> tuple[ScoreColumn, ...]:
@@ -122,15 +129,13 @@ class ScanMetric(Metric):
     ) -> ScanScorer: ...
 
 
-class ScanScorer(Scorer):
+class ScanScorer(RegionScorer):
     """A SCAN network that looks at the regions of a dataset.
 
     `settings` are the metric's, in the signature behind those of the network.
     """
 
     usual_ms = 0.15
-    batch_size = 20_000
-    counted = MappingProxyType({"images that the weights were trained on (not scored)": "images"})
 
     def __init__(
         self,
@@ -148,35 +153,28 @@ class ScanScorer(Scorer):
             "regions": metric.regions.identity(store)
             + (f"+grid{weights.grid}" if weights.grid else ""),
             "lambda": f"{metric.smooth:g}",
+            **({"rectifier": RELU} if metric.rectifier == RELU else {}),
             "dtype": "float32+float64",
         }
-        super().__init__(metric.columns_of(corrupted), {**network, **settings})
-        self.weights, self.dataset = weights, dataset
-        self._source, self._store = metric.regions, store
+        columns, settings = metric.columns_of(corrupted), {**network, **settings}
+        super().__init__(columns, settings, dataset, metric.regions, store, weights.seen)
+        self.weights = weights
+        if weights.card is not None:
+            self.training = training_facts(weights.card, self.settings)
         self._smooth, self._device = metric.smooth, metric.device
-
-    @cached_property
-    def _regions(self) -> Regions:
-        return self._source.load_once(self.dataset, self._store)
-
-    @cached_property
-    def _region_digests(self) -> list[bytes]:
-        return self._source.digests(self.dataset, self._store)
+        self._rectifier = metric.rectifier
 
     def context(self, index: int) -> bytes:
-        return self._region_digests[index] + bytes([bool(self.weights.seen[index])])
+        return self.region_digests[index] + bytes([bool(self.seen[index])])
 
     def prepare(self) -> None:
+        from metaeval.metrics.scan.attention import LEAK
         from metaeval.metrics.scan.grounding import Grounder
         from metaeval.vision.regions.grid import add_grid
 
         key = ("scan", self.weights.label, self.weights.words, self._device)
         model, words = load_once(key, self.weights.load)
-        self.regions = add_grid(self._regions, model.shape.grid)
-        self.grounder = Grounder(model, words, self.regions, self._smooth, self._device)
-        self.usable = ~self.weights.seen & (self.grounder.n_regions > 0)
-
-    def tally(
-        self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
-    ) -> npt.NDArray[np.int64]:
-        return self.weights.seen[image_index][:, None].astype(np.int64)
+        self.regions = add_grid(self.image_regions, model.shape.grid)
+        leak = 0.0 if self._rectifier == RELU else LEAK
+        self.grounder = Grounder(model, words, self.regions, self._smooth, self._device, leak)
+        self.usable = ~self.seen & (self.grounder.n_regions > 0)

@@ -12,9 +12,10 @@ from typing import Any
 
 import torch
 
-from metaeval.compute.checkpoints import load_torch_checkpoint, load_weights
 from metaeval.errors import InputError
 from metaeval.metrics.scan.network import Scan, ScanShape
+from metaeval.readers.checkpoints import check_numbers, load_torch_checkpoint, load_weights
+from metaeval.readers.torch_archive import options_of
 from metaeval.text.vocabulary import Vocabulary
 
 NORM = "clipped_l2norm"  # the normalisation of attention that the published models use
@@ -34,8 +35,7 @@ def load_checkpoint(path: Path, vocabulary: Path) -> tuple[Scan, Vocabulary]:
     if not isinstance(states, list | tuple) or len(states) != 2:
         raise InputError("should be two state dictionaries", file=path, field="model")
     image, text = (_state(state, path, name) for state, name in zip(states, _NAMES, strict=True))
-    opt = checkpoint.get("opt")  # a mapping, a Namespace, or nothing
-    options: Mapping[str, Any] = opt if isinstance(opt, Mapping) else getattr(opt, "__dict__", {})
+    options = options_of(checkpoint.get("opt"))
     if (norm := options.get("raw_feature_norm", NORM)) != NORM:
         raise InputError(f"is '{norm}'; only {NORM} is known", file=path, field="raw_feature_norm")
     if "fc.weight_v" in image:
@@ -59,8 +59,9 @@ def _state(state: Any, path: Path, name: str) -> dict[str, torch.Tensor]:
     # DataParallel puts its own name before each
     tensors = {str(key).removeprefix("module."): value for key, value in state.items()}
     for key, value in tensors.items():
-        if not isinstance(value, torch.Tensor):
-            raise InputError(f"is {type(value).__name__}, not a tensor", file=path, field=key)
+        check_numbers(key, value, path)
+        if not value.is_floating_point():
+            raise InputError(f"holds numbers of {value.dtype}", file=path, field=key)
     return {key: value.float() for key, value in tensors.items()}
 
 

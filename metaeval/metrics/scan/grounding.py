@@ -18,7 +18,7 @@ import torch
 from metaeval.compute.batching import group_rows_by_keys, group_rows_by_length
 from metaeval.compute.device import resolve
 from metaeval.compute.threads import run_parallel
-from metaeval.metrics.scan.attention import WAYS
+from metaeval.metrics.scan.attention import LEAK, WAYS
 from metaeval.metrics.scan.network import Scan, region_rows
 from metaeval.metrics.scan.region_batch import RegionBatch
 from metaeval.metrics.scan.word_states import PlainWordStates, WordStates, encode_captions
@@ -39,7 +39,8 @@ _REGIONS = 1024  # encoded at a time
 
 
 class Grounder:
-    """A network, its words, and the regions of n images; `smooth` is the λ of the attention.
+    """A network, its words, and the regions of n images; `smooth` is the λ of the attention, `leak`
+    the slope of its rectifier.
 
     Encoders run in float32, and so do the lengths of what regions attend to; the rest of attention
     in float64.
@@ -52,10 +53,11 @@ class Grounder:
         regions: Regions,
         smooth: float,
         device: str = "auto",
+        leak: float = LEAK,
     ) -> None:
         self.device = resolve(device)
         self._model, self._vocabulary = model.to(self.device).eval(), vocabulary
-        self._smooth = smooth
+        self._smooth, self._leak = smooth, leak
         self.n_regions = regions.mask.sum(axis=1)
         self.width = int(regions.mask.shape[1])
         self._level = -(-np.maximum(self.n_regions, 1) // _STEP) * _STEP
@@ -145,7 +147,7 @@ class Grounder:
         def compare(rows: npt.NDArray[np.intp], length: int, most: int) -> None:
             vectors = words.of(rows, length)
             place = self._place[images[some[rows]]]
-            tensors = self._batches[most].cosines(place, vectors, self._smooth, ways)
+            tensors = self._batches[most].cosines(place, vectors, self._smooth, ways, self._leak)
             cosines = {way: tensor.cpu().numpy() for way, tensor in tensors.items()}
             work(some[rows], cosines, words.lengths[rows])
 

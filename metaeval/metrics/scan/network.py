@@ -18,6 +18,7 @@ from torch import nn
 from metaeval.compute import gru
 from metaeval.errors import InputError
 from metaeval.metrics.scan.attention import l2norm
+from metaeval.options import Count, Whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +37,13 @@ class ScanShape:
 
     dim: int
     words: int
-    embed: int = 1024
-    word: int = 300
-    hidden: int = 0
+    embed: Count = 1024
+    word: Count = 300
+    hidden: Whole = 0
     context: bool = False
     whole_only: bool = False
-    grid: int = 0
-    layers: int = 1
+    grid: Whole = 0
+    layers: Count = 1
     both_ways: bool = True
     region_norm: bool = True
     text_norm: bool = True

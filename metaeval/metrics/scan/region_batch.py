@@ -10,6 +10,7 @@ import numpy.typing as npt
 import torch
 
 from metaeval.metrics.scan.attention import (
+    LEAK,
     WAYS,
     AttendedLengths,
     cosines_of_products,
@@ -45,12 +46,14 @@ class RegionBatch:
         words: torch.Tensor,
         smooth: float,
         ways: Sequence[str] = WAYS,
+        leak: float = LEAK,
     ) -> dict[str, torch.Tensor]:
         """What images' regions and captions' words have in common, float64, for each of the ways.
 
         "i2t": the cosine of each region with the words it attends to, [k, r]; "t2i": that of each
         word with the regions it attends to, [k, w]. `rows` are the images [k], of which one may
-        come again, `words` those of a caption each [k, w, d], `smooth` the λ of the attention.
+        come again, `words` those of a caption each [k, w, d], `smooth` the λ of the attention and
+        `leak` the slope of its rectifier.
         """
         index = torch.from_numpy(rows).to(self.turned.device)
         exact, turned = words.double(), self.turned.index_select(0, index)
@@ -61,10 +64,11 @@ class RegionBatch:
             lengths = self.lengths.index_select(0, index)
             attended = _lengths_in_words(words, turned.shape[2], smooth)
             turned_products = products.transpose(1, 2).contiguous()
-            cosines["i2t"] = cosines_of_products(turned_products, lengths, smooth, attended)
+            cosines["i2t"] = cosines_of_products(turned_products, lengths, smooth, attended, leak)
         if "t2i" in ways:
             attended = lengths_by_gram(self.gram.index_select(0, index))
-            cosines["t2i"] = cosines_of_products(products, exact.norm(dim=2), smooth, attended)
+            lengths = exact.norm(dim=2)
+            cosines["t2i"] = cosines_of_products(products, lengths, smooth, attended, leak)
         return cosines
 
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.metrics.base import Scores, reference_digests
-from metaeval.metrics.scan.base import ScanMetric, ScanScorer
+from metaeval.metrics.scan.base import LEAKY, ScanMetric, ScanScorer
 from metaeval.metrics.scan.tiger_score import GAINS, MIN_MAX, TAU, compare_groundings
 from metaeval.metrics.scan.weights import ScanWeights
 from metaeval.runs.records import ScoreColumn
@@ -62,8 +62,9 @@ class Tiger(ScanMetric):
         gains: str = MIN_MAX,
         clamp: bool = False,
         device: str = "auto",
+        rectifier: str = LEAKY,
     ) -> None:
-        super().__init__(regions, weights, variant, vocabulary, smooth, device)
+        super().__init__(regions, weights, variant, vocabulary, smooth, device, rectifier)
         if not tau > 0:
             raise ConfigError(f"metric.tiger.tau must be positive: {tau!r}")
         if gains not in GAINS:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ from metaeval.runs.store import Store
 from metaeval.text.vocabulary import Vocabulary
 from metaeval.vision.regions.base import RegionSource
 from metaeval.weights import pretrained
-from metaeval.weights.cards import WEIGHTS
+from metaeval.weights.cards import CARD, WEIGHTS
 
 if TYPE_CHECKING:
     from metaeval.metrics.scan.network import Scan
@@ -30,7 +30,8 @@ class ScanWeights:
     `label` and `words` say for signatures which weights and which vocabulary these are; `seen` bool
     [n] on which of the dataset's images they were trained. `load` raises InputError for a damaged
     file. `grid` is the side of the grid that the regions are given (0: none), `human_cosine` the
-    mean cosine of human captions with their images under these weights, where it is known.
+    mean cosine of human captions with their images under these weights, where it is known; `card`
+    the one of weights of this project.
     """
 
     label: str
@@ -40,6 +41,7 @@ class ScanWeights:
     grid: int = 0
     human_cosine: float | None = None
     learned_from_corruptions: bool = False
+    card: Mapping[str, Any] | None = None
 
 
 def choose_weights(
@@ -49,15 +51,20 @@ def choose_weights(
     weights = pretrained.choose("scan", dataset, which, variant=variant, regions=regions.name)
     if isinstance(weights, Absent):
         return weights
+    width = weights.width("dim")
     card, shape = weights.card, weights.card["shape"]
-    if (absent := weights.misfit(regions, int(shape["dim"]), store)) is not None:
+    if (absent := weights.misfit(regions, width, store)) is not None:
         return absent
 
     def load() -> tuple[Scan, Vocabulary]:
-        from metaeval.compute.checkpoints import load_weights
         from metaeval.metrics.scan.network import Scan, ScanShape
+        from metaeval.readers.checkpoints import load_weights
 
-        model = Scan(ScanShape.of_json(shape))
+        try:
+            model = Scan(ScanShape.of_json(shape))
+        except InputError as error:
+            path = weights.folder / CARD
+            raise InputError(error.problem, file=path, field="shape") from None
         load_weights(model, weights.state(), weights.folder / WEIGHTS)
         return model, weights.vocabulary()
 
@@ -70,6 +77,7 @@ def choose_weights(
         int(shape.get("grid", 0)),
         float(cosine) if isinstance(cosine, int | float) else None,
         bool(card.get("trained_on_corruptions")),
+        card,
     )
 
 

@@ -21,6 +21,7 @@ from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.metrics.base import Metric, ReferenceScorer, Scores
 from metaeval.metrics.spice.graph import CATEGORIES, Graph, f_scores
 from metaeval.metrics.spice.synonyms import load_synonyms
+from metaeval.options import Count, Positive
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store
 from metaeval.text.scene_graphs import parse, spice_service
@@ -51,9 +52,9 @@ class Spice(Metric):
         tokenizer: str = "ptb",
         parser: str = parse.AUTO,
         cache: str | Path | None = None,
-        heap_mib: int = spice_service.HEAP_MIB,
-        threads: int | None = None,
-        sentence_seconds: float = spice_service.SENTENCE_SECONDS,
+        heap_mib: Count = spice_service.HEAP_MIB,
+        threads: Count | None = None,
+        sentence_seconds: Positive = spice_service.SENTENCE_SECONDS,
     ) -> None:
         self.tokenizer = None if tokenizer == "none" else tokenizers.get(tokenizer)
         self.cache = Path(cache).expanduser() if cache else parse.default_cache()

@@ -9,9 +9,10 @@ package pycocoevalcap) holds them as text, so no Java is needed to read them.
 
 from __future__ import annotations
 
-import zipfile
 from functools import cache
 from pathlib import Path
+
+from metaeval.readers.zips import member_bytes, open_zip
 
 # What may be cut from the end of a regular form, and what stands there in the base form, in the
 # order in which METEOR tries them.
@@ -37,6 +38,7 @@ _ENDINGS = (
     ("er", "e"),
     ("est", "e"),
 )
+_MOST = 1 << 26  # bytes of a list of synonyms
 _NONE: frozenset[int] = frozenset()
 
 
@@ -50,9 +52,11 @@ class Synonyms:
     """
 
     def __init__(self, jar: Path) -> None:
-        with zipfile.ZipFile(jar) as archive:
-            exceptions = archive.read("synonym/english.exceptions").decode().splitlines()
-            lines = archive.read("synonym/english.synsets").decode().splitlines()
+        with open_zip(jar, "jar of METEOR") as archive:
+            exceptions, lines = (
+                member_bytes(archive, f"synonym/english.{part}", jar, _MOST).decode().splitlines()
+                for part in ("exceptions", "synsets")
+            )
         self._numbers = dict(zip(lines[::2], lines[1::2], strict=True))
         self._bases: dict[str, list[str]] = {}
         for base, forms in zip(exceptions[::2], exceptions[1::2], strict=True):

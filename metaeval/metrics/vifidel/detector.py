@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.options import Device, Share
 from metaeval.progress import progress_bar
+from metaeval.readers.files import read_bytes
 from metaeval.runs.digests import digest, file_sha256
 from metaeval.runs.store import MemoryStore, Store
 from metaeval.vision.faster_rcnn import FasterRcnn
@@ -34,8 +36,8 @@ class Detector:
     """
 
     weights: str | None = None
-    threshold: float = 0.5
-    device: str = "auto"
+    threshold: Share = 0.5
+    device: Device = "auto"
 
     def network(self) -> FasterRcnn:
         """The network, not loaded yet."""
@@ -59,7 +61,7 @@ class Detector:
         namespace = f"labels of {self.identity(store)}|v:1"
         images: Any = dataset.part("images")
         paths: list[Path | None] = [images.path(image_id) for image_id in dataset.image_ids]
-        keys = {path: digest(path.read_bytes()) for path in paths if path is not None}
+        keys = {path: digest(read_bytes(path)) for path in paths if path is not None}
         known = store.get_many(namespace, list(keys.values()))
         network = self.network()
         labels: list[Counter[str]] = []

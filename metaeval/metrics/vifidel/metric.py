@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,8 @@ from metaeval.metrics.vifidel.importance import ImportanceWeights
 from metaeval.metrics.vifidel.objects import Labels, ObjectSources
 from metaeval.metrics.vifidel.plan import explain_transport
 from metaeval.metrics.vifidel.words import Bag, Lexicon, stop_words_identity
-from metaeval.runs.records import ScoreColumn
+from metaeval.options import OptionsOf
+from metaeval.runs.records import ScoreColumn, TrainingFacts
 from metaeval.runs.store import Store, content_digest
 from metaeval.text.word_vectors.base import WordVectors
 
@@ -67,7 +68,10 @@ class Vifidel(Metric):
         p: int = 2,
         objects: str = "counts",
         sources: Sequence[str] = ("gold",),
-        detector: Mapping[str, Any] | None = None,
+        detector: Annotated[
+            Mapping[str, Any], OptionsOf("metaeval.metrics.vifidel.detector.Detector")
+        ]
+        | None = None,
     ) -> None:
         if p not in (1, 2):
             raise ConfigError(f"metric.vifidel.p must be 1 or 2, not {p}")
@@ -119,6 +123,8 @@ class VifidelScorer(Scorer):
         }
         super().__init__(metric.columns, settings)
         self.metric, self.dataset, self._store = metric, dataset, store
+        if models := metric.vectors.caption_models:
+            self.training = TrainingFacts(models)
 
     @cached_property
     def labels(self) -> list[Labels]:

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.data.json_records import kind, read_json
+from metaeval.data.json_records import kind
 from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.vifidel.detector import Detector
+from metaeval.readers.json_text import read_json
 from metaeval.runs.store import Store
 
 GOLD, DETECTOR = "gold", "detector"

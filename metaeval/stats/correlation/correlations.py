@@ -16,7 +16,7 @@ from metaeval.errors import InputError
 from metaeval.stats.correlation.kendall import FEW_LEVELS, kendall
 from metaeval.stats.correlation.pearson import pearson
 from metaeval.stats.correlation.spearman import spearman
-from metaeval.stats.resampling.buffers import Buffers
+from metaeval.stats.resampling.buffers import Buffers, replicates_at_a_time
 from metaeval.stats.resampling.items import Floats, as_scores, encode, require_aligned
 from metaeval.stats.resampling.weighted import WeightedOrder, rank_correlations
 
@@ -116,18 +116,30 @@ class WeightedCorrelations:
             return [linear, undefined, undefined, undefined]
         if self._order is None:
             return [linear, *self._by_sorting(weights)]
-        # A product of two sizes is the greatest sum of whole numbers: at most (n / 2)².
+        size = replicates_at_a_time(len(self._x))
+        parts = [
+            self._rank_sums(weights[start : start + size], self._order, buffers)
+            for start in range(0, r, size)
+        ]
+        return [linear, *(np.concatenate(column) for column in zip(*parts, strict=True))]
+
+    def _rank_sums(
+        self, weights: npt.NDArray[np.integer], order: WeightedOrder, buffers: Buffers
+    ) -> list[Floats]:
+        """Spearman's ρ, τ-b and τ-c by sums over the order of the scores."""
+        # A product of two sizes is the greatest sum of whole numbers: at most (n / 2)². Where
+        # int32 does not hold it, float64 does, exactly, and quicker than int64.
         heaviest = int((weights @ np.bincount(self._unit, minlength=self._n_units)).max())
-        dtype = np.int32 if heaviest**2 / 4 < np.iinfo(np.int32).max else np.int64
-        full = buffers.empty("weights", (self._n_units + 1, r), dtype)
+        dtype = np.int32 if heaviest**2 / 4 < np.iinfo(np.int32).max else np.float64
+        full = buffers.empty("weights", (self._n_units + 1, len(weights)), dtype)
         full[:-1], full[-1] = weights.T, 0
-        sums = self._order.sums(full, buffers, prefixes=False)
+        sums = order.sums(full, buffers, prefixes=False)
         ranks = rank_correlations(sums)
         coarsest = (sums.sizes > 0).sum(axis=0).astype(np.float64)
-        if self._order.n_values <= _COARSE:  # the scores may be the coarser side
+        if order.n_values <= _COARSE:  # the scores may be the coarser side
             coarsest = np.minimum(coarsest, self._distinct_scores(weights))
         tau_c = _tau_c(ranks.surplus, sums.sizes.sum(axis=0), coarsest)
-        return [linear, ranks.spearman_rho, ranks.kendall_tau_b, tau_c]
+        return [ranks.spearman_rho, ranks.kendall_tau_b, tau_c]
 
     def _pearson(self, weights: npt.NDArray[np.integer]) -> Floats:
         # einsum, not @: the order of its sums does not depend on threads

@@ -30,7 +30,7 @@ def bootstrap_counts(n_images: int, replicates: int, seed: int) -> Counts:
 
     Returns
     -------
-    int16 [replicates, n_images]; every row sums up to `n_images`. In memory the replicates of one
+    int8 [replicates, n_images]; every row sums up to `n_images`. In memory the replicates of one
     image lie side by side.
 
     Notes
@@ -50,8 +50,8 @@ def bootstrap_counts(n_images: int, replicates: int, seed: int) -> Counts:
     if n_images < 1 or replicates < 0:
         raise InputError(f"cannot resample {n_images} images {replicates} times")
     rng = np.random.default_rng([_STREAM, seed])
-    # An image that is drawn more than 32,767 times has a probability below 10^-100000.
-    counts = np.empty((n_images, replicates), dtype=np.int16)
+    # An image that is drawn more than 127 times has a probability below 10^-200.
+    counts = np.empty((n_images, replicates), dtype=np.int8)
     step = 64  # a strided write per replicate would touch every cache line of `counts`
     for start in range(0, replicates, step):
         stop = min(start + step, replicates)
@@ -59,7 +59,7 @@ def bootstrap_counts(n_images: int, replicates: int, seed: int) -> Counts:
             np.bincount(rng.integers(n_images, size=n_images), minlength=n_images)
             for _ in range(start, stop)
         ]
-        counts[:, start:stop] = np.array(rows, dtype=np.int16).T
+        counts[:, start:stop] = np.array(rows, dtype=np.int8).T
     return counts.T
 
 

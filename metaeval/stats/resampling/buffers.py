@@ -11,6 +11,17 @@ from metaeval.stats.resampling.items import Ints
 
 Array = npt.NDArray[Any]
 
+_BYTES = 2**25  # of an array with a number for each item and replicate: what a cache may hold
+_MOST = 128  # replicates at a time: with more, nothing is gained
+
+
+def replicates_at_a_time(n_items: int) -> int:
+    """How many replicates to treat at once, so that time and memory stay in step with the items.
+
+    A multiple of 8 from 8 to 128.
+    """
+    return max(8, min(_MOST, _BYTES // (8 * max(1, n_items)) // 8 * 8))
+
 
 class Buffers:
     """Scratch arrays by name. One per thread; what is in one lasts until its name is used again."""

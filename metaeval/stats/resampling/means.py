@@ -7,9 +7,27 @@ import numpy.typing as npt
 
 from metaeval.errors import InputError
 from metaeval.stats.resampling.bootstrap import Counts
+from metaeval.stats.resampling.buffers import replicates_at_a_time
 from metaeval.stats.resampling.items import Floats
 
 _SCALE = 2.0**30  # sums of whole multiples of 2^-30 are exact in float64, in any order
+
+
+def resampled_sums(values: Floats, counts: Counts) -> Floats:
+    """The sums [replicates, k] of values [n_images, k] over the images that each replicate drew.
+
+    `counts` is int [replicates, n_images] from `bootstrap_counts`.
+    """
+    by_image = counts.T  # in memory the replicates of an image lie side by side
+    sums = np.empty((len(counts), values.shape[1]))
+    size = replicates_at_a_time(len(values))
+    for start in range(0, len(counts), size):
+        part = slice(start, start + size)
+        weights = by_image[:, part].astype(np.float64)
+        for k, column in enumerate(values.T):
+            # einsum, not @: the order of its sums does not depend on threads
+            sums[part, k] = np.einsum("i,ir->r", column, weights)
+    return sums
 
 
 def resampled_means(values: npt.ArrayLike, counts: Counts) -> Floats:
@@ -37,13 +55,6 @@ def resampled_means(values: npt.ArrayLike, counts: Counts) -> Floats:
         raise InputError(f"{means.shape} values for counts of shape {counts.shape}", field="values")
     known = ~np.isnan(means)
     whole = np.rint(np.where(known, means, 0.0) * _SCALE)
-    by_image = counts.T  # in memory the replicates of an image lie side by side
-    sums = np.empty((2, len(counts)))
-    for start in range(0, len(counts), 256):
-        part = slice(start, start + 256)
-        weights = by_image[:, part].astype(np.float64)
-        # einsum, not @: the threads of BLAS would cost more than they gain
-        sums[0, part] = np.einsum("i,ir->r", whole, weights)
-        sums[1, part] = np.einsum("i,ir->r", known.astype(np.float64), weights)
+    sums = resampled_sums(np.stack([whole, known.astype(np.float64)], axis=1), counts)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(sums[0] / _SCALE / sums[1])
+        return np.asarray(sums[:, 0] / _SCALE / sums[:, 1])

@@ -14,11 +14,9 @@ from metaeval.stats.correlation.rank_order import rho_of_prefixes
 from metaeval.stats.ordering.monotone import monotone_flags
 from metaeval.stats.ordering.pairwise import pair_counts
 from metaeval.stats.resampling.bootstrap import Counts
-from metaeval.stats.resampling.buffers import Buffers
+from metaeval.stats.resampling.buffers import Buffers, replicates_at_a_time
 from metaeval.stats.resampling.items import Floats, as_table, encode
 from metaeval.stats.resampling.weighted import Sums, WeightedOrder, rank_correlations, sum_type
-
-_CHUNK = 128  # replicates at a time: the totals of one level (5,000 images) are 2.5 MB
 
 
 class Replicates(NamedTuple):
@@ -57,12 +55,13 @@ def replicate_statistics(
     distinct, groups = encode(grades)
     order = WeightedOrder(values, groups, len(distinct))
     flags, pairs = monotone_flags(values, grades), pair_counts(values, grades)
-    dtype = sum_type(counts, groups)
+    dtype: npt.DTypeLike = sum_type(counts, groups)
+    size = replicates_at_a_time(values.size)
     within = [part.astype(dtype) for part in (*pairs, flags.monotone, flags.complete)]
     by_image = counts.T
 
     def chunk(start: int, buffers: Buffers) -> list[Floats]:
-        part = by_image[:, start : start + _CHUNK]
+        part = by_image[:, start : start + size]
         weights = buffers.empty("weights", (part.shape[0] + 1, part.shape[1]), dtype)
         weights[:-1], weights[-1] = part, 0
         # einsum, not @: BLAS has no integers, and its own threads would fight with ours.
@@ -78,7 +77,7 @@ def replicate_statistics(
                 monotone / complete,
             ]
 
-    starts = range(0, len(counts), _CHUNK)
+    starts = range(0, len(counts), size)
     workers = max(1, min(threads or min(core_count(), 8), len(starts)))
 
     def work(worker: int) -> list[list[Floats]]:

@@ -11,6 +11,7 @@ from metaeval.errors import InputError
 from metaeval.stats.correlation.correlations import NAMES, WeightedCorrelations
 from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts, percentile_interval
 from metaeval.stats.resampling.items import Floats, Ints, as_scores, encode
+from metaeval.stats.resampling.means import resampled_sums
 
 
 class Paired(NamedTuple):
@@ -122,11 +123,12 @@ def bootstrap_of_means(
     scored = ~np.isnan(gaps)
     totals = np.bincount(unit[scored], gaps[scored], minlength=n_units)
     sizes = np.bincount(unit[scored], minlength=n_units).astype(np.float64)
-    counts = bootstrap_counts(max(n_units, 1), replicates, seed).astype(np.float64)
+    counts = bootstrap_counts(max(n_units, 1), replicates, seed)
     if not scored.any():
         return difference_of(float("nan"), 0.0, np.empty(0), np.empty(0), confidence)
+    sums = resampled_sums(np.stack([totals, sizes], axis=1), counts)
     with np.errstate(invalid="ignore"):
-        means = np.einsum("ru,u->r", counts, totals) / np.einsum("ru,u->r", counts, sizes)
+        means = sums[:, 0] / sums[:, 1]
     mean = float(totals.sum() / sizes.sum())
     return difference_of(mean, 0.0, means, np.zeros_like(means), confidence)
 

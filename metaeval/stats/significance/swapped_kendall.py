@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from metaeval.stats.resampling.buffers import replicates_at_a_time
 from metaeval.stats.resampling.items import Floats, Ints, encode
 
 _FEW_SCORES = 1000  # with fewer, an arrangement may hold fewer distinct scores than levels
@@ -72,6 +73,12 @@ class SwappedKendall:
         Both [r]. τ-c comes out exactly. τ-b divides by a size that the swaps change a little, and
         what is not linear in them is only bounded.
         """
+        size = replicates_at_a_time(self._n)
+        parts = [self._few(keep[start : start + size]) for start in range(0, len(keep), size)]
+        gaps, slacks = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return gaps, slacks
+
+    def _few(self, keep: npt.NDArray[np.int8]) -> tuple[Floats, Floats]:
         kept = keep.T.astype(np.float64)
         odd = 2 * (self._gap @ kept) - self._gap.sum()
         if self._variant == "c":

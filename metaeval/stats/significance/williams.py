@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import sqrt
+from math import copysign, inf, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -59,7 +59,12 @@ def williams(r1: float, r2: float, r12: float, n: int) -> Williams:
         3 × 3 correlation matrix.
     Undefined
         NaN with fewer than four items or a correlation that is NaN. Two metrics that are the same
-        up to a positive linear map (r12 = 1) do not differ: t = 0, p = 1.
+        up to a positive linear map (r12 = 1) do not differ: t = 0, p = 1. t is infinite and p 0
+        where the two explain the judgements without rest and pull opposite ways.
+    A metric and its negation
+        r12 = −1 and r2 = −r1: both roots are 0, and t is their limit, r1 √((n−3) / (1−r1²)), which
+        is the t of Pearson's r1 but for n − 3 in place of n − 2: the two differ if, and only if,
+        either correlates with the judgements at all.
     Source
         E. J. Williams (1959), The comparison of regression variables, Journal of the Royal
         Statistical Society B 21; in the form of J. H. Steiger (1980), Tests for comparing elements
@@ -84,12 +89,14 @@ def williams(r1: float, r2: float, r12: float, n: int) -> Williams:
     df = n - 3
     if n < 4 or np.isnan([r1, r2, r12]).any():
         return Williams(float("nan"), df, float("nan"), float("nan"))
-    determinant = max(0.0, 1 - r1 * r1 - r2 * r2 - r12 * r12 + 2 * r1 * r2 * r12)
-    mean = (r1 + r2) / 2
-    spread = 2 * determinant * (n - 1) / (n - 3) + mean**2 * (1 - r12) ** 3
-    if abs(r1 - r2) < _SAME or spread == 0:
+    if abs(r1 - r2) < _SAME:
         return Williams(0.0, df, 0.5, 1.0)
-    t = (r1 - r2) * sqrt((n - 1) * (1 + r12)) / sqrt(spread)
+    # 1 + r12 is taken out of both roots, and is not divided by where it is 0
+    half, mean, shared = (r1 - r2) / 2, (r1 + r2) / 2, 1 + r12
+    ratio = mean**2 / shared if shared > _SAME else 0.0
+    determinant = max(0.0, (1 - r12) * (1 - 2 * ratio) - 2 * half**2)
+    spread = 2 * determinant * (n - 1) / (n - 3) + ratio * (1 - r12) ** 3
+    t = 2 * half * sqrt((n - 1) / spread) if spread > _SAME else copysign(inf, half)
     from scipy.special import stdtr  # slow to import
 
     return Williams(t, df, float(stdtr(df, -t)), float(2 * stdtr(df, -abs(t))))

@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from metaeval.errors import ConfigError
 from metaeval.metrics.faier.variants import find_variant
+from metaeval.options import (
+    Below1,
+    Count,
+    NotNegative,
+    Positive,
+    Range,
+    Share,
+    Whole,
+    require_fields,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,42 +63,25 @@ class FaierSettings:
     """
 
     variant: str = "r"
-    batch: int = 100
-    splits: int = 5
-    margin: float = 0.2
-    similarity_margin: float = 0.0
-    unreferenced: float = 0.0
-    across: float = 0.0
-    levels: float = 0.0
-    word_dropout: float = 0.0
-    lost_regions: float = 0.0
-    mirrored: float = 0.0
-    spoiled: int = 1
-    spoiled_order: float = 0.6
-    spoiled_words: float = 1.5
-    spoiled_within: float = 1.0
-    spoiled_across: float = 1.0
-    spoiled_shuffled: float = 1.0
+    batch: Annotated[int, Range(2)] = 100
+    splits: Count = 5
+    margin: NotNegative = 0.2
+    similarity_margin: NotNegative = 0.0
+    unreferenced: Share = 0.0
+    across: NotNegative = 0.0
+    levels: NotNegative = 0.0
+    word_dropout: Below1 = 0.0
+    lost_regions: Below1 = 0.0
+    mirrored: Share = 0.0
+    spoiled: Whole = 1
+    spoiled_order: Positive = 0.6
+    spoiled_words: Positive = 1.5
+    spoiled_within: NotNegative = 1.0
+    spoiled_across: NotNegative = 1.0
+    spoiled_shuffled: NotNegative = 1.0
 
     def __post_init__(self) -> None:
         find_variant(self.variant)
-        for name, good in (
-            ("batch", self.batch >= 2),
-            ("splits", self.splits >= 1),
-            ("margin", self.margin >= 0),
-            ("similarity_margin", self.similarity_margin >= 0),
-            ("unreferenced", 0 <= self.unreferenced <= 1),
-            ("across", self.across >= 0),
-            ("levels", self.levels >= 0),
-            ("word_dropout", 0 <= self.word_dropout < 1),
-            ("lost_regions", 0 <= self.lost_regions < 1),
-            ("mirrored", 0 <= self.mirrored <= 1),
-            ("spoiled", 0 <= self.spoiled <= self.splits),
-            ("spoiled_order", self.spoiled_order > 0),
-            ("spoiled_words", self.spoiled_words > 0),
-            ("spoiled_within", self.spoiled_within >= 0),
-            ("spoiled_across", self.spoiled_across >= 0),
-            ("spoiled_shuffled", self.spoiled_shuffled >= 0),
-        ):
-            if not good:
-                raise ConfigError(f"task.model.{name} cannot be {getattr(self, name)!r}")
+        require_fields(self, "task.model")
+        if self.spoiled > self.splits:
+            raise ConfigError(f"task.model.spoiled is {self.spoiled}, of {self.splits} splits")

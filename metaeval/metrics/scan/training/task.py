@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import torch
@@ -20,14 +20,13 @@ from metaeval.metrics.scan.training.loss import (
 )
 from metaeval.metrics.scan.training.pairs import Pairs
 from metaeval.metrics.scan.training.retrieval import all_pairs, retrieval
+from metaeval.options import Below1, NotNegative, Positive, Range, Whole, require_fields
 from metaeval.text.vocabulary import Vocabulary
 from metaeval.training import spoiling
 from metaeval.training.caption_similarity import CaptionSimilarity
 from metaeval.training.dataset import CaptionedImages, Ints, forget_words
 from metaeval.vision.regions.augment import flipped, staying, to_front
 from metaeval.vision.regions.gold import GoldRegions
-
-_SHARES = ("dropout", "unknown", "lost_regions", "lost_whole", "mirrored")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,38 +60,24 @@ class ScanLosses:
         The share of images whose boxes are mirrored, left to right. For gold regions only.
     """
 
-    margin: float = 0.2
-    smooth: float = 9.0
+    margin: Positive = 0.2
+    smooth: Annotated[float, Range(0, 40, open_low=True)] = 9.0
     similarity_margin: bool = False
-    way: str = "both"
-    easy_epochs: int = 1
-    anchor: float = 0.5
-    anchor_weight: float = 1.0
-    corrupted_weight: float = 0.0
-    corrupted_margin: float = 0.2
-    batch: int = 128
-    dropout: float = 0.0
-    unknown: float = 0.0
-    lost_regions: float = 0.0
-    lost_whole: float = 0.0
-    mirrored: float = 0.0
+    way: Literal["i2t", "t2i", "both"] = "both"
+    easy_epochs: Whole = 1
+    anchor: Annotated[float, Range(-1, 1)] = 0.5
+    anchor_weight: NotNegative = 1.0
+    corrupted_weight: NotNegative = 0.0
+    corrupted_margin: Positive = 0.2
+    batch: Annotated[int, Range(2)] = 128
+    dropout: Below1 = 0.0
+    unknown: Below1 = 0.0
+    lost_regions: Below1 = 0.0
+    lost_whole: Below1 = 0.0
+    mirrored: Below1 = 0.0
 
     def __post_init__(self) -> None:
-        if self.way not in (*WAYS, "both"):
-            raise ConfigError(f"task.losses.way must be i2t, t2i or both, not '{self.way}'")
-        for name, good in (
-            ("margin", self.margin > 0),
-            ("smooth", 0 < self.smooth <= 40),
-            ("easy_epochs", self.easy_epochs >= 0),
-            ("anchor", -1 <= self.anchor <= 1),
-            ("anchor_weight", self.anchor_weight >= 0),
-            ("corrupted_weight", self.corrupted_weight >= 0),
-            ("corrupted_margin", self.corrupted_margin > 0),
-            ("batch", self.batch >= 2),
-            *((name, 0 <= getattr(self, name) < 1) for name in _SHARES),
-        ):
-            if not good:
-                raise ConfigError(f"task.losses.{name} cannot be {getattr(self, name)!r}")
+        require_fields(self, "task.losses")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,478 @@
+"""metaeval from Python: what `import metaeval` offers."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from omegaconf import DictConfig, ListConfig, OmegaConf
+
+from metaeval import installation
+from metaeval.compute.networks import keep_networks
+from metaeval.config import build, component, compose_config, selected
+from metaeval.data.dataset import CaptionDataset, ImageId
+from metaeval.data.own.given import given_captions
+from metaeval.data.tidy import Tidy
+from metaeval.errors import ConfigError, InputError, MetaevalError, StrictError
+from metaeval.metrics.adapters.brought import brought
+from metaeval.metrics.base import Metric
+from metaeval.metrics.summable import StatisticsAdapter, SummableMetric
+from metaeval.runs import files
+from metaeval.runs.store import MemoryStore, SqliteStore
+from metaeval.schema import Degrees
+from metaeval.scoring import Family, bind, family_of, refuse_equal_columns, score_captions
+
+# a metric by its name in the configuration, by a group's, or itself: a `Metric`, a function of
+# captions (and references, images …), a class with compute_score(gts, res)
+MetricLike = str | Metric | Callable[..., Any]
+Metrics = MetricLike | Sequence[MetricLike]
+
+_CONTROLS = "controls"
+
+
+@dataclass(frozen=True)
+class CaptionScores:
+    """What `score` found.
+
+    Attributes
+    ----------
+    table
+        One row a candidate, in the order given: `image_id`, `caption`, and a float64 column a
+        score; NaN where a caption cannot be scored.
+    corpus
+        Column → the score of all candidates together.
+    aggregates
+        Column → how: "corpus" (of sums of counts: BLEU, SacreBLEU, METEOR) or "mean" of the
+        candidates' scores that are numbers.
+    signatures
+        Column → the exact identity of the score, for a paper.
+    skipped
+        Metric → why it has no scores, and what would help.
+    notes
+        What was changed or left out of the input.
+    """
+
+    table: pd.DataFrame
+    corpus: Mapping[str, float]
+    aggregates: Mapping[str, str]
+    signatures: Mapping[str, str]
+    skipped: Mapping[str, str]
+    notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        width = max((len(name) for name in self.corpus), default=0)
+        lines = [f"{len(self.table):,} captions of {self.table['image_id'].nunique():,} images"]
+        for name, value in self.corpus.items():
+            lines.append(f"{name:<{width}}  {value:.4f}  {self.aggregates[name]}")
+        lines += [f"{name}: {reason}" for name, reason in self.skipped.items()]
+        return "\n".join([*lines, *self.notes])
+
+    __repr__ = __str__
+
+
+def score(
+    candidates: Any,
+    references: Any = None,
+    images: Any = None,
+    objects: Any = None,
+    metrics: Metrics = "all",
+    *,
+    image_source: str | None = None,
+    cache: bool = False,
+    **overrides: Any,
+) -> CaptionScores:
+    """Score captions with any metrics.
+
+    Raises InputError for candidates and references that do not fit together, ConfigError for an
+    unknown metric or option, and for two columns of one name. A metric that cannot run is in
+    `skipped`.
+
+    Parameters
+    ----------
+    candidates, references, images, objects, image_source
+        What there is to score, as lists, mappings from image ids (pycocoevalcap's `res` and `gts`),
+        a DataFrame or COCO's files: see `metaeval.data.own.given.given_captions`. All but the
+        candidates may be missing; metrics that need them are then skipped.
+    metrics
+        "all" (without the controls), a group, a name, a `Metric`, a function, a class with
+        `compute_score(gts, res)`, or a list of these.
+    cache
+        Whether scores are looked up and kept in the cache folder, as a run does.
+    overrides
+        Options as of the command, with `__` for the dot: `metric__cider__idf="coco_val2017"` (with
+        the idf of a named corpus a single image's CIDEr is not 0), `device="cpu"`.
+
+    Examples
+    --------
+    >>> import metaeval
+    >>> result = metaeval.score(
+    ...     ["two dogs run", "a red bus"],
+    ...     [["two dogs are running", "dogs run"], ["a bus on a road", "a red bus"]],
+    ...     metrics=["bleu", "rouge_l"],
+    ... )
+    >>> result.table[["caption", "BLEU-1", "ROUGE-L"]].round(3)
+            caption  BLEU-1  ROUGE-L
+    0  two dogs run     1.0     0.83
+    1     a red bus     1.0     1.00
+    >>> round(result.corpus["BLEU-2"], 3), result.aggregates["BLEU-2"]
+    (1.0, 'corpus')
+    >>> result.signatures["ROUGE-L"]
+    'rouge-l|tok:ptb-3.4.1|beta:1.2|v:1'
+    """
+    given = given_captions(candidates, references, images, objects, image_source)
+    config = compose_config(_overrides(overrides))
+    chosen = _metrics(metrics, config)
+    refuse_equal_columns((name, metric.columns) for name, metric in chosen.items())
+    store = _store(config) if cache else MemoryStore()
+    try:
+        with keep_networks():
+            families = {
+                name: _family(metric, given.dataset, given.captions, given.image_index, store)
+                for name, metric in chosen.items()
+            }
+    finally:
+        store.close()
+    refuse_equal_columns((name, family.scored.columns) for name, family in families.items())
+    ids = [given.dataset.image_ids[i] for i in given.image_index]
+    table = pd.DataFrame({"image_id": ids, "caption": given.captions})
+    corpus, aggregates, signatures, skipped = {}, {}, {}, {}
+    for name, family in families.items():
+        scored = family.scored
+        if scored.scores is None:
+            remedy = f"; {scored.remedy}" if scored.remedy else ""
+            skipped[name] = f"{scored.status}: {scored.reason}{remedy}"
+            continue
+        together = family.of_all()
+        for c, column in enumerate(scored.columns):
+            table[column.name] = scored.scores[:, c]
+            corpus[column.name] = float(together[c])
+            aggregates[column.name] = "mean" if family.corpus is None else "corpus"
+            signatures[column.name] = str(scored.signatures[c])
+    return CaptionScores(table, corpus, aggregates, signatures, skipped, given.notes)
+
+
+def signatures(metrics: Metrics = "all", **overrides: Any) -> dict[str, str | None]:
+    """The exact identity of each score on a dataset, without scoring: column → signature.
+
+    `overrides` are those of the command, with `__` for the dot. `None` where a metric cannot run.
+
+    Examples
+    --------
+    >>> import metaeval
+    >>> metaeval.signatures(["rouge_l"], dataset="scenes", dataset__limit=5)
+    {'ROUGE-L': 'rouge-l|tok:ptb-3.4.1|beta:1.2|v:1'}
+    """
+    config = compose_config(_overrides(overrides))
+    dataset = component(config.dataset, "dataset")
+    if not isinstance(dataset, CaptionDataset):
+        dataset = dataset.documents()
+    told: dict[str, str | None] = {}
+    for metric in _metrics(metrics, config).values():
+        bound = bind(metric, dataset, MemoryStore())
+        if bound.scorer is not None:
+            bound.scorer.close()
+        told |= {c.name: s for c, s in zip(bound.columns, bound.signatures, strict=True)}
+    return told
+
+
+def corrupt(
+    captions: Sequence[str] | Mapping[ImageId, str],
+    corruption: str,
+    rate: float | None = None,
+    seed: int = 0,
+    corpus: Sequence[str] | None = None,
+    **options: Any,
+) -> pd.DataFrame:
+    """Spoil captions as an experiment does.
+
+    Raises ConfigError for an unknown corruption or a rate outside (0, 1].
+
+    Parameters
+    ----------
+    captions
+        A list, whose places are the image ids, or a mapping from image ids.
+    corruption
+        A name of the configuration: "replace", "shuffle", "delete" … (`python -m metaeval list
+        corruptions`).
+    rate
+        The share of words, of corruptions that have a rate.
+    seed
+        With it, the image id and the options what happens to a caption is fixed, whichever other
+        captions there are.
+    corpus
+        Captions beside those given that "replace" and "insert" draw words from and "random"
+        captions: a handful of captions has too few words of its own.
+    options
+        Others of the corruption: `derange=True`.
+
+    Returns
+    -------
+    DataFrame
+        A row a caption: `image_id`, `caption`, `source_caption`, `applied`, `requested_rate`,
+        `realised_rate` and `edits` (a list of (position, before, after)).
+
+    Examples
+    --------
+    >>> import metaeval
+    >>> spoiled = metaeval.corrupt(["a man rides a brown horse"], "shuffle", rate=1.0, seed=1)
+    >>> sorted(spoiled["caption"][0].split())
+    ['a', 'a', 'brown', 'horse', 'man', 'rides']
+    >>> bool(spoiled["applied"][0])
+    True
+    """
+    node: dict[str, Any] = OmegaConf.to_container(  # type: ignore[assignment]
+        compose_config([f"corruption={corruption}"]).corruption, resolve=True
+    )
+    has_rate = node.get("rates") is not None
+    for key in Degrees.__dataclass_fields__:  # of a run's levels and seeds, not of the corruption
+        node.pop(key, None)
+    if has_rate and rate is None:
+        raise ConfigError(f"corrupt: '{corruption}' needs a rate in (0, 1]")
+    if not has_rate and rate is not None:
+        raise ConfigError(f"corrupt: '{corruption}' has no rate")
+    with installation.packages():
+        spoiler = component(
+            {**node, **({"rate": rate} if has_rate else {}), **options}, "corruption"
+        )
+    pairs = captions.items() if isinstance(captions, Mapping) else enumerate(captions)
+    given: dict[ImageId, str] = dict(pairs)
+    if not given:
+        raise InputError("there is no caption to corrupt")
+    tidy = Tidy()
+    ids = tuple(sorted(given))
+    human = tuple(tidy(given[i]) for i in ids)
+    others = tuple(tidy(text) for text in corpus or ())
+    pool, pool_ids = human + others, ids + tuple(f"corpus {k}" for k in range(len(others)))
+    dataset = CaptionDataset("given", ids, human, ((),) * len(ids), pool_ids, pool)
+    if (absent := spoiler.missing(dataset)) is not None:
+        raise ConfigError(f"corruption '{corruption}' cannot run: {absent}")
+    rows = [
+        {
+            "image_id": i,
+            "caption": spoiled.text,
+            "source_caption": source,
+            "applied": spoiled.applied,
+            "requested_rate": spoiled.requested,
+            "realised_rate": spoiled.realised,
+            "edits": [tuple(edit) for edit in spoiled.edits],
+        }
+        for i, source, spoiled in zip(ids, human, spoiler.apply(dataset, seed), strict=True)
+    ]
+    return pd.DataFrame(rows).set_index(pd.Index(ids)).loc[list(given)].reset_index(drop=True)
+
+
+class Run:
+    """The directory of a finished run, and what is in it.
+
+    Attributes
+    ----------
+    directory
+        Where it lies.
+    """
+
+    def __init__(self, directory: str | Path) -> None:
+        self.directory = Path(directory).expanduser()
+        if not self.directory.is_dir():
+            raise InputError("there is no such run directory", file=self.directory)
+        if not (self.directory / files.RUN).is_file():
+            raise InputError(f"holds no {files.RUN}: it is no run", file=self.directory)
+
+    @cached_property
+    def config(self) -> dict[str, Any]:
+        """The configuration, everything resolved."""
+        config: dict[str, Any] = OmegaConf.to_container(  # type: ignore[assignment]
+            OmegaConf.load(self.directory / files.CONFIG)
+        )
+        return config
+
+    @cached_property
+    def record(self) -> dict[str, Any]:
+        """run.json: command, versions, data checksums, seconds."""
+        record: dict[str, Any] = files.read_json(self.directory / files.RUN)
+        return record
+
+    @cached_property
+    def statistics(self) -> dict[str, Any]:
+        """statistics.json; its `metrics` is one record a score column."""
+        statistics: dict[str, Any] = files.read_json(self.directory / files.STATISTICS)
+        return statistics
+
+    @cached_property
+    def scores(self) -> pd.DataFrame:
+        """One row a score; NaN = could not be scored."""
+        return self._table(files.SCORES)
+
+    @cached_property
+    def captions(self) -> pd.DataFrame:
+        """One row a version of a caption, in the experiments that make versions."""
+        return self._table(files.CAPTIONS)
+
+    def _table(self, name: str) -> pd.DataFrame:
+        path = self.directory / name
+        if not path.is_file():
+            raise InputError("this run has no such file", file=path)
+        return pd.read_parquet(path)
+
+    def show(self, height: int = 720) -> ReportCell:
+        """The report, for the last line of a notebook's cell; `height` in pixels."""
+        return ReportCell(self.directory / files.REPORT, height)
+
+    def __repr__(self) -> str:
+        name = self.record["experiment"]["name"]
+        return f"{name} on {self.record['dataset']['name']}: {self.directory}"
+
+
+@dataclass(frozen=True)
+class ReportCell:
+    """A run's report in a notebook: the page itself, in a frame, with nothing to fetch."""
+
+    path: Path
+    height: int = 720
+
+    def _repr_html_(self) -> str:
+        if not self.path.is_file():
+            raise InputError(
+                "the run has no report: python -m metaeval.report writes it", file=self.path
+            )
+        page = escape(self.path.read_text(encoding="utf-8"))
+        style = f"width:100%;height:{self.height}px;border:1px solid #ccc"
+        return f'<iframe srcdoc="{page}" style="{style}"></iframe>'
+
+
+def load_run(directory: str | Path) -> Run:
+    """A finished run by its directory. Raises InputError where it is none."""
+    return Run(directory)
+
+
+def run(
+    experiment: str,
+    *,
+    metrics: str | Sequence[str] | None = None,
+    out: str | Path | None = None,
+    quiet: bool = False,
+    **overrides: Any,
+) -> Run:
+    """Run an experiment: just what the command does, in a process of its own.
+
+    Raises ConfigError with the command's line for a configuration or data that it refuses,
+    StrictError where a metric failed under `strict=True`.
+
+        run = metaeval.run("replace", dataset="scenes", dataset__limit=100, metrics=["bleu"])
+        run.statistics["metrics"][0]["rank_order_rho"]
+        run.show()
+
+    Parameters
+    ----------
+    experiment
+        "replace", "shuffle", "graded", "judgments", "captioners" …
+    metrics
+        Names or groups; by default all.
+    out
+        The run's folder; by default `runs/EXPERIMENT/DATE` below the current one.
+    quiet
+        Do not print what the command prints.
+    overrides
+        All options of the command, with `__` for the dot: `dataset__limit=200`, `seed=1`,
+        `metric=["bleu", "callable"]`, `metric__callable__function="my_module.my_score"`.
+    """
+    stamp = datetime.now().strftime("%Y-%m-%d_%H-%M-%S")
+    directory = Path(out).expanduser() if out is not None else Path("runs") / experiment / stamp
+    given = dict(overrides) | ({"metrics": metrics} if metrics is not None else {})
+    command = [
+        *(sys.executable, "-m", "metaeval", f"experiment={experiment}"),
+        *_overrides(given),
+        f"hydra.run.dir={_value(str(directory))}",
+    ]
+    shown = sys.stderr is not None and sys.stderr.isatty()  # then the line of progress goes there
+    errors = None if shown else subprocess.PIPE
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True) as process:
+        printed, problem = _follow(process, quiet)
+    if process.returncode:
+        lines = problem.strip().splitlines() or printed.strip().splitlines() or ["no message"]
+        message = lines[-1].removeprefix("metaeval: ")
+        kinds: dict[int, type[MetaevalError]] = {1: StrictError, 2: ConfigError}
+        raise kinds.get(process.returncode, MetaevalError)(
+            "its message stands above" if shown else message
+        )
+    if problem and not quiet:
+        print(problem, end="", file=sys.stderr)
+    return Run(directory)
+
+
+def _follow(process: subprocess.Popen[str], quiet: bool) -> tuple[str, str]:
+    """Hand on what a process prints, line by line; what it printed, and its errors."""
+    from threading import Thread
+
+    errors: list[str] = []
+    reader = Thread(target=lambda: errors.extend(process.stderr or ()))
+    reader.start()
+    lines = []
+    for line in process.stdout or ():
+        lines.append(line)
+        if not quiet:
+            print(line, end="", flush=True)
+    reader.join()
+    return "".join(lines), "".join(errors)
+
+
+def _metrics(asked: Metrics, config: DictConfig) -> dict[str, Metric]:
+    """The metrics by name; those given as objects are called as they call themselves."""
+    listed = list(asked) if isinstance(asked, Sequence) and not isinstance(asked, str) else [asked]
+    names = [one for one in listed if isinstance(one, str)]
+    chosen: dict[str, Metric] = {}
+    if names:
+        config.metrics = ListConfig(names)
+        controls = set(config.metric_groups[_CONTROLS]) - set(names)
+        keep = set() if _CONTROLS in names else controls
+        chosen = {n: build(n, config) for n in selected(config) if n not in keep}
+    for one in listed:
+        if not isinstance(one, str):
+            metric = brought(one)
+            if metric.name in chosen:
+                raise ConfigError(f"two metrics are called '{metric.name}'")
+            chosen[metric.name] = metric
+    return chosen
+
+
+def _family(
+    metric: Metric, dataset: CaptionDataset, captions: list[str], index: Any, store: Any
+) -> Family:
+    asked = StatisticsAdapter(metric) if isinstance(metric, SummableMetric) else metric
+    return family_of(metric, score_captions(asked, dataset, captions, index, store))
+
+
+def _store(config: DictConfig) -> SqliteStore:
+    return SqliteStore(Path(config.paths.cache).expanduser() / "content.sqlite")
+
+
+def _overrides(given: Mapping[str, Any]) -> list[str]:
+    """Keyword arguments as the command's overrides: `dataset__limit=5` is "dataset.limit=5"."""
+    return [f"{key.replace('__', '.')}={_value(value)}" for key, value in given.items()]
+
+
+def _value(value: Any) -> str:
+    """A value in Hydra's grammar."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, Mapping):
+        return "{" + ",".join(f"{_value(str(k))}:{_value(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, str | Path):
+        text = str(value)
+        if text and all(c.isalnum() or c in "_-" for c in text):
+            return text
+        return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    if isinstance(value, Iterable):
+        return "[" + ",".join(map(_value, value)) + "]"
+    raise ConfigError(f"{value!r:.60} is no value of an option")

@@ -1,0 +1,112 @@
+"""What there is to choose: metaeval's own, that of `--config-dir`, and what packages bring.
+
+`python -m metaeval list metrics|corruptions|datasets|experiments` shows it. A package that declares
+
+    [project.entry-points."metaeval.metrics"]
+    my_metric = "my_package.metric:MyMetric"
+
+has its metric in `metrics=[my_metric]` wherever it is installed. It is imported when it is used.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Any
+
+from hydra.core.config_store import ConfigStore
+
+from metaeval import installation
+from metaeval.errors import ConfigError
+
+# entry points' group → group of the configuration
+GROUPS = {
+    "metaeval.metrics": "metric",
+    "metaeval.corruptions": "corruption",
+    "metaeval.datasets": "dataset",
+}
+
+
+@cache
+def installed() -> dict[str, dict[str, EntryPoint]]:
+    """Group of the configuration → name → what a package brings."""
+    return {
+        group: {point.name: point for point in sorted(entry_points(group=name))}
+        for name, group in GROUPS.items()
+    }
+
+
+def register() -> None:
+    """Make them options of the configuration, as if each had a file there.
+
+    Raises ConfigError for a name that metaeval has itself.
+    """
+    store = ConfigStore.instance()
+    for group, points in installed().items():
+        for name, point in points.items():
+            if (installation.conf() / group / f"{name}.yaml").is_file():
+                raise ConfigError(
+                    f"the package '{origin(point)}' brings a {group} '{name}': metaeval has one of "
+                    "this name"
+                )
+            package = f"metric.{name}" if group == "metric" else group
+            store.store(group=group, name=name, node=_node(group, point), package=package)
+
+
+def origin(point: EntryPoint) -> str:
+    """The package that declares an entry point."""
+    return point.dist.name if point.dist is not None else point.module
+
+
+def _node(group: str, point: EntryPoint) -> dict[str, Any]:
+    if group == "metric":
+        target = "metaeval.metrics.adapters.brought.brought"
+        return {"_target_": target, "what": f"{point.module}:{point.attr}"}
+    return {"_target_": f"{point.module}.{point.attr}"}
+
+
+LISTED = {
+    "metrics": "metric", "corruptions": "corruption", "datasets": "dataset",
+    "experiments": "experiment",
+}  # fmt: skip
+
+
+def listed(group: str) -> dict[str, str]:
+    """Name → what it is, of everything in a group of the configuration."""
+    told: dict[str, str] = {}
+    for folder in installation.config_folders():
+        for path in sorted((folder / group).glob("*.yaml")):
+            told[path.stem] = _first_comment(path)
+    for name, point in installed().get(group, {}).items():
+        told[name] = f"{point.value}, of the installed package {origin(point)}"
+    return dict(sorted(told.items()))
+
+
+def _first_comment(path: Path) -> str:
+    """The first comment of a configuration file that is no directive."""
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if line.startswith("#") and not line.startswith("# @package"):
+            return line.lstrip("# ").strip()
+        if line.strip() and not line.startswith("#"):
+            break
+    return ""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """The command `list`; returns the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="python -m metaeval list", description="What there is to choose."
+    )
+    parser.add_argument("what", choices=sorted(LISTED))
+    parser.add_argument("--config-dir", type=Path, help="a folder with more of them")
+    given = parser.parse_args(arguments)
+    if given.config_dir is not None:
+        installation.add_config_folder(given.config_dir)
+    told = listed(LISTED[given.what])
+    width = max(map(len, told))
+    for name, words in told.items():
+        print(f"{name:<{width}}  {words}".rstrip())
+    return 0

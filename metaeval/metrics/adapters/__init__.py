@@ -1,0 +1,1 @@
+"""Metrics that users bring: a function, a pycocoevalcap scorer, a library's metric, or a file."""

@@ -1,0 +1,151 @@
+"""A function of one's own as a metric: `metric=[callable] metric.callable.function=module.name`."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.errors import ConfigError
+from metaeval.metrics.adapters.own import (
+    OwnMetric,
+    OwnScorer,
+    as_scores,
+    require_batch_size,
+)
+from metaeval.metrics.base import Scores
+from metaeval.runs.source import imported
+from metaeval.runs.store import Store
+
+# the names of parameters → what they are given, for many captions at once or for one
+GIVEN = {
+    "references": "references",
+    "images": "images", "image": "images",
+    "objects": "objects",
+    "image_ids": "ids", "image_id": "ids",
+}  # fmt: skip
+
+
+class FunctionMetric(OwnMetric):
+    """Any Python function that scores captions.
+
+    The first parameter is given the captions. Further ones are recognised by their names:
+    `references` (a list of strings a caption), `images` (the path of an image file), `objects`
+    (`metaeval.data.dataset.Objects`), `image_ids`. Others come from `options`. So
+
+        def my_score(captions, references): ...           # lists of n
+        def my_score(caption, references, image): ...     # with batched=false, of one caption
+
+    are both fine, and a function without `references` is a reference-free metric. It returns n
+    numbers (or one), or with several `columns` a mapping from their names. `None` and NaN mean "not
+    scored"; a caption whose image lacks references or the image file is not asked for.
+
+    Parameters
+    ----------
+    function
+        "my_module.my_score", found in the current folder or installed; or the function itself.
+    batched
+        Whether it takes many captions at once.
+    batch_size
+        How many.
+    name, columns, bounds, higher_is_better, tokenizer, options, files
+        See `OwnMetric`; the name is by default the function's.
+    """
+
+    def __init__(
+        self,
+        function: str | Callable[..., Any] | None = None,
+        name: str | None = None,
+        batched: bool = True,
+        batch_size: int = 5000,
+        **own: Any,
+    ) -> None:
+        option = "metric.callable.function"
+        if function is None:
+            raise ConfigError(f"give the function: {option}=my_module.my_score")
+        self.function = imported(function, option) if isinstance(function, str) else function
+        if not callable(self.function):
+            raise ConfigError(f"{option}: '{function}' is {type(self.function).__name__}")
+        super().__init__(name or str(getattr(self.function, "__name__", "callable")), **own)
+        self.batched = batched
+        self.batch_size = require_batch_size(batch_size, "metric.callable.batch_size")
+        self.parameters = _parameters(self.function, self.options)
+        self.given = frozenset(self.parameters.values())
+        self.needs = self.given & {"references", "images", "objects"}  # type: ignore[misc]
+
+    def bind(self, dataset: CaptionDataset, store: Store | None = None) -> FunctionScorer | Absent:
+        if (absent := self.lacks(dataset) or self.missing_tokenizer()) is not None:
+            return absent
+        return FunctionScorer(
+            self, self.settings(self.function, store), dataset, store, self.function, self.given
+        )
+
+
+class FunctionScorer(OwnScorer):
+    """A function, asked for the scores of a dataset's captions."""
+
+    metric: FunctionMetric
+
+    def __init__(self, metric: FunctionMetric, *bound: Any) -> None:
+        super().__init__(metric, *bound)
+        self.batch_size = metric.batch_size
+
+    def values(self, captions: list[str], image_index: npt.NDArray[np.intp]) -> Scores:
+        metric, index = self.metric, image_index.tolist()
+        given = {name: self._looked_up(what, index) for name, what in metric.parameters.items()}
+        if metric.batched:
+            returned = metric.function(captions, **given, **metric.options)
+            if returned is None:
+                raise TypeError(f"{metric.function.__name__} returned nothing")
+            return as_scores(returned, len(captions), metric.names)
+        rows = []
+        for k, caption in enumerate(captions):
+            one = {name: values[k] for name, values in given.items()}
+            returned = metric.function(caption, **one, **metric.options)
+            rows.append(as_scores(returned, 1, metric.names))
+        return np.concatenate(rows)
+
+    def _looked_up(self, what: str, index: Sequence[int]) -> list[Any]:
+        if what == "references":
+            return [list(self.references[i]) for i in index]
+        if what == "images":
+            return [self.paths[i] for i in index]
+        if what == "objects":
+            return [self.objects(i) for i in index]
+        return [self.dataset.image_ids[i] for i in index]
+
+
+def _parameters(function: Callable[..., Any], options: Mapping[str, Any]) -> dict[str, str]:
+    """The function's parameters that metaeval fills, beside the first → with what.
+
+    Raises ConfigError for a parameter that nobody fills, and for an option that it has not.
+    """
+    name = getattr(function, "__name__", str(function))
+    try:
+        parameters = dict(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        raise ConfigError(
+            f"{name}: its parameters cannot be read; wrap it in a function of your own"
+        ) from None
+    kinds = {p.kind for p in parameters.values()}
+    if not parameters or next(iter(parameters.values())).kind is inspect.Parameter.KEYWORD_ONLY:
+        raise ConfigError(f"{name}: its first parameter must take the captions")
+    parameters.pop(next(iter(parameters)))
+    if inspect.Parameter.VAR_KEYWORD not in kinds:
+        for option in options:
+            if option not in parameters:
+                raise ConfigError(f"{name} has no parameter '{option}'")
+    filled = {p: GIVEN[p] for p in parameters if p in GIVEN and p not in options}
+    for p, parameter in parameters.items():
+        variable = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+        missing = parameter.default is parameter.empty and not variable
+        if missing and p not in filled and p not in options:
+            raise ConfigError(
+                f"{name}: who fills its parameter '{p}'? metaeval fills {', '.join(GIVEN)}; "
+                f"anything else comes from options: metric.callable.options={{{p}: …}}"
+            )
+    return filled

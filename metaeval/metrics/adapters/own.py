@@ -1,0 +1,227 @@
+"""What all metrics that users bring have in common: finding the code, columns, and their scores."""
+
+from __future__ import annotations
+
+import json
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from metaeval.data import image_files
+from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.errors import ConfigError, require_count
+from metaeval.metrics.base import Metric, Scorer, Scores, reference_digests
+from metaeval.runs.digests import file_sha256
+from metaeval.runs.records import ScoreColumn
+from metaeval.runs.source import source_digest
+from metaeval.runs.store import Store, content_digest
+from metaeval.text.tokenizers import base as tokenizers
+
+
+class OwnMetric(Metric):
+    """A metric that computes what somebody else wrote.
+
+    Parameters
+    ----------
+    name
+        What tables call the score.
+    columns
+        The names of its scores, where there are several.
+    bounds
+        [lowest, highest] score; a score outside fails the metric. By default nothing is ruled out.
+    higher_is_better
+        Whether a better caption has the higher score.
+    tokenizer
+        `None`: texts as they are. "ptb", "java" or "whitespace": tokens joined by spaces.
+    options
+        Keyword arguments of what is called.
+    files
+        Files that the score depends on, weights for instance: their contents enter the signature.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        columns: Sequence[str] | None = None,
+        bounds: Sequence[float] | None = None,
+        higher_is_better: bool = True,
+        tokenizer: str | None = None,
+        options: Mapping[str, Any] | None = None,
+        files: Sequence[str] = (),
+    ) -> None:
+        self.name = name  # type: ignore[misc]  # of this object: there may be several in a run
+        self.names = tuple(columns) if columns else (name,)
+        self.bounds = _bounds(bounds, name)
+        self.higher_is_better = higher_is_better
+        self.tokenizer = tokenizers.get(tokenizer) if tokenizer else None
+        self.options = dict(options or {})
+        self.files = tuple(str(file) for file in files)
+
+    @property
+    def columns(self) -> tuple[ScoreColumn, ...]:
+        return tuple(
+            ScoreColumn(
+                name,
+                bounds=self.bounds,
+                higher_is_better=self.higher_is_better,
+                headline=k == len(self.names) - 1,
+            )
+            for k, name in enumerate(self.names)
+        )
+
+    def settings(self, code: Any, store: Store | None) -> dict[str, str]:
+        """What would change a number: tokeniser, options, files, and the source of the code."""
+        settings = {"tok": self.tokenizer.signature if self.tokenizer else "none"}
+        if self.options:
+            settings["options"] = json.dumps(self.options, sort_keys=True, default=repr)
+        for file in self.files:
+            path = Path(file).expanduser()
+            settings[path.name] = file_sha256(path, store)[:12]
+        settings["of"] = _title(code)
+        return settings
+
+    def missing_tokenizer(self) -> Absent | None:
+        """What keeps the tokeniser from running here, or `None`."""
+        return self.tokenizer.missing() if self.tokenizer is not None else None
+
+    def texts(self, captions: Sequence[str]) -> list[str]:
+        """The captions as the code is to see them."""
+        if self.tokenizer is None:
+            return list(captions)
+        return [" ".join(tokens) for tokens in self.tokenizer(captions)]
+
+
+class OwnScorer(Scorer):
+    """Scores the captions that can be scored, and gives the others NaN.
+
+    Parameters
+    ----------
+    code
+        What is called: its source enters the signatures.
+    given
+        What it looks at beside captions: of "references", "images", "objects", "ids". A caption
+        whose image lacks one of the first two is not scored.
+    """
+
+    def __init__(
+        self,
+        metric: OwnMetric,
+        settings: Mapping[str, str],
+        dataset: CaptionDataset,
+        store: Store | None,
+        code: Any,
+        given: frozenset[str],
+    ) -> None:
+        super().__init__(metric.columns, settings)
+        self.metric, self.dataset, self.store, self.given = metric, dataset, store, given
+        if (digest := source_digest(code)) is not None:
+            self.add_source(digest)
+
+    def context(self, index: int) -> bytes:
+        parts = [str(self.dataset.image_ids[index]).encode()] if "ids" in self.given else []
+        if "references" in self.given:
+            parts.append(reference_digests(self.dataset)[index])
+        if "images" in self.given:
+            parts.append(self._image_digests[index] or b"")
+        if "objects" in self.given and (objects := self.objects(index)) is not None:
+            parts += [content_digest(objects.labels), objects.boxes.tobytes()]
+        return content_digest([part.hex() for part in parts])
+
+    def prepare(self) -> None:
+        self.references = [self.metric.texts(group) for group in self.dataset.references]
+
+    def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
+        scores = np.full((len(captions), len(self.columns)), np.nan)
+        rows = [k for k, i in enumerate(image_index.tolist()) if self._can_score(i)]
+        if rows:
+            texts = self.metric.texts([captions[k] for k in rows])
+            scores[rows] = self.values(texts, image_index[rows])
+        return scores
+
+    @abstractmethod
+    def values(self, captions: list[str], image_index: npt.NDArray[np.intp]) -> Scores:
+        """The scores [n, columns] of n captions that can be scored, tokenised as asked."""
+
+    def objects(self, index: int) -> Any | None:
+        """The annotated objects of an image, `None` where it has none."""
+        annotated: Any = self.dataset.part("objects")
+        return annotated.get(self.dataset.image_ids[index])
+
+    @cached_property
+    def paths(self) -> list[Path | None]:
+        """The file of each image."""
+        return image_files.paths_of(self.dataset)
+
+    @cached_property
+    def _image_digests(self) -> list[bytes | None]:
+        return image_files.digests(self.paths, self.store)
+
+    def _can_score(self, index: int) -> bool:
+        if "references" in self.given and not self.dataset.references[index]:
+            return False
+        return "images" not in self.given or self.paths[index] is not None
+
+
+def as_scores(values: Any, n: int, names: Sequence[str]) -> Scores:
+    """What foreign code returned for n captions as float64 [n, columns].
+
+    Taken are a sequence, array or tensor of n numbers, one [n, columns], and a mapping from the
+    columns' names to n numbers each (other keys are left out). `None` is "not scored". Raises
+    TypeError or ValueError that say what came instead.
+    """
+    if isinstance(values, Mapping):
+        if lacking := [name for name in names if name not in values]:
+            there = ", ".join(map(str, values))
+            raise ValueError(f"gives no '{lacking[0]}'; it gives {there}: choose columns of these")
+        return np.concatenate([as_scores(values[name], n, [name]) for name in names], axis=1)
+    array = _numbers(values)
+    shape = list(array.shape)
+    if array.ndim == 0:
+        if n != 1:
+            raise TypeError(f"returned one number for {n} captions, not one for each")
+        array = array[None]
+    if array.ndim == 1:
+        array = array[:, None]
+    if array.shape != (n, len(names)):
+        raise ValueError(
+            f"returned numbers {shape} for {n} captions and "
+            f"{len(names)} column{'s' * (len(names) != 1)} ({', '.join(names)})"
+        )
+    return array
+
+
+def _numbers(values: Any) -> npt.NDArray[np.float64]:
+    if hasattr(values, "detach"):  # a tensor, on whatever device
+        values = values.detach().cpu().numpy()
+    elif isinstance(values, list | tuple):
+        values = [v.item() if hasattr(v, "item") and np.ndim(v) == 0 else v for v in values]
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        kind = type(values[0] if isinstance(values, list | tuple) and values else values).__name__
+        raise TypeError(f"returned {kind} where numbers are expected") from None
+
+
+def _bounds(bounds: Sequence[float] | None, name: str) -> tuple[float, float]:
+    if bounds is None:
+        return float("-inf"), float("inf")
+    if len(bounds) != 2 or not bounds[0] < bounds[1]:
+        raise ConfigError(f"{name}: bounds must be [lowest, highest], not {list(bounds)}")
+    return float(bounds[0]), float(bounds[1])
+
+
+def _title(code: Any) -> str:
+    """The path by which code is imported."""
+    kind = code if hasattr(code, "__qualname__") else type(code)
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def require_batch_size(value: int, option: str) -> int:
+    """A number of captions a call, from 1."""
+    require_count(option, value)
+    return value

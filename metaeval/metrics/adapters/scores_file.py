@@ -1,0 +1,116 @@
+"""Scores computed elsewhere as a metric: `metric=[scores] metric.scores.file=FILE`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from metaeval.data.dataset import CaptionDataset
+from metaeval.data.own.score_files import ScoreFiles, read_scores
+from metaeval.errors import ConfigError
+from metaeval.metrics.adapters.own import OwnMetric
+from metaeval.metrics.base import Scorer, Scores
+from metaeval.runs.records import ScoreColumn
+from metaeval.runs.store import Store, content_digest
+
+
+class ScoresFileMetric(OwnMetric):
+    """Looks scores up that were computed elsewhere: by a large model, on another machine.
+
+    A score belongs to an image and the text of a caption, so that one file serves any experiment
+    that has these captions (`metaeval.data.own.score_files` has the form of the files). Captions
+    that the file does not have score NaN and are counted.
+
+    Where the file tells the references, its scores are for just these; where it does not, they are
+    for any, and the same caption has the same score against whatever references.
+
+    Parameters
+    ----------
+    file
+        A .csv, .tsv, .jsonl, .json or .parquet file, several, or a folder of them.
+    columns
+        Which scores; by default all.
+    fields
+        What the file calls `image_id`, `caption`, `references`, `system`, `metric`, `score`.
+    captions
+        A table from `image_id` and `system` to `caption`, where the file has no captions.
+    label
+        Stands behind the names of the scores in brackets, for those that metaeval computes too.
+    bounds, higher_is_better
+        See `OwnMetric`.
+    """
+
+    def __init__(
+        self,
+        file: str | Path | Sequence[str | Path] | None = None,
+        columns: Sequence[str] | None = None,
+        fields: Mapping[str, str] | None = None,
+        captions: str | Path | None = None,
+        label: str | None = None,
+        bounds: Sequence[float] | None = None,
+        higher_is_better: bool = True,
+    ) -> None:
+        if not file:
+            raise ConfigError("give the file of scores: metric.scores.file=FILE")
+        super().__init__("scores", columns, bounds, higher_is_better)
+        self.file: Any = file if isinstance(file, str | Path) else tuple(file)
+        self.asked = tuple(columns) if columns is not None else None
+        self.fields, self.captions, self.label = dict(fields or {}), captions, label
+
+    @cached_property
+    def scores(self) -> ScoreFiles:
+        """The contents of the files, read when first asked for."""
+        return read_scores(self.file, self.asked, self.fields, self.captions)
+
+    @property
+    def columns(self) -> tuple[ScoreColumn, ...]:
+        behind = f" ({self.label})" if self.label else ""
+        return tuple(
+            ScoreColumn(name + behind, bounds=self.bounds, higher_is_better=self.higher_is_better)
+            for name in self.scores.columns
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what was read: another process reads it itself."""
+        return {key: value for key, value in vars(self).items() if key != "scores"}
+
+    def bind(self, dataset: CaptionDataset, store: Store | None = None) -> FileScorer:
+        return FileScorer(self, dataset)
+
+
+class FileScorer(Scorer):
+    """The scores of a dataset's captions that a file has."""
+
+    batch_size = 50_000
+
+    def __init__(self, metric: ScoresFileMetric, dataset: CaptionDataset) -> None:
+        super().__init__(metric.columns, {"file": metric.scores.sha256[:12], "v": 1})
+        self.dataset, self.files = dataset, metric.scores
+        self.counted = {"captions without a score in the file": "captions"}
+
+    def context(self, index: int) -> bytes:
+        image = str(self.dataset.image_ids[index])
+        return content_digest([image, *self.dataset.references[index]])
+
+    def prepare(self) -> None:
+        pass
+
+    def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
+        nothing = (np.nan,) * len(self.columns)
+        rows = [self._known(c, i) or nothing for c, i in zip(captions, image_index, strict=True)]
+        return np.array(rows, dtype=np.float64).reshape(len(captions), len(self.columns))
+
+    def tally(
+        self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
+    ) -> npt.NDArray[np.int64]:
+        lacking = [self._known(c, i) is None for c, i in zip(captions, image_index, strict=True)]
+        return np.array(lacking, dtype=np.int64)[:, None]
+
+    def _known(self, caption: str, index: int) -> tuple[float, ...] | None:
+        image = str(self.dataset.image_ids[index])
+        return self.files.of(image, caption, self.dataset.references[index])
