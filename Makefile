@@ -3,6 +3,11 @@
 # make slow   the tests marked slow
 # make lint   ruff, import-linter (which room may import which) and mypy
 # make jar    the Java services that metaeval ships, from their sources (needs a JDK)
+# make docs   the documentation site in site/ (pip install -e '.[docs]' brings mkdocs)
+# make numbers  the tables of README.md and docs/ from their commands (needs COCO val2017):
+#             make numbers NUMBERS_ARGS="--quick --check"
+# make picture  docs/report.png: the table of the report that the first command makes (needs Chromium)
+# make fuzz   harmed files of every kind, for every loader: make fuzz N=5000
 # make gpu    on a machine with a GPU: its tests and benchmarks; make gpu GPU_ARGS=--cpu tries it out
 
 PYTHON ?= python3
@@ -11,10 +16,12 @@ BIN    := $(VENV)/bin
 ARGS   ?= experiment=replace
 EXTRAS ?= dev
 WORKERS ?= 2
+N ?= 5000
+CHROMIUM ?= chromium --headless --no-sandbox --disable-gpu --hide-scrollbars
 comma  := ,
 READY  := $(VENV)/.ready-$(subst $(comma),-,$(EXTRAS))
 
-.PHONY: run test slow lint bench jar gpu clean
+.PHONY: run test slow fuzz lint bench numbers jar docs picture gpu clean
 
 run: $(READY)
 	$(BIN)/python -m metaeval $(ARGS)
@@ -25,6 +32,9 @@ test: $(READY)
 slow: $(READY)
 	$(BIN)/python -m pytest -m "slow and not gpu" $(PYTEST_ARGS)
 
+fuzz: $(READY)
+	$(BIN)/python -m tests.fuzz $(N)
+
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -34,8 +44,20 @@ lint: $(READY)
 bench: $(READY)
 	$(BIN)/python benchmarks/rule_based.py
 
+numbers: $(READY)
+	$(BIN)/python -m benchmarks.numbers $(NUMBERS_ARGS)
+
 jar: $(READY)
 	$(BIN)/python -m metaeval.java.services
+
+docs:
+	$(BIN)/python -m mkdocs build --strict
+
+picture: $(READY)
+	env -u METAEVAL_DATA $(BIN)/python -m metaeval experiment=replace hydra.run.dir=build/picture
+	sed '0,\|</head>|s||<style>section:not(#table),.question{display:none}</style></head>|' build/picture/report.html > build/picture/table.html
+	$(CHROMIUM) --window-size=1320,1480 --screenshot=build/picture/table.png file://$(CURDIR)/build/picture/table.html
+	$(BIN)/python -c "from PIL import Image; Image.open('build/picture/table.png').convert('RGB').quantize(32, method=1, dither=0).save('docs/report.png', optimize=True)"
 
 # By the Python that is there, not by .venv: such a machine often has torch and no network.
 gpu:
@@ -51,4 +73,4 @@ $(READY): pyproject.toml
 	touch $@
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .import_linter_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) build dist site *.egg-info .pytest_cache .import_linter_cache .mypy_cache .ruff_cache

@@ -1,8 +1,8 @@
 """The built-in scene-graph parser against SPICE's own, on COCO references.
 
     python benchmarks/scene_graph.py tuples [--captions 2000] [--parser rules] [--held-out] [--raw]
-    python benchmarks/scene_graph.py scores RUN … [--parser rules]
-    python benchmarks/scene_graph.py sentences OUT [--captions 6000]
+    python benchmarks/scene_graph.py scores RUN … [--parser rules] [--images 300]
+    python benchmarks/scene_graph.py sentences OUT [--dev]
 
 Data: METAEVAL_DATA. `--store FILE` is a content store to take CoreNLP's parses from and add to.
 
@@ -16,7 +16,10 @@ on but `rules` is trained on.
 compares the references' tuples, and SPICE with both parsers: Kendall's tau-b between the scores of
 all captions, and each one's rank correlation (Spearman's) with the level of corruption.
 
-`sentences` writes the training sentences, tokenised four times in five, for SceneGraphTrees.java.
+`sentences` writes the training sentences for SceneGraphTrees.java, from images of the Karpathy test
+split that are not in val2017: every caption, tokenised four times in five, and after every second
+one a caption that Shuffle or Replace has spoiled, tokenised. `--dev` writes those of the last 300
+images, which the training leaves out: per image its captions and all levels of both corruptions.
 """
 
 from __future__ import annotations
@@ -31,6 +34,9 @@ import numpy as np
 import pandas as pd
 from scipy.stats import kendalltau, spearmanr
 
+from corruptions.graded.replace import Replace
+from corruptions.graded.shuffle import Shuffle
+from metaeval.data.dataset import CaptionDataset
 from metaeval.metrics.spice.graph import Graph, f_scores
 from metaeval.metrics.spice.synonyms import load_synonyms
 from metaeval.runs.store import MemoryStore, SqliteStore, Store
@@ -39,6 +45,7 @@ from metaeval.text.scene_graphs.parse import CaptionGraph, open_parser
 from metaeval.text.scene_graphs.spice_service import Tuples
 from metaeval.text.tokenizers.base import get as get_tokenizer
 
+DEV_IMAGES = 300  # the last ones outside val2017
 KINDS = ("objects", "attributes", "relations")
 
 
@@ -79,6 +86,8 @@ def scores(arguments: argparse.Namespace) -> None:
     for run in arguments.runs:
         captions = pd.read_parquet(run / "captions.parquet")
         groups = pd.read_parquet(run / "references.parquet").set_index("image_id")["references"]
+        groups = groups.iloc[: arguments.images]
+        captions = captions[captions.image_id.isin(groups.index)]
         texts = list(dict.fromkeys([*captions.caption, *(r for g in groups for r in g)]))
         tokens = dict(zip(texts, tokenise(texts), strict=True))
         values, parses = {}, {}
@@ -118,13 +127,34 @@ def print_correlation(
 
 
 def sentences(arguments: argparse.Namespace) -> None:
-    """Training sentences: captions of images that are not in val2017."""
-    captions = [caption for _, caption in held_out()]
-    chosen = np.random.default_rng(7).permutation(len(captions))[: arguments.captions]
-    raw = [captions[i] for i in chosen]
-    tokenised = tokenise(raw)
-    mixed = [raw[i] if i % 5 == 4 else tokenised[i] for i in range(len(raw))]
-    arguments.out.write_text("".join(json.dumps(text) + "\n" for text in mixed))
+    """Training sentences, or those that training leaves out, as JSON strings, a line each."""
+    captions = held_out()
+    images = sorted({image for image, _ in captions})
+    kept_out = set(images[-DEV_IMAGES:])
+    first = dict(reversed(captions))
+    ids, texts = tuple(images), tuple(first[image] for image in images)
+    dataset = CaptionDataset("captions", ids, texts, ((),) * len(ids), ids, texts)
+    corruptions = [*map(Shuffle, (0.25, 0.5, 1.0)), Replace(0.25), Replace(0.5)]
+    versions = [corruption.apply(dataset, seed=7) for corruption in corruptions]
+    if arguments.dev:
+        chosen = [text for image, text in captions if image in kept_out]
+        rows = range(len(images) - DEV_IMAGES, len(images))
+        chosen += [version[row].text for row in rows for version in versions]
+        lines = tokenise(chosen)
+    else:
+        rng = np.random.default_rng(7)
+        known = [text for image, text in captions if image not in kept_out]
+        raw = [known[i] for i in rng.permutation(len(known))]
+        tokenised = tokenise(raw)
+        spoiled = [
+            version[row].text for version in versions for row in range(len(images) - DEV_IMAGES)
+        ]
+        spoiled = tokenise([spoiled[i] for i in rng.permutation(len(spoiled))[: len(raw) // 2]])
+        lines = []
+        for i, text in enumerate(tokenised):
+            lines.append(raw[i] if i % 5 == 4 else text)
+            lines += spoiled[i // 2 : i // 2 + i % 2]
+    arguments.out.write_text("".join(json.dumps(text) + "\n" for text in lines))
 
 
 def parse(texts: list[str], parser: str, arguments: argparse.Namespace) -> list[Tuples | None]:
@@ -163,13 +193,14 @@ def main() -> None:
     one.set_defaults(do=tuples)
     two = commands.add_parser("scores")
     two.add_argument("runs", type=Path, nargs="+", help="directories of finished runs")
+    two.add_argument("--images", type=int, help="only the first so many images of each")
     two.set_defaults(do=scores)
     for command in (one, two):
         command.add_argument("--store", type=Path, help="a content store of CoreNLP's parses")
         command.add_argument("--parser", default="rules", help="rules or rules-1")
     three = commands.add_parser("sentences")
     three.add_argument("out", type=Path)
-    three.add_argument("--captions", type=int, default=6000)
+    three.add_argument("--dev", action="store_true", help="those that training leaves out")
     three.set_defaults(do=sentences)
     arguments = parser.parse_args()
     arguments.do(arguments)

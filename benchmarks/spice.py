@@ -2,6 +2,8 @@
 
     python benchmarks/spice.py speed     the jar against first and warm run, on 5,000 captions
     python benchmarks/spice.py merging   20,000 captions through the jar's own scorer, same tuples
+    python benchmarks/spice.py tuples    5,000 captions, tokenised: the jar's graphs and ours
+    python benchmarks/spice.py profile   where our service's time goes (needs a JDK, for `jfr`)
 
 Data: METAEVAL_DATA (COCO val2017's captions). The jar dies on Java 15 and newer without a
 JavaScript engine: `speed` puts Nashorn, which Maven brings, on its class path, and leaves out
@@ -14,13 +16,16 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import resource
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -30,8 +35,9 @@ from metaeval.metrics.spice.graph import CATEGORIES, Graph, f_scores
 from metaeval.metrics.spice.synonyms import load_synonyms
 from metaeval.runs.store import MemoryStore, SqliteStore, Store
 from metaeval.text.scene_graphs import spice_service
-from metaeval.text.scene_graphs.parse import default_cache
+from metaeval.text.scene_graphs.parse import CaptionGraph, default_cache
 from metaeval.text.scene_graphs.spice_service import SpiceParser, Tuples
+from metaeval.text.tokenizers.base import get as get_tokenizer
 
 Item = tuple[str, list[str]]  # a candidate and its references
 
@@ -87,17 +93,27 @@ def copy_nashorn(here: Path) -> None:
 
 def original(items: Sequence[Item], nashorn: Path, arguments: argparse.Namespace) -> np.ndarray:
     """Scores [n, 7] by the jar's own main class, as pycocoevalcap starts it, made to run."""
+    asked = [{"image_id": i, "test": t, "refs": r} for i, (t, r) in enumerate(items)]
+    output = run_jar(asked, ["-subset"], nashorn, arguments)
+    return np.array([values(item["scores"]) for item in output])
+
+
+def run_jar(
+    asked: Sequence[dict[str, Any]], options: Sequence[str], nashorn: Path, arguments: Any
+) -> list[dict[str, Any]]:
+    """What the jar's own main class answers, item by item."""
     with tempfile.TemporaryDirectory() as name:
         here = Path(name)
         path = os.pathsep.join([spice_service.class_path(default_cache()), f"{nashorn}/*"])
-        asked = [{"image_id": i, "test": t, "refs": r} for i, (t, r) in enumerate(items)]
         (here / "in.json").write_text(json.dumps(asked))
         threads = ["-threads", str(arguments.threads)] if arguments.threads else []
         command = [java(), f"-Xmx{HEAP}m", "-cp", path, "edu.anu.spice.SpiceScorer"]
-        options = ["-out", str(here / "out.json"), "-subset", "-silent", *threads]
-        subprocess.run([*command, str(here / "in.json"), *options], check=True, stdout=sys.stderr)
-        output = json.loads((here / "out.json").read_text())
-    return np.array([values(item["scores"]) for item in output])
+        files = [str(here / "in.json"), "-out", str(here / "out.json")]
+        subprocess.run(
+            [*command, *files, "-silent", *options, *threads], check=True, stdout=sys.stderr
+        )
+        output: list[dict[str, Any]] = json.loads((here / "out.json").read_text())
+    return output
 
 
 def compare(mine: np.ndarray, theirs: np.ndarray) -> None:
@@ -167,13 +183,75 @@ def merging(arguments: argparse.Namespace) -> None:
     compare(scores_of(items, tuples), theirs)
 
 
+def tokenised(captions: int) -> list[str]:
+    """So many distinct captions of COCO val2017, as SPICE reads them."""
+    texts = [caption for image in zip(*coco_captions("val2017"), strict=False) for caption in image]
+    return list(dict.fromkeys(" ".join(words) for words in get_tokenizer("ptb")(texts)))[:captions]
+
+
+def tuples(arguments: argparse.Namespace) -> None:
+    """The jar's own graph of each caption, and that of our service's tuples."""
+    sentences = tokenised(arguments.captions)
+    store: Store = SqliteStore(arguments.store) if arguments.store else MemoryStore()
+    ours, _, our_work = measured(lambda: parsed([(s, []) for s in sentences], store, arguments))
+    with tempfile.TemporaryDirectory() as name:
+        here = Path(name)
+        copy_nashorn(here)
+        asked = [{"image_id": i, "test": s, "refs": []} for i, s in enumerate(sentences)]
+        theirs, _, work = measured(
+            lambda: run_jar(asked, ["-detailed", "-noSynsets"], here, arguments)
+        )
+    different = []
+    for sentence, answer in zip(sentences, theirs, strict=True):
+        graph = CaptionGraph.from_tuples(ours[sentence] or [])
+        said = {tuple(each["tuple"]) for each in answer["test_tuples"]}
+        known = {*((o,) for o in graph.objects), *graph.attributes, *graph.relations}
+        if said != known:
+            different.append(sentence)
+    print(f"{len(sentences)} captions: {len(different)} with other tuples {different[:5]}")
+    print(f"processor time: the jar {work:.0f} s, our service {our_work:.0f} s (0 from a store)")
+
+
+PARTS = {
+    "listing the k best trees": "KBest",
+    "the chart: its inner loop": "doInsideScores",
+    "the chart: setting up": "ExhaustivePCFGParser",
+    "dependency graphs": "SemanticGraph|GrammaticalStructure|SemgrexPattern|TregexPattern",
+    "SPICE's rules": "edu.anu.spice",
+}
+
+
+def profile(arguments: argparse.Namespace) -> None:
+    """Shares of the samples of Java Flight Recorder, while the service parses."""
+    with tempfile.TemporaryDirectory() as name:
+        record = Path(name) / "service.jfr"
+        with SpiceParser(default_cache(), heap=HEAP, threads=arguments.threads or None) as parse:
+            parse(["a dog sits on a chair"])  # now it runs
+            pid = str(parse.pid)
+            for ask in (["JFR.start", "name=parse"], ["JFR.dump", f"filename={record}"]):
+                subprocess.run(["jcmd", pid, *ask], check=True, stdout=sys.stderr)
+                parse(tokenised(arguments.captions))  # the second time nothing is new
+        command = ["jfr", "print", "--stack-depth", "64", "--events", "ExecutionSample", record]
+        text = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    events = text.split("jdk.ExecutionSample")[1:]
+    samples = [event for event in events if "SceneGraphService" in event]
+    counts = Counter(
+        next((part for part, names in PARTS.items() if re.search(names, each)), "the rest")
+        for each in samples
+    )
+    print(f"{arguments.captions} captions, {len(samples)} samples")
+    for part, count in counts.most_common():
+        print(f"  {part:<28} {count / len(samples):.0%}")
+
+
 def main() -> None:
     parser = options_parser(__doc__, "threads")
-    parser.add_argument("what", choices=["speed", "merging"])
+    parser.add_argument("what", choices=["speed", "merging", "tuples", "profile"])
     parser.add_argument("--captions", type=int, default=5000, help="images of COCO val2017")
-    parser.add_argument("--store", type=Path, help="merging: a content store of parses to add to")
+    parser.add_argument("--store", type=Path, help="a content store of parses, to add to")
     arguments = parser.parse_args()
-    {"speed": speed, "merging": merging}[arguments.what](arguments)
+    commands = {"speed": speed, "merging": merging, "tuples": tuples, "profile": profile}
+    commands[arguments.what](arguments)
 
 
 if __name__ == "__main__":

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from omegaconf import DictConfig
 
-from experiments.record import RunRecord
-from metaeval.data.dataset import CaptionDataset
+from metaeval.data.dataset import CaptionDataset, ImageId
+from metaeval.errors import ConfigError
 from metaeval.metrics.base import Metric
 from metaeval.scoring import Scored
+
+if TYPE_CHECKING:
+    from experiments.record import RunRecord
 
 Data = TypeVar("Data")
 Scores = TypeVar("Scores")
@@ -39,6 +42,14 @@ class Pass(NamedTuple):
     label: str = ""
 
 
+class ToScore(NamedTuple):
+    """Captions of images, and the dataset whose references they are compared with."""
+
+    dataset: CaptionDataset
+    image_ids: Sequence[ImageId]
+    captions: Sequence[str]
+
+
 class Experiment(ABC):
     """A question, and what it takes to answer it. A subclass is an experiment of metrics
     (`MetricExperiment`) or trains a network (`Training`)."""
@@ -47,16 +58,21 @@ class Experiment(ABC):
     title: ClassVar[str]
     question: ClassVar[str]
 
+    def check(self, config: DictConfig) -> None:  # noqa: B027  (most have nothing to add)
+        """Refuse, before any data is read, a configuration that makes no sense (ConfigError)."""
+
 
 class MetricExperiment(Experiment, Generic[Data, Scores]):
     """Versions of captions, scored by every metric, and the statistics of the scores.
 
     The stages are asked in the order in which they stand here, each once. `Data` is what `load`
-    gives, `Scores` what `score` gives.
+    gives, `Scores` what `score` gives. Nothing is written before `write_versions`.
+
+    `report` is the room of `reports/` whose pages read the experiment's files; `None` where any
+    report may try.
     """
 
-    def check(self, config: DictConfig) -> None:
-        """Refuse, before any data is read, a configuration that makes no sense (ConfigError)."""
+    report: ClassVar[str | None] = None
 
     @abstractmethod
     def load(self, config: DictConfig) -> Data:
@@ -72,6 +88,11 @@ class MetricExperiment(Experiment, Generic[Data, Scores]):
 
         What `run.json` tells of the data goes into `record.info["dataset"]`.
         """
+
+    def to_score(self, data: Data, record: RunRecord) -> Iterable[ToScore]:
+        """What `score` would ask the metrics for: written down where there are none (`metrics=[]`),
+        for scores to be computed elsewhere."""
+        raise ConfigError(f"experiment={self.name} does not run without metrics")
 
     @abstractmethod
     def score(self, data: Data, metrics: Mapping[str, Metric], record: RunRecord) -> Scores:

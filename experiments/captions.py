@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pandas as pd
 from omegaconf import DictConfig
 
+from experiments.base import ToScore
 from metaeval.data.dataset import Absent, CaptionDataset, ImageId
 from metaeval.runs import files
 from metaeval.runs.records import Version
@@ -16,11 +18,8 @@ from metaeval.runs.records import Version
 
 def write_versions(out: Path, versions: Iterable[tuple[ImageId, Version]]) -> None:
     """captions.parquet: one row per image and version."""
-    rows = [{"image_id": image_id, **version.as_row()} for image_id, version in versions]
-    table = pd.DataFrame(rows)
-    for column in ("requested_rate", "realised_rate", "harm"):
-        table[column] = table[column].astype(float)
-    files.write_table(out / files.CAPTIONS, table)
+    rows = ({"image_id": image_id, **version.as_row()} for image_id, version in versions)
+    files.write_rows(out / files.CAPTIONS, rows)
 
 
 def write_references(out: Path, dataset: CaptionDataset, config: DictConfig) -> None:
@@ -34,6 +33,28 @@ def write_references(out: Path, dataset: CaptionDataset, config: DictConfig) -> 
         }
     )
     files.write_table(out / files.REFERENCES, table)
+
+
+def write_to_score(out: Path, passes: Iterable[ToScore]) -> tuple[Path, int]:
+    """captions_to_score.jsonl: what is to be scored elsewhere, each item once; how many there are.
+
+    A record has `image_id`, `caption`, `references` and, where there is a file, `image_path`.
+    """
+    records: dict[tuple[ImageId, str, tuple[str, ...]], dict[str, Any]] = {}
+    for dataset, image_ids, captions in passes:
+        position = {image_id: k for k, image_id in enumerate(dataset.image_ids)}
+        paths = image_paths(dataset, photos=False)
+        for image_id, caption in zip(image_ids, captions, strict=True):
+            k = position[image_id]
+            references = dataset.references[k]
+            record = {"image_id": image_id, "caption": caption, "references": list(references)}
+            if (image_path := paths[k]) is not None:
+                record["image_path"] = image_path
+            records.setdefault((image_id, caption, references), record)
+    path = out / files.TO_SCORE
+    lines = [json.dumps(record, ensure_ascii=False) for record in records.values()]
+    files.atomic(path, lambda p: p.write_text("\n".join([*lines, ""]), encoding="utf-8"))
+    return path, len(lines)
 
 
 def image_paths(dataset: CaptionDataset, photos: bool) -> list[str | None]:
@@ -57,6 +78,7 @@ def dataset_info(dataset: CaptionDataset) -> dict[str, Any]:
         "sources": dict(dataset.sources),
         "notes": list(dataset.notes),
         "fallback": dataset.fallback,
+        "records": dataset.records.counts() if dataset.records else None,
     }
 
 
@@ -70,4 +92,6 @@ def describe_dataset(dataset: CaptionDataset) -> str:
     counts = reference_counts(dataset)
     spread = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     text = f"{dataset.name}: {len(dataset):,} images, {spread} references each"
+    if dataset.records:
+        text += f"; {dataset.records}"
     return f"{text} ({dataset.fallback})" if dataset.fallback else text

@@ -1,4 +1,8 @@
-"""The life of a run, for every experiment: each stage writes files that the next one reads."""
+"""The life of a run, for every experiment: each stage writes files that the next one reads.
+
+A run's folder is of one run. Whatever can be refused is refused before it is touched; then what an
+earlier run left there goes, and until the last file is written `run.json` says "unfinished".
+"""
 
 from __future__ import annotations
 
@@ -10,19 +14,37 @@ from hydra.utils import instantiate
 from omegaconf import DictConfig
 
 from experiments.base import Experiment, MetricExperiment, Pass, Training
+from experiments.captions import write_to_score
 from experiments.explanations import explanations
-from experiments.record import RunRecord
+from experiments.record import RunRecord, record_refusal
 from experiments.scores import open_store
 from metaeval import progress
 from metaeval.compute.networks import keep_networks
-from metaeval.config import build, selected
+from metaeval.config import build_all, component, selected
 from metaeval.errors import ConfigError, StrictError
 from metaeval.metrics.base import Metric
 from metaeval.runs import files
-from metaeval.scoring import Scored
+from metaeval.schema import check_config
+from metaeval.scoring import Scored, refuse_equal_columns
 
 # what the stages around the metrics take with 5,000 images on two cores, for the line of progress
 _USUAL_SECONDS = (("captions", 2.0), ("statistics", 3.0), ("explanations", 6.0), ("report", 4.0))
+
+
+def run_configured(config: DictConfig, out: Path) -> dict[str, Any]:
+    """Run the experiment of a configuration (its node `task`) into the folder `out`, as `run` does.
+
+    Everything that is wrong with the configuration is named at once, in a ConfigError. In a folder
+    without a run, `run.json` then says why there is none.
+    """
+    try:
+        check_config(config)
+        files.require_unicode(out)
+        experiment = component(config.task, "task")
+        return run(experiment, config, out)
+    except Exception as error:
+        record_refusal(out, config, error)
+        raise
 
 
 def run(experiment: Experiment, config: DictConfig, out: Path) -> dict[str, Any]:
@@ -39,24 +61,37 @@ def run(experiment: Experiment, config: DictConfig, out: Path) -> dict[str, Any]
 
 
 def _train(experiment: Training, config: DictConfig, out: Path) -> dict[str, Any]:
-    record = _begin(experiment, config, out)
+    """A training goes on from its checkpoint, so nothing is cleared; and an earlier one's files
+    stay together until the new weights are there."""
+    record = RunRecord(experiment, config, out)
+    experiment.check(config)
+    record.promise()
     with record.stage("training"):
         card = experiment.train(config, out)
-    record.write()
+    record.begin()
+    record.finish()
     return card
 
 
 def _measure(
     experiment: MetricExperiment[Any, Any], config: DictConfig, out: Path
 ) -> dict[str, Any]:
-    names = selected(config)  # a misspelt metric is refused before the data is read
-    metrics = {name: build(name, config) for name in names}
+    metrics = build_all(selected(config), config)
+    refuse_equal_columns((name, metric.columns) for name, metric in metrics.items())
+    check_report(experiment, config)
     experiment.check(config)
-    record = _begin(experiment, config, out)
+    record = RunRecord(experiment, config, out)
     with progress.run_line() as line, keep_networks():
         line.plan(_USUAL_SECONDS)
-        summary, passes = _stages(experiment, names, metrics, record)
+        with record.stage("dataset"):
+            data = experiment.load(config)
+        print(f"{experiment.name} on {experiment.describe(data)}", flush=True)
+        record.begin()
+        with record.failing():
+            summary, passes = _stages(experiment, data, metrics, record)
     next_file = out / (files.REPORT if config.report else files.STATISTICS)
+    if not metrics:
+        return summary
     print(experiment.printout(summary, record, next_file), flush=True)
     if config.strict and (lacking := [p.scored for p in passes if p.scored.status != "ok"]):
         reasons = "; ".join(f"{s.family} {s.status}: {s.reason}" for s in lacking)
@@ -64,19 +99,29 @@ def _measure(
     return summary
 
 
+def check_report(experiment: MetricExperiment[Any, Any], config: DictConfig) -> None:
+    """Refuse a report of ours that reads the files of another experiment."""
+    target = str(config.report.get("_target_", "")) if config.report else ""
+    room, wanted = target.removeprefix("reports.").partition(".")[0], experiment.report
+    if target.startswith("reports.") and wanted is not None and room != wanted:
+        raise ConfigError(
+            f"report: {target} reads the files of another experiment than {experiment.name}; "
+            "leave report=… out"
+        )
+
+
 def _stages(
     experiment: MetricExperiment[Any, Any],
-    names: Sequence[str],
+    data: Any,
     metrics: Mapping[str, Metric],
     record: RunRecord,
 ) -> tuple[dict[str, Any], Sequence[Pass]]:
-    """All stages of a run, and what became of its statistics and metrics."""
+    """All stages of a run that write, and what became of its statistics and metrics."""
     config, out = record.config, record.out
-    with record.stage("dataset"):
-        data = experiment.load(config)
-    print(f"{experiment.name} on {experiment.describe(data)}", flush=True)
     with record.stage("captions"):
         experiment.write_versions(data, record)
+    if not metrics:
+        return _without_metrics(experiment, data, record)
     with record.stage("scores"):
         scores = experiment.score(data, metrics, record)
     passes = experiment.passes(scores)
@@ -86,6 +131,7 @@ def _stages(
             "seconds": round(scored.seconds, 3),
             "n_scored": scored.n_scored,
             "n_cached": scored.n_cached,
+            "n_damaged": scored.n_damaged,
         }
         for scored, label in passes
     ]
@@ -96,26 +142,26 @@ def _stages(
             **experiment.statistics(data, scores, record),
         }
         files.write_json(out / files.STATISTICS, summary)
-    by_name = {n: (metrics[n], p.scored) for n, p in zip(names, passes, strict=False)}
+    by_name = {n: (m, p.scored) for (n, m), p in zip(metrics.items(), passes, strict=False)}
     _explain(experiment, data, by_name, record)
-    record.write()
     if config.report:  # report=none is an empty node
+        record.keep()
         with record.stage("report"):
             instantiate(config.report)(out)
-        record.write()
+    record.finish()
     return summary, passes
 
 
-def _begin(experiment: Experiment, config: DictConfig, out: Path) -> RunRecord:
-    """The record of a run that begins, its configuration written."""
-    record = RunRecord(config, out)
-    record.write_config()
-    record.info["experiment"] = {
-        "name": experiment.name,
-        "title": experiment.title,
-        "question": experiment.question,
-    }
-    return record
+def _without_metrics(
+    experiment: MetricExperiment[Any, Any], data: Any, record: RunRecord
+) -> tuple[dict[str, Any], Sequence[Pass]]:
+    """The end of a run with `metrics=[]`: its captions, for scores to be computed elsewhere."""
+    path, n = write_to_score(record.out, experiment.to_score(data, record))
+    record.info["metrics"] = []
+    record.finish()
+    print(f"{n:,} captions to be scored: {path}", flush=True)
+    print("with their scores: metric=[scores] metric.scores.file=FILE", flush=True)
+    return {}, []
 
 
 def _explain(
@@ -124,13 +170,12 @@ def _explain(
     metrics: Mapping[str, tuple[Metric, Scored]],
     record: RunRecord,
 ) -> None:
-    """Write explanations.json, or remove that of an earlier run into this folder."""
-    config, path = record.config, record.out / files.EXPLANATIONS
+    """Write explanations.json, where the report asks for explanations."""
+    config = record.config
     images = int(config.report.get("explanations", 0)) if config.report else 0
     dataset = experiment.explained(data)
     if not images or dataset is None:
-        path.unlink(missing_ok=True)
         return
     with record.stage("explanations"), open_store(config) as store:
         payload = explanations(record.out, metrics, dataset, images, store)
-        files.write_json(path, payload, indent=None)
+        files.write_json(record.out / files.EXPLANATIONS, payload, indent=None)

@@ -17,7 +17,7 @@ from metaeval.data.dataset import CaptionDataset
 from metaeval.metrics.base import Metric
 from metaeval.runs import files
 from metaeval.runs.store import MemoryStore, SqliteStore
-from metaeval.scoring import Lookup, Scored, complete, look_up
+from metaeval.scoring import Lookup, Scored, complete, look_up, refuse_equal_columns
 
 log = logging.getLogger(__name__)
 
@@ -36,12 +36,15 @@ def score_all(
     size, line = config.cache.batch_size, progress.current()
     with open_store(config) as store:
         lookups = [look_up(metric, dataset, texts, index, store) for metric in metrics]
+        refuse_equal_columns((known.bound.family, known.bound.columns) for known in lookups)
         parts = line.plan([(known.title, known.usual_seconds) for known in lookups], kind="metric")
 
         def finish(known: Lookup) -> Scored:
             scored = complete(known, index, store, size)
             if scored.status != "ok":
                 remedy = f"; {scored.remedy}" if scored.remedy else ""
+                if scored.status == "failed":
+                    remedy = " (the traceback is in metaeval.log)"
                 log.warning("%s %s: %s%s", scored.family, scored.status, scored.reason, remedy)
             return scored
 
@@ -81,17 +84,17 @@ def open_store(config: DictConfig) -> Iterator[MemoryStore | SqliteStore]:
     try:
         yield store
     finally:
+        if store.damaged:
+            log.warning("%d damaged values in the score cache: computed again", store.damaged)
         store.close()
 
 
 def write_scores(out: Path, captions: pd.DataFrame, results: Sequence[Scored]) -> None:
     """scores.parquet: the ok metrics' columns, one after another, in the captions' order."""
-    keys = captions[["image_id", "set", "level"]]
-    parts = [
-        keys.assign(metric=column.name, score=scored.scores[:, c])
+    columns = (
+        (column.name, scored.scores[:, c])
         for scored in results
         if scored.scores is not None
         for c, column in enumerate(scored.columns)
-    ]
-    empty = keys.iloc[:0].assign(metric="", score=0.0)
-    files.write_table(out / files.SCORES, pd.concat(parts) if parts else empty)
+    )
+    files.write_scores(out / files.SCORES, captions, columns)

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import argparse
 import sys
+import traceback
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from metaeval.errors import InputError, MetaevalError
+from metaeval.readers.files import one_line
 from metaeval.runs import files
 from reports.captioners import page as captioners
 from reports.graded import page as graded
 from reports.judgments import page as judgments
+from reports.pairs import page as pairs
+from reports.sensitivity import page as sensitivity
 from reports.shared.run import read_statistics
 from reports.sweep.page import write_sweep
 
@@ -19,6 +24,8 @@ from reports.sweep.page import write_sweep
 WRITERS: dict[str, tuple[Callable[..., Path], frozenset[str]]] = {
     "captioners": (captioners.write_report, frozenset({"photos"})),
     "judgments": (judgments.write_report, frozenset()),
+    "pairs": (pairs.write_report, frozenset({"figures"})),
+    "sensitivity": (sensitivity.write_report, frozenset()),
 }
 GRADED = graded.write_report, frozenset({"figures", "explanations", "photos"})
 
@@ -29,7 +36,7 @@ def writer_of(directory: Path) -> tuple[Callable[..., Path], frozenset[str]]:
     A directory without one that holds those of jobs is a sweep's. Raises InputError where there is
     nothing to report on.
     """
-    jobs = [*directory.glob("*/.hydra"), *directory.glob(f"*/{files.STATISTICS}")]
+    jobs = list(directory.glob(f"*/{files.RUN}"))
     if jobs and not (directory / files.STATISTICS).is_file():
         return write_sweep, frozenset()
     statistics = read_statistics(directory)
@@ -62,11 +69,26 @@ def main(arguments: list[str] | None = None) -> int:
         if foreign := set(options) - known:
             names = ", ".join(sorted(f"--{'no-' * (o == 'figures')}{o}" for o in foreign))
             parser.error(f"the report of {directory} has no {names}")
-        print(write(directory, **options))
+        print(_written(write, directory, options))
     except MetaevalError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code
     return 0
+
+
+def _written(write: Callable[..., Path], directory: Path, options: dict[str, Any]) -> Path:
+    """Write the page. What a run wrote is trusted to fit together: where it does not, its files
+    were changed, and the reason is one line."""
+    try:
+        return write(directory, **options)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError) as error:
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        problem = f"{type(error).__name__}: {one_line(error)}, at {Path(where.filename).name}"
+        raise InputError(
+            f"the run's files do not fit together ({problem}:{where.lineno}): they were damaged or "
+            "written by another version of metaeval",
+            file=directory,
+        ) from error
 
 
 if __name__ == "__main__":

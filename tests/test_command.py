@@ -106,12 +106,15 @@ def test_a_warm_cache_gives_the_same_bytes_as_a_cold_one(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "choose an experiment: experiment=captioners|graded|judgments|models|replace|shuffle"),
-        (("experiment=replace", "metrics=[bleu,blue]"), "unknown metric 'blue': choose from bleu"),
-        (("experiment=replace", "corruption.rates=[0.5,1.5]"), "1.5 is not a rate in (0, 1]"),
+        ((), "choose an experiment: experiment=captioners|graded|judgments|models|pairs|replace|"),
+        (
+            ("experiment=replace", "metrics=[bleu,blue]"),
+            "unknown metric 'blue'; did you mean 'bleu'? choose from bleu, sacrebleu",
+        ),
+        (("experiment=replace", "corruption.rates=[0.5,1.5]"), "1.5, not a number in (0, 1]"),
         (("experiment=replace", "corruption.rates=[0.5,0.5]"), "holds a rate twice"),
         (("experiment=replace", "metric.bleu.smooth=some"), "smooth"),
-        (("experiment=replace", "+corruption.rat=1"), "unexpected keyword argument 'rat'"),
+        (("experiment=replace", "seed=abc"), "seed is 'abc', not a whole number in "),
         (("experiment=graded",), "no corruption chosen"),
         (("experiment=replace", "dataset=coco_val2017", "dataset.root=nowhere"), "nowhere"),
         (("experiment=replace", "dataset=coco", "dataset.captions=bad.json"), "bad.json"),
@@ -130,11 +133,33 @@ def test_bad_input_and_bad_configuration_exit_with_2_and_one_line(
     assert not (tmp_path / "OUT" / results.SCORES).exists()
 
 
-@pytest.mark.parametrize("override", ["experiment=replacement", "no_such_key=1", "seed=[0"])
+@pytest.mark.parametrize("override", ["experiment=replacement", "no_such_key=1", "dataset=null"])
 def test_overrides_that_hydra_refuses_exit_with_2(override: str, tmp_path: Path) -> None:
     done = metaeval("experiment=replace", override, cwd=tmp_path)
     assert done.returncode == 2
-    assert "Traceback" not in done.stderr
+    assert done.stderr.startswith("metaeval: ")
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+
+
+def test_a_job_that_fails_does_not_end_its_sweep(tmp_path: Path) -> None:
+    arguments = ("experiment=replace", *SMALL, "metrics=[bleu]", "hydra.sweep.dir=SWEEP")
+    done = metaeval("-m", *arguments, "seed=0,-1,1", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr == "metaeval: seed is -1, not a whole number in [0, 4294967295]\n"
+    table = pd.read_csv(tmp_path / "SWEEP" / "sweep.csv")
+    assert sorted(set(table["job"])) == [0, 2]
+    page = (tmp_path / "SWEEP" / "sweep.html").read_text()
+    assert "did not finish: seed is -1, not a whole number" in page
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "iso-8859-1"])
+def test_a_terminal_that_knows_few_letters_gets_their_names(encoding: str, tmp_path: Path) -> None:
+    arguments = ("experiment=replace", *SMALL, "metrics=[bleu]", "report=none")
+    env = {"PYTHONIOENCODING": encoding}
+    done = metaeval(*arguments, "hydra.run.dir=OUT", cwd=tmp_path, env=env)
+    assert done.returncode == 0, done.stderr
+    assert "rank-order rho" in done.stdout
+    assert results.read_json(tmp_path / "OUT" / results.RUN)["status"] == "finished"
 
 
 def test_a_metric_that_cannot_run_is_a_row_and_under_strict_an_error(tmp_path: Path) -> None:
@@ -218,7 +243,7 @@ def _wait_for_rows(database: Path, more_than: int) -> int:
             while time.monotonic() < deadline:
                 time.sleep(0.01)
                 try:
-                    (rows,) = db.execute("SELECT count(*) FROM content").fetchone()
+                    (rows,) = db.execute("SELECT count(*) FROM checked").fetchone()
                 except sqlite3.OperationalError:
                     break  # the tables are not there yet
                 if rows > more_than:

@@ -150,7 +150,7 @@ def test_images_that_are_none(server: tuple[Path, str], tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no \.jpg"):
         install_images.install(tmp_path, tmp_path / "empty")
     (tmp_path / "broken.zip").write_bytes(b"no archive")
-    with pytest.raises(InputError, match="unpacked"):
+    with pytest.raises(InputError, match="is no zip archive"):
         install_images.install(tmp_path, tmp_path / "broken.zip")
     archive_of(server[0] / "val2017.zip")
     with pytest.raises(DownloadError, match="checksum"):

@@ -12,6 +12,7 @@ import pytest
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.metrics.base import Metric, ReferenceScorer, Scorer, Scores
 from metaeval.runs.records import Count, ScoreColumn
+from metaeval.runs.source import source_digest
 from metaeval.runs.store import MemoryStore, Store, content_digest
 from metaeval.scoring import bind, score_captions
 
@@ -70,6 +71,10 @@ def _dataset(references: Sequence[str] = ("a b c d", "e f")) -> CaptionDataset:
     return CaptionDataset("two", ids, human, tuple((r,) for r in references), ids, human)
 
 
+# a metric that is not metaeval's own has a digest of its source in the signature
+_SOURCE = "+".join({str(source_digest(kind)): 0 for kind in (LengthRatio, LengthScorer)})
+SIGNATURES = tuple(f"{name}|v:1|source:{_SOURCE}" for name in ("lengthratio", "words"))
+
 CAPTIONS = ["a b", "a b", "a b", "c", "d e f"]
 INDEX = np.array([0, 0, 1, 1, 0])
 EXPECTED = np.array([[0.5, 2], [0.5, 2], [1.0, 2], [0.5, 1], [0.75, 3]])
@@ -82,7 +87,7 @@ def test_each_distinct_item_is_scored_once_and_lands_in_its_place() -> None:
     (scorer,) = metric.scorers
     assert scorer.scored == ["a b", "a b", "c", "d e f"]  # "a b" against two images
     assert (done.status, done.n_scored, done.n_cached) == ("ok", 4, 0)
-    assert done.signatures == ("lengthratio|v:1", "words|v:1")
+    assert done.signatures == SIGNATURES
     assert (scorer.prepared, scorer.closed, done.scorer) == (1, 1, None)
 
 
@@ -158,7 +163,7 @@ def test_binding_says_what_a_run_would_say_before_any_score() -> None:
     metric, store = Needy(), MemoryStore()
     assert bind(metric, _dataset(), store).status == "skipped"  # who only looks fetches nothing
     bound = bind(metric, _dataset(), store, fetch=True)
-    assert (bound.status, bound.signatures) == ("ok", ("lengthratio|v:1", "words|v:1"))
+    assert (bound.status, bound.signatures) == ("ok", SIGNATURES)
     assert bound.scorer is metric.scorers[0]
     assert (metric.scorers[0].prepared, bound.scores) == (0, None)
     done = score_captions(metric, _dataset(), CAPTIONS, INDEX, store)
@@ -179,7 +184,7 @@ def test_the_record_of_a_column_is_what_became_of_it() -> None:
     done = score_captions(LengthRatio(), _dataset(), CAPTIONS, INDEX, MemoryStore())
     record = done.record(1, n=5, n_nan=0)
     assert record.column == ScoreColumn("Words", bounds=(0.0, float("inf")))
-    assert (record.family, record.signature, record.status) == ("length_ratio", "words|v:1", "ok")
+    assert (record.family, record.signature, record.status) == ("length_ratio", SIGNATURES[1], "ok")
     assert record.statistics == {"n": 5, "n_nan": 0}
     entry = record.as_dict()
     assert (entry["metric"], entry["n"], entry["reason"]) == ("Words", 5, None)
@@ -246,7 +251,9 @@ def test_a_tally_of_the_wrong_shape_fails() -> None:
     [
         (np.zeros((1, 2)), r"float64 \[1, 2\] instead of float64 \[2, 2\]"),
         (np.zeros((2, 2), dtype=np.float32), "float32"),
-        (np.full((2, 2), np.inf), "infinite"),
+        (np.full((2, 2), np.inf), "LengthRatio gives 'a' the score inf, which is outside its"),
+        (np.array([[0.5, 1], [1.1, 1]]), "gives 'b' the score 1.1, which is outside its bounds 0"),
+        (np.array([[0.5, 1], [-1e-4, 1]]), "gives 'b' the score -0.0001, which is outside"),
     ],
 )
 def test_a_metric_that_breaks_the_contract_fails(returned: Scores, complaint: str) -> None:
@@ -264,14 +271,34 @@ def test_a_metric_that_breaks_the_contract_fails(returned: Scores, complaint: st
 def test_nan_passes_through_and_is_cached_as_nan() -> None:
     class Undefined(LengthScorer):
         def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
-            return np.full((len(captions), 2), np.nan)
+            return np.array([[np.nan, 1.0 if c == "c" else np.nan] for c in captions])
 
     store, metric = MemoryStore(), LengthRatio(scorer_class=Undefined)
     for _ in range(2):
         done = score_captions(metric, _dataset(), CAPTIONS, INDEX, store)
+        assert done.status == "ok"
         assert done.scores is not None
-        assert np.isnan(done.scores).all()
+        assert np.isnan(done.scores).sum() == 2 * len(CAPTIONS) - 1
     assert done.n_cached == 4
+
+
+def test_a_metric_that_could_score_nothing_is_not_ok() -> None:
+    class Nothing(LengthScorer):
+        def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
+            return np.full((len(captions), 2), np.nan)
+
+    store, metric = MemoryStore(), LengthRatio(scorer_class=Nothing)
+    for _ in range(2):  # computed, and from the cache
+        done = score_captions(metric, _dataset(), CAPTIONS, INDEX, store)
+        assert (done.status, done.scores) == ("failed", None)
+        assert done.reason == "none of the 5 captions could be scored: all scores are NaN"
+
+
+@pytest.mark.parametrize("size", [-1, -5000])
+def test_a_batch_of_fewer_than_no_captions_computes_nothing_and_says_so(size: int) -> None:
+    done = score_captions(LengthRatio(), _dataset(), CAPTIONS, INDEX, MemoryStore(), size)
+    assert done.status == "failed"
+    assert done.reason == f"ValueError: {size} captions at a time cannot be scored"
 
 
 def test_the_digest_of_references_knows_where_one_ends() -> None:

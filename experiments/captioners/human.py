@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 from omegaconf import DictConfig
 
-from experiments.captioners.scores import Family, by_image_and_set, record_of
+from experiments.captioners.scores import by_image_and_set, record_of
 from experiments.captioners.systems import MEAN
+from metaeval.scoring import Family
 from metaeval.stats.ordering.graded import graded_statistics
 from metaeval.stats.resampling.bootstrap import Counts
 

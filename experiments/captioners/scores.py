@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,22 +15,8 @@ from experiments.scores import score_all
 from metaeval.data.dataset import CaptionDataset
 from metaeval.metrics.base import Metric
 from metaeval.metrics.summable import StatisticsAdapter, SummableMetric
-from metaeval.scoring import Scored
+from metaeval.scoring import Family, family_of
 from metaeval.stats.resampling.items import Floats
-
-
-@dataclass(frozen=True, slots=True)
-class Family:
-    """One metric over all captions.
-
-    `scored` is what `scoring.score_captions` says of its sentences. Where statistics add up to
-    corpus scores, `statistics` [n, k] are those of the sentences, and `corpus` makes corpus scores
-    [r, columns] of sums [r, k]; else `None`.
-    """
-
-    scored: Scored
-    statistics: Floats | None = None
-    corpus: Callable[[Floats], Floats] | None = None
 
 
 def with_all_references(dataset: CaptionDataset) -> CaptionDataset:
@@ -50,24 +35,7 @@ def score_families(
     """
     asked = [StatisticsAdapter(m) if isinstance(m, SummableMetric) else m for m in metrics]
     results = score_all(asked, dataset, captions, config)
-    return [_family(metric, scored) for metric, scored in zip(metrics, results, strict=True)]
-
-
-def _family(metric: Metric, scored: Scored) -> Family:
-    if not isinstance(metric, SummableMetric):
-        return Family(scored)
-    columns = metric.columns
-    if scored.scores is None:
-        return Family(replace(scored, columns=columns, signatures=(None,) * len(columns)))
-    # the statistics' signatures are those of the scores, but for the column's name
-    settings = str(scored.signatures[0]).partition("|")[2]
-    sentences = replace(
-        scored,
-        columns=columns,
-        signatures=tuple(f"{column.name.lower()}|{settings}" for column in columns),
-        scores=metric.of_statistics(scored.scores),
-    )
-    return Family(sentences, scored.scores, partial(metric.of_statistics, corpus=True))
+    return [family_of(metric, scored) for metric, scored in zip(metrics, results, strict=True)]
 
 
 def by_image_and_set(

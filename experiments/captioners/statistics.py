@@ -10,9 +10,10 @@ from omegaconf import DictConfig
 
 from experiments.captioners.agreement import Ordering, agreement, disagreements
 from experiments.captioners.human import against_human
-from experiments.captioners.scores import Family, by_image_and_set
+from experiments.captioners.scores import by_image_and_set
 from experiments.captioners.systems import CORPUS, absent, scales, system_records
 from metaeval.progress import progress_bar
+from metaeval.scoring import Family
 from metaeval.stats.correlation.rank_order import tie_breaking_seeds
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 

@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 from omegaconf import DictConfig
 
-from experiments.captioners.scores import Family, by_image_and_set, record_of
+from experiments.captioners.scores import by_image_and_set, record_of
+from metaeval.scoring import Family
 from metaeval.stats.resampling.bootstrap import Counts, percentile_interval
 from metaeval.stats.resampling.items import Floats
 from metaeval.stats.significance.holm import holm

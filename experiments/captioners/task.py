@@ -8,16 +8,16 @@ contradict each other. See docs/captioners.md for what each number means.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from experiments.base import MetricExperiment, Pass
+from experiments.base import MetricExperiment, Pass, ToScore
 from experiments.captioners.printout import printout
-from experiments.captioners.scores import Family, score_families, with_all_references
+from experiments.captioners.scores import score_families, with_all_references
 from experiments.captioners.statistics import statistics
 from experiments.captions import (
     dataset_info,
@@ -34,12 +34,11 @@ from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.base import Metric
 from metaeval.runs import files
 from metaeval.runs.records import Version
+from metaeval.scoring import Family
 
 log = logging.getLogger(__name__)
 
 HUMAN = "Human"
-AGAINST_HUMAN = "against_human"  # the folder of what was scored against the other references
-DISAGREEMENT = "disagreement.csv"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +70,7 @@ class Captioners(MetricExperiment[Captioned, CaptionerScores]):
     name = "captioners"
     title = "Captioners"
     question = "Which captioner is best, and do the metrics agree on it?"
+    report = "captioners"
 
     def __init__(self, permutations: int = 10_000) -> None:
         if isinstance(permutations, bool) or not isinstance(permutations, int) or permutations < 1:
@@ -122,11 +122,20 @@ class Captioners(MetricExperiment[Captioned, CaptionerScores]):
             info["notes"] += [f"{system.name}: {note}" for note in system.notes]
         record.info["dataset"] = info
 
+    def to_score(self, data: Captioned, record: RunRecord) -> Iterable[ToScore]:
+        captions = files.read_table(record.out / files.CAPTIONS)
+        machines = captions[captions["set"] != HUMAN]
+        return [
+            ToScore(dataset, some["image_id"].tolist(), some["caption"].tolist())
+            for dataset, some in ((data.everyone, machines), (data.dataset, captions))
+        ]
+
     def score(
         self, data: Captioned, metrics: Mapping[str, Metric], record: RunRecord
     ) -> CaptionerScores:
         config, out = record.config, record.out
-        captions = files.read_table(out / files.CAPTIONS)
+        needed = ("image_id", "set", "level", "caption")
+        captions = files.read_table(out / files.CAPTIONS, needed)
         machines = captions[captions["set"] != HUMAN].reset_index(drop=True)
         systems = score_families(list(metrics.values()), data.everyone, machines, config)
         write_scores(out, machines, [family.scored for family in systems])
@@ -137,7 +146,7 @@ class Captioners(MetricExperiment[Captioned, CaptionerScores]):
             if family.scored.status == "ok"
         ]
         against = score_families(again, data.dataset, captions, config)
-        write_scores(out / AGAINST_HUMAN, captions, [family.scored for family in against])
+        write_scores(out / files.AGAINST_HUMAN, captions, [family.scored for family in against])
         return CaptionerScores(systems, against)
 
     def passes(self, scores: CaptionerScores) -> Sequence[Pass]:
@@ -160,7 +169,7 @@ class Captioners(MetricExperiment[Captioned, CaptionerScores]):
         for entry, system in zip(summary["systems"], data.systems, strict=True):
             entry |= _coverage(system, data.dataset)
         files.atomic(
-            record.out / DISAGREEMENT,
+            record.out / files.DISAGREEMENT,
             lambda p: images.to_csv(p, index=False, lineterminator="\n"),
         )
         return {

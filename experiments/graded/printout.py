@@ -40,6 +40,12 @@ def _rows(summary: Mapping[str, Any], published: Mapping[str, float]) -> Iterato
     if spread := [(r["metric"], r["seeds"]) for r in metrics if r.get("seeds")]:
         sds = ", ".join(f"{name} {seeds['rank_order_rho']['sd']:.4f}" for name, seeds in spread)
         yield f"sd of rank-order ρ over {spread[0][1]['n']} corruption seeds: {sds}"
+        once = [r["metric"] for r in metrics if not r.get("seeds") and not r.get("part_of")]
+        if once:
+            yield f"of one seed alone (corruption.reseeded): {', '.join(once)}"
+    if trained := [(r["metric"], r["training_seeds"]) for r in metrics if r.get("training_seeds")]:
+        sds = ", ".join(f"{name} {t['rank_order_rho']['sd']:.3f}" for name, t in trained)
+        yield f"sd of rank-order ρ over {len(trained[0][1]['seeds'])} training seeds: {sds}"
     counted: dict[str, None] = {}
     for record in records:
         counts = (Count(**count) for count in record.get("counts") or ())

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 
 from corruptions.base import Corruption
 from experiments.graded.versions import versions
 from experiments.scores import score_all
+from metaeval.config import metric_names
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.metrics.base import Metric
@@ -27,20 +28,38 @@ from metaeval.stats.ordering.pairwise import pairwise
 
 Floats = npt.NDArray[np.float64]
 
+COMPARED_SEEDS = 5
+# what four more seeds cost little of: METEOR would take minutes more, SPICE an hour
+CHEAP = ("bleu", "sacrebleu", "rouge_l", "cider", "controls")
 
-def seed_count(config: DictConfig) -> int:
-    """How many corruption seeds a run asks for, its own included (`corruption.seeds`)."""
-    count = (config.get("corruption") or {}).get("seeds", 1)
-    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-        raise ConfigError(f"corruption.seeds must be 1 or more, not {count!r}")
-    return count
+
+def seed_count(config: DictConfig, comparable: bool = False) -> int:
+    """How many corruption seeds a run asks for, its own included (`corruption.seeds`).
+
+    `null` is COMPARED_SEEDS where published values are comparable with the run, otherwise 1.
+    """
+    count = (config.get("corruption") or {}).get("seeds")
+    if count is None:
+        return COMPARED_SEEDS if comparable else 1
+    return int(count)
 
 
 def rescorable(metrics: Mapping[str, Metric], config: DictConfig) -> dict[str, Metric]:
-    """The metrics that are scored on every seed: the rule-based ones and the controls."""
-    groups = config.metric_groups
-    cheap = {*groups.rule_based, *groups.controls}
-    return {name: metric for name, metric in metrics.items() if name in cheap}
+    """The metrics that are scored on every seed: those of `corruption.reseeded`, groups resolved.
+
+    Without that key the metrics that take next to no time. Raises ConfigError for a name that is
+    neither a metric nor a group.
+    """
+    groups: dict[str, list[str]] = OmegaConf.to_container(config.metric_groups)  # type: ignore[assignment]
+    asked = (config.get("corruption") or {}).get("reseeded")
+    names = CHEAP if asked is None else list(asked)
+    for name in names:
+        if name not in groups and name not in metric_names():
+            raise ConfigError(
+                f"corruption.reseeded: '{name}' is neither a metric nor a group of metrics"
+            )
+    chosen = {member for name in names for member in groups.get(name, [name])}
+    return {name: metric for name, metric in metrics.items() if name in chosen}
 
 
 def score_seeds(
@@ -48,24 +67,26 @@ def score_seeds(
     corruptions: Sequence[Corruption],
     metrics: Mapping[str, Metric],
     config: DictConfig,
+    count: int,
 ) -> pd.DataFrame:
-    """The scores of the versions that the seeds after the run's own make: files.SEED_SCORES."""
-    parts = []
-    for seed in range(config.seed + 1, config.seed + seed_count(config)):
-        rows = [
-            {"image_id": image_id, "set": v.set, "level": v.level, "caption": v.caption}
-            for image_id, v in versions(dataset, corruptions, seed)
-        ]
-        captions = pd.DataFrame(rows)
-        keys = captions[["image_id", "set", "level"]].assign(seed=seed)
-        for scored in score_all(metrics.values(), dataset, captions, config):
-            if scored.scores is not None:
-                parts += [
-                    keys.assign(metric=column.name, score=scored.scores[:, c])
-                    for c, column in enumerate(scored.columns)
-                ]
-    empty = pd.DataFrame(columns=["image_id", "seed", "set", "level", "metric", "score"])
-    return pd.concat(parts, ignore_index=True) if parts else empty
+    """The scores of the versions that the seeds after the run's own make: files.SEED_SCORES.
+
+    `count` is the number of seeds, the run's own included.
+    """
+    rows = [
+        {"image_id": image_id, "seed": seed, "set": v.set, "level": v.level, "caption": v.caption}
+        for seed in range(config.seed + 1, config.seed + count)
+        for image_id, v in versions(dataset, corruptions, seed)
+    ]
+    captions = pd.DataFrame(rows, columns=["image_id", "seed", "set", "level", "caption"])
+    keys = captions.drop(columns="caption")
+    parts = [
+        keys.assign(metric=column.name, score=scored.scores[:, c])
+        for scored in score_all(metrics.values(), dataset, captions, config)
+        if scored.scores is not None
+        for c, column in enumerate(scored.columns)
+    ]
+    return pd.concat(parts, ignore_index=True) if parts else keys.assign(metric="", score=0.0)[:0]
 
 
 def measured(values: Floats, levels: Sequence[int]) -> dict[str, float]:

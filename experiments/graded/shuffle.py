@@ -21,4 +21,5 @@ class ShuffleExperiment(Graded):
     )
 
     def published(self, dataset: CaptionDataset, config: DictConfig) -> Published | None:
-        return published(SHUFFLE, {"rates": [0.25, 0.5, 1.0], "derange": False}, dataset, config)
+        paper = {"rates": [0.25, 0.5, 1.0], "derange": False, "punctuation": "moves"}
+        return published(SHUFFLE, paper, dataset, config)

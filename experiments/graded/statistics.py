@@ -11,9 +11,11 @@ import numpy.typing as npt
 import pandas as pd
 from omegaconf import DictConfig
 
+from corruptions.base import Corruption
 from experiments.graded.differences import against_controls, differences, extreme_steps
 from experiments.graded.groups import image_groups
 from experiments.graded.seeds import seed_spread
+from experiments.graded.training import training_seeds, versions_in_training
 from metaeval.data.dataset import CaptionDataset
 from metaeval.runs import files
 from metaeval.scoring import Scored
@@ -23,6 +25,10 @@ from metaeval.stats.ordering.inversions import worst_first, worst_inversion
 from metaeval.stats.ordering.selected import selected_statistics
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 
+_NEEDED = (  # of the captions
+    *("image_id", "set", "level", "caption", "applied", "expected"),
+    *("requested_rate", "realised_rate", "harm"),
+)
 WORST_IMAGES = 200  # how many of a column's worst inversions are named
 
 Floats = npt.NDArray[np.float64]
@@ -33,14 +39,17 @@ def statistics(
     results: Sequence[Scored],
     config: DictConfig,
     dataset: CaptionDataset,
+    corruptions: Sequence[Corruption] = (),
+    experiment: str = "graded",
     floor: bool = False,
 ) -> dict[str, Any]:
     """All statistics of a run, computed from its captions.parquet and scores.parquet.
 
-    The same resampled images serve every metric, so that metrics can be compared in pairs. With
-    `floor`, the lowest set holds other images' captions and no degree of corruption.
+    The same resampled images serve every metric, so that metrics can be compared in pairs.
+    `corruptions` are those of the run, worst first, and `experiment` is its name. With `floor`, the
+    lowest set holds other images' captions and no degree of corruption.
     """
-    captions = files.read_table(out / files.CAPTIONS)
+    captions = files.read_table(out / files.CAPTIONS, _NEEDED)
     scores = files.read_table(out / files.SCORES)
     images = pd.Index(captions["image_id"].unique())
     sets = set_table(captions)
@@ -105,6 +114,12 @@ def statistics(
                 }
                 for group, part in zip(groups, of_groups, strict=True):
                     part[column.name] = selected(better[group.members])
+            if (training := scored.training) is not None:
+                numbers["versions_in_training"] = versions_in_training(training.drawn, corruptions)
+                numbers["training_seeds"] = training_seeds(
+                    training.seeds, column.name, experiment, dataset.name,
+                    len(images) if not numbers["n_nan"] else 0, config.seed, corruptions,
+                )  # fmt: skip
             records.append(scored.record(c, **numbers).as_dict())
     against_controls(records, compared, len(images), confidence)
     return {
@@ -138,12 +153,16 @@ def seed_tables(out: Path, images: pd.Index[Any], names: list[str]) -> dict[str,
 
 
 def set_table(captions: pd.DataFrame) -> list[dict[str, Any]]:
-    """The caption sets, worst first, with how much of them was really spoiled."""
+    """The caption sets, worst first, with how much of them was really spoiled.
+
+    `expected` is what those that were changed should do to a score, see `Version`.
+    """
     table = []
     sets = captions[["level", "set"]].drop_duplicates().sort_values("level")
     for level, name in zip(sets["level"], sets["set"], strict=True):
         part = captions[captions["set"] == name]
         requested = part["requested_rate"].dropna()
+        expected = part.loc[part["applied"], "expected"]
         table.append(
             {
                 "name": name,
@@ -154,6 +173,7 @@ def set_table(captions: pd.DataFrame) -> list[dict[str, Any]]:
                 "requested_rate": float(requested.iloc[0]) if len(requested) else None,
                 "mean_realised_rate": float(part["realised_rate"].mean()),
                 "mean_harm": float(part["harm"].mean()),
+                "expected": str(expected.iloc[0]) if len(expected) else None,
             }
         )
     return table

@@ -7,15 +7,17 @@ the two experiments of the paper; they only add their words, a floor and the pub
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
+from hydra.utils import get_object
 from omegaconf import DictConfig, OmegaConf
 
 from corruptions.base import Corruption
 from corruptions.graded.random import Random
-from experiments.base import MetricExperiment, Pass, Published
+from experiments.base import MetricExperiment, Pass, Published, ToScore
 from experiments.captions import dataset_info, describe_dataset, write_references, write_versions
 from experiments.graded.ceiling import ceiling
 from experiments.graded.printout import printout
@@ -44,6 +46,7 @@ class Graded(MetricExperiment[CaptionDataset, list[Scored]]):
     name = "graded"
     title = "Graded corruption"
     question = "Does a metric score a caption lower the more of it has been spoiled?"
+    report = "graded"
 
     def __init__(self, floor: bool = False) -> None:
         self.floor = floor
@@ -57,14 +60,19 @@ class Graded(MetricExperiment[CaptionDataset, list[Scored]]):
         return None
 
     def check(self, config: DictConfig) -> None:
-        seed_count(config)
+        self.corruptions(config)
+        rescorable({}, config)
 
     def load(self, config: DictConfig) -> CaptionDataset:
         dataset = component(config.dataset, "dataset")
         if not isinstance(dataset, CaptionDataset):
             raise ConfigError(
-                "these are captions that people judged: experiment=judgments is for them"
+                "there is nothing to spoil here: experiment=judgments is for captions that people "
+                "judged, experiment=pairs for true and false ones"
             )
+        for corruption in self.corruptions(config):
+            if (absent := corruption.missing(dataset)) is not None:
+                raise ConfigError(f"corruption '{corruption.name}' cannot run: {absent}")
         return dataset
 
     def describe(self, data: CaptionDataset) -> str:
@@ -72,9 +80,6 @@ class Graded(MetricExperiment[CaptionDataset, list[Scored]]):
 
     def write_versions(self, data: CaptionDataset, record: RunRecord) -> None:
         corruptions = self.corruptions(record.config)
-        for corruption in corruptions:
-            if (absent := corruption.missing(data)) is not None:
-                raise ConfigError(f"corruption '{corruption.name}' cannot run: {absent}")
         write_versions(record.out, versions(data, corruptions, record.config.seed))
         write_references(record.out, data, record.config)
         facts: dict[str, Any] = {}
@@ -90,21 +95,26 @@ class Graded(MetricExperiment[CaptionDataset, list[Scored]]):
             "rank_order_rho": dict(published.rank_order_rho),
         }
 
+    def to_score(self, data: CaptionDataset, record: RunRecord) -> Iterable[ToScore]:
+        captions = files.read_table(record.out / files.CAPTIONS)
+        return [ToScore(data, captions["image_id"].tolist(), captions["caption"].tolist())]
+
     def score(
         self, data: CaptionDataset, metrics: Mapping[str, Metric], record: RunRecord
     ) -> list[Scored]:
-        captions = files.read_table(record.out / files.CAPTIONS)
+        needed = ("image_id", "set", "level", "caption")
+        captions = files.read_table(record.out / files.CAPTIONS, needed)
         results = score_all(metrics.values(), data, captions, record.config)
         if any(column.control for scored in results for column in scored.columns):
             results.append(ceiling(captions))
         write_scores(record.out, captions, results)
-        path = record.out / files.SEED_SCORES
-        if seed_count(record.config) > 1:
+        published = record.info["published"]
+        count = seed_count(record.config, bool(published and published["comparable"]))
+        if count > 1:
             again = rescorable(metrics, record.config)
             corruptions = self.corruptions(record.config)
-            files.write_table(path, score_seeds(data, corruptions, again, record.config))
-        else:
-            path.unlink(missing_ok=True)
+            table = score_seeds(data, corruptions, again, record.config, count)
+            files.write_table(record.out / files.SEED_SCORES, table)
         return results
 
     def passes(self, scores: list[Scored]) -> Sequence[Pass]:
@@ -113,9 +123,12 @@ class Graded(MetricExperiment[CaptionDataset, list[Scored]]):
     def statistics(
         self, data: CaptionDataset, scores: list[Scored], record: RunRecord
     ) -> dict[str, Any]:
+        corruptions = self.corruptions(record.config)
         return {
             "dataset": data.name,
-            **statistics(record.out, scores, record.config, data, self.floor),
+            **statistics(
+                record.out, scores, record.config, data, corruptions, self.name, self.floor
+            ),
         }
 
     def explained(self, data: CaptionDataset) -> CaptionDataset:
@@ -127,6 +140,12 @@ class Graded(MetricExperiment[CaptionDataset, list[Scored]]):
         return printout(summary, values, file)
 
 
+def _needs_rate(target: str) -> bool:
+    """Whether a corruption cannot be made without a rate."""
+    rate = signature(get_object(target)).parameters.get("rate")
+    return rate is not None and rate.default is rate.empty
+
+
 def configured(node: DictConfig | None) -> list[Corruption]:
     """The corruptions of a `corruption` config node, worst first: one per rate, if it has rates.
 
@@ -135,10 +154,12 @@ def configured(node: DictConfig | None) -> list[Corruption]:
     if node is None:
         raise ConfigError("no corruption chosen: add corruption=replace (or shuffle, …)")
     options: dict[str, Any] = OmegaConf.to_container(node, resolve=True)  # type: ignore[assignment]
-    options.pop("seeds", None)  # how often all is done again: no option of a corruption
-    if "rates" not in options:
-        return [component(options, "corruption")]
-    rates = options.pop("rates")
+    for seeding in ("seeds", "reseeded"):  # how often all is done again: no options of a corruption
+        options.pop(seeding, None)
+    rates = options.pop("rates", None)
+    if rates is None and not _needs_rate(options["_target_"]):
+        made = component(options, "corruption")
+        return made if isinstance(made, list) else [made]
     if not isinstance(rates, list) or not rates:
         raise ConfigError(f"corruption.rates must be a list of rates in (0, 1], not {rates!r}")
     if len(set(rates)) != len(rates):
@@ -147,4 +168,7 @@ def configured(node: DictConfig | None) -> list[Corruption]:
         if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 < rate <= 1:
             raise ConfigError(f"corruption.rates: {rate!r} is not a rate in (0, 1]")
     ordered = sorted(rates, reverse=True)
+    if "parts" in options:  # of several corruptions: each rate is that of all of them
+        made = component({**options, "rates": ordered}, "corruption")
+        return list(made)
     return [component({**options, "rate": rate}, "corruption") for rate in ordered]

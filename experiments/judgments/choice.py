@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from omegaconf import DictConfig
 
+from experiments.base import ToScore
 from experiments.judgments.files import write_score_columns
 from experiments.judgments.published import published_choice
 from experiments.scores import score_all
@@ -78,6 +79,15 @@ def score_choices(
             outcomes.setdefault(name, []).append(outcome)
     write_score_columns(out, "candidate", parts, **drawn)
     return ChoiceScores(first, outcomes)
+
+
+def pairs_to_score(pairs: ForcedChoice, seed: int) -> Iterator[ToScore]:
+    """Both captions of every pair, against the references of each number and draw."""
+    for n_references in pairs.n_references:
+        for draw in range(1 if n_references == VOTES else pairs.draws):
+            documents = pairs.documents(n_references, draw, seed)
+            keys = documents.image_ids
+            yield ToScore(documents, [*keys, *keys], [*pairs.first, *pairs.second])
 
 
 def _with_another_draw(total: Sequence[Scored], draw: Sequence[Scored]) -> list[Scored]:

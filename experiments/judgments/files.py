@@ -20,8 +20,6 @@ from metaeval.runs import files
 from metaeval.scoring import Scored
 from metaeval.stats.resampling.items import Floats
 
-JUDGMENTS = "judgments.parquet"
-
 
 def write_judgments(out: Path, judged: Judgments) -> None:
     """`caption` (its number), image_id, system, candidate, references, and the ratings."""
@@ -35,7 +33,7 @@ def write_judgments(out: Path, judged: Judgments) -> None:
     for name in judged.dimensions:
         given = [list(j.human.get(name, ())) for j in judged.judged]
         columns[f"human_{name}"] = pa.array(given, pa.list_(pa.float64()))
-    _write(out / JUDGMENTS, pa.table(columns))
+    _write(out / files.JUDGMENTS, pa.table(columns))
 
 
 def write_pairs(out: Path, pairs: ForcedChoice) -> None:
@@ -49,7 +47,7 @@ def write_pairs(out: Path, pairs: ForcedChoice) -> None:
         "votes_first": pa.array(pairs.votes[:, 0]),
         "votes_second": pa.array(pairs.votes[:, 1]),
     }
-    _write(out / JUDGMENTS, pa.table(columns))
+    _write(out / files.JUDGMENTS, pa.table(columns))
 
 
 def write_scores(out: Path, scored: Sequence[Scored]) -> None:
@@ -68,17 +66,16 @@ def write_score_columns(
 ) -> None:
     """scores.parquet from the scores of each column; `constant` adds a column per part."""
     empty: Floats = np.empty(0)
-    numbers = [n for _, v in parts for n in range(len(v))]
+    sizes = [len(v) for _, v in parts]
+    numbers = [np.arange(n) for n in sizes]
+    names = np.array([name for name, _ in parts], dtype=object)
     columns = {
-        unit: pa.array(numbers, pa.int64()),
+        unit: pa.array(np.concatenate([np.arange(0), *numbers]), pa.int64()),
         **{
-            key: pa.array(
-                [x for x, (_, v) in zip(values, parts, strict=True) for _ in range(len(v))],
-                pa.int64(),
-            )
+            key: pa.array(np.repeat(np.asarray(values, dtype=np.int64), sizes), pa.int64())
             for key, values in constant.items()
         },
-        "metric": pa.array([name for name, v in parts for _ in range(len(v))], pa.string()),
+        "metric": pa.array(np.repeat(names, sizes), pa.string()),
         "score": pa.array(np.concatenate([v for _, v in parts] or [empty]), pa.float64()),
     }
     _write(out / files.SCORES, pa.table(columns))

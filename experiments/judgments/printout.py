@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from experiments.text_table import text_table
 from metaeval.stats.significance.holm import least_draws
 
 NEARLY_ALL = 0.9  # of the pairs, from where a tie calibration is remarked upon
@@ -26,8 +27,8 @@ def _ratings(summary: Mapping[str, Any]) -> Iterator[str]:
     statistic, published = summary["protocol"]["statistic"], summary["published"]
     done = _results(summary)
     for dimension in summary["dimensions"]:
-        rows = sorted(done, key=lambda r: _badness(r["human"][dimension], statistic))
-        yield from _table(
+        rows = sorted(done, key=lambda r: _badness(r, dimension, statistic))
+        yield from text_table(
             [
                 _rating_line(r, dimension, summary, published["values"].get(dimension, {}))
                 for r in rows
@@ -51,26 +52,18 @@ def _results(summary: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [r for r in summary["metrics"] if r["status"] == "ok" and r["part_of"] is None]
 
 
-def _badness(agreement: Mapping[str, Any], statistic: str) -> float:
-    """What rows are sorted by: on the rows that all metrics share, where they do not share all."""
+def _name(record: Mapping[str, Any]) -> str:
+    """A metric's name; a control's in brackets."""
+    return f"({record['metric']})" if record["control"] else str(record["metric"])
+
+
+def _badness(record: Mapping[str, Any], dimension: str, statistic: str) -> tuple[bool, float]:
+    """What rows are sorted by: controls last, and on the rows that all metrics share, where they do
+    not share all."""
+    agreement = record["human"][dimension]
     common = agreement.get("common")
     value = common["value"] if common else agreement[statistic]
-    return -value if value == value else 2.0
-
-
-def _table(lines: Sequence[Mapping[str, str]], corner: str) -> Iterator[str]:
-    """Lines of cells under heads, the first to the left; a column that nobody fills is left out."""
-    heads = [h for h in dict.fromkeys(k for line in lines for k in line) if h != "metric"]
-    heads = [h for h in heads if any(line.get(h) for line in lines)]
-    cells = [[corner, *heads], *([line["metric"], *(line.get(h, "") for h in heads)]
-                                 for line in lines)]  # fmt: skip
-    widths = [max(len(row[k]) for row in cells) for k in range(len(heads) + 1)]
-    for row in cells:
-        first, *others = [
-            f"{cell:{'<' if k == 0 else '>'}{width}}"
-            for k, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        yield "  ".join([first, *others]).rstrip()
+    return record["control"], -value if value == value else 2.0
 
 
 def _rating_line(
@@ -85,7 +78,7 @@ def _rating_line(
     confidence = f"{round(100 * summary['settings']['confidence'], 6):g}% interval"
     common, value = agreement.get("common"), published.get(record["metric"])
     return {
-        "metric": record["metric"],
+        "metric": _name(record),
         SYMBOL[statistic]: f"{100 * agreement[statistic]:.3f}",
         confidence: f"{100 * low:.2f} {100 * high:.2f}" if low == low else "",
         **{
@@ -93,7 +86,7 @@ def _rating_line(
             for name, symbol in SYMBOL.items()
             if name != statistic
         },
-        "accuracy": f"{100 * agreement['accuracy']['value']:.2f}",
+        "accuracy": _percent(agreement["accuracy"]["value"]),
         "n": f"{agreement['n']:,}",
         "on common rows": f"{100 * common['value']:.3f} ({common['n']:,})" if common else "",
         "published": "" if value is None else f"{100 * value:.1f}",
@@ -109,20 +102,25 @@ def _views(
     statistic, published = summary["protocol"]["statistic"], summary["published"]["views"]
     lines = []
     for r in rows:
-        line = {"metric": r["metric"]}
+        line = {"metric": _name(r)}
         for view, of_view in r["human"][dimension]["views"].items():
-            line[f"{view} ({summary['views'][view]:,})"] = f"{100 * of_view[statistic]:.3f}"
+            shown = _percent(of_view[statistic], 3)
+            line[f"{view} ({summary['views'][view]:,})"] = shown
             value = published.get(view, {}).get(dimension, {}).get(r["metric"])
             line[f"published {view}"] = "" if value is None else f"{100 * value:.1f}"
         lines.append(line)
-    yield from _table(lines, f"{dimension}, {SYMBOL[statistic]}")
+    yield from text_table(lines, f"{dimension}, {SYMBOL[statistic]}")
 
 
 def _systems(
     summary: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], dimension: str
 ) -> Iterator[str]:
     """Which metrics agree with people about the systems."""
-    r = {m["metric"]: (m["human"][dimension].get("system") or {}).get("pearson") for m in rows}
+    r = {
+        m["metric"]: (m["human"][dimension].get("system") or {}).get("pearson")
+        for m in rows
+        if not m["control"]
+    }
     defined = {name: value for name, value in r.items() if value is not None and value == value}
     if not defined:
         return
@@ -135,7 +133,9 @@ def _systems(
 
 
 def _nearly_all_tied(rows: Sequence[Mapping[str, Any]], dimension: str) -> Iterator[str]:
-    tied = {r["metric"]: r["human"][dimension]["accuracy"]["tied"] for r in rows}
+    tied = {
+        r["metric"]: r["human"][dimension]["accuracy"]["tied"] for r in rows if not r["control"]
+    }
     names = [name for name, share in tied.items() if share >= NEARLY_ALL]
     if names:
         yield (
@@ -148,7 +148,8 @@ def _unscored(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for r in rows:
         if n := r["n_nan"]:
             bare = r["n_nan_without_references"]
-            why = f" ({bare:,} of them have no references)" if bare else ""
+            verb = "has" if bare == 1 else "have"
+            why = f" ({bare:,} of them {verb} no references)" if bare else ""
             yield f"{r['metric']}: no score for {n:,} of {n + r['n']:,} captions{why}"
 
 
@@ -162,8 +163,8 @@ def _impossible(summary: Mapping[str, Any]) -> Iterator[str]:
     ):
         if pairs and drawn < (needed := least_draws(pairs, sides, settings["alpha"])):
             yield (
-                f"no difference can be significant by {test}: {drawn:,} draws for {pairs:,} pairs; "
-                f"{option}={needed} or more"
+                f"no difference can be significant by {test}: {drawn:,} draws for {pairs:,} "
+                f"pair{'' if pairs == 1 else 's'}; {option}={needed} or more"
             )
 
 
@@ -175,7 +176,8 @@ def _beaten(differences: Mapping[str, Any], alpha: float) -> str:
         for test in ("permutation", "bootstrap", "williams")
         if pairs and test in pairs[0]
     )
-    return f"{len(pairs)} pairs of metrics, significant at {alpha:g} after Holm: {told or 'none'}"
+    what = "1 pair" if len(pairs) == 1 else f"{len(pairs)} pairs"
+    return f"{what} of metrics, significant at {alpha:g} after Holm: {told or 'none'}"
 
 
 def _choice(summary: Mapping[str, Any]) -> Iterator[str]:
@@ -189,13 +191,14 @@ def _choice(summary: Mapping[str, Any]) -> Iterator[str]:
     for place, n in enumerate(summary["n_references"]):
         rows = [(r, r["choice"][place]["accuracy"]) for r in done]
         lines = []
-        for r, accuracy in sorted(rows, key=lambda row: -row[1][groups[-1]]["value"]):
-            line = {"metric": r["metric"]}
+        in_order = sorted(rows, key=lambda row: (row[0]["control"], -row[1][groups[-1]]["value"]))
+        for r, accuracy in in_order:
+            line = {"metric": _name(r)}
             line |= {g: f"{100 * accuracy[g]['value']:.2f}" for g in groups}
             values = published["values"].get(r["metric"]) if published["n_references"] == n else {}
             line["published"] = " ".join(f"{100 * v:.1f}" for v in (values or {}).values())
             lines.append(line)
-        yield from _table(lines, f"with {n} reference{'' if n == 1 else 's'}")
+        yield from text_table(lines, f"with {n} reference{'' if n == 1 else 's'}")
         if str(n) in summary["differences"]:
             yield _beaten(summary["differences"][str(n)], summary["settings"]["alpha"])
 
@@ -204,3 +207,9 @@ def _lacking(summary: Mapping[str, Any]) -> Iterator[str]:
     missing = {r["family"]: r["status"] for r in summary["metrics"] if r["status"] != "ok"}
     if missing:  # the reasons went to stderr, and are in the report
         yield "not run: " + ", ".join(f"{name} ({status})" for name, status in missing.items())
+
+
+def _percent(share: float, digits: int = 2) -> str:
+    """Nothing where there is no share: no image has two captions to compare, or none of a part has
+    a score."""
+    return f"{100 * share:.{digits}f}" if share == share else ""

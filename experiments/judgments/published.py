@@ -63,20 +63,24 @@ _CATEGORIES = ("HC", "HI", "HM", "MM")
 _FIVE = 5  # references of all of them
 
 
-def published(judged: Judgments, limit: int | None) -> dict[str, Any]:
+def published(
+    judged: Judgments, limit: int | None, human_reference: bool = False
+) -> dict[str, Any]:
     """What was published on this data: `source`, and values as fractions.
 
     `digits` are the decimals of the percentages that were printed.
     `values` is dimension → metric → value, `views` the same for each part of the captions. There
-    are none under another protocol, or where only a part of the data is used.
+    are none under another protocol, where only a part of the data is used, or where a person's
+    caption joined THumB's references.
     """
     whole = limit is None and judged.facts["judged_in_files"] == _WHOLE.get(judged.name)
+    statistic = judged.protocol.statistic
     values: Values = {}
     views: Mapping[str, Values] = {}
     source, digits = (THUMB, 0) if judged.name == "thumb" else (CLIPSCORE, 1)
     if whole and judged.protocol.name == "clipscore2021":
         values = _CLIPSCORE_2021.get(judged.name, {})
-    elif whole and judged.name == "thumb" and judged.protocol.statistic == "pearson":
+    elif judged.name == "thumb" and whole and not human_reference and statistic == "pearson":
         values, views = _THUMB, {"without Human": _THUMB_MACHINES}
     return {
         "source": source,

@@ -22,6 +22,7 @@ from metaeval.stats.ordering.tie_calibration import pair_outcomes, pairs_within,
 from metaeval.stats.ordering.ties import ties
 from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts, percentile_interval
 from metaeval.stats.resampling.items import Floats
+from metaeval.stats.resampling.means import resampled_sums
 from metaeval.stats.significance.holm import holm
 from metaeval.stats.significance.paired_bootstrap import difference_of, paired_bootstrap
 from metaeval.stats.significance.paired_permutation import perm_both, swap_units
@@ -267,11 +268,9 @@ def _accuracy_interval(
     if not held.any():
         return [float("nan"), float("nan")]
     shares = np.where(held, right / np.maximum(total, 1), 0.0)
-    weights = counts.astype(np.float64)
+    sums = resampled_sums(np.stack([shares, held.astype(np.float64)], axis=1), counts)
     with np.errstate(invalid="ignore"):
-        means = np.einsum("ru,u->r", weights, shares) / np.einsum(
-            "ru,u->r", weights, held.astype(np.float64)
-        )
+        means = sums[:, 0] / sums[:, 1]
     return percentile_interval(means, confidence)
 
 
@@ -291,10 +290,9 @@ def _system(
         name = system[j]
         if name is not None:
             tables[:, given.image[j], place[name]] += column.scores[j], given.mean[j], 1
-    once = np.ones((1, given.n_images))
-    metric, human = _system_means(tables, once)
+    metric, human = _system_means(tables, np.ones((1, given.n_images), dtype=np.int8))
     point = _system_agreement(metric, human)
-    resampled = _system_agreement(*_system_means(tables, counts.astype(np.float64)))
+    resampled = _system_agreement(*_system_means(tables, counts))
     return {
         "means": {
             name: {"score": float(metric[0, k]), "human": float(human[0, k])}
@@ -311,8 +309,11 @@ def _system(
     }
 
 
-def _system_means(tables: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    score, human, n = np.einsum("ru,tus->trs", weights, tables)
+def _system_means(tables: Floats, counts: Counts) -> tuple[Floats, Floats]:
+    """Mean score and mean rating [r, systems] from tables [3, images, systems]."""
+    three, images, systems = tables.shape
+    flat = tables.transpose(1, 0, 2).reshape(images, three * systems)
+    score, human, n = resampled_sums(flat, counts).reshape(-1, three, systems).transpose(1, 0, 2)
     with np.errstate(invalid="ignore"):
         return score / n, human / n
 

@@ -6,15 +6,20 @@ metrics agrees more? See docs/judgments.md for the protocols and for what each n
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 from omegaconf import DictConfig
 
-from experiments.base import MetricExperiment, Pass
-from experiments.judgments.choice import ChoiceScores, choice_statistics, score_choices
+from experiments.base import MetricExperiment, Pass, ToScore
+from experiments.judgments.choice import (
+    ChoiceScores,
+    choice_statistics,
+    pairs_to_score,
+    score_choices,
+)
 from experiments.judgments.files import write_judgments, write_pairs, write_scores
 from experiments.judgments.printout import printout
 from experiments.judgments.published import published
@@ -50,6 +55,7 @@ class AgainstPeople(MetricExperiment[Judged, Scores]):
     name = "judgments"
     title = "Metrics against people"
     question = "Which metric agrees best with what people say about captions?"
+    report = "judgments"
 
     def __init__(self, permutations: int = 2000, swap: str = "both", alpha: float = 0.05) -> None:
         if isinstance(permutations, bool) or not isinstance(permutations, int) or permutations < 1:
@@ -83,19 +89,21 @@ class AgainstPeople(MetricExperiment[Judged, Scores]):
             f"{data.title}: {facts['judged']:,} captions of {facts['images']:,} "
             f"images, {' and '.join(f'{n:,}' for n in rows)} rows "
             f"({data.protocol.name}: own captions {data.protocol.own_captions}, ratings "
-            f"{data.protocol.ratings}, documents by {data.protocol.documents})"
+            f"{data.protocol.ratings}, documents by {data.protocol.documents}); "
+            f"{data.dataset.records}"
         )
 
     def write_versions(self, data: Judged, record: RunRecord) -> None:
         if isinstance(data, ForcedChoice):
             write_pairs(record.out, data)
             images, references = len(set(data.image)), list(data.n_references)
-            sources, notes = data.sources, data.notes
+            sources, notes, records = data.sources, data.notes, None
         else:
             write_judgments(record.out, data)
             images = data.facts["images"]
             references = sorted({len(j.references) for j in data.judged})
             sources, notes = data.dataset.sources, data.dataset.notes
+            records = data.dataset.records.counts() if data.dataset.records else None
         record.info["dataset"] = {
             "name": data.name,
             "n_images": images,
@@ -103,7 +111,14 @@ class AgainstPeople(MetricExperiment[Judged, Scores]):
             "sources": dict(sources),
             "notes": list(notes),
             "fallback": None,
+            "records": records,
         }
+
+    def to_score(self, data: Judged, record: RunRecord) -> Iterable[ToScore]:
+        if isinstance(data, ForcedChoice):
+            return pairs_to_score(data, record.config.seed)
+        keys = [data.dataset.image_ids[i] for i in data.image_index]
+        return [ToScore(data.dataset, keys, [j.candidate for j in data.judged])]
 
     def score(self, data: Judged, metrics: Mapping[str, Metric], record: RunRecord) -> Scores:
         if isinstance(data, ForcedChoice):
@@ -135,7 +150,11 @@ class AgainstPeople(MetricExperiment[Judged, Scores]):
                 "protocol": data.protocol.as_dict(),
                 "facts": {**data.facts, "rows": _row_counts(data)},
                 "dimensions": list(data.dimensions),
-                "published": published(data, config.dataset.get("limit")),
+                "published": published(
+                    data,
+                    config.dataset.get("limit"),
+                    bool(config.dataset.get("human_reference")),
+                ),
                 **statistics(data, scores, config, self.permutations, self.swap),
             }
         return {

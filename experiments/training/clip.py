@@ -12,11 +12,10 @@ training does not end with their bytes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypedDict
 
 from omegaconf import DictConfig
 
@@ -26,10 +25,30 @@ from metaeval.data.scenes import load_scenes
 from metaeval.errors import ConfigError
 from metaeval.metrics.clipscore.text import WordTokenizer, words_of
 from metaeval.metrics.clipscore.training import PREFIX, ClipTask, captions_of, retrieval
+from metaeval.options import Count
 from metaeval.provenance import command
 from metaeval.training.loop import fit
+from metaeval.training.spoiling import drawn_corruptions
 from metaeval.weights import pretrained
 from metaeval.weights.cards import trained_on, write_card
+
+
+class VisionTower(TypedDict, total=False):
+    """open_clip's `vision_cfg`: a ResNet where `layers` are four numbers, else a ViT."""
+
+    layers: Count | list[Count]
+    width: Count
+    head_width: Count
+    patch_size: Count | None
+
+
+class TextTower(TypedDict, total=False):
+    """open_clip's `text_cfg`."""
+
+    context_length: Count
+    width: Count
+    heads: Count
+    layers: Count
 
 
 class TrainClip(NetworkTraining):
@@ -55,14 +74,14 @@ class TrainClip(NetworkTraining):
 
     def __init__(
         self,
-        n_train: int,
-        n_held_out: int,
-        image_size: int,
-        embed_dim: int,
-        vision: Mapping[str, Any],
-        text: Mapping[str, Any],
-        batch: int,
-        captions: int,
+        n_train: Count,
+        n_held_out: Count,
+        image_size: Count,
+        embed_dim: Count,
+        vision: VisionTower,
+        text: TextTower,
+        batch: Count,
+        captions: Count,
         **options: Any,
     ) -> None:
         super().__init__(**options)
@@ -73,12 +92,15 @@ class TrainClip(NetworkTraining):
         self.vision, self.text = {"image_size": image_size, **plain(vision)}, plain(text)
         self.batch, self.captions = batch, captions
 
+    def check(self, config: DictConfig) -> None:
+        super().check(config)
+        if not str(config.dataset.get("_target_", "")).endswith("load_scenes"):
+            raise ConfigError("train_clip learns from the scenes: add dataset=scenes")
+
     def train(self, config: DictConfig, out: Path) -> dict[str, Any]:
         """Train, evaluate on held-out scenes, and write model.safetensors and card.json."""
         import torch
 
-        if not str(config.dataset.get("_target_", "")).endswith("load_scenes"):
-            raise ConfigError("train_clip learns from the scenes: add dataset=scenes")
         settings, device = self.settings(config), self.begin(config)
         seed = int(config.dataset.seed)
         options = {"seed": seed, "size": int(config.dataset.size), "cache": config.paths.cache}
@@ -114,6 +136,7 @@ class TrainClip(NetworkTraining):
             "parameters": sum(p.numel() for p in model.parameters()),
             "prefix": PREFIX,
             "command": command(without=HERE),
+            "drawn": [drawn._asdict() for drawn in drawn_corruptions(spoiled=False)],
             "seed": settings.seed,
             "data": {
                 "dataset": "scenes",

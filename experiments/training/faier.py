@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from omegaconf import DictConfig
 
@@ -18,10 +18,12 @@ from metaeval.config import component, plain
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.metrics.faier.variants import find_variant
+from metaeval.options import OptionsOf
 from metaeval.weights import pretrained
 from metaeval.weights.cards import image_keys
 
 if TYPE_CHECKING:
+    from metaeval.metrics.faier.training.settings import FaierSettings
     from metaeval.runs.store import Store
 
 _SPREAD = 1.0  # of the words' first vectors, as torch's own numbers have it
@@ -53,14 +55,39 @@ class TrainFaier(GroundedTraining):
     def __init__(
         self,
         variant: str | int,
-        model: Mapping[str, Any],
+        model: Annotated[
+            Mapping[str, Any],
+            OptionsOf(
+                "metaeval.metrics.faier.training.settings.FaierSettings",
+                also_none=("similarity_margin", "unreferenced"),
+                without=("variant",),
+            ),
+        ],
+        network: Annotated[
+            Mapping[str, Any],
+            OptionsOf(
+                "metaeval.metrics.faier.network.FaierShape",
+                without=("d_u", "n_words", "relations", "fused"),
+            ),
+        ],
         parser: str = "rules",
-        test: Any = None,
+        test: CaptionDataset | None = None,
         **options: Any,
     ) -> None:
-        super().__init__(**options)
+        super().__init__(network=network, **options)
         self.variant, self.model = str(variant), plain(model)
         self.parser, self.test = parser, test
+
+    def check(self, config: DictConfig) -> None:
+        super().check(config)
+        self.losses()
+
+    def losses(self) -> FaierSettings:
+        """What is made small; ConfigError for what makes no sense."""
+        from metaeval.metrics.faier.training.settings import FaierSettings
+
+        options = filled_in(self.model, self.variant, self.vectors is not None)
+        return FaierSettings(self.variant, **options)
 
     def train(self, config: DictConfig, out: Path) -> dict[str, Any]:
         """Train, measure on the images held out, and write the weights' folder."""
@@ -72,14 +99,12 @@ class TrainFaier(GroundedTraining):
         from experiments.training.faier_dev import HeldOut
         from metaeval.metrics.faier import captions
         from metaeval.metrics.faier.network import FaierNetwork, FaierShape
-        from metaeval.metrics.faier.training.settings import FaierSettings
         from metaeval.metrics.faier.training.task import FaierTask
         from metaeval.text.scene_graphs.triplets import TripletParser
         from metaeval.training.dataset import CaptionedImages
         from metaeval.training.loop import fit
 
-        options = filled_in(self.model, self.variant, self.vectors is not None)
-        losses, variant = FaierSettings(self.variant, **options), find_variant(self.variant)
+        losses, variant = self.losses(), find_variant(self.variant)
         settings, device = self.settings(config), self.begin(config)
         dataset: CaptionDataset = component(config.dataset, "dataset")
         if self.test is not None:
@@ -134,7 +159,9 @@ class TrainFaier(GroundedTraining):
             "shape": asdict(shape),
             "parser": parser.identity(),
             "settings": asdict(losses),
-            **self.card(dataset, train, dev, started, settings, trained, device),
+            **self.card(
+                dataset, train, dev, started, settings, trained, device, variant.corruptions
+            ),
             "test": tested,
             "held_out": {"n_images": len(dev), "turns": turns, "by_references": held_out},
         }

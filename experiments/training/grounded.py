@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from omegaconf import DictConfig
 
@@ -18,7 +18,9 @@ from metaeval.compute.requirements import missing_packages
 from metaeval.config import plain
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError
+from metaeval.options import Count, Device, OptionsOf
 from metaeval.provenance import command, machine
+from metaeval.training.spoiling import drawn_corruptions
 
 if TYPE_CHECKING:
     import torch
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from metaeval.training.dataset import CaptionedImages
     from metaeval.training.settings import Trained, TrainingSettings
 
+# the experiments by whose ρ on the dev images the defaults of both trainings were chosen
+CHOSEN_ON = ("replace", "shuffle")
 CHECKPOINT = "checkpoint.safetensors"
 # of what was typed, what a card leaves out: where things lie on this machine
 HERE = ("hydra.", "paths.", "task.threads=", "task.device=")
@@ -51,15 +55,21 @@ class NetworkTraining(Training):
 
     def __init__(
         self,
-        dev: int,
-        training: Mapping[str, Any],
-        device: str = "auto",
-        threads: int | None = None,
+        dev: Count,
+        training: Annotated[
+            Mapping[str, Any],
+            OptionsOf("metaeval.training.settings.TrainingSettings", without=("seed",)),
+        ],
+        device: Device = "auto",
+        threads: Count | None = None,
     ) -> None:
         if (absent := missing_packages(self.name, *self.packages)) is not None:
             raise ConfigError(str(absent))
         self.dev, self.training = dev, plain(training)
         self.device, self.threads = device, threads
+
+    def check(self, config: DictConfig) -> None:
+        self.settings(config)
 
     def settings(self, config: DictConfig) -> TrainingSettings:
         """How to train; ConfigError for what makes no sense."""
@@ -101,7 +111,7 @@ class GroundedTraining(NetworkTraining):
         self,
         regions: Any,
         network: Mapping[str, Any],
-        min_count: int = 4,
+        min_count: Count = 4,
         vectors: Any = None,
         **options: Any,
     ) -> None:
@@ -146,12 +156,17 @@ class GroundedTraining(NetworkTraining):
         settings: TrainingSettings,
         trained: Trained,
         device: torch.device,
+        spoiled: bool,
     ) -> dict[str, Any]:
-        """What every card tells of its training."""
+        """What every card tells of its training; `spoiled`: whether it drew spoiled captions."""
         of_machine = machine()
+        models = self.vectors.caption_models if self.vectors is not None else ()
         return {
             "regions": self.regions.identity(),
             "start": started,
+            "caption_models": [model._asdict() for model in models],
+            "chosen_on": list(CHOSEN_ON),
+            "drawn": [drawn._asdict() for drawn in drawn_corruptions(spoiled)],
             "training": {**asdict(settings), **trained.card()},
             "command": command(without=HERE),
             "seed": settings.seed,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypedDict
 
 import numpy as np
 from omegaconf import DictConfig, OmegaConf
@@ -18,9 +18,11 @@ from experiments.training.grounded import CHECKPOINT, GroundedTraining
 from metaeval.config import component, plain
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError
+from metaeval.options import Count, OptionsOf
 from metaeval.weights import pretrained
 
 if TYPE_CHECKING:
+    from metaeval.metrics.scan.training.task import ScanLosses
     from metaeval.runs.store import Store
     from metaeval.training.dataset import CaptionedImages
 
@@ -30,6 +32,14 @@ OF_GOLD: Mapping[str, Any] = {
     "hidden": 256, "whole_only": True, "grid": 3, "lost_whole": 0.5, "mirrored": 0.5,
 }  # fmt: skip
 _SPREAD = 0.1  # of the words' first vectors: near that of SCAN's own numbers, uniform in ±0.1
+
+
+class HeldOutImages(TypedDict, total=False):
+    """Other images, to measure on once."""
+
+    split: str | None
+    exclude: str | list[str] | None
+    n: Count
 
 
 class TrainScan(GroundedTraining):
@@ -53,14 +63,39 @@ class TrainScan(GroundedTraining):
 
     def __init__(
         self,
-        losses: Mapping[str, Any],
-        held_out: Mapping[str, Any] | None = None,
+        losses: Annotated[
+            Mapping[str, Any],
+            OptionsOf(
+                "metaeval.metrics.scan.training.task.ScanLosses",
+                also_none=("margin", "similarity_margin", *OF_GOLD),
+            ),
+        ],
+        network: Annotated[
+            Mapping[str, Any],
+            OptionsOf(
+                "metaeval.metrics.scan.network.ScanShape",
+                also_none=tuple(OF_GOLD),
+                without=("dim", "words"),
+            ),
+        ],
+        held_out: HeldOutImages | None = None,
         **options: Any,
     ) -> None:
-        super().__init__(**options)
+        super().__init__(network=network, **options)
         self.losses = plain(losses)
         self.held_out = {k: v for k, v in plain(held_out or {}).items() if v is not None}
         self.n_held_out = int(self.held_out.pop("n", 1000))
+
+    def check(self, config: DictConfig) -> None:
+        super().check(config)
+        self.made_small()
+
+    def made_small(self) -> ScanLosses:
+        """What is made small; ConfigError for what makes no sense."""
+        from metaeval.metrics.scan.training.task import ScanLosses
+
+        gold = self.regions.name == "gold"
+        return ScanLosses(**filled_in(self.losses, gold, self.vectors is not None))
 
     def train(self, config: DictConfig, out: Path) -> dict[str, Any]:
         """Train, measure on images that were not learned from, and write the weights' folder."""
@@ -72,15 +107,14 @@ class TrainScan(GroundedTraining):
         from experiments.training.scan_dev import measure
         from metaeval.metrics.scan.network import Scan, ScanShape
         from metaeval.metrics.scan.training.retrieval import retrieval
-        from metaeval.metrics.scan.training.task import ScanLosses, ScanTask
+        from metaeval.metrics.scan.training.task import ScanTask
         from metaeval.text.vocabulary import Vocabulary
         from metaeval.training.dataset import CaptionedImages
         from metaeval.training.loop import fit
         from metaeval.vision.regions.grid import add_grid
 
-        gold = self.regions.name == "gold"
-        losses = ScanLosses(**filled_in(self.losses, gold, self.vectors is not None))
-        network = filled_in(self.network, gold)
+        losses = self.made_small()
+        network = filled_in(self.network, self.regions.name == "gold")
         settings, device = self.settings(config), self.begin(config)
         dataset: CaptionDataset = component(config.dataset, "dataset")
         images = CaptionedImages.of(dataset, self.regions, store)
@@ -114,7 +148,9 @@ class TrainScan(GroundedTraining):
             "smooth": losses.smooth,
             "human_cosine": chosen["human_cosine"],
             "losses": asdict(losses),
-            **self.card(dataset, train, dev, started, settings, trained, device),
+            **self.card(
+                dataset, train, dev, started, settings, trained, device, losses.corrupted_weight > 0
+            ),
             "dev": {"n_images": len(dev), **chosen},
         }
         weights = pretrained.save(out, model, vocabulary, card, dataset)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from metaeval.options import Count, Whole
 from metaeval.runs import files
 from reports.captioners import tables
 from reports.captioners.alerts import alerts
@@ -19,11 +20,12 @@ from reports.shared import page, payload
 from reports.shared.elements import Header
 from reports.shared.formatting import amount, count, listed, number
 from reports.shared.photos import thumbnails
+from reports.shared.print_tables import write_tables
 from reports.shared.provenance import Provenance, date_and_version, provenance
 
 
 def write_report(
-    run_dir: Path | str, *, examples: int = 6, photos: int = 0, max_bytes: int = 5_000_000
+    run_dir: Path | str, *, examples: Count = 6, photos: Whole = 0, max_bytes: Count = 5_000_000
 ) -> Path:
     """Write `report.html` into the directory of a finished run, from its files alone.
 
@@ -35,6 +37,7 @@ def write_report(
     Raises InputError for a file that is missing or broken, and for a run of another experiment.
     """
     run = read_captioners_run(Path(run_dir))
+    write_tables(run.directory, [tables.systems_for_print(run)])
     order = run.most_disagreement_first()
     shots = thumbnails(run.image_ids, run.image_paths, order[:photos])
     render = partial(_render, run, _context(run), page.inert(_meta(run, examples, shots)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,12 +11,15 @@ import numpy.typing as npt
 import pandas as pd
 
 from metaeval.errors import InputError
+from metaeval.readers.files import read_text
+from metaeval.readers.tables import read_csv
+from metaeval.readers.values import read_number
 from metaeval.runs import files
+from reports.shared.formatting import cut
 from reports.shared.row_kind import Record
 from reports.shared.run import FinishedRun, cell_indices, image_paths, read_run
 
 EXPERIMENT = "captioners"
-DISAGREEMENT = "disagreement.csv"
 HUMAN = "Human"
 
 
@@ -104,7 +106,7 @@ def read_captioners_run(directory: Path) -> CaptionersRun:
     text = np.full((len(systems), len(images)), None, dtype=object)
     machines = captions[captions["set"] != HUMAN]
     cells = cell_indices(machines, names, images, directory / files.CAPTIONS)
-    text[cells] = machines["caption"]
+    text[cells] = [cut(caption) for caption in machines["caption"]]
     kept = scores[scores["metric"].isin(columns)]
     values = np.full((len(columns), len(systems), len(images)), np.nan)
     column = pd.Index(columns).get_indexer(pd.Index(kept["metric"]))
@@ -114,11 +116,11 @@ def read_captioners_run(directory: Path) -> CaptionersRun:
         systems=tuple(systems),
         image_ids=tuple(images.tolist()),
         image_paths=image_paths(references),
-        references=tuple(tuple(r) for r in references["references"]),
+        references=tuple(tuple(map(cut, r)) for r in references["references"]),
         captions=tuple(tuple(row) for row in text),
         columns=tuple(columns),
         scores=values,
-        disagreement=_disagreement(directory / DISAGREEMENT, images),
+        disagreement=_disagreement(directory / files.DISAGREEMENT, images),
     )
 
 
@@ -126,10 +128,10 @@ def _disagreement(file: Path, images: pd.Index[Any]) -> npt.NDArray[np.float64]:
     """The disagreement of each image, NaN where the file has none."""
     if not file.is_file():
         raise InputError("no such file: is this the directory of a finished run?", file=file)
-    with file.open(encoding="utf-8", newline="") as lines:
-        rows = list(csv.DictReader(lines))
-    try:
-        values = {row["image_id"]: float(row["disagreement"] or "nan") for row in rows}
-    except (KeyError, ValueError) as error:
-        raise InputError(f"is not as it was written ({error})", file=file) from None
+    values: dict[str, float] = {}
+    for where, row in read_csv(read_text(file)):
+        if not {"image_id", "disagreement"} <= row.keys():
+            raise InputError("is not as it was written: a column is missing", file=file)
+        if cell := row["disagreement"]:
+            values[row["image_id"]] = read_number(cell, file, where, "disagreement")
     return np.array([values.get(str(i), float("nan")) for i in images])

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from reports.captioners.run import CaptionersRun
-from reports.shared.formatting import DASH, count, interval, known, number
+from reports.shared.formatting import DASH, count, interval, known, number, with_interval
+from reports.shared.print_tables import PrintTable, bold_best
 from reports.shared.row_kind import Record
 
 
@@ -73,6 +74,20 @@ def systems(run: CaptionersRun) -> list[tuple[str, list[ShadedCell]]]:
             cells.append(ShadedCell(number(system["score"], 4), system["score"], title, kind))
         rows.append((name, cells))
     return rows
+
+
+def systems_for_print(run: CaptionersRun) -> PrintTable:
+    """The same for a paper: systems best first, scores with their intervals, the best bold."""
+    records = [r["systems"] for r in run.score_records]
+    heads = ["System", *(r["metric"] for r in run.score_records)]
+    rows = [
+        [name, *(with_interval(s[name]["score"], s[name]["score_ci"]) for s in records)]
+        for name in run.systems
+    ]
+    values = [[None, *(s[name]["score"] for s in records)] for name in run.systems]
+    higher = [True, *(r["higher_is_better"] for r in run.score_records)]
+    caption = f"{run.title} on {run.statistics['dataset']}: scores with {_percent(run)} intervals."
+    return PrintTable("systems", caption, heads, [bold_best(rows, values, higher)])
 
 
 def rankings(run: CaptionersRun) -> list[tuple[Record, list[RankingPlace]]]:

@@ -47,6 +47,13 @@ def _of_sets(run: GradedRun) -> Iterator[Alert]:
                 f"{count(s['n_unapplied'])} of {count(s['n'])} captions ({percent(share)}) "
                 "came out unchanged; the table can omit them (“only applied corruptions”).",
             )
+        if s.get("expected") == "same":
+            yield Alert(
+                "warn",
+                s["name"],
+                "These versions are as good as the original: a score should stay as it is. To "
+                "put them below it, which the page calls the right order, is a fault.",
+            )
     if len({s["n"] for s in run.sets}) > 1:
         sizes = [f"{s['name']} {count(s['n'])}" for s in run.sets]
         yield Alert("warn", "Sets", f"The sets differ in size: {listed(sizes)}.")

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from metaeval.options import Count, Whole
 from metaeval.runs import files
 from reports.graded.alerts import alerts
 from reports.graded.bins import density, order_counts
@@ -26,6 +27,7 @@ from reports.shared.elements import Header, Row
 from reports.shared.formatting import count, known, percent
 from reports.shared.matrix import DifferenceRow, matrix
 from reports.shared.photos import thumbnails
+from reports.shared.print_tables import print_tables, write_tables
 from reports.shared.provenance import date_and_version, provenance
 from reports.shared.row_kind import row_kind
 
@@ -36,10 +38,10 @@ def write_report(
     run_dir: Path | str,
     *,
     figures: bool = True,
-    examples: int = 6,
-    explanations: int = 12,
-    photos: int = 0,
-    max_bytes: int = 5_000_000,
+    examples: Count = 6,
+    explanations: Whole = 12,
+    photos: Whole = 0,
+    max_bytes: Count = 5_000_000,
 ) -> Path:
     """Write `report.html`, and with `figures` the SVG files, into a run's directory.
 
@@ -76,6 +78,15 @@ def write_report(
         from reports.graded.figures import write_figures  # matplotlib takes a second to import
 
         write_figures(run)
+    write_tables(
+        run.directory,
+        print_tables(
+            metrics_table(run),
+            "metrics",
+            f"{run.title} on {run.statistics['dataset']}: agreement with the known order of the "
+            f"versions, {headline(run)}.",
+        ),
+    )
     order = run.worst_first()
     shots = thumbnails(run.image_ids, run.image_paths, order[:photos])
     render = partial(_render, run, _context(run, figures), examples, shots)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from metaeval.errors import InputError
 from metaeval.runs import files
 from metaeval.runs.records import PaperValue, paper_value
 from reports.graded.diff_markup import marked
+from reports.shared.formatting import MOST_CHARACTERS, cut
 from reports.shared.row_kind import Record
 from reports.shared.run import FinishedRun, cell_indices, image_paths, read_run
 
@@ -97,6 +98,13 @@ class GradedRun(FinishedRun):
         return float(unique[top]), float(counts[top] / values.size)
 
 
+def _shown(source: str, caption: str, edits: Iterable[Mapping[str, Any]] | None) -> str:
+    """A caption with its changes marked; one that is cut has no marks."""
+    if max(len(source), len(caption)) > MOST_CHARACTERS:
+        return cut(caption)
+    return marked(source, caption, edits)
+
+
 def read_graded_run(directory: Path) -> GradedRun:
     """Read all files of a run; `InputError` names the file that is missing or broken."""
     run, explanations = read_run(directory), directory / files.EXPLANATIONS
@@ -117,13 +125,13 @@ def read_graded_run(directory: Path) -> GradedRun:
     cells = cell_indices(captions, names, images, directory / files.CAPTIONS)
     text = np.full(shape, None, dtype=object)
     text[cells] = [
-        marked(source, caption, edits)
+        _shown(source, caption, edits)
         for source, caption, edits in zip(
             captions["source_caption"], captions["caption"], captions["edits"], strict=True
         )
     ]
     sources = np.full(len(images), "", dtype=object)
-    sources[cells[1]] = captions["source_caption"]
+    sources[cells[1]] = [cut(source) for source in captions["source_caption"]]
     applied = np.ones(shape, dtype=bool)
     applied[cells] = captions["applied"]
 
@@ -138,7 +146,7 @@ def read_graded_run(directory: Path) -> GradedRun:
         image_ids=tuple(images.tolist()),
         image_paths=image_paths(references),
         sources=tuple(sources),
-        references=tuple(tuple(r) for r in references["references"]),
+        references=tuple(tuple(map(cut, r)) for r in references["references"]),
         captions=tuple(tuple(row) for row in text),
         applied=applied,
         columns=columns,

@@ -95,8 +95,8 @@ def _ties(run: GradedRun, rows: list[Record]) -> Finding | None:
     return Finding(
         "Ties.",
         f"The rank-order ρ of {listed(parts)} depends on how ties are broken. The values here are "
-        f"expectations under random breaking; read {'its' if len(tied) == 1 else 'their'} τ-b "
-        f"beside it.",
+        f"expectations under random breaking; read {'its' if len(tied) == 1 else 'their'} "
+        f"Kendall τ-b beside it (“All columns”).",
     )
 
 

@@ -10,10 +10,11 @@ from reports.graded.glossary import COLUMNS
 from reports.graded.ranking import against_paper, rho
 from reports.graded.run import GradedRun
 from reports.shared.elements import Cell, ColumnHead, Row
-from reports.shared.formatting import DASH, interval, known, number, percent
+from reports.shared.formatting import DASH, interval, known, number, percent, with_interval
 from reports.shared.interval_bar import Span, axis, interval_bar, span_of
 from reports.shared.row_kind import Record, row_kind
 from reports.shared.table import MetricsTable, in_order, metric_row
+from reports.shared.training import footnotes
 
 OTHER_MODEL = (
     "The paper's value is of the same metric with another model. The two do not compare, so no "
@@ -54,7 +55,8 @@ def metrics_table(run: GradedRun) -> MetricsTable:
             # no paper reports on such a selection
             part = [_selected(r, field) for r in run.metrics]
             bodies.append((name, _rows(run, part, {}, keys, span)))
-    return MetricsTable(heads, bodies)
+    table = MetricsTable(heads, bodies)
+    return table.with_footnotes(footnotes(run.metrics, run.statistics["experiment"]))
 
 
 def _selected(record: Record, field: str) -> Record:
@@ -114,7 +116,8 @@ def _bar(r: Record, paper: PaperValue | None, span: Span) -> Cell:
         title.append(f"published{whose}: {number(paper.value, 4)}")
     bar = interval_bar(rho(r), ci, span, published=paper, bounds=bounds, title="; ".join(title))
     note, hover = _beaten(r, "rank_order_rho")
-    return Cell("rho", bar, rho(r), hover, note, "outside" if note else "")
+    printed = with_interval(rho(r), ci)
+    return Cell("rho", bar, rho(r), hover, note, "outside" if note else "", printed)
 
 
 def _beaten(r: Record, measure: str) -> tuple[str, str]:

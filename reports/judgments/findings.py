@@ -18,7 +18,8 @@ from reports.shared.formatting import (
     percent,
     spelled,
 )
-from reports.shared.matrix import DifferenceRow
+from reports.shared.matrix import DifferenceRow, beats_the_others
+from reports.shared.row_kind import row_kind
 from reports.shared.table import MetricsTable
 
 NEARLY_ALL = 0.9  # of the pairs, from where a tie calibration is remarked upon
@@ -43,7 +44,7 @@ def findings(
         word = "With" if statistics["kind"] == "forced_choice" else "By"
         where = f"{word} {name}, " if len(table.bodies) > 1 else ""
         sentences.append(capital(f"{where}{best.metric} agrees best with people: {what}."))
-        sentences += _significance(best.metric, differences)
+        sentences += beats_the_others(best.metric, differences, "every test")
     sentences += _systems(statistics)
     sentences += _without_people(statistics)
     sentences += _label_agreement(statistics)
@@ -52,21 +53,6 @@ def findings(
     sentences += _calibration(statistics)
     sentences += too_few(statistics)
     return [Finding("", sentence) for sentence in sentences or ["No metric ran."]]
-
-
-def _significance(best: str, rows: Sequence[DifferenceRow]) -> list[str]:
-    row = next((row for row in rows if row.metric == best), None)
-    if row is None or len(rows) < 2:
-        return []
-    equal = [
-        other.metric
-        for other, cell in zip(rows, row.cells, strict=True)
-        if cell.kind in ("even", "mixed")
-    ]
-    if equal:
-        return [f"That it beats {listed(equal, 'or')} is not sure: not every test says so."]
-    others = "the other" if len(rows) == 2 else "each of the others"
-    return [f"It beats {others} by every test, after Holm's correction."]
 
 
 def _published(statistics: Mapping[str, Any]) -> list[str]:
@@ -86,8 +72,9 @@ def _published(statistics: Mapping[str, Any]) -> list[str]:
     digits = published["digits"]
     same = sum(known(v) and equal_as_printed(v, paper, digits) for v, paper in ours.values())
     return [
-        f"Of {amount(len(ours), 'value')} that {published['source']} printed, {spelled(same)} "
-        f"come{'s' if same == 1 else ''} out equal to the last printed digit."
+        f"Of {amount(len(ours), 'value')} that {published['source']} printed, "
+        f"{spelled(same) if same else 'none'} come{'s' if same < 2 else ''} out equal to the last "
+        "printed digit."
     ]
 
 
@@ -153,7 +140,7 @@ def _without_people(statistics: Mapping[str, Any]) -> list[str]:
     falls = [
         (whole - part, r["metric"], whole, part)
         for r in statistics["metrics"]
-        if r["status"] == "ok" and r["part_of"] is None
+        if r["status"] == "ok" and r["part_of"] is None and not r["control"]
         for whole in [r["human"][dimension][statistic]]
         for part in [r["human"][dimension]["views"][view][statistic]]
         if known(whole) and known(part)
@@ -177,7 +164,7 @@ def _systems(statistics: Mapping[str, Any]) -> list[str]:
     r = {
         m["metric"]: m["human"][dimension]["system"]["pearson"]
         for m in statistics["metrics"]
-        if m["status"] == "ok" and m["part_of"] is None and not m["untrained"]
+        if row_kind(m) == "result"
     }
     r = {name: value for name, value in r.items() if known(value)}
     if not r:
@@ -225,7 +212,7 @@ def _calibration(statistics: Mapping[str, Any]) -> list[str]:
     gains = [
         (a["value"] - a["uncalibrated"], r["metric"], a)
         for r in statistics["metrics"]
-        if r["status"] == "ok" and r["part_of"] is None
+        if r["status"] == "ok" and r["part_of"] is None and not r["control"]
         for a in [r["human"][dimension]["accuracy"]]
         if known(a["value"])
     ]

@@ -13,8 +13,10 @@ from reports.shared import page
 from reports.shared.elements import Header
 from reports.shared.formatting import count, listed, percent
 from reports.shared.matrix import matrix
+from reports.shared.print_tables import print_tables, write_tables
 from reports.shared.provenance import date_and_version, provenance
 from reports.shared.run import FinishedRun, read_run
+from reports.shared.table import MetricsTable
 
 
 def write_report(run_dir: Path | str) -> Path:
@@ -23,6 +25,8 @@ def write_report(run_dir: Path | str) -> Path:
     The same run files give the same bytes. Raises InputError for a file that is missing or broken.
     """
     run = read_run(Path(run_dir))
+    caption = f"Agreement with human judgements on {run.statistics['title']}."
+    write_tables(run.directory, print_tables(_table(run), "metrics", caption))
     return page.write_page(run.directory / files.REPORT, render(run))
 
 
@@ -30,7 +34,7 @@ def render(run: FinishedRun) -> str:
     """The page as text."""
     statistics = run.statistics
     choice = statistics["kind"] == "forced_choice"
-    table = choice_table(run) if choice else ratings_table(run)
+    table = _table(run)
     alpha = statistics["settings"]["alpha"]
     matrices = []
     for (name, rows), differences in zip(
@@ -57,11 +61,16 @@ def render(run: FinishedRun) -> str:
         views=[] if choice else view_tables(run),
         provenance=provenance(run),
         downloads={},
+        beside=["scores.parquet", "judgments.parquet"],
         wide_times=False,
         protocol=_protocol(statistics),
         tests=listed(_tests(statistics)),
         alpha=alpha,
     )
+
+
+def _table(run: FinishedRun) -> MetricsTable:
+    return choice_table(run) if run.statistics["kind"] == "forced_choice" else ratings_table(run)
 
 
 def _header(run: FinishedRun, choice: bool) -> Header:

@@ -8,11 +8,12 @@ from typing import Any
 
 from metaeval.runs.records import PaperValue
 from reports.shared.elements import Cell, ColumnHead
-from reports.shared.formatting import count, interval, known, number, percent
+from reports.shared.formatting import count, interval, known, number, percent, with_interval
 from reports.shared.interval_bar import Span, axis, interval_bar, span_of
 from reports.shared.row_kind import Record, row_kind
 from reports.shared.run import FinishedRun
 from reports.shared.table import MetricsTable, in_order, metric_row
+from reports.shared.training import footnotes
 
 STATISTICS = {
     "pearson": ("Pearson r", "How well a straight line predicts the ratings."),
@@ -77,7 +78,8 @@ def ratings_table(run: FinishedRun) -> MetricsTable:
         }
         rows = [metric_row(r, keys, cells) for r in run.metrics]
         bodies.append((name, in_order(rows, values)))
-    return MetricsTable(heads, bodies)
+    table = MetricsTable(heads, bodies)
+    return table.with_footnotes(footnotes(run.metrics, run.statistics["experiment"]))
 
 
 def _ranked_by(agreement: Mapping[str, Any], quoted: str) -> float | None:
@@ -102,6 +104,7 @@ def _rating_cells(
             value,
             f"interval {interval(ci, 4)}",
             f"{count(n_nan)} captions without a score" if n_nan else "",
+            printed=with_interval(value, ci),
         ),
         *(
             Cell(
@@ -224,7 +227,8 @@ def choice_table(run: FinishedRun) -> MetricsTable:
         }
         rows = [metric_row(r, keys, cells) for r in run.metrics]
         bodies.append((f"{n} reference{'' if n == 1 else 's'}", in_order(rows, values)))
-    return MetricsTable(heads, bodies)
+    table = MetricsTable(heads, bodies)
+    return table.with_footnotes(footnotes(run.metrics, run.statistics["experiment"]))
 
 
 def _choice_cells(
@@ -236,7 +240,9 @@ def _choice_cells(
 ) -> list[Cell]:
     accuracy = r["choice"][place]["accuracy"]
     mean = accuracy["mean"]
-    cells = [Cell("rho", interval_bar(mean["value"], mean["ci"], span), mean["value"])]
+    bar = interval_bar(mean["value"], mean["ci"], span)
+    printed = with_interval(mean["value"], mean["ci"])
+    cells = [Cell("rho", bar, mean["value"], printed=printed)]
     for category in categories:
         share = accuracy[category]
         hover = f"{count(share['n'])} pairs; interval {' to '.join(map(percent, share['ci']))}"

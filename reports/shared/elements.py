@@ -63,7 +63,8 @@ class ColumnHead(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """One cell: its text, the value it sorts by (None sorts last), a hover text, a small note."""
+    """One cell: its text, the value it sorts by (None sorts last), a hover text, a small note, and
+    what stands for its text in files for print (a number with its interval), where not the text."""
 
     key: str
     text: str | Markup
@@ -71,10 +72,14 @@ class Cell(NamedTuple):
     title: str = ""
     note: str = ""
     note_class: str = ""
+    printed: str = ""
 
 
 class Row(NamedTuple):
-    """One metric, its `kind` see `row_kind`; an absent one has only its first cell and a reason."""
+    """One metric, its `kind` see `row_kind`; an absent one has only its first cell and a reason.
+
+    `marks` are those of the footnotes that speak of it.
+    """
 
     metric: str
     kind: str
@@ -83,3 +88,4 @@ class Row(NamedTuple):
     cells: tuple[Cell, ...]
     reason: str = ""
     remedy: str = ""
+    marks: str = ""

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 
 DASH = "–"
+MOST_CHARACTERS = 2000  # of a caption that a page shows
 
 
 def known(value: float | None) -> bool:
@@ -49,6 +50,24 @@ def interval(pair: Sequence[float | None] | None, digits: int = 3) -> str:
     if not pair or not all(known(x) for x in pair):
         return DASH
     return f"{number(pair[0], digits)} to {number(pair[1], digits)}"
+
+
+def with_interval(value: float | None, pair: Sequence[float | None] | None) -> str:
+    """0.646 [0.601, 0.688]: a number and its interval, as papers print them."""
+    if not pair or not all(known(x) for x in pair):
+        return number(value)
+    return f"{number(value)} [{number(pair[0])}, {number(pair[1])}]"
+
+
+def cut(text: str, most: int = MOST_CHARACTERS) -> str:
+    """A text of at most so many characters; of a longer one the beginning, saying so.
+
+    >>> cut("a dog runs", 5)
+    'a dog … (cut: 10 characters)'
+    """
+    if len(text) <= most:
+        return text
+    return f"{text[:most].rstrip()} … (cut: {len(text):,} characters)"
 
 
 def listed(items: Sequence[str], conjunction: str = "and") -> str:

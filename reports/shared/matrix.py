@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from reports.shared.formatting import count, interval, known, number
+from reports.shared.formatting import count, interval, known, listed, number
 
 TESTS = {"permutation": "P", "bootstrap": "B", "williams": "W"}
 
@@ -78,3 +78,20 @@ def _cell(pair: Mapping[str, Any], sign: int, alpha: float) -> DifferenceCell:
         title.append(f"images needed {count(round(pair['images_needed']))}")
     letters = "".join(TESTS[test] for test in significant)
     return DifferenceCell(number(100 * sign * value, 1, sign=True), letters, kind, "; ".join(title))
+
+
+def beats_the_others(best: str, rows: Sequence[DifferenceRow], tests: str) -> list[str]:
+    """A sentence on whether the best metric beats all others: by `tests` ("every test"), or not
+    surely. None where there is nothing to compare it with."""
+    row = next((row for row in rows if row.metric == best), None)
+    if row is None or len(rows) < 2:
+        return []
+    equal = [
+        other.metric
+        for other, cell in zip(rows, row.cells, strict=True)
+        if cell.kind in ("even", "mixed")
+    ]
+    if equal:
+        return [f"That it beats {listed(equal, 'or')} is not sure: not every test says so."]
+    others = "the other" if len(rows) == 2 else "each of the others"
+    return [f"It beats {others} by {tests}, after Holm's correction."]

@@ -7,6 +7,9 @@ import io
 from collections.abc import Sequence
 from pathlib import Path
 
+from metaeval.errors import InputError
+from metaeval.readers.images import open_image
+
 SIDE = 320
 
 
@@ -17,16 +20,13 @@ def thumbnails(
     paths = {i: Path(p) for i in images if (p := image_paths[i])}
     if not paths:
         return {}
-    from PIL import Image  # only needed here
-
     urls = {}
     for i, path in paths.items():
         try:
-            with Image.open(path) as file:
-                image = file.convert("RGB")
-        except OSError:
+            with open_image(path) as image:
+                image.thumbnail((SIDE, SIDE))
+        except InputError:
             continue
-        image.thumbnail((SIDE, SIDE))
         buffer = io.BytesIO()
         image.save(buffer, "JPEG", quality=72, optimize=True)
         data = base64.b64encode(buffer.getvalue()).decode("ascii")

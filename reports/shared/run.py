@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from metaeval.errors import InputError
+from metaeval.readers.files import read_text
 from metaeval.runs import files
 from metaeval.runs.records import ScoreColumn
 from reports.shared.row_kind import Record, visible_records
@@ -51,24 +52,33 @@ class FinishedRun:
 def read_run(directory: Path) -> FinishedRun:
     """Read the files that every run has; `InputError` names the one that is missing or broken."""
     config = directory / files.CONFIG
+    info = files.read_json(directory / files.RUN)
+    if not isinstance(info, dict):
+        raise InputError("is not what a run writes", file=directory / files.RUN)
     return FinishedRun(
         directory,
         read_statistics(directory),
-        files.read_json(directory / files.RUN),
-        config.read_text(encoding="utf-8") if config.is_file() else "",
+        info,
+        read_text(config).text if config.is_file() else "",
     )
 
 
 def read_statistics(directory: Path) -> Mapping[str, Any]:
     """What statistics.json holds; `InputError` where a record lacks what a column declares."""
-    statistics: Mapping[str, Any] = files.read_json(directory / files.STATISTICS)
-    for record in statistics["metrics"]:
+    path = directory / files.STATISTICS
+    statistics = files.read_json(path)
+    if not isinstance(statistics, dict) or not isinstance(statistics.get("experiment"), str):
+        raise InputError("is not what a run writes", file=path, field="experiment")
+    records = statistics.get("metrics")
+    if not isinstance(records, list) or not all(isinstance(r, dict) for r in records):
+        raise InputError("should be a list of records", file=path, field="metrics")
+    for record in records:
         for field in _DECLARED:
             if field not in record:
                 raise InputError(
                     f"the record of '{record.get('metric')}' lacks it: was the run made by "
                     "another version of metaeval?",
-                    file=directory / files.STATISTICS,
+                    file=path,
                     field=field,
                 )
     return statistics

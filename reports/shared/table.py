@@ -8,13 +8,20 @@ from typing import NamedTuple
 from reports.shared.elements import Cell, ColumnHead, Row
 from reports.shared.formatting import DASH
 from reports.shared.row_kind import Record, row_kind
+from reports.shared.training import Footnote, marked
 
 
 class MetricsTable(NamedTuple):
-    """One sortable table: its headers and, for each choice of the switch, its rows."""
+    """One sortable table: its headers, for each choice of the switch its rows, and footnotes."""
 
     heads: Sequence[ColumnHead]
     bodies: Sequence[tuple[str, Sequence[Row]]]
+    footnotes: Sequence[Footnote] = ()
+
+    def with_footnotes(self, notes: Sequence[Footnote]) -> MetricsTable:
+        """The table with these footnotes below it, and their marks in its rows."""
+        bodies = [(name, marked(rows, notes)) for name, rows in self.bodies]
+        return self._replace(bodies=bodies, footnotes=notes)
 
 
 def metric_row(

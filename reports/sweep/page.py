@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from hydra.experimental.callback import Callback
-from omegaconf import OmegaConf
 
 from metaeval.errors import InputError, MetaevalError
 from metaeval.runs import files
@@ -37,11 +36,15 @@ STATISTICS = (
 
 
 class SweepJob(NamedTuple):
-    """One job: its folder's name, its overrides, and its statistics (None: it did not finish)."""
+    """One job: its folder's name, its overrides, and its statistics.
+
+    `statistics` is `None` of a job that did not finish; `error` says why, if it could be told.
+    """
 
     name: str
     overrides: Mapping[str, str]
     statistics: Mapping[str, Any] | None
+    error: str = ""
 
     @property
     def records(self) -> Sequence[Record]:
@@ -53,13 +56,17 @@ def read_jobs(sweep_dir: Path) -> list[SweepJob]:
     """The jobs below a sweep's directory, in the order of their numbers."""
     jobs = []
     for folder in sorted((p for p in sweep_dir.iterdir() if p.is_dir()), key=_by_number):
-        overrides = folder / ".hydra" / "overrides.yaml"
-        finished = (folder / files.STATISTICS).is_file()
-        if not overrides.is_file() and not finished:
+        told = folder / files.RUN
+        if not told.is_file() and not folder.name.isdigit():
             continue
-        texts = list(OmegaConf.load(overrides)) if overrides.is_file() else []
-        pairs = dict(str(text).lstrip("+").partition("=")[::2] for text in texts)
-        jobs.append(SweepJob(folder.name, pairs, read_statistics(folder) if finished else None))
+        info = files.read_json(told) if told.is_file() else {}  # else killed before it could tell
+        pairs = dict(
+            str(text).lstrip("+").partition("=")[::2] for text in info.get("overrides", ())
+        )
+        finished = info.get("status", files.FINISHED) == files.FINISHED
+        finished = finished and (folder / files.STATISTICS).is_file()
+        statistics = read_statistics(folder) if finished else None
+        jobs.append(SweepJob(folder.name, pairs, statistics, info.get("error") or ""))
     return jobs
 
 
@@ -107,10 +114,12 @@ def _csv(jobs: Sequence[SweepJob]) -> str:
 
 
 def _ranked(jobs: Sequence[SweepJob]) -> list[str]:
-    """The metrics that some job has a result of; random weights and controls give none."""
+    """The metrics that some job has a ρ of; random weights and controls give none, and neither do
+    experiments that ask another question."""
     return list(dict.fromkeys(
         record["metric"] for job in jobs for record in job.records
-        if record["status"] == "ok" and not record["untrained"] and not record.get("control")
+        if record.get("rank_order_rho") is not None
+        and not record["untrained"] and not record.get("control")
     ))  # fmt: skip
 
 

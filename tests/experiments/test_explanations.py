@@ -164,6 +164,29 @@ def test_the_worst_inversions_of_each_column_and_of_the_opening_one_are_explaine
             }  # fmt: skip
 
 
+def test_what_is_known_is_not_explained_again(tmp_path: Path) -> None:
+    letters, store = Letters(), MemoryStore()
+    scored, dataset = _run(tmp_path, [letters])
+    named = {"letters": (letters, scored[0])}
+    fewer = explanations(tmp_path, named, dataset, 2, store)
+    first, warm = (explanations(tmp_path, named, dataset, 4, store) for _ in range(2))
+    assert first == warm == explanations(tmp_path, named, dataset, 4, MemoryStore())
+    assert len(fewer["metrics"]["letters"]["images"]) < len(first["metrics"]["letters"]["images"])
+    # the first run scored; of the others, the third found all of it in the store
+    assert [scorer.prepared for scorer in letters.bound] == [1, 1, 1, 0, 1]
+
+
+def test_another_kind_of_explanation_is_another_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    letters, store = Letters(), MemoryStore()
+    scored, dataset = _run(tmp_path, [letters])
+    for version in (1, 2, 2):
+        monkeypatch.setattr(LettersScorer, "explanation_version", version)
+        explanations(tmp_path, {"letters": (letters, scored[0])}, dataset, 2, store)
+    assert [scorer.prepared for scorer in letters.bound] == [1, 1, 1, 0]
+
+
 def test_a_metric_that_cannot_explain_is_a_warning(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -34,7 +34,8 @@ class Length(Metric):
 
     @property
     def columns(self) -> tuple[ScoreColumn, ...]:
-        return ScoreColumn(f"{self.title}-a"), ScoreColumn(f"{self.title}-b")
+        bounds = 0.0, float("inf")
+        return tuple(ScoreColumn(f"{self.title}-{part}", bounds=bounds) for part in "ab")
 
     def bind(self, dataset: CaptionDataset, store: Store | None = None) -> Scorer:
         return (ElsewhereScorer if self.elsewhere else LengthScorer)(self, {"v": 1}, dataset)

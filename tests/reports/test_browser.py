@@ -85,13 +85,13 @@ def test_silent_and_self_contained(opened: Page, run: Path) -> None:
 def test_headers_sort_by_click_and_by_keyboard(opened: Page) -> None:
     rho = [float(v) for v in column(opened, 1)[:-1]]
     assert rho == sorted(rho, reverse=True)
-    opened.run("document.querySelector('[data-key=tau] button').click()")
-    index = opened.run("document.querySelector('[data-key=tau]').cellIndex")
+    opened.run("document.querySelector('[data-key=within] button').click()")
+    index = opened.run("document.querySelector('[data-key=within]').cellIndex")
     down = column(opened, index)
     assert [float(v) for v in down[:-1]] == sorted(map(float, down[:-1]), reverse=True)
     assert down[-1] == "absent"
-    assert opened.run("document.querySelector('[data-key=tau]').ariaSort") == "descending"
-    opened.run("document.querySelector('[data-key=tau] button').focus()")
+    assert opened.run("document.querySelector('[data-key=within]').ariaSort") == "descending"
+    opened.run("document.querySelector('[data-key=within] button').focus()")
     opened.press("Enter", 13)
     up = column(opened, index)
     assert up == [*reversed(down[:-1]), "absent"]
@@ -125,9 +125,9 @@ def test_theme_button_and_preference(opened: Page) -> None:
 
 
 def test_tooltips_open_on_focus(opened: Page) -> None:
-    tip = "getComputedStyle(document.querySelector('#tip-tau')).display"
+    tip = "getComputedStyle(document.querySelector('#tip-within')).display"
     assert opened.run(tip) == "none"
-    opened.run("document.querySelector('[data-key=tau] button').focus()")
+    opened.run("document.querySelector('[data-key=within] button').focus()")
     assert opened.run(tip) == "block"
 
 
@@ -227,6 +227,18 @@ def test_narrow_screens_do_not_scroll_sideways(opened: Page) -> None:
         assert opened.run("document.documentElement.scrollWidth <= innerWidth")
 
 
+def test_the_table_fits_a_desktop_and_all_columns_are_a_click_away(opened: Page) -> None:
+    opened.size(1400, 900)
+    fits = "(e => e.scrollWidth <= e.clientWidth)(document.querySelector('#table .scroll'))"
+    shown = "[...document.querySelectorAll('#metrics thead th')].filter(e => e.offsetWidth).map("
+    shown += "e => e.dataset.key)"
+    assert opened.run(fits)
+    brief = opened.run(shown)
+    assert {"metric", "rho", "within", "offset", "accuracy", "monotone", "ties"} <= set(brief)
+    opened.run("document.querySelector('#columns').click()")
+    assert set(opened.run(shown)) - set(brief) == {"spearman", "tau", "auc", "inversions"}
+
+
 def test_print_hides_controls_and_stays_light(opened: Page) -> None:
     opened.media("dark", "print")
     assert opened.run("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
@@ -248,9 +260,7 @@ def test_without_javascript_the_words_and_the_table_are_there(page: Page, run: P
 
 def test_sweep_page(page: Page, tmp_path: Path) -> None:
     for k in range(2):
-        write_run(tmp_path / str(k), seed=k)
-        (tmp_path / str(k) / ".hydra").mkdir()
-        (tmp_path / str(k) / ".hydra" / "overrides.yaml").write_text(f"- a={k}\n")
+        write_run(tmp_path / str(k), seed=k, run={"overrides": [f"a={k}"]})
     path = write_sweep(tmp_path)
     page.errors.clear()
     page.requests.clear()

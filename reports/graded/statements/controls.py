@@ -20,6 +20,14 @@ from reports.shared.formatting import (
 from reports.shared.row_kind import Record, row_kind
 
 CEILING = "ceiling"  # the family of the control that no metric can beat
+# what the families of controls are, to a reader who meets them for the first time
+WHAT_IT_IS = {
+    "bigram_model": "a bigram language model of other images' captions, which sees neither image "
+    "nor reference",
+    "length": "the number of words alone",
+    "random_score": "a random number",
+    "longest_copy": "the longest run of words copied from a reference",
+}
 
 
 def controls_of(records: Sequence[Record]) -> list[Record]:
@@ -37,7 +45,8 @@ def against_controls(run: GradedRun) -> Finding | None:
     rows = [r for r in ranked(run.metrics) if r.get("against_control")]
     if not rows:
         return None
-    sentences = []
+    sentences: list[str] = []
+    told: set[str] = set()
     for measure, where in (
         ("rank_order_rho", "pooled"),
         ("rank_order_rho_within", "within an image"),
@@ -45,7 +54,10 @@ def against_controls(run: GradedRun) -> Finding | None:
         name = rows[0]["against_control"][measure]["control"]
         best = next(r for r in run.metrics if r["metric"] == name)
         winners = [r["metric"] for r in rows if r["against_control"][measure]["beats"]]
-        text = f"{where}, the best control is {name} with ρ {number(best[measure])}: "
+        what = WHAT_IT_IS.get(best["family"]) if best["family"] not in told else None
+        told.add(best["family"])
+        text = f"{where}, the best control is {name}{f' ({what})' if what else ''} with ρ "
+        text += f"{number(best[measure])}: "
         if not winners:
             text += "no metric beats it"
         elif len(winners) == len(rows):

@@ -10,9 +10,10 @@ from reports.graded.ranking import ranked
 from reports.graded.run import GradedRun
 from reports.graded.statements.measures import MEASURES
 from reports.shared.elements import Finding
-from reports.shared.formatting import capital, count, known, listed, number
+from reports.shared.formatting import amount, capital, count, known, listed, number, spelled
 
 Pair = Mapping[str, Any]
+MOST_GROUPS, MOST_NAMES = 2, 4  # what a sentence can hold
 
 
 def told_apart(run: GradedRun) -> Finding | None:
@@ -31,7 +32,7 @@ def told_apart(run: GradedRun) -> Finding | None:
         groups = untold_groups(order, pairs, alpha)
         text = f"{MEASURES[measure]}, {_of(len(apart), len(pairs))} differ"
         if groups:
-            text += f"; not told apart: {'; '.join(listed(group) for group in groups)}"
+            text += f"; not told apart: {_first_of(groups)}"
         parts.append(text)
     smallest = [p["detectable"] for p in pairs_of(tested) if known(p["detectable"])]
     return Finding(
@@ -41,6 +42,18 @@ def told_apart(run: GradedRun) -> Finding | None:
         f"within an image of {number(median(smallest))} would have been found four times in five "
         f"for half of the pairs.",
     )
+
+
+def _first_of(groups: Sequence[Sequence[str]]) -> str:
+    """The first groups with their first names; how many are left out is said."""
+    named = []
+    for group in groups[:MOST_GROUPS]:
+        rest = len(group) - MOST_NAMES
+        more = [f"{spelled(rest)} more"] if rest > 0 else []
+        named.append(listed([*group[:MOST_NAMES], *more]))
+    if (left := len(groups) - MOST_GROUPS) > 0:
+        named.append(f"and {amount(left, 'group')} more, which the matrix below holds")
+    return "; ".join(named)
 
 
 def _of(n: int, total: int) -> str:

@@ -74,4 +74,18 @@ def test_the_spread_over_seeds_is_said_where_there_is_one() -> None:
     records = [_record("A", 0.25) | {"seeds": seeds}, _record("B", 0.5) | {"seeds": None}]
     summary = {"metrics": records, "settings": {"confidence": 0.95}}
     lines = printout(summary, {}, Path("OUT/report.html")).splitlines()
-    assert lines[-2] == "sd of rank-order ρ over 5 corruption seeds: A 0.0014"
+    assert lines[-3:-1] == [
+        "sd of rank-order ρ over 5 corruption seeds: A 0.0014",
+        "of one seed alone (corruption.reseeded): B",
+    ]
+
+
+def test_training_seeds_where_they_were_measured() -> None:
+    """One line for the metrics of which a card knows other seeds of this run, or none at all."""
+    known = {"training_seeds": {"seeds": [0, 1, 2], "rank_order_rho": {"mean": 0.8, "sd": 0.012}}}
+    records = [_record("FAIEr", 0.75) | known, _record("CIDEr", 0.25) | {"training_seeds": None}]
+    summary = {"metrics": records, "settings": {"confidence": 0.95}}
+    lines = printout(summary, {}, Path("report.html")).splitlines()
+    assert "sd of rank-order ρ over 3 training seeds: FAIEr 0.012" in lines
+    again = printout({**summary, "metrics": records[1:]}, {}, Path("report.html"))
+    assert "training seeds" not in again

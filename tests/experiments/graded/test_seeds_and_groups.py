@@ -10,11 +10,14 @@ import pytest
 from omegaconf import OmegaConf
 
 from experiments.graded.groups import fit, image_groups, thirds
-from experiments.graded.seeds import seed_count, seed_spread
+from experiments.graded.seeds import rescorable, seed_count, seed_spread
 from metaeval.__main__ import main
+from metaeval.config import compose_config
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError
+from metaeval.metrics.controls.length import Length
 from metaeval.runs import files
+from metaeval.schema import check_config
 
 
 def test_the_spread_over_seeds_by_hand() -> None:
@@ -38,8 +41,31 @@ def test_the_spread_over_seeds_by_hand() -> None:
 
 @pytest.mark.parametrize("seeds", [0, -1, 1.5, True, "two"])
 def test_a_number_of_seeds_that_makes_no_sense(seeds: object) -> None:
+    config = compose_config(["experiment=shuffle", f"corruption.seeds={seeds}"])
     with pytest.raises(ConfigError, match=r"corruption\.seeds"):
-        seed_count(OmegaConf.create({"corruption": {"seeds": seeds}}))
+        check_config(config)
+
+
+def test_five_seeds_where_published_values_compare_unless_a_run_says_otherwise() -> None:
+    default = OmegaConf.create({"corruption": {"seeds": None}})
+    assert (seed_count(default), seed_count(default, comparable=True)) == (1, 5)
+    chosen = OmegaConf.create({"corruption": {"seeds": 2}})
+    assert (seed_count(chosen), seed_count(chosen, comparable=True)) == (2, 2)
+
+
+def test_only_what_costs_little_is_scored_on_every_seed_unless_asked_for() -> None:
+    config = compose_config(["experiment=shuffle"])
+    metrics = {name: Length() for name in config.metric}  # which metric it is plays no part here
+    cheap = set(rescorable(metrics, config))
+    assert {"bleu", "sacrebleu", "rouge_l", "cider", "bigram_model"} <= cheap
+    assert not cheap & {"meteor", "spice", "bertscore", "faier"}
+    config = compose_config(["experiment=shuffle", "corruption.reseeded=[meteor,controls]"])
+    assert set(rescorable(metrics, config)) == {"meteor", *config.metric_groups.controls} & {
+        *metrics
+    }
+    config = compose_config(["experiment=shuffle", "corruption.reseeded=[rules]"])
+    with pytest.raises(ConfigError, match=r"corruption\.reseeded: 'rules' is neither"):
+        rescorable(metrics, config)
 
 
 def test_thirds_keep_equal_values_together() -> None:
@@ -85,7 +111,9 @@ def test_a_run_with_three_seeds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
             f"hydra.run.dir={out}", f"paths.cache={tmp_path / 'cache'}",
         ]  # fmt: skip
         monkeypatch.setattr("sys.argv", ["metaeval", *arguments])
-        main()
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert ended.value.code == 0
         return files.read_json(out / files.STATISTICS)
 
     one, three = run(1), run(3)

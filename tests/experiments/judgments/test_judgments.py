@@ -28,6 +28,7 @@ from metaeval.data.judgments.flickr8k import load_crowd, load_expert
 from metaeval.data.judgments.judged import Judgments
 from metaeval.data.judgments.protocol import protocol_for
 from metaeval.data.judgments.table import load_table
+from metaeval.data.judgments.thumb import load_thumb
 from metaeval.doctor import find_dataset
 from metaeval.errors import ConfigError
 from metaeval.metrics.base import Metric
@@ -302,7 +303,7 @@ def test_a_run_without_bleu(tmp_path: Path, capsys) -> None:
     assert [m["n_nan_without_references"] for m in summary["metrics"]] == [4, 4]
     printed = capsys.readouterr().out
     assert "CIDEr: no score for 4 of 48 captions (4 of them have no references)" in printed
-    assert "no difference can be significant by permutation: 10 draws for 1 pairs" in printed
+    assert "no difference can be significant by permutation: 10 draws for 1 pair; " in printed
 
 
 def test_published_values_are_for_the_whole_data_and_its_protocol(flickr: Judgments) -> None:
@@ -314,6 +315,14 @@ def test_published_values_are_for_the_whole_data_and_its_protocol(flickr: Judgme
     assert published(flickr, None)["values"] == {}
     other = replace(whole, protocol=protocol_for("flickr8k_expert", "averaged"))
     assert published(other, None)["values"] == {}
+
+
+def test_published_values_of_thumb_are_with_its_own_references(tmp_path: Path) -> None:
+    thumb(tmp_path)
+    rated = load_thumb(root=tmp_path)
+    whole = replace(rated, facts={**rated.facts, "judged_in_files": 2500})
+    assert published(whole, None)["values"]["total"]["CIDEr"] == pytest.approx(0.23)
+    assert published(whole, None, human_reference=True)["values"] == {}
 
 
 @pytest.fixture
@@ -366,7 +375,7 @@ def test_other_experiments_say_what_judged_captions_are_for(tmp_path: Path) -> N
     table = own_table(tmp_path, 3)
     with initialize_config_dir(str(installation.conf().resolve()), version_base="1.3"):
         config = compose("config", ["experiment=replace", "dataset=table", f"dataset.file={table}"])
-    with pytest.raises(ConfigError, match="experiment=judgments is for them"):
+    with pytest.raises(ConfigError, match="experiment=judgments is for captions that people"):
         carry_out(component(config.task, "task"), config, tmp_path / "OUT")
 
 

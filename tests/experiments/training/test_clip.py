@@ -95,7 +95,7 @@ def test_only_scenes_can_be_learned_from(tmp_path: Path) -> None:
     photographs = config(tmp_path)
     photographs.dataset._target_ = "metaeval.data.coco.load.load_coco"
     with pytest.raises(ConfigError, match="dataset=scenes"):
-        TrainClip(**TINY).train(photographs, tmp_path)
+        TrainClip(**TINY).check(photographs)
 
 
 def test_the_configuration_is_at_most_6_million_parameters() -> None:

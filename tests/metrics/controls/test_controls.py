@@ -11,7 +11,7 @@ import pytest
 
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.metrics.controls.bigram_model import BigramModel, captions_by_image
-from metaeval.metrics.controls.length import Length
+from metaeval.metrics.controls.length import Brevity, Length
 from metaeval.metrics.controls.longest_copy import LongestCopy
 from metaeval.metrics.controls.random_score import RandomScore
 
@@ -128,6 +128,50 @@ def test_an_images_own_captions_do_not_help_it() -> None:
         scores.append(elsewhere)
     np.testing.assert_array_equal(scores[0], scores[2])
     assert (scores[1] != scores[3]).any()  # but it helps another image's captions
+
+
+def test_two_documents_of_one_photograph_are_one_image() -> None:
+    """What the other document of the same photograph says does not help a caption, either, and a
+    caption that stands in both counts once."""
+    texts = ("a red horse", "a dog"), ("a red horse", "the beach"), ("a man", "the dog rides")
+    ids, human = ("a", "a\t2", "b"), ("a dog rides", "the horse", "a man rides")
+    sources = ("coco:1", "coco:1", "coco:2")
+    data = CaptionDataset("d", ids, human, texts, ids, human, image_source=sources,
+                          pool_source=sources)  # fmt: skip
+    groups = captions_by_image(data)
+    assert sorted(groups) == ["coco:1", "coco:2"]
+    assert sorted(groups["coco:1"]) == [
+        "a dog", "a dog rides", "a red horse", "the beach", "the horse",
+    ]  # fmt: skip
+    alone = CaptionDataset("d", ids[1:], human[1:], texts[1:], ids[1:], human[1:],
+                           image_source=sources[1:], pool_source=sources[1:])  # fmt: skip
+    caption, image = ["a man"], np.zeros(1, dtype=np.intp)
+    scores = []
+    for d in (data, alone):
+        scorer = BigramModel(0.1, "whitespace").bind(d)
+        assert not isinstance(scorer, Absent)
+        scorer.prepare()
+        scores.append(float(scorer.score(caption, image)[0, 0]))
+    known = [len({w for t in g.values() for s in t for w in s.split()}) + 2
+             for g in (groups, captions_by_image(alone))]  # fmt: skip
+    # of the other photograph alone: "a man" stands there as it is and does not score itself, so
+    # "a man rides" gives "a" after the start once of twice, "man" after "a" once of once
+    for score, size in zip(scores, known, strict=True):
+        expected = (1.1 / (2 + 0.1 * size)) * (1.1 / (1 + 0.1 * size)) * (0.1 / (1 + 0.1 * size))
+        assert score == pytest.approx(math.log(expected), abs=1e-12)
+
+
+def test_brevity_is_minus_length() -> None:
+    data = dataset()
+    texts, images = candidates(data)
+    scores = []
+    for metric in (Length("whitespace"), Brevity("whitespace")):
+        scorer = metric.bind(data)
+        assert not isinstance(scorer, Absent)
+        scorer.prepare()
+        scores.append(scorer.score(texts, images))
+    np.testing.assert_array_equal(scores[1], -scores[0])
+    assert Brevity().columns[0].control
 
 
 def test_one_image_has_no_other_captions() -> None:

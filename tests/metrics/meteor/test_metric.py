@@ -452,3 +452,19 @@ def test_scoring_leaves_the_metric_as_it_was(tokenizer: str) -> None:
     assert isinstance(metric, Meteor)
     assert [(column.name, column.bounds) for column in metric.columns] == [("METEOR", (0.0, 1.0))]
     assert_unchanged_by_scoring(metric, CHILDREN)
+
+
+def test_texts_of_thousands_of_words_cost_no_other_score(caplog: pytest.LogCaptureFixture) -> None:
+    """20,000 words ended the JVM for want of heap, and with it every score."""
+    words = ["a", "dog", "runs", "on", "the", "grass"]
+    giant = " ".join(words[k % 6] for k in range(20_000))
+    references = [["a dog runs"], ["the grass", giant], ["dogs on grass"]]
+    captions = ["a dog runs on the grass", giant, "a dog", "grass"]
+    with closing(scorer_of(references, tokenizer="whitespace")) as scorer:
+        scored = scorer.score(captions, np.array([0, 0, 1, 2], dtype=np.intp))[:, 0]
+    with closing(scorer_of([references[0], references[2]], tokenizer="whitespace")) as scorer:
+        alone = scorer.score([captions[0], captions[3]], np.array([0, 1], dtype=np.intp))[:, 0]
+    assert np.isnan(scored).tolist() == [False, True, True, False]
+    assert scored[[0, 3]].tolist() == alone.tolist()
+    assert "METEOR: 1 captions of more than 2,000 words: not scored" in caplog.text
+    assert "METEOR: 1 images have a reference of more than 2,000 words" in caplog.text

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import math
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +13,12 @@ import pytest
 from hypothesis import given, settings
 from pycocoevalcap.cider.cider import Cider as CocoCider
 
-from metaeval.data.dataset import CaptionDataset
+from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.metrics.ngram.cider import Cider
 from tests.metrics.ngram.ngram_cases import (
     BASEBALL,
+    CHILDREN,
     NASTY,
     Case,
     assert_alone_as_together,
@@ -160,3 +163,77 @@ def test_signature_holds_the_corpus() -> None:
 def test_sigma_has_a_bound() -> None:
     with pytest.raises(ConfigError, match="sigma"):
         Cider(sigma=0)
+
+
+def _captions_file(path: Path, case: Case) -> Path:
+    """The case's references in COCO's captions schema; images of strange ids, in another order."""
+    images = [{"id": 100 + i} for i in reversed(range(len(case.references)))]
+    texts = [(100 + i, text) for i, group in enumerate(case.references) for text in group]
+    annotations = [{"id": k, "image_id": i, "caption": c} for k, (i, c) in enumerate(texts)]
+    path.write_text(json.dumps({"images": images, "annotations": annotations}))
+    return path
+
+
+def test_the_idf_of_a_named_corpus(tmp_path: Path) -> None:
+    whole = Case(
+        (*BASEBALL.references, *CHILDREN.references, ("a man on a field",), ("two dogs",)),
+        (("a man on a field", "two children stand in grass", "a man", "dogs"),),
+    )
+    corpus = _captions_file(tmp_path / "captions_mine.json", whole)
+    # the corpus being the dataset itself, nothing changes: this is pycocoevalcap's number
+    np.testing.assert_array_equal(scores(Cider(idf=corpus), whole), scores(Cider(), whole))
+    expected = oracle(coco_cider, tokenised(whole))
+    np.testing.assert_allclose(scores(Cider(idf=corpus), whole), expected, atol=1e-12)
+    # of one image alone, the same as among all: not 0
+    alone = Case(whole.references[:1], (whole.sets[0][:1],))
+    named = scores(Cider(idf=corpus), alone)
+    np.testing.assert_allclose(named, expected[:1], atol=1e-12)
+    assert named > 0 == scores(Cider(), alone)
+
+
+def test_the_named_corpus_is_in_the_signature_and_must_be_there(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    corpus = _captions_file(tmp_path / "captions_mine.json", NASTY)
+    before = bound(Cider(idf=corpus), BASEBALL.dataset).signatures[0]
+    assert before.startswith("cider|tok:ptb-3.4.1|n:4|sigma:6|df:captions_mine-")
+    assert not caplog.messages  # one image, but its idf is not 0
+    _captions_file(corpus, CHILDREN)
+    assert bound(Cider(idf=corpus), BASEBALL.dataset).signatures[0] != before
+    absent = Cider(idf=tmp_path / "none.json").bind(BASEBALL.dataset)
+    assert isinstance(absent, Absent)
+    assert absent.remedy == "give a captions file: metric.cider.idf=FILE"
+    absent = Cider(idf="coco_val1999", data=tmp_path).bind(BASEBALL.dataset)
+    assert "the COCO val1999 captions were not found" in str(absent)
+
+
+@pytest.mark.coco
+def test_a_corpus_is_called_by_the_name_of_cocos_captions(coco_root: Path) -> None:
+    signature = bound(Cider(idf="coco_val2017", data=coco_root), BASEBALL.dataset).signatures[0]
+    assert "|df:captions_val2017-" in signature
+
+
+def test_an_image_with_thousands_of_references_costs_what_it_holds() -> None:
+    """A table of n-grams by the most references of any image took 6 GB here; 30 MB is what the
+    references themselves and their n-grams take, with room to spare. The score of an image with
+    few references is what it is without the others'."""
+    words = [f"w{i}" for i in range(2000)]
+    rng = np.random.default_rng(0)
+    references = tuple(
+        tuple(" ".join(rng.choice(words, 10)) for _ in range(5000 if image == 0 else 4))
+        for image in range(50)
+    )
+    human = tuple(group[0].replace("w1", "w2") for group in references)
+    ids = tuple(range(50))
+    dataset = CaptionDataset("many", ids, human, references, ids, human)
+    tracemalloc.start()
+    scorer = Cider(tokenizer="whitespace").bind(dataset)
+    assert not isinstance(scorer, Absent)
+    scorer.prepare()
+    scores = scorer.score(human, np.arange(50))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 100e6
+    gts = {i: list(group) for i, group in enumerate(references)}
+    _, expected = CocoCider().compute_score(gts, {i: [c] for i, c in enumerate(human)})
+    np.testing.assert_allclose(scores[:, 0], expected, rtol=0, atol=1e-9)

@@ -25,10 +25,10 @@ from metaeval.metrics.scan.training.retrieval import all_pairs
 SMOOTH = 9.0
 
 
-def slow(query: np.ndarray, context: np.ndarray, smooth: float) -> list[float]:
+def slow(query: np.ndarray, context: np.ndarray, smooth: float, leak: float = 0.1) -> list[float]:
     """The cosine of each query with what it attends to, step by step (section 3.2 of the paper)."""
     scores = [[float(q @ c) for c in context] for q in query]
-    scores = [[s if s > 0 else 0.1 * s for s in row] for row in scores]
+    scores = [[s if s > 0 else leak * s for s in row] for row in scores]
     norms = [math.sqrt(sum(row[j] ** 2 for row in scores)) + 1e-8 for j in range(len(context))]
     found = []
     for q, row in zip(query, scores, strict=True):

@@ -77,6 +77,10 @@ def test_the_signature_tells_all_that_changes_a_number(tmp_path: Path) -> None:
     parts = "tiger| weights:one- regions:gold-v1 lambda:9 tau:1.5 gains:min-max cosines:signed"
     for part in parts.split():
         assert part in text
+    # the authors' code is not named, so that scores of before there was a choice stay valid
+    assert "rectifier" not in text
+    relu = ScanSimilarity(GoldRegions(), weights=place, rectifier="relu")
+    assert "rectifier:relu" in bound(relu, dataset()).signatures[0]
     base = plain.score(CAPTIONS, INDEX)
     variants: list[dict[str, Any]] = [
         {"tau": 0.7}, {"gains": "raw"}, {"smooth": 4.0}, {"weights": other},
@@ -85,6 +89,23 @@ def test_the_signature_tells_all_that_changes_a_number(tmp_path: Path) -> None:
         metric = ready(Tiger(GoldRegions(), **{"weights": place, **options}), dataset())
         assert metric.signatures[0] != text
         assert not np.allclose(metric.score(CAPTIONS, INDEX), base, atol=1e-9)
+
+
+def test_the_papers_rectifier_is_an_option(tmp_path: Path) -> None:
+    """Where some similarities are below 0; where all are above, the two are the same."""
+    mixed, high = (str(weights(tmp_path / s, sign=float(s))) for s in ("0", "1"))
+    for kind, options in ((Tiger, {"clamp": True}), (ScanSimilarity, {})):
+        leaky, relu = (
+            [
+                ready(
+                    kind(GoldRegions(), weights=w, rectifier=rectifier, **options), dataset()
+                ).score(CAPTIONS, INDEX)
+                for w in (mixed, high)
+            ]
+            for rectifier in ("leaky", "relu")
+        )
+        assert not np.allclose(leaky[0], relu[0], atol=1e-6)
+        np.testing.assert_array_equal(leaky[1], relu[1])
 
 
 def test_weights_trained_on_corruptions_say_so(tmp_path: Path) -> None:
@@ -166,6 +187,7 @@ def test_what_is_drawn_is_what_is_scored(tmp_path: Path, grid: int) -> None:
         ({"smooth": 0}, "smooth"),
         ({"variant": "x"}, "variant"),
         ({"device": "gpu"}, "unknown device"),
+        ({"rectifier": "elu"}, "rectifier must be leaky or relu: 'elu'"),
     ],
 )
 def test_wrong_options_are_refused(options: dict[str, Any], said: str) -> None:

@@ -378,3 +378,30 @@ def test_text_ids_and_sets_of_unequal_size(tmp_path: Path) -> None:
     assert rows["im-9"][0] is None
     assert all(text is not None for text in rows["im-25"])
     assert "The sets differ in size: Random 7," in page.words
+
+
+@pytest.mark.parametrize(
+    ("name", "harm"),
+    [
+        ("statistics.json", lambda v: {**v, "metrics": 3}),
+        ("statistics.json", lambda v: {**v, "sets": 3}),
+        ("statistics.json", lambda v: {**v, "metrics": [{**v["metrics"][0], "n": "x"}]}),
+        ("statistics.json", lambda v: []),
+        ("run.json", lambda v: []),
+        ("run.json", lambda v: {**v, "dataset": 5}),
+    ],
+)
+def test_a_damaged_run_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, harm: Any
+) -> None:
+    write_run(tmp_path, IMAGES[:4])
+    path = tmp_path / name
+    path.write_text(json.dumps(harm(json.loads(path.read_text()))))
+    code = main([str(tmp_path), "--no-figures", "--explanations", "0"])
+    said = capsys.readouterr()
+    if code == 0:
+        assert said.out.strip().endswith("report.html")
+        return
+    assert code == 2
+    assert said.err.count("\n") == 1
+    assert str(tmp_path) in said.err

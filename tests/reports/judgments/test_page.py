@@ -152,6 +152,9 @@ def test_published_values_stand_beside_ours(run: Path, statistics: dict[str, Any
     assert html.count("equal as printed") == 1
     assert html.count('<td class="c-delta" data-v') == 2  # not in the other dimension
     assert "Of two values that A paper printed, one comes out equal" in html
+    value["published"]["values"]["human"]["BLEU-1"] = ours + 0.1
+    html = render(FinishedRun(run, value, results.read_json(run / results.RUN), ""))
+    assert "Of two values that A paper printed, none comes out equal" in html
 
 
 def sentences(statistics: dict[str, Any], run: Path) -> str:
@@ -209,6 +212,27 @@ def test_an_accuracy_that_is_nearly_all_ties_says_so(run: Path, statistics: dict
     accuracy = value["metrics"][0]["human"]["human"]["accuracy"]
     accuracy |= {"value": 1.0, "uncalibrated": 0.0, "tied": 0.97}
     assert "by tying 97.0% of the pairs: that says" in sentences(value, run)
+
+
+def test_controls_are_no_metrics(tmp_path: Path, capsys) -> None:
+    """Here length follows people better than ROUGE-L does: it is neither counted nor named among
+    the metrics, and stands below them."""
+    path = own_table(tmp_path, 8)
+    records = [json.loads(line) for line in path.read_text().splitlines()]
+    for record in records:  # the better people find a caption, the longer it is
+        record["candidate"] += " and" * int(sum(record["human"]))
+    path.write_text("\n".join(map(json.dumps, records)))
+    value = run_in(tmp_path, "dataset=table", f"dataset.file={path}", "metrics=[rouge_l,length]")
+    by_name = {r["metric"]: r["human"]["human"] for r in value["metrics"]}
+    assert by_name["Length"]["system"]["pearson"] > 0.9
+    assert by_name["Length"]["kendall_tau_b"] > by_name["ROUGE-L"]["kendall_tau_b"]
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[2:4]] == ["ROUGE-L", "(Length)"]
+    assert any("systems: r above 0 for 1 of 1 metrics: ROUGE-L" in line for line in lines)
+    text = sentences(value, tmp_path / "OUT")
+    summary = text[text.index("Summary") : text.index("Agreement with people")]
+    assert "Length" not in summary
+    assert "ROUGE-L" in summary
 
 
 def test_forced_choice_has_a_page(tmp_path: Path) -> None:

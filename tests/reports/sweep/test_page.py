@@ -22,16 +22,18 @@ def sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
     jobs = [(rate, seed) for rate in ("[0.1]", "[0.4]") for seed in (0, 1)]
     for k, (rate, seed) in enumerate(jobs):
         write_run(root / str(k), IMAGES[: 4 + k], seed=10 * k)
-        overrides(root / str(k), f"- corruption.rates={rate}\n- seed={seed}\n- +x=<b>\n")
-    overrides(root / "10", "- seed=2\n")
+        overrides(root / str(k), f"corruption.rates={rate}", f"seed={seed}", "+x=<b>")
+    overrides(root / "10", "seed=2", status="failed", error="seed is <no> number")
     (root / "not a job").mkdir()
     write_sweep(root)
     return root
 
 
-def overrides(job: Path, text: str) -> None:
-    (job / ".hydra").mkdir(parents=True)
-    (job / ".hydra" / "overrides.yaml").write_text(text)
+def overrides(job: Path, *given: str, status: str = "finished", error: str | None = None) -> None:
+    """Write into a job's run.json how it was asked for, and what became of it."""
+    path = job / results.RUN
+    info = results.read_json(path) if path.exists() else {}
+    results.write_json(path, {**info, "overrides": given, "status": status, "error": error})
 
 
 def test_csv_has_every_job_and_metric(sweep: Path) -> None:
@@ -56,6 +58,7 @@ def test_page_shows_mean_and_deviation_over_seeds(sweep: Path) -> None:
         ]
         assert f"{np.mean(rho):.3f} ± {np.std(rho, ddof=1):.3f}" in html
     assert "Without statistics: job 10." in html
+    assert "did not finish: seed is &lt;no&gt; number" in html
     assert "x=&lt;b&gt;" in html
     assert "<b>" not in html.replace("<b>chrF</b>", "").replace("<b>SacreBLEU</b>", "")
     assert 'href="0/report.html"' in html

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from metaeval.stats.correlation.rank_order import rank_order, tie_breaking_seeds
+from metaeval.stats.correlation.rank_order import by_equation_12, rank_order, tie_breaking_seeds
 from metaeval.stats.correlation.rank_order_within import rank_order_within
 from metaeval.stats.resampling.items import scored_items
 
@@ -80,6 +80,22 @@ def test_the_steps_of_the_published_values(n_sets, step) -> None:
     scores = np.arange(5000 * n_sets, dtype=float).reshape(n_sets, 5000).T
     scores[-1, 0], scores[0, 1] = scores[0, 1], scores[-1, 0]
     assert rank_order(scores, levels).rho == pytest.approx(1 - step, abs=1e-12)
+
+
+@pytest.mark.parametrize("k", [2, 4])
+def test_equation_12_taken_literally_on_midranks(k: int) -> None:
+    """The sum of the squared differences of scipy's midranks, put into the paper's formula."""
+    rng = np.random.default_rng(k)
+    ideal = np.repeat(np.arange(k), 30)
+    n = len(ideal)
+    order = rng.permutation(ideal)  # the levels read off in order of score
+    table = np.empty((30, k))
+    for level in range(k):
+        table[:, level] = np.flatnonzero(order == level)  # an item's score is its place
+    rho = rank_order(table, range(k)).rho
+    squares = ((stats.rankdata(order) - stats.rankdata(ideal)) ** 2).sum()
+    assert by_equation_12(rho, n, k) == pytest.approx(1 - 6 * squares / (n * (n**2 - 1)), abs=1e-12)
+    assert by_equation_12(rho, n, k) > rho + 0.01
 
 
 def test_perfect_reversed_and_constant_scores() -> None:

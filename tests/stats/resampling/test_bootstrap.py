@@ -105,18 +105,20 @@ def test_threads_and_integer_width_change_no_bit(kind, monkeypatch) -> None:
     counts = bootstrap_counts(300, 700, seed=1)  # six chunks
     one = replicate_statistics(scores, levels, counts, threads=1)
     three = replicate_statistics(scores, levels, counts, threads=3)
-    monkeypatch.setattr(module, "sum_type", lambda *_: np.int64)
+    monkeypatch.setattr(module, "sum_type", lambda *_: np.float64)
     wide = replicate_statistics(scores, levels, counts)
-    for a, b, c in zip(one, three, wide, strict=True):
-        assert a.tobytes() == b.tobytes() == c.tobytes()
+    monkeypatch.setattr(module, "replicates_at_a_time", lambda _: 24)  # as with many images
+    narrow = replicate_statistics(scores, levels, counts)
+    for a, b, c, d in zip(one, three, wide, narrow, strict=True):
+        assert a.tobytes() == b.tobytes() == c.tobytes() == d.tobytes()
 
 
-def test_wide_integers_where_narrow_ones_would_overflow() -> None:
+def test_wide_numbers_where_narrow_ones_would_overflow() -> None:
     assert sum_type(np.ones((1, 46_340), dtype=np.int32), np.arange(4)) is np.int32
-    assert sum_type(np.ones((1, 46_341), dtype=np.int32), np.arange(4)) is np.int64
-    assert sum_type(np.ones((1, 30_000), dtype=np.int32), np.zeros(2, dtype=np.int64)) is np.int64
+    assert sum_type(np.ones((1, 46_341), dtype=np.int32), np.arange(4)) is np.float64
+    assert sum_type(np.ones((1, 30_000), dtype=np.int32), np.zeros(2, dtype=np.int64)) is np.float64
     # All of 2,000 images' weight on one image: Σ t³ is what overflows.
-    assert sum_type(np.array([[2000, 0]]), np.arange(4)) is np.int64
+    assert sum_type(np.array([[2000, 0]]), np.arange(4)) is np.float64
 
 
 @pytest.mark.parametrize("n", [0, 1, 30, 31, 32, 33, 100])

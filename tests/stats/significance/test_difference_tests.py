@@ -16,6 +16,7 @@ from metaeval.stats.significance.holm import holm
 from metaeval.stats.significance.paired_bootstrap import bootstrap_of_means, paired_bootstrap
 from metaeval.stats.significance.paired_permutation import (
     perm_both,
+    permutation_of_gaps,
     permutation_of_means,
     swap_units,
 )
@@ -96,6 +97,37 @@ def test_williams_at_its_edges() -> None:
     assert gaps == williams_test(human, human**2, human)
     with pytest.raises(InputError, match=r"1\.5"):
         williams(1.5, 0, 0, 10)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_williams_of_a_metric_and_its_negation_is_pearsons_test(seed: int) -> None:
+    """ρ1 = ρ2 = −ρ1 only where ρ1 = 0: scipy's t of Pearson's r, but for n − 3 in place of n − 2.
+
+    Rounding must not matter: r12 is −1, or a few units in the last place above it.
+    """
+    rng = np.random.default_rng(seed)
+    human = rng.normal(size=60)
+    metric = human * 0.5 + rng.normal(size=60)
+    pearson = stats.pearsonr(metric, human)
+    t = pearson.statistic * math.sqrt(57 / (1 - pearson.statistic**2))
+    for negation in (-metric, 0.1 - 0.3 * metric, 7 - metric / 3):
+        result = williams_test(metric, negation, human)
+        assert result.t == pytest.approx(t, rel=1e-6)
+        assert result.p_two_sided == pytest.approx(2 * stats.t.sf(abs(t), 57), rel=1e-5)
+        own = stats.t.isf(pearson.pvalue / 2, 58)  # by scipy, of 58 degrees of freedom
+        assert abs(result.t) == pytest.approx(own, rel=0.01)
+        assert williams_test(negation, metric, human).t == pytest.approx(-t, rel=1e-6)
+    # and what the formula says of metrics that are negations but for one part in 10,000
+    nearly = williams_test(metric, 1e-4 * rng.normal(size=60) - metric, human)
+    assert nearly.t == pytest.approx(t, rel=0.01)
+
+
+def test_williams_where_two_metrics_explain_the_judgements_without_rest() -> None:
+    """human = a − b: the one pulls up, the other down, and nothing is left to chance."""
+    a, b = np.array([1.0, 1, -1, -1]), np.array([1.0, -1, 1, -1])
+    result = williams_test(a, b, a - b)
+    assert (result.t, result.p_greater, result.p_two_sided) == (math.inf, 0, 0)
+    assert williams_test(-a, a, a).t == -math.inf
 
 
 def test_holm_by_hand() -> None:
@@ -213,3 +245,17 @@ def test_bootstrap_of_means_equals_resampled_arrays() -> None:
     means = [np.repeat(a - b, row[images]).mean() for row in bootstrap_counts(5, 200, seed=3)]
     assert (found.low, found.high) == pytest.approx(np.quantile(means, [0.025, 0.975]), abs=1e-10)
     assert found.difference == pytest.approx((a - b).mean(), abs=1e-12)
+
+
+def test_many_gaps_against_full_enumeration() -> None:
+    """All 2^10 arrangements of ten units; 20,000 draws are within four standard errors of it."""
+    rng = np.random.default_rng(8)
+    gaps = rng.normal([0.0, 0.3, 1.0], 1.0, size=(10, 3))
+    differences, p = permutation_of_gaps(gaps, replicates=20_000, seed=1)
+    signs = np.array(list(product((-1, 1), repeat=10)))
+    exact = (np.abs(signs @ gaps) >= np.abs(gaps.sum(axis=0)) - 1e-12).mean(axis=0)
+    assert differences == pytest.approx(gaps.sum(axis=0), abs=1e-12)
+    assert (np.abs(p - exact) <= 4 * np.sqrt(exact * (1 - exact) / 20_000) + 1e-4).all()
+    assert (permutation_of_gaps(gaps, replicates=20_000, seed=1)[1] == p).all()
+    empty = permutation_of_gaps(np.empty((10, 0)), replicates=10)
+    assert [len(part) for part in empty] == [0, 0]

@@ -66,6 +66,21 @@ def test_who_beats_the_best_control(first: bool, second: bool, expected: str) ->
     assert against_controls(run(record("A", 0.8, 0.8))) is None
 
 
+def test_a_reader_learns_what_the_best_control_is() -> None:
+    a = record("A", 0.8, 0.8, against_control=against(False, False))
+    bigrams = MODEL | {"family": "bigram_model"}
+    said = against_controls(run(a, bigrams))
+    assert said is not None
+    assert said.text.startswith(
+        "Pooled, the best control is Model (a bigram language model of other images' captions, "
+        "which sees neither image nor reference) with ρ 0.761: no metric beats it; within an "
+        "image, the best control is Model with ρ 0.884"
+    )
+    other = against_controls(run(a, MODEL | {"family": "another"}))
+    assert other is not None
+    assert "language model" not in other.text
+
+
 def test_the_ceiling_is_named_only_where_it_is_below_one() -> None:
     a = record("A", 0.8, 0.8, against_control=against(True, True))
     said = against_controls(run(a, MODEL, CEILING))

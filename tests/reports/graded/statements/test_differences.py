@@ -34,6 +34,32 @@ def test_groups_of_which_no_two_are_told_apart(untold: str, expected: list[list[
     assert untold_groups("abcd", pairs, 0.05) == expected
 
 
+def test_a_sentence_names_no_more_than_it_can_hold() -> None:
+    """Nine metrics of which none is told from its next three: six groups of four."""
+    names = "abcdefghi"
+    measures = {}
+    for measure in ("rank_order_rho_within", "rank_order_rho"):
+        close = [pair(a, b, 0.5 if j - i <= 3 else 0.001)
+                 for (i, a), (j, b) in combinations(enumerate(names), 2)]  # fmt: skip
+        measures[measure] = {"pairs": close}
+    rows = [record(name, 0.9 - 0.1 * k, 0.9 - 0.1 * k) for k, name in enumerate(names)]
+    tested: Any = SimpleNamespace(
+        metrics=rows, statistics={"differences": {"alpha": 0.05, "measures": measures}}
+    )
+    said = told_apart(tested)
+    assert said is not None
+    assert (
+        "within an image, 15 of 36 pairs differ; not told apart: a, b, c and d; b, c, d and e; "
+        "and four groups more, which the matrix below holds."
+    ) in said.text
+    all_alike = {m: {"pairs": [{**p, "bootstrap": {"p_holm": 0.5}} for p in v["pairs"]]}
+                 for m, v in measures.items()}  # fmt: skip
+    tested.statistics["differences"]["measures"] = all_alike
+    said = told_apart(tested)
+    assert said is not None
+    assert "0 of 36 pairs differ; not told apart: a, b, c, d and five more." in said.text
+
+
 def record(metric: str, pooled: float, within: float, **more: Any) -> dict[str, Any]:
     return {**declared(metric), "status": "ok", "rank_order_rho": pooled,
             "rank_order_rho_within": within, **more}  # fmt: skip

@@ -1,0 +1,107 @@
+"""The tables of README.md and docs/, from the commands that make them.
+
+    python -m benchmarks.numbers [--check] [--quick] [--list] [--out DIR] [TABLE …]
+
+Runs the commands of the tables (all of them, or those named), and writes the tables into the
+documents. `--check` writes nothing: it prints the difference and ends with 1 where a number is
+stale. `--quick` takes the tables that cached scores make in under a minute each. What commands
+cannot run here (another machine's data, an hour of SPICE's parser) is left to a complete run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.numbers import captioners, graded, judgments, networks, scenes
+from benchmarks.numbers.tables import (
+    CommandFailed,
+    Table,
+    difference,
+    marked,
+    rewritten,
+    run_all,
+)
+from metaeval.errors import ConfigError, MetaevalError
+
+ROOT = Path(__file__).resolve().parents[2]
+TABLES = tuple(
+    table for room in (graded, networks, scenes, judgments, captioners) for table in room.TABLES
+)
+
+
+def main(
+    arguments: Sequence[str] | None = None,
+    tables: Sequence[Table] = TABLES,
+    root: Path = ROOT,
+    code: Path = ROOT,
+) -> int:
+    """Entry point; returns the exit code. Documents are in `root`, commands run in `code`."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.numbers")
+    parser.add_argument("tables", nargs="*", metavar="TABLE")
+    parser.add_argument("--check", action="store_true", help="write nothing, end with 1 on a diff")
+    parser.add_argument("--quick", action="store_true", help="only the quick tables")
+    parser.add_argument("--list", action="store_true", help="the tables, where they stand")
+    parser.add_argument("--out", type=Path, default=Path("runs/numbers"), help="of the runs")
+    options = parser.parse_args(arguments)
+    try:
+        return _make(options, tables, root, code)
+    except MetaevalError as error:
+        print(f"metaeval: {error}", file=sys.stderr)
+        return error.exit_code
+    except CommandFailed as error:
+        print(f"metaeval: failed: {error}", file=sys.stderr)
+        return 1
+
+
+def _make(options: argparse.Namespace, tables: Sequence[Table], root: Path, code: Path) -> int:
+    documents = _documents(root)
+    places = {name: file for file, text in documents.items() for name in marked(text, file)}
+    chosen = _chosen(options, tables, places)
+    if options.list:
+        for table in chosen:
+            place = places[table.name].relative_to(root)
+            print(f"{table.name:<24}{'quick' if table.quick else '':<7}{place}")
+        return 0
+    commands = [command for table in chosen for command in table.commands]
+    results = run_all(commands, options.out.resolve(), code)
+    bodies = {table.name: table.body(results) for table in chosen}
+    stale = 0
+    for file, old in _documents(root).items():  # again: someone may have written while all ran
+        new = rewritten(old, bodies)
+        if changed := difference(old, new, file.relative_to(root)):
+            print(changed, end="")
+            stale += 1
+            if not options.check:
+                file.write_text(new, encoding="utf-8")
+    return 1 if stale and options.check else 0
+
+
+def _documents(root: Path) -> dict[Path, str]:
+    """The texts in which tables may stand."""
+    files = (root / "README.md", *sorted((root / "docs").glob("*.md")))
+    return {file: file.read_text(encoding="utf-8") for file in files if file.is_file()}
+
+
+def _chosen(
+    options: argparse.Namespace, tables: Sequence[Table], places: dict[str, Path]
+) -> list[Table]:
+    """The tables asked for; ConfigError for a name without table, a table without place."""
+    known = {table.name: table for table in tables}
+    for name in options.tables:
+        if name not in known:
+            raise ConfigError(f"unknown table '{name}': choose from {', '.join(known)}")
+    for name in known:
+        if name not in places:
+            raise ConfigError(f"the table '{name}' stands in no document: put its marks there")
+    for name, file in places.items():
+        if name not in known:
+            raise ConfigError(f"{file.name}: nothing makes the table '{name}'")
+    asked = [known[name] for name in options.tables] or list(tables)
+    return [table for table in asked if table.quick or not options.quick]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

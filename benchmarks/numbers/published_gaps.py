@@ -1,0 +1,276 @@
+"""Where published values come from that metaeval's defaults do not give: hypotheses, one a row.
+
+    python -m benchmarks.numbers.published_gaps [--seeds 5] [--limit N] [METRIC …]
+
+On COCO val2017, with the published values of González-Chávez et al. for METEOR, ROUGE-L, SacreBLEU
+and BLEU. A hypothesis is another implementation, tokeniser or use of references for a metric,
+and another rule of shuffling. Printed, as Markdown: rank-order ρ, the mean over corruption seeds,
+and how far the published value lies from it, in standard deviations of seeds and random
+tie-breaking. A hypothesis counts only if it fits Replace and Shuffle both. Scores are cached, and
+nltk's METEOR needs WordNet (`python -m metaeval.doctor --install wordnet`).
+
+Not tried: BERTScore, whose model in the paper (roberta-large) has to be on the machine.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from benchmarks.side_by_side import available, options_parser
+from corruptions.base import Corruption
+from corruptions.graded.random import Random
+from corruptions.graded.replace import Replace
+from corruptions.graded.shuffle import Shuffle
+from experiments.graded.published import REPLACE, SHUFFLE
+from experiments.graded.seeds import seed_spread
+from experiments.scores import open_store
+from metaeval.config import component, compose_config
+from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.metrics.base import Metric, ReferenceScorer, Scores
+from metaeval.metrics.meteor.metric import Meteor
+from metaeval.metrics.meteor.nltk_metric import NltkPairScore
+from metaeval.metrics.meteor.wordnet import find_wordnet
+from metaeval.metrics.ngram.bleu import Bleu
+from metaeval.metrics.ngram.rouge_l import RougeL
+from metaeval.metrics.ngram.sacrebleu import SacreBleu
+from metaeval.runs.records import ScoreColumn
+from metaeval.runs.store import Store
+from metaeval.scoring import score_captions
+from metaeval.stats.correlation.rank_order import rank_order, tie_breaking_seeds
+from metaeval.text.tokenizers import base as tokenizers
+from reports.graded.ranking import paper_distance
+
+Tokens = Sequence[str]
+Columns = dict[str, npt.NDArray[np.float64]]  # [n_images, n_sets] of each column
+
+LETTERS = "letters and digits"  # the tokens of Google's rouge_score
+USES = ("best reference", "mean over references", "first reference", "references joined")
+NEAR_SD = 2.0
+
+SHUFFLES: Mapping[str, Mapping[str, Any]] = {
+    "Shuffle": {},
+    "punctuation stays": {"punctuation": "stays"},
+    "stays, derange": {"punctuation": "stays", "derange": True},
+}
+
+
+class UseOfReferences(Metric):
+    """A score of two texts, by what is done with several references: the four of `USES`."""
+
+    title: ClassVar[str]
+
+    def __init__(self, tokens: str) -> None:
+        self.tokens = tokens
+        self.name = f"{self.title} on {tokens}"  # type: ignore[misc]
+
+    @property
+    def columns(self) -> tuple[ScoreColumn, ...]:
+        return tuple(ScoreColumn(f"{self.name}, {use}") for use in USES)
+
+    @abstractmethod
+    def comparison(self) -> Callable[[Tokens, Tokens], float]:
+        """The score of a caption, the second, against one reference."""
+
+    def bind(self, dataset: CaptionDataset, store: Store | None = None) -> ReferenceScorer | Absent:
+        return _UseScorer(self, {"tok": self.tokens, "v": 1}, dataset)
+
+    def split(self, texts: Sequence[str]) -> list[list[str]]:
+        if self.tokens == LETTERS:
+            return [re.findall("[a-z0-9]+", text.lower()) for text in texts]
+        return tokenizers.get(self.tokens)(texts)
+
+
+class _UseScorer(ReferenceScorer):
+    metric: UseOfReferences
+
+    def prepare(self) -> None:
+        self._score = self.metric.comparison()
+        self._references = [self.metric.split(texts) for texts in self.dataset.references]
+
+    def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
+        rows = []
+        for words, image in zip(self.metric.split(captions), image_index.tolist(), strict=True):
+            references = self._references[image]
+            each = [self._score(reference, words) for reference in references]
+            joined = self._score([word for words in references for word in words], words)
+            rows.append([max(each), sum(each) / len(each), each[0], joined])
+        return np.array(rows)
+
+
+class RougeF(UseOfReferences):
+    """ROUGE-L's F1 of one caption and one reference, as rouge_score has it (without stems)."""
+
+    title = "ROUGE-L (F1)"
+
+    def comparison(self) -> Callable[[Tokens, Tokens], float]:
+        def f1(reference: Tokens, caption: Tokens) -> float:
+            common = common_subsequence(reference, caption)
+            return 2 * common / max(len(reference) + len(caption), 1)
+
+        return f1
+
+
+class NltkMeteor(UseOfReferences):
+    """nltk's METEOR of one caption and one reference."""
+
+    title = "METEOR (nltk)"
+
+    def __init__(self, tokens: str, wordnet: Path) -> None:
+        super().__init__(tokens)
+        self.wordnet = wordnet
+
+    def comparison(self) -> Callable[[Tokens, Tokens], float]:
+        return NltkPairScore(self.wordnet)
+
+
+def common_subsequence(a: Tokens, b: Tokens) -> int:
+    """The length of the longest common subsequence (Hyyrö, 2004: a bit for each word of `a`)."""
+    places: dict[str, int] = {}
+    for i, word in enumerate(a):
+        places[word] = places.get(word, 0) | 1 << i
+    full = (1 << len(a)) - 1
+    state = full
+    for word in b:
+        match = state & places.get(word, 0)
+        state = ((state + match) | (state & ~match)) & full
+    return (full & ~state).bit_count()
+
+
+class Hypothesis(NamedTuple):
+    """A column of a metric that may be what was published, and what it is in words."""
+
+    words: str
+    metric: Metric
+    column: str
+
+
+def hypotheses(wordnet: Path) -> dict[str, list[Hypothesis]]:
+    """The hypotheses by published metric."""
+
+    def plain(words: str, metric: Metric) -> Hypothesis:
+        return Hypothesis(words, metric, metric.columns[0].name)
+
+    def uses(metric: UseOfReferences) -> list[Hypothesis]:
+        return [
+            Hypothesis(f"{metric.name}, {use}", metric, f"{metric.name}, {use}") for use in USES
+        ]
+
+    bleu = {tokens: Bleu(tokenizer=tokens) for tokens in ("ptb", "whitespace")}
+    return {
+        **{
+            f"BLEU-{n}": [
+                Hypothesis(f"on {tokens}", metric, f"BLEU-{n}") for tokens, metric in bleu.items()
+            ]
+            for n in (1, 2)
+        },
+        "SacreBLEU": [
+            plain("13a", SacreBleu()),
+            plain("13a, lower case", SacreBleu(lowercase=True)),
+            plain("intl", SacreBleu(tokenizer="intl")),
+            plain("none", SacreBleu(tokenizer="none")),
+            plain("char", SacreBleu(tokenizer="char")),
+            plain("13a, no smoothing", SacreBleu(smooth="none")),
+        ],
+        "METEOR": [
+            plain("METEOR 1.5 on ptb", Meteor()),
+            plain("METEOR 1.5 on raw text", Meteor(tokenizer="none")),
+            *uses(NltkMeteor("whitespace", wordnet)),
+        ],
+        "ROUGE-L": [
+            plain("pycocoevalcap's on ptb", RougeL()),
+            plain("pycocoevalcap's on whitespace", RougeL(tokenizer="whitespace")),
+            *uses(RougeF(LETTERS)),
+            *uses(RougeF("ptb")),
+            *uses(RougeF("whitespace")),
+        ],
+    }
+
+
+def spoiled(dataset: CaptionDataset, corruptions: Sequence[Corruption], seed: int) -> list[str]:
+    """All captions of the sets, worst first, the human ones last."""
+    sets = [[each.text for each in c.apply(dataset, seed)] for c in corruptions]
+    return [text for texts in (*sets, list(dataset.human)) for text in texts]
+
+
+def experiments() -> dict[str, Callable[[], list[Corruption]]]:
+    """The experiment and each rule of shuffling → its corruptions, worst first."""
+
+    def shuffled(options: Mapping[str, Any]) -> Callable[[], list[Corruption]]:
+        return lambda: [Shuffle(rate, **options) for rate in (1.0, 0.5, 0.25)]
+
+    return {
+        "Replace": lambda: [Random(), Replace(0.5), Replace(0.25)],
+        **{name: shuffled(options) for name, options in SHUFFLES.items()},
+    }
+
+
+def measured(
+    dataset: CaptionDataset, hypothesis: Hypothesis, sets: Sequence[list[str]], store: Store
+) -> dict[str, Any]:
+    """The record of a hypothesis in an experiment, as `paper_distance` reads it."""
+    levels = list(range(len(sets[0]) // len(dataset)))
+    tables = []
+    for captions in sets:
+        image = np.tile(np.arange(len(dataset)), len(levels))
+        scored = score_captions(hypothesis.metric, dataset, captions, image, store)
+        if scored.scores is None:
+            raise RuntimeError(f"{hypothesis.words}: {scored.reason}")
+        column = [c.name for c in scored.columns].index(hypothesis.column)
+        tables.append(scored.scores[:, column].reshape(len(levels), -1).T)
+    ties = rank_order(tables[0], levels, tie_breaking_seeds(20, 0))
+    return {"seeds": seed_spread(tables, levels, float("nan"), ties.tie_std)}
+
+
+def cell(record: Mapping[str, Any], published: float) -> tuple[str, bool]:
+    """A value and its distance for the table, and whether it is near enough."""
+    mean = record["seeds"]["rank_order_rho"]["mean"]
+    distance = paper_distance(record, published)
+    if distance is None:
+        return f"{mean:.3f}", False
+    return f"{mean:.3f} ({distance:+.0f})", abs(distance) <= NEAR_SD
+
+
+def main() -> None:
+    parser = options_parser(__doc__, "limit")
+    parser.add_argument("metrics", nargs="*", metavar="METRIC", help="BLEU-1, METEOR, …")
+    parser.add_argument("--seeds", type=int, default=5, help="corruption seeds, two or more")
+    options = parser.parse_args()
+    config = compose_config(["dataset=coco_val2017"])
+    dataset = component(config.dataset, "dataset").limited(options.limit)
+    wordnet = available(find_wordnet(Path(config.paths.cache).expanduser()))
+
+    @cache
+    def sets(experiment: str, seed: int) -> list[str]:
+        return spoiled(dataset, experiments()[experiment](), seed)
+
+    names = list(experiments())
+    print(f"| published as | hypothesis | {' | '.join(names)} | fits both |")
+    print(f"|---|---|{'---:|' * len(names)}---|")
+    with open_store(config) as store:
+        for metric, rows in hypotheses(wordnet).items():
+            if options.metrics and metric not in options.metrics:
+                continue
+            values = [REPLACE[metric], *(SHUFFLE[metric],) * len(SHUFFLES)]
+            print(f"| **{metric}** | | {' | '.join(f'**{v:.3f}**' for v in values)} | |")
+            for hypothesis in rows:
+                cells = []
+                for name, value in zip(names, values, strict=True):
+                    texts = [sets(name, seed) for seed in range(options.seeds)]
+                    cells.append(cell(measured(dataset, hypothesis, texts, store), value))
+                replace, *shuffles = cells
+                fits = [n for n, (_, near) in zip(SHUFFLES, shuffles, strict=True) if near]
+                verdict = ", ".join(fits) if replace[1] and fits else "no"
+                texts_of = " | ".join(text for text, _ in cells)
+                print(f"| | {hypothesis.words} | {texts_of} | {verdict} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

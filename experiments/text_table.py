@@ -1,0 +1,28 @@
+"""Tables in plain text, for what a run prints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+
+def text_table(lines: Sequence[Mapping[str, str]], corner: str) -> Iterator[str]:
+    """Lines of cells under heads, the first (`metric`) to the left and under `corner`.
+
+    A column that nobody fills is left out.
+
+    >>> print(*text_table([{"metric": "A", "x": "1"}, {"metric": "BB", "x": "10"}], "m"), sep="\\n")
+    m    x
+    A    1
+    BB  10
+    """
+    heads = [h for h in dict.fromkeys(k for line in lines for k in line) if h != "metric"]
+    heads = [h for h in heads if any(line.get(h) for line in lines)]
+    cells = [[corner, *heads], *([line["metric"], *(line.get(h, "") for h in heads)]
+                                 for line in lines)]  # fmt: skip
+    widths = [max(len(row[k]) for row in cells) for k in range(len(heads) + 1)]
+    for row in cells:
+        first, *others = [
+            f"{cell:{'<' if k == 0 else '>'}{width}}"
+            for k, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        yield "  ".join([first, *others]).rstrip()

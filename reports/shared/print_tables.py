@@ -1,0 +1,199 @@
+"""Tables for papers: `tables/NAME.tex` (booktabs), `.md` and `.csv` beside a run's report.
+
+The best result of a column is bold. Parts are indented under their metric, controls stand below a
+rule, a metric that did not run is left out, and what a cell notes ("below control") is a mark that
+is explained below the table.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from metaeval.runs import files
+from reports.shared.formatting import DASH
+from reports.shared.table import MetricsTable
+
+MARKS = "†‡§¶"  # one a kind of note
+# columns of which no value is the best
+_UNRANKED = frozenset({"metric", "ties", "n", "paper", "delta", "variance", "gain", "common"})
+_LATEX = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
+    "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": "$<$",
+    ">": "$>$", "ρ": r"$\rho$", "τ": r"$\tau$", "ε": r"$\varepsilon$", "β": r"$\beta$", "−": "$-$",
+    "–": "--", "→": r"$\rightarrow$", "×": r"$\times$", "σ": r"$\sigma$", "≈": r"$\approx$",
+    "Δ": r"$\Delta$", "†": r"$^\dagger$", "‡": r"$^\ddagger$", "§": r"$^\S$", "¶": r"$^\P$",
+}  # fmt: skip
+
+
+class PrintCell(NamedTuple):
+    """A cell of a table for print: its text, whether it is the best of its column, a mark."""
+
+    text: str
+    best: bool = False
+    mark: str = ""
+
+
+class PrintTable(NamedTuple):
+    """A table for print.
+
+    `groups` are its rows, parted by rules; `notes` what the marks mean.
+    """
+
+    name: str
+    caption: str
+    heads: Sequence[str]
+    groups: Sequence[Sequence[Sequence[PrintCell]]]
+    notes: Sequence[tuple[str, str]] = ()
+
+
+def print_tables(table: MetricsTable, name: str, caption: str) -> list[PrintTable]:
+    """A table of metrics for print, one for each choice of its switch."""
+    return [
+        _of_body(table, k, name if k == 0 else f"{name}-{_file_name(choice)}", caption, choice)
+        for k, (choice, _) in enumerate(table.bodies)
+    ]
+
+
+def write_tables(directory: Path, tables: Iterable[PrintTable]) -> None:
+    """Write each table as LaTeX, Markdown and CSV into the run's folder."""
+    for table in tables:
+        for suffix, text in (
+            ("tex", to_latex(table)),
+            ("md", to_markdown(table)),
+            ("csv", to_csv(table)),
+        ):
+            path = directory / files.TABLES / f"{table.name}.{suffix}"
+            files.atomic(path, partial(Path.write_text, data=text, encoding="utf-8"))
+
+
+def to_latex(table: PrintTable) -> str:
+    """A LaTeX table with booktabs' rules; `\\usepackage{booktabs}` and it compiles."""
+    lines = [
+        r"% needs \usepackage{booktabs}",
+        r"\begin{table}",
+        r"\centering",
+        rf"\caption{{{latex(table.caption)}}}",
+        rf"\begin{{tabular}}{{l{'r' * (len(table.heads) - 1)}}}",
+        r"\toprule",
+        " & ".join(map(latex, table.heads)) + r" \\",
+    ]
+    for group in table.groups:
+        lines.append(r"\midrule")
+        lines += [" & ".join(map(_latex_cell, row)) + r" \\" for row in group]
+    lines += [r"\bottomrule", r"\end{tabular}"]
+    if table.notes:
+        told = "; ".join(f"{latex(mark)} {latex(note)}" for mark, note in table.notes)
+        lines += ["", rf"\smallskip {{\footnotesize {told}}}"]
+    return "\n".join([*lines, r"\end{table}", ""])
+
+
+def to_markdown(table: PrintTable) -> str:
+    """A Markdown table, its caption before it and its notes behind it."""
+    lines = [
+        f"**{table.caption}**",
+        "",
+        _markdown_row(table.heads),
+        _markdown_row(["---", *["---:"] * (len(table.heads) - 1)]),
+    ]
+    for group in table.groups:
+        for row in group:
+            cells = [c.text.replace("|", r"\|") for c in row]
+            marked = [
+                f"**{text}**{c.mark}" if c.best else f"{text}{c.mark}"
+                for text, c in zip(cells, row, strict=True)
+            ]
+            lines.append(_markdown_row(marked))
+    if table.notes:
+        lines += ["", "; ".join(f"{mark} {note}" for mark, note in table.notes)]
+    return "\n".join([*lines, ""])
+
+
+def to_csv(table: PrintTable) -> str:
+    """The texts as they are printed; the report's own CSV has all numbers in full."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(table.heads)
+    for group in table.groups:
+        writer.writerows([f"{c.text}{c.mark}" for c in row] for row in group)
+    return out.getvalue()
+
+
+def latex(text: str) -> str:
+    """A text with what LaTeX would take for commands escaped, and signs as LaTeX writes them."""
+    return "".join(_LATEX.get(letter, letter) for letter in text)
+
+
+def bold_best(
+    rows: Sequence[Sequence[str]], values: Sequence[Sequence[float | None]], higher: Sequence[bool]
+) -> list[list[PrintCell]]:
+    """Cells [rows, columns] with the best value of each column bold; `None` is no candidate."""
+    best = []
+    for column, upward in enumerate(higher):
+        known = [v[column] for v in values if v[column] is not None]
+        best.append((max if upward else min)(known, default=None))  # type: ignore[type-var]
+    return [
+        [
+            PrintCell(text, value is not None and value == best[k])
+            for k, (text, value) in enumerate(zip(texts, of_row, strict=True))
+        ]
+        for texts, of_row in zip(rows, values, strict=True)
+    ]
+
+
+def _of_body(table: MetricsTable, place: int, name: str, caption: str, choice: str) -> PrintTable:
+    rows = [row for row in table.bodies[place][1] if row.kind != "absent"]
+    keys = [head.key for head in table.heads]
+    best = {
+        key: max(
+            (
+                cell.value
+                for row in rows
+                if row.kind == "result"
+                for cell in row.cells
+                if cell.key == key and isinstance(cell.value, int | float)
+            ),
+            default=None,
+        )
+        for key in keys
+        if key not in _UNRANKED
+    }
+    marks: dict[str, str] = {}
+    groups: list[list[list[PrintCell]]] = [[], [], []]
+    for row in rows:
+        cells = []
+        for cell in row.cells:
+            text = cell.printed or _plain(str(cell.text))
+            if cell.key == "metric" and row.kind == "part":
+                text = f"– {text}"
+            mark = marks.setdefault(cell.note, MARKS[len(marks) % len(MARKS)]) if cell.note else ""
+            wins = row.kind == "result" and cell.value is not None
+            cells.append(PrintCell(text, wins and cell.value == best.get(cell.key), mark))
+        groups[{"control": 1, "random": 2}.get(row.kind, 0)].append(cells)
+    if len(table.bodies) > 1:
+        caption = f"{caption.rstrip('.')} ({choice})."
+    notes = [(mark, note) for note, mark in marks.items()]
+    return PrintTable(name, caption, [h.name for h in table.heads], [g for g in groups if g], notes)
+
+
+def _latex_cell(cell: PrintCell) -> str:
+    text = latex(cell.text)
+    return (rf"\textbf{{{text}}}" if cell.best else text) + latex(cell.mark)
+
+
+def _markdown_row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def _plain(text: str) -> str:
+    """A cell's text without markup."""
+    return re.sub(r"<[^>]*>", "", text).strip() or DASH
+
+
+def _file_name(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")

@@ -1,0 +1,77 @@
+"""metaeval's metrics in torchmetrics and evaluate: the numbers of pycocoevalcap, and ours."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from pycocoevalcap.bleu.bleu import Bleu as CocoBleu
+from pycocoevalcap.cider.cider import Cider as CocoCider
+
+import metaeval
+from metaeval.adapters.evaluate import BleuModule, CiderModule, SpiderModule
+from metaeval.adapters.torchmetrics import BleuScore, CiderScore, SpiderScore
+from metaeval.data.scenes import load_scenes
+from metaeval.metrics.spice.metric import Spice
+from metaeval.text.tokenizers import base as tokenizers
+
+SCENES = load_scenes(limit=30)
+CAPTIONS = [text.replace(" a ", " the ") for text in SCENES.human]
+REFERENCES = [list(group) for group in SCENES.references]
+
+# the same arithmetic; nothing is rounded on the way
+exact = {"rtol": 0, "atol": 1e-12}
+
+
+def _pycocoevalcap(scorer: object) -> tuple[object, object]:
+    tokenizer = tokenizers.get("ptb")
+    gts = {i: [" ".join(t) for t in tokenizer(group)] for i, group in enumerate(REFERENCES)}
+    res = {i: [" ".join(t)] for i, t in enumerate(tokenizer(CAPTIONS))}
+    return scorer.compute_score(gts, res)  # type: ignore[attr-defined, no-any-return]
+
+
+def test_cider_is_pycocoevalcaps_in_both_libraries() -> None:
+    together, each = _pycocoevalcap(CocoCider())
+    metric = CiderScore(per_caption=True)
+    for start in range(0, 30, 7):  # batch by batch: the corpus is all that was seen
+        metric.update(CAPTIONS[start : start + 7], REFERENCES[start : start + 7])
+    ours, scores = metric.compute()
+    np.testing.assert_allclose(ours.item(), together, **exact)
+    np.testing.assert_allclose(scores.numpy(), each, **exact)
+    assert ours > 0
+    told = CiderModule().compute(predictions=CAPTIONS, references=REFERENCES)
+    np.testing.assert_allclose(told["cider"], together, **exact)
+    np.testing.assert_allclose(told["scores"], each, **exact)
+
+
+def test_bleu_is_pycocoevalcaps_in_both_libraries() -> None:
+    together, _ = _pycocoevalcap(CocoBleu(4))
+    metric = BleuScore()
+    metric.update(CAPTIONS, REFERENCES)
+    np.testing.assert_allclose(metric.compute().item(), together[3], **exact)  # type: ignore[index]
+    told = BleuModule().compute(predictions=CAPTIONS, references=REFERENCES, max_n=2)
+    np.testing.assert_allclose(told["bleu"], together[1], **exact)  # type: ignore[index]
+
+
+def test_spider_is_the_mean_of_spice_and_cider() -> None:
+    parts = metaeval.score(CAPTIONS, REFERENCES, metrics=[Spice(parser="rules"), "cider"])
+    spice = next(name for name in parts.corpus if name.startswith("SPICE"))
+    expected = (parts.table[spice] + parts.table["CIDEr"]) / 2
+    metric = SpiderScore(parser="rules", per_caption=True)
+    metric.update(CAPTIONS, REFERENCES)
+    together, scores = metric.compute()
+    np.testing.assert_allclose(scores.numpy(), expected, **exact)
+    np.testing.assert_allclose(together.item(), expected.mean(), **exact)
+    told = SpiderModule().compute(predictions=CAPTIONS, references=REFERENCES, parser="rules")
+    np.testing.assert_allclose(told["spider"], expected.mean(), **exact)
+
+
+def test_a_torchmetric_resets_and_refuses_what_does_not_fit() -> None:
+    metric = CiderScore()
+    metric.update(CAPTIONS[:5], REFERENCES[:5])
+    first = metric.compute()
+    metric.reset()
+    metric.update(CAPTIONS[:5], REFERENCES[:5])
+    assert torch.equal(metric.compute(), first)
+    with pytest.raises(ValueError, match="2 captions and references of 1"):
+        metric.update(["a", "b"], [["c"]])

@@ -1,0 +1,144 @@
+"""`make numbers`: marks in documents, stale numbers as a diff, and a real run behind a table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks.numbers.__main__ import ROOT, TABLES, main
+from benchmarks.numbers.graded import both_experiments, of_replace, three
+from benchmarks.numbers.networks import TRAINED, from_page
+from benchmarks.numbers.tables import Command, Result, Table, marked, rewritten
+from metaeval.errors import InputError
+
+PAGE = "Before.\n\n<!-- numbers: T -->\nold\n<!-- end of T -->\n\nAfter.\n"
+
+
+def hello(results: list[Result]) -> str:
+    return f"| {results[0].printed.strip()} |"
+
+
+HELLO = Table("T", (Command("-c \"print('hello')\""),), hello)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "README.md").write_text("No table.\n")
+    (tmp_path / "docs" / "page.md").write_text(PAGE)
+    return tmp_path
+
+
+def make(root: Path, *arguments: str, tables: tuple[Table, ...] = (HELLO,)) -> int:
+    return main([*arguments, "--out", str(root / "out")], tables, root, ROOT)
+
+
+def test_a_table_is_written_between_its_marks_with_its_command(root: Path) -> None:
+    page = root / "docs" / "page.md"
+    assert make(root) == 0
+    text = page.read_text()
+    assert "\n| hello |\n" in text
+    assert "python -c \"print('hello')\"" in text
+    assert text.startswith("Before.\n\n<!-- numbers: T -->\n")
+    assert text.endswith("<!-- end of T -->\n\nAfter.\n")
+    assert make(root) == 0
+    assert page.read_text() == text
+
+
+def test_a_stale_number_is_a_diff_and_changes_nothing(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = root / "docs" / "page.md"
+    assert make(root, "--check") == 1
+    assert page.read_text() == PAGE
+    printed = capsys.readouterr().out
+    assert "-old" in printed
+    assert "+| hello |" in printed
+    assert make(root) == 0
+    assert make(root, "--check") == 0
+    page.write_text(page.read_text().replace("hello |", "hallo |"))
+    assert make(root, "--check") == 1
+
+
+def test_only_what_is_asked_for_is_run(root: Path) -> None:
+    broken = Table("U", (Command('-c "raise SystemExit(3)"'),), hello, quick=True)
+    (root / "README.md").write_text("<!-- numbers: U -->\n<!-- end of U -->\n")
+    assert make(root, "T", tables=(HELLO, broken)) == 0
+    assert "hello" in (root / "docs" / "page.md").read_text()
+    assert make(root, "--quick", tables=(HELLO, broken)) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("<!-- numbers: T -->\n", "the end of the table 'T' is missing"),
+        ("<!-- numbers: T -->\n<!-- end of U -->\n", "the end of the table 'T' is missing"),
+        (PAGE + PAGE, "the table 'T' stands there twice"),
+    ],
+)
+def test_marks_that_do_not_fit_together(text: str, problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        marked(text, Path("page.md"))
+
+
+def test_a_table_without_place_and_a_place_without_table(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (root / "README.md").write_text("<!-- numbers: U -->\n<!-- end of U -->\n")
+    assert make(root) == 2
+    assert "nothing makes the table 'U'" in capsys.readouterr().err
+    (root / "README.md").write_text("")
+    (root / "docs" / "page.md").write_text("")
+    assert make(root) == 2
+    assert "the table 'T' stands in no document" in capsys.readouterr().err
+
+
+def test_other_tables_stay_as_they_are() -> None:
+    text = PAGE + PAGE.replace(": T", ": U").replace("of T", "of U")
+    assert rewritten(text, {"U": "new\n"}) == PAGE + PAGE.replace(": T", ": U").replace(
+        "of T", "of U"
+    ).replace("old", "new")
+
+
+def test_every_table_has_its_place_in_the_documents(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--list"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == len(TABLES)
+
+
+def test_numbers_of_trained_networks_come_from_their_pages(tmp_path: Path) -> None:
+    for _, _, page, heading, first in TRAINED:
+        assert all("±" in cell for cell in from_page(ROOT / "docs" / page, heading, first))
+    with pytest.raises(InputError, match="has no row 'five references'"):
+        from_page(ROOT / "docs" / "faier.md", "FAIEr-r | Replace", "five references")
+
+
+def test_a_table_of_real_runs(root: Path) -> None:
+    """The renderers read what runs write: scenes, a handful of images, no cached scores."""
+    common = (
+        "dataset=scenes dataset.limit=12 metrics=[bleu,cider,length] stats.replicates=50 "
+        f"paths.cache={root / 'cache'}"
+    )
+    replace, shuffle = (
+        Command(f"-m metaeval experiment={e} {common}") for e in ("replace", "shuffle")
+    )
+    tables = (
+        Table("T", (replace, shuffle), both_experiments, show=False),
+        Table("U", (replace,), of_replace),
+    )
+    (root / "README.md").write_text("<!-- numbers: U -->\n<!-- end of U -->\n")
+    assert make(root, tables=tables) == 0
+    lines = marked((root / "docs" / "page.md").read_text(), root)["T"].strip().splitlines()
+    assert len({line.count("|") for line in lines}) == 1
+    assert {line.split(" | ")[0] for line in lines[2:]} == {
+        "| BLEU-1", "| BLEU-2", "| BLEU-3", "| BLEU-4", "| CIDEr", "| *Length*", "| *Ceiling*",
+    }  # fmt: skip
+    assert f"experiment=replace {common}" in (root / "README.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.1284, ".128"), (-0.0351, "−.035"), (1.0, "1.000"), (-0.0001, ".000"), (None, "–")],
+)
+def test_three_places(value: float | None, text: str) -> None:
+    assert three(value) == text

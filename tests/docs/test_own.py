@@ -1,0 +1,101 @@
+"""The blocks of docs/own.md, executed in their order as somebody would paste them."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from metaeval.runs import files
+
+PAGE = Path(__file__).parents[2] / "docs/own.md"
+# the same commands on a few scenes, so that they take seconds
+SMALL = ["dataset.limit=30", "stats.replicates=20"]
+SCENES = ["dataset=scenes"]
+
+
+class Block(NamedTuple):
+    """A fenced block: its language, the words of the comment above it, its text.
+
+    `<!-- run -->`: it is executed; `<!-- file=NAME -->`: it is what the file NAME holds.
+    """
+
+    language: str
+    words: dict[str, str]
+    text: str
+
+
+def blocks() -> list[Block]:
+    fence = re.compile(r"(?:^<!-- ([^\n]*) -->\n)?^```(\w+)\n(.*?)^```$", re.M | re.S)
+    return [
+        Block(language, {w.partition("=")[0]: w.partition("=")[2] for w in words.split()}, text)
+        for words, language, text in fence.findall(PAGE.read_text("utf-8"))
+    ]
+
+
+def _shell(line: str, folder: Path, runs: int) -> Path:
+    """Run a command of the page; where it wrote."""
+    words = line.split()
+    assert words[:2] == ["python", "-m"], line
+    arguments = words[3:]
+    out = folder / f"run{runs}"
+    if words[2] == "metaeval":
+        own = any(a.startswith("dataset=") for a in arguments)
+        arguments += SMALL if own else [*SMALL, *SCENES]
+        if not any(a.startswith("hydra.run.dir=") for a in arguments):
+            arguments.append(f"hydra.run.dir={out}")
+    else:
+        arguments.append("--images=3")
+    done = subprocess.run(
+        [sys.executable, "-m", words[2], *arguments],
+        cwd=folder, env=_environment(folder), capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
+    return out
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    return {**os.environ, "METAEVAL_CACHE": str(folder / "cache")}
+
+
+def _columns(out: Path) -> dict[str, str]:
+    records = files.read_json(out / files.STATISTICS)["metrics"]
+    return {record["metric"]: record["status"] for record in records}
+
+
+@pytest.mark.slow
+def test_every_block_of_the_page_runs(tmp_path: Path) -> None:
+    seen: dict[str, str] = {}
+    ran = 0
+    for block in blocks():
+        if (name := block.words.get("file")) is not None:
+            path = tmp_path / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(block.text, encoding="utf-8")
+        if "run" not in block.words:
+            continue
+        if (needs := block.words.get("needs")) is not None and find_spec(needs) is None:
+            continue
+        ran += 1
+        if block.language == "python":
+            done = subprocess.run(
+                [sys.executable, "-c", block.text],
+                cwd=tmp_path, env=_environment(tmp_path), capture_output=True, text=True,
+            )  # fmt: skip
+            assert done.returncode == 0, f"{block.text}\n{done.stderr}"
+            continue
+        out = _shell(block.text.strip(), tmp_path, ran)
+        if (out / files.STATISTICS).is_file():
+            seen |= _columns(out)
+    assert ran >= 12
+    own = {"my_score", "Cider", "My score", "Overlap"}
+    if find_spec("torchmetrics") is not None:
+        own.add("CHRFScore")
+    assert own <= set(seen)
+    assert set(seen.values()) == {"ok"}

@@ -1,0 +1,115 @@
+"""What is new to a metric, by rule; and whose training seeds speak of a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from omegaconf import OmegaConf
+
+from corruptions.base import Corruption
+from corruptions.graded.delete import Delete
+from corruptions.graded.insert import Insert
+from corruptions.graded.random import Random
+from corruptions.graded.replace import Replace
+from corruptions.graded.reverse import Reverse
+from corruptions.graded.shuffle import Shuffle
+from corruptions.harmless.swap_symmetric import SwapSymmetric
+from corruptions.truth.drop_salient import DropSalient
+from corruptions.truth.replace_object import ReplaceObject
+from corruptions.truth.swap_arguments import SwapArguments
+from experiments.graded.replace import ReplaceExperiment
+from experiments.graded.shuffle import ShuffleExperiment
+from experiments.graded.training import (
+    INSIDE,
+    NEW,
+    SEEN,
+    in_training,
+    training_seeds,
+    versions_in_training,
+)
+from metaeval.runs.records import TrainingSeeds
+from metaeval.training.spoiling import drawn_corruptions
+from metaeval.weights.pretrained import shipped
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.mark.parametrize(
+    ("corruption", "spoiled", "plain"),
+    [
+        (Random(), SEEN, SEEN),  # whoever learns to tell images apart sees other images' captions
+        (Replace(0.25), SEEN, NEW),
+        (Replace(0.1), SEEN, NEW),  # one word in ten
+        (Replace(0.9), NEW, NEW),  # training replaced 0.1 to 0.7
+        (Shuffle(0.75), SEEN, NEW),
+        (Shuffle(0.1), NEW, NEW),  # training shuffled 0.2 to 1
+        (Insert(0.5), INSIDE, NEW),  # words of the bag, as trained replacement draws
+        (Insert(0.9), NEW, NEW),
+        (Reverse(), INSIDE, NEW),
+        (Delete(0.25), NEW, NEW),
+        (ReplaceObject(), INSIDE, NEW),
+        (SwapArguments(), INSIDE, NEW),
+        (DropSalient(), NEW, NEW),
+        (SwapSymmetric(), None, None),
+    ],
+    ids=lambda value: value.label if isinstance(value, Corruption) else "",
+)
+def test_new_is_only_what_training_drew_nothing_of(
+    corruption: Corruption, spoiled: str | None, plain: str | None
+) -> None:
+    assert in_training(drawn_corruptions(True), corruption) == spoiled
+    assert in_training(drawn_corruptions(False), corruption) == plain
+
+
+def test_by_set_of_versions() -> None:
+    made = [Random(), Shuffle(0.5), SwapSymmetric()]
+    assert versions_in_training(drawn_corruptions(False), made) == {
+        "Random": SEEN,
+        "Shuffle 50%": NEW,
+    }
+    assert versions_in_training((), made) == {}
+
+
+SPREAD = TrainingSeeds(
+    "FAIEr", "replace", "coco_val2017", 5000, 0,
+    [["random", {}], ["replace", {"rate": 0.5, "min_count": 4, "distinct": False}]], {}, [0, 1, 2],
+    {"mean": 0.8, "sd": 0.001},
+)  # fmt: skip
+RUN = ("FAIEr", "replace", "coco_val2017", 5000, 0, [Random(), Replace(0.5)])
+
+
+def test_training_seeds_speak_of_the_run_they_were_measured_on() -> None:
+    told = training_seeds([SPREAD], *RUN)
+    assert told is not None
+    assert (told["seeds"], told["rank_order_rho"]) == ([0, 1, 2], {"mean": 0.8, "sd": 0.001})
+    others = (
+        ("FAIEr-object", *RUN[1:]),
+        (*RUN[:1], "graded", *RUN[2:]),
+        (*RUN[:2], "scenes", *RUN[3:]),
+        (*RUN[:3], 4407, *RUN[4:]),
+        (*RUN[:4], 1, RUN[5]),
+        (*RUN[:5], [Random(), Replace(0.25)]),
+        (*RUN[:5], [Random(), Replace(0.5, distinct=True)]),
+        (*RUN[:5], [Replace(0.5)]),
+    )
+    assert all(training_seeds([SPREAD], *run) is None for run in others)
+    assert training_seeds([replace_column(SPREAD), SPREAD], *RUN) == told
+
+
+def test_the_runs_on_cards_are_those_of_the_two_experiments() -> None:
+    """Or no run would ever be told of its seeds: the default corruptions, as configured."""
+    by_experiment = {"replace": ReplaceExperiment(), "shuffle": ShuffleExperiment()}
+    told = 0
+    for weights in shipped():
+        for entry in weights.card.get("seeds", ()):
+            experiment = by_experiment[entry["experiment"]]
+            node = OmegaConf.load(ROOT / f"conf/corruption/{experiment.name}.yaml")
+            made = experiment.corruptions(OmegaConf.create({"corruption": node}))
+            assert entry["versions"] == [[c.name, dict(c.parameters)] for c in made]
+            told += 1
+    assert told == 32
+
+
+def replace_column(spread: TrainingSeeds) -> TrainingSeeds:
+    return spread._replace(column="other")

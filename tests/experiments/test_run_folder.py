@@ -1,0 +1,194 @@
+"""A run's folder is of one run, whatever becomes of it; and what cannot be written is a line."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from omegaconf import DictConfig
+
+from experiments.run import run_configured
+from metaeval.config import compose_config
+from metaeval.errors import ConfigError, InputError
+from metaeval.runs import files
+from metaeval.runs.store import MemoryStore
+
+SMALL = ("dataset=scenes", "dataset.limit=8", "stats.replicates=10", "metrics=[bleu]",
+         "metric.bleu.tokenizer=whitespace", "report=none")  # fmt: skip
+
+
+def configured(tmp_path: Path, *overrides: str) -> DictConfig:
+    return compose_config(
+        ["experiment=replace", *SMALL, f"paths.cache={tmp_path / 'cache'}", *overrides]
+    )
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def status(out: Path) -> Any:
+    return files.read_json(out / files.RUN)["status"]
+
+
+def test_a_run_that_is_refused_leaves_an_earlier_one_as_it_was(tmp_path: Path) -> None:
+    out = tmp_path / "OUT"
+    run_configured(configured(tmp_path), out)
+    assert status(out) == "finished"
+    before = content(out)
+    broken = tmp_path / "captions_broken.json"
+    broken.write_text('{"images": [')
+    for refused in (
+        "seed=abc",                               # by the schema
+        "metric.bleu.smooth=some",                # by a metric
+        f"dataset.captions={broken}",             # by the data
+    ):  # fmt: skip
+        dataset = ("dataset=coco",) if "captions" in refused else ()
+        with pytest.raises((ConfigError, InputError)):
+            run_configured(configured(tmp_path, *dataset, refused), out)
+        assert content(out) == before
+
+
+def test_nothing_of_an_earlier_run_is_left_beside_a_new_one(tmp_path: Path) -> None:
+    out = tmp_path / "OUT"
+    for name in files.WRITTEN:
+        path = out / name.replace("*", "BLEU-1")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("of an earlier run")
+    for stray in (".scores.parquet.abc123", "figures/.BLEU-1-order.svg.xyz", ".run.json.k"):
+        (out / stray).write_text("half")
+    mine = {"notes.txt": b"mine", "figures/mine.svg": b"mine too"}
+    for name, text in mine.items():
+        (out / name).write_bytes(text)
+    run_configured(configured(tmp_path), out)
+    left = content(out)
+    assert mine.items() <= left.items()
+    assert set(left) - set(mine) == {
+        *(files.CONFIG, files.CAPTIONS, files.REFERENCES, files.SCORES, files.STATISTICS, files.RUN)
+    }
+    assert b"of an earlier run" not in left.values()
+
+
+def test_until_the_end_a_run_is_unfinished_and_if_it_breaks_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, seen = tmp_path / "OUT", []
+    put_many = MemoryStore.put_many
+
+    def watching(self: MemoryStore, *args: Any) -> None:
+        seen.append(status(out))
+        put_many(self, *args)
+
+    monkeypatch.setattr(MemoryStore, "put_many", watching)
+    config = configured(tmp_path, "cache.enabled=false")
+    run_configured(config, out)
+    assert set(seen) == {"unfinished"}
+    assert status(out) == "finished"
+
+    def breaking(*_: Any, **__: Any) -> None:
+        raise RuntimeError("a bolt is loose")
+
+    monkeypatch.setattr("experiments.graded.task.statistics", breaking)
+    with pytest.raises(RuntimeError):
+        run_configured(config, out)
+    told = files.read_json(out / files.RUN)
+    assert (told["status"], told["error"]) == ("failed", "RuntimeError: a bolt is loose")
+    assert not (out / files.STATISTICS).exists()
+
+
+def test_where_there_is_no_run_the_refusal_is_told(tmp_path: Path) -> None:
+    out = tmp_path / "OUT"
+    out.mkdir()
+    with pytest.raises(ConfigError):
+        run_configured(configured(tmp_path, "seed=abc"), out)
+    told = files.read_json(out / files.RUN)
+    assert told["status"] == "failed"
+    assert told["error"].startswith("seed is 'abc'")
+    assert set(content(out)) == {files.RUN}
+
+
+def test_every_file_of_a_run_is_one_that_the_next_run_removes(tmp_path: Path) -> None:
+    """With every option that makes a file. (Judgements and captioners: in their own tests.)"""
+    out = tmp_path / "OUT"
+    run_configured(configured(tmp_path, "report=default", "corruption.seeds=2"), out)
+    written = {path for path in content(out) if path != files.RUN}
+    files.clear(out)
+    assert set(content(out)) == {files.RUN}
+    assert {
+        files.REPORT,
+        files.EXPLANATIONS,
+        files.SEED_SCORES,
+        "figures/BLEU-4-order.svg",
+    } < written
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_is_a_line_and_leaves_no_half_of_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+
+    def to_full_disk(temporary: Path) -> None:
+        with open("/dev/full", "w") as file:
+            file.write("x" * 100_000)
+
+    with pytest.raises(InputError, match=r"a\.json: cannot be written \(No space left on device\)"):
+        files.atomic(path, to_full_disk)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_made_is_a_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match=r"cannot be written \(Not a directory\)"):
+        files.write_json(tmp_path / "file" / "OUT" / files.RUN, {})
+
+
+def test_names_that_are_not_utf8(tmp_path: Path) -> None:
+    raw = os.fsdecode(b"caf\xe9")
+    files.write_json(tmp_path / "a.json", {"working_directory": f"/{raw}"})
+    assert files.read_json(tmp_path / "a.json") == {"working_directory": f"/{raw}"}
+    with pytest.raises(ConfigError, match="is not UTF-8"):
+        run_configured(configured(tmp_path), tmp_path / raw)
+    config = configured(tmp_path, "dataset=coco", "dataset.captions=x")
+    config.dataset.captions = f"/{raw}"
+    with pytest.raises(ConfigError, match=r"dataset.captions is '/caf\\udce9', not text"):
+        run_configured(config, tmp_path / "OUT")
+
+
+def test_captions_of_thousands_of_words_are_cut_in_the_page_and_not_explained(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A caption of 3,000 words: scored as any other, shown to its 2,000th character."""
+    words = " ".join(f"word{k % 700}" for k in range(3000))
+    content = {
+        "images": [{"id": k, "file_name": f"{k}.jpg"} for k in range(1, 7)],
+        "annotations": [
+            {"id": 10 * k + j, "image_id": k,
+             "caption": words if (k, j) == (1, 0) else f"a dog number {k} runs over grass {j}"}
+            for k in range(1, 7) for j in range(5)
+        ],
+    }  # fmt: skip
+    path, out = tmp_path / "captions_long.json", tmp_path / "OUT"
+    path.write_text(json.dumps(content))
+    run_configured(
+        configured(
+            tmp_path, "dataset=coco", f"dataset.captions={path}", "metrics=[bleu,bertscore]",
+            "corruption.min_count=1", "report=default", "device=cpu", "dataset.limit=null",
+        ),
+        out,
+    )  # fmt: skip
+    # its own image, and the one that got it as its Random caption
+    assert "2 images are not explained: a caption or reference has more than 300" in caplog.text
+    told = files.read_json(out / files.EXPLANATIONS)
+    assert told["left_out"] == 2
+    explained = told["metrics"]["bertscore"]["images"]
+    assert len(explained) == 4
+    assert files.read_table(out / files.SCORES)["score"].notna().all()
+    page = (out / files.REPORT).read_text(encoding="utf-8")
+    assert (out / files.REPORT).stat().st_size < 500_000
+    assert words[:2100] not in page

@@ -1,0 +1,66 @@
+"""Datasets and modules on disk for the tests of metrics that users bring."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from metaeval.data.dataset import CaptionDataset
+from metaeval.data.scenes import load_scenes
+from metaeval.metrics.base import Metric, Scores
+from metaeval.runs.store import MemoryStore
+from metaeval.scoring import Scored, score_captions
+
+REFERENCES = (
+    ("a man swings a bat at a baseball", "a baseball player on a field"),
+    ("two dogs run over the grass.", "Dogs are running."),
+    ("a red bus is parked by the road",),
+)
+HUMAN = ("A man plays baseball.", "two dogs run", "a bus by the road")
+
+
+def small(references: tuple[tuple[str, ...], ...] = REFERENCES) -> CaptionDataset:
+    ids = tuple(range(len(references)))
+    human = HUMAN[: len(references)]
+    return CaptionDataset("small", ids, human, references, ids, human)
+
+
+def scenes(limit: int) -> CaptionDataset:
+    return load_scenes(limit=limit)
+
+
+def scored(
+    metric: Metric,
+    dataset: CaptionDataset,
+    captions: tuple[str, ...] | list[str],
+    index: list[int],
+    store: MemoryStore | None = None,
+) -> Scored:
+    return score_captions(
+        metric, dataset, captions, np.array(index, dtype=np.intp), store or MemoryStore()
+    )
+
+
+def scores_of(*arguments: object) -> Scores:
+    """Like `scored`, of a metric that must run."""
+    done = scored(*arguments)  # type: ignore[arg-type]
+    assert done.status == "ok", done.reason
+    assert done.scores is not None
+    return done.scores
+
+
+@pytest.fixture
+def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder of the user's, which is the current one; its modules are forgotten afterwards."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    before = set(sys.modules)
+    yield tmp_path
+    for name in set(sys.modules) - before:
+        file = getattr(sys.modules[name], "__file__", None) or ""
+        if file.startswith(str(tmp_path)):
+            del sys.modules[name]

@@ -1,0 +1,279 @@
+"""A user's function as a metric: what it is given, what it may return, and no stale scores."""
+
+from __future__ import annotations
+
+import importlib
+import pickle
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from metaeval.errors import ConfigError
+from metaeval.metrics.adapters.function import FunctionMetric
+from metaeval.runs.store import MemoryStore
+from tests.metrics.adapters.adapter_cases import (
+    HUMAN,
+    REFERENCES,
+    scenes,
+    scored,
+    scores_of,
+    small,
+    workplace,
+)
+
+__all__ = ["workplace"]
+
+ALL = [0, 1, 2]
+
+
+def overlap(captions: list[str], references: list[list[str]]) -> list[float]:
+    return [
+        len(set(c.split()) & set(" ".join(r).split())) / len(c.split())
+        for c, r in zip(captions, references, strict=True)
+    ]
+
+
+def overlap_of_one(caption: str, references: list[str]) -> float:
+    return overlap([caption], [references])[0]
+
+
+def length(captions: list[str]) -> list[int]:
+    return [len(c.split()) for c in captions]
+
+
+def test_it_is_given_captions_and_references_in_their_order() -> None:
+    # by hand: "A man plays baseball." shares "man" of 4; "two dogs run": 3 of 3; 5 of 5
+    expected = [[0.25], [1.0], [1.0]]
+    assert scores_of(FunctionMetric(overlap), small(), HUMAN, ALL).tolist() == expected
+    one = FunctionMetric(overlap_of_one, batched=False)
+    assert scores_of(one, small(), HUMAN, ALL).tolist() == expected
+    # in another order, and several captions of one image
+    captions, index = ["two dogs run", "a bus", "bus a cow x"], [1, 2, 2]
+    assert scores_of(FunctionMetric(overlap), small(), captions, index).tolist() == [
+        [1],
+        [1],
+        [0.5],
+    ]
+
+
+def test_our_tokens_are_given_where_they_are_asked_for() -> None:
+    def spoken(captions: list[str], references: list[list[str]]) -> list[float]:
+        assert captions == ["a man plays baseball"]
+        assert references == [[*REFERENCES[0]]]
+        return [1.0]
+
+    scores_of(FunctionMetric(spoken, tokenizer="ptb"), small(), HUMAN[:1], [0])
+    raw = scored(FunctionMetric(spoken), small(), HUMAN[:1], [0])
+    assert raw.status == "failed"  # it saw "A man plays baseball."
+
+
+def test_images_objects_and_ids_are_those_of_the_caption() -> None:
+    data = scenes(3)
+    objects = data.part("objects")
+
+    def seen(captions, images, objects, image_ids, scale):  # type: ignore[no-untyped-def]
+        assert all(path.suffix == ".png" and path.is_file() for path in images)
+        assert [path.stem for path in images] == [f"{i:012d}" for i in image_ids]
+        return [scale * len(o.labels) for o in objects]
+
+    metric = FunctionMetric(seen, options={"scale": 2})
+    assert metric.needs == {"images", "objects"}
+    index = [2, 0, 1, 2]
+    expected = [[2 * len(objects[data.image_ids[i]].labels)] for i in index]
+    assert scores_of(metric, data, ["x", "y", "z", "w"], index).tolist() == expected
+
+
+def test_what_cannot_be_scored_is_nan_and_not_asked_for() -> None:
+    data = small((*REFERENCES[:2], ()))
+    asked: list[str] = []
+
+    def score(captions: list[str], references: list[list[str]]) -> list[float | None]:
+        asked.extend(captions)
+        return [None if c == "nothing" else 0.5 for c in captions]
+
+    values = scores_of(FunctionMetric(score), data, ["a", "nothing", "c"], ALL)
+    np.testing.assert_array_equal(values, [[0.5], [np.nan], [np.nan]])
+    assert asked == ["a", "nothing"]
+    # without references a metric has no need of them
+    assert scores_of(FunctionMetric(length), data, ["a", "b c", "c"], ALL).tolist() == [
+        [1],
+        [2],
+        [1],
+    ]
+    lacks_images = scored(FunctionMetric(lambda captions, images: captions), data, ["a"], [0])
+    assert (lacks_images.status, lacks_images.reason) == (
+        "skipped",
+        "the dataset 'small' has no images",
+    )
+
+
+@pytest.mark.parametrize(
+    "returned",
+    [
+        [0.25, 0.5],
+        (0.25, 0.5),
+        np.array([0.25, 0.5], dtype=np.float32),
+        np.array([[0.25], [0.5]], dtype=np.float16),
+        torch.tensor([0.25, 0.5], requires_grad=True),
+        [torch.tensor(0.25), np.float32(0.5)],
+        {"score": [0.25, 0.5], "other": "x"},
+    ],
+    ids=["list", "tuple", "float32", "column", "tensor", "scalars", "mapping"],
+)
+def test_numbers_of_any_kind_become_float64(returned: object) -> None:
+    metric = FunctionMetric(lambda captions: returned, name="score")
+    values = scores_of(metric, small(), ["a", "b"], [0, 1])
+    assert values.dtype == np.float64
+    assert values.tolist() == [[0.25], [0.5]]
+
+
+@pytest.mark.parametrize(
+    ("returned", "reason"),
+    [
+        (0.5, "returned one number for 2 captions, not one for each"),
+        ([0.5], "returned numbers [1] for 2 captions and 1 column"),
+        ([[1, 2], [3, 4]], "returned numbers [2, 2] for 2 captions and 1 column"),
+        (["a", "b"], "returned str where numbers are expected"),
+        (None, "returned nothing"),
+        ({"f1": [1, 2]}, "gives no 'score'; it gives f1: choose columns of these"),
+        ([0.5, np.inf], "score gives 'b' the score inf"),
+    ],
+)
+def test_what_is_no_score_for_each_caption_fails(returned: object, reason: str) -> None:
+    done = scored(
+        FunctionMetric(lambda captions: returned, name="score"), small(), ["a", "b"], [0, 1]
+    )
+    assert done.status == "failed"
+    assert reason in str(done.reason)
+
+
+def test_several_columns_come_by_their_names() -> None:
+    def both(captions: list[str]) -> dict[str, list[float]]:
+        return {"words": [len(c.split()) for c in captions], "letters": [len(c) for c in captions]}
+
+    metric = FunctionMetric(both, columns=["letters", "words"])
+    assert [column.name for column in metric.columns] == ["letters", "words"]
+    assert scores_of(metric, small(), ["a bc"], [0]).tolist() == [[4, 2]]
+
+
+def test_a_score_outside_its_bounds_fails_with_value_and_caption() -> None:
+    metric = FunctionMetric(length, bounds=[0, 2])
+    assert scores_of(metric, small(), ["a", "b c"], [0, 1]).tolist() == [[1], [2]]
+    done = scored(metric, small(), ["a", "one two three"], [0, 1])
+    assert (done.status, done.scores) == ("failed", None)
+    assert done.reason == (
+        "ValueError: length gives 'one two three' the score 3, which is outside its bounds 0 to 2"
+    )
+
+
+def bad_second(captions, refs):  # type: ignore[no-untyped-def]
+    return []
+
+
+@pytest.mark.parametrize(
+    ("function", "options", "problem"),
+    [
+        (None, {}, "give the function: metric.callable.function=my_module.my_score"),
+        ("overlap", {}, "'overlap' is not of the form module.name"),
+        ("no_such_module.f", {}, "there is no module 'no_such_module' here"),
+        ("json.no_such", {}, "module 'json' has no attribute 'no_such'"),
+        ("json.encoder.ESCAPE", {}, "is Pattern"),
+        (bad_second, {}, "who fills its parameter 'refs'?"),
+        (overlap, {"options": {"lang": "en"}}, "overlap has no parameter 'lang'"),
+        (lambda: [], {}, "its first parameter must take the captions"),
+        (overlap, {"bounds": [1, 0]}, "bounds must be [lowest, highest]"),
+        (overlap, {"batch_size": 0}, "batch_size must be a whole number from 1"),
+    ],
+)
+def test_what_cannot_be_called_is_refused_at_once(function, options, problem) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(ConfigError) as refused:
+        FunctionMetric(function, **options)
+    assert problem in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_module_that_breaks_on_import_is_named(workplace: Path) -> None:
+    (workplace / "broken_metric.py").write_text("import no_such_package_at_all\n")
+    with pytest.raises(
+        ConfigError, match="broken_metric needs the module 'no_such_package_at_all'"
+    ):
+        FunctionMetric("broken_metric.score")
+    (workplace / "rude_metric.py").write_text("1 / 0\n")
+    with pytest.raises(ConfigError, match=r"rude_metric breaks when it is imported .ZeroDivision"):
+        FunctionMetric("rude_metric.score")
+
+
+def test_an_edit_of_the_source_is_a_new_metric_and_no_old_score_answers(workplace: Path) -> None:
+    store, data = MemoryStore(), small()
+
+    def run() -> tuple[float, str | None, int]:
+        for name in [n for n in sys.modules if n.startswith("edited_")]:
+            del sys.modules[name]
+        importlib.invalidate_caches()
+        sys.dont_write_bytecode = True  # or Python takes the old bytecode of a file of equal size
+        done = scored(FunctionMetric("edited_metric.score"), data, ["a b"], [0], store)
+        assert done.scores is not None, done.reason
+        return float(done.scores[0, 0]), done.signatures[0], done.n_scored
+
+    (workplace / "edited_helper.py").write_text("FACTOR = 1\n")
+    (workplace / "edited_metric.py").write_text(
+        "from edited_helper import FACTOR\n"
+        "def score(captions):\n"
+        "    return [FACTOR * len(c.split()) for c in captions]\n"
+    )
+    first = run()
+    assert first[::2] == (2.0, 1)
+    again = run()
+    assert again == (2.0, first[1], 0)  # unchanged: from the cache
+    (workplace / "edited_helper.py").write_text("FACTOR = 3\n")  # a sibling, not the module itself
+    edited = run()
+    assert edited[::2] == (6.0, 1)
+    assert edited[1] != first[1]
+    (workplace / "notes.txt").write_text("no code\n")
+    assert run() == (6.0, edited[1], 0)
+
+
+def test_options_tokeniser_and_files_are_in_the_signature(tmp_path: Path) -> None:
+    def score(captions: list[str], scale: int = 1) -> list[int]:
+        return [scale] * len(captions)
+
+    weights = tmp_path / "weights.txt"
+    weights.write_text("1")
+    signatures = set()
+    for options in ({}, {"options": {"scale": 2}}, {"tokenizer": "ptb"}, {"files": [str(weights)]}):
+        signatures.add(scored(FunctionMetric(score, **options), small(), ["a"], [0]).signatures)
+    weights.write_text("2")
+    signatures.add(
+        scored(FunctionMetric(score, files=[str(weights)]), small(), ["a"], [0]).signatures
+    )
+    assert len(signatures) == 5
+    lost = scored(FunctionMetric(score, files=["no/such/file"]), small(), ["a"], [0])
+    assert (lost.status, lost.reason) == (
+        "failed",
+        "InputError: no/such/file: cannot be read (No such file or directory)",
+    )
+
+
+def test_code_that_is_in_no_file_is_never_taken_from_the_cache() -> None:
+    store = MemoryStore()
+    for factor in (1, 2):  # the same text of code, another value around it
+        space = {"__name__": "__main__", "factor": factor}
+        exec("def score(captions):\n    return [factor] * len(captions)\n", space)
+        space["score"].__module__ = "cell_of_a_notebook"  # type: ignore[attr-defined]
+        done = scored(FunctionMetric(space["score"]), small(), ["a"], [0], store)
+        assert done.scores is not None
+        assert (done.scores[0, 0], done.n_scored) == (factor, 1)
+        assert str(done.signatures[0]).endswith("|source:unsaved")
+
+
+def test_it_travels_to_another_process(workplace: Path) -> None:
+    (workplace / "travelling_metric.py").write_text(
+        "def score(captions):\n    return [len(c) for c in captions]\n"
+    )
+    metric = FunctionMetric("travelling_metric.score", tokenizer="ptb")
+    copy = pickle.loads(pickle.dumps(metric))
+    assert copy.columns == metric.columns
+    assert scores_of(copy, small(), ["ab"], [0]).tolist() == [[2]]

@@ -1,0 +1,145 @@
+"""Scores computed elsewhere: joined by image and caption, whatever the file's form."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from metaeval.data.judgments.thumb import load_thumb
+from metaeval.errors import ConfigError, InputError
+from metaeval.metrics.adapters.scores_file import ScoresFileMetric
+from tests.metrics.adapters.adapter_cases import REFERENCES, scored, scores_of, small
+
+RECORDS = [
+    {"image_id": 0, "caption": "a man", "Mine": 0.25, "Other": 3},
+    {"image_id": 1, "caption": "two  dogs", "Mine": 0.5, "Other": None},
+    {"image_id": 2, "caption": "two dogs", "Mine": 0.75, "Other": 1},
+]
+
+
+def written(path: Path, records: list[dict[str, object]]) -> Path:
+    table = pd.DataFrame(records)
+    if path.suffix == ".parquet":
+        table.to_parquet(path)
+    elif path.suffix in (".csv", ".tsv"):
+        table.to_csv(path, index=False, sep="," if path.suffix == ".csv" else "\t")
+    else:
+        table.to_json(path, orient="records", lines=path.suffix == ".jsonl")
+    return path
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl", ".json", ".parquet"])
+def test_every_form_gives_the_same_scores_joined_by_image_and_caption(
+    suffix: str, tmp_path: Path
+) -> None:
+    metric = ScoresFileMetric(written(tmp_path / f"s{suffix}", RECORDS))
+    assert [column.name for column in metric.columns] == ["Mine", "Other"]
+    captions = ["two dogs", "two dogs", "a man", "a man"]
+    done = scored(metric, small(), captions, [2, 1, 0, 1])
+    nan = np.nan
+    np.testing.assert_array_equal(done.scores, [[0.75, 1], [0.5, nan], [0.25, 3], [nan, nan]])
+    (count,) = done.counts
+    assert (count.what, count.n, count.of) == ("captions without a score in the file", 1, 4)
+
+
+def test_columns_and_label(tmp_path: Path) -> None:
+    path = written(tmp_path / "s.csv", RECORDS)
+    metric = ScoresFileMetric(path, columns=["Other"], label="published")
+    assert [column.name for column in metric.columns] == ["Other (published)"]
+    assert scores_of(metric, small(), ["a man"], [0]).tolist() == [[3]]
+    assert pickle.loads(pickle.dumps(metric)).columns == metric.columns
+    with pytest.raises(ConfigError, match="there is no score 'Others'; there: none"):
+        _ = ScoresFileMetric(path, columns=["Others"]).columns
+    with pytest.raises(ConfigError, match=r"give the file of scores: metric\.scores\.file=FILE"):
+        ScoresFileMetric()
+
+
+def test_scores_for_just_these_references(tmp_path: Path) -> None:
+    records = [
+        {"image_id": 0, "caption": "a man", "references": list(REFERENCES[0]), "S": 1.0},
+        {"image_id": 0, "caption": "a man", "references": ["another"], "S": 2.0},
+    ]
+    path = tmp_path / "s.jsonl"
+    path.write_text("".join(json.dumps(r) + "\n" for r in records))
+    metric = ScoresFileMetric(path)
+    assert scores_of(metric, small(), ["a man"], [0]).tolist() == [[1]]
+    assert scores_of(metric, small((("another",),)), ["a man"], [0]).tolist() == [[2]]
+    other = scored(metric, small((("a third",),)), ["a man"], [0])
+    assert (other.status, other.reason) == (
+        "failed",
+        "none of the 1 captions could be scored: all scores are NaN",
+    )
+
+
+def test_another_file_is_another_signature(tmp_path: Path) -> None:
+    path = written(tmp_path / "s.csv", RECORDS)
+    before = scored(ScoresFileMetric(path), small(), ["a man"], [0]).signatures
+    written(path, [{**RECORDS[0], "Mine": 0.26}])
+    assert scored(ScoresFileMetric(path), small(), ["a man"], [0]).signatures != before
+
+
+@pytest.mark.parametrize(
+    ("records", "problem"),
+    [
+        (
+            [{**RECORDS[0]}, {**RECORDS[0], "Mine": 0.3}],
+            "line 3, field 'Mine': 0.3 is another score of 'Mine' for the same image and caption "
+            "than 0.25 in s.csv, line 2",
+        ),
+        ([{**RECORDS[0]}, {**RECORDS[1], "Mine": "high"}], "line 3, field 'Mine': 'high' is no"),
+        ([{**RECORDS[0], "Mine": "inf"}], "line 2, field 'Mine': 'inf' is no score"),
+        ([{"id": 1, "caption": "x", "S": 1}], "has no column 'image_id'; it has 'id', 'caption'"),
+        ([{"image_id": 1, "caption": "x"}], "has no column of scores"),
+    ],
+)
+def test_what_is_wrong_is_named(
+    records: list[dict[str, object]], problem: str, tmp_path: Path
+) -> None:
+    path = written(tmp_path / "s.csv", records)
+    with pytest.raises(InputError) as refused:
+        _ = ScoresFileMetric(path).columns
+    assert problem in str(refused.value)
+    assert str(path) in str(refused.value)
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"there is no such file; correct metric\.scores\.file"):
+        _ = ScoresFileMetric(tmp_path / "none.csv").columns
+    (tmp_path / "s.xlsx").write_text("")
+    with pytest.raises(InputError, match=r"is none of \.csv"):
+        _ = ScoresFileMetric(tmp_path / "s.xlsx").columns
+
+
+@pytest.mark.coco
+def test_the_scores_that_thumb_published_load_as_they_are(coco_root: Path) -> None:
+    folder = coco_root / "thumb"
+    if not (folder / "metric_scores").is_dir():
+        pytest.skip("THumB's metric_scores are not in the data folder")
+    metric = ScoresFileMetric(
+        folder / "metric_scores",
+        columns=["CIDEr", "CLIPS"],
+        fields={"image_id": "seg_id", "system": "SYS", "caption": "hyp"},
+        captions=folder / "mscoco_THumB-1.0.jsonl",
+        label="published",
+    )
+    judged = load_thumb(data=coco_root, dimensions=["total"])
+    keys = [judged.judged[k] for k in range(len(judged))]
+    done = scored(metric, judged.dataset, [j.candidate for j in keys], list(judged.image_index))
+    assert done.scores is not None
+    machine = np.array([j.system != "Human" for j in keys])
+    assert not np.isnan(done.scores[machine]).any()  # every caption of the four captioners
+    first = next(k for k, j in enumerate(keys) if (j.image, j.system) == ("974", "Unified-VLP"))
+    # the first lines of Unified-VLP__CIDEr.csv and Unified-VLP__CLIPS.csv
+    np.testing.assert_allclose(done.scores[first], [143.14519495323876, 0.754])
+    # and all of them, joined by system and image without any code of ours
+    tables = [
+        pd.read_csv(f, dtype={"seg_id": str}) for f in (folder / "metric_scores").glob("*CIDEr.csv")
+    ]
+    published = pd.concat(tables).set_index(["SYS", "seg_id"])["score"]
+    expected = [published[str(j.system), j.image] for j, m in zip(keys, machine, strict=True) if m]
+    np.testing.assert_array_equal(done.scores[machine, 0], expected)

@@ -1,0 +1,121 @@
+"""nltk's METEOR against nltk: equal to the bit, as the scores are its own doing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from nltk.translate.meteor_score import meteor_score
+
+from metaeval.data.coco.load import load_coco
+from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.errors import InputError
+from metaeval.metrics.meteor import wordnet
+from metaeval.metrics.meteor.nltk_metric import MeteorNltk, MeteorNltkScorer
+from metaeval.metrics.meteor.wordnet import find_wordnet, install, read_wordnet
+
+# two synsets in WordNet's own layout, wndb(5WN); offsets are bytes from the start of the file
+SYNSETS = (("car", "auto", "motor_car"), ("dog", "hound"))
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    """A folder as distributions have it: WordNet's files, without `lexnames`."""
+    folder = tmp_path / "dict"
+    folder.mkdir()
+    for part in wordnet.PARTS:
+        for name in (f"index.{part}", f"data.{part}", f"{part}.exc"):
+            (folder / name).write_text("")
+    data, index = "  1 WordNet 3.0 Copyright\n", []
+    for words in SYNSETS:
+        offset = f"{len(data):08d}"
+        data += f"{offset} 06 n {len(words):02x} {' '.join(f'{w} 0' for w in words)} 000 | x\n"
+        index += [f"{word} n 1 0 1 0 {offset}\n" for word in words]
+    (folder / "data.noun").write_text(data)
+    (folder / "data.adj").write_text("  1 WordNet 3.0 Copyright\n")
+    (folder / "index.noun").write_text("".join(sorted(index)))
+    (folder / "noun.exc").write_text("hounddogs hound\n")
+    return folder
+
+
+def dataset(*references: tuple[str, ...]) -> CaptionDataset:
+    n = len(references)
+    return CaptionDataset("test", tuple(range(n)), ("",) * n, references, (), ())
+
+
+def bound(data: CaptionDataset, cache: Path, **options: str) -> MeteorNltkScorer:
+    scorer = MeteorNltk(cache=cache, **options).bind(data)
+    assert isinstance(scorer, MeteorNltkScorer), scorer
+    scorer.prepare()
+    return scorer
+
+
+@pytest.fixture
+def cache(tmp_path: Path, small: Path) -> Path:
+    install(tmp_path / "cache", small)
+    return tmp_path / "cache"
+
+
+def test_words_stems_and_synonyms_match_as_in_nltk(cache: Path) -> None:
+    references = ("A dog runs to the car", "two dogs running")
+    captions = [
+        "a hound runs to the auto", "A Dog runs to the car.", "running dogs two", "x y", "",
+        "the auto a a hound motor_car", "hounddogs run",
+    ]  # fmt: skip
+    scorer = bound(dataset(references), cache)
+    scores = scorer.score(captions, np.zeros(len(captions), dtype=np.intp))[:, 0]
+    reader = read_wordnet(cache / "nltk_data" / "corpora" / "wordnet")
+    split = [text.split() for text in references]
+    expected = [meteor_score(split, caption.split(), wordnet=reader) for caption in captions]
+    assert scores.tolist() == expected
+    # by hand: all six words match in one chunk, so P = R = F = 1 and the penalty is 0.5 (1/6)³
+    assert scores[0] == pytest.approx(1 - 0.5 / 216, abs=1e-12)
+    assert scores[3] == scores[4] == 0
+
+
+@pytest.mark.coco
+def test_real_captions_with_all_of_wordnet(coco_root: Path) -> None:
+    folder = find_wordnet()
+    if isinstance(folder, Absent):
+        pytest.skip(str(folder))
+    coco = load_coco("coco_val2017", root=coco_root, limit=50)
+    scorer = MeteorNltk().bind(coco)
+    assert isinstance(scorer, MeteorNltkScorer)
+    scorer.prepare()
+    scores = scorer.score(coco.human, np.arange(50))[:, 0]
+    reader = read_wordnet(folder)
+    for score, caption, texts in zip(scores, coco.human, coco.references, strict=True):
+        references = [text.split() for text in texts]
+        assert score == meteor_score(references, caption.split(), wordnet=reader)
+
+
+def test_tokens_and_files_are_in_the_signature(cache: Path, small: Path, tmp_path: Path) -> None:
+    data = dataset(("a dog .",))
+    plain, ptb = bound(data, cache), bound(data, cache, tokenizer="ptb")
+    assert plain.score(["a dog ."], np.zeros(1, np.intp))[0, 0] > 0.98
+    (signature,) = plain.signatures
+    assert signature.startswith("meteor (nltk)|tok:whitespace|nltk:")
+    assert ptb.signatures[0] != signature
+    with (small / "data.noun").open("a") as file:
+        file.write("\n")
+    install(tmp_path / "other", small)
+    assert bound(data, tmp_path / "other").signatures[0] != signature
+
+
+def test_an_image_without_reference_has_no_score(cache: Path) -> None:
+    assert np.isnan(bound(dataset(()), cache).score(["a"], np.zeros(1, np.intp))).all()
+
+
+def test_without_wordnet_it_does_not_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("nltk.data.path", [str(tmp_path / "none")])
+    absent = MeteorNltk(cache=tmp_path).bind(dataset(("a",)))
+    assert isinstance(absent, Absent)
+    assert "doctor --install wordnet" in absent.remedy
+
+
+def test_a_folder_that_is_no_wordnet_is_refused(tmp_path: Path, small: Path) -> None:
+    (small / "index.verb").unlink()
+    with pytest.raises(InputError, match=r"index\.verb"):
+        install(tmp_path / "cache", small)
+    assert not (tmp_path / "cache").exists()

@@ -1,0 +1,275 @@
+"""`import metaeval`: the library's face."""
+
+from __future__ import annotations
+
+import doctest
+import json
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from pycocoevalcap.cider.cider import Cider as CocoCider
+from pycocoevalcap.rouge.rouge import Rouge
+
+import metaeval
+from metaeval.data.scenes import load_scenes
+from metaeval.errors import ConfigError, InputError, StrictError
+from metaeval.metrics.ngram.rouge_l import RougeL
+
+GTS = {
+    7: ["two dogs run over the grass .", "dogs are running"],
+    3: ["a man swings a bat", "a baseball player on a field"],
+    5: ["a red bus is parked by the road"],
+}
+RES = {3: ["a man plays baseball"], 5: ["a bus by the road"], 7: ["two dogs run"]}
+REFERENCES = [GTS[i] for i in RES]
+CAPTIONS = [texts[0] for texts in RES.values()]
+
+
+def test_importing_it_costs_nothing_and_it_names_what_it_offers() -> None:
+    code = (
+        "import sys, time; start = time.perf_counter(); import metaeval; "
+        "print(time.perf_counter() - start, 'numpy' in sys.modules, 'metaeval.api' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    seconds, *heavy = done.stdout.split()
+    assert heavy == ["False", "False"], done.stderr
+    assert float(seconds) < 0.1
+    assert set(metaeval.__all__) <= set(dir(metaeval))
+    with pytest.raises(AttributeError, match="no attribute 'scores'"):
+        _ = metaeval.scores
+
+
+def test_the_examples_are_true() -> None:
+    done = doctest.testmod(import_module("metaeval.api"))
+    assert done.attempted >= 8
+    assert done.failed == 0
+
+
+def test_all_forms_of_input_give_the_same_scores(tmp_path: Path) -> None:
+    metrics = ["bleu", "rouge_l", "cider"]
+    by_list = metaeval.score(CAPTIONS, REFERENCES, metrics=metrics).table.iloc[:, 2:]
+    assert len(by_list.columns) == 6
+    results = tmp_path / "results.json"
+    results.write_text(json.dumps([{"image_id": i, "caption": RES[i][0]} for i in RES]))
+    annotations = [(i, text) for i, texts in GTS.items() for text in texts]
+    captions = tmp_path / "captions.json"
+    captions.write_text(
+        json.dumps(
+            {
+                "images": [{"id": i} for i in GTS],
+                "annotations": [
+                    {"id": k, "image_id": i, "caption": text}
+                    for k, (i, text) in enumerate(annotations)
+                ],
+            }
+        )
+    )
+    table = pd.DataFrame({"image_id": list(RES), "caption": CAPTIONS})
+    for candidates, references in [
+        (RES, GTS),
+        ({i: texts[0] for i, texts in RES.items()}, GTS),
+        (table, GTS),
+        (table.assign(references=REFERENCES), None),
+        (results, captions),
+        (str(results), str(captions)),
+    ]:
+        scored = metaeval.score(candidates, references, metrics=metrics)
+        assert scored.table["image_id"].tolist() == [3, 5, 7]
+        pd.testing.assert_frame_equal(scored.table.iloc[:, 2:], by_list)
+    # pycocoevalcap itself, on texts that are tokenised already
+    tokenised = {i: [t.replace(" .", "") for t in texts] for i, texts in GTS.items()}
+    corpus, each = CocoCider().compute_score({i: tokenised[i] for i in RES}, RES)
+    np.testing.assert_allclose(by_list["CIDEr"], each, atol=1e-9)
+    assert scored.corpus["CIDEr"] == pytest.approx(corpus, abs=1e-9)
+    np.testing.assert_allclose(
+        by_list["ROUGE-L"], Rouge().compute_score({i: tokenised[i] for i in RES}, RES)[1], atol=1e-9
+    )
+
+
+def test_a_corpus_score_is_no_mean_where_counts_add_up() -> None:
+    scored = metaeval.score(CAPTIONS, REFERENCES, metrics=["bleu", "cider"])
+    assert scored.aggregates == {**{f"BLEU-{n}": "corpus" for n in range(1, 5)}, "CIDEr": "mean"}
+    # by hand: 3 of 4, 5 of 5 and 3 of 3 words are in the references; 12 words against 5 + 8 + 3
+    assert scored.corpus["BLEU-1"] == pytest.approx(11 / 12 * np.exp(1 - 16 / 12))
+    assert scored.corpus["BLEU-1"] != pytest.approx(scored.table["BLEU-1"].mean())
+    assert scored.corpus["CIDEr"] == pytest.approx(scored.table["CIDEr"].mean())
+    assert "BLEU-1" in str(scored)
+
+
+def test_several_captions_of_an_image_and_none_are_fine() -> None:
+    table = pd.DataFrame({"image_id": ["b", "a", "b"], "caption": ["x y", "", "x"]})
+    scored = metaeval.score(table, {"a": ["x"], "b": ["x y"], "c": ["z"]}, metrics="rouge_l")
+    assert scored.table["image_id"].tolist() == ["b", "a", "b"]
+    assert scored.table["ROUGE-L"].tolist()[:2] == [1.0, 0.0]
+    assert scored.notes == ("1 images have references and no candidate: they are left out.",)
+
+
+def test_metrics_that_need_what_is_not_given_are_skipped_with_a_reason() -> None:
+    scored = metaeval.score(["a dog"], metrics=["rouge_l", "vifidel", "length"])
+    # no references: not scored, and not 0
+    assert scored.skipped["rouge_l"].startswith("failed: none of the 1 captions could be scored")
+    assert scored.table["Length"][0] == 2
+    assert scored.skipped["vifidel"].startswith("skipped: no objects were given")
+
+
+def test_objects_reach_the_metrics_that_look_at_them() -> None:
+    scored = metaeval.score(
+        ["a dog on a couch", "a dog on a couch"],
+        objects=[["dog", ("couch", [0, 0.5, 1, 1])], ["airplane"]],
+        metrics="vifidel",
+    )
+    (column,) = (c for c in scored.table.columns[2:] if "ref" not in c)
+    assert scored.table[column][0] > scored.table[column][1]
+
+
+def test_functions_classes_and_metrics_may_be_given_themselves() -> None:
+    def words(captions: list[str]) -> list[int]:
+        return [len(c.split()) for c in captions]
+
+    scored = metaeval.score(CAPTIONS, REFERENCES, metrics=["rouge_l", words, Rouge])
+    assert scored.table["words"].tolist() == [4, 5, 3]
+    np.testing.assert_allclose(scored.table["Rouge"], scored.table["ROUGE-L"], atol=1e-9)
+    beta = metaeval.score(CAPTIONS, REFERENCES, metrics=RougeL(beta=2)).signatures["ROUGE-L"]
+    assert beta == "rouge-l|tok:ptb-3.4.1|beta:2|v:1"
+    with pytest.raises(ConfigError, match="two metrics are called 'rouge_l'"):
+        metaeval.score(CAPTIONS, REFERENCES, metrics=["rouge_l", RougeL(beta=2)])
+
+
+def test_a_single_image_with_the_idf_of_a_named_corpus(tmp_path: Path) -> None:
+    scenes = load_scenes(limit=50)
+    corpus = tmp_path / "captions_scenes.json"
+    texts = [
+        (i, t) for i, refs in zip(scenes.image_ids, scenes.references, strict=True) for t in refs
+    ]
+    corpus.write_text(
+        json.dumps(
+            {
+                "images": [{"id": i} for i in scenes.image_ids],
+                "annotations": [
+                    {"id": k, "image_id": i, "caption": t} for k, (i, t) in enumerate(texts)
+                ],
+            }
+        )
+    )
+    given = ([scenes.human[0]], [list(scenes.references[0])])
+    assert metaeval.score(*given, metrics="cider").corpus["CIDEr"] == 0
+    scored = metaeval.score(*given, metrics="cider", metric__cider__idf=corpus)
+    whole = metaeval.score(
+        dict(zip(scenes.image_ids, scenes.human, strict=True)),
+        dict(zip(scenes.image_ids, scenes.references, strict=True)),
+        metrics="cider",
+    )
+    assert scored.corpus["CIDEr"] == pytest.approx(whole.table["CIDEr"][0], abs=1e-12)
+    assert "|df:captions_scenes-" in scored.signatures["CIDEr"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "problem"),
+    [
+        (([], []), {}, "there is no candidate"),
+        ((["a", "b"], [["x"]]), {}, "1 references for 2 candidates"),
+        (({1: "a"}, {2: ["b"]}), {}, "references of 1 of 1 images are missing, of 1 for one"),
+        (({1: "a"}, [["b"]]), {}, "references must be a mapping from image ids"),
+        (({1: "a", "2": "b"}, None), {}, "image ids must be all numbers or all strings"),
+        (([1], [["x"]]), {}, "the candidate of image 0 is int, not a string"),
+        ((["a"], [[1]]), {}, "the reference of image 0 is int, not a string"),
+        ((pd.DataFrame({"id": [1]}), None), {}, "has no column 'image_id', but id"),
+        ((["a"], [["x"]]), {"images": ["/no/such.png"]}, "there is no such image file"),
+        ((["a"], [["x"]]), {"objects": [[("dog", [0, 0, 2, 1])]]}, "the box of 'dog' of image 0"),
+        ((["a"], [["x"]]), {"metrics": ["blue"]}, "unknown metric 'blue'"),
+        ((["a"], [["x"]]), {"metrics": [3]}, "3 is no metric"),
+        ((["a"], [["x"]]), {"metric__bleu__smoth": "x"}, "smoth"),
+    ],
+)
+def test_what_does_not_fit_is_refused(arguments, options, problem) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises((InputError, ConfigError)) as refused:
+        metaeval.score(*arguments, **{"metrics": "rouge_l", **options})
+    assert problem in str(refused.value)
+
+
+def test_corrupt_is_what_an_experiment_does() -> None:
+    scenes = load_scenes(limit=40)
+    given = dict(zip(scenes.image_ids, scenes.human, strict=True))
+    spoiled = metaeval.corrupt(given, "shuffle", rate=0.5, seed=3)
+    from corruptions.graded.shuffle import Shuffle
+
+    expected = Shuffle(0.5).apply(scenes, 3)
+    assert spoiled["caption"].tolist() == [c.text for c in expected]
+    assert spoiled["applied"].tolist() == [c.applied for c in expected]
+    # one caption alone, in a mapping, has the same fate
+    last = scenes.image_ids[-1]
+    alone = metaeval.corrupt({last: given[last]}, "shuffle", rate=0.5, seed=3)
+    assert alone["caption"][0] == spoiled["caption"].iloc[-1]
+    # words come from the corpus that is named
+    other = metaeval.corrupt(["x y"], "random", corpus=["red blue"])
+    assert other["caption"].tolist() == ["red blue"]
+    replaced = metaeval.corrupt(["x y"], "replace", rate=1.0, corpus=["red blue"] * 4)
+    assert set(replaced["caption"][0].split()) <= {"red", "blue"}
+    assert metaeval.corrupt({9: "b", 2: "a"}, "reverse")["image_id"].tolist() == [9, 2]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "problem"),
+    [
+        ((["a b"], "replac"), {"rate": 0.5}, "replac"),
+        ((["a b"], "shuffle"), {}, "'shuffle' needs a rate in (0, 1]"),
+        ((["a b"], "shuffle"), {"rate": 1.5}, "the rate must be in (0, 1], not 1.5"),
+        ((["a b"], "reverse"), {"rate": 0.5}, "'reverse' has no rate"),
+        ((["a b"], "replace"), {"rate": 0.5}, "the bag of words is empty"),
+        (([], "reverse"), {}, "there is no caption to corrupt"),
+        ((["a b"], "truth_replace_object"), {}, "cannot run"),
+    ],
+)
+def test_corrupt_refuses(arguments, options, problem) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises((InputError, ConfigError)) as refused:
+        metaeval.corrupt(*arguments, **options)
+    assert problem in str(refused.value)
+
+
+def test_a_run_is_the_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("METAEVAL_CACHE", str(tmp_path / "cache"))
+    options = {"dataset": "scenes", "dataset__limit": 20, "stats__replicates": 20}
+    run = metaeval.run("shuffle", metrics=["rouge_l"], out="it's [here]", quiet=True, **options)
+    assert run.directory == Path("it's [here]")
+    (record,) = run.statistics["metrics"]
+    assert (record["metric"], record["status"]) == ("ROUGE-L", "ok")
+    assert len(run.scores) == 20 * 4
+    assert set(run.captions["set"]) == {"Shuffle 100%", "Shuffle 50%", "Shuffle 25%", "Human"}
+    assert run.config["dataset"]["limit"] == 20
+    command = ["experiment=shuffle", "metrics=[rouge_l]", "dataset=scenes", "dataset.limit=20"]
+    again = subprocess.run(
+        [sys.executable, "-m", "metaeval", *command, "stats.replicates=20", "hydra.run.dir=OUT"],
+        capture_output=True,
+    )
+    assert again.returncode == 0
+    same = metaeval.load_run("OUT")
+    pd.testing.assert_frame_equal(same.scores, run.scores)
+    assert (same.directory / "statistics.json").read_bytes() == (
+        run.directory / "statistics.json"
+    ).read_bytes()
+    cell = run.show(height=300)._repr_html_()
+    assert cell.startswith("<iframe srcdoc=")
+    assert "height:300px" in cell
+    assert "&lt;html" in cell
+
+
+def test_a_run_that_cannot_be_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("METAEVAL_CACHE", str(tmp_path / "cache"))
+    with pytest.raises(ConfigError, match="unknown metric 'blue'"):
+        metaeval.run("replace", metrics=["blue"], dataset="scenes", quiet=True)
+    with pytest.raises(StrictError, match="scan skipped"):
+        metaeval.run(
+            "replace", metrics=["scan"], metric__scan__weights="typo", strict=True, quiet=True,
+            dataset="scenes", dataset__limit=4, stats__replicates=5, report="none",
+        )  # fmt: skip
+    with pytest.raises(InputError, match="there is no such run directory"):
+        metaeval.load_run(tmp_path / "none")
+    with pytest.raises(InputError, match=r"holds no run\.json"):
+        metaeval.load_run(tmp_path)

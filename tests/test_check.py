@@ -1,0 +1,157 @@
+"""The contract checker: what it lets pass, and what it catches."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from metaeval.check.__main__ import main
+from metaeval.check.contract import check, questions
+from metaeval.metrics.adapters.brought import brought
+from metaeval.metrics.ngram.rouge_l import RougeL
+from tests.metrics.adapters.adapter_cases import workplace
+
+__all__ = ["workplace"]
+
+asked = cache(questions)  # scenes are drawn once
+
+MODULE = '''
+import random
+import numpy as np
+from metaeval.metrics.base import Metric, ReferenceScorer
+from metaeval.runs.records import ScoreColumn
+
+
+def good(captions, references):
+    return [len(set(c.split()) & set(" ".join(r).split())) for c, r in zip(captions, references)]
+
+def by_batch(captions):
+    lengths = np.array([len(c.split()) for c in captions], dtype=float)
+    return lengths - lengths.mean()
+
+def by_order(captions):
+    return list(range(len(captions)))
+
+def by_chance(captions):
+    return [random.random() for _ in captions]
+
+def by_hash(captions):
+    return [hash(c) % 1000 for c in captions]
+
+def by_call(captions, calls=[0]):
+    calls[0] += 1
+    return [float(calls[0])] * len(captions)
+
+def no_empty(captions):
+    return [1 / len(c) for c in captions]
+
+def single(caption, references):
+    return np.float32(len(caption) / 100)
+
+
+class Words(Metric):
+    """Its weight changes scores, and its signature does not tell."""
+
+    name = "words"
+    columns = (ScoreColumn("Words", bounds=(0, 3)),)
+
+    def __init__(self, weight=1.0, dtype="float64", tell=False, top=1e9):
+        self.weight, self.dtype, self.tell, self.top = weight, dtype, tell, top
+
+    def bind(self, dataset, store=None):
+        settings = {"v": 1, "top": self.top, **({"weight": self.weight} if self.tell else {})}
+        return WordScorer(self, settings, dataset)
+
+
+class WordScorer(ReferenceScorer):
+    def prepare(self):
+        pass
+
+    def score(self, captions, image_index):
+        words = [min(self.metric.weight * len(c.split()), self.metric.top) for c in captions]
+        return np.array(words)[:, None].astype(self.metric.dtype)
+'''
+
+
+def findings(what: str, **options: object) -> dict[str, tuple[bool, str]]:
+    return {
+        f.what: (f.ok, f.seen)
+        for f in check(
+            brought(what, **options),
+            asked(5),
+            lambda **more: brought(what, **{**options, **more}),
+        )
+    }
+
+
+def test_our_own_metrics_keep_it() -> None:
+    seen = list(check(RougeL(), asked(5), lambda **more: RougeL(**more)))
+    assert [f for f in seen if not f.ok] == []
+    assert [f.what for f in seen] == [
+        *("travels", "signature", "scores", "bounds", "neighbours", "batch size", "order"),
+        *("the same again", "empty caption", "no references", "options", "time"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "broken"),
+    [
+        ("good", set()),
+        ("by_batch", {"neighbours", "batch size"}),
+        ("by_order", {"neighbours", "batch size", "order"}),
+        ("by_chance", {"neighbours", "batch size", "order", "the same again"}),
+        ("by_call", {"neighbours", "batch size", "order", "the same again"}),
+        ("no_empty", {"empty caption"}),
+    ],
+)
+def test_what_breaks_the_contract_is_caught(name: str, broken: set[str], workplace: Path) -> None:
+    (workplace / f"checked_{name}.py").write_text(MODULE)
+    seen = findings(f"checked_{name}.{name}")
+    assert {what for what, (ok, _) in seen.items() if not ok} >= broken
+    if name in ("good", "by_batch", "no_empty"):
+        assert {what for what, (ok, _) in seen.items() if not ok} == broken
+    if name == "by_batch":  # it says of which caption, and both scores
+        assert " among 21 and 0 alone" in seen["neighbours"][1]
+    if name == "no_empty":
+        assert seen["empty caption"][1] == "ZeroDivisionError: division by zero"
+
+
+def test_a_class_of_ones_own(workplace: Path) -> None:
+    (workplace / "checked_class.py").write_text(MODULE)
+    seen = findings("checked_class.Words", top=3)
+    assert seen["options"] == (
+        False,
+        "weight=2.0 changes scores and not the signature: put it into `settings`",
+    )
+    assert findings("checked_class.Words", top=3, tell=True)["options"][0]
+    outside = findings("checked_class.Words")["bounds"]
+    assert not outside[0]
+    assert outside[1].endswith("not 0 to 3")
+    single = findings("checked_class.Words", top=3, dtype="float32")
+    assert single["scores"] == (False, "score() returned float32 [21, 1], not float64 [21, 1]")
+    # of a function float32 is taken and cast
+    assert findings("checked_class.single", batched=False)["scores"] == (True, "float64 [21, 1]")
+
+
+def test_the_command_finds_what_only_another_process_shows(
+    workplace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (workplace / "checked_command.py").write_text(MODULE)
+    assert main(["checked_command.by_hash", "--images", "3"]) == 1
+    out = capsys.readouterr().out
+    assert "FAILS another process" in out
+    assert out.count("FAILS") == 1
+    assert out.endswith("checked_command.by_hash: fails another process\n")
+
+
+def test_the_command_refuses_in_one_line(
+    workplace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["no_such_module.x"]) == 2
+    assert main(["json.dumps", "indent"]) == 2
+    assert capsys.readouterr().err.splitlines() == [
+        "metaeval: metric: there is no module 'no_such_module' here",
+        "metaeval: 'indent' is no option: write name=value",
+    ]

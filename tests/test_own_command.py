@@ -1,0 +1,202 @@
+"""What users bring, through the command: metrics, plug-ins, folders of configuration."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import metaeval
+from metaeval.config import compose_config, selected
+from metaeval.errors import ConfigError
+from metaeval.metrics.base import ScoreColumn
+from metaeval.runs import files
+from metaeval.scoring import refuse_equal_columns
+
+SMALL = ("dataset=scenes", "dataset.limit=12", "stats.replicates=20")
+MODULE = """
+def words(captions):
+    return [len(c.split()) for c in captions]
+
+def breaks(captions):
+    return helper(captions)
+
+def helper(captions):
+    raise RuntimeError("the tenth bolt is loose")
+
+def spoil(caption, rng):
+    return " ".join(caption.split()[::-1])
+
+def load():
+    from metaeval.data.scenes import load_scenes
+    return load_scenes(limit=7)
+"""
+
+
+def command(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", *arguments],
+        cwd=cwd,
+        env={**os.environ, "METAEVAL_CACHE": str(cwd / "cache")},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+def test_a_failing_metric_leaves_its_traceback_and_a_line(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(MODULE)
+    done = command(
+        "metaeval", "experiment=replace", *SMALL, "metric=[rouge_l,callable]", "report=none",
+        "metric.callable.function=mine.breaks", "hydra.run.dir=OUT", cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    line = "metaeval: breaks failed: RuntimeError: the tenth bolt is loose (the traceback is in"
+    assert [text for text in done.stderr.splitlines() if text.startswith(line)]
+    assert "Traceback" not in done.stderr
+    log = (tmp_path / "OUT/metaeval.log").read_text()
+    assert "in helper" in log
+    assert "RuntimeError: the tenth bolt is loose" in log
+    records = files.read_json(tmp_path / "OUT" / files.STATISTICS)["metrics"]
+    assert [(r["metric"], r["status"]) for r in records] == [
+        ("ROUGE-L", "ok"),
+        ("breaks", "failed"),
+    ]
+
+
+def test_two_columns_of_one_name_are_refused_before_any_work(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(MODULE)
+    done = command(
+        "metaeval", "experiment=replace", *SMALL, "metric=[cider,callable]",
+        "metric.callable.function=mine.words", "metric.callable.name=CIDEr", "hydra.run.dir=OUT",
+        cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr == (
+        "metaeval: two columns are called 'CIDEr', of the metrics 'cider' and 'callable': give one "
+        "another name, or leave one out\n"
+    )
+    assert not (tmp_path / "OUT" / files.CAPTIONS).exists()
+    refuse_equal_columns([("a", [ScoreColumn("x")]), ("b", [ScoreColumn("y")])])
+    with pytest.raises(ConfigError, match="called 'x', of the metrics 'a' and 'b'"):
+        refuse_equal_columns([("a", [ScoreColumn("x")]), ("b", [ScoreColumn("x")])])
+
+
+def test_without_metrics_a_run_writes_what_is_to_be_scored(tmp_path: Path) -> None:
+    done = command(
+        "metaeval", "experiment=replace", *SMALL, "metrics=[]", "hydra.run.dir=OUT", cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    path = tmp_path / "OUT/captions_to_score.jsonl"
+    records = [json.loads(line) for line in path.read_text().splitlines()]
+    captions = files.read_table(tmp_path / "OUT" / files.CAPTIONS)
+    asked = set(zip(captions["image_id"], captions["caption"], strict=True))
+    assert {(r["image_id"], r["caption"]) for r in records} == asked
+    assert len(records) == len(asked)  # each item once
+    assert {len(r["references"]) for r in records} == {4}
+    assert f"{len(records)} captions to be scored: " in done.stdout
+    assert not (tmp_path / "OUT" / files.SCORES).exists()
+
+
+def _install(folder: Path) -> None:
+    """A package with entry points, as pip leaves it."""
+    (folder / "brought_package.py").write_text(MODULE)
+    info = folder / "brought_package-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: brought-package\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(
+        "[metaeval.metrics]\nbrought_words = brought_package:words\n"
+        "[metaeval.corruptions]\nbrought_corruption = corruptions.graded.reverse:Reverse\n"
+        "[metaeval.datasets]\nbrought_dataset = brought_package:load\n"
+    )
+
+
+def test_an_installed_package_makes_its_metric_a_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site, work = tmp_path / "site", tmp_path / "work"
+    site.mkdir()
+    work.mkdir()
+    _install(site)
+    paths = [str(site), *filter(None, [os.environ.get("PYTHONPATH")])]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
+    listed = command("metaeval", "list", "metrics", cwd=work)
+    assert listed.returncode == 0, listed.stderr
+    (line,) = (text for text in listed.stdout.splitlines() if text.startswith("brought_words"))
+    assert line.split("  ", 1)[1].strip() == (
+        "brought_package:words, of the installed package brought-package"
+    )
+    done = command(
+        "metaeval", "experiment=graded", "dataset=brought_dataset",
+        "corruption=brought_corruption", "metrics=[rouge_l,brought_words]", "report=none",
+        "stats.replicates=20", "hydra.run.dir=OUT", cwd=work,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    statistics = files.read_json(work / "OUT" / files.STATISTICS)
+    assert [(r["metric"], r["status"], r["n"]) for r in statistics["metrics"]] == [
+        ("ROUGE-L", "ok", 14),
+        ("words", "ok", 14),
+    ]
+
+
+def test_a_folder_of_ones_own_configuration(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(MODULE)
+    (tmp_path / "conf/metric").mkdir(parents=True)
+    (tmp_path / "conf/metric/long.yaml").write_text(
+        "# @package metric.long\n# how long it is\n"
+        "_target_: metaeval.metrics.adapters.function.FunctionMetric\n"
+        "function: mine.words\nname: Long\n"
+    )
+    listed = command("metaeval", "list", "metrics", "--config-dir", "conf", cwd=tmp_path)
+    assert "how long it is" in listed.stdout
+    done = command(
+        "metaeval", "--config-dir", "conf", "experiment=replace", *SMALL, "metrics=[rouge_l,long]",
+        "report=none", "hydra.run.dir=OUT", cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    statistics = files.read_json(tmp_path / "OUT" / files.STATISTICS)
+    assert [r["metric"] for r in statistics["metrics"]] == ["ROUGE-L", "Long"]
+
+
+def test_lists_are_quick_and_complete(tmp_path: Path) -> None:
+    for what, some in (
+        ("metrics", {"bleu", "cider", "callable"}),
+        ("corruptions", {"replace", "mixture", "truth_replace_object"}),
+        ("datasets", {"coco_val2017", "scenes", "own"}),
+        ("experiments", {"replace", "judgments", "captioners"}),
+    ):
+        done = command("metaeval", "list", what, cwd=tmp_path)
+        names = {line.split()[0]: line.split()[1:] for line in done.stdout.splitlines()}
+        assert some <= set(names)
+        assert all(names.values()), [n for n, words in names.items() if not words]
+    assert command("metaeval", "list", "metric", cwd=tmp_path).returncode == 2
+
+
+def test_the_report_is_written_again_beside_a_package_of_that_name(tmp_path: Path) -> None:
+    (tmp_path / "reports").mkdir()
+    (tmp_path / "reports/__init__.py").write_text("raise SystemExit('the wrong package')")
+    run = metaeval.run(
+        "replace", metrics=["rouge_l"], out=tmp_path / "OUT", quiet=True,
+        dataset="scenes", dataset__limit=12, stats__replicates=20,
+    )  # fmt: skip
+
+    def page() -> str:
+        """Without what the first page could not know: when its run ended, and its own seconds."""
+        written = (run.directory / files.REPORT).read_text(encoding="utf-8")
+        return re.sub(r'<tr><th scope="row">(finished|report)</th>.*?</tr>\s*', "", written)
+
+    before = page()
+    (run.directory / files.REPORT).unlink()
+    done = command("metaeval.report", "OUT", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert page() == before
+    assert (run.directory / "tables/metrics.tex").read_text().count(r"\midrule") == 1
+
+
+def test_an_empty_list_of_metrics_is_meant() -> None:
+    assert selected(compose_config(["metrics=[]"])) == []
