@@ -8,6 +8,7 @@ is lost is started again with its block; a driver that is killed goes on behind 
 
 from __future__ import annotations
 
+import logging
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -78,6 +79,8 @@ def score_blocks(
     items = [_item(block, folder) for block in todo]
     if not items:
         return
+    for name in ("ray", "ray.data"):  # they tell of every step
+        logging.getLogger(name).setLevel(logging.ERROR)
     if not ray.is_initialized():
         ray.init(include_dashboard=False, log_to_driver=False, logging_level="error")
     context = ray.data.DataContext.get_current()
@@ -89,7 +92,7 @@ def score_blocks(
         rows = rows.map(
             BlockScorer,
             fn_constructor_args=(metric, held, None if cache is None else str(cache)),
-            concurrency=(1, workers),
+            compute=ray.data.ActorPoolStrategy(min_size=1, max_size=workers),
             num_cpus=0.5,  # as many pools as there are metrics share the machine
             num_gpus=1 if gpus and getattr(metric, "device", None) != "cpu" else 0,
         )
