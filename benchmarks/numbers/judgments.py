@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from benchmarks.numbers.graded import head, row
+from benchmarks.numbers.graded import head, row, title
 from benchmarks.numbers.tables import Command, Result, Table
 from metaeval.runs import files
 
@@ -32,6 +32,54 @@ def flickr8k(results: Sequence[Result]) -> str:
     return "\n".join(lines)
 
 
+def ratings(results: Sequence[Result]) -> str:
+    """Every metric of a run with ratings: the protocol's statistic × 100, with its interval, by
+    dimension, best first in the first; published values; controls in italics; on how many captions
+    a row rests."""
+    run = files.read_json(results[0].folder / files.STATISTICS)
+    statistic, names = run["protocol"]["statistic"], run["dimensions"]
+    published = run["published"]["values"] if run["published"] else {}
+    heads = [cell for name in names for cell in (name, "published") if _has(cell, name, published)]
+    lines = head("", *heads, "captions")
+    records = [r for r in run["metrics"] if r["status"] == "ok"]
+    for record in sorted(records, key=lambda r: -r["human"][names[0]][statistic]):
+        cells = [title(record)]
+        for name in names:
+            told = record["human"][name]
+            low, high = told[f"{statistic}_ci"]
+            cells.append(f"{100 * told[statistic]:.1f} [{100 * low:.1f}, {100 * high:.1f}]")
+            if name in published:
+                known = published[name].get(record["metric"])
+                cells.append("" if known is None else f"{100 * known:.1f}")
+        lines.append(row(*cells, f"{record['n'] - record['n_nan']:,}"))
+    return "\n".join(lines)
+
+
+def _has(cell: str, name: str, published: Mapping[str, object]) -> bool:
+    return cell != "published" or name in published
+
+
+def choices(results: Sequence[Result]) -> str:
+    """Every metric on PASCAL-50S: how often it prefers what most people prefer, in percent, by
+    category, and the published values."""
+    run = files.read_json(results[0].folder / files.STATISTICS)
+    groups = run["categories"]
+    published = run["published"]["values"] if run["published"] else {}
+    lines = head("", *groups, "mean", "published", "pairs")
+    records = [r for r in run["metrics"] if r["status"] == "ok"]
+    for record in sorted(records, key=lambda r: -r["accuracy"]["mean"]):
+        values = [record["accuracy"][name] for name in (*groups, "mean")]
+        known = [published.get(name, {}).get(record["metric"]) for name in groups]
+        told = " ".join(f"{100 * v:.1f}" for v in known if v is not None)
+        percents = (f"{100 * value:.1f}" for value in values)
+        lines.append(row(title(record), *percents, told, f"{record['n']:,}"))
+    return "\n".join(lines)
+
+
+def judged(options: str) -> tuple[Command, ...]:
+    return (Command(f"-m metaeval experiment=judgments {options} metric.spice.parser=rules"),)
+
+
 TABLES = (
     Table(
         "flickr8k",
@@ -40,5 +88,18 @@ TABLES = (
             for name in ("flickr8k_expert", "flickr8k_cf")
         ),
         flickr8k,
+    ),
+    Table("thumb", judged("dataset=thumb"), ratings),
+    Table(
+        "capeval1k",
+        judged(
+            "dataset=table dataset.name=CapEval1k dataset.image_source=coco "
+            "dataset.file=${METAEVAL_DATA}/capeval1k/capeval1k_decoded_939.jsonl"
+        ),
+        ratings,
+    ),
+    *(
+        Table(f"pascal50s-{labels}", judged(f"dataset=pascal50s dataset.labels={labels}"), choices)
+        for labels in ("direct", "consensus")
     ),
 )
