@@ -8,7 +8,7 @@ command in a process and with a cache of its own; the last row is the ratio to t
 
     python benchmarks/growth.py --data FOLDER
     python benchmarks/growth.py --data FOLDER --experiment replace
-    python benchmarks/growth.py --data FOLDER --captions 20000 1000000 metrics=[bleu,cider,rouge_l]
+    python benchmarks/growth.py metrics=[bleu,cider,rouge_l] --data FOLDER --captions 20000 1000000
 """
 
 from __future__ import annotations
@@ -23,11 +23,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-CANDIDATES, RATERS, VERSIONS = (
-    5,
-    3,
-    4,
-)  # captions an image, ratings a caption, of experiment=replace
+CANDIDATES, RATERS = 5, 3  # judged captions of an image, ratings of a caption
+VERSIONS = 4  # captions of an image in experiment=replace
 SHORT = "metrics=[bleu,rouge_l,cider,length]"
 
 Caption = str
