@@ -28,7 +28,7 @@ from experiments.captions import (
 from experiments.record import RunRecord
 from experiments.scores import write_scores
 from metaeval.config import component
-from metaeval.data.dataset import CaptionDataset, ImageId
+from metaeval.data.dataset import CaptionDataset, ImageId, RecordCount
 from metaeval.data.system_captions import SystemCaptions, find_system_files, read_system_captions
 from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.base import Metric
@@ -108,6 +108,10 @@ class Captioners(MetricExperiment[Captioned, CaptionerScores]):
         )
         if dataset.fallback:
             text += f" ({dataset.fallback})"
+        counts = [system.records(dataset.image_ids) for system in data.systems]
+        text += (
+            f"; systems: {RecordCount(sum(c.read for c in counts), sum(c.used for c in counts))}"
+        )
         for system in data.systems:
             if missing := len(dataset) - sum(i in system.captions for i in dataset.image_ids):
                 text += f"\n  {system.name} has no caption of {missing:,} of them"
@@ -120,6 +124,9 @@ class Captioners(MetricExperiment[Captioned, CaptionerScores]):
         for system in data.systems:
             info["sources"][f"{system.name} ({system.path.name})"] = system.sha256
             info["notes"] += [f"{system.name}: {note}" for note in system.notes]
+        info["systems"] = {
+            system.name: system.records(data.dataset.image_ids).counts() for system in data.systems
+        }
         record.info["dataset"] = info
 
     def to_score(self, data: Captioned, record: RunRecord) -> Iterable[ToScore]:

@@ -82,7 +82,7 @@ class AgainstPeople(MetricExperiment[Judged, Scores]):
             return (
                 f"{data.title}: {len(data):,} pairs of captions, {data.labels} labels, with "
                 f"{numbers} reference{'' if numbers == '1' else 's'}, {data.draws} "
-                f"draw{'' if data.draws == 1 else 's'}"
+                f"draw{'' if data.draws == 1 else 's'}; {data.records}"
             )
         facts, rows = data.facts, dict.fromkeys(_row_counts(data).values())
         return (
@@ -97,7 +97,7 @@ class AgainstPeople(MetricExperiment[Judged, Scores]):
         if isinstance(data, ForcedChoice):
             write_pairs(record.out, data)
             images, references = len(set(data.image)), list(data.n_references)
-            sources, notes, records = data.sources, data.notes, None
+            sources, notes, records = data.sources, data.notes, data.records.counts()
         else:
             write_judgments(record.out, data)
             images = data.facts["images"]

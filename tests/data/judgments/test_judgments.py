@@ -286,7 +286,7 @@ def test_a_table_with_several_columns_and_raters(tmp_path: Path) -> None:
         ({"candidate": 3}, "field 'candidate': is not a string"),
         ({"good": "fine"}, "field 'good': 'fine' is not a number"),
         ({"references": [1]}, "field 'references': is not a list of strings"),
-        ({"image_id": None}, "field 'image_id': None is no id"),
+        ({"image_id": None}, "printable string, not None"),
     ):
         path.write_text(json.dumps({**record, **change}))
         with pytest.raises(InputError, match=problem):
