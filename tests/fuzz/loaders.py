@@ -724,6 +724,18 @@ def read_weights(folder: Path) -> Any:
     return [plain(model.state_dict()), words.words, weights.seen.tolist()]
 
 
+def read_cards(folder: Path) -> Any:
+    """What `doctor` says of a folder of weights: a line, whatever the card is."""
+    from metaeval.errors import InputError
+    from metaeval.weights import shipped
+
+    (line,) = shipped.lines(folder)
+    if "cannot be used" in line:
+        raise InputError(line, file=folder)
+    assert line.isprintable()
+    return "a line"
+
+
 def make_safetensors(folder: Path) -> None:
     from safetensors.torch import save_file
 
@@ -971,6 +983,7 @@ LOADERS: Sequence[Loader] = (
     Loader("vocabulary", make_vocabulary, read_vocabulary, strict_vocabulary, {".json": JSON}),
     Loader("weights folder", make_weights, read_weights, None,
            {".json": JSON, ".safetensors": SAFE}),
+    Loader("weights, for doctor", make_weights, read_cards, lambda f: "a line", {".json": JSON}),
     Loader("safetensors", make_safetensors, read_safetensors, strict_safetensors,
            {".safetensors": SAFE}),
     Loader("training checkpoint", make_training, read_training, strict_training,
