@@ -94,6 +94,9 @@ class Captioners(MetricExperiment[Captioned, CaptionerScores]):
         known = frozenset(dataset.pool_ids) | frozenset(dataset.image_ids)
         paths = _results_files(config)
         systems = tuple(read_system_captions(path, name, known) for name, path in paths.items())
+        for system in systems:
+            if not system.records(dataset.image_ids).used:
+                raise InputError("has no caption of any image of this run", file=system.path)
         return Captioned(dataset, with_all_references(dataset), systems)
 
     def describe(self, data: Captioned) -> str:
@@ -199,15 +202,10 @@ def _results_files(config: DictConfig) -> dict[str, Path]:
 
 
 def _versions(data: Captioned) -> Iterator[tuple[ImageId, Version]]:
-    """The systems' captions at level 0, Human at level 1.
-
-    Raises InputError for a system that has no caption of any image of the run.
-    """
+    """The systems' captions at level 0, Human at level 1."""
     pairs = list(zip(data.everyone.image_ids, data.everyone.human, strict=True))
     for system in data.systems:
         captioned = [(i, human) for i, human in pairs if i in system.captions]
-        if not captioned:
-            raise InputError("has no caption of any image of this run", file=system.path)
         for image_id, human in captioned:
             yield image_id, Version(system.name, 0, system.captions[image_id], human)
     for image_id, human in pairs:

@@ -40,6 +40,9 @@ def test_karpathys_file(tmp_path: Path) -> None:
     assert "1 of 2 images have no reference." in data.notes
     test = load_own(path, split="test", n_references=1, name="mine")
     assert (test.name, test.references) == ("mine", (("Two dogs.",),))
+    assert str(data.records) == "4 records read, 4 used, 0 left out"
+    assert str(test.records) == "4 records read, 2 used, 2 left out"
+    assert str(load_own(path, limit=1).records) == "4 records read, 1 used, 3 left out"
     with pytest.raises(InputError, match="holds no caption of split 'tset'"):
         load_own(path, split="tset")
 

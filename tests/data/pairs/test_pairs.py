@@ -116,6 +116,7 @@ def test_valse(data: Path) -> None:
     notes = " ".join(pairs.dataset.notes)
     assert "1 pairs were left out: fewer than 2 of 3 people chose the caption." in notes
     assert "1 pairs were left out: the captions files do not have their images." in notes
+    assert str(pairs.dataset.records) == "4 records read, 2 used, 2 left out"
     assert len(load_valse(data=data, validated=False)) == 3
     pieces["plurals"]["a"]["mturk"] = {"caption": 7}
     write(data / "valse" / "plurals.json", pieces["plurals"])
@@ -155,6 +156,7 @@ def test_foil(data: Path) -> None:
     ]
     assert len(pairs.dataset) == 1
     assert "1 caption called foils were left out" in " ".join(pairs.dataset.notes)
+    assert str(pairs.dataset.records) == "3 records read, 2 used, 1 left out"
     with pytest.raises(InputError, match=r"annotations\[1\], field 'foil': is not true or false"):
         load_foil(data=foil(data, foil="yes"))
     with pytest.raises(InputError, match=r"field 'image_id': 'x' is no COCO id"):
