@@ -194,7 +194,8 @@ def _field_names(fields: Mapping[str, str] | None) -> dict[str, str]:
 def _captions_by_system(table: Table, named: Mapping[str, str]) -> dict[tuple[str, str], str]:
     image, system, caption = named["image_id"], named["system"], named["caption"]
     require_columns(table, [image, system, caption], "metric.scores.fields")
-    tidy, captions = Tidy(), {}
+    tidy = Tidy()
+    captions: dict[tuple[str, str], str] = {}
     for row in table.rows:
         told = row.cell(caption, table.path)
         text = tidy.read(told, file=table.path, record=row.where, field=caption)
