@@ -23,7 +23,7 @@ from omegaconf.errors import OmegaConfBaseException  # noqa: E402
 
 from metaeval import choices, printing  # noqa: E402
 from metaeval.errors import ConfigError, MetaevalError  # noqa: E402
-from metaeval.sweep import ExitCodes, write_exit_code  # noqa: E402
+from metaeval.runs.exit_codes import ExitCodes, write_exit_code  # noqa: E402
 
 log = logging.getLogger(__name__)
 
