@@ -8,7 +8,8 @@ command in a process and with a cache of its own; the last row is the ratio to t
 
     python benchmarks/growth.py --data FOLDER
     python benchmarks/growth.py --data FOLDER --experiment replace
-    python benchmarks/growth.py --data FOLDER --captions 20000 1000000 metrics=[bleu,cider,rouge_l]
+    python benchmarks/growth.py --data FOLDER --experiment replace --captions 200 --words 10000
+    python benchmarks/growth.py metrics=[bleu,cider,rouge_l] --data FOLDER --captions 20000 1000000
 """
 
 from __future__ import annotations
@@ -23,11 +24,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-CANDIDATES, RATERS, VERSIONS = (
-    5,
-    3,
-    4,
-)  # captions an image, ratings a caption, of experiment=replace
+CANDIDATES, RATERS = 5, 3  # judged captions of an image, ratings of a caption
+VERSIONS = 4  # captions of an image in experiment=replace
 SHORT = "metrics=[bleu,rouge_l,cider,length]"
 
 Caption = str
@@ -39,15 +37,19 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="with coco/ and flickr8k/")
     parser.add_argument("--experiment", choices=("judgments", "replace"), default="judgments")
     parser.add_argument("--captions", type=int, nargs="+", default=[20_000, 200_000])
+    parser.add_argument("--words", type=int, help="of every caption: several put together")
     options = parser.parse_args()
     images = real_images(options.data)
+    if options.words:
+        images = longer(images, options.words)
     overrides = options.overrides or [SHORT]
     runs = {}
     with tempfile.TemporaryDirectory(prefix="metaeval-growth-") as folder:
         for n in options.captions:
             runs[n] = measure(Path(folder), options.experiment, images, n, overrides)
             print(f"{n:,} captions: {runs[n]['cpu']:.1f} s", file=sys.stderr, flush=True)
-    print(f"experiment={options.experiment} {' '.join(overrides)}\n\n{table(runs)}")
+    long = f", captions of {options.words:,} words" if options.words else ""
+    print(f"experiment={options.experiment} {' '.join(overrides)}{long}\n\n{table(runs)}")
 
 
 def real_images(data: Path) -> list[list[Caption]]:
@@ -62,6 +64,21 @@ def real_images(data: Path) -> list[list[Caption]]:
         name, caption = line.split("\t")
         images.setdefault(name.partition("#")[0], []).append(caption)
     return [captions[:5] for captions in images.values() if len(captions) >= 5]
+
+
+def longer(images: list[list[Caption]], words: int) -> list[list[Caption]]:
+    """A hundred images whose captions have so many words each: those of following images put
+    together, each place with its own, so that no caption repeats another."""
+    size = sum(len(captions[0].split()) for captions in images[:1000]) / 1000
+    joined = max(1, round(words / size))
+    made = []
+    for k in range(100):
+        several = [images[(k * joined + j) % len(images)] for j in range(joined + joined // 2)]
+        made.append([
+            " ".join(" ".join(captions[place] for captions in several).split()[:words])
+            for place in range(5)
+        ])  # fmt: skip
+    return made
 
 
 def copies(images: list[list[Caption]], n: int) -> Iterator[tuple[int, list[Caption], list[str]]]:

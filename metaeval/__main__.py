@@ -23,6 +23,7 @@ from omegaconf.errors import OmegaConfBaseException  # noqa: E402
 
 from metaeval import choices, printing  # noqa: E402
 from metaeval.errors import ConfigError, MetaevalError  # noqa: E402
+from metaeval.runs.exit_codes import ExitCodes, write_exit_code  # noqa: E402
 
 log = logging.getLogger(__name__)
 
@@ -51,19 +52,19 @@ def main() -> None:
     """Entry point. Exit codes: 0, 1 (a metric failed under `strict`), 2 (bad input or config).
 
     A job of a sweep that fails does not end the sweep: the others run, the sweep is gathered, and
-    the exit code is the greatest of all jobs.
+    the exit code is the greatest of all jobs, wherever a launcher has run them.
     """
     os.environ["HYDRA_FULL_ERROR"] = "1"  # what Hydra cannot compose comes to us, for a line
     printing.spell_out_what_cannot_be_printed()
     if sys.argv[1:2] == ["list"]:
         sys.exit(choices.main(sys.argv[2:]))
-    codes, started = [0], False
+    code, started = 0, False
 
     @hydra.main(version_base="1.3", config_path=str(installation.conf()), config_name="config")
     def command(config: DictConfig) -> None:
-        nonlocal started
+        nonlocal code, started
         started = True
-        codes.append(_job(config))
+        code = max(code, _job(config))
 
     try:
         _require_unicode(sys.argv[1:])
@@ -71,24 +72,31 @@ def main() -> None:
         command()
     except MetaevalError as error:
         _say(str(error))
-        codes.append(error.exit_code)
+        code = error.exit_code
     except (HydraException, OmegaConfBaseException, ValueError) as error:
         if started:  # not of composing the configuration
             raise
         from metaeval.config import no_config  # slow to import: not for --help
 
         _say(str(no_config(error, sys.argv[1:])))
-        codes.append(ConfigError.exit_code)
+        code = ConfigError.exit_code
     except OSError as error:
         if error.errno not in _NOT_WRITABLE:
             raise
         _say(f"{error.filename or 'the folder of the run'}: {error.strerror}")
-        codes.append(ConfigError.exit_code)
-    sys.exit(max(codes))
+        code = ConfigError.exit_code
+    sys.exit(max(code, ExitCodes.greatest))
 
 
 def _job(config: DictConfig) -> int:
-    """Run one job, say what went wrong, and return its exit code."""
+    """Run one job, say what went wrong, and return its exit code; of a sweep, write it down."""
+    code = _executed(config)
+    if _in_sweep():
+        write_exit_code(Path(HydraConfig.get().runtime.output_dir), code)
+    return code
+
+
+def _executed(config: DictConfig) -> int:
     try:
         execute(config)
     except MetaevalError as error:
@@ -98,11 +106,15 @@ def _job(config: DictConfig) -> int:
         _say("interrupted; run the same command to go on")
         sys.exit(130)
     except Exception:
-        if HydraConfig.get().mode is not RunMode.MULTIRUN:
+        if not _in_sweep():
             raise
         log.exception("this job of the sweep has failed")
         return 1
     return 0
+
+
+def _in_sweep() -> bool:
+    return bool(HydraConfig.get().mode is RunMode.MULTIRUN)
 
 
 def _require_unicode(arguments: list[str]) -> None:

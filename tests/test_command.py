@@ -150,6 +150,23 @@ def test_a_job_that_fails_does_not_end_its_sweep(tmp_path: Path) -> None:
     assert sorted(set(table["job"])) == [0, 2]
     page = (tmp_path / "SWEEP" / "sweep.html").read_text()
     assert "did not finish: seed is -1, not a whole number" in page
+    # the same folder again: what is told of it is told of this sweep
+    assert metaeval("-m", *arguments, "seed=0,1", cwd=tmp_path).returncode == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("wrong", "code"), [("seed=0,-1", 2), ("strict=true,false", 1)])
+def test_a_job_that_fails_elsewhere_is_told_by_the_exit_code(
+    wrong: str, code: int, tmp_path: Path
+) -> None:
+    """Joblib's launcher runs the jobs in processes of their own."""
+    pytest.importorskip("hydra_plugins.hydra_joblib_launcher", reason="hydra-joblib-launcher")
+    arguments = ("experiment=replace", *SMALL, "metrics=[bleu,scan]", "metric.scan.weights=typo")
+    done = metaeval(
+        "-m", *arguments, "hydra/launcher=joblib", "hydra.launcher.n_jobs=2", wrong, cwd=tmp_path
+    )
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "iso-8859-1"])

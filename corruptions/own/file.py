@@ -14,6 +14,7 @@ from metaeval.data.dataset import CaptionDataset
 from metaeval.data.own.tables import read_table, require_columns
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError
+from metaeval.readers.values import read_number
 
 EXPECTED = ("lower", "same")
 
@@ -75,15 +76,17 @@ def read_corruptions(file: str | Path | None = None) -> list[Corruption]:
     captions: dict[str, dict[str, str]] = {}
     level: dict[str, float] = {}
     expected: dict[str, str] = {}
-    for where, fields in table.rows:
+    for row in table.rows:
+        where, fields = row
         name = str(fields.get("set") or path.stem)
         of_set = captions.setdefault(name, {})
-        image = str(fields["image_id"])
+        image = str(row.image_id(path))
         if image in of_set:
             raise InputError(
                 f"'{name}' has another caption of the image '{image}'", file=path, record=where
             )
-        of_set[image] = tidy.read(fields["caption"], file=path, record=where, field="caption")
+        text = row.cell("caption", path)
+        of_set[image] = tidy.read(text, file=path, record=where, field="caption")
         told = _level(fields.get("level"), len(level), path, where)
         wish = str(fields.get("expected") or "lower")
         if wish not in EXPECTED:
@@ -103,7 +106,4 @@ def read_corruptions(file: str | Path | None = None) -> list[Corruption]:
 def _level(value: Any, default: int, path: Path, where: str) -> float:
     if value is None or value == "":
         return float(default)
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise InputError(f"{value!r} is no level", file=path, record=where, field="level") from None
+    return read_number(value, path, where, "level")

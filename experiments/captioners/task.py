@@ -28,7 +28,7 @@ from experiments.captions import (
 from experiments.record import RunRecord
 from experiments.scores import write_scores
 from metaeval.config import component
-from metaeval.data.dataset import CaptionDataset, ImageId
+from metaeval.data.dataset import CaptionDataset, ImageId, RecordCount
 from metaeval.data.system_captions import SystemCaptions, find_system_files, read_system_captions
 from metaeval.data.tidy import count_captions
 from metaeval.errors import ConfigError, InputError
@@ -95,6 +95,9 @@ class Captioners(MetricExperiment[Captioned, CaptionerScores]):
         known = frozenset(dataset.pool_ids) | frozenset(dataset.image_ids) | dataset.excluded_ids
         paths = _results_files(config)
         systems = tuple(read_system_captions(path, name, known) for name, path in paths.items())
+        for system in systems:
+            if not system.records(dataset.image_ids).used:
+                raise InputError("has no caption of any image of this run", file=system.path)
         return Captioned(dataset, with_all_references(dataset), systems)
 
     def describe(self, data: Captioned) -> str:
@@ -109,6 +112,10 @@ class Captioners(MetricExperiment[Captioned, CaptionerScores]):
         )
         if dataset.fallback:
             text += f" ({dataset.fallback})"
+        counts = [system.records(dataset.image_ids) for system in data.systems]
+        text += (
+            f"; systems: {RecordCount(sum(c.read for c in counts), sum(c.used for c in counts))}"
+        )
         for system in data.systems:
             if missing := len(dataset) - sum(i in system.captions for i in dataset.image_ids):
                 text += f"\n  {system.name} has no caption of {missing:,} of them"
@@ -124,6 +131,9 @@ class Captioners(MetricExperiment[Captioned, CaptionerScores]):
             if others := system.captions.keys() & data.dataset.excluded_ids:
                 captions = count_captions(len(others))
                 info["notes"].append(f"{system.name}: {captions} of images left out, not read.")
+        info["systems"] = {
+            system.name: system.records(data.dataset.image_ids).counts() for system in data.systems
+        }
         record.info["dataset"] = info
 
     def to_score(self, data: Captioned, record: RunRecord) -> Iterable[ToScore]:
@@ -196,15 +206,10 @@ def _results_files(config: DictConfig) -> dict[str, Path]:
 
 
 def _versions(data: Captioned) -> Iterator[tuple[ImageId, Version]]:
-    """The systems' captions at level 0, Human at level 1.
-
-    Raises InputError for a system that has no caption of any image of the run.
-    """
+    """The systems' captions at level 0, Human at level 1."""
     pairs = list(zip(data.everyone.image_ids, data.everyone.human, strict=True))
     for system in data.systems:
         captioned = [(i, human) for i, human in pairs if i in system.captions]
-        if not captioned:
-            raise InputError("has no caption of any image of this run", file=system.path)
         for image_id, human in captioned:
             yield image_id, Version(system.name, 0, system.captions[image_id], human)
     for image_id, human in pairs:

@@ -82,7 +82,7 @@ class AgainstPeople(MetricExperiment[Judged, Scores]):
             return (
                 f"{data.title}: {len(data):,} pairs of captions, {data.labels} labels, with "
                 f"{numbers} reference{'' if numbers == '1' else 's'}, {data.draws} "
-                f"draw{'' if data.draws == 1 else 's'}"
+                f"draw{'' if data.draws == 1 else 's'}; {data.records}"
             )
         facts, rows = data.facts, dict.fromkeys(_row_counts(data).values())
         return (
@@ -97,13 +97,13 @@ class AgainstPeople(MetricExperiment[Judged, Scores]):
         if isinstance(data, ForcedChoice):
             write_pairs(record.out, data)
             images, references = len(set(data.image)), list(data.n_references)
-            sources, notes, records = data.sources, data.notes, None
+            sources, notes = data.sources, data.notes
         else:
             write_judgments(record.out, data)
             images = data.facts["images"]
             references = sorted({len(j.references) for j in data.judged})
             sources, notes = data.dataset.sources, data.dataset.notes
-            records = data.dataset.records.counts() if data.dataset.records else None
+        records = data.records if isinstance(data, ForcedChoice) else data.dataset.records
         record.info["dataset"] = {
             "name": data.name,
             "n_images": images,
@@ -111,7 +111,7 @@ class AgainstPeople(MetricExperiment[Judged, Scores]):
             "sources": dict(sources),
             "notes": list(notes),
             "fallback": None,
-            "records": records,
+            "records": records.counts() if records else None,
         }
 
     def to_score(self, data: Judged, record: RunRecord) -> Iterable[ToScore]:

@@ -20,7 +20,8 @@ from experiments.pairs.printout import printout
 from experiments.pairs.statistics import PairScores, Settings, statistics
 from experiments.record import RunRecord
 from experiments.scores import score_all
-from metaeval.config import component
+from metaeval.config import build_all, component, selected
+from metaeval.data.dataset import Absent
 from metaeval.data.pairs.pairs import CaptionPairs
 from metaeval.errors import ConfigError, require_count
 from metaeval.metrics.base import Metric
@@ -63,6 +64,21 @@ class TrueAgainstFalse(MetricExperiment[CaptionPairs, list[Scored]]):
             permutations, float(alpha), refine, bins,
         )  # fmt: skip
 
+    def check(self, config: DictConfig) -> None:
+        self._control(config)
+
+    def _control(self, config: DictConfig) -> Metric | None:
+        """The control to refine by; ConfigError for a column that is no control of this run."""
+        if self.refine is None or not (metrics := build_all(selected(config), config)):
+            return None
+        controls = {c.name: m for m in metrics.values() for c in m.columns if c.control}
+        if self.refine not in controls:
+            raise ConfigError(
+                f"task.refine: '{self.refine}' is not among the controls of this run: "
+                f"{', '.join(controls) or 'there is none (metrics=[…,controls])'}"
+            )
+        return controls[self.refine]
+
     def load(self, config: DictConfig) -> CaptionPairs:
         pairs = component(config.dataset, "dataset")
         if not isinstance(pairs, CaptionPairs):
@@ -70,6 +86,10 @@ class TrueAgainstFalse(MetricExperiment[CaptionPairs, list[Scored]]):
                 "experiment=pairs needs true and false captions: dataset=sugarcrepe, "
                 "sugarcrepe_pp, valse, foil or pairs"
             )
+        if (control := self._control(config)) is not None:
+            absent = control.bind(pairs.dataset)
+            if isinstance(absent, Absent):
+                raise ConfigError(f"task.refine: '{self.refine}' cannot run here: {absent}")
         return pairs
 
     def describe(self, data: CaptionPairs) -> str:
@@ -79,7 +99,7 @@ class TrueAgainstFalse(MetricExperiment[CaptionPairs, list[Scored]]):
             f"{data.title}: {facts['pairs']:,} {what} of {facts['images']:,} images, "
             f"{len(data.kinds)} kind{'' if len(data.kinds) == 1 else 's'}; the true caption of "
             f"{facts['true_among_references']:,} was among the references and was taken out, "
-            f"{facts['near_copies']:,} have a near-copy there"
+            f"{facts['near_copies']:,} have a near-copy there; {data.dataset.records}"
         )
 
     def write_versions(self, data: CaptionPairs, record: RunRecord) -> None:
@@ -91,12 +111,12 @@ class TrueAgainstFalse(MetricExperiment[CaptionPairs, list[Scored]]):
             "sources": dict(data.dataset.sources),
             "notes": list(data.dataset.notes),
             "fallback": None,
+            "records": data.dataset.records.counts() if data.dataset.records else None,
         }
 
     def score(
         self, data: CaptionPairs, metrics: Mapping[str, Metric], record: RunRecord
     ) -> list[Scored]:
-        self._require_control(metrics)
         keys = data.dataset.image_ids
         image_ids = [keys[i] for i in data.image_index]
         roles = [[p.true for p in data.pairs], [p.false for p in data.pairs]]
@@ -113,15 +133,6 @@ class TrueAgainstFalse(MetricExperiment[CaptionPairs, list[Scored]]):
         scores = pair_scores(results, len(data))
         write_scores(record.out, {name: (s, higher[name]) for name, s in scores.items()})
         return results
-
-    def _require_control(self, metrics: Mapping[str, Metric]) -> None:
-        """Refuse, before anything is scored, a refinement by what is no control of this run."""
-        controls = [c.name for m in metrics.values() for c in m.columns if c.control]
-        if self.refine is not None and self.refine not in controls:
-            raise ConfigError(
-                f"task.refine: '{self.refine}' is not among the controls of this run: "
-                f"{', '.join(controls) or 'there is none (metrics=[…,controls])'}"
-            )
 
     def passes(self, scores: list[Scored]) -> Sequence[Pass]:
         return [Pass(scored) for scored in scores]

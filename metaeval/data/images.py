@@ -43,7 +43,7 @@ class ImageFiles:
             relative = PurePosixPath(name.replace("\\", "/"))
             if relative.is_absolute() or ".." in relative.parts or not relative.name:
                 continue
-            if len(relative.parts) > 1 and (folder / relative).is_file():
+            if len(relative.parts) > 1 and os.path.isfile(folder / relative):
                 self._files[image_id] = str(relative)
                 continue
             for candidate in (relative.name, _PREFIX.sub("", relative.name)):

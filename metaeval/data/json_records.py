@@ -52,13 +52,7 @@ def unique_ids(listed: Sequence[Record], key: str, path: Path) -> list[ImageId]:
         where = f"{key}[{i}]"
         require_fields(record, ("id",), path, where)
         value: Any = record["id"]
-        if type(value) is int:
-            good = -(2**63) <= value < 2**63
-        else:
-            good = isinstance(value, str) and value != "" and value.isprintable()
-        if not good:
-            problem = f"must be a whole number of 64 bits or a printable string, not {value!r:.60}"
-            raise InputError(problem, file=path, record=where, field="id")
+        check_id(value, path, where, "id")
         if type(value) is not expected:
             raise InputError(
                 f"is {kind(value)} where {key}[0] has {kind(listed[0]['id'])}: ids must be of "
@@ -74,6 +68,19 @@ def unique_ids(listed: Sequence[Record], key: str, path: Path) -> list[ImageId]:
         seen[checked] = i
         ids.append(checked)
     return ids
+
+
+def check_id(value: Any, path: Path, where: str, field: str) -> ImageId:
+    """The value, if it can be an id in tables: a whole number of 64 bits, or a printable string
+    that is not empty. Raises InputError otherwise."""
+    if type(value) is int:
+        good = -(2**63) <= value < 2**63
+    else:
+        good = isinstance(value, str) and value.strip() != "" and value.isprintable()
+    if not good:
+        problem = f"must be a whole number of 64 bits or a printable string, not {value!r:.60}"
+        raise InputError(problem, file=path, record=where, field=field)
+    return cast(ImageId, value)
 
 
 def kind(value: Any) -> str:

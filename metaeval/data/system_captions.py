@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from metaeval.data.dataset import ImageId
+from metaeval.data.dataset import ImageId, RecordCount
 from metaeval.data.json_records import Record, kind, require_fields
 from metaeval.data.tidy import Tidy, count_captions
 from metaeval.errors import ConfigError, InputError
@@ -29,6 +29,10 @@ class SystemCaptions:
     captions: Mapping[ImageId, str]
     empty: int
     notes: tuple[str, ...]
+
+    def records(self, images: Collection[ImageId]) -> RecordCount:
+        """What became of the file's records in a run of these images."""
+        return RecordCount(len(self.captions), sum(i in self.captions for i in images))
 
 
 def read_system_captions(path: Path, name: str, known: Collection[ImageId]) -> SystemCaptions:

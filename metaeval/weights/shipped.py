@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.errors import InputError
+from metaeval.readers.files import one_line
 from metaeval.readers.json_text import read_json
 from metaeval.weights.cards import CARD, WEIGHTS
 
@@ -35,7 +36,7 @@ def _describe(folder: Path) -> str:
 def _what(card: dict[str, Any]) -> str:
     """The card's own words, or what its entries say."""
     if isinstance(card.get("what"), str):
-        return str(card["what"])
+        return one_line(card["what"])
     name = " ".join(str(card[key]) for key in ("kind", "variant") if card.get(key))
     images = "drawn scenes" if card.get("family") == "scenes" else "photographs"
-    return f"{name or 'a model'}, {card.get('regions', 'unknown')} regions of {images}"
+    return one_line(f"{name or 'a model'}, {card.get('regions', 'unknown')} regions of {images}")

@@ -27,6 +27,7 @@ class Server(ThreadingHTTPServer):
         self.cut: list[int] = []
         self.statuses: list[int] = []
         self.length = True
+        self.length_told: str | None = None  # instead of the right one
         self.requests: list[str | None] = []  # the Range header of each
         self.before: Callable[[], None] = lambda: None
 
@@ -56,7 +57,7 @@ class Handler(BaseHTTPRequestHandler):
             end = len(server.content) - 1
             self.send_header("Content-Range", f"bytes {start}-{end}/{len(server.content)}")
         if server.length:
-            self.send_header("Content-Length", str(len(body)))
+            self.send_header("Content-Length", server.length_told or str(len(body)))
         self.end_headers()
         if server.cut:
             body = body[: server.cut.pop(0)]
@@ -193,6 +194,16 @@ def test_without_a_length_the_checksum_decides(server, tmp_path):
     server.cut = [300_000]
     with pytest.raises(DownloadError, match="wrong checksum"):
         fetch(server, tmp_path / "other.bin")
+
+
+@pytest.mark.parametrize("length", ["abc", "-5", "1_000", "٣".encode().decode("latin-1"), "9" * 40])
+def test_a_length_that_is_none_is_refused(length, server, tmp_path):
+    server.length_told = length
+    with pytest.raises(DownloadError, match="the server names no length, but '") as refused:
+        fetch(server, tmp_path / "file.bin", attempts=2)
+    assert len(str(refused.value).splitlines()) == 1
+    assert not list(tmp_path.glob("file.bin*[!k]"))  # the lock alone
+    assert len(server.requests) == 2
 
 
 def test_a_busy_server_is_asked_again_a_missing_file_is_not(server, tmp_path):

@@ -40,6 +40,9 @@ def test_karpathys_file(tmp_path: Path) -> None:
     assert "1 of 2 images have no reference." in data.notes
     test = load_own(path, split="test", n_references=1, name="mine")
     assert (test.name, test.references) == ("mine", (("Two dogs.",),))
+    assert str(data.records) == "4 records read, 4 used, 0 left out"
+    assert str(test.records) == "4 records read, 2 used, 2 left out"
+    assert str(load_own(path, limit=1).records) == "4 records read, 1 used, 3 left out"
     with pytest.raises(InputError, match="holds no caption of split 'tset'"):
         load_own(path, split="tset")
 
@@ -105,13 +108,22 @@ def test_text_that_is_not_english_is_noticed(tmp_path: Path) -> None:
     [
         ("c.csv", "id,caption\n1,x\n", "has no column 'image_id'; it has 'id', 'caption'"),
         ("c.csv", "image_id,caption\n1,\n", "line 2, field 'caption': is empty"),
-        ("c.csv", "image_id,caption\n,x\n", "line 2, field 'image_id': '' is no id"),
+        ("c.csv", "image_id,caption\n,x\n", "line 2, field 'image_id': must be a whole"),
+        ("c.csv", "image_id,caption\na\x0cb,x\n", "printable string, not 'a\\x0cb'"),
+        ("c.jsonl", '{"image_id": 1, "caption": "x"}\n{"image_id": 2}\n', "'caption': is missing"),
+        ("c.csv", "image_id,captions\n1,\"['a' 'b']\"\n", "is a list without commas"),
+        ("c.token", "a\x0cb.jpg#0\tA dog\n", "line 1, field 'FILE': must be a whole number"),
+        (
+            "c.json",
+            '{"images": [{"filename": "1.jpg", "cocoid": true, "sentences": [{"raw": "x"}]}]}',
+            "images[0], field 'cocoid': must be a whole number of 64 bits",
+        ),
         (
             "c.jsonl",
             '{"image_id": 1, "caption": 3}\n',
             "field 'caption': is a number, not a string",
         ),
-        ("c.jsonl", '{"image_id": 1.5, "caption": "x"}\n', "1.5 is no id"),
+        ("c.jsonl", '{"image_id": 1.5, "caption": "x"}\n', "string, not 1.5"),
         (
             "c.jsonl",
             '{"image_id": 1, "caption": "x"}\n{"image_id": "b", "caption": "y"}\n',

@@ -24,6 +24,7 @@ import pandas as pd
 import torch
 
 from tests.fuzz import mutations, strict
+from tests.fuzz import pairs_and_own as more
 from tests.fuzz.mutations import Harm
 
 Read = Callable[[Path], Any]
@@ -272,36 +273,6 @@ def strict_composite(folder: Path) -> Any:
         (f"8k/{name}", text, references[Path(name).stem], ratings, system[k])
         for (name, k, text), ratings in rated.items()
     ]
-
-
-def make_sugarcrepe(folder: Path) -> None:
-    from tests.data.pairs import pair_files
-
-    pair_files.sugarcrepe(folder)
-    pair_files.coco(folder)
-
-
-def read_sugarcrepe(folder: Path) -> Any:
-    from metaeval.data.pairs.sugarcrepe import load_sugarcrepe
-
-    pairs = load_sugarcrepe(root=folder / "sugarcrepe", data=folder).pairs
-    return sorted((p.image, p.kind, p.true, p.false) for p in pairs)
-
-
-def strict_sugarcrepe(folder: Path) -> Any:
-    from tests.data.pairs.pair_files import IMAGES
-
-    out = []
-    for path in (folder / "sugarcrepe").iterdir():
-        value = strict.parsed(strict.text(path))
-        strict.require(isinstance(value, dict | list))
-        for record in value.values() if isinstance(value, dict) else value:
-            strict.require(isinstance(record, dict))
-            names = ("filename", "caption", "negative_caption")
-            image, true, false = (strict.caption(record.get(name)) for name in names)
-            if int(Path(image).stem.split("_")[-1]) in IMAGES:  # others have no captions: left out
-                out.append((image, path.stem, true, false))
-    return sorted(out)
 
 
 def make_tokens(folder: Path) -> None:
@@ -753,6 +724,18 @@ def read_weights(folder: Path) -> Any:
     return [plain(model.state_dict()), words.words, weights.seen.tolist()]
 
 
+def read_cards(folder: Path) -> Any:
+    """What `doctor` says of a folder of weights: a line, whatever the card is."""
+    from metaeval.errors import InputError
+    from metaeval.weights import shipped
+
+    (line,) = shipped.lines(folder)
+    if "cannot be used" in line:
+        raise InputError(line, file=folder)
+    assert line.isprintable()
+    return "a line"
+
+
 def make_safetensors(folder: Path) -> None:
     from safetensors.torch import save_file
 
@@ -945,8 +928,29 @@ LOADERS: Sequence[Loader] = (
     Loader("Composite", make_composite, read_composite, strict_composite,
            {".txt": TAB, ".csv": SEMICOLON}, (EXPERT, CROWD)),
     Loader("THumB", make_thumb, read_thumb, strict.thumb, {".jsonl": LINES, ".json": LINES}),
-    Loader("SugarCrepe", make_sugarcrepe, read_sugarcrepe, strict_sugarcrepe, {".json": JSON},
-           ("captions_val2017.json", "instances_val2017.json")),
+    Loader("SugarCrepe", more.make_sugarcrepe, more.read_sugarcrepe,
+           more.strict_sugarcrepe("sugarcrepe", paraphrased=False), {".json": JSON}, more.COCO),
+    Loader("SugarCrepe++", more.make_sugarcrepe_pp, more.read_sugarcrepe_pp,
+           more.strict_sugarcrepe("sugarcrepe_pp", paraphrased=True), {".json": JSON}, more.COCO),
+    Loader("VALSE", more.make_valse, more.read_valse, more.strict_valse, {".json": JSON},
+           more.COCO),
+    Loader("FOIL", more.make_foil, more.read_foil, more.strict_foil, {".json": JSON}, more.COCO),
+    *(Loader(f"pairs {s}", more.make_pairs_table(s), more.read_pairs_table(s),
+             more.strict_pairs_table(s), harm)
+      for s, harm in ((".jsonl", {".jsonl": LINES}), (".csv", {".csv": COMMA}), (".parquet", {}))),
+    *(Loader(f"scores, {name}", more.make_scores(name), more.read_scores(name),
+             more.strict_scores(name), harm)
+      for name, harm in (("wide.csv", {".csv": COMMA}), ("long.jsonl", {".jsonl": LINES}),
+                         ("long.parquet", {}))),
+    Loader("corrupted elsewhere", more.make_corruptions, more.read_corruptions,
+           more.strict_corruptions, {".csv": COMMA}),
+    Loader("given results", more.make_given, more.read_given, more.strict_given, {".json": JSON}),
+    Loader("own captions, Karpathy", more.make_karpathy, read_own("karpathy.json"),
+           more.strict_karpathy, {".json": JSON}),
+    *(Loader(f"own captions {s}", more.make_own_table(s), read_own(f"own{s}"),
+             more.strict_own_table(s), harm)
+      for s, harm in ((".jsonl", {".jsonl": LINES}), (".json", {".json": JSON}),
+                      (".parquet", {}))),
     Loader("own captions .csv", make_own, read_own("own.csv"), strict_own, {".csv": COMMA}),
     Loader("own captions .token", make_tokens, read_own("own.token"), strict_tokens,
            {".token": TAB}),
@@ -979,6 +983,7 @@ LOADERS: Sequence[Loader] = (
     Loader("vocabulary", make_vocabulary, read_vocabulary, strict_vocabulary, {".json": JSON}),
     Loader("weights folder", make_weights, read_weights, None,
            {".json": JSON, ".safetensors": SAFE}),
+    Loader("weights, for doctor", make_weights, read_cards, lambda f: "a line", {".json": JSON}),
     Loader("safetensors", make_safetensors, read_safetensors, strict_safetensors,
            {".safetensors": SAFE}),
     Loader("training checkpoint", make_training, read_training, strict_training,

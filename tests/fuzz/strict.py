@@ -160,6 +160,14 @@ def ids(records: Any) -> list[Any]:
     return values
 
 
+def image_id(value: Any) -> str:
+    """An id of a table: a whole number of 64 bits, or a printable text that is not empty."""
+    require(type(value) in (int, str))
+    require(-(2**63) <= value < 2**63 if type(value) is int else value.strip())
+    require(str(value).isprintable())
+    return str(value)
+
+
 def coco_captions(path: Path) -> Any:
     value = parsed(text(path))
     require(isinstance(value, dict))
@@ -215,8 +223,7 @@ def table(rows: list[dict[str, Any]]) -> Any:
     out = []
     for row in rows:
         require({"image_id", "candidate", "human"} <= set(row))
-        image = row["image_id"]
-        require(type(image) in (int, str) and str(image).strip())
+        image = image_id(row["image_id"])
         human = row["human"]
         if human is None or human == "" or human == [] or human != human:
             require(isinstance(row["candidate"], str))
@@ -230,7 +237,7 @@ def table(rows: list[dict[str, Any]]) -> Any:
         system = row.get("system")
         require(system is None or isinstance(system, str))
         out.append((
-            str(image), caption(row["candidate"]), [caption(r) for r in references], ratings,
+            image, caption(row["candidate"]), [caption(r) for r in references], ratings,
             system or None,
         ))  # fmt: skip
     return out

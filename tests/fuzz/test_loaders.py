@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
+import yaml
 
 from tests.fuzz.loaders import LOADERS, Loader
 from tests.fuzz.run import _same
@@ -95,11 +96,7 @@ UNREACHED = {
     "metaeval/vision/faster_rcnn.py": "images and checkpoints as in other loaders",
     "metaeval/metrics/clipscore/pixels.py": "images as in other loaders",
     "metaeval/metrics/clipscore/network.py": "checkpoints as in other loaders",
-    "metaeval/weights/shipped.py": "cards, for `doctor`",
     "metaeval/weights/cards.py": "cards, as in the loader of weights",
-    "metaeval/data/own/given.py": "captions that a program hands over, or a system's results file",
-    "metaeval/data/pairs/foil.py": "no loader yet",
-    "metaeval/data/pairs/valse.py": "no loader yet",
     "metaeval/text/transformers/packaged.py": "the packaged MiniLM, as it is installed",
     "reports/captioners/run.py": "files of our own runs",
     "reports/shared/photos.py": "images as in other loaders",
@@ -184,15 +181,26 @@ def reading_modules() -> set[str]:
     }
 
 
+class Reached(NamedTuple):
+    """What runs while the table's loaders read: the modules that call `metaeval.readers`, and all
+    functions of the project, as ("metaeval/data/auto.py", "load_auto")."""
+
+    modules: set[str]
+    functions: set[tuple[str, str]]
+
+
 @pytest.fixture(scope="module")
-def reached(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
-    """The modules that call `metaeval.readers` while the table's loaders read."""
-    files: set[str] = set()
-    room = str(ROOT / "metaeval/readers")
+def reached(tmp_path_factory: pytest.TempPathFactory) -> Reached:
+    callers: set[str] = set()
+    called: set[tuple[str, str]] = set()
+    room, ours = str(ROOT / "metaeval/readers"), tuple(str(ROOT / p) for p in PACKAGES)
 
     def look(frame: FrameType, event: str, _: Any) -> None:
-        if event == "call" and frame.f_code.co_filename.startswith(room) and frame.f_back:
-            files.add(frame.f_back.f_code.co_filename)
+        code = frame.f_code
+        if event == "call" and code.co_filename.startswith(ours):
+            called.add((code.co_filename, code.co_name))
+            if code.co_filename.startswith(room) and frame.f_back:
+                callers.add(frame.f_back.f_code.co_filename)
 
     for loader in LOADERS:
         folder = tmp_path_factory.mktemp("made")
@@ -204,13 +212,48 @@ def reached(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
         finally:
             sys.setprofile(None)
             threading.setprofile(None)
-    return {Path(f).relative_to(ROOT).as_posix() for f in files if Path(f).is_relative_to(ROOT)}
+    return Reached({_name(f) for f in callers}, {(_name(f), function) for f, function in called})
 
 
-def test_every_reader_is_in_the_table(reached: set[str]) -> None:
-    lacking = reading_modules() - reached - UNREACHED.keys()
+def _name(file: str) -> str:
+    path = Path(file)
+    return path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else file
+
+
+# public functions that load or read and need no entry of their own, and why
+ELSEWHERE = {
+    ("metaeval/data/auto.py", "load_auto"): "COCO's loader, or that of the scenes",
+    ("metaeval/data/scenes/load.py", "load_scenes"): "scenes that the package ships",
+    ("metaeval/data/scenes/files.py", "read_graphs"): "scenes that the package ships",
+}
+
+
+def test_every_function_that_loads_is_reached(reached: Reached) -> None:
+    """A module may have several loaders, of which one is in the table and another is not."""
+    loading = {
+        (name, node.name)
+        for name, tree in modules() if name.startswith(("metaeval/data/", "corruptions/"))
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef) and node.name.startswith(("load_", "read_", "given_"))
+    }  # fmt: skip
+    assert len(loading) > 20
+    lacking = loading - reached.functions - ELSEWHERE.keys()
+    assert not lacking, "these functions read files: add a loader to tests/fuzz/loaders.py"
+    assert not ELSEWHERE.keys() - loading | ELSEWHERE.keys() & reached.functions, "no excuse needed"
+
+
+def test_every_dataset_of_the_configuration_is_reached(reached: Reached) -> None:
+    for file in sorted((ROOT / "conf/dataset").glob("*.yaml")):
+        target = yaml.safe_load(file.read_text(encoding="utf-8"))["_target_"]
+        module, _, function = target.rpartition(".")
+        key = module.replace(".", "/") + ".py", function
+        assert key in reached.functions | ELSEWHERE.keys(), f"{file.name} has no loader"
+
+
+def test_every_reader_is_in_the_table(reached: Reached) -> None:
+    lacking = reading_modules() - reached.modules - UNREACHED.keys()
     assert not lacking, "these modules read files: add a loader to tests/fuzz/loaders.py"
-    stale = (UNREACHED.keys() - reading_modules()) | (UNREACHED.keys() & reached)
+    stale = (UNREACHED.keys() - reading_modules()) | (UNREACHED.keys() & reached.modules)
     assert not stale, "these need no excuse"
     assert len({loader.name for loader in LOADERS}) == len(LOADERS)
 

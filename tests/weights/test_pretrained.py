@@ -196,6 +196,10 @@ def test_parts_of_different_trainings_do_not_go_together(tmp_path: Path) -> None
             read(one.folder).state()
         (one.folder / name).write_bytes(kept)
     assert read(one.folder).state().keys() == {"weight", "bias"}
+    # the same words in another order would be the same weights with other scores
+    Vocabulary([*SPECIAL, "cat", "dog"]).save(one.folder / "vocab.json")
+    with pytest.raises(InputError, match=r"vocab\.json"):
+        read(one.folder).vocabulary()
 
 
 @pytest.mark.coco

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.data.annotated_images import annotated_images
-from metaeval.data.dataset import CaptionDataset
+from metaeval.data.dataset import CaptionDataset, RecordCount
 from metaeval.data.image_source import source_of_file
 from metaeval.data.judgments.files import find_files
 from metaeval.data.tidy import Tidy, letters_and_digits
@@ -60,6 +60,8 @@ class ForcedChoice:
         Whose votes these are: see `LABELS`.
     ties
         What an undecided metric (or undecided people) counts: "half", or "wrong".
+    records
+        What became of the pairs of the files.
     other_votes
         int64 [n, 2]: those of the other set of labels; `None` where the files lack it.
     """
@@ -76,6 +78,7 @@ class ForcedChoice:
     draws: int
     sources: Mapping[str, str]
     notes: tuple[str, ...]
+    records: RecordCount
     labels: str = "consensus"
     ties: str = "half"
     other_votes: npt.NDArray[np.int64] | None = None
@@ -204,6 +207,7 @@ def load_pascal50s(
         draws=draws,
         sources={p.name: file_sha256(p) for p in files.values()},
         notes=tuple(tidy.notes()),
+        records=RecordCount(len(inputs), len(columns["image"])),
         labels=labels,
         ties=ties,
         other_votes=next((v for name, v in votes.items() if name != labels), None),

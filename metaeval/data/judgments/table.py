@@ -16,12 +16,12 @@ import numpy as np
 
 from metaeval.data.annotated_images import sources_of_ids
 from metaeval.data.dataset import ImageId
-from metaeval.data.json_records import require_fields
+from metaeval.data.json_records import check_id, require_fields
 from metaeval.data.judgments.judged import Judged, Judgments, arrange
 from metaeval.data.judgments.protocol import Choices, protocol_for
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError
-from metaeval.options import Limit
+from metaeval.options import Limit, is_unicode
 from metaeval.readers.files import read_text
 from metaeval.readers.json_text import read_json_lines
 from metaeval.readers.tables import read_csv, read_parquet
@@ -88,9 +88,8 @@ def load_table(
             require_columns(record, ["image_id", "candidate", *dimensions], path, where, hint)
             headed = True
         require_fields(record, ("image_id", "candidate", *dimensions), path, where)
-        image, candidate = record["image_id"], record["candidate"]
-        if not isinstance(image, int | str) or isinstance(image, bool) or str(image).strip() == "":
-            raise InputError(f"{image!r} is no id", file=path, record=where, field="image_id")
+        image = check_id(record["image_id"], path, where, "image_id")
+        candidate = record["candidate"]
         if not isinstance(candidate, str):
             raise InputError("is not a string", file=path, record=where, field="candidate")
         human_ratings = {
@@ -193,4 +192,6 @@ def optional_text(record: dict[str, Any], column: str, path: Path, where: str) -
         return None
     if not isinstance(value, str):
         raise InputError("is not a string", file=path, record=where, field=column)
+    if not is_unicode(value):
+        raise InputError("holds half a character", file=path, record=where, field=column)
     return value

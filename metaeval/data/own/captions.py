@@ -7,15 +7,17 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from metaeval.data.dataset import Absent, CaptionDataset, ImageId, Part
+from metaeval.data.dataset import Absent, CaptionDataset, ImageId, Part, RecordCount
 from metaeval.data.image_source import sources_of
 from metaeval.data.images import ImageFiles
-from metaeval.data.json_records import kind
-from metaeval.data.own.tables import FORMATS, read_table, require_columns
+from metaeval.data.json_records import check_id, kind
+from metaeval.data.judgments.table import optional_text
+from metaeval.data.own.tables import FORMATS, TableRow, read_table, require_columns
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError, require_count
 from metaeval.readers.files import read_text
 from metaeval.readers.json_text import read_json
+from metaeval.readers.values import read_list
 
 TOKEN_SUFFIXES = (".token", ".txt")
 FOREIGN = 0.2  # from this share of words without a Latin letter on the text is called foreign
@@ -26,12 +28,14 @@ _LETTER = re.compile(r"[^\W\d_]")
 
 
 class OwnCaption(NamedTuple):
-    """One caption of a file: where it stands, its image, the image's file name, the text."""
+    """One caption of a file: where it stands, its image, the image's file name, the text, and
+    whether it is of the split that was asked for."""
 
     where: str
     image: ImageId
     file_name: str | None
     text: str
+    wanted: bool = True
 
 
 def load_own(
@@ -83,7 +87,11 @@ def load_own(
     tidy = Tidy()
     texts: dict[ImageId, list[str]] = {}
     names: dict[ImageId, str] = {}
-    for where, image, file_name, text in captions:
+    read = 0
+    for where, image, file_name, text, wanted in captions:
+        read += 1
+        if not wanted:
+            continue
         tidied = tidy.read(text, file=path, record=where, field="caption")
         if not tidied:
             raise InputError("is empty", file=path, record=where, field="caption")
@@ -105,6 +113,7 @@ def load_own(
         (*tidy.notes(), *_remarks(human, references)),
         parts={"images": _images(images, names)},
         image_source=photographs, pool_source=photographs,
+        records=RecordCount(read, len(human) + sum(map(len, references))),
     ).limited(limit)  # fmt: skip
 
 
@@ -149,16 +158,16 @@ def _karpathy(images: object, path: Path, split: str | None) -> Iterator[OwnCapt
                 "has no list of sentences (a file of COCO's own schema is dataset=coco)",
                 file=path, record=where, field="sentences",
             )  # fmt: skip
-        if split is not None and image.get("split") != split:
-            continue
+        wanted = split is None or image.get("split") == split
         file_name = image.get("filename")
         if not isinstance(file_name, str):
             raise InputError("is no string", file=path, record=where, field="filename")
-        known = image.get("cocoid")
-        image_id = known if isinstance(known, int) else PurePosixPath(file_name).stem
+        field = "filename" if image.get("cocoid") is None else "cocoid"
+        named = PurePosixPath(file_name).stem if field == "filename" else image["cocoid"]
+        image_id = check_id(named, path, where, field)
         for s, sentence in enumerate(image["sentences"]):
             text = sentence.get("raw") if isinstance(sentence, dict) else None
-            yield OwnCaption(f"{where}, sentences[{s}]", image_id, file_name, text)  # type: ignore[arg-type]
+            yield OwnCaption(f"{where}, sentences[{s}]", image_id, file_name, text, wanted)  # type: ignore[arg-type]
 
 
 def _token_lines(text: str, path: Path) -> Iterator[OwnCaption]:
@@ -170,28 +179,26 @@ def _token_lines(text: str, path: Path) -> Iterator[OwnCaption]:
             raise InputError(
                 "is not FILE#NUMBER, a tab and a caption", file=path, record=f"line {number:,}"
             )
-        yield OwnCaption(f"line {number:,}", PurePosixPath(match[1]).stem, match[1], match[3])
+        where = f"line {number:,}"
+        image = check_id(PurePosixPath(match[1]).stem, path, where, "FILE")
+        yield OwnCaption(where, image, match[1], match[3])
 
 
-def _table_rows(
-    rows: Sequence[tuple[str, dict[str, object]]], column: str, path: Path
-) -> Iterator[OwnCaption]:
-    for where, fields in rows:
-        image = fields["image_id"]
-        if isinstance(image, bool) or not isinstance(image, int | str) or str(image).strip() == "":
-            raise InputError(f"{image!r:.40} is no id", file=path, record=where, field="image_id")
+def _table_rows(rows: Sequence[TableRow], column: str, path: Path) -> Iterator[OwnCaption]:
+    for row in rows:
+        image = row.image_id(path)
         if (
             isinstance(image, str)
             and path.suffix.lower() in (".csv", ".tsv")
             and _WHOLE.fullmatch(image)
         ):
             image = int(image)  # a cell of a table without types
-        file_name = fields.get("image_path")
-        named = file_name if isinstance(file_name, str) else None
-        texts = fields[column]
-        listed = texts if isinstance(texts, list) else [texts]
-        for text in listed:
-            yield OwnCaption(where, image, named, text)  # type: ignore[arg-type]
+        named = optional_text(row.fields, "image_path", path, row.where)
+        texts = row.cell(column, path)
+        if column == "captions":
+            texts = read_list(texts, path, row.where, column)
+        for text in texts if isinstance(texts, list) else [texts]:
+            yield OwnCaption(row.where, image, named, text)
 
 
 def _images(folder: str | Path | None, names: dict[ImageId, str]) -> Part:

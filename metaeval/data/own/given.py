@@ -12,7 +12,7 @@ import numpy.typing as npt
 from metaeval.data.coco.captions import read_captions
 from metaeval.data.dataset import Absent, CaptionDataset, ImageId, Objects, Part
 from metaeval.data.image_source import sources_of
-from metaeval.data.json_records import require_fields
+from metaeval.data.json_records import check_id, require_fields
 from metaeval.data.tidy import Tidy
 from metaeval.errors import InputError
 from metaeval.readers.json_text import read_json
@@ -95,7 +95,7 @@ def given_captions(
     tidy = Tidy()
     if _is_table(candidates) and references is None and "references" in candidates:
         references = dict(zip(candidates["image_id"], candidates["references"], strict=True))
-    ids, texts = _candidates(candidates)
+    ids, texts = _candidates(candidates, tidy)
     if not ids:
         raise InputError("there is no candidate")
     if len({type(i) for i in ids}) > 1:
@@ -134,12 +134,12 @@ def _is_table(value: Any) -> bool:
     return hasattr(value, "columns") and hasattr(value, "itertuples")
 
 
-def _candidates(given: Any) -> tuple[list[ImageId], list[Any]]:
+def _candidates(given: Any, tidy: Tidy) -> tuple[list[ImageId], list[Any]]:
     """The image and the text of each candidate."""
     if _is_table(given):
         return _table_candidates(given)
     if isinstance(given, str | Path):
-        return _results_file(Path(given).expanduser())
+        return _results_file(Path(given).expanduser(), tidy)
     if isinstance(given, Mapping):
         pairs = [(i, text) for i, value in given.items() for text in _listed(value)]
         return [_plain_id(i) for i, _ in pairs], [text for _, text in pairs]
@@ -155,13 +155,22 @@ def _table_candidates(table: pd.DataFrame) -> tuple[list[ImageId], list[Any]]:
     return [_plain_id(i) for i in table["image_id"]], list(table["caption"])
 
 
-def _results_file(path: Path) -> tuple[list[ImageId], list[Any]]:
+def _results_file(path: Path, tidy: Tidy) -> tuple[list[ImageId], list[Any]]:
     value, _ = read_json(path)
     if not isinstance(value, list) or not all(isinstance(r, dict) for r in value):
         raise InputError("is no list of {image_id, caption}, COCO's results format", file=path)
+    if not value:
+        raise InputError("holds no caption", file=path)
+    ids, texts = [], []
     for k, record in enumerate(value):
-        require_fields(record, ("image_id", "caption"), path, f"record {k}")
-    return [_plain_id(r["image_id"]) for r in value], [r["caption"] for r in value]
+        where = f"record {k}"
+        require_fields(record, ("image_id", "caption"), path, where)
+        ids.append(check_id(record["image_id"], path, where, "image_id"))
+        texts.append(tidy.read(record["caption"], file=path, record=where, field="caption"))
+    if len({type(i) for i in ids}) > 1:
+        problem = "image ids must be all numbers or all strings"
+        raise InputError(problem, file=path, field="image_id")
+    return ids, texts
 
 
 def _by_image(given: Any, known: list[ImageId], candidates: Any, what: str) -> dict[ImageId, Any]:

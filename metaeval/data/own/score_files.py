@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from metaeval.data.judgments.table import texts_of
 from metaeval.data.own.tables import Table, TableRow, read_table, require_columns, table_files
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError
+from metaeval.readers.values import read_number
 from metaeval.runs.records import Version
 
 FIELDS = ("image_id", "caption", "references", "system", "metric", "score")
@@ -123,7 +125,13 @@ class _Reader:
         for row in table.rows:
             item = self._item(row, table.path)
             if long:
-                self._add(item, str(row.fields[named["metric"]]), named["score"], row, table.path)
+                metric = row.cell(named["metric"], table.path)
+                if not isinstance(metric, str) or not metric:
+                    raise InputError(
+                        f"{metric!r:.40} is no name", file=table.path, record=row.where,
+                        field=named["metric"],
+                    )  # fmt: skip
+                self._add(item, metric, named["score"], row, table.path)
                 continue
             for name in names:
                 self._add(item, name, name, row, table.path)
@@ -138,21 +146,23 @@ class _Reader:
         return [name for name in others if _holds_numbers(table, name)]
 
     def _item(self, row: TableRow, path: Path) -> Item:
-        image = str(row.fields[self.named["image_id"]])
+        image = str(row.image_id(path, self.named["image_id"]))
         if self.by_system is None:
             field = self.named["caption"]
-            caption = self._tidy.read(row.fields[field], file=path, record=row.where, field=field)
+            text = row.cell(field, path)
+            caption = self._tidy.read(text, file=path, record=row.where, field=field)
         else:
-            system = str(row.fields[self.named["system"]])
+            system = str(row.cell(self.named["system"], path))
             if (image, system) not in self.by_system:
                 raise InputError(
                     f"of '{system}' there is no caption of the image '{image}'",
                     file=path, record=row.where, field=self.named["system"],
                 )  # fmt: skip
             caption = self.by_system[image, system]
-        references = row.fields.get(self.named["references"])
-        known = isinstance(references, list) and all(isinstance(r, str) for r in references)
-        return image, caption, tuple(references) if references is not None and known else None
+        told, field = row.fields.get(self.named["references"]), self.named["references"]
+        if told is None or told == "":
+            return image, caption, None
+        return image, caption, texts_of(told, self._tidy, path, row.where, field)
 
     def _add(self, item: Item, name: str, field: str, row: TableRow, path: Path) -> None:
         if self.columns is not None and name not in self.columns:
@@ -184,35 +194,41 @@ def _field_names(fields: Mapping[str, str] | None) -> dict[str, str]:
 def _captions_by_system(table: Table, named: Mapping[str, str]) -> dict[tuple[str, str], str]:
     image, system, caption = named["image_id"], named["system"], named["caption"]
     require_columns(table, [image, system, caption], "metric.scores.fields")
-    tidy, captions = Tidy(), {}
+    tidy = Tidy()
+    captions: dict[tuple[str, str], str] = {}
     for row in table.rows:
-        text = tidy.read(row.fields[caption], file=table.path, record=row.where, field=caption)
-        captions[str(row.fields[image]), str(row.fields[system])] = text
+        told = row.cell(caption, table.path)
+        text = tidy.read(told, file=table.path, record=row.where, field=caption)
+        key = str(row.image_id(table.path, image)), str(row.cell(system, table.path))
+        if captions.setdefault(key, text) != text:
+            raise InputError(
+                f"'{key[1]}' has another caption of the image '{key[0]}'",
+                file=table.path, record=row.where, field=caption,
+            )  # fmt: skip
     return captions
 
 
 def _holds_numbers(table: Table, name: str) -> bool:
-    """Whether a column's first value that is there is a number."""
-    for row in table.rows:
-        value = row.fields.get(name)
-        if value is None or value == "":
-            continue
-        try:
-            float(value)
-        except (TypeError, ValueError):
-            return False
-        return not isinstance(value, bool)
-    return False
+    """Whether a column has a number at all: then whatever else stands in it is refused."""
+    return any(_like_a_number(row.fields.get(name)) for row in table.rows)
+
+
+def _like_a_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return not isinstance(value, bool)
 
 
 def _number(value: Any, path: Path, where: str, field: str) -> float:
     """A score; NaN where there is none."""
-    if value is None or value == "":
+    if value is None or value == "" or value != value:
+        return math.nan
+    if isinstance(value, str) and value.strip().lower() == "nan":
         return math.nan
     try:
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        number = math.inf
-    if isinstance(value, bool) or math.isinf(number):
-        raise InputError(f"{value!r:.40} is no score", file=path, record=where, field=field)
-    return number
+        return read_number(value, path, where, field)
+    except InputError:
+        problem = f"{value!r:.40} is no score"
+        raise InputError(problem, file=path, record=where, field=field) from None

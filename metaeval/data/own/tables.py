@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from metaeval.data.json_records import kind
+from metaeval.data.dataset import ImageId
+from metaeval.data.json_records import check_id, kind
 from metaeval.errors import InputError
 from metaeval.readers.files import read_text
 from metaeval.readers.json_text import read_json, read_json_lines
@@ -21,6 +22,16 @@ class TableRow(NamedTuple):
 
     where: str
     fields: dict[str, Any]
+
+    def cell(self, name: str, path: Path) -> Any:
+        """What the record has in a column; InputError where it lacks the column."""
+        if name not in self.fields:
+            raise InputError("is missing", file=path, record=self.where, field=name)
+        return self.fields[name]
+
+    def image_id(self, path: Path, name: str = "image_id") -> ImageId:
+        """The id in a column; InputError for what is none."""
+        return check_id(self.cell(name, path), path, self.where, name)
 
 
 class Table(NamedTuple):

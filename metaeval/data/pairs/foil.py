@@ -50,7 +50,7 @@ def load_foil(
     ]
     value, sha256 = read_json(path)
     tidy = Tidy()
-    true: dict[int | str, str] = {}
+    true: dict[int | str, tuple[int, str]] = {}
     foils: list[tuple[int | str, int, str]] = []
     for i, record in enumerate(records(value, "annotations", path)):
         where = f"annotations[{i}]"
@@ -67,10 +67,17 @@ def load_foil(
         caption = tidy.read(record["caption"], file=path, record=where, field="caption")
         if record["foil"]:
             foils.append((key, image, caption))
-        else:
-            true[key] = caption
+        elif true.setdefault(key, (image, caption)) != (image, caption):
+            problem = f"another caption has the id {key!r:.60}, too"
+            raise InputError(problem, file=path, record=where, field="id")
+    for key, image, _ in foils:
+        if key in true and true[key][0] != image:
+            raise InputError(
+                f"a foil of the image {image} has the id {key!r:.60} of a caption of the image "
+                f"{true[key][0]}", file=path, field="image_id",
+            )  # fmt: skip
     pairs = [
-        CaptionPair(str(image), "object", true[key], foil, source=coco_source(image))
+        CaptionPair(str(image), "object", true[key][1], foil, source=coco_source(image))
         for key, image, foil in foils
         if key in true
     ]
@@ -81,5 +88,5 @@ def load_foil(
         )
     return arrange_pairs(
         "foil", "FOIL", pairs, sources={path.name: sha256}, notes=notes, captions=captions,
-        near_copies=near_copies, limit=limit, **places,
+        near_copies=near_copies, limit=limit, read=len(foils), **places,
     )  # fmt: skip

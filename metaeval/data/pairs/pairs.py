@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.data.annotated_images import ImagePlaces, annotated_images
-from metaeval.data.dataset import CaptionDataset, ImageId, ImageSource
+from metaeval.data.dataset import CaptionDataset, ImageId, ImageSource, RecordCount
 from metaeval.data.documents import documents_by_references
 from metaeval.data.pairs.coco_references import CocoReferences
 from metaeval.data.tidy import count_captions, letters_and_digits
@@ -113,6 +113,7 @@ def arrange_pairs(
     captions: str | Path | None = None,
     near_copies: str = "keep",
     limit: int | None = None,
+    read: int | None = None,
     **places: Unpack[ImagePlaces],
 ) -> CaptionPairs:
     """Find the references of the pairs, take the true captions out, and make the documents.
@@ -127,6 +128,8 @@ def arrange_pairs(
         References that are nearly the true caption: "keep" or "drop". They are counted either way.
     limit
         Only the first so many images by name.
+    read
+        How many pairs the files held, where they are not all among `pairs`.
     places
         Where objects and image files are.
 
@@ -178,6 +181,7 @@ def arrange_pairs(
             dict(zip(keys, photographs, strict=True)), names=names, checksums=checksums, **places
         ),
         image_source=photographs, pool_source=photographs,
+        records=RecordCount(facts["pairs_in_files"] if read is None else read, len(kept)),
     )  # fmt: skip
     kinds = tuple(dict.fromkeys(p.kind for p in kept))
     return CaptionPairs(name, title, tuple(kept), dataset, index, kinds, facts)

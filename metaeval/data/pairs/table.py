@@ -14,6 +14,7 @@ from typing import Any, Unpack
 
 from metaeval.data.annotated_images import ImagePlaces, sources_of_ids
 from metaeval.data.dataset import ImageId
+from metaeval.data.json_records import check_id
 from metaeval.data.judgments.table import (
     FORMATS,
     optional_text,
@@ -65,6 +66,8 @@ def load_pairs_table(
     for where, record, sha256 in table_records(path):  # noqa: B007  (the last one is the file's)
         require_columns(record, ("image_id", "true", "false"), path, where)
         pairs += _pairs(record, tidy, path, where)
+    if not pairs:
+        raise InputError("holds no record", file=path)
     names: dict[ImageId, str] = {p.image: p.file for p in pairs if p.file}
     sources, note = sources_of_ids(
         dict.fromkeys(p.image for p in pairs), names,
@@ -78,9 +81,7 @@ def load_pairs_table(
 
 
 def _pairs(record: dict[str, Any], tidy: Tidy, path: Path, where: str) -> Iterator[CaptionPair]:
-    image = record["image_id"]
-    if not isinstance(image, int | str) or isinstance(image, bool) or str(image).strip() == "":
-        raise InputError(f"{image!r} is no id", file=path, record=where, field="image_id")
+    image = check_id(record["image_id"], path, where, "image_id")
     true = tidy.read(record["true"], file=path, record=where, field="true")
     false = texts_of(record["false"], tidy, path, where, "false")
     if not true or not false:
@@ -88,10 +89,11 @@ def _pairs(record: dict[str, Any], tidy: Tidy, path: Path, where: str) -> Iterat
         raise InputError("holds no caption", file=path, record=where, field=field)
     given = record.get("references")
     references = None if given is None else texts_of(given, tidy, path, where, "references")
-    paraphrase = optional_text(record, "paraphrase", path, where)
+    other = optional_text(record, "paraphrase", path, where)
+    paraphrase = other and tidy.read(other, file=path, record=where, field="paraphrase")
     for caption in false:
         yield CaptionPair(
             str(image), optional_text(record, "kind", path, where) or "all", true, caption,
-            paraphrase=None if paraphrase is None else tidy(paraphrase),
-            references=references, file=optional_text(record, "image_path", path, where),
+            paraphrase=paraphrase, references=references,
+            file=optional_text(record, "image_path", path, where),
         )  # fmt: skip

@@ -24,7 +24,8 @@ from metaeval.readers.json_text import read_json
 
 KINDS = ("plurals", "relations", "foil-it")
 SOURCE = "https://github.com/Heidelberg-NLP/VALSE (folder data)"
-VALID = 2  # of three people, from where a pair counts
+PEOPLE = 3  # were asked of each pair
+VALID = 2  # of them, from where a pair counts
 
 
 def load_valse(
@@ -68,18 +69,19 @@ def load_valse(
     notes = tidy.notes()
     if invalid:
         notes.append(
-            f"{invalid:,} pairs were left out: fewer than {VALID} of 3 people chose the caption."
+            f"{invalid:,} pairs were left out: fewer than {VALID} of {PEOPLE} people chose the "
+            "caption."
         )
     return arrange_pairs(
         "valse", "VALSE", pairs, sources=sources, notes=notes, captions=captions,
-        near_copies=near_copies, limit=limit, **places,
+        near_copies=near_copies, limit=limit, read=len(pairs) + invalid, **places,
     )  # fmt: skip
 
 
 def _votes(record: dict[str, Any], path: Path, where: str) -> int:
     votes = record.get("mturk")
     chosen = votes.get("caption") if isinstance(votes, dict) else None
-    if not isinstance(chosen, int) or isinstance(chosen, bool):
+    if type(chosen) is not int or not 0 <= chosen <= PEOPLE:
         raise InputError(
             "does not say how many people chose the caption", file=path, record=where, field="mturk"
         )

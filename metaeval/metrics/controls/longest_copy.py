@@ -11,7 +11,17 @@ from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.metrics.base import Metric, ReferenceScorer, Scores
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store
+from metaeval.text.numbered import (
+    Ints,
+    Texts,
+    WordIndex,
+    flatten_references,
+    places_of,
+    runs_of_cost,
+)
 from metaeval.text.tokenizers import base as tokenizers
+
+_CELLS = 2**20  # captions times words of their references, at once
 
 
 class LongestCopy(Metric):
@@ -47,37 +57,50 @@ class LongestCopyScorer(ReferenceScorer):
         self._tokenizer = metric.tokenizer
 
     def prepare(self) -> None:
-        self._numbers: dict[str, int] = {}
-        groups = [self._tokenizer(list(group)) for group in self.dataset.references]
-        slots = max((len(group) for group in groups), default=0)
-        longest = max((len(words) for group in groups for words in group), default=0)
-        # [images, slots, words]: the numbers of the references' words, -1 where there is none
-        self._words = np.full((len(groups), max(slots, 1), max(longest, 1)), -1, dtype=np.int32)
-        for image, group in enumerate(groups):
-            for slot, words in enumerate(group):
-                numbers = [self._numbers.setdefault(w, len(self._numbers)) for w in words]
-                self._words[image, slot, : len(numbers)] = numbers
-        self._without = np.array([not group for group in groups], dtype=np.bool_)
+        self._vocabulary = WordIndex()
+        references = flatten_references(self.dataset.references)
+        texts = self._vocabulary.learn(self._tokenizer(references.texts))
+        # the words of all references, one after the other, each reference closed by a -1 that no
+        # run of words passes; those of image i begin at `_begins[i]` and are `_sizes[i]`
+        ends = np.cumsum(texts.lengths + 1) - 1
+        self._words = np.full(len(texts.words) + len(texts.lengths), -1)
+        inside = np.ones(len(self._words), dtype=np.bool_)
+        inside[ends] = False
+        self._words[inside] = texts.words
+        self._sizes = np.zeros(len(references.sizes), dtype=np.int64)
+        np.add.at(self._sizes, references.image, texts.lengths + 1)
+        self._begins = np.cumsum(self._sizes) - self._sizes
 
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
-        texts = self._tokenizer(captions)
-        lengths = np.array([len(words) for words in texts], dtype=np.int64)
-        # the longest first, so that those with a word left are always the first ones
-        order = np.argsort(-lengths, kind="stable")
-        references = self._words[image_index[order]]
-        ends = np.zeros(references.shape, dtype=np.int16)  # the run that ends at each word
-        best = np.zeros(len(texts), dtype=np.int64)
-        for step in range(int(lengths.max(initial=0))):
-            going = int((lengths > step).sum())
-            word = [self._numbers.get(texts[j][step], -2) for j in order[:going]]
-            same = references[:going] == np.array(word, dtype=np.int32)[:, None, None]
-            run = ends[:going]
-            run[:, :, 1:] = run[:, :, :-1] + 1
-            run[:, :, 0] = 1
-            run *= same
-            np.maximum(best[:going], run.max(axis=(1, 2)), out=best[:going])
-        longest = np.empty(len(texts))
-        longest[order] = best
-        scores: Scores = longest / np.maximum(lengths, 1)
-        scores[self._without[image_index]] = np.nan
+        texts = self._vocabulary.encode(self._tokenizer(captions))
+        first = np.cumsum(texts.lengths) - texts.lengths
+        scores = np.full(len(captions), np.nan)
+        for begin, end in runs_of_cost(self._sizes[image_index], _CELLS):
+            chosen = begin + np.flatnonzero(self._sizes[image_index[begin:end]])
+            # the longest first, so that those with a word left are always the first ones
+            chosen = chosen[np.argsort(-texts.lengths[chosen], kind="stable")]
+            longest = self._longest(
+                texts, first[chosen], texts.lengths[chosen], image_index[chosen]
+            )
+            scores[chosen] = longest / np.maximum(texts.lengths[chosen], 1)
         return scores[:, None]
+
+    def _longest(self, texts: Texts, first: Ints, lengths: Ints, image: Ints) -> Ints:
+        """The longest run of words of each caption; the captions are in descending length."""
+        if not len(first):
+            return first
+        sizes = self._sizes[image]
+        starts = np.cumsum(sizes) - sizes
+        references = self._words[np.repeat(self._begins[image], sizes) + places_of(sizes)]
+        run = np.zeros(len(references), dtype=np.int64)  # the run that ends at each word
+        best = np.zeros_like(run)
+        for step in range(int(lengths[0])):
+            going = int(np.searchsorted(-lengths, -step, side="left"))
+            cells = int(starts[going - 1] + sizes[going - 1])
+            word = np.repeat(texts.words[first[:going] + step], sizes[:going])
+            run[1:cells] = run[: cells - 1] + 1
+            run[0] = 1
+            run[:cells] *= references[:cells] == word
+            np.maximum(best[:cells], run[:cells], out=best[:cells])
+        longest: Ints = np.maximum.reduceat(best, starts)
+        return longest

@@ -25,26 +25,17 @@ import numpy.typing as npt
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.metrics.base import Scores
-from metaeval.metrics.ngram.ngrams import (
-    FlatReferences,
-    Ints,
-    Trie,
-    WordIndex,
-    distinct_ngrams,
-    flatten_references,
-    split_at_spaces,
-)
+from metaeval.metrics.ngram.ngrams import Trie, distinct_ngrams, split_at_spaces
 from metaeval.metrics.summable import Statistics, SummableMetric, SummableScorer
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store
+from metaeval.text.numbered import FlatReferences, Ints, WordIndex, flatten_references
 from metaeval.text.tokenizers import base as tokenizers
 
 # smoothing → what is added to the matches, and to the n-grams of the candidate
 SMOOTHING = {"none": (0.0, 0.0), "coco": (1e-15, 1e-9)}
 
 Numbers = npt.NDArray[Any]  # counts of candidates, or sums of them
-
-_NONE = 2**40  # as a length: farther from any candidate's than any reference's
 
 
 class Bleu(SummableMetric):
@@ -197,11 +188,10 @@ class Matcher:
         self._most = [np.zeros(size, dtype=np.int64) for size in self._trie.sizes()]
         for most, order, node in zip(self._most, ngrams, nodes, strict=True):
             np.maximum.at(most, node, order.tf)
-        # [images, most references of any]: their lengths, and _NONE where there is none
-        shape = (len(references.sizes), int(references.sizes.max(initial=1)))
-        self._lengths = np.full(shape, _NONE)
-        self._lengths[references.image, references.slot] = texts.lengths
-        self._lengths.sort(axis=1)
+        # the lengths of each image's references, image by image, ascending: (image, length) in one
+        # number, so that the closest length is found by bisection, whatever number there are
+        self._base = int(texts.lengths.max(initial=0)) + 1
+        self._lengths = np.unique(references.image * self._base + texts.lengths)
 
     def match(self, candidates: Sequence[Sequence[str]], image: npt.NDArray[np.intp]) -> Matches:
         """Compare the words of n candidates with the references of the images `image` [n]."""
@@ -217,8 +207,16 @@ class Matcher:
         return Matches(matches, guesses, texts.lengths, self._closest(texts.lengths, image))
 
     def _closest(self, lengths: Ints, image: npt.NDArray[np.intp]) -> Ints:
-        table = self._lengths[image]
-        gap = np.abs(table - lengths[:, None])
-        nearest = np.argmin(gap, axis=1)  # the first of equals, and the shorter comes first
-        closest = np.take_along_axis(table, nearest[:, None], axis=1)[:, 0]
-        return np.where(closest == _NONE, -1, closest)
+        """[n] The length of the image's reference closest to each of these; of two as close, the
+        shorter; -1 where the image has none."""
+        if not len(self._lengths):
+            return np.full(len(lengths), -1)
+        floor = image * self._base
+        above = np.searchsorted(self._lengths, floor + np.minimum(lengths, self._base))
+        longer = self._lengths[np.minimum(above, len(self._lengths) - 1)] - floor
+        shorter = self._lengths[np.maximum(above - 1, 0)] - floor
+        has_longer = (above < len(self._lengths)) & (longer < self._base)
+        has_shorter = (above > 0) & (shorter >= 0)
+        take_shorter = has_shorter & (~has_longer | (lengths - shorter <= longer - lengths))
+        closest: Ints = np.where(take_shorter, shorter, np.where(has_longer, longer, -1))
+        return closest

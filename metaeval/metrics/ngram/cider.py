@@ -6,7 +6,6 @@ import hashlib
 import logging
 import math
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,20 +17,18 @@ from metaeval.data.coco.files import find_coco_captions
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.metrics.base import Metric, ReferenceScorer, Scores
-from metaeval.metrics.ngram.ngrams import (
-    Ints,
-    Ngrams,
-    Texts,
-    Trie,
-    WordIndex,
-    distinct_ngrams,
-    flatten_references,
-    places_of,
-    split_at_spaces,
-)
+from metaeval.metrics.ngram.ngrams import Ngrams, Trie, distinct_ngrams, split_at_spaces
 from metaeval.runs.digests import file_sha256
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store, content_digest
+from metaeval.text.numbered import (
+    Ints,
+    Texts,
+    WordIndex,
+    flatten_references,
+    places_of,
+    runs_of_cost,
+)
 from metaeval.text.tokenizers import base as tokenizers
 
 log = logging.getLogger(__name__)
@@ -227,9 +224,7 @@ class CiderScorer(ReferenceScorer):
         scores = np.empty(len(captions))
         # a caption is compared with each of its references: as many captions at once as have
         # together no more than so many, whatever number an image has
-        batch = np.cumsum(self._sizes[image_index]) // _PAIRS
-        starts = np.flatnonzero(np.diff(batch, prepend=-1))
-        for begin, end in pairwise([*starts.tolist(), len(captions)]):
+        for begin, end in runs_of_cost(self._sizes[image_index], _PAIRS):
             scores[begin:end] = self._scores(captions[begin:end], image_index[begin:end])
         return scores[:, None]
 

@@ -1,9 +1,9 @@
 """N-grams of many texts at once, as arrays: what BLEU, SacreBLEU, ROUGE-L and CIDEr have in common.
 
-Words become numbers once (`WordIndex`). An n-gram is then a pair: the (n-1)-gram that it begins
-with, and its last word. So the n-grams of a text, an image or a whole corpus are a trie, kept as
-one sorted array of (prefix, last word) keys per order (`Edges`). Nothing is hashed: two n-grams
-have the same number only if they are the same n-gram.
+Words become numbers once (`metaeval.text.numbered`). An n-gram is then a pair: the (n-1)-gram that
+it begins with, and its last word. So the n-grams of a text, an image or a whole corpus are a trie,
+kept as one sorted array of (prefix, last word) keys per order (`Edges`). Nothing is hashed: two
+n-grams have the same number only if they are the same n-gram.
 
 All numbers here are counts, so no result depends on rounding, and what is said of one text never
 depends on the other texts in a call.
@@ -11,22 +11,14 @@ depends on the other texts in a call.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
-from itertools import chain, count
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-Ints = npt.NDArray[np.int64]
-
-
-class Texts(NamedTuple):
-    """n texts as numbers: `words` [all words], one text after the other, and `lengths` [n]."""
-
-    words: Ints
-    lengths: Ints
+from metaeval.text.numbered import Ints, Texts
 
 
 class Ngrams(NamedTuple):
@@ -43,53 +35,6 @@ class Ngrams(NamedTuple):
     tf: Ints
     prefix: Ints
     last: Ints
-
-
-class FlatReferences(NamedTuple):
-    """The references of all images in one list: `texts` [r], the `image` [r] that each belongs to,
-    its place (`slot` [r]) among that image's references, and their number per image, `sizes` [n].
-    """
-
-    texts: list[str]
-    image: Ints
-    slot: Ints
-    sizes: Ints
-
-
-def flatten_references(references: Sequence[Sequence[str]]) -> FlatReferences:
-    """Put the references of all images into one list."""
-    sizes = np.array([len(group) for group in references], dtype=np.int64)
-    image = np.repeat(np.arange(len(sizes)), sizes)
-    return FlatReferences(list(chain.from_iterable(references)), image, places_of(sizes), sizes)
-
-
-def places_of(sizes: Ints) -> Ints:
-    """The place, from 0, of each member of groups of these sizes, group after group."""
-    places: Ints = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return places
-
-
-class WordIndex:
-    """The words of the references, numbered from 0 in the order of their appearance."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[str, int] = {}
-
-    def learn(self, texts: Sequence[Sequence[str]]) -> Texts:
-        """Number the words of the texts, new ones too, and keep the numbers."""
-        encoded, self._numbers = self._encoded(texts)
-        return encoded
-
-    def encode(self, texts: Sequence[Sequence[str]]) -> Texts:
-        """Number the words of the texts. A word that was never learnt gets a number of its own
-        beyond the learnt ones, good for this call only."""
-        return self._encoded(texts)[0]
-
-    def _encoded(self, texts: Sequence[Sequence[str]]) -> tuple[Texts, dict[str, int]]:
-        numbers = defaultdict(count(len(self._numbers)).__next__, self._numbers)
-        lengths = np.fromiter(map(len, texts), np.int64, len(texts))
-        words = map(numbers.__getitem__, chain.from_iterable(texts))
-        return Texts(np.fromiter(words, np.int64, int(lengths.sum())), lengths), dict(numbers)
 
 
 class Edges:

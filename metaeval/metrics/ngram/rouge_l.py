@@ -8,6 +8,7 @@ references together.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,22 +18,22 @@ import numpy.typing as npt
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.metrics.base import Metric, ReferenceScorer, Scores
-from metaeval.metrics.ngram.ngrams import (
-    Edges,
+from metaeval.metrics.ngram.ngrams import Edges
+from metaeval.runs.records import ScoreColumn
+from metaeval.runs.store import Store
+from metaeval.text.numbered import (
     Ints,
     Texts,
     WordIndex,
     flatten_references,
     places_of,
+    runs_of_cost,
 )
-from metaeval.runs.records import ScoreColumn
-from metaeval.runs.store import Store
 from metaeval.text.tokenizers import base as tokenizers
 
 _WORD = 64  # bits of a machine word
-
-
-_CELLS = 2**22  # captions times references of an image, of one call
+_WIDEST = 64  # references that stand side by side
+_CELLS = 2**22  # captions times references, at once
 
 
 class RougeL(Metric):
@@ -71,55 +72,78 @@ class RougeL(Metric):
 
 
 class RougeLScorer(ReferenceScorer):
-    """ROUGE-L against the references of a dataset."""
+    """ROUGE-L against the references of a dataset.
+
+    The references of an image stand in blocks, side by side in arrays: as many in a block as an
+    image has on average. So an image with thousands of them does not make the arrays of the others
+    as wide as its own.
+    """
 
     metric: RougeL
     batch_size = 50_000
 
     def prepare(self) -> None:
         references = flatten_references(self.dataset.references)
-        self._sizes = references.sizes
+        sizes = references.sizes
+        width = min(_WIDEST, max(1, math.ceil(sizes.mean())))
+        self._blocks = -(-sizes // width)  # of each image
+        self._first = np.cumsum(self._blocks) - self._blocks
+        block = self._first[references.image] + references.slot // width
+        slot = references.slot % width
         self._vocabulary = WordIndex()
         texts = self._vocabulary.learn(self._words(references.texts))
-        # [images, slots]; a slot without a reference has length 1 and no bit, so never a match
-        self._lengths = np.ones(
-            (len(references.sizes), int(self._sizes.max(initial=1))), dtype=np.int64
-        )
-        self._lengths[references.image, references.slot] = texts.lengths
-        self.batch_size = max(64, min(self.batch_size, _CELLS // self._lengths.shape[1]))
+        # [blocks, width]; a place without a reference has length 1 and no bit, so never a match
+        self._lengths = np.ones((int(self._blocks.sum()), width), dtype=np.int64)
+        self._lengths[block, slot] = texts.lengths
         # Beyond the bits of a machine word, Python's integers do the same arithmetic, only slower.
-        longest = int(self._lengths.max())
+        longest = int(self._lengths.max(initial=1))
         self._dtype = np.dtype(np.uint64 if longest <= _WORD else object)
         bits = np.array([1 << i for i in range(longest)], dtype=self._dtype)
-        image = np.repeat(references.image, texts.lengths)
-        slot = np.repeat(references.slot, texts.lengths)
-        self._edges, node = Edges.of(image, texts.words)
-        # [words of images + 1, slots]: where the word stands in each reference; the last row, which
-        # index -1 finds, is for words that no reference of the image has
-        self._places = np.zeros((len(self._edges) + 1, self._lengths.shape[1]), dtype=self._dtype)
-        np.bitwise_or.at(self._places, (node, slot), bits[places_of(texts.lengths)])
+        self._edges, node = Edges.of(np.repeat(block, texts.lengths), texts.words)
+        # [words of blocks + 1, width]: where the word stands in each reference; the last row, which
+        # index -1 finds, is for words that no reference of the block has
+        self._places = np.zeros((len(self._edges) + 1, width), dtype=self._dtype)
+        place = np.repeat(slot, texts.lengths)
+        np.bitwise_or.at(self._places, (node, place), bits[places_of(texts.lengths)])
 
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
         texts = self._vocabulary.encode(self._words(captions))
-        common = self._common(texts, image_index)
-        precision = (common / texts.lengths[:, None]).max(axis=1, initial=0.0)
-        recall = (common / self._lengths[image_index]).max(axis=1, initial=0.0)
+        blocks = self._blocks[image_index]
+        best = np.zeros((2, len(captions)))  # precision, recall
+        for begin, end in runs_of_cost(blocks * self._lengths.shape[1], _CELLS):
+            # pairs of a caption and a block of its image's references, caption by caption
+            sizes = blocks[begin:end]
+            caption = begin + np.repeat(np.arange(end - begin), sizes)
+            block = self._first[image_index[caption]] + places_of(sizes)
+            common = self._common(texts, caption, block)
+            precision = (common / texts.lengths[caption, None]).max(axis=1)
+            recall = (common / self._lengths[block]).max(axis=1)
+            with_references = np.flatnonzero(sizes)
+            starts = (np.cumsum(sizes) - sizes)[with_references]
+            for highest, values in zip(best, (precision, recall), strict=True):
+                if len(starts):
+                    highest[begin + with_references] = np.maximum.reduceat(values, starts)
+        precision, recall = best
         weight = self.metric.beta**2
         below = recall + weight * precision
         scores: Scores = (1 + weight) * precision * recall / np.where(below > 0, below, 1.0)
-        scores[self._sizes[image_index] == 0] = np.nan
+        scores[blocks == 0] = np.nan
         return scores[:, None]
 
     def _words(self, texts: Sequence[str]) -> list[list[str]]:
         return [tokens or [""] for tokens in self.metric.tokenizer(texts)]
 
-    def _common(self, texts: Texts, image: npt.NDArray[np.intp]) -> Ints:
-        """[n, slots] The length of the longest common subsequence with each reference."""
-        node = self._edges.find(np.repeat(image, texts.lengths), texts.words)
+    def _common(self, texts: Texts, caption: Ints, block: Ints) -> Ints:
+        """[pairs, width] The length of the longest common subsequence of a pair's caption with each
+        reference of its block."""
+        first_word = np.cumsum(texts.lengths) - texts.lengths
+        lengths = texts.lengths[caption]
+        words = texts.words[np.repeat(first_word[caption], lengths) + places_of(lengths)]
+        node = self._edges.find(np.repeat(block, lengths), words)
         # the longest first, so that those with a word left are always the first ones
-        order = np.argsort(-texts.lengths, kind="stable")
-        starts = (np.cumsum(texts.lengths) - texts.lengths)[order]
-        lengths = texts.lengths[order]
+        order = np.argsort(-lengths, kind="stable")
+        starts = (np.cumsum(lengths) - lengths)[order]
+        lengths = lengths[order]
         # a bit falls to 0 where the subsequence grows by that word of the reference
         state = ~np.zeros((len(order), self._places.shape[1]), dtype=self._dtype)
         for step in range(int(lengths[0]) if len(lengths) else 0):

@@ -16,10 +16,10 @@ from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.metrics.base import Scores
 from metaeval.metrics.ngram.bleu import Matcher, Matches, statistics_names
-from metaeval.metrics.ngram.ngrams import flatten_references
 from metaeval.metrics.summable import Statistics, SummableMetric, SummableScorer
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store
+from metaeval.text.numbered import flatten_references
 
 TOKENIZERS = ("13a", "intl", "char", "none")  # those of sacrebleu's that need no download
 SMOOTHING = ("exp", "floor", "add-k", "none")

@@ -142,7 +142,7 @@ def test_a_file_has_its_sets_worst_first(suffix: str, tmp_path: Path) -> None:
     ("rows", "problem"),
     [
         ([ROWS[0], ROWS[0]], "line 3: 'mild' has another caption of the image '3'"),
-        ([{**ROWS[0], "level": "low"}], "line 2, field 'level': 'low' is no level"),
+        ([{**ROWS[0], "level": "low"}], "line 2, field 'level': 'low' is not a number"),
         ([{**ROWS[0], "expected": "up"}], "line 2, field 'expected': 'up' is not lower or same"),
         ([ROWS[1], {**ROWS[2], "level": 2}], "line 3, field 'level': 'hard' has two levels"),
         ([{"image": 3, "caption": "x"}], "has no column 'image_id'"),

@@ -286,7 +286,7 @@ def test_a_table_with_several_columns_and_raters(tmp_path: Path) -> None:
         ({"candidate": 3}, "field 'candidate': is not a string"),
         ({"good": "fine"}, "field 'good': 'fine' is not a number"),
         ({"references": [1]}, "field 'references': is not a list of strings"),
-        ({"image_id": None}, "field 'image_id': None is no id"),
+        ({"image_id": None}, "printable string, not None"),
     ):
         path.write_text(json.dumps({**record, **change}))
         with pytest.raises(InputError, match=problem):
@@ -385,6 +385,7 @@ def test_pascal50s(tmp_path: Path, layout: str) -> None:
     assert set(many.references[0]) == set(pairs.references[0])
     assert few.references != pairs.documents(3, 1, 0).references
     assert len(load_pascal50s(root=tmp_path, limit=1)) == 2
+    assert str(pairs.records) == "2 records read, 2 used, 0 left out"
     with pytest.raises(ConfigError, match="from 1 to 48"):
         load_pascal50s(root=tmp_path, n_references=50)
 
@@ -401,10 +402,11 @@ def test_pascal50s_refuses_triplets_of_another_pair(tmp_path: Path) -> None:
         load_pascal50s(root=tmp_path)
 
 
-@pytest.mark.parametrize("field", ["image_id", "system"])
+@pytest.mark.parametrize("field", ["image_id", "system", "image_path"])
 def test_half_a_character_in_an_id_is_refused(field: str, tmp_path: Path) -> None:
     path = tmp_path / "table.jsonl"
     record = {"image_id": "1", "candidate": "a", "references": ["b"], "human": 1, "system": "s"}
     path.write_text(json.dumps({**record, field: "half a \ud800"}) + "\n")
-    with pytest.raises(InputError, match=r"the (image|system) 'half a .ud800' holds half a char"):
+    problem = rf"line 1, field '{field}': (holds half a character|must be .* printable)"
+    with pytest.raises(InputError, match=problem):
         load_table(path)

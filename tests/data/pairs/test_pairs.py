@@ -116,7 +116,12 @@ def test_valse(data: Path) -> None:
     notes = " ".join(pairs.dataset.notes)
     assert "1 pairs were left out: fewer than 2 of 3 people chose the caption." in notes
     assert "1 pairs were left out: the captions files do not have their images." in notes
+    assert str(pairs.dataset.records) == "4 records read, 2 used, 2 left out"
     assert len(load_valse(data=data, validated=False)) == 3
+    pieces["plurals"]["a"]["mturk"] = {"caption": 7}
+    write(data / "valse" / "plurals.json", pieces["plurals"])
+    with pytest.raises(InputError, match="field 'mturk': does not say how many"):
+        load_valse(data=data)
     del pieces["plurals"]["a"]["mturk"]
     write(data / "valse" / "plurals.json", pieces["plurals"])
     with pytest.raises(InputError, match=r"plurals\.json, record 'a', field 'mturk': does not say"):
@@ -151,10 +156,17 @@ def test_foil(data: Path) -> None:
     ]
     assert len(pairs.dataset) == 1
     assert "1 caption called foils were left out" in " ".join(pairs.dataset.notes)
+    assert str(pairs.dataset.records) == "3 records read, 2 used, 1 left out"
     with pytest.raises(InputError, match=r"annotations\[1\], field 'foil': is not true or false"):
         load_foil(data=foil(data, foil="yes"))
     with pytest.raises(InputError, match=r"field 'image_id': 'x' is no COCO id"):
         load_foil(data=foil(data, image_id="x"))
+    with pytest.raises(InputError, match=r"\[1\], field 'id': another caption has the id 7"):
+        load_foil(data=foil(data, foil=False))
+    with pytest.raises(
+        InputError, match="of the image 285 has the id 7 of a caption of the image 139"
+    ):
+        load_foil(data=foil(data, image_id=285))
 
 
 @pytest.mark.parametrize("ending", ["jsonl", "csv"])
@@ -194,7 +206,7 @@ def test_a_table_of_ones_own(data: Path, ending: str) -> None:
         ({"image_id": 1, "True": "x", "fals": "y"}, r"field 'true', 'false': is missing"),
         ({"image_id": 1, "true": "A dog.", "false": []}, r"field 'false': holds no caption"),
         ({"image_id": 1, "true": 3, "false": "x"}, r"field 'true': is a number, not a string"),
-        ({"image_id": None, "true": "a", "false": "b"}, r"field 'image_id': None is no id"),
+        ({"image_id": None, "true": "a", "false": "b"}, r"a printable string, not None"),
         ({"image_id": "x", "true": "a", "false": "b"}, r"none of the images of its 1 pairs has ca"),
     ],
 )

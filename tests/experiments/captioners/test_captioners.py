@@ -267,7 +267,9 @@ def run(folder: Path, captions: str, *overrides: str) -> Path:
     return folder / "out"
 
 
-def test_names_are_given_and_images_outside_the_run_left_aside(tiny: Path) -> None:
+def test_names_are_given_and_images_outside_the_run_left_aside(
+    tiny: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     given = f"captions={{Best: {tiny}/parrot.json, mute: {tiny}/mute.json}}"
     out = run(tiny, given, "dataset.limit=4")
     told = {s["name"]: s for s in statistics(out)["systems"]}
@@ -278,8 +280,10 @@ def test_names_are_given_and_images_outside_the_run_left_aside(tiny: Path) -> No
     best = record(out, "BLEU-1 (corpus)")
     assert best["ranking"] == ["Best", "mute"]
     assert best["systems"]["Best"]["score"] == 1  # word for word a reference
-    notes = results.read_json(out / results.RUN)["dataset"]["notes"]
-    assert "mute: 1 caption is empty." in notes
+    told_of_data = results.read_json(out / results.RUN)["dataset"]
+    assert "mute: 1 caption is empty." in told_of_data["notes"]
+    assert told_of_data["systems"]["Best"] == {"read": 6, "used": 4, "left_out": 2, "refused": 0}
+    assert "systems: 10 records read, 8 used, 2 left out" in capsys.readouterr().out
 
 
 def test_one_system_has_no_neighbours(tiny: Path) -> None:

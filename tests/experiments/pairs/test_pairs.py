@@ -201,7 +201,11 @@ def test_a_wrong_control_or_dataset_is_refused(tmp_path: Path) -> None:
     sugarcrepe(coco(tmp_path))
     with pytest.raises(ConfigError, match=r"task.refine: 'ROUGE-L' is not among the .* Length$"):
         run_in(tmp_path, "metrics=[rouge_l,length]", "task.refine=ROUGE-L")
-    assert not (tmp_path / "OUT" / results.SCORES).exists()
+    # a control that this data does not let run: bigrams are learnt from other images
+    one = ("dataset.kinds=[swap_obj]", "dataset.limit=1")
+    with pytest.raises(ConfigError, match=r"refine: 'Bigram model' cannot run .* other images"):
+        run_in(tmp_path, *one, "metrics=[rouge_l,bigram_model]", "task.refine='Bigram model'")
+    assert not (tmp_path / "OUT").exists()  # nothing was begun
     with pytest.raises(ConfigError, match="experiment=pairs needs true and false captions"):
         run_in(tmp_path, "dataset=scenes", "dataset.limit=2", "metrics=[length]")
 

@@ -93,6 +93,11 @@ def test_another_file_is_another_signature(tmp_path: Path) -> None:
         ),
         ([{**RECORDS[0]}, {**RECORDS[1], "Mine": "high"}], "line 3, field 'Mine': 'high' is no"),
         ([{**RECORDS[0], "Mine": "inf"}], "line 2, field 'Mine': 'inf' is no score"),
+        ([{**RECORDS[0], "Mine": "1_000"}], "line 2, field 'Mine': '1_000' is no score"),
+        # the first of a column does not decide alone what the column is
+        ([{**RECORDS[0], "Mine": "x"}, {**RECORDS[1]}], "line 2, field 'Mine': 'x' is no score"),
+        ([{**RECORDS[0], "image_id": "a\x0cb"}], "line 2, field 'image_id': must be a whole"),
+        ([{**RECORDS[0], "references": "['a' 'b']"}], "'references': ['a' 'b'] is a list without"),
         ([{"id": 1, "caption": "x", "S": 1}], "has no column 'image_id'; it has 'id', 'caption'"),
         ([{"image_id": 1, "caption": "x"}], "has no column of scores"),
     ],
@@ -105,6 +110,21 @@ def test_what_is_wrong_is_named(
         _ = ScoresFileMetric(path).columns
     assert problem in str(refused.value)
     assert str(path) in str(refused.value)
+
+
+def test_a_line_that_lacks_what_the_first_has_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_text('{"image_id": 0, "caption": "a", "S": 1}\n{"image_id": 1, "S": 1}\n')
+    with pytest.raises(InputError, match=r"s\.jsonl, line 2, field 'caption': is missing"):
+        _ = ScoresFileMetric(path).columns
+
+
+def test_two_captions_of_one_system_are_refused(tmp_path: Path) -> None:
+    scores = written(tmp_path / "s.csv", [{"image_id": 0, "system": "A", "S": 1}])
+    rows = [{"image_id": 0, "system": "A", "caption": c} for c in ("a dog", "a cat")]
+    captions = written(tmp_path / "c.csv", rows)
+    with pytest.raises(InputError, match=r"c\.csv, line 3.*'A' has another caption of the image"):
+        _ = ScoresFileMetric(scores, captions=captions).columns
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:

@@ -8,15 +8,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metaeval.metrics.ngram.ngrams import (
-    Edges,
-    Ngrams,
-    Trie,
-    WordIndex,
-    distinct_ngrams,
-    flatten_references,
-    split_at_spaces,
-)
+from metaeval.metrics.ngram.ngrams import Edges, Ngrams, Trie, distinct_ngrams, split_at_spaces
+from metaeval.text.numbered import WordIndex, flatten_references
 
 WORDS = st.lists(st.sampled_from("abcd"), max_size=8)
 TEXTS = st.lists(WORDS, max_size=6)

@@ -1,0 +1,445 @@
+"""The table's loaders of true and false captions, and of what users bring, with their strict
+readings.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from tests.data.pairs import pair_files
+from tests.data.pairs.pair_files import IMAGES, SAID
+from tests.fuzz import strict
+
+Read = Callable[[Path], Any]
+
+# true and false captions
+
+COCO = ("captions_val2017.json", "instances_val2017.json")  # which have a loader of their own
+
+
+def pair_values(pairs: Any) -> Any:
+    return sorted(
+        (p.image, p.kind, p.true, p.false, p.paraphrase or "", p.made_from or "")
+        for p in pairs.pairs
+    )
+
+
+def known(name: str) -> bool:
+    """Whether the image is one of those that have captions; pairs of others are left out."""
+    return int(Path(name).stem.split("_")[-1]) in IMAGES
+
+
+def make_sugarcrepe(folder: Path) -> None:
+    pair_files.sugarcrepe(folder)
+    pair_files.coco(folder)
+
+
+def read_sugarcrepe(folder: Path) -> Any:
+    from metaeval.data.pairs.sugarcrepe import load_sugarcrepe
+
+    return pair_values(load_sugarcrepe(root=folder / "sugarcrepe", data=folder))
+
+
+def make_sugarcrepe_pp(folder: Path) -> None:
+    pair_files.sugarcrepe_pp(folder)
+    pair_files.coco(folder)
+
+
+def read_sugarcrepe_pp(folder: Path) -> Any:
+    from metaeval.data.pairs.sugarcrepe import load_sugarcrepe_pp
+
+    return pair_values(load_sugarcrepe_pp(root=folder / "sugarcrepe_pp", data=folder))
+
+
+def strict_sugarcrepe(name: str, paraphrased: bool) -> Read:
+    names = ["filename", "caption", "negative_caption", *(["caption2"] if paraphrased else [])]
+
+    def read(folder: Path) -> Any:
+        out = []
+        for path in (folder / name).iterdir():
+            for record in members(path):
+                image, true, false, *more = (strict.caption(record.get(n)) for n in names)
+                if known(image):
+                    out.append((image, path.stem, true, false, more[0] if more else "", ""))
+        return sorted(out)
+
+    return read
+
+
+def members(path: Path) -> list[dict[str, Any]]:
+    value = strict.parsed(strict.text(path))
+    strict.require(isinstance(value, dict | list))
+    listed = list(value.values()) if isinstance(value, dict) else value
+    strict.require(all(isinstance(record, dict) for record in listed))
+    return listed
+
+
+VALSE_KINDS = ("plurals", "relations", "foil-it")
+VALSE_VOTES = (3, 2, 1, 3, 0)
+
+
+def make_valse(folder: Path) -> None:
+    for kind in VALSE_KINDS:
+        content = {
+            f"{kind}_{k}": {
+                "image_file": f"{image:012d}.jpg", "caption": true, "foil": false,
+                "mturk": {"foil": 3 - VALSE_VOTES[k], "caption": VALSE_VOTES[k], "other": 0},
+                **({"orig_caption": true.lower()} if kind == "plurals" else {}),
+            }
+            for k, (image, true, false, _) in enumerate(SAID)
+        }  # fmt: skip
+        pair_files.write(folder / "valse" / f"{kind}.json", content)
+    pair_files.coco(folder)
+
+
+def read_valse(folder: Path) -> Any:
+    from metaeval.data.pairs.valse import load_valse
+
+    return pair_values(load_valse(root=folder / "valse", data=folder))
+
+
+def strict_valse(folder: Path) -> Any:
+    out = []
+    for kind in VALSE_KINDS:
+        for record in members(folder / "valse" / f"{kind}.json"):
+            votes = record["mturk"]["caption"]
+            strict.require(type(votes) is int and 0 <= votes <= 3)
+            if votes < 2:
+                strict.require({"image_file", "caption", "foil"} <= set(record))
+                continue
+            image, true, false = (
+                strict.caption(record.get(n)) for n in ("image_file", "caption", "foil")
+            )
+            made = strict.caption(record["orig_caption"]) if "orig_caption" in record else ""
+            if known(image):
+                out.append((image, kind, true, false, "", made))
+    return sorted(out)
+
+
+def make_foil(folder: Path) -> None:
+    listed = []
+    for key, (image, true, false, _) in enumerate(SAID):
+        for caption, is_foil in ((true, False), (false, True)):
+            listed.append({
+                "id": key, "image_id": image, "caption": caption, "foil": is_foil, "foil_id": key,
+                "target_word": "x" if is_foil else "ORIG", "foil_word": "y" if is_foil else "ORIG",
+            })  # fmt: skip
+    pair_files.write(folder / "foil" / "foilv1.0_test_2017.json", {"annotations": listed})
+    pair_files.coco(folder)
+
+
+def read_foil(folder: Path) -> Any:
+    from metaeval.data.pairs.foil import load_foil
+
+    return pair_values(load_foil(root=folder / "foil", data=folder))
+
+
+def strict_foil(folder: Path) -> Any:
+    value = strict.parsed(strict.text(folder / "foil" / "foilv1.0_test_2017.json"))
+    strict.require(isinstance(value, dict) and isinstance(value.get("annotations"), list))
+    true: dict[Any, Any] = {}
+    foils = []
+    for record in value["annotations"]:
+        image, key, foil = record["image_id"], record["id"], record["foil"]
+        strict.require(type(image) is int and type(key) in (int, str) and type(foil) is bool)
+        strict.require(image >= 0)
+        one = image, strict.caption(record["caption"])
+        if foil:
+            foils.append((key, *one))
+        else:
+            strict.require(true.setdefault(key, one) == one)
+    out = []
+    for key, image, false in foils:
+        if key in true:
+            strict.require(true[key][0] == image)
+            if image in IMAGES:
+                out.append((str(image), "object", true[key][1], false, "", ""))
+    return sorted(out)
+
+
+# tables: one file name, three forms
+
+
+def write_table(path: Path, rows: Sequence[dict[str, Any]]) -> None:
+    """JSON Lines, CSV (lists in JSON), Parquet, or one JSON list."""
+    if path.suffix == ".jsonl":
+        lines = (json.dumps(row, ensure_ascii=False) for row in rows)
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    elif path.suffix == ".json":
+        path.write_text(json.dumps(rows, ensure_ascii=False), encoding="utf-8")
+    elif path.suffix == ".csv":
+        plain = [
+            {
+                k: json.dumps(v, ensure_ascii=False) if isinstance(v, list) else v
+                for k, v in r.items()
+            }
+            for r in rows
+        ]
+        pd.DataFrame(plain).to_csv(path, index=False)
+    else:
+        pd.DataFrame(rows).to_parquet(path)
+
+
+def table_rows(path: Path) -> list[dict[str, Any]]:
+    """The strict reading of such a table."""
+    if path.suffix == ".jsonl":
+        rows = strict.json_lines(path)
+    elif path.suffix == ".json":
+        rows = strict.parsed(strict.text(path))
+        strict.require(isinstance(rows, list) and all(isinstance(r, dict) for r in rows))
+    elif path.suffix == ".csv":
+        rows = strict.csv_rows(path)
+    else:
+        rows = strict.apart(lambda: parquet_rows(path))
+    strict.require(rows)
+    return rows
+
+
+def parquet_rows(path: Path) -> list[dict[str, Any]]:
+    frame = pd.read_parquet(path)
+    rows: list[dict[str, Any]] = frame.to_dict("records")  # type: ignore[assignment]
+    return [
+        {str(k): v.tolist() if hasattr(v, "tolist") else v for k, v in row.items()} for row in rows
+    ]
+
+
+def texts(value: Any) -> list[str]:
+    """The captions in a cell."""
+    value = strict.cell_list(value)
+    listed = [] if value is None or value == "" else value
+    listed = [listed] if isinstance(listed, str) else listed
+    strict.require(isinstance(listed, list))
+    return [strict.caption(text) for text in listed]
+
+
+def optional(row: dict[str, Any], name: str) -> str:
+    value = row.get(name)
+    strict.require(value is None or isinstance(value, str))
+    return value or ""
+
+
+def make_pairs_table(suffix: str) -> Read:
+    def make(folder: Path) -> None:
+        write_table(folder / f"pairs{suffix}", [
+            {"image_id": f"{image}.jpg", "true": true, "false": [false, "no dog"],
+             "paraphrase": other, "kind": "object", "references": [true.lower(), "a “dog”"]}
+            for image, true, false, other in SAID
+        ])  # fmt: skip
+
+    return make
+
+
+def read_pairs_table(suffix: str) -> Read:
+    def read(folder: Path) -> Any:
+        from metaeval.data.pairs.table import load_pairs_table
+
+        return pair_values(
+            load_pairs_table(file=folder / f"pairs{suffix}", image_source="other", data=folder)
+        )
+
+    return read
+
+
+def strict_pairs_table(suffix: str) -> Read:
+    def read(folder: Path) -> Any:
+        out = []
+        for row in table_rows(folder / f"pairs{suffix}"):
+            strict.require({"image_id", "true", "false"} <= set(row))
+            image, true = strict.image_id(row["image_id"]), strict.caption(row["true"])
+            false = texts(row["false"])
+            strict.require(true and false)
+            kind, other = optional(row, "kind") or "all", optional(row, "paraphrase")
+            given = row.get("references")
+            if given is None:
+                continue  # no captions file has an image that is not COCO's: left out
+            texts(given)
+            out += [(image, kind, true, f, strict.caption(other), "") for f in false]
+        return sorted(out)
+
+    return read
+
+
+# scores that were computed elsewhere
+
+
+def make_scores(form: str) -> Read:
+    def make(folder: Path) -> None:
+        captions = [(image, true) for image, true, _, _ in SAID]
+        if form == "wide.csv":
+            rows = [{"image_id": i, "caption": c, "references": ["a", "b c"], "Mine": k / 7,
+                     "Other": -k} for k, (i, c) in enumerate(captions)]  # fmt: skip
+        else:
+            rows = [{"image_id": i, "caption": c, "metric": metric, "score": 0.5 + k}
+                    for k, (i, c) in enumerate(captions) for metric in ("A", "B")]  # fmt: skip
+        write_table(folder / form, rows)
+
+    return make
+
+
+def read_scores(form: str) -> Read:
+    def read(folder: Path) -> Any:
+        from metaeval.data.own.score_files import read_scores as read_files
+
+        held = read_files(folder / form)
+        return sorted(
+            (image, caption, list(references or ()), name, score)
+            for (image, caption, references), of_item in held.scores.items()
+            for name, score in zip(held.columns, of_item, strict=True)
+            if score == score
+        )
+
+    return read
+
+
+def strict_scores(form: str) -> Read:
+    def read(folder: Path) -> Any:
+        rows = table_rows(folder / form)
+        strict.require({"image_id", "caption"} <= set(rows[0]))
+        long = {"metric", "score"} <= set(rows[0])
+        names = dict.fromkeys(n for row in rows for n in row) if not long else {}
+        fields = {"image_id", "caption", "references", "system", "metric", "score"}
+        names = [n for n in names if n not in fields and n in rows[0]]
+        names = [n for n in names if any(like_a_number(row.get(n)) for row in rows)]
+        out: dict[Any, float] = {}
+        for row in rows:
+            key = strict.image_id(row["image_id"]), strict.caption(row["caption"])
+            references = tuple(texts(row.get("references")))
+            for name in [row["metric"]] if long else names:
+                strict.require(isinstance(name, str) and name)
+                value = row.get("score" if long else name)
+                if value is None or value == "" or str(value).strip().lower() == "nan":
+                    value = float("nan")
+                else:
+                    value = strict.number(value)
+                before = out.setdefault((*key, references, name), value)
+                strict.require(abs(before - value) < 1e-6 or (before != before and value != value))
+        strict.require(out)
+        return sorted((i, c, list(r), n, v) for (i, c, r, n), v in out.items() if v == v)
+
+    return read
+
+
+def like_a_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return not isinstance(value, bool)
+
+
+# captions of one's own, and what a program hands over
+
+
+def make_karpathy(folder: Path) -> None:
+    images = [
+        {"filename": f"{image:012d}.jpg", "cocoid": image, "split": "test" if k else "train",
+         "sentences": [{"raw": true, "sentid": k}, {"raw": other, "sentid": k + 9}]}
+        for k, (image, true, _, other) in enumerate(SAID[::2])
+    ]  # fmt: skip
+    pair_files.write(folder / "karpathy.json", {"images": images, "dataset": "coco"})
+
+
+def strict_karpathy(folder: Path) -> Any:
+    value = strict.parsed(strict.text(folder / "karpathy.json"))
+    strict.require(isinstance(value["images"], list))
+    out: dict[str, list[str]] = {}
+    for image in value["images"]:
+        strict.require(isinstance(image["sentences"], list))
+        strict.require(isinstance(image["filename"], str))
+        given = image.get("cocoid")
+        name = strict.image_id(Path(image["filename"]).stem if given is None else given)
+        for sentence in image["sentences"]:
+            text = strict.caption(sentence["raw"])
+            strict.require(text)
+            out.setdefault(name, []).append(text)
+    return out
+
+
+def make_own_table(suffix: str) -> Read:
+    def make(folder: Path) -> None:
+        write_table(folder / f"own{suffix}", [
+            {"image_id": image, "captions": [true, other], "image_path": f"{image}.jpg"}
+            for image, true, _, other in SAID[1:]
+        ])  # fmt: skip
+
+    return make
+
+
+def strict_own_table(suffix: str) -> Read:
+    def read(folder: Path) -> Any:
+        rows = table_rows(folder / f"own{suffix}")
+        column = "captions" if "captions" in rows[0] else "caption"
+        out: dict[str, list[str]] = {}
+        kinds = set()
+        for row in rows:
+            image, value = strict.image_id(row["image_id"]), row[column]
+            kinds.add(type(row["image_id"]))
+            optional(row, "image_path")
+            if column == "captions":
+                value = strict.cell_list(value)
+            for text in value if isinstance(value, list) else [value]:
+                strict.require(strict.caption(text))
+                out.setdefault(image, []).append(strict.caption(text))
+        strict.require(len(kinds) == 1)
+        return out
+
+    return read
+
+
+def make_given(folder: Path) -> None:
+    pair_files.write(folder / "results.json", [
+        {"image_id": image, "caption": true} for image, true, _, _ in SAID[1:]
+    ])  # fmt: skip
+
+
+def read_given(folder: Path) -> Any:
+    from metaeval.data.own.given import given_captions
+
+    given = given_captions(str(folder / "results.json"))
+    ids = given.dataset.image_ids
+    return [[str(ids[i]), c] for i, c in zip(given.image_index, given.captions, strict=True)]
+
+
+def strict_given(folder: Path) -> Any:
+    value = strict.parsed(strict.text(folder / "results.json"))
+    strict.require(isinstance(value, list) and value and all(isinstance(r, dict) for r in value))
+    strict.require(len({type(r["image_id"]) for r in value}) == 1)
+    return [[strict.image_id(r["image_id"]), strict.caption(r["caption"])] for r in value]
+
+
+def make_corruptions(folder: Path) -> None:
+    rows = [
+        {"image_id": str(image), "caption": text, "set": name, "level": level}
+        for image, true, false, _ in SAID[1:]
+        for name, level, text in (("worse", 0, false), ("better", 1, true))
+    ]
+    write_table(folder / "versions.csv", rows)
+
+
+def read_corruptions(folder: Path) -> Any:
+    import corruptions.own.file as own
+
+    versions = own.read_corruptions(folder / "versions.csv")
+    return [[v.title, v.expected, dict(v._captions)] for v in versions]  # type: ignore[attr-defined]
+
+
+def strict_corruptions(folder: Path) -> Any:
+    rows = table_rows(folder / "versions.csv")
+    strict.require({"image_id", "caption"} <= set(rows[0]))
+    sets: dict[str, dict[str, str]] = {}
+    levels: dict[str, float] = {}
+    for row in rows:
+        name = row.get("set") or "versions"
+        of_set = sets.setdefault(name, {})
+        image = strict.image_id(row["image_id"])
+        strict.require(image not in of_set)
+        of_set[image] = strict.caption(row["caption"])
+        told = row.get("level")
+        level = float(len(levels)) if told in (None, "") else strict.number(told)
+        strict.require(levels.setdefault(name, level) == level or told in (None, ""))
+    return [[n, "lower", sets[n]] for n in sorted(sets, key=levels.__getitem__)]
