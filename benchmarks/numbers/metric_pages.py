@@ -89,7 +89,7 @@ def _title(column: str) -> str:
 def _mean(record: Mapping[str, Any], names: Sequence[str]) -> float | None:
     """Mean AUC over sets, those apart that no caption of the run offered a place for."""
     values = [record["profile"][name]["auc"] for name in names]
-    known = [value for value in values if value == value]
+    known = [value for value in values if value is not None]
     return fmean(known) if known else None
 
 
