@@ -1,4 +1,4 @@
-"""What a paper that uses a run cites: its scores by signature, and BibTeX of all that it stands on."""
+"""What a paper that uses a run cites: its scores by signature, and BibTeX of what it stands on."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Citation(NamedTuple):
 
 
 def citation(run: FinishedRun) -> Citation:
-    """What to cite of a run: metaeval, the experiment's protocol, the data, the metrics that ran."""
+    """What to cite of a run: metaeval, the protocol, the data and the metrics that ran."""
     version = run.info.get("metaeval")
     records = [r for r in run.metrics if row_kind(r) != "absent"]
     scores = [r for r in records if row_kind(r) == "result" and r["signature"]]

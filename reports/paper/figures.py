@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -22,13 +23,15 @@ _NO_DATES = {"svg": {"Date": None, "Creator": None}, "pdf": {"CreationDate": Non
 _PIXELS = 4 / 3  # of a point
 
 
-def write_figure(figure: Figure, folder: Path, stem: str, title: str) -> list[Path]:
+def write_figure(
+    figure: Figure, folder: Path, stem: str, title: str, forms: Sequence[str] = ("svg", "pdf")
+) -> list[Path]:
     """Write `folder/stem.svg` and `.pdf`; the same drawing gives the same bytes."""
     written = []
     with mpl.rc_context(STYLE):
-        for form, dates in _NO_DATES.items():
+        for form in forms:
             path = folder / f"{stem}.{form}"
-            metadata = {**dates, "Title": title}
+            metadata = {**_NO_DATES[form], "Title": title}
             files.atomic(path, partial(figure.savefig, format=form, metadata=metadata))
             written.append(path)
     return written
@@ -48,9 +51,10 @@ def inline(figure: Figure, label: str) -> Markup:
     body = re.sub(r' id="[a-zA-Z0-9]+_\d+"', "", body)  # two drawings would share them
     for colour, name in _NAMES.items():
         body = body.replace(colour, f"var(--{name},{colour})")
+    body = re.sub(r">\s+<", "><", body).strip()
     width, height = (72 * inches for inches in figure.get_size_inches())
     return Markup(  # matplotlib's own drawing, and a label escaped here
         f'<svg class="drawn" role="img" aria-label="{escape(label)}" '
         f'viewBox="0 0 {width:g} {height:g}" width="{_PIXELS * width:.0f}" '
-        f'height="{_PIXELS * height:.0f}">{re.sub(r">\s+<", "><", body).strip()}'
+        f'height="{_PIXELS * height:.0f}">{body}'
     )

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import matplotlib as mpl
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from reports.paper.figures import BLUE, INK, PAPER, RED, RULE, SOFT
+from reports.shared.figure_style import STYLE
 from reports.shared.formatting import known, with_interval
 
 WIDTH, LINE, HEAD, FOOT = 7.0, 0.235, 0.32, 0.62  # in inches
@@ -46,6 +49,16 @@ def forest(
     With several estimates a row, `series` has the name and the colour (#rrggbb) of each; without,
     the numbers stand at the right.
     """
+    with mpl.rc_context(STYLE):
+        return _forest(rows, axis, chance, series)
+
+
+def _forest(
+    rows: Sequence[ForestRow],
+    axis: str,
+    chance: float | None,
+    series: Sequence[tuple[str, str]],
+) -> Figure:
     height = LINE * max(len(rows), 1) * (1.0 if len(series) < 3 else 1.9)
     figure = Figure(figsize=(WIDTH, height + HEAD + FOOT))
     FigureCanvasAgg(figure)
@@ -67,7 +80,9 @@ def forest(
         axes.axvline(chance, color=RULE, linewidth=1, zorder=0)
     for y, row in enumerate(rows):
         control = row.kind == "control"
-        axes.get_yticklabels()[y].set(color=SOFT if control else INK, style="italic" if control else "normal")
+        axes.get_yticklabels()[y].set(
+            color=SOFT if control else INK, style="italic" if control else "normal"
+        )
         step = _SPREAD / max(len(row.estimates), 1)
         for k, estimate in enumerate(row.estimates):
             offset = (k - (len(row.estimates) - 1) / 2) * step
@@ -84,19 +99,19 @@ def forest(
     return figure
 
 
-def _draw(axes: object, y: float, estimate: Estimate, colour: str, *, hollow: bool) -> None:
+def _draw(axes: Axes, y: float, estimate: Estimate, colour: str, *, hollow: bool) -> None:
     if estimate.ci and all(known(end) for end in estimate.ci):
-        axes.plot(estimate.ci, [y, y], color=colour, linewidth=1.5, solid_capstyle="butt")  # type: ignore[attr-defined]
+        axes.plot(estimate.ci, [y, y], color=colour, linewidth=1.5, solid_capstyle="butt")
     if known(estimate.value):
-        axes.plot(  # type: ignore[attr-defined]
+        axes.plot(
             [estimate.value], [y], "o", markersize=4.2, color=colour,
             markerfacecolor=PAPER if hollow else colour,
         )  # fmt: skip
     if known(estimate.published):
-        axes.plot([estimate.published], [y], "D", markersize=4.2, color=RED, markerfacecolor="none")  # type: ignore[attr-defined]
+        axes.plot([estimate.published], [y], "D", markersize=4.2, color=RED, markerfacecolor="none")
 
 
-def _legend(axes: object, series: Sequence[tuple[str, str]], published: bool) -> None:
+def _legend(axes: Axes, series: Sequence[tuple[str, str]], published: bool) -> None:
     handles = [
         Line2D([], [], color=colour, marker="o", markersize=4.2, linewidth=1.5, label=name)
         for name, colour in series
@@ -107,7 +122,7 @@ def _legend(axes: object, series: Sequence[tuple[str, str]], published: bool) ->
                    markerfacecolor="none", label="published")
         )  # fmt: skip
     if handles:
-        axes.legend(  # type: ignore[attr-defined]
+        axes.legend(
             handles=handles, loc="lower left", bbox_to_anchor=(-0.01, 1.0), ncols=len(handles),
             fontsize=_TEXT, handlelength=1.4, columnspacing=1.2, borderaxespad=0, labelcolor=SOFT,
         )  # fmt: skip

@@ -2,8 +2,8 @@
 
 The best result of a column is bold. Parts are indented under their metric, controls stand below a
 rule, a metric that did not run is left out, and what a cell notes ("below control") is a mark that
-is explained below the table; a note with a number in it ("ε = 0.1") stands in the cell. LaTeX and
-Markdown have the columns that the page shows at first, CSV has all.
+is explained below the table; a note with a number in it ("12% in image") stands in the cell. LaTeX
+and Markdown may leave out columns that CSV has.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from reports.shared.formatting import DASH
 from reports.shared.table import MetricsTable
 
 MARKS = "†‡§¶‖"  # one a kind of note
-EQUAL = "not told apart from the best"
+EQUAL = "not every test tells it apart from the best"
 # columns of which no value is the best, and of which the lowest is
 _UNRANKED = frozenset({"metric", "ties", "n", "paper", "delta", "offset", "auc", "gain", "common"})
 _LOWER = frozenset({"inversions"})
@@ -49,8 +49,8 @@ class PrintCell(NamedTuple):
 class PrintTable(NamedTuple):
     """A table for print.
 
-    `groups` are its rows, parted by rules; `notes` what the marks mean; `in_full` the numbers of the
-    columns that CSV alone has.
+    `groups` are its rows, parted by rules; `notes` what the marks mean; `in_full` the numbers of
+    the columns that CSV alone has.
     """
 
     name: str
@@ -123,7 +123,7 @@ def to_latex(table: PrintTable) -> str:
         r"\centering",
         rf"\caption{{{latex(table.caption)}}}",
         *([r"\footnotesize\setlength{\tabcolsep}{3.5pt}"] if wide else []),
-        rf"\begin{{tabular}}{{l{'r' * (len(table.heads) - 1)}}}",
+        rf"\begin{{tabular}}{{{_columns(table)}}}",
         r"\toprule",
         " & ".join(map(latex, table.heads)) + r" \\",
     ]
@@ -210,8 +210,8 @@ def _of_body(
             if cell.key == "metric" and row.kind == "part":
                 text = f"– {text}"
             notes = [cell.note] if cell.note else []
-            if cell.note and any(letter.isdigit() for letter in cell.note):
-                text, notes = f"{text} ({cell.note})", []
+            if any(letter.isdigit() for letter in cell.note):
+                text, notes = (text if cell.printed else f"{text} ({cell.note})"), []
             if cell.key == "rho" and row.metric in equal:
                 notes.append(EQUAL)
             wins = row.kind == "result" and cell.value is not None
@@ -238,6 +238,16 @@ def _best(rows: Sequence[Row], key: str) -> float | None:
         if cell.key == key and isinstance(cell.value, int | float)
     )
     return (min if key in _LOWER else max)(values, default=None)
+
+
+def _columns(table: PrintTable) -> str:
+    """LaTeX's letters: numbers to the right, the first column and words to the left."""
+    letters = ["l"]
+    for k in range(1, len(table.heads)):
+        texts = [row[k].text for group in table.groups for row in group]
+        numbers = sum(text[:1] in "0123456789.+−–<>" for text in texts)
+        letters.append("r" if 2 * numbers >= len(texts) else "l")
+    return "".join(letters)
 
 
 def _latex_cell(cell: PrintCell) -> str:

@@ -1,8 +1,8 @@
 """docs/tutorial.ipynb: its cells in one process, and `python -m tests.docs.notebook` to store what
 they print.
 
-A cell's last expression is shown as Jupyter shows it, as HTML where it has any. Cells run in a folder
-of their own, so that the runs and files that they make are nobody's.
+A cell's last expression is shown as Jupyter shows it, as HTML where it has any. Cells run in a
+folder of their own, so that the runs and files that they make are nobody's.
 """
 
 from __future__ import annotations
@@ -70,9 +70,8 @@ def _outputs(source: str, names: dict[str, Any], number: int) -> list[dict[str, 
         data = {"text/plain": _lines(repr(value))}
         if hasattr(value, "_repr_html_"):
             data["text/html"] = _lines(value._repr_html_())
-        outputs.append(
-            {"data": data, "execution_count": number, "metadata": {}, "output_type": "execute_result"}
-        )  # fmt: skip
+        shown = {"data": data, "execution_count": number, "metadata": {}}
+        outputs.append({**shown, "output_type": "execute_result"})
     return outputs
 
 
