@@ -27,6 +27,9 @@ EQUAL = "not every test tells it apart from the best"
 _UNRANKED = frozenset({"metric", "ties", "n", "paper", "delta", "offset", "auc", "gain", "common"})
 _LOWER = frozenset({"inversions"})
 _WIDE = 6  # columns
+_LONG = 85  # letters
+_STACKED = 3  # columns with intervals
+_WITH_INTERVAL = re.compile(r"([−\d.,%]+) ([\[(].*\d.*[\])])")
 _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
     "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": "$<$",
@@ -61,8 +64,13 @@ class PrintTable(NamedTuple):
     in_full: Collection[int] = ()
 
     def brief(self) -> PrintTable:
-        """The table without the columns of `in_full`, and without their notes."""
-        kept = [k for k in range(len(self.heads)) if k not in self.in_full]
+        """The table without the columns of `in_full` and empty ones, and without their notes."""
+        rows = [row for group in self.groups for row in group]
+        kept = [
+            k
+            for k in range(len(self.heads))
+            if k not in self.in_full and not (rows and all(row[k].text == DASH for row in rows))
+        ]
         groups = [[[row[k] for k in kept] for row in group] for group in self.groups]
         used = "".join(cell.mark for group in groups for row in group for cell in row)
         notes = [(mark, note) for mark, note in self.notes if mark in used]
@@ -111,26 +119,29 @@ def write_tables(directory: Path, tables: Iterable[PrintTable]) -> None:
 
 
 def to_latex(table: PrintTable) -> str:
-    """A LaTeX table with booktabs' rules; `\\usepackage{booktabs}` and it compiles.
+    """A LaTeX table with booktabs' rules; `\\usepackage{booktabs,graphicx}` and it compiles.
 
-    A wide one is set smaller, with less room between columns.
+    A wide one is set smaller, with less room between columns, and shrunk if it is still wider than
+    the line; where most columns hold intervals, these stand below their numbers.
     """
     table = table.brief()
-    wide = len(table.heads) > _WIDE
+    wide = len(table.heads) > _WIDE or _longest(table) > _LONG
+    cell = _stacked if _intervals(table) >= _STACKED else _latex_cell
     lines = [
-        r"% needs \usepackage{booktabs}",
+        r"% needs \usepackage{booktabs,graphicx}",
         r"\begin{table}",
         r"\centering",
         rf"\caption{{{latex(table.caption)}}}",
         *([r"\footnotesize\setlength{\tabcolsep}{3.5pt}"] if wide else []),
+        *([r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"] if wide else []),
         rf"\begin{{tabular}}{{{_columns(table)}}}",
         r"\toprule",
-        " & ".join(map(latex, table.heads)) + r" \\",
+        " & ".join(map(_latex_head if wide else latex, table.heads)) + r" \\",
     ]
     for group in table.groups:
         lines.append(r"\midrule")
-        lines += [" & ".join(map(_latex_cell, row)) + r" \\" for row in group]
-    lines += [r"\bottomrule", r"\end{tabular}"]
+        lines += [" & ".join(map(cell, row)) + r" \\" for row in group]
+    lines += [r"\bottomrule", r"\end{tabular}" + ("}" if wide else "")]
     if table.notes:
         told = "; ".join(f"{latex(mark)} {latex(note)}" for mark, note in table.notes)
         lines += ["", rf"\smallskip {{\footnotesize {told}}}"]
@@ -248,6 +259,39 @@ def _columns(table: PrintTable) -> str:
         numbers = sum(text[:1] in "0123456789.+−–<>" for text in texts)
         letters.append("r" if 2 * numbers >= len(texts) else "l")
     return "".join(letters)
+
+
+def _intervals(table: PrintTable) -> int:
+    """How many columns hold numbers with intervals."""
+    rows = [row for group in table.groups for row in group]
+    return sum(
+        any(_WITH_INTERVAL.fullmatch(row[k].text) for row in rows) for k in range(len(table.heads))
+    )
+
+
+def _longest(table: PrintTable) -> int:
+    """The letters of the longest row, each column as wide as its longest cell."""
+    rows = [[c.text for c in row] for group in table.groups for row in group]
+    return sum(max(map(len, column)) for column in zip(table.heads, *rows, strict=True))
+
+
+def _latex_head(text: str) -> str:
+    """The head of a column; what it has in brackets stands below."""
+    name, _, rest = text.partition(" (")
+    return rf"\shortstack{{{latex(name)}\\({latex(rest)}}}" if rest else latex(text)
+
+
+def _stacked(cell: PrintCell) -> str:
+    """A cell with its interval below its number."""
+    match = _WITH_INTERVAL.fullmatch(cell.text)
+    if match is None:
+        return _latex_cell(cell)
+    number, ends = latex(match[1]), latex(match[2])
+    shown = rf"\textbf{{{number}}}" if cell.best else number
+    return (
+        rf"\begin{{tabular}}[t]{{@{{}}r@{{}}}}{shown}{latex(cell.mark)}\\[-.3ex]"
+        rf"{{\tiny {ends}}}\end{{tabular}}"
+    )
 
 
 def _latex_cell(cell: PrintCell) -> str:
