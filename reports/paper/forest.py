@@ -17,6 +17,7 @@ from reports.shared.formatting import known, with_interval
 
 WIDTH, LINE, HEAD, FOOT = 7.0, 0.235, 0.32, 0.62  # in inches
 LEFT, RIGHT = 1.95, 1.75
+_ACROSS = 5  # names in a line of the legend
 _TEXT = 9  # points: twelve pixels of the page
 _SPREAD = 0.62  # of a line's height, what several points of one line take
 
@@ -60,12 +61,13 @@ def _forest(
     series: Sequence[tuple[str, str]],
 ) -> Figure:
     height = LINE * max(len(rows), 1) * (1.0 if len(series) < 3 else 1.9)
-    figure = Figure(figsize=(WIDTH, height + HEAD + FOOT))
+    above = HEAD + LINE * max(0, -(-len(series) // _ACROSS) - 1)  # lines of the legend
+    figure = Figure(figsize=(WIDTH, height + above + FOOT))
     FigureCanvasAgg(figure)
     right = 0.25 if series else RIGHT
     axes = figure.add_axes(
-        (LEFT / WIDTH, FOOT / (height + HEAD + FOOT), 1 - (LEFT + right) / WIDTH,
-         height / (height + HEAD + FOOT))
+        (LEFT / WIDTH, FOOT / (height + above + FOOT), 1 - (LEFT + right) / WIDTH,
+         height / (height + above + FOOT))
     )  # fmt: skip
     figure.patch.set_alpha(0)
     axes.patch.set_alpha(0)
@@ -95,7 +97,7 @@ def _forest(
                 color=SOFT if control else INK,
             )  # fmt: skip
     published = any(e.published is not None for row in rows for e in row.estimates)
-    _legend(axes, series, published)
+    _legend(figure, series, published)
     return figure
 
 
@@ -111,7 +113,7 @@ def _draw(axes: Axes, y: float, estimate: Estimate, colour: str, *, hollow: bool
         axes.plot([estimate.published], [y], "D", markersize=4.2, color=RED, markerfacecolor="none")
 
 
-def _legend(axes: Axes, series: Sequence[tuple[str, str]], published: bool) -> None:
+def _legend(figure: Figure, series: Sequence[tuple[str, str]], published: bool) -> None:
     handles = [
         Line2D([], [], color=colour, marker="o", markersize=4.2, linewidth=1.5, label=name)
         for name, colour in series
@@ -122,7 +124,8 @@ def _legend(axes: Axes, series: Sequence[tuple[str, str]], published: bool) -> N
                    markerfacecolor="none", label="published")
         )  # fmt: skip
     if handles:
-        axes.legend(
-            handles=handles, loc="lower left", bbox_to_anchor=(-0.01, 1.0), ncols=len(handles),
-            fontsize=_TEXT, handlelength=1.4, columnspacing=1.2, borderaxespad=0, labelcolor=SOFT,
+        figure.legend(
+            handles=handles, loc="upper left", bbox_to_anchor=(0.0, 1.0), fontsize=_TEXT,
+            ncols=min(_ACROSS, len(handles)), handlelength=1.4, columnspacing=1.2,
+            borderaxespad=0.2, labelcolor=SOFT, frameon=False,
         )  # fmt: skip
