@@ -13,13 +13,13 @@ from metaeval.options import Count, Whole
 from metaeval.runs import files
 from reports.graded.alerts import alerts
 from reports.graded.bins import density, order_counts
-from reports.graded.counts import counts
 from reports.graded.drawings import density_chart, order_chart
 from reports.graded.embedded import EmbeddedData, PackedExplanations, embed
 from reports.graded.glossary import TERMS
-from reports.graded.paper import Tables, forest_figure, tables
+from reports.graded.paper import GradedTables, forest_figure, tables
 from reports.graded.run import GradedRun, read_graded_run
 from reports.graded.slopes import slope_chart, slopes
+from reports.graded.statements.counts import counts
 from reports.graded.statements.groups import group_tables
 from reports.graded.summary import headline, summary
 from reports.graded.table import metrics_table
@@ -125,7 +125,9 @@ def _render(
     )  # fmt: skip
 
 
-def _context(run: GradedRun, printed: Tables, forest: Markup, figures: bool) -> dict[str, Any]:
+def _context(
+    run: GradedRun, printed: GradedTables, forest: Markup, figures: bool
+) -> dict[str, Any]:
     """What the page holds whatever the data."""
     table = metrics_table(run)
     return {

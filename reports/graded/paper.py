@@ -14,10 +14,9 @@ from reports.graded.statements.groups import group_tables
 from reports.graded.statements.measures import MEASURES
 from reports.graded.summary import headline
 from reports.graded.table import metrics_table
-from reports.paper.differences import difference_table, equal_to_best
-from reports.paper.links import SaveLinks, save_links
+from reports.paper.differences import equal_to_best
+from reports.paper.saved import SavedMatrix, saved_matrix
 from reports.shared.formatting import capital, known
-from reports.shared.matrix import DifferenceRow, matrix
 from reports.shared.print_tables import PrintTable, plain_table, print_tables
 
 FOREST = "forest"
@@ -25,28 +24,19 @@ MEASURE = "rank_order_rho"
 FULL = ("spearman", "tau", "auc", "inversions")  # columns that the page shows on demand
 
 
-class Matrix(NamedTuple):
-    """Who beats whom by one measure: its name, the matrix, and all of it in numbers."""
-
-    name: str
-    lines: list[DifferenceRow]
-    table: PrintTable
-    links: list[SaveLinks]
-
-
-class Tables(NamedTuple):
+class GradedTables(NamedTuple):
     """The tables of the page for print."""
 
     metrics: list[PrintTable]
-    matrices: list[Matrix]
+    matrices: list[SavedMatrix]
     groups: list[PrintTable]
 
     @property
     def all(self) -> list[PrintTable]:
-        return [*self.metrics, *(m.table for m in self.matrices), *self.groups]
+        return [*self.metrics, *(m.table for m in self.matrices if m.table), *self.groups]
 
 
-def tables(run: GradedRun) -> Tables:
+def tables(run: GradedRun) -> GradedTables:
     """All tables of a run for print; no matrices where no differences were tested."""
     where = f"{run.title} on {run.statistics['dataset']}"
     caption = f"{where}: agreement with the known order of the versions, {headline(run)}."
@@ -61,7 +51,7 @@ def tables(run: GradedRun) -> Tables:
         )
         for k, group in enumerate(group_tables(run), 1)
     ]
-    return Tables(metrics, _matrices(run, where), groups)
+    return GradedTables(metrics, _matrices(run, where), groups)
 
 
 def _equal(run: GradedRun) -> dict[str, set[str]]:
@@ -73,7 +63,7 @@ def _equal(run: GradedRun) -> dict[str, set[str]]:
     return {"all": set(equal_to_best(pairs, rows[0]["metric"], tested["alpha"]))}
 
 
-def _matrices(run: GradedRun, where: str) -> list[Matrix]:
+def _matrices(run: GradedRun, where: str) -> list[SavedMatrix]:
     """The differences by each measure, metrics best first."""
     tested = run.statistics.get("differences")
     if not tested:
@@ -84,13 +74,12 @@ def _matrices(run: GradedRun, where: str) -> list[Matrix]:
         best_first = sorted(
             ((r[measure], r["metric"]) for r in rows if known(r[measure])), reverse=True
         )
-        order = [name for _, name in best_first]
-        name = MEASURES[measure]
-        stem = f"differences-{measure.replace('_', '-')}"
+        order = [metric for _, metric in best_first]
+        name, stem = MEASURES[measure], f"differences-{measure.replace('_', '-')}"
         caption = f"{where}: differences times 100, {name}."
-        if (table := difference_table(pairs, order, stem, caption)) is not None:
-            lines = matrix(pairs, order, tested["alpha"])
-            matrices.append(Matrix(capital(name), lines, table, save_links([table])))
+        made = saved_matrix(capital(name), stem, caption, pairs, order, tested["alpha"])
+        if made.lines:
+            matrices.append(made)
     return matrices
 
 

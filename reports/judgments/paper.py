@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from matplotlib.figure import Figure
@@ -15,12 +14,11 @@ from reports.judgments.table import (
     system_table,
     view_tables,
 )
-from reports.paper.differences import difference_table, equal_to_best
+from reports.paper.differences import equal_to_best
 from reports.paper.forest import Estimate, ForestRow, forest
-from reports.paper.links import SaveLinks, save_links
-from reports.shared.formatting import file_stem
-from reports.shared.matrix import DifferenceRow, matrix
-from reports.shared.print_tables import PrintTable, plain_table, print_tables
+from reports.paper.links import save_links
+from reports.paper.saved import SavedMatrix, SavedTable, file_name, saved_matrix, saved_table
+from reports.shared.print_tables import PrintTable, print_tables
 from reports.shared.run import FinishedRun
 from reports.shared.table import MetricsTable
 
@@ -28,29 +26,12 @@ FULL = ("gain", "ties", "delta")  # columns that CSV alone has
 SYSTEM_HEADS = ("Pearson r", "τ-b", "Pairwise accuracy")
 
 
-class Matrix(NamedTuple):
-    """Who beats whom in one dimension: its name, the matrix, and all of it in numbers."""
-
-    name: str
-    lines: list[DifferenceRow]
-    table: PrintTable | None
-    links: list[SaveLinks]
-
-
-class SavedTable(NamedTuple):
-    """A table of texts with a name above it, and the links that save it."""
-
-    name: str
-    table: PrintTable
-    links: list[SaveLinks]
-
-
-class Tables(NamedTuple):
+class JudgmentTables(NamedTuple):
     """The tables of the page: as the page sorts them, and for print."""
 
     table: MetricsTable
     metrics: list[PrintTable]
-    matrices: list[Matrix]
+    matrices: list[SavedMatrix]
     views: list[SavedTable]
     systems: list[SavedTable]
     examples: list[tuple[Examples, SavedTable]]
@@ -70,7 +51,7 @@ def is_choice(run: FinishedRun) -> bool:
     return bool(run.statistics["kind"] == "forced_choice")
 
 
-def tables(run: FinishedRun) -> Tables:
+def tables(run: FinishedRun) -> JudgmentTables:
     """All tables of a run. Raises InputError for a file that is missing or broken."""
     table = choice_table(run) if is_choice(run) else ratings_table(run)
     title = run.statistics["title"]
@@ -80,15 +61,13 @@ def tables(run: FinishedRun) -> Tables:
         zip(table.bodies, run.statistics["differences"].values(), strict=True)
     ):
         order = [row.metric for row in rows if row.kind == "result"]
-        lines = matrix(differences, order, alpha)
         caption = f"Differences times 100 on {title}, {name}."
-        numbers = difference_table(differences, order, _stem("differences", k, name), caption)
-        links = save_links([numbers]) if numbers else []
-        matrices.append(Matrix(name, lines, numbers, links))
+        stem = file_name("differences", k, name)
+        matrices.append(saved_matrix(name, stem, caption, differences, order, alpha))
         if order:
             equal[name] = equal_to_best(differences, order[0], alpha)
     caption = f"Agreement with human judgements on {title}."
-    return Tables(
+    return JudgmentTables(
         table,
         print_tables(table, "metrics", caption, equal, FULL),
         matrices,
@@ -100,7 +79,13 @@ def tables(run: FinishedRun) -> Tables:
 
 def _views(run: FinishedRun) -> list[SavedTable]:
     return [
-        _saved(f"Parts of the captions, {name}.", "parts", k, name, ("Metric", *heads), rows)
+        saved_table(
+            name,
+            file_name("parts", k, name),
+            f"Parts of the captions, {name}.",
+            ("Metric", *heads),
+            [[metric, *cells] for metric, cells in rows],
+        )
         for k, (name, heads, rows) in enumerate(view_tables(run))
     ]
 
@@ -109,35 +94,23 @@ def _systems(run: FinishedRun) -> list[SavedTable]:
     if len(run.statistics.get("systems") or []) < 2:
         return []
     return [
-        _saved(f"Systems, {name}.", "systems", k, name, ("Metric", *SYSTEM_HEADS),
-               system_table(run, name))
+        saved_table(
+            name,
+            file_name("systems", k, name),
+            f"Systems, {name}.",
+            ("Metric", *SYSTEM_HEADS),
+            [[metric, *cells] for metric, cells in system_table(run, name)],
+        )
         for k, name in enumerate(run.statistics["dimensions"])
-    ]  # fmt: skip
+    ]
 
 
 def _examples(run: FinishedRun) -> list[tuple[Examples, SavedTable]]:
     listed = []
     for k, part in enumerate(examples(run)):
-        table = part.table(_stem("examples", k, part.dimension))
+        table = part.table(file_name("examples", k, part.dimension))
         listed.append((part, SavedTable(part.dimension, table, save_links([table]))))
     return listed
-
-
-def _saved(
-    caption: str,
-    stem: str,
-    place: int,
-    name: str,
-    heads: Sequence[str],
-    rows: Sequence[tuple[str, list[str]]],
-) -> SavedTable:
-    table = plain_table(_stem(stem, place, name), caption, heads, [[n, *c] for n, c in rows])
-    return SavedTable(name, table, save_links([table]))
-
-
-def _stem(stem: str, place: int, name: str) -> str:
-    """The first has the plain name, as has the table of metrics."""
-    return stem if place == 0 else f"{stem}-{file_stem(name)}"
 
 
 def forests(run: FinishedRun, table: MetricsTable) -> list[tuple[str, str, Figure]]:
@@ -154,7 +127,7 @@ def forests(run: FinishedRun, table: MetricsTable) -> list[tuple[str, str, Figur
             lines, f"{what}, {name}; bars: intervals by resampled images",
             chance=0.5 if is_choice(run) else 0.0,
         )  # fmt: skip
-        drawings.append((name, _stem("forest", k, name), drawing))
+        drawings.append((name, file_name("forest", k, name), drawing))
     return drawings
 
 

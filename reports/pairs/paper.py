@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from markupsafe import Markup
@@ -11,41 +10,22 @@ from matplotlib.figure import Figure
 from reports.pairs.drawing import accuracy_figure, print_figure
 from reports.pairs.examples import HEADS, examples
 from reports.pairs.table import MEAN, accuracy_table, control_rows, refinement_table
-from reports.paper.differences import difference_table, equal_to_best
+from reports.paper.differences import equal_to_best
 from reports.paper.forest import Estimate, ForestRow, forest
-from reports.paper.links import SaveLinks, save_links
-from reports.shared.formatting import file_stem
-from reports.shared.matrix import DifferenceRow, matrix
-from reports.shared.print_tables import PrintTable, plain_table, print_tables
+from reports.paper.saved import SavedMatrix, SavedTable, file_name, saved_matrix, saved_table
+from reports.shared.print_tables import PrintTable, print_tables
 from reports.shared.run import FinishedRun
 from reports.shared.table import MetricsTable
 
 CONTROL_HEADS = ("Kind", "Best control", "Best metric", "Metrics above it", "What the kind shows")
 
 
-class Matrix(NamedTuple):
-    """Who beats whom in one comparison: its name, the matrix, and all of it in numbers."""
-
-    name: str
-    lines: list[DifferenceRow]
-    table: PrintTable | None
-    links: list[SaveLinks]
-
-
-class SavedTable(NamedTuple):
-    """A table of texts of one comparison, and the links that save it."""
-
-    name: str
-    table: PrintTable
-    links: list[SaveLinks]
-
-
-class Tables(NamedTuple):
+class PairTables(NamedTuple):
     """The tables of the page: as the page sorts them, and for print."""
 
     table: MetricsTable
     metrics: list[PrintTable]
-    matrices: list[Matrix]
+    matrices: list[SavedMatrix]
     controls: list[SavedTable]
     refinements: list[SavedTable]
     examples: tuple[list[tuple[str, list[list[str]]]], SavedTable]
@@ -61,7 +41,7 @@ class Tables(NamedTuple):
         ]
 
 
-class Drawings(NamedTuple):
+class PairDrawings(NamedTuple):
     """The figures of one comparison, and the stems of their files.
 
     `kinds` is the drawing of the page, whose points have hover texts, `kinds_print` the same for
@@ -76,60 +56,44 @@ class Drawings(NamedTuple):
     forest: Figure
 
 
-def tables(run: FinishedRun) -> Tables:
+def tables(run: FinishedRun) -> PairTables:
     """All tables of a run. Raises InputError for a file that is missing or broken."""
     statistics, table = run.statistics, accuracy_table(run)
     title, alpha = statistics["title"], statistics["settings"]["alpha"]
     matrices, equal = [], {}
     for k, (name, rows) in enumerate(table.bodies):
         order = [row.metric for row in rows if row.kind == "result"]
-        differences = statistics["differences"][name]
         caption = f"Differences in points of mean accuracy on {title}, {name}."
-        numbers = difference_table(differences, order, _stem("differences", k, name), caption)
-        links = save_links([numbers]) if numbers else []
-        matrices.append(Matrix(name, matrix(differences, order, alpha), numbers, links))
+        stem = file_name("differences", k, name)
+        made = saved_matrix(name, stem, caption, statistics["differences"][name], order, alpha)
+        matrices.append(made)
         if order:
-            equal[name] = equal_to_best(differences, order[0], alpha)
+            equal[name] = equal_to_best(statistics["differences"][name], order[0], alpha)
     controls, refinements = [], []
     for k, name in enumerate(statistics["comparisons"]):
+        rows_of_kinds = [[kind, *cells] for kind, cells in control_rows(run, name)]
         caption = f"What each kind of {title} shows, {name}."
-        controls.append(
-            _saved(caption, "controls", k, name, CONTROL_HEADS, control_rows(run, name))
-        )
+        stem = file_name("controls", k, name)
+        controls.append(saved_table(name, stem, caption, CONTROL_HEADS, rows_of_kinds))
         heads, lines = refinement_table(run, name)
+        before_after = [[metric, *cells] for metric, cells in lines]
         caption = f"Accuracy in percent before and after refinement on {title}, {name}."
-        refinements.append(_saved(caption, "refinement", k, name, ["Metric", *heads], lines))
+        stem = file_name("refinement", k, name)
+        refinements.append(saved_table(name, stem, caption, ["Metric", *heads], before_after))
     listed = examples(run)
+    caption = f"Where metrics err most on {title}."
     rows_of = [[metric, *row] for metric, rows in listed for row in rows]
-    worst = plain_table("examples", f"Where metrics err most on {title}.", HEADS, rows_of)
-    return Tables(
+    return PairTables(
         table,
         print_tables(table, "metrics", f"How often the truth is preferred on {title}.", equal),
         matrices,
         controls,
         refinements,
-        (listed, SavedTable("", worst, save_links([worst]))),
+        (listed, saved_table("", "examples", caption, HEADS, rows_of)),
     )
 
 
-def _saved(
-    caption: str,
-    stem: str,
-    place: int,
-    name: str,
-    heads: Sequence[str],
-    rows: Sequence[tuple[str, list[str]]],
-) -> SavedTable:
-    table = plain_table(_stem(stem, place, name), caption, heads, [[n, *c] for n, c in rows])
-    return SavedTable(name, table, save_links([table]))
-
-
-def _stem(stem: str, place: int, name: str) -> str:
-    """The first has the plain name, as has the table of metrics."""
-    return stem if place == 0 else f"{stem}-{file_stem(name)}"
-
-
-def drawings(run: FinishedRun, table: MetricsTable) -> list[Drawings]:
+def drawings(run: FinishedRun, table: MetricsTable) -> list[PairDrawings]:
     """The figures of each comparison: accuracies by kind, and their means with intervals."""
     kinds, drawn = list(run.statistics["kinds"]), []
     for k, (name, rows) in enumerate(table.bodies):
@@ -143,12 +107,12 @@ def drawings(run: FinishedRun, table: MetricsTable) -> list[Drawings]:
         ]
         axis = f"mean accuracy, {name}; bars: intervals by resampled images"
         drawn.append(
-            Drawings(
+            PairDrawings(
                 name,
-                _stem("accuracy", k, name),
+                file_name("accuracy", k, name),
                 accuracy_figure(run.metrics, kinds, name),
                 print_figure(run.metrics, kinds, name),
-                _stem("forest", k, name),
+                file_name("forest", k, name),
                 forest(lines, axis, chance=0.5),
             )
         )
