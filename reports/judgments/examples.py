@@ -103,7 +103,8 @@ def _rated(
 
 def places(values: Floats) -> Floats:
     """The share of the values [n] below each one, ties counting half: float64 [n] in (0, 1)."""
-    return (rankdata(values) - 0.5) / len(values)
+    ranks: Floats = rankdata(values)
+    return (ranks - 0.5) / len(values)
 
 
 def _pairs(

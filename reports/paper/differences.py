@@ -52,7 +52,7 @@ def _row(pair: Mapping[str, Any], sign: int, tests: Sequence[str], power: bool) 
         cells += [
             number(_times(pair.get("effect"), sign), 2, sign=True),
             number(_times(pair.get("detectable"), 100), 2),
-            count(round(needed)) if known(needed) else DASH,
+            count(round(needed)) if needed is not None and known(needed) else DASH,
         ]
     return cells
 

@@ -102,14 +102,15 @@ def _forest(
 
 
 def _draw(axes: Axes, y: float, estimate: Estimate, colour: str, *, hollow: bool) -> None:
-    if estimate.ci and all(known(end) for end in estimate.ci):
-        axes.plot(estimate.ci, [y, y], color=colour, linewidth=1.5, solid_capstyle="butt")
-    if known(estimate.value):
+    ends = [end for end in estimate.ci or () if end is not None and known(end)]
+    if len(ends) == 2:
+        axes.plot(ends, [y, y], color=colour, linewidth=1.5, solid_capstyle="butt")
+    if estimate.value is not None and known(estimate.value):
         axes.plot(
             [estimate.value], [y], "o", markersize=4.2, color=colour,
             markerfacecolor=PAPER if hollow else colour,
         )  # fmt: skip
-    if known(estimate.published):
+    if estimate.published is not None and known(estimate.published):
         axes.plot([estimate.published], [y], "D", markersize=4.2, color=RED, markerfacecolor="none")
 
 
