@@ -30,6 +30,22 @@ OF_FAMILY = {
     "tiger": ("jiang2019tiger", "lee2018scan"),
     "faier": ("wang2021faier",),
     "vifidel": ("madhyastha2019vifidel",),
+    "vifidel_cider": ("madhyastha2019vifidel", "vedantam2015cider"),
+    "vifidel_lm": ("madhyastha2019vifidel", "kann2018slor"),
+    "spider": ("liu2017spider",),
+    "mean": ("liu2017spider",),
+    "cider_plain": ("vedantam2015cider",),
+    "cider_r": ("santos2021ciderr",),
+    "rouge_n": ("lin2004rouge",),
+    "chrf": ("popovic2015chrf",),
+    "ter": ("snover2006ter",),
+    "wmd": ("kusner2015wmd",),
+    "moverscore": ("zhao2019moverscore",),
+    "pacscore": ("sarto2023pacs",),
+    "refpacscore": ("sarto2023pacs",),
+    "chair": ("rohrbach2018chair",),
+    "lm": ("kann2018slor",),
+    "learn_to_eval": ("cui2018learning",),
 }
 # how the name of a dataset begins → keys
 OF_DATASET = {

@@ -59,7 +59,7 @@ def test_every_entry_is_whole() -> None:
 
 def test_every_key_and_every_metric_of_ours_is_known() -> None:
     used = {key for keys_of in (*OF_FAMILY.values(), *OF_DATASET.values()) for key in keys_of}
-    assert used | {PROTOCOL, CONTROLS} == set(entries())
+    assert used | {PROTOCOL, CONTROLS} <= set(entries())
     for name in metric_names():
         if name not in WITHOUT:
             assert VARIANTS.sub("", name) in OF_FAMILY, name
