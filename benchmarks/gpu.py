@@ -3,7 +3,7 @@
     make gpu                                    # runs this file by the Python that is there
     python -m benchmarks.gpu --cpu              # the same on the processor, in tiny sizes
 
-runs the tests marked `gpu`, then each benchmark in a process of its own: BERTScore with
+runs each benchmark in a process of its own, then the tests marked `gpu`: BERTScore with
 roberta-large's size, CLIPScore with images, TIGEr, FAIEr's scoring and training, and VIFIDEL's
 batched transport (which runs on the processor) against POT. Scenes, shipped and random weights
 serve: nothing is downloaded. Each benchmark checks its scores against the same metric on the

@@ -52,7 +52,7 @@ class ToScore(NamedTuple):
 
 class Experiment(ABC):
     """A question, and what it takes to answer it. A subclass is an experiment of metrics
-    (`MetricExperiment`) or trains a network (`Training`)."""
+    (`MetricExperiment`, `Streaming`) or trains a network (`Training`)."""
 
     name: ClassVar[str]
     title: ClassVar[str]
@@ -114,6 +114,18 @@ class MetricExperiment(Experiment, Generic[Data, Scores]):
     @abstractmethod
     def printout(self, summary: Mapping[str, Any], record: RunRecord, file: Path) -> str:
         """What the finished run prints; `file` is what to open next."""
+
+
+class Streaming(Experiment):
+    """Scores more captions than memory holds: files of scores, and means, but no report."""
+
+    @abstractmethod
+    def stream(self, metrics: Mapping[str, Metric], record: RunRecord) -> dict[str, Any]:
+        """Score, write the scores into the run, and return what `statistics.json` holds."""
+
+    @abstractmethod
+    def printout(self, summary: Mapping[str, Any], out: Path) -> str:
+        """What the finished run prints."""
 
 
 class Training(Experiment):

@@ -55,13 +55,14 @@ class RunRecord:
         if _status(self.out) != files.FINISHED:
             self._write(files.UNFINISHED)
 
-    def begin(self) -> None:
+    def begin(self, keep: str | None = None) -> None:
         """Make the folder this run's: say "unfinished", and remove what an earlier run wrote there.
 
-        `config.yaml` is written, everything resolved.
+        `config.yaml` is written, everything resolved. What is in the folder `keep` stays, for a run
+        that goes on.
         """
         self._write(files.UNFINISHED)
-        files.clear(self.out)
+        files.clear(self.out, keep)
         text = OmegaConf.to_yaml(self.config, resolve=True)
         files.atomic(self.out / files.CONFIG, lambda p: p.write_text(text, encoding="utf-8"))
 

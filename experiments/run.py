@@ -13,7 +13,7 @@ from typing import Any
 from hydra.utils import instantiate
 from omegaconf import DictConfig
 
-from experiments.base import Experiment, MetricExperiment, Pass, Training
+from experiments.base import Experiment, MetricExperiment, Pass, Streaming, Training
 from experiments.captions import write_to_score
 from experiments.explanations import explanations
 from experiments.record import RunRecord, record_refusal
@@ -55,6 +55,8 @@ def run(experiment: Experiment, config: DictConfig, out: Path) -> dict[str, Any]
     """
     if isinstance(experiment, MetricExperiment):
         return _measure(experiment, config, out)
+    if isinstance(experiment, Streaming):
+        return _stream(experiment, config, out)
     if isinstance(experiment, Training):
         return _train(experiment, config, out)
     raise ConfigError(f"{type(experiment).__name__} is no experiment: see experiments/base.py")
@@ -71,6 +73,30 @@ def _train(experiment: Training, config: DictConfig, out: Path) -> dict[str, Any
     record.begin()
     record.finish()
     return card
+
+
+def _stream(experiment: Streaming, config: DictConfig, out: Path) -> dict[str, Any]:
+    """A run that goes on from the files it finds: they say themselves whether they are of it."""
+    metrics = build_all(selected(config), config)
+    if not metrics:
+        raise ConfigError(f"experiment={experiment.name} does not run without metrics")
+    refuse_equal_columns((name, metric.columns) for name, metric in metrics.items())
+    experiment.check(config)
+    record = RunRecord(experiment, config, out)
+    with progress.run_line(), keep_networks(), record.failing():
+        summary = {
+            "schema": 1,
+            "experiment": experiment.name,
+            **experiment.stream(metrics, record),
+        }
+        files.write_json(out / files.STATISTICS, summary)
+        record.finish()
+    print(experiment.printout(summary, out), flush=True)
+    lacking = [m for m in summary["metrics"] if m["status"] != "ok"]
+    if config.strict and lacking:
+        reasons = "; ".join(f"{m['metric']} {m['status']}: {m['reason']}" for m in lacking)
+        raise StrictError(f"{reasons} (strict=true)")
+    return summary
 
 
 def _measure(

@@ -290,7 +290,7 @@ def _read_cache(
     store: Store,
 ) -> None:
     """Fill in a lookup: all items, and the rows of those that the cache knows."""
-    lookup.items, lookup.inverse = _distinct(captions, image_index)
+    lookup.items, lookup.inverse = distinct(captions, image_index)
     contexts = {int(i): scorer.context(int(i)) for i in np.unique(image_index)}
     lookup.keys = [item_key(contexts[i], caption) for caption, i in lookup.items]
     width = len(scorer.columns) + len(scorer.counted)
@@ -324,7 +324,7 @@ def _compute(
                 rows = todo[start : start + size]
                 texts = [lookup.items[row][0] for row in rows]
                 images = np.array([lookup.items[row][1] for row in rows], dtype=np.intp)
-                table[rows] = _computed(scorer, texts, images)
+                table[rows] = checked_scores(scorer, texts, images)
                 if scorer.cacheable:
                     new = {lookup.keys[row]: table[row].tobytes() for row in rows}
                     store.put_many(namespace, new)
@@ -344,7 +344,7 @@ def _compute(
     )
 
 
-def _computed(scorer: Scorer, captions: Sequence[str], images: npt.NDArray[np.intp]) -> Scores:
+def checked_scores(scorer: Scorer, captions: Sequence[str], images: npt.NDArray[np.intp]) -> Scores:
     """Scores and counts of n captions, side by side; raises where the scorer breaks its word."""
     scores = scorer.score(captions, images)
     expected = (len(captions), len(scorer.columns))
@@ -415,7 +415,7 @@ def _counts(
     return tuple(counts)
 
 
-def _distinct(
+def distinct(
     captions: Sequence[str], image_index: npt.NDArray[np.intp]
 ) -> tuple[list[tuple[str, int]], npt.NDArray[np.intp]]:
     """The distinct (caption, image) items in order of appearance, and each input's item."""

@@ -30,6 +30,7 @@ from experiments.scores import write_scores
 from metaeval.config import component
 from metaeval.data.dataset import CaptionDataset, ImageId
 from metaeval.data.system_captions import SystemCaptions, find_system_files, read_system_captions
+from metaeval.data.tidy import count_captions
 from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.base import Metric
 from metaeval.runs import files
@@ -91,7 +92,7 @@ class Captioners(MetricExperiment[Captioned, CaptionerScores]):
 
     def load(self, config: DictConfig) -> Captioned:
         dataset: CaptionDataset = component(config.dataset, "dataset")
-        known = frozenset(dataset.pool_ids) | frozenset(dataset.image_ids)
+        known = frozenset(dataset.pool_ids) | frozenset(dataset.image_ids) | dataset.excluded_ids
         paths = _results_files(config)
         systems = tuple(read_system_captions(path, name, known) for name, path in paths.items())
         return Captioned(dataset, with_all_references(dataset), systems)
@@ -120,6 +121,9 @@ class Captioners(MetricExperiment[Captioned, CaptionerScores]):
         for system in data.systems:
             info["sources"][f"{system.name} ({system.path.name})"] = system.sha256
             info["notes"] += [f"{system.name}: {note}" for note in system.notes]
+            if others := system.captions.keys() & data.dataset.excluded_ids:
+                captions = count_captions(len(others))
+                info["notes"].append(f"{system.name}: {captions} of images left out, not read.")
         record.info["dataset"] = info
 
     def to_score(self, data: Captioned, record: RunRecord) -> Iterable[ToScore]:

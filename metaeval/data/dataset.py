@@ -102,6 +102,9 @@ class CaptionDataset:
         What was normalised or left out while reading, one sentence each, with counts.
     records
         What became of the records of the files; `None` where there were no files.
+    excluded_ids
+        Ids of the images that were left out on purpose (`dataset.exclude`): what a system says of
+        them is no mistake, and not read.
     fallback
         Set where this dataset stands in for another: which one was looked for, and where.
     parts
@@ -122,6 +125,7 @@ class CaptionDataset:
     image_source: tuple[ImageSource | None, ...] | None = None
     pool_source: tuple[ImageSource | None, ...] | None = None
     records: RecordCount | None = None
+    excluded_ids: frozenset[ImageId] = frozenset()
     _loaded: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     _derived: dict[str, Any] = field(

@@ -94,13 +94,17 @@ def _is_row(line: str, delimiter: str, width: int) -> bool:
         return False
 
 
-def read_parquet(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The rows of a Parquet file: where, and column → value."""
+def read_parquet(path: Path, most: int | None = MOST_TEXT) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The rows of a Parquet file: where, and column → value.
+
+    Few of them are in memory at a time. With `most`, a file that unpacks to more bytes is refused:
+    for who keeps them all.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
-        with open_binary(path, MOST_TEXT) as opened, pq.ParquetFile(opened) as file:
+        with open_binary(path, most) as opened, pq.ParquetFile(opened) as file:
             metadata = file.metadata
             names = file.schema_arrow.names
             if twice := [name for name, n in Counter(names).items() if n > 1]:
@@ -108,7 +112,8 @@ def read_parquet(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             if metadata.num_rows > _MOST_ROWS or len(names) > _MOST_COLUMNS:
                 problem = f"holds {metadata.num_rows:,} rows of {len(names):,} columns: too many"
                 raise InputError(problem, file=path)
-            _check_parquet_size(metadata, path)
+            if most is not None:
+                _check_parquet_size(metadata, path, most)
             number = 0
             for batch in file.iter_batches(10_000):
                 for row in batch.to_pylist():
@@ -121,8 +126,8 @@ def read_parquet(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         raise InputError(problem, file=path)
 
 
-def _check_parquet_size(metadata: Any, path: Path) -> None:
+def _check_parquet_size(metadata: Any, path: Path, most: int) -> None:
     """Refuse a file whose parts unpack to more than a table may have."""
     sizes = (metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
-    if (size := sum(max(0, s) for s in sizes)) > MOST_TEXT:
-        raise InputError(f"unpacks to {size:,} bytes, at most {MOST_TEXT:,} are read", file=path)
+    if (size := sum(max(0, s) for s in sizes)) > most:
+        raise InputError(f"unpacks to {size:,} bytes, at most {most:,} are read", file=path)

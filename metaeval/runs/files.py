@@ -43,6 +43,7 @@ PAIRS = "pairs.parquet"  # see docs/pairs.md
 ACCURACIES = "accuracies.csv"  # see docs/pairs.md
 TO_SCORE = "captions_to_score.jsonl"  # of a run without metrics, see docs/own.md
 TABLES = "tables"  # a folder of tables for papers, see docs/own.md
+BLOCKS = "scores"  # a folder of scored blocks and their manifest, see docs/scale.md
 AGAINST_HUMAN = "against_human"  # a folder with SCORES, of captioners against the other references
 
 # All that a run of any experiment may write, but for `RUN`: what `clear` removes.
@@ -51,6 +52,7 @@ WRITTEN = (
     *(JUDGMENTS, DISAGREEMENT, f"{AGAINST_HUMAN}/{SCORES}", PAIRS, ACCURACIES, TO_SCORE),
     *(f"{FIGURES}/*-order.svg", f"{FIGURES}/*-density.svg", f"{FIGURES}/accuracy.svg"),
     *(f"{TABLES}/*.{suffix}" for suffix in ("tex", "md", "csv")),
+    *(f"{BLOCKS}/part-*.parquet", f"{BLOCKS}/manifest.json"),
 )
 
 # what `RUN` says of itself as its "status"
@@ -122,13 +124,15 @@ def atomic(path: Path, write: Callable[[Path], object]) -> None:
             temporary.unlink(missing_ok=True)
 
 
-def clear(folder: Path) -> None:
+def clear(folder: Path, keep: str | None = None) -> None:
     """Remove what an earlier run wrote into a folder, and what a killed one left half-written.
 
-    `RUN` stays, and so does everything that no run writes.
+    `RUN` stays, and so does everything that no run writes, and what is in the folder `keep`.
     """
     for pattern in WRITTEN:
         parent, _, name = pattern.rpartition("/")
+        if keep is not None and parent == keep:
+            continue
         for path in (*folder.glob(pattern), *(folder / parent).glob(f".{name}.*")):
             try:
                 path.unlink()
@@ -136,7 +140,7 @@ def clear(folder: Path) -> None:
                 raise InputError(f"cannot be removed ({error.strerror})", file=path) from error
     for path in folder.glob(f".{RUN}.*"):
         path.unlink(missing_ok=True)
-    for name in (AGAINST_HUMAN, FIGURES, TABLES):
+    for name in (AGAINST_HUMAN, FIGURES, TABLES, BLOCKS):
         with contextlib.suppress(OSError):  # it is not there, or holds something else
             (folder / name).rmdir()
 

@@ -101,6 +101,7 @@ def load_coco(
     official = file.digest() == CONTENT_SHA256.get(split, file.digest())
     read = sum(map(len, file.captions.values()))
     others = [exclude] if isinstance(exclude, str | Path) else list(exclude or ())
+    every_id = frozenset(file.captions)
     file, excluded = without_images_of(file, others, **places)
     human, references, dropped = _protocol(file, n_references)
     ids = tuple(file.captions)
@@ -127,6 +128,7 @@ def load_coco(
         name, ids, human, references, ids, human, sources, tuple(notes), parts=parts,
         image_source=photographs, pool_source=photographs,
         records=RecordCount(read, sum(map(len, references)) + len(human)),
+        excluded_ids=every_id - frozenset(ids),
     ).limited(limit)  # fmt: skip
 
 

@@ -36,6 +36,7 @@ def mine(tmp_path: Path) -> Path:
 def test_as_if_the_file_had_never_had_them(mine: Path) -> None:
     data = load_coco(captions=mine, exclude="other")
     assert data.image_ids == data.pool_ids == (1, 3, 5)
+    assert data.excluded_ids == {2, 4}  # of which systems' files may well have captions
     assert data.human == data.pool == tuple(f"image {i} caption 0" for i in (1, 3, 5))
     assert data.references[1] == tuple(f"image 3 caption {j}" for j in range(1, 5))
     note = "2 images were left out because captions_other.json has them too (dataset.exclude)."

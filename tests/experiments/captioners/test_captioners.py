@@ -70,6 +70,17 @@ def karpathy(coco_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def test_images_left_out_are_no_mistake_of_a_systems_file(karpathy: Path) -> None:
+    done = metaeval(
+        "dataset=coco_karpathy_test", "dataset.exclude=val2017", "captions=systems",
+        "dataset.limit=20", "metrics=[cider]", "report=none", *FAST, "hydra.run.dir=less",
+        cwd=karpathy,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    notes = results.read_json(karpathy / "less" / results.RUN)["dataset"]["notes"]
+    assert any(re.fullmatch(r"ersan: \d+ captions of images left out, not read.", n) for n in notes)
+
+
 def statistics(run: Path) -> dict[str, Any]:
     found: dict[str, Any] = results.read_json(run / results.STATISTICS)
     return found

@@ -1,0 +1,1 @@
+"""Any number of captions, scored block by block: `experiment=score captions=FILES`."""

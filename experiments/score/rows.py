@@ -1,0 +1,127 @@
+"""The captions of tables of any size, in blocks: few of them are in memory at a time."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from metaeval.data.dataset import CaptionDataset, ImageId
+from metaeval.data.own.given import given_captions
+from metaeval.data.own.tables import read_table
+from metaeval.data.tidy import Tidy
+from metaeval.errors import InputError
+from metaeval.readers.tables import read_parquet
+from metaeval.runs.digests import digest
+
+_UNTYPED = (".csv", ".tsv")  # whose cells are all text
+_NAMES = ("caption", "candidate")
+
+
+class CaptionRow(NamedTuple):
+    """A caption to be scored: of which image, and, where the table brings them, its references."""
+
+    image_id: ImageId | None
+    caption: str
+    references: tuple[str, ...] | None
+
+
+class Block(NamedTuple):
+    """Some rows that stand together; the first of all tables is row 0."""
+
+    number: int
+    first: int
+    rows: list[CaptionRow]
+
+    @property
+    def digest(self) -> str:
+        """32 hexadecimal digits of all that the block says."""
+        return digest(json.dumps(self.rows, ensure_ascii=False)).hex()
+
+
+def read_rows(
+    files: Iterable[Path], known: Mapping[ImageId, int] | None, tidy: Tidy
+) -> Iterator[CaptionRow]:
+    """The rows of tables (CSV, JSON lines, JSON, Parquet), one after another.
+
+    A row has a `caption` (or `candidate`) and an `image_id`, one of `known`; where `known` is
+    `None` it has `references` (a list of strings), and the id may be missing. Of a Parquet file few
+    rows are in memory at a time, of others a file at a time.
+
+    Raises InputError, naming file, row and field, for anything else.
+    """
+    for path in files:
+        untyped = path.suffix.lower() in _UNTYPED
+        for where, fields in _records(path):
+            yield _row(path, where, fields, known, tidy, untyped)
+
+
+def blocks(rows: Iterable[CaptionRow], size: int) -> Iterator[Block]:
+    """Blocks of `size` rows, the last perhaps smaller."""
+    iterator, number = iter(rows), 0
+    while some := list(islice(iterator, size)):
+        yield Block(number, number * size, some)
+        number += 1
+
+
+def own_dataset(rows: Sequence[CaptionRow]) -> tuple[CaptionDataset, npt.NDArray[np.intp]]:
+    """A dataset of the references that rows bring, and the place [n] of each row's in it.
+
+    Rows with the same image id and references share an image of it. Which photographs they are is
+    not known to any weights: ids are places here.
+    """
+    place: dict[tuple[ImageId | None, tuple[str, ...]], int] = {}
+    index = [place.setdefault((r.image_id, r.references or ()), len(place)) for r in rows]
+    groups = [references for _, references in place]
+    dataset = given_captions([""] * len(groups), groups, image_source="other").dataset
+    return dataset, np.array(index, dtype=np.intp)
+
+
+def _records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    if path.suffix.lower() == ".parquet":
+        return read_parquet(path, most=None)
+    return iter(read_table(path).rows)
+
+
+def _row(
+    path: Path,
+    where: str,
+    fields: Mapping[str, Any],
+    known: Mapping[ImageId, int] | None,
+    tidy: Tidy,
+    untyped: bool,
+) -> CaptionRow:
+    name = next((name for name in _NAMES if name in fields), None)
+    if name is None:
+        there = ", ".join(map(repr, fields))
+        raise InputError(f"has no column 'caption', but {there}", file=path, record=where)
+    caption = tidy.read(fields[name], file=path, record=where, field=name)
+    given = fields.get("image_id")
+    if known is None:
+        return CaptionRow(given, caption, _references(path, where, fields, tidy))
+    image_id = given
+    if untyped and isinstance(given, str) and given not in known and given.isdecimal():
+        image_id = int(given)
+    if isinstance(image_id, bool) or not isinstance(image_id, int | str) or image_id not in known:
+        problem = f"the dataset has no image with the id {given!r:.60}"
+        raise InputError(problem, file=path, record=where, field="image_id")
+    return CaptionRow(image_id, caption, None)
+
+
+def _references(path: Path, where: str, fields: Mapping[str, Any], tidy: Tidy) -> tuple[str, ...]:
+    given = fields.get("references")
+    if isinstance(given, str):  # a cell of a CSV file: a list as JSON, or as Python prints it
+        try:
+            given = ast.literal_eval(given)
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            given = None
+    if not isinstance(given, list | tuple) or not given:
+        problem = "is no list of references (or give dataset=NAME, whose images these are)"
+        raise InputError(problem, file=path, record=where, field="references")
+    return tuple(tidy.read(r, file=path, record=where, field="references") for r in given)

@@ -1,0 +1,237 @@
+"""`experiment=score captions=FILES`: any number of captions through any metrics.
+
+Tables are read twice: once to refuse what is wrong with any row before anything is scored, and to
+count, and once to score them, block by block. A block's scores are a file as soon as they are
+there, so a run that was killed goes on behind its last one, by the same command.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from omegaconf import DictConfig, OmegaConf
+
+from experiments.base import Streaming
+from experiments.record import RunRecord
+from experiments.score.cluster import score_blocks
+from experiments.score.parts import FOLDER, MANIFEST, Parts
+from experiments.score.rows import Block, blocks, read_rows
+from experiments.score.worker import BlockScores, Worker, bound_to
+from experiments.scores import open_store
+from experiments.text_table import text_table
+from metaeval import progress
+from metaeval.config import component
+from metaeval.data.dataset import CaptionDataset
+from metaeval.data.own.tables import table_files
+from metaeval.data.tidy import Tidy
+from metaeval.errors import ConfigError, InputError
+from metaeval.metrics.base import Metric
+from metaeval.options import Count
+from metaeval.runs.digests import digest, file_sha256
+from metaeval.runs.store import Store
+from metaeval.scoring import Scored, refuse_equal_columns
+
+REFERENCES = "references"  # the dataset of a table whose rows bring their references
+
+
+class ScoreTables(Streaming):
+    """Scores of the captions of tables.
+
+    Parameters
+    ----------
+    block
+        Rows that are scored together: what a killed run may lose.
+    scoring
+        "local": in this process. "ray": by Ray Data, a pool of actors for each metric.
+    workers
+        Of each metric's pool, at most.
+    """
+
+    name: ClassVar[str] = "score"
+    title: ClassVar[str] = "Scores"
+    question: ClassVar[str] = "What do the metrics give these captions?"
+
+    def __init__(
+        self, block: Count = 20_000, scoring: Literal["local", "ray"] = "local", workers: Count = 2
+    ) -> None:
+        self.block, self.scoring, self.workers = block, scoring, workers
+
+    def check(self, config: DictConfig) -> None:
+        if not config.get("captions"):
+            raise ConfigError("give the tables of captions: captions=FILE, [FILE,FILE] or a folder")
+        if isinstance(config.captions, Mapping):
+            raise ConfigError("captions: experiment=score takes files, without names")
+
+    def stream(self, metrics: Mapping[str, Metric], record: RunRecord) -> dict[str, Any]:
+        config, out = record.config, record.out
+        given = OmegaConf.to_container(config.captions) if OmegaConf.is_config(config.captions) \
+            else config.captions  # fmt: skip
+        paths = table_files(given, "captions")  # type: ignore[arg-type]
+        dataset = self._dataset(config)
+        known = None if dataset is None else {i: k for k, i in enumerate(dataset.image_ids)}
+        tidy = Tidy()
+        with record.stage("reading"):
+            first, n, empty = _looked_through(paths, known, tidy, self.block)
+            sources = {str(p): file_sha256(p) for p in paths}
+        of = "with their references" if dataset is None else f"of {dataset.name}"
+        print(f"score: {n:,} captions {of}, {len(paths)} files", flush=True)
+        with open_store(config) as store:
+            bound = {m: bound_to(metrics[m], dataset, first.rows, store) for m in metrics}
+            refuse_equal_columns((name, scored.columns) for name, scored in bound.items())
+            usable = {name: metrics[name] for name in metrics if bound[name].status == "ok"}
+            request = _request(sources.values(), self.block, bound)
+            parts = Parts(out, request)
+            record.begin(keep=FOLDER)
+            with record.stage("scores"):
+                told = self._score(parts, usable, bound, dataset, paths, known, n, config, store)
+        told.sort(key=lambda part: int(part["first_row"]))
+        facts = {
+            "request": request,
+            "block": self.block,
+            "files": [{"file": file, "sha256": sha256} for file, sha256 in sources.items()],
+            "signatures": _signatures(bound),
+        }
+        columns = parts.finish(told, facts)
+        record.info["dataset"] = {
+            "name": REFERENCES if dataset is None else dataset.name,
+            "n_captions": n,
+            "n_empty": empty,
+            "notes": tidy.notes(),
+            "sources": sources,
+        }
+        record.info["metrics"] = [{"metric": s.family} for s in bound.values()]
+        return {"n_captions": n, "n_empty": empty, "metrics": _records(bound, columns, told)}
+
+    def _dataset(self, config: DictConfig) -> CaptionDataset | None:
+        if config.dataset.get("_target_") == f"{__name__}.own_references":
+            return None
+        dataset = component(config.dataset, "dataset")
+        if not isinstance(dataset, CaptionDataset):
+            raise ConfigError("experiment=score needs a dataset of images, or dataset=references")
+        return dataset
+
+    def _score(
+        self, parts: Parts, metrics: Mapping[str, Metric], bound: Mapping[str, Scored],
+        dataset: CaptionDataset | None, paths: list[Path], known: Any, n: int,
+        config: DictConfig, store: Store,
+    ) -> list[dict[str, Any]]:  # fmt: skip
+        """Score the blocks that no part holds; what the manifest tells of each."""
+        names = {m: [column.name for column in bound[m].columns] for m in metrics}
+        told: list[dict[str, Any]] = []
+
+        def todo() -> Iterator[Block]:
+            for block in blocks(read_rows(paths, known, Tidy()), self.block):
+                if (done := parts.known(block)) is None:
+                    yield block
+                else:
+                    told.append(done)
+
+        line = progress.current()
+        usual = sum(s.scorer.usual_ms for s in bound.values() if s.scorer) / 1000 * self.block
+        planned = line.plan([("captions", usual)] * -(-n // self.block), kind="block")
+        if self.scoring == "ray":
+            cache = Path(config.paths.cache).expanduser() / "content.sqlite"
+            kept = cache if config.cache.enabled else None
+            folder = parts.folder.parent
+            scored = score_blocks(todo(), metrics, dataset, self.workers, folder, kept)
+        else:
+            scored = _scored_here(todo(), metrics, dataset, store)
+        for part in planned[:1]:
+            line.begin(part)
+        for block, scores in scored:
+            told.append(parts.write(block, names, scores))
+            if block.number + 1 < len(planned):
+                line.begin(planned[block.number + 1])
+        return told
+
+    def printout(self, summary: Mapping[str, Any], out: Path) -> str:
+        lines = []
+        for metric in summary["metrics"]:
+            for column in metric["columns"]:
+                lacking = summary["n_captions"] - column["n"]
+                mean = "" if column["mean"] is None else f"{column['mean']:.4f}"
+                lines.append(
+                    {"metric": column["name"], "mean": mean, "not scored": str(lacking or "")}
+                )
+        text = [*text_table(lines, "")]
+        text += [
+            f"{m['metric']} {m['status']}: {m['reason']}"
+            + (f"; {m['remedy']}" if m["remedy"] else "")
+            for m in summary["metrics"]
+            if m["status"] != "ok"
+        ]
+        return "\n".join([*text, f"scores: {out / FOLDER}, {out / FOLDER / MANIFEST}"])
+
+
+def own_references() -> None:
+    """`dataset=references`: the rows bring their references. Never called."""
+    raise ConfigError("dataset=references is for experiment=score alone")
+
+
+def _looked_through(paths: list[Path], known: Any, tidy: Tidy, size: int) -> tuple[Block, int, int]:
+    """The first block, the number of all rows, and of those whose caption is empty."""
+    first, n, empty = None, 0, 0
+    for block in blocks(read_rows(paths, known, tidy), size):
+        first = first or block
+        n += len(block.rows)
+        empty += sum(not row.caption for row in block.rows)
+    if first is None:
+        raise InputError("holds no caption", file=paths[0])
+    return first, n, empty
+
+
+def _scored_here(
+    todo: Iterator[Block], metrics: Mapping[str, Metric], dataset: CaptionDataset | None,
+    store: Store,
+) -> Iterator[tuple[Block, dict[str, BlockScores]]]:  # fmt: skip
+    workers = {name: Worker(metric, dataset, store) for name, metric in metrics.items()}
+    try:
+        for block in todo:
+            yield block, {name: worker.score(block.rows) for name, worker in workers.items()}
+    finally:
+        for worker in workers.values():
+            worker.close()
+
+
+def _signatures(bound: Mapping[str, Scored]) -> dict[str, str]:
+    return {
+        column.name: str(signature)
+        for scored in bound.values()
+        if scored.status == "ok"
+        for column, signature in zip(scored.columns, scored.signatures, strict=True)
+    }
+
+
+def _request(sha256s: Any, block: int, bound: Mapping[str, Scored]) -> str:
+    told = [list(sha256s), block, list(_signatures(bound).values())]
+    return digest(json.dumps(told)).hex()
+
+
+def _records(
+    bound: Mapping[str, Scored], columns: Mapping[str, Mapping[str, Any]], told: list[Any]
+) -> list[dict[str, Any]]:
+    """What statistics.json tells of each metric."""
+    records = []
+    for name, scored in bound.items():
+        failed = [part["failed"][name] for part in told if name in part["failed"]]
+        reason = scored.reason
+        if failed:
+            reason = f"in {len(failed):,} of {len(told):,} blocks: {failed[0]}"
+        ran = scored.status == "ok"
+        records.append(
+            {
+                "metric": name,
+                "status": "failed" if failed else scored.status,
+                "reason": reason,
+                "remedy": scored.remedy,
+                "columns": [
+                    {"name": column.name, "signature": signature, **columns[column.name]}
+                    for column, signature in zip(scored.columns, scored.signatures, strict=True)
+                    if ran
+                ],
+            }
+        )
+    return records

@@ -1,0 +1,126 @@
+"""A metric that scores block after block: bound once to a dataset, or to what each block brings."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from experiments.score.rows import CaptionRow, own_dataset
+from metaeval.data.dataset import CaptionDataset
+from metaeval.metrics.base import Metric, Scorer, Scores
+from metaeval.runs.store import Store
+from metaeval.scoring import Scored, bind, checked_scores, distinct
+
+log = logging.getLogger(__name__)
+
+
+class BlockScores(NamedTuple):
+    """float64 [n, columns] of a block, all NaN where the metric broke, and then why."""
+
+    scores: Scores
+    reason: str | None = None
+
+
+class Worker:
+    """One metric over blocks.
+
+    Parameters
+    ----------
+    metric
+        It is pickled where blocks are scored in other processes; this object never is.
+    dataset
+        Whose images the rows name; `None` where each brings its references.
+    store
+        Where intermediate results are kept. Scores are not: a finished block is a file.
+    """
+
+    def __init__(self, metric: Metric, dataset: CaptionDataset | None, store: Store) -> None:
+        self.metric, self.dataset, self.store = metric, dataset, store
+        self._scorer: Scorer | None = None
+        self._place = {} if dataset is None else {i: k for k, i in enumerate(dataset.image_ids)}
+
+    def score(self, rows: Sequence[CaptionRow]) -> BlockScores:
+        """The scores of some rows. A metric that breaks is logged, with its traceback."""
+        try:
+            return BlockScores(self._score(rows))
+        except Exception as error:
+            log.info("%s failed", self.metric.name, exc_info=error)
+            reason = f"{type(error).__name__}: {' '.join(str(error).split()) or 'no message'}"
+            return BlockScores(np.full((len(rows), len(self.metric.columns)), np.nan), reason)
+
+    def _score(self, rows: Sequence[CaptionRow]) -> Scores:
+        if self.dataset is None:
+            dataset, index = own_dataset(rows)
+            scorer = self._prepared(dataset)
+            try:
+                return _scores(scorer, rows, index)
+            finally:
+                scorer.close()
+        if self._scorer is None:
+            self._scorer = self._prepared(self.dataset)
+        index = np.array([self._place[row.image_id] for row in rows], dtype=np.intp)  # type: ignore[index]
+        return _scores(self._scorer, rows, index)
+
+    def _prepared(self, dataset: CaptionDataset) -> Scorer:
+        bound = bind(self.metric, dataset, self.store)
+        if bound.scorer is None:
+            raise RuntimeError(bound.reason)
+        bound.scorer.prepare()
+        return bound.scorer
+
+    def close(self) -> None:
+        if self._scorer is not None:
+            self._scorer.close()
+            self._scorer = None
+
+
+def _scores(scorer: Scorer, rows: Sequence[CaptionRow], index: npt.NDArray[np.intp]) -> Scores:
+    """Each distinct caption of an image once, in batches as the scorer likes them."""
+    items, inverse = distinct([row.caption for row in rows], index)
+    captions = [caption for caption, _ in items]
+    images = np.array([image for _, image in items], dtype=np.intp)
+    size, width = scorer.batch_size, len(scorer.columns)
+    parts = [
+        checked_scores(scorer, captions[k : k + size], images[k : k + size])[:, :width]
+        for k in range(0, len(items), size)
+    ]
+    return np.concatenate(parts)[inverse]
+
+
+def bound_to(
+    metric: Metric, dataset: CaptionDataset | None, rows: Sequence[CaptionRow], store: Store
+) -> Scored:
+    """What a metric says of itself before any score; its scorer is closed.
+
+    Where each row brings its references, "skipped" if its signature is another on another block:
+    such a score depends on all captions together, and blocks do not have them.
+    """
+    whole = own_dataset(rows)[0] if dataset is None else dataset
+    bound = _told(metric, whole, store)
+    if dataset is None and bound.status == "skipped":
+        return replace(bound, remedy="give dataset=NAME, whose images the rows name by image_id")
+    if dataset is not None or bound.status != "ok" or len(whole) < 2:
+        return bound
+    other = _told(metric, whole.subset(range(len(whole) // 2)), store)
+    if other.signatures == bound.signatures:
+        return bound
+    return Scored(
+        bound.family,
+        bound.columns,
+        (None,) * len(bound.columns),
+        "skipped",
+        "a score depends on all captions of a dataset, which a block of a table does not have",
+        "give dataset=NAME and image ids, or for CIDEr metric.cider.idf=coco_val2014 or a file",
+    )
+
+
+def _told(metric: Metric, dataset: CaptionDataset, store: Store) -> Scored:
+    bound = bind(metric, dataset, store, fetch=True)
+    if bound.scorer is not None:
+        bound.scorer.close()
+    return bound

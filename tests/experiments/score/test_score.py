@@ -1,0 +1,211 @@
+"""`experiment=score` as a user runs it: the scores of other runs, resumed, refused, with Ray."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import json
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import metaeval
+from experiments.run import run_configured
+from experiments.score.parts import Parts
+from experiments.score.rows import Block, CaptionRow, blocks, own_dataset, read_rows
+from experiments.score.worker import BlockScores
+from metaeval.config import compose_config
+from metaeval.data.tidy import Tidy
+from metaeval.errors import InputError, MetaevalError
+
+METRICS = ["bleu", "rouge_l", "cider"]
+COLUMNS = ["BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "ROUGE-L", "CIDEr"]
+
+
+def score(*arguments: str, cwd: Path) -> str:
+    """What the command does with these arguments, in this process; what it prints."""
+    out = next((a.partition("=")[2] for a in arguments if a.startswith("hydra.run.dir")), "none")
+    options = [a for a in arguments if not a.startswith("hydra.")]
+    config = compose_config(["experiment=score", *options, f"paths.cache={cwd / 'cache'}"])
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed), contextlib.chdir(cwd):
+        (cwd / out).mkdir(exist_ok=True)
+        run_configured(config, cwd / out)
+    return printed.getvalue()
+
+
+def refused(*arguments: str, cwd: Path) -> str:
+    with pytest.raises(MetaevalError) as error:
+        score(*arguments, cwd=cwd)
+    assert error.value.exit_code == 2
+    return str(error.value)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with tables of the scenes' captions, and a finished run `one` over them."""
+    path = tmp_path_factory.mktemp("score")
+    run = metaeval.run(
+        "replace", dataset="scenes", dataset__limit=30, metrics=METRICS, report="none",
+        out=path / "replace", quiet=True, paths__cache=str(path / "cache"),
+    )  # fmt: skip
+    captions = pd.read_parquet(run.directory / "captions.parquet")
+    captions.to_parquet(path / "captions.parquet")
+    tables = path / "tables"
+    tables.mkdir()
+    with (tables / "a.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["image_id", "candidate"])
+        writer.writerows(captions[["image_id", "caption"]].values.tolist()[:50])
+    rest = captions[["image_id", "caption"]].iloc[50:]
+    rest.to_json(tables / "b.jsonl", orient="records", lines=True)
+    score(*arguments(), "hydra.run.dir=one", cwd=path)
+    return path
+
+
+def arguments() -> list[str]:
+    return [
+        "captions=tables", "dataset=scenes", "dataset.limit=30", f"metrics=[{','.join(METRICS)}]",
+        "task.block=32",
+    ]  # fmt: skip
+
+
+def scores(run: Path) -> pd.DataFrame:
+    return pd.concat([pd.read_parquet(p) for p in sorted((run / "scores").glob("*.parquet"))])
+
+
+def test_the_scores_are_those_of_other_experiments_to_the_bit(folder: Path) -> None:
+    ours = scores(folder / "one")
+    assert ours["row"].tolist() == list(range(len(ours)))
+    theirs = pd.read_parquet(folder / "replace/scores.parquet")
+    n = len(pd.read_parquet(folder / "captions.parquet"))
+    assert len(ours) == n == 120
+    for column in COLUMNS:
+        expected = theirs[theirs["metric"] == column]["score"].to_numpy()
+        np.testing.assert_array_equal(ours[column].to_numpy(), expected)
+    told = json.loads((folder / "one/statistics.json").read_text())
+    means = {c["name"]: c["mean"] for m in told["metrics"] for c in m["columns"]}
+    assert means["CIDEr"] == pytest.approx(ours["CIDEr"].mean(), abs=1e-12)  # of another sum
+
+
+def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(folder: Path) -> None:
+    score(*arguments(), "hydra.run.dir=two", cwd=folder)
+    whole = {p.name: p.read_bytes() for p in (folder / "two/scores").iterdir()}
+    assert set(whole) == {"manifest.json", *(f"part-0000{k}.parquet" for k in range(4))}
+    kept = folder / "two/scores/part-00001.parquet"
+    untouched = kept.stat().st_mtime_ns
+    (folder / "two/scores/part-00002.parquet").unlink()
+    (folder / "two/scores/part-00000.parquet").write_bytes(whole["part-00000.parquet"][:500])
+    (folder / "two/scores/.part-00003.parquet.x").write_bytes(b"half")
+    (folder / "two/scores/manifest.json").unlink()
+    score(*arguments(), "hydra.run.dir=two", cwd=folder)
+    assert {p.name: p.read_bytes() for p in (folder / "two/scores").iterdir()} == whole
+    assert kept.stat().st_mtime_ns == untouched
+
+
+def test_another_request_leaves_no_part_of_the_one_before(folder: Path) -> None:
+    score(*arguments(), "hydra.run.dir=three", cwd=folder)
+    score(*arguments(), "task.block=100", "metric.cider.sigma=5", "hydra.run.dir=three", cwd=folder)
+    names = sorted(p.name for p in (folder / "three/scores").iterdir())
+    assert names == ["manifest.json", "part-00000.parquet", "part-00001.parquet"]
+    assert not np.allclose(scores(folder / "three")["CIDEr"], scores(folder / "one")["CIDEr"])
+
+
+def test_references_in_the_rows(folder: Path) -> None:
+    """As `metaeval.score` has it, whatever the blocks; CIDEr's idf needs a corpus."""
+    rows = [
+        {"candidate": "two dogs run", "references": ["two dogs are running", "dogs run"]},
+        {"candidate": "a red bus", "references": ["a bus on a road", "a red bus"]},
+        {"candidate": "a bus", "references": ["a bus on a road", "a red bus"]},
+        {"candidate": "", "references": ["a cat"]},
+    ]
+    (folder / "own.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    printed = score(
+        "captions=own.jsonl", "metrics=[rouge_l,cider,faier]", "task.block=3",
+        "hydra.run.dir=own", cwd=folder,
+    )  # fmt: skip
+    assert "cider skipped: a score depends on all captions of a dataset" in printed
+    assert "faier skipped" in printed
+    assert "give dataset=NAME" in printed
+    expected = metaeval.score(
+        [row["candidate"] for row in rows], [row["references"] for row in rows], metrics=["rouge_l"]
+    )
+    got = scores(folder / "own")["ROUGE-L"].to_numpy()
+    np.testing.assert_array_equal(got, expected.table["ROUGE-L"].to_numpy())
+    assert json.loads((folder / "own/statistics.json").read_text())["n_empty"] == 1
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        (
+            {"image_id": 10**9, "caption": "a dog"},
+            "the dataset has no image with the id 1000000000",
+        ),
+        ({"image_id": 1, "text": "a dog"}, "has no column 'caption'"),
+        ({"image_id": 1, "caption": 7}, "is a number, not a string"),
+    ],
+)
+def test_a_wrong_row_is_refused_before_anything_is_scored(
+    folder: Path, tmp_path: Path, row: dict[str, Any], words: str
+) -> None:
+    first = json.loads((folder / "tables/b.jsonl").read_text().splitlines()[0])
+    file = tmp_path / "wrong.jsonl"
+    file.write_text(json.dumps(first) + "\n" + json.dumps(row) + "\n")
+    message = refused(
+        f"captions={file}", "dataset=scenes", "dataset.limit=30", "metrics=[bleu]",
+        "task.block=1", f"hydra.run.dir={tmp_path}/run", cwd=folder,
+    )  # fmt: skip
+    assert words in message
+    assert "line 2" in message
+    assert not (tmp_path / "run/scores").exists()
+
+
+def test_what_is_no_request(folder: Path) -> None:
+    assert "give the tables of captions" in refused(cwd=folder)
+    message = refused("captions=nowhere.csv", "metrics=[bleu]", cwd=folder)
+    assert "nowhere.csv: there is no such file" in message
+
+
+def test_rows_of_a_table_without_types(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("image_id,caption,references\n1,a dog,\"['a .', 'b .']\"\n")
+    (row,) = read_rows([tmp_path / "t.csv"], None, Tidy())
+    assert row == CaptionRow("1", "a dog", ("a .", "b ."))
+    assert next(read_rows([tmp_path / "t.csv"], {1: 0}, Tidy())).image_id == 1
+    (tmp_path / "t.csv").write_text("image_id,caption,references\n1,a dog,a cat\n")
+    with pytest.raises(InputError, match="is no list of references"):
+        list(read_rows([tmp_path / "t.csv"], None, Tidy()))
+
+
+def test_blocks_and_the_references_that_their_rows_share() -> None:
+    rows = [CaptionRow(k // 2, "x", (f"r{k // 2}",)) for k in range(5)]
+    parts = list(blocks(rows, 2))
+    assert [(b.number, b.first, len(b.rows)) for b in parts] == [(0, 0, 2), (1, 2, 2), (2, 4, 1)]
+    dataset, index = own_dataset(rows)
+    assert dataset.references == (("r0",), ("r1",), ("r2",))
+    assert index.tolist() == [0, 0, 1, 1, 2]
+
+
+def test_a_block_that_a_metric_broke_in_is_scored_again(tmp_path: Path) -> None:
+    parts, block = Parts(tmp_path, "request"), Block(0, 0, [CaptionRow(1, "a", None)])
+    broken = BlockScores(np.array([[np.nan]]), "RuntimeError: no")
+    told = parts.write(block, {"m": ["M"]}, {"m": broken})
+    assert told["columns"] == {"M": {"n": 0, "sum": 0.0}}
+    assert parts.known(block) is None
+    told = parts.write(block, {"m": ["M"]}, {"m": BlockScores(np.array([[0.5]]))})
+    assert parts.known(block) == told
+    assert Parts(tmp_path, "other").known(block) is None
+    assert parts.known(Block(0, 0, [CaptionRow(1, "b", None)])) is None
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed (the extra `ray`)")
+def test_ray_gives_the_same_bytes(folder: Path) -> None:
+    score(*arguments(), "task.scoring=ray", "hydra.run.dir=ray", cwd=folder)
+    for path in sorted((folder / "one/scores").iterdir()):
+        assert (folder / "ray/scores" / path.name).read_bytes() == path.read_bytes(), path.name
