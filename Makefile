@@ -3,7 +3,8 @@
 # make slow   the tests marked slow
 # make lint   ruff, import-linter (which room may import which) and mypy
 # make jar    the Java services that metaeval ships, from their sources (needs a JDK)
-# make docs   the documentation site in site/ (pip install -e '.[docs]' brings mkdocs)
+# make docs   the documentation site in site/ (its tools come into build/site, a minute, once)
+# make notebook  docs/tutorial.ipynb, executed anew
 # make numbers  the tables of README.md and docs/ from their commands (needs COCO val2017):
 #             make numbers NUMBERS_ARGS="--quick --check"
 # make picture  docs/report.png: the table of the report that the first command makes (needs Chromium)
@@ -20,8 +21,9 @@ N ?= 5000
 CHROMIUM ?= chromium --headless --no-sandbox --disable-gpu --hide-scrollbars
 comma  := ,
 READY  := $(VENV)/.ready-$(subst $(comma),-,$(EXTRAS))
+SITE   := build/site
 
-.PHONY: run test slow fuzz lint bench numbers jar docs picture gpu clean
+.PHONY: run test slow fuzz lint bench numbers jar docs notebook picture gpu clean
 
 run: $(READY)
 	$(BIN)/python -m metaeval $(ARGS)
@@ -50,8 +52,18 @@ numbers: $(READY)
 jar: $(READY)
 	$(BIN)/python -m metaeval.java.services
 
-docs:
-	$(BIN)/python -m mkdocs build --strict
+# The site is made from texts and docstrings alone, in an environment without metaeval's 5 GB.
+docs: $(SITE)/.ready
+	NO_MKDOCS_2_WARNING=1 $(SITE)/bin/python -m mkdocs build --strict
+
+$(SITE)/.ready: pyproject.toml
+	$(PYTHON) -m venv $(SITE)
+	$(SITE)/bin/python -m pip install --quiet --upgrade pip
+	$(SITE)/bin/python -m pip install --quiet --group docs
+	touch $@
+
+notebook: $(READY)
+	$(BIN)/python -m tests.docs.notebook
 
 picture: $(READY)
 	env -u METAEVAL_DATA $(BIN)/python -m metaeval experiment=replace hydra.run.dir=build/picture

@@ -12,8 +12,18 @@ from omegaconf import DictConfig
 
 from experiments.base import ToScore
 from metaeval.data.dataset import Absent, CaptionDataset, ImageId
+from metaeval.errors import ConfigError
 from metaeval.runs import files
 from metaeval.runs.records import Version
+
+
+def require_captions(dataset: CaptionDataset) -> None:
+    """Raise ConfigError for images without captions: then there is nothing to spoil."""
+    if not any(dataset.human):
+        raise ConfigError(
+            f"the images of {dataset.name} have no captions to spoil: experiment=captioners "
+            "captions=FOLDER scores those of systems"
+        )
 
 
 def write_versions(out: Path, versions: Iterable[tuple[ImageId, Version]]) -> None:

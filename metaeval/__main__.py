@@ -81,7 +81,9 @@ def main() -> None:
         _say(str(no_config(error, sys.argv[1:])))
         code = ConfigError.exit_code
     except OSError as error:
-        if error.errno not in _NOT_WRITABLE:
+        # no folder can be made there (/proc), where it was the first thing to be made
+        nowhere = error.errno == errno.ENOENT and not started
+        if error.errno not in _NOT_WRITABLE and not nowhere:
             raise
         _say(f"{error.filename or 'the folder of the run'}: {error.strerror}")
         code = ConfigError.exit_code

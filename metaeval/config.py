@@ -69,19 +69,30 @@ def no_config(error: Exception, overrides: Iterable[str]) -> ConfigError:
     lines = str(error).splitlines()
     if isinstance(error, MissingConfigException) and error.missing_cfg_file:
         group, _, name = error.missing_cfg_file.rpartition("/")
-        choices = list(error.options or ())
-        known = f"; choose from {', '.join(choices)}" if choices else ""
-        return ConfigError(f"{group}={name}: there is none{did_you_mean(name, choices)}{known}")
+        there = list(error.options or choices.listed(group))
+        meant = did_you_mean(name, there) or ";"
+        return ConfigError(f"{group}={name}: there is none{meant}{_choose_from(group, there)}")
     for override in overrides:
         key, _, value = override.lstrip("+~/").partition("=")
         if value.strip() in ("null", "") and (installation.conf() / key).is_dir():
-            choices = sorted(p.stem for p in (installation.conf() / key).glob("*.yaml"))
-            return ConfigError(f"{key}={value} chooses nothing: choose from {', '.join(choices)}")
+            there = sorted(p.stem for p in (installation.conf() / key).glob("*.yaml"))
+            return ConfigError(f"{key}={value} chooses nothing:{_choose_from(key, there)}")
     if unknown := re.match(r"Could not override '([^']+)'", lines[0]):
         key = unknown[1]
         return ConfigError(f"there is no option {key}{did_you_mean(key, _all_keys(overrides))}")
     told = [line for line in lines if not line.startswith("See https://")]
     return ConfigError(" ".join(" ".join(told[:2]).split()))
+
+
+_MANY = 20  # names, which one line may hold
+
+
+def _choose_from(group: str, names: Sequence[str]) -> str:
+    """What there is to choose in a group, or the command that lists it."""
+    plural = next((what for what, of in choices.LISTED.items() if of == group), None)
+    if len(names) > _MANY and plural:
+        return f" choose from python -m metaeval list {plural}"
+    return f" choose from {', '.join(names)}"
 
 
 def _all_keys(overrides: Iterable[str]) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 
 import metaeval
 from metaeval.config import compose_config, selected
+from metaeval.data.scenes import load_scenes
 from metaeval.errors import ConfigError
 from metaeval.metrics.base import ScoreColumn
 from metaeval.runs import files
@@ -200,3 +202,66 @@ def test_the_report_is_written_again_beside_a_package_of_that_name(tmp_path: Pat
 
 def test_an_empty_list_of_metrics_is_meant() -> None:
     assert selected(compose_config(["metrics=[]"])) == []
+
+
+def test_images_without_captions_are_for_systems_captions(tmp_path: Path) -> None:
+    """Metrics of images score them; those of references are skipped, and nobody is compared."""
+    scenes = load_scenes(limit=4)
+    (tmp_path / "images").mkdir()
+    for i in scenes.image_ids:
+        shutil.copy(scenes.part("images").path(i), tmp_path / "images")
+    (tmp_path / "systems").mkdir()
+    for name, texts in (("people", scenes.human), ("nobody", ("a thing",) * 4)):
+        records = [
+            {"image_id": i, "caption": text}
+            for i, text in zip(scenes.image_ids, texts, strict=True)
+        ]
+        (tmp_path / "systems" / f"{name}.json").write_text(json.dumps(records))
+    (tmp_path / "mine.py").write_text(
+        "def size(captions, images):\n"
+        "    import os\n"
+        "    return [len(c) / os.path.getsize(i) for c, i in zip(captions, images)]\n"
+    )
+    done = command(
+        "metaeval", "experiment=captioners", "dataset=own", "dataset.images=images",
+        "captions=systems", "metric=[rouge_l,callable,length]", "stats.replicates=20",
+        "metric.callable.function=mine.size", "hydra.run.dir=OUT", cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    statistics = files.read_json(tmp_path / "OUT" / files.STATISTICS)
+    told = {r["column"]: r for r in statistics["metrics"]}
+    assert told["ROUGE-L"]["status"] == "skipped"
+    assert told["ROUGE-L"]["reason"] == "none of the images has a reference"
+    sizes = {i: scenes.part("images").path(i).stat().st_size for i in scenes.image_ids}
+    expected = sum(len("a thing") / size for size in sizes.values()) / 4
+    assert told["size"]["systems"]["nobody"]["score"] == pytest.approx(expected, rel=1e-12)
+    assert statistics["against_human"] == []
+    assert (tmp_path / "OUT" / files.REPORT).is_file()
+    spoil = command(
+        "metaeval", "experiment=shuffle", "dataset=own", "dataset.images=images",
+        "hydra.run.dir=OUT2", cwd=tmp_path,
+    )  # fmt: skip
+    assert spoil.returncode == 2
+    assert spoil.stderr.startswith("metaeval: the images of images have no captions to spoil:")
+    scores = metaeval.score(
+        dict.fromkeys(scenes.image_ids, "a thing"), images=tmp_path / "images", metrics=["rouge_l"]
+    )
+    assert scores.skipped == {"rouge_l": "skipped: none of the images has a reference"}
+
+
+def test_a_run_directory_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
+    done = command("metaeval", "experiment=replace", *SMALL, "hydra.run.dir=/proc/x", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr == "metaeval: /proc/x: No such file or directory\n"
+
+
+def test_near_names_and_short_lists(tmp_path: Path) -> None:
+    for arguments, line in (
+        (["experiment=graded", "corruption=shufle"], "did you mean 'shuffle'"),
+        (["experiment=replace", "metric=[bleu,cidr]"], "did you mean 'cider'? choose from python"),
+        (["experiment=replce"], "did you mean 'replace'? choose from captioners, "),
+    ):
+        done = command("metaeval", *arguments, cwd=tmp_path)
+        assert done.returncode == 2
+        assert line in done.stderr
+        assert len(done.stderr) < 400

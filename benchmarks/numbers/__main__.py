@@ -15,7 +15,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.numbers import captioners, graded, judgments, networks, scenes
+from benchmarks.numbers import captioners, graded, judgments, metric_pages, networks, scenes
 from benchmarks.numbers.tables import (
     CommandFailed,
     Table,
@@ -28,7 +28,9 @@ from metaeval.errors import ConfigError, MetaevalError
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLES = tuple(
-    table for room in (graded, networks, scenes, judgments, captioners) for table in room.TABLES
+    table
+    for room in (graded, networks, scenes, judgments, captioners, metric_pages)
+    for table in room.TABLES
 )
 
 
@@ -81,7 +83,7 @@ def _make(options: argparse.Namespace, tables: Sequence[Table], root: Path, code
 
 def _documents(root: Path) -> dict[Path, str]:
     """The texts in which tables may stand."""
-    files = (root / "README.md", *sorted((root / "docs").glob("*.md")))
+    files = (root / "README.md", *sorted((root / "docs").rglob("*.md")))
     return {file: file.read_text(encoding="utf-8") for file in files if file.is_file()}
 
 

@@ -15,7 +15,7 @@ from benchmarks.numbers.graded import graded, head, read, row, three
 from benchmarks.numbers.tables import Result, Table
 from metaeval.errors import InputError
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
+PAGES = Path(__file__).resolve().parents[2] / "docs" / "metrics"
 METRICS = "[bertscore,faier,tiger,vifidel]"
 CHOSEN = "¹"  # chosen on this experiment's dev images
 TAUGHT = "²"  # learned from spoiled captions
@@ -48,7 +48,7 @@ def from_page(page: Path, heading: str, first: str) -> list[str]:
     raise InputError(f"has no row '{first}' below '{heading}'", file=page)
 
 
-def table(results: Sequence[Result], docs: Path = DOCS) -> str:
+def table(results: Sequence[Result], pages: Path = PAGES) -> str:
     """n captions, pooled ρ and ρ within an image, on both experiments."""
     replace, shuffle = map(read, results)
     lines = head("", "n", "Replace ρ", "within", "Shuffle ρ", "within")
@@ -58,7 +58,7 @@ def table(results: Sequence[Result], docs: Path = DOCS) -> str:
         return f"{record['n'] - record['n_nan']:,}"
 
     for name, metric, page, heading, first in TRAINED:
-        cells = from_page(docs / page, heading, first)
+        cells = from_page(pages / page, heading, first)
         values = cells if len(cells) == 4 else [cells[0], "–", cells[1], "–"]
         lines.append(row(name, n(metric), *values))
     for record in replace.records.values():

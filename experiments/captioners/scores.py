@@ -22,7 +22,10 @@ from metaeval.stats.resampling.items import Floats
 def with_all_references(dataset: CaptionDataset) -> CaptionDataset:
     """The dataset with the Human caption among the references, before the others: five on COCO."""
     pairs = zip(dataset.human, dataset.references, strict=True)
-    return replace(dataset, references=tuple((human, *others) for human, others in pairs))
+    return replace(
+        dataset,
+        references=tuple((human, *others) if human else others for human, others in pairs),
+    )
 
 
 def score_families(

@@ -157,9 +157,9 @@ class Captioners(MetricExperiment[Captioned, CaptionerScores]):
         again = [
             metric
             for metric, family in zip(metrics.values(), systems, strict=True)
-            if family.scored.status == "ok"
+            if family.scored.status == "ok" and any(data.dataset.human)
         ]
-        against = score_families(again, data.dataset, captions, config)
+        against = score_families(again, data.dataset, captions, config) if again else []
         write_scores(out / files.AGAINST_HUMAN, captions, [family.scored for family in against])
         return CaptionerScores(systems, against)
 
@@ -213,7 +213,8 @@ def _versions(data: Captioned) -> Iterator[tuple[ImageId, Version]]:
         for image_id, human in captioned:
             yield image_id, Version(system.name, 0, system.captions[image_id], human)
     for image_id, human in pairs:
-        yield image_id, Version(HUMAN, 1, human, human)
+        if human:  # a folder of images has nobody's captions
+            yield image_id, Version(HUMAN, 1, human, human)
 
 
 def _coverage(system: SystemCaptions, dataset: CaptionDataset) -> Mapping[str, Any]:

@@ -18,7 +18,13 @@ from omegaconf import DictConfig, OmegaConf
 from corruptions.base import Corruption
 from corruptions.graded.random import Random
 from experiments.base import MetricExperiment, Pass, Published, ToScore
-from experiments.captions import dataset_info, describe_dataset, write_references, write_versions
+from experiments.captions import (
+    dataset_info,
+    describe_dataset,
+    require_captions,
+    write_references,
+    write_versions,
+)
 from experiments.graded.ceiling import ceiling
 from experiments.graded.printout import printout
 from experiments.graded.seeds import rescorable, score_seeds, seed_count
@@ -70,6 +76,7 @@ class Graded(MetricExperiment[CaptionDataset, list[Scored]]):
                 "there is nothing to spoil here: experiment=judgments is for captions that people "
                 "judged, experiment=pairs for true and false ones"
             )
+        require_captions(dataset)
         for corruption in self.corruptions(config):
             if (absent := corruption.missing(dataset)) is not None:
                 raise ConfigError(f"corruption '{corruption.name}' cannot run: {absent}")

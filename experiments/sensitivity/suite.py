@@ -12,6 +12,7 @@ from experiments.graded.task import configured
 from metaeval import installation
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError
+from metaeval.options import did_you_mean
 
 OWN = ("callable", "file", "mixture")
 TRUTH = "truth"  # the kind of corruptions that know the scene
@@ -39,8 +40,8 @@ def suite(dataset: CaptionDataset, chosen: Sequence[str] | str = "all") -> list[
     for name in wanted:
         if name not in (*known, *kinds, "all"):
             raise ConfigError(
-                f"no corruption is called '{name}': choose from all, {', '.join(kinds)}, or "
-                f"{', '.join(known)}"
+                f"no corruption is called '{name}'{did_you_mean(name, [*known, *kinds]) or ':'} "
+                f"choose from all, {', '.join(kinds)}, or python -m metaeval list corruptions"
             )
     made: list[Corruption] = []
     for name in known:

@@ -11,7 +11,13 @@ from omegaconf import DictConfig, ListConfig
 
 from corruptions.base import Corrupted, Corruption
 from experiments.base import MetricExperiment, Pass
-from experiments.captions import dataset_info, describe_dataset, write_references, write_versions
+from experiments.captions import (
+    dataset_info,
+    describe_dataset,
+    require_captions,
+    write_references,
+    write_versions,
+)
 from experiments.record import RunRecord
 from experiments.scores import score_all, write_scores
 from experiments.sensitivity.printout import printout
@@ -58,6 +64,7 @@ class Sensitivity(MetricExperiment[CaptionDataset, list[Scored]]):
             raise ConfigError(
                 "these are captions that people judged: experiment=judgments is for them"
             )
+        require_captions(dataset)
         return dataset.limited(self.images)
 
     def describe(self, data: CaptionDataset) -> str:

@@ -24,14 +24,20 @@ class CorpusScore(NamedTuple):
 
 
 def bleu(
-    candidates: Sequence[str], references: Sequence[Sequence[str]], max_n: int, tokenizer: str
+    candidates: Sequence[str],
+    references: Sequence[Sequence[str]],
+    max_n: int = 4,
+    tokenizer: str = "ptb",
 ) -> CorpusScore:
     """BLEU of order `max_n`, smoothed as in pycocoevalcap; the corpus score is of summed counts."""
     return _scored(Bleu("coco", tokenizer, max_n), candidates, references, f"BLEU-{max_n}")
 
 
 def cider(
-    candidates: Sequence[str], references: Sequence[Sequence[str]], idf: str, tokenizer: str
+    candidates: Sequence[str],
+    references: Sequence[Sequence[str]],
+    idf: str = "dataset",
+    tokenizer: str = "ptb",
 ) -> CorpusScore:
     """CIDEr in [0, 10]; the corpus score is the mean."""
     return _scored(Cider(tokenizer=tokenizer, idf=idf), candidates, references, "CIDEr")
@@ -40,9 +46,9 @@ def cider(
 def spider(
     candidates: Sequence[str],
     references: Sequence[Sequence[str]],
-    idf: str,
-    tokenizer: str,
-    parser: str,
+    idf: str = "dataset",
+    tokenizer: str = "ptb",
+    parser: str = "auto",
 ) -> CorpusScore:
     """The mean of SPICE and CIDEr, caption by caption (Liu et al. 2017)."""
     one = cider(candidates, references, idf, tokenizer)

@@ -9,7 +9,8 @@ and `scores`, the captions' own. Options go into `compute`: `idf="coco_val2017"`
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 import datasets
 import evaluate
@@ -27,7 +28,8 @@ CITATIONS = {
 class CaptionModule(evaluate.Metric):  # type: ignore[misc]
     """A metric of captions against lists of references."""
 
-    metric = ""
+    metric: ClassVar[str]
+    scored: ClassVar[Callable[..., CorpusScore]]
 
     def _info(self) -> evaluate.MetricInfo:
         text = datasets.Value("string")
@@ -40,51 +42,26 @@ class CaptionModule(evaluate.Metric):  # type: ignore[misc]
             ),
         )
 
-    def _told(self, found: CorpusScore) -> dict[str, Any]:
-        return {self.metric: found.together, "scores": found.each.tolist()}
+    def _compute(
+        self, predictions: list[str], references: list[list[str]], **options: Any
+    ) -> dict[str, Any]:
+        score = type(self).scored(predictions, references, **options)
+        return {self.metric: score.together, "scores": score.each.tolist()}
 
 
 class BleuModule(CaptionModule):
-    """Corpus BLEU in [0, 1], as pycocoevalcap's."""
+    """Corpus BLEU in [0, 1], as pycocoevalcap's; options `max_n`, `tokenizer`."""
 
-    metric = "bleu"
-
-    def _compute(
-        self,
-        predictions: list[str],
-        references: list[list[str]],
-        max_n: int = 4,
-        tokenizer: str = "ptb",
-    ) -> dict[str, Any]:
-        return self._told(corpus.bleu(predictions, references, max_n, tokenizer))
+    metric, scored = "bleu", staticmethod(corpus.bleu)
 
 
 class CiderModule(CaptionModule):
-    """CIDEr in [0, 10], as pycocoevalcap's, without Java."""
+    """CIDEr in [0, 10], as pycocoevalcap's, without Java; options `idf`, `tokenizer`."""
 
-    metric = "cider"
-
-    def _compute(
-        self,
-        predictions: list[str],
-        references: list[list[str]],
-        idf: str = "dataset",
-        tokenizer: str = "ptb",
-    ) -> dict[str, Any]:
-        return self._told(corpus.cider(predictions, references, idf, tokenizer))
+    metric, scored = "cider", staticmethod(corpus.cider)
 
 
 class SpiderModule(CaptionModule):
-    """SPIDEr: the mean of SPICE and CIDEr."""
+    """SPIDEr: the mean of SPICE and CIDEr; options `idf`, `tokenizer`, `parser`."""
 
-    metric = "spider"
-
-    def _compute(
-        self,
-        predictions: list[str],
-        references: list[list[str]],
-        idf: str = "dataset",
-        tokenizer: str = "ptb",
-        parser: str = "auto",
-    ) -> dict[str, Any]:
-        return self._told(corpus.spider(predictions, references, idf, tokenizer, parser))
+    metric, scored = "spider", staticmethod(corpus.spider)

@@ -66,7 +66,7 @@ class CaptionTorchMetric(TorchMetric):
             references += groups
         found = self.scores(candidates, references)
         together = torch.tensor(found.together, dtype=torch.float64)
-        return (together, torch.from_numpy(found.each)) if self.per_caption else together
+        return (together, torch.tensor(found.each)) if self.per_caption else together
 
     @abstractmethod
     def scores(self, candidates: list[str], references: list[list[str]]) -> CorpusScore:

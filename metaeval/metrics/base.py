@@ -84,6 +84,8 @@ class Metric(ABC):
             part = dataset.part(need)
             if isinstance(part, Absent):
                 return part
+        if "references" in self.needs and not any(dataset.references):
+            return Absent("references", "none of the images has a reference")
         return None
 
 

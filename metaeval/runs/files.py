@@ -203,11 +203,21 @@ def read_table(path: Path, columns: Sequence[str] | None = None) -> pd.DataFrame
 
     With `columns` only these: edits and texts take memory that not every reader has use for.
     """
+    return read_columns(path, ["image_id", *_COLUMNS[path.name]], columns)
+
+
+def read_columns(
+    path: Path, needed: Sequence[str], columns: Sequence[str] | None = None
+) -> pd.DataFrame:
+    """Read any Parquet file of a run, refusing one that lacks a column of `needed`.
+
+    With `columns` only these.
+    """
     if not path.is_file():
         raise InputError("no such file: is this the directory of a finished run?", file=path)
     try:
         there = pq.read_schema(path).names
-        for column in ["image_id", *_COLUMNS[path.name]]:
+        for column in needed:
             if column not in there:
                 raise InputError("the column is missing", file=path, field=column)
         chosen = None if columns is None else list(columns)

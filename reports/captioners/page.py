@@ -14,8 +14,12 @@ from metaeval.runs import files
 from reports.captioners import tables
 from reports.captioners.alerts import alerts
 from reports.captioners.glossary import TERMS
+from reports.captioners.paper import forest_figure, print_tables
 from reports.captioners.run import CaptionersRun, read_captioners_run
 from reports.captioners.summary import headline, summary
+from reports.paper.citations import citation
+from reports.paper.figures import inline, write_figure
+from reports.paper.links import save_links
 from reports.shared import page, payload
 from reports.shared.elements import Header
 from reports.shared.formatting import amount, count, listed, number
@@ -23,11 +27,14 @@ from reports.shared.photos import thumbnails
 from reports.shared.print_tables import write_tables
 from reports.shared.provenance import Provenance, date_and_version, provenance
 
+FOREST = "forest"
+
 
 def write_report(
     run_dir: Path | str, *, examples: Count = 6, photos: Whole = 0, max_bytes: Count = 5_000_000
 ) -> Path:
-    """Write `report.html` into the directory of a finished run, from its files alone.
+    """Write `report.html`, `tables/` and `figures/` into the directory of a finished run, from its
+    files alone.
 
     It shows so many `examples` at a time, and as many `photos` (thumbnails, where the run knows an
     image file; 0 by default, for photos have owners, and weigh). Where captions and scores of all
@@ -37,7 +44,9 @@ def write_report(
     Raises InputError for a file that is missing or broken, and for a run of another experiment.
     """
     run = read_captioners_run(Path(run_dir))
-    write_tables(run.directory, [tables.systems_for_print(run)])
+    write_tables(run.directory, print_tables(run).values())
+    if (forest := forest_figure(run)) is not None:
+        write_figure(forest, run.directory / files.FIGURES, FOREST, f"{run.title}: ρ against Human")
     order = run.most_disagreement_first()
     shots = thumbnails(run.image_ids, run.image_paths, order[:photos])
     render = partial(_render, run, _context(run), page.inert(_meta(run, examples, shots)))
@@ -128,6 +137,11 @@ def _context(run: CaptionersRun) -> dict[str, Any]:
         "tests": tables.tests(run),
         "human": tables.against_human(run),
         "agreement": tables.agreement(run),
+        "links": {name: save_links([table]) for name, table in print_tables(run).items()},
+        "forest": None
+        if (forest := forest_figure(run)) is None
+        else inline(forest, "Rank-order ρ against Human of every system by every score"),
+        "citation": citation(run),
         "provenance": _provenance(run, references),
         "downloads": {
             "config": "Resolved config",

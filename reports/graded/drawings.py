@@ -37,11 +37,15 @@ def order_chart(counts: Array, names: Sequence[str]) -> Markup:
         stacked.append(f'<path class="l{k}" d="M{top}L{bottom}z">{title}</path>')
         line = _steps(height - 2 - (height - 4) * counts[k] / tallest)
         overlaid.append(f'<path class="l{k}" d="M{line}">{title}</path>')
+    axis = (
+        f'<text class="axis" x="0" y="{height + 14}">worst scores</text>'
+        f'<text class="axis" x="{WIDTH}" y="{height + 14}" text-anchor="end">best scores</text>'
+    )
     return Markup(  # numbers, and names escaped above
-        f'<svg class="order" viewBox="0 0 {WIDTH} {height}" role="img" '
+        f'<svg class="order" viewBox="0 0 {WIDTH} {height + 18}" role="img" '
         f'aria-label="Captions of each version by position in the order of score">'
         f'<g class="stacked">{"".join(stacked)}</g>'
-        f'<g class="overlaid">{"".join(overlaid)}</g></svg>'
+        f'<g class="overlaid">{"".join(overlaid)}</g>{axis}</svg>'
     )
 
 
@@ -76,7 +80,7 @@ def density_chart(d: Density, names: Sequence[str]) -> Markup:
     ticks = [(0.0, low, "start"), (WIDTH / 2, (low + high) / 2, "middle"), (WIDTH, high, "end")]
     parts += [
         f'<text class="axis" x="{x:g}" y="{height - 3}" text-anchor="{anchor}">'
-        f"{number(v, 2)}</text>"
+        f"{'score ' if anchor == 'middle' else ''}{number(v, 2)}</text>"
         for x, v, anchor in ticks
     ]
     return Markup(  # numbers, and names escaped above

@@ -1,4 +1,5 @@
-"""The SVG files of a run: per metric the order of all captions and the score densities.
+"""The figures of a run, as SVG and PDF: per metric the order of all captions and the densities of
+the scores, and the slope chart of all metrics.
 
 Made with Matplotlib on two figures that are drawn anew for every metric. The bytes depend on the
 run alone: a fixed salt for ids, no date, text as text.
@@ -7,7 +8,6 @@ run alone: a fixed salt for ids, no date, text as text.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,8 @@ from matplotlib.patches import Rectangle, StepPatch
 from metaeval.runs import files
 from reports.graded.bins import Array, Density, density, order_counts
 from reports.graded.run import GradedRun
+from reports.graded.slopes import Slope, label_places, slopes
+from reports.paper.figures import BLUE, INK, RULE, SOFT, write_figure
 from reports.shared import palette
 from reports.shared.figure_style import STYLE
 from reports.shared.formatting import file_stem, percent, plainly
@@ -33,7 +35,7 @@ SHELF = 1.15  # from one ridge's foot to the next, where the tallest possible ri
 
 
 def write_figures(run: GradedRun) -> list[Path]:
-    """Write `figures/<metric>-order.svg` and `-density.svg` for every metric that ran."""
+    """Write `figures/<metric>-order` and `-density` for every metric that ran, and `slopes`."""
     folder = run.directory / files.FIGURES
     colours = palette.levels(len(run.sets))
     written = []
@@ -52,13 +54,50 @@ def write_figures(run: GradedRun) -> list[Path]:
                     _draw_order(axes, counts, colours)
                 else:
                     _draw_density(axes, density(scores), colours)
-                path = folder / f"{file_stem(metric)}-{kind}.svg"
-                metadata = {"Date": None, "Title": f"{metric}: {kind}"}
                 figure = axes.get_figure(root=True)
-                assert figure is not None
-                files.atomic(path, partial(figure.savefig, format="svg", metadata=metadata))
-                written.append(path)
+                assert isinstance(figure, Figure)
+                stem = f"{file_stem(metric)}-{kind}"
+                written += write_figure(figure, folder, stem, f"{metric}: {kind}")
+        if lines := slopes(run.metrics):
+            title = "Rank-order ρ of every metric, pooled and within an image"
+            written += write_figure(_slopes(lines), folder, "slopes", title)
     return written
+
+
+def _slopes(lines: Sequence[Slope]) -> Figure:
+    """A line a metric from the pooled ρ, left, to the ρ within an image, right."""
+    height = max(2.6, 0.21 * (len(lines) + 2))
+    figure = Figure(figsize=(5.6, height))
+    FigureCanvasSVG(figure)
+    axes = figure.add_axes((0.36, 0.03, 0.28, 0.88))
+    ends = [value for line in lines for value in (line.pooled, line.within)]
+    low, high = min([0.0, *ends]), max(ends)
+    axes.set(xlim=(0, 1), ylim=(low, high + 0.01))
+    axes.axis("off")
+    gap = 0.19 / (0.88 * height) * ((high - low) or 1.0)
+    for line in lines:
+        control = line.kind == "control"
+        axes.plot(
+            [0, 1], [line.pooled, line.within], color=SOFT if control else BLUE, linewidth=1.2,
+            linestyle="--" if control else "-", clip_on=False,
+        )  # fmt: skip
+    for x, side, name in ((0, -1, "pooled over all captions"), (1, 1, "within an image")):
+        values = [line.pooled if x == 0 else line.within for line in lines]
+        # heights grow downwards where labels are placed
+        places = label_places([high - v for v in values], gap, high - low)
+        align = "right" if x == 0 else "left"
+        for line, value, place in zip(lines, values, places, strict=True):
+            told = f"{value:.3f}".replace("-", "−")
+            text = f"{line.metric}  {told}" if x == 0 else f"{told}  {line.metric}"
+            y = high - place
+            axes.plot([x + 0.02 * side, x + 0.1 * side], [value, y], color=RULE, linewidth=0.6,
+                      clip_on=False)  # fmt: skip
+            axes.text(x + 0.12 * side, y, text, ha=align, va="center", fontsize=8.5,
+                      color=SOFT if line.kind == "control" else INK)  # fmt: skip
+        axes.text(
+            x, high + 0.35 * gap + 0.02, name, ha=align, va="bottom", fontsize=8.5, color=SOFT
+        )
+    return figure
 
 
 def _order_axes(names: Sequence[str], colours: Sequence[str]) -> Axes:
@@ -72,7 +111,7 @@ def _order_axes(names: Sequence[str], colours: Sequence[str]) -> Axes:
         loc="lower left",
         bbox_to_anchor=(-0.015, 0.985),
         ncols=len(names),
-        fontsize=8,
+        fontsize=8.5,
         handlelength=1.1,
         columnspacing=1.2,
     )
@@ -119,4 +158,4 @@ def _draw_density(axes: Axes, d: Density, colours: Sequence[str]) -> None:
                 axes.add_artist(Rectangle((value, shelf), width, shares[k], color=colour))
             if shares[k] >= 0.05 and len(d.atoms) == 1:
                 label = f"{percent(shares[k], 0)} at {plainly(value)}"
-                axes.text(value + 1.6 * width, shelf + 0.72, label, fontsize=7, color="#5b6370")
+                axes.text(value + 1.6 * width, shelf + 0.72, label, fontsize=8.5, color="#5b6370")

@@ -7,27 +7,29 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup
+
 from metaeval.options import Count, Whole
 from metaeval.runs import files
 from reports.graded.alerts import alerts
 from reports.graded.bins import density, order_counts
-from reports.graded.counts import counts
 from reports.graded.drawings import density_chart, order_chart
 from reports.graded.embedded import EmbeddedData, PackedExplanations, embed
 from reports.graded.glossary import TERMS
-from reports.graded.ranking import ranked
+from reports.graded.paper import GradedTables, forest_figure, tables
 from reports.graded.run import GradedRun, read_graded_run
 from reports.graded.slopes import slope_chart, slopes
+from reports.graded.statements.counts import counts
 from reports.graded.statements.groups import group_tables
-from reports.graded.statements.measures import MEASURES
 from reports.graded.summary import headline, summary
 from reports.graded.table import metrics_table
+from reports.paper.citations import citation
+from reports.paper.links import save_links
 from reports.shared import formatting, page, payload
 from reports.shared.elements import Header, Row
-from reports.shared.formatting import count, known, percent
-from reports.shared.matrix import DifferenceRow, matrix
+from reports.shared.formatting import count, percent
 from reports.shared.photos import thumbnails
-from reports.shared.print_tables import print_tables, write_tables
+from reports.shared.print_tables import write_tables
 from reports.shared.provenance import date_and_version, provenance
 from reports.shared.row_kind import row_kind
 
@@ -43,14 +45,16 @@ def write_report(
     photos: Whole = 0,
     max_bytes: Count = 5_000_000,
 ) -> Path:
-    """Write `report.html`, and with `figures` the SVG files, into a run's directory.
+    """Write `report.html`, `tables/`, and with `figures` the SVG and PDF files, into a run's
+    directory.
 
     Parameters
     ----------
     run_dir
         The directory of a finished run; its files are all that is read.
     figures
-        Whether to write `figures/<metric>-order.svg` and `-density.svg` as well.
+        Whether to draw the forest plot, and to write it and each metric's order and densities
+        into `figures/`, as SVG and PDF.
     examples
         Example images shown at a time.
     explanations
@@ -74,22 +78,18 @@ def write_report(
         A file of the run is missing or broken.
     """
     run = read_graded_run(Path(run_dir))
+    forest = Markup("")
     if figures:
         from reports.graded.figures import write_figures  # matplotlib takes a second to import
 
         write_figures(run)
-    write_tables(
-        run.directory,
-        print_tables(
-            metrics_table(run),
-            "metrics",
-            f"{run.title} on {run.statistics['dataset']}: agreement with the known order of the "
-            f"versions, {headline(run)}.",
-        ),
-    )
+        forest = forest_figure(run)
+    printed = tables(run)
+    write_tables(run.directory, printed.all)
     order = run.worst_first()
     shots = thumbnails(run.image_ids, run.image_paths, order[:photos])
-    render = partial(_render, run, _context(run, figures), examples, shots)
+    context = _context(run, printed, forest, figures)
+    render = partial(_render, run, context, examples, shots)
     nothing = EmbeddedData("", "", PackedExplanations([], ""))
     room = max_bytes - len(render(nothing, 0).encode())
     return page.write_page(
@@ -125,7 +125,9 @@ def _render(
     )  # fmt: skip
 
 
-def _context(run: GradedRun, figures: bool) -> dict[str, Any]:
+def _context(
+    run: GradedRun, printed: GradedTables, forest: Markup, figures: bool
+) -> dict[str, Any]:
     """What the page holds whatever the data."""
     table = metrics_table(run)
     return {
@@ -138,12 +140,19 @@ def _context(run: GradedRun, figures: bool) -> dict[str, Any]:
         "table": table,
         "table_caption": "Every metric's agreement with the known order of the versions.",
         "counts": counts(run),
-        "matrices": _matrices(run),
-        "groups": group_tables(run),
+        "table_links": save_links(printed.metrics),
+        "matrices": printed.matrices,
+        "groups": [
+            (group, save_links([table]))
+            for group, table in zip(group_tables(run), printed.groups, strict=True)
+        ],
         "floor": run.names[0],
+        "forest": forest,
         "slopes": slope_chart(slopes(run.metrics)),
+        "files": figures,
         "charts": _charts(run, table.bodies[0][1], figures),
         "bins": ORDER_BINS,
+        "citation": citation(run),
         "provenance": provenance(run)._replace(versions=[_version_row(s) for s in run.sets]),
         "downloads": {
             "config": "Resolved config",
@@ -155,20 +164,6 @@ def _context(run: GradedRun, figures: bool) -> dict[str, Any]:
         "terms": TERMS,
         "statistics": payload.pack_json(run.statistics),
     }
-
-
-def _matrices(run: GradedRun) -> list[tuple[str, list[DifferenceRow]]]:
-    """The differences by each measure, metrics best first; none where none were tested."""
-    tested = run.statistics.get("differences")
-    if not tested:
-        return []
-    rows = ranked(run.metrics)
-    matrices = []
-    for measure, pairs in tested["measures"].items():
-        order = sorted(((r[measure], r["metric"]) for r in rows if known(r[measure])), reverse=True)
-        lines = matrix(pairs, [name for _, name in order], tested["alpha"])
-        matrices.append((MEASURES[measure], lines))
-    return [(name, lines) for name, lines in matrices if lines]
 
 
 def _header(run: GradedRun) -> Header:

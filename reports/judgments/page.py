@@ -8,41 +8,35 @@ from typing import Any
 
 from metaeval.runs import files
 from reports.judgments.findings import findings
-from reports.judgments.table import choice_table, ratings_table, system_table, view_tables
+from reports.judgments.paper import forests, is_choice, tables
+from reports.paper.citations import citation
+from reports.paper.figures import inline, write_figure
+from reports.paper.links import save_links
 from reports.shared import page
 from reports.shared.elements import Header
 from reports.shared.formatting import count, listed, percent
-from reports.shared.matrix import matrix
-from reports.shared.print_tables import print_tables, write_tables
+from reports.shared.print_tables import write_tables
 from reports.shared.provenance import date_and_version, provenance
 from reports.shared.run import FinishedRun, read_run
-from reports.shared.table import MetricsTable
 
 
 def write_report(run_dir: Path | str) -> Path:
-    """Write `report.html` into a run's directory, from its files alone.
+    """Write `report.html`, `tables/` and `figures/` into a run's directory, from its files alone.
 
     The same run files give the same bytes. Raises InputError for a file that is missing or broken.
     """
     run = read_run(Path(run_dir))
-    caption = f"Agreement with human judgements on {run.statistics['title']}."
-    write_tables(run.directory, print_tables(_table(run), "metrics", caption))
+    printed = tables(run)
+    write_tables(run.directory, printed.all)
+    for name, stem, drawing in forests(run, printed.table):
+        write_figure(drawing, run.directory / files.FIGURES, stem, f"{run.title}, {name}")
     return page.write_page(run.directory / files.REPORT, render(run))
 
 
 def render(run: FinishedRun) -> str:
     """The page as text."""
-    statistics = run.statistics
-    choice = statistics["kind"] == "forced_choice"
-    table = _table(run)
-    alpha = statistics["settings"]["alpha"]
-    matrices = []
-    for (name, rows), differences in zip(
-        table.bodies, statistics["differences"].values(), strict=True
-    ):
-        order = [row.metric for row in rows if row.kind == "result"]
-        matrices.append((name, matrix(differences, order, alpha)))
-    systems = statistics.get("systems") or []
+    statistics, choice = run.statistics, is_choice(run)
+    printed = tables(run)
     return page.render(
         "judgments.html.j2",
         1,
@@ -51,26 +45,27 @@ def render(run: FinishedRun) -> str:
         run=run,
         header=_header(run, choice),
         choice=choice,
-        table=table,
+        table=printed.table,
+        table_links=save_links(printed.metrics),
         table_caption="Every metric's agreement with human judgements.",
-        matrices=matrices,
-        findings=findings(statistics, table, [rows for _, rows in matrices]),
-        systems=[(d, system_table(run, d)) for d in statistics["dimensions"]]
-        if len(systems) > 1
-        else [],
-        views=[] if choice else view_tables(run),
+        forests=[
+            (name, stem, inline(drawing, f"Agreement of every metric with people, {name}"))
+            for name, stem, drawing in forests(run, printed.table)
+        ],
+        matrices=printed.matrices,
+        findings=findings(statistics, printed.table, [m.lines for m in printed.matrices]),
+        systems=printed.systems,
+        views=printed.views,
+        examples=printed.examples,
+        citation=citation(run),
         provenance=provenance(run),
         downloads={},
         beside=["scores.parquet", "judgments.parquet"],
         wide_times=False,
         protocol=_protocol(statistics),
         tests=listed(_tests(statistics)),
-        alpha=alpha,
+        alpha=statistics["settings"]["alpha"],
     )
-
-
-def _table(run: FinishedRun) -> MetricsTable:
-    return choice_table(run) if run.statistics["kind"] == "forced_choice" else ratings_table(run)
 
 
 def _header(run: FinishedRun, choice: bool) -> Header:

@@ -140,7 +140,14 @@ def _accuracy_cells(accuracy: Mapping[str, Any]) -> list[Cell]:
     epsilon = accuracy["epsilon"]
     note = f"ε = {epsilon:.3g}" if known(epsilon) else ""
     return [
-        Cell("accuracy", percent(accuracy["value"]), accuracy["value"], hover, note),
+        Cell(
+            "accuracy",
+            shown := percent(accuracy["value"]),
+            accuracy["value"],
+            hover,
+            note,
+            printed=shown,
+        ),
         Cell("gain", percent(accuracy["uncalibrated"]), accuracy["uncalibrated"]),
     ]
 

@@ -1,12 +1,18 @@
-"""The figure: what metrics and controls get on each kind, as an SVG for the page and as a file."""
+"""The figure: what metrics and controls get on each kind, for the page and for print."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+import matplotlib as mpl
 from markupsafe import Markup, escape
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
+from reports.paper.figures import BLUE, RED
+from reports.shared.figure_style import STYLE
 from reports.shared.formatting import percent
 from reports.shared.row_kind import Record, row_kind
 
@@ -32,10 +38,46 @@ def accuracy_figure(records: Sequence[Record], kinds: Sequence[str], comparison:
         parts.append(_row(shown, kind, comparison, TOP + ROW * i + ROW / 2))
     return Markup(  # numbers, and names escaped in `_row`
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" '
-        f'style="width:100%;max-width:{WIDTH}px;height:auto" role="img" '
+        f'width="{WIDTH}" height="{height}" style="display:block" role="img" '
         f'aria-label="Accuracy of metrics and controls on each kind, {escape(comparison)}">'
         f"{''.join(parts)}</svg>"
     )
+
+
+def print_figure(records: Sequence[Record], kinds: Sequence[str], comparison: str) -> Figure:
+    """The same by matplotlib: metrics as dots, controls as rings below, a bar at the best one."""
+    shown = [r for r in records if row_kind(r) in ("result", "control")]
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(6.2, 0.42 * len(kinds) + 0.95))
+        FigureCanvasAgg(figure)
+        axes = figure.add_axes(
+            (0.2, 0.5 / figure.get_figheight(), 0.76, 1 - 0.85 / figure.get_figheight())
+        )
+        axes.set(xlim=(0, 1.01), ylim=(len(kinds) - 0.4, -0.6))
+        axes.set_xlabel(f"accuracy, {comparison}")
+        axes.set_yticks(range(len(kinds)), kinds)
+        axes.tick_params(axis="y", length=0)
+        for y, kind in enumerate(kinds):
+            for control, offset, face in ((False, -0.12, BLUE), (True, 0.16, "none")):
+                values = [
+                    r["accuracy"][comparison][kind]["value"]
+                    for r in shown
+                    if (row_kind(r) == "control") is control
+                ]
+                known = [v for v in values if v is not None]
+                edge = RED if control else BLUE
+                axes.plot(known, [y + offset] * len(known), "o", markersize=4, color=edge,
+                          markerfacecolor=face, alpha=0.85)  # fmt: skip
+                if control and known:
+                    axes.plot([max(known)] * 2, [y - 0.36, y + 0.36], color=RED, linewidth=1.3)
+        handles = [
+            Line2D([], [], marker="o", linewidth=0, color=BLUE, label="metric"),
+            Line2D([], [], marker="o", linewidth=0, color=RED, markerfacecolor="none",
+                   label="control (bar: the best)"),
+        ]  # fmt: skip
+        axes.legend(handles=handles, loc="lower left", bbox_to_anchor=(-0.01, 1.0), ncols=2,
+                    borderaxespad=0)  # fmt: skip
+    return figure
 
 
 def _row(records: Sequence[Record], kind: str, comparison: str, y: float) -> str:

@@ -2,47 +2,47 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from metaeval.runs import files
-from reports.pairs.drawing import accuracy_figure
 from reports.pairs.findings import findings
-from reports.pairs.table import accuracy_table, control_rows, refinement_table
+from reports.pairs.paper import drawings, tables
+from reports.paper.citations import citation
+from reports.paper.figures import inline, write_figure
+from reports.paper.links import save_links
 from reports.shared import page
 from reports.shared.elements import Header
 from reports.shared.formatting import count
-from reports.shared.matrix import matrix
+from reports.shared.print_tables import write_tables
 from reports.shared.provenance import date_and_version, provenance
 from reports.shared.run import FinishedRun, read_run
 
-FIGURE = "accuracy.svg"
-
 
 def write_report(run_dir: Path | str, figures: bool = True) -> Path:
-    """Write `report.html` and the figure's file into a run's directory, from its files alone.
+    """Write `report.html`, `tables/` and with `figures` the SVG and PDF files into a run's
+    directory, from its files alone.
 
     The same run files give the same bytes. Raises InputError for a file that is missing or broken.
     """
     run = read_run(Path(run_dir))
+    printed = tables(run)
+    write_tables(run.directory, printed.all)
     if figures:
-        drawing = accuracy_figure(
-            run.metrics, list(run.statistics["kinds"]), run.statistics["comparisons"][0]
-        )
-        path = run.directory / files.FIGURES / FIGURE
-        files.atomic(path, lambda p: p.write_text(f"{drawing}\n", encoding="utf-8"))
-    return page.write_page(run.directory / files.REPORT, render(run))
+        folder = run.directory / files.FIGURES
+        for comparison in drawings(run, printed.table):
+            text = f"{comparison.kinds}\n"
+            file = folder / f"{comparison.kinds_stem}.svg"
+            files.atomic(file, partial(Path.write_text, data=text, encoding="utf-8"))
+            title = f"{run.title}, {comparison.name}"
+            write_figure(comparison.kinds_print, folder, comparison.kinds_stem, title, ("pdf",))
+            write_figure(comparison.forest, folder, comparison.forest_stem, title)
+    return page.write_page(run.directory / files.REPORT, render(run, figures))
 
 
-def render(run: FinishedRun) -> str:
-    """The page as text."""
-    statistics = run.statistics
-    table = accuracy_table(run)
-    alpha = statistics["settings"]["alpha"]
-    matrices = []
-    for name, rows in table.bodies:
-        order = [row.metric for row in rows if row.kind == "result"]
-        matrices.append((name, matrix(statistics["differences"][name], order, alpha)))
-    comparisons = statistics["comparisons"]
+def render(run: FinishedRun, figures: bool = True) -> str:
+    """The page as text; `figures`: whether it names the files of its figures."""
+    statistics, printed = run.statistics, tables(run)
     return page.render(
         "true_false.html.j2",
         1,
@@ -50,21 +50,26 @@ def render(run: FinishedRun) -> str:
         scripts="[01]-*.js",
         run=run,
         header=_header(run),
-        table=table,
+        table=printed.table,
+        table_links=save_links(printed.metrics),
         table_caption="How often every metric prefers the truth.",
-        matrices=matrices,
-        findings=findings(statistics, table, [rows for _, rows in matrices]),
+        matrices=printed.matrices,
+        findings=findings(statistics, printed.table, [m.lines for m in printed.matrices]),
+        files=figures,
         figures=[
-            (c, accuracy_figure(run.metrics, list(statistics["kinds"]), c)) for c in comparisons
+            (drawn, inline(drawn.forest, f"Mean accuracy of every metric, {drawn.name}"))
+            for drawn in drawings(run, printed.table)
         ],
-        controls=[(c, control_rows(run, c)) for c in comparisons],
-        refinements=[(c, *refinement_table(run, c)) for c in comparisons],
+        controls=printed.controls,
+        refinements=printed.refinements,
+        examples=printed.examples,
+        citation=citation(run),
         provenance=provenance(run),
         downloads={},
-        beside=["accuracies.csv", "scores.parquet", "pairs.parquet", f"figures/{FIGURE}"],
+        beside=["accuracies.csv", "scores.parquet", "pairs.parquet"],
         wide_times=False,
         protocol=_protocol(run),
-        alpha=alpha,
+        alpha=statistics["settings"]["alpha"],
     )
 
 

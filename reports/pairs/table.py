@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from reports.shared.elements import Cell, ColumnHead
-from reports.shared.formatting import count, percent
+from reports.shared.formatting import count, percent, with_interval
 from reports.shared.interval_bar import Span, axis, interval_bar, span_of
 from reports.shared.row_kind import Record, row_kind
 from reports.shared.run import FinishedRun
@@ -63,7 +63,9 @@ def _cells(
 ) -> list[Cell]:
     accuracy = r["accuracy"][comparison]
     mean = accuracy[MEAN]
-    cells = [Cell("rho", interval_bar(mean["value"], mean["ci"], span), mean["value"])]
+    bar = interval_bar(mean["value"], mean["ci"], span)
+    printed = with_interval(mean["value"], mean["ci"])
+    cells = [Cell("rho", bar, mean["value"], printed=printed)]
     for i, kind in enumerate(kinds):
         a = accuracy[kind]
         hover = (

@@ -10,7 +10,7 @@ from markupsafe import Markup, escape
 from metaeval.runs.records import PaperValue
 from reports.shared.formatting import interval, known, number
 
-WIDTH, HEIGHT, PAD = 176, 18, 6
+WIDTH, HEIGHT, PAD = 176, 18, 9
 
 Span = tuple[float, float]
 Interval = Sequence[float | None]

@@ -108,9 +108,11 @@ def test_every_table_has_its_place_in_the_documents(capsys: pytest.CaptureFixtur
 
 def test_numbers_of_trained_networks_come_from_their_pages(tmp_path: Path) -> None:
     for _, _, page, heading, first in TRAINED:
-        assert all("±" in cell for cell in from_page(ROOT / "docs" / page, heading, first))
+        assert all(
+            "±" in cell for cell in from_page(ROOT / "docs" / "metrics" / page, heading, first)
+        )
     with pytest.raises(InputError, match="has no row 'five references'"):
-        from_page(ROOT / "docs" / "faier.md", "FAIEr-r | Replace", "five references")
+        from_page(ROOT / "docs" / "metrics" / "faier.md", "FAIEr-r | Replace", "five references")
 
 
 def test_a_table_of_real_runs(root: Path) -> None:

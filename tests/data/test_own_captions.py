@@ -154,3 +154,23 @@ def test_options_that_make_no_sense(tmp_path: Path) -> None:
         load_own(path, split="test")
     with pytest.raises(InputError, match=r"correct dataset\.images"):
         load_own(path, images=tmp_path / "none")
+
+
+def test_a_folder_of_images_is_a_dataset_without_captions(tmp_path: Path) -> None:
+    for name in ("000000000042.jpg", "7.PNG", "notes.txt"):
+        (tmp_path / name).write_bytes(b"")
+    data = load_own(images=tmp_path)
+    assert (data.image_ids, data.human, data.references) == ((7, 42), ("", ""), ((), ()))
+    assert data.part("images").path(42) == tmp_path / "000000000042.jpg"
+    assert data.image_source == (None, "coco:42")  # its name is one of COCO's
+    assert load_own(images=tmp_path, limit=1).image_ids == (7,)
+    (tmp_path / "a_dog.jpeg").write_bytes(b"")
+    assert load_own(images=tmp_path).image_ids == ("000000000042", "7", "a_dog")
+    (tmp_path / "a_dog.gif").write_bytes(b"")
+    with pytest.raises(InputError, match=r"a_dog\.gif and a_dog\.jpeg are both image a_dog"):
+        load_own(images=tmp_path)
+    with pytest.raises(InputError, match="there is no such folder"):
+        load_own(images=tmp_path / "none")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match="holds no image file"):
+        load_own(images=tmp_path / "empty")

@@ -17,10 +17,18 @@ from metaeval.text.transformers.locate import MINILM, known_caption_models
 from metaeval.text.vocabulary import END, START
 from metaeval.training.spoiling import drawn_corruptions, replaced, shuffled
 from metaeval.weights.cards import read_card
-from metaeval.weights.pretrained import shipped
+from metaeval.weights.pretrained import SHIPPED, shipped
 from metaeval.weights.training_facts import training_facts
 
 CARDS = {weights.name: weights.card for weights in shipped()}
+
+
+@pytest.mark.parametrize("card", sorted(SHIPPED.glob("*/card.json")), ids=lambda p: p.parent.name)
+def test_a_shipped_card_names_the_licence_of_weights_and_data(card: Path) -> None:
+    told = read_card(card.parent)
+    assert told["license"] == "Apache-2.0"  # as of the package that ships them
+    of_coco = told["data"]["dataset"].startswith("coco")
+    assert ("CC BY 4.0" in told["data_license"]) is of_coco
 
 
 @pytest.mark.parametrize("name", CARDS)

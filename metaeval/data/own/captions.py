@@ -20,6 +20,7 @@ from metaeval.readers.json_text import read_json
 from metaeval.readers.values import read_list
 
 TOKEN_SUFFIXES = (".token", ".txt")
+IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif")
 FOREIGN = 0.2  # from this share of words without a Latin letter on the text is called foreign
 _WHOLE = re.compile("[0-9]{1,18}")  # of ASCII: isdecimal() takes other scripts' digits, too
 _TOKEN = re.compile(r"([^\t#]+)#(\d+)\t(.*)")
@@ -58,6 +59,10 @@ def load_own(
     Captions are taken in their order in the file: an image's first is the *Human* caption, the
     others are its references. There may be none: metrics of references then give "not scored".
 
+    Without a file the dataset is the images of the folder `images`, without captions: for captions
+    of systems, which metrics of images score. Ids are the files' names without their endings; as
+    numbers, if all are.
+
     Parameters
     ----------
     file
@@ -77,11 +82,13 @@ def load_own(
 
     Raises InputError, naming file and record, for anything that is not so.
     """
-    if file is None:
-        raise ConfigError("dataset=own needs a file: dataset.file=FILE (see docs/own.md)")
     for option, value in (("limit", limit), ("n_references", n_references)):
         if value is not None:
             require_count(f"dataset.{option}", value)
+    if file is None:
+        if images is None:
+            raise ConfigError("dataset=own needs a file: dataset.file=FILE (see docs/own.md)")
+        return _folder(Path(images).expanduser(), name, image_source).limited(limit)
     path = Path(file).expanduser()
     captions, sha256 = _read(path, split)
     tidy = Tidy()
@@ -115,6 +122,42 @@ def load_own(
         image_source=photographs, pool_source=photographs,
         records=RecordCount(read, len(human) + sum(map(len, references))),
     ).limited(limit)  # fmt: skip
+
+
+def _folder(folder: Path, name: str | None, image_source: str | None) -> CaptionDataset:
+    """The images of a folder, nothing being known of them but the files."""
+    if not folder.is_dir():
+        raise InputError("there is no such folder; correct dataset.images", file=folder)
+    names = images_by_id(folder)
+    if not names:
+        raise InputError(f"holds no image file ({', '.join(IMAGE_SUFFIXES)})", file=folder)
+    ids, called = tuple(sorted(names)), name or folder.name
+    photographs = tuple(sources_of(ids, names, declared=image_source, collection=called).values())
+    files = ImageFiles(folder, names)
+    return CaptionDataset(
+        called, ids, ("",) * len(ids), ((),) * len(ids), ids, ("",) * len(ids), {},
+        (f"{len(ids):,} images without captions: there is nothing to compare with.",),
+        parts={"images": lambda: files},
+        image_source=photographs, pool_source=photographs,
+    )  # fmt: skip
+
+
+def images_by_id(folder: Path) -> dict[ImageId, str]:
+    """Image id → file name, of the image files of a folder.
+
+    An id is the name without its ending, as a number if all are numbers. Raises InputError for two
+    files of one id.
+    """
+    found = sorted(p.name for p in folder.iterdir() if p.suffix.lower() in IMAGE_SUFFIXES)
+    stems = [PurePosixPath(name).stem for name in found]
+    numbers = all(_WHOLE.fullmatch(stem) for stem in stems)
+    names: dict[ImageId, str] = {}
+    for stem, name in zip(stems, found, strict=True):
+        image: ImageId = int(stem) if numbers else stem
+        if image in names:
+            raise InputError(f"{names[image]} and {name} are both image {image}", file=folder)
+        names[image] = name
+    return names
 
 
 def foreign_share(texts: Sequence[str]) -> float:

@@ -13,6 +13,7 @@ from metaeval.data.coco.captions import read_captions
 from metaeval.data.dataset import Absent, CaptionDataset, ImageId, Objects, Part
 from metaeval.data.image_source import sources_of
 from metaeval.data.json_records import check_id, require_fields
+from metaeval.data.own.captions import images_by_id
 from metaeval.data.tidy import Tidy
 from metaeval.errors import InputError
 from metaeval.readers.json_text import read_json
@@ -81,7 +82,8 @@ def given_captions(
         As the candidates: a list with the references of each candidate (a string is one reference),
         a mapping from image ids, or a captions file of COCO's. `None`: there are none.
     images, objects
-        Image files and annotated objects, as a list or a mapping in the same way. The objects of an
+        Image files and annotated objects, as a list or a mapping in the same way; or the folder of
+        the image files, whose names without their endings are the ids. The objects of an
         image are an `Objects`, or a list of labels or of (label, [x1, y1, x2, y2]) with boxes in
         [0, 1].
     image_source
@@ -178,9 +180,12 @@ def _by_image(given: Any, known: list[ImageId], candidates: Any, what: str) -> d
     if given is None:
         return {}
     if isinstance(given, str | Path):
+        path = Path(given).expanduser()
+        if what == "images" and path.is_dir():
+            return _images_of(path, known)
         if what != "references":
             raise InputError(f"{what} must be a list or a mapping, not {given!r}")
-        return dict(read_captions(Path(given).expanduser()).captions)
+        return dict(read_captions(path).captions)
     if isinstance(given, Mapping):
         by_id = {_plain_id(i): value for i, value in given.items()}
         if lacking := [i for i in known if i not in by_id]:
@@ -200,6 +205,18 @@ def _by_image(given: Any, known: list[ImageId], candidates: Any, what: str) -> d
             f"{len(listed):,} {what} for {len(known):,} candidates{turned * (what == 'references')}"
         )
     return dict(zip(known, listed, strict=True))
+
+
+def _images_of(folder: Path, known: list[ImageId]) -> dict[ImageId, Path]:
+    """Image id → its file in a folder; InputError where no image is there."""
+    names = images_by_id(folder)
+    by_id = {i: folder / names[i] for i in known if i in names}
+    if not by_id:
+        there = ", ".join(repr(i) for i in list(names)[:3]) or "none"
+        raise InputError(
+            f"has no file of image {known[0]!r} nor of any other; there are {there} …", file=folder
+        )
+    return by_id
 
 
 def _plain_id(value: Any) -> ImageId:

@@ -2,8 +2,8 @@
 of an image and its references.
 
 There is no public code; this follows the paper's section 3, and where that leaves something open,
-`docs/faier.md` says what was chosen. The union vectors of an image depend on the image and its
-references alone: they are computed once and serve every caption.
+`docs/metrics/faier.md` says what was chosen. The union vectors of an image depend on the image and
+its references alone: they are computed once and serve every caption.
 """
 
 from __future__ import annotations

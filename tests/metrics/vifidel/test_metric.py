@@ -66,7 +66,7 @@ def test_the_plan_adds_up_to_the_score(tmp_path: Path, p: int) -> None:
         )
 
 
-# Every rule of docs/vifidel.md, "Where there is nothing to compare".
+# Every rule of docs/metrics/vifidel.md, "Where there is nothing to compare".
 EDGES = [
     # caption, labels, references → VIFIDEL, VIFIDEL-ref (p = 2)
     ("", LABELS, REFERENCES, 0, 0),

@@ -94,8 +94,10 @@ def test_summary_and_table_stand_in_the_html_itself(run: Path) -> None:
 def test_same_files_same_bytes_figures_too(run: Path) -> None:
     path = write_report(run)
     first = {p.name: p.read_bytes() for p in [path, *(run / "figures").iterdir()]}
-    assert sorted(first) == ["SacreBLEU-density.svg", "SacreBLEU-order.svg", "chrF-density.svg",
-                             "chrF-order.svg", "report.html"]  # fmt: skip
+    stems = ["SacreBLEU-density", "SacreBLEU-order", "chrF-density", "chrF-order", "forest",
+             "slopes"]  # fmt: skip
+    figures = [f"{stem}.{form}" for stem in stems for form in ("pdf", "svg")]
+    assert sorted(first) == sorted([*figures, "report.html"])
     write_report(run)
     assert first == {p.name: p.read_bytes() for p in [path, *(run / "figures").iterdir()]}
     assert b"<dc:date>" not in first["chrF-order.svg"]

@@ -10,10 +10,14 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
+from metaeval.errors import InputError
 from metaeval.runs import files as results
 from reports.__main__ import main
+from reports.judgments.examples import examples, places
 from reports.judgments.findings import too_few
 from reports.judgments.page import render, write_report
 from reports.judgments.table import equal_as_printed
@@ -245,7 +249,9 @@ def test_forced_choice_has_a_page(tmp_path: Path) -> None:
     assert "Metrics against people on PASCAL-50S" in html
     assert '<tbody data-items="1 reference">' in html
     assert '<tbody data-items="2 references" hidden>' in html
-    assert "2008" not in html  # no image name, only numbers
+    # of the pairs on which ROUGE-L and people differ: what people prefer, by how many votes
+    row = "<td>2008_1.jpg</td><td>a dog runs</td><td>36 to 12</td><td>a cat</td>"
+    assert row in html
     assert ">HC</button>" in html
     assert ">HI</button>" not in html  # no pair of that category
     # consensus prefers B of the first pair, the direct votes C; the second one is divided
@@ -298,3 +304,44 @@ def test_in_a_browser(page: Page, run: Path) -> None:
     page.size(420, 900)
     assert page.run("document.documentElement.scrollWidth") <= 420
     assert page.errors == []
+
+
+def judged_run(folder: Path, ratings: list[float], scores: list[float]) -> FinishedRun:
+    """A finished run of one metric, with so many captions of as many images."""
+    n = len(ratings)
+    pd.DataFrame(
+        {
+            "caption": range(n), "image_id": [f"image {k}" for k in range(n)],
+            "candidate": [f"caption {k}" for k in range(n)], "human_rating": [[r] for r in ratings],
+        }
+    ).to_parquet(folder / results.JUDGMENTS)  # fmt: skip
+    pd.DataFrame({"caption": range(n), "metric": "M", "score": scores}).to_parquet(
+        folder / results.SCORES
+    )
+    record = {
+        "metric": "M", "status": "ok", "untrained": False, "control": False, "part_of": None,
+        "headline": True, "higher_is_better": True,
+    }  # fmt: skip
+    statistics = {"kind": "ratings", "dimensions": ["rating"], "metrics": [record]}
+    return FinishedRun(folder, statistics, {}, "")
+
+
+def test_examples_are_where_people_and_the_metric_are_furthest_apart(tmp_path: Path) -> None:
+    """Five captions: 0 is rated lowest and scored highest, 4 the other way round."""
+    run = judged_run(tmp_path, [1, 2, 3, 4, 5], [0.9, 0.2, 0.3, 0.4, 0.1])
+    ((_, rows),) = examples(run)[0].rows
+    assert rows[0] == ["too high", "image 0", "caption 0", "1.00", "10%", "0.900", "90%"]
+    assert rows[1] == ["too low", "image 4", "caption 4", "5.00", "90%", "0.100", "10%"]
+    assert len(rows) == 2  # of the others people and the metric agree
+    agreeing = judged_run(tmp_path, [1, 2, 3, 4, 5], [0.1, 0.2, 0.3, 0.4, 0.9])
+    assert examples(agreeing)[0].rows == [("M", [])]
+    unknown = judged_run(tmp_path, [1, 2], [float("nan"), 0.5])
+    assert examples(unknown)[0].rows == [("M", [])]
+    assert places(np.array([5.0, 1.0, 1.0])).tolist() == pytest.approx([5 / 6, 1 / 3, 1 / 3])
+
+
+def test_a_run_without_its_captions_is_one_line(tmp_path: Path) -> None:
+    run = judged_run(tmp_path, [1, 2], [0.1, 0.2])
+    (tmp_path / results.JUDGMENTS).unlink()
+    with pytest.raises(InputError, match="no such file"):
+        examples(run)

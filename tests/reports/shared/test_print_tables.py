@@ -13,6 +13,7 @@ from reports.shared.elements import Cell, ColumnHead, Row
 from reports.shared.print_tables import (
     bold_best,
     latex,
+    plain_table,
     print_tables,
     to_csv,
     to_latex,
@@ -94,16 +95,71 @@ def test_the_best_of_a_column_may_be_the_lowest() -> None:
     assert [[c.best for c in row] for row in cells] == [[False, True, False], [False, False, True]]
 
 
+def test_a_note_has_one_mark_and_numbers_stand_in_their_cells() -> None:
+    rows = [
+        row("A", "result", 0.6, 50.0, "below control"),
+        row("B", "result", 0.5, 10.0, "below control"),
+        row("C", "result", 0.4, 10.0),
+    ]
+    inner = (*rows[2].cells[:2], Cell("ties", "10%", 10.0, note="3% in image"))
+    table = MetricsTable(HEADS, [("all", [*rows[:2], rows[2]._replace(cells=inner)])])
+    (printed,) = print_tables(table, "metrics", "Agreement.", {"all": {"B"}})
+    lines = to_markdown(printed).splitlines()
+    assert lines[4:7] == [
+        "| A | **0.6 [0.1, 0.9]**† | 50.0% |",
+        "| B | 0.5 [0.1, 0.9]†‡ | 10.0% |",
+        "| C | 0.4 [0.1, 0.9] | 10% (3% in image) |",
+    ]
+    assert lines[-1] == "† below control; ‡ not every test tells it apart from the best"
+
+
+def test_columns_for_the_full_table_stay_in_csv() -> None:
+    table = MetricsTable(
+        [ColumnHead("metric", "Metric", ""), ColumnHead("rho", "ρ", ""), ColumnHead("tau", "τ", ""),
+         ColumnHead("inversions", "Inversions", ""), ColumnHead("paper", "Paper", "")],
+        [("all", [
+            Row(name, "result", None, "", (
+                Cell("metric", name), Cell("rho", f"{v}", v, note="" if v > 0.5 else "low"),
+                Cell("tau", f"{v}", v), Cell("inversions", f"{v}", v), Cell("paper", "–")))
+            for name, v in (("A", 0.6), ("B", 0.4))
+        ])],
+    )  # fmt: skip
+    (printed,) = print_tables(table, "metrics", "All.", in_full=("tau",))
+    assert to_csv(printed).splitlines()[0] == "Metric,ρ,τ,Inversions,Paper"
+    lines = to_markdown(printed).splitlines()
+    assert lines[2] == "| Metric | ρ | Inversions |"  # Paper is empty
+    assert lines[4:6] == ["| A | **0.6** | 0.6 |", "| B | 0.4† | **0.4** |"]  # fewer are better
+
+
+def test_wide_tables_fit_the_line() -> None:
+    cells = [["M", *["0.5 [0.4, 0.6]"] * 7]]
+    wide = to_latex(
+        plain_table("wide", "Wide.", ["Score", *[f"S{k} (all)" for k in range(7)]], cells)
+    )
+    assert r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%" in wide
+    assert wide.count(r"{\tiny [0.4, 0.6]}") == 7
+    assert r"\shortstack{S0\\(all)}" in wide
+    narrow = to_latex(plain_table("n", "Narrow.", ["Score", "S"], [["M", "word"], ["N", "word"]]))
+    assert "resizebox" not in narrow
+    assert r"\begin{tabular}{ll}" in narrow  # words to the left
+    assert r"\begin{tabular}{lrrrrrrr}" in wide
+
+
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not on this machine")
 def test_it_compiles(tmp_path: Path) -> None:
-    write_tables(tmp_path, print_tables(TABLE, "metrics", "Agreement: 100% of x_y & ρ ≈ −1."))
+    wide = plain_table("wide", "Wide.", ["S (a)"] * 9, [["M", *["0.5 [−0.4, 0.6]"] * 8]])
+    metrics = print_tables(
+        TABLE, "metrics", "Agreement: 100% of x_y & ρ ≈ −1.", {"all": {"A & B_1"}}
+    )
+    write_tables(tmp_path, [*metrics, wide])
     (tmp_path / "paper.tex").write_text(
-        "\\documentclass{article}\\usepackage[T1]{fontenc}\\usepackage{booktabs}\n"
-        "\\begin{document}\\input{tables/metrics.tex}\\end{document}\n"
+        "\\documentclass{article}\\usepackage[T1]{fontenc}\\usepackage{booktabs,graphicx}\n"
+        "\\begin{document}\\input{tables/metrics.tex}\\input{tables/wide.tex}\\end{document}\n"
     )
     done = subprocess.run(
         ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"],
         cwd=tmp_path, capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-2000:]
+    assert "Overfull" not in done.stdout
     assert (tmp_path / "paper.pdf").stat().st_size > 1000

@@ -1,0 +1,99 @@
+"""What a metric sees and misses: the table of its page in docs/metrics/.
+
+A page `docs/metrics/NAME.md` has the marks of the table `sees-NAME`; to give a metric its table,
+add a line to `PAGES`. Pages share the commands: one profile serves all metrics in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from statistics import fmean
+from typing import Any, NamedTuple
+
+from benchmarks.numbers.graded import head, row, three
+from benchmarks.numbers.tables import Command, Result, Table
+from corruptions.base import KINDS
+from metaeval.runs import files
+
+FLUENCY = "Bigram model per word"  # the control that stands beside each metric
+
+
+def profile(dataset: str, metrics: str) -> Command:
+    """experiment=sensitivity on 500 images."""
+    return Command(
+        f"-m metaeval experiment=sensitivity task.images=500 dataset={dataset} metrics={metrics}"
+    )
+
+
+RULES = profile("coco_val2017", "[bleu,sacrebleu,meteor,rouge_l,cider,controls]")
+SPICE = profile("coco_val2017", "[spice,bigram_model] metric.spice.parser=rules")
+NETWORKS = profile(
+    "coco_val2017",
+    "[bertscore,faier,faier_noref,faier_corruptions,tiger,scan,vifidel,bigram_model]",
+)
+CLIP = profile("scenes", "[clipscore,refclipscore,bigram_model]")
+
+
+class Page(NamedTuple):
+    """Of a metric's page: the columns in its table, the run they are read from."""
+
+    columns: tuple[str, ...]
+    command: Command
+    quick: bool = True
+
+
+PAGES = {
+    "bleu": Page(("BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4"), RULES),
+    "sacrebleu": Page(("SacreBLEU",), RULES),
+    "meteor": Page(("METEOR",), RULES),
+    "rouge_l": Page(("ROUGE-L",), RULES),
+    "cider": Page(("CIDEr",), RULES),
+    "spice": Page(("SPICE (rules)",), SPICE, quick=False),  # CoreNLP's parser takes an hour
+    "bertscore": Page(("BERTScore (MiniLM)",), NETWORKS, quick=False),
+    "tiger": Page(("TIGEr", "SCAN-i2t", "SCAN-t2i"), NETWORKS, quick=False),
+    "faier": Page(
+        ("FAIEr", "FAIEr (no references)", "FAIEr (trained on corruptions)"), NETWORKS, quick=False
+    ),
+    "vifidel": Page(("VIFIDEL", "VIFIDEL-ref"), NETWORKS, quick=False),
+    "clipscore": Page(("CLIPScore (scenes)", "RefCLIPScore (scenes)"), CLIP, quick=False),
+    "controls": Page(("Length", "Random score", "Bigram model", FLUENCY, "Longest copy"), RULES),
+}
+
+
+def by_kind(columns: Sequence[str]) -> Callable[[Sequence[Result]], str]:
+    """The table of these columns: mean AUC of each kind of change, harmless ones last."""
+
+    def write(results: Sequence[Result]) -> str:
+        run = files.read_json(results[0].folder / files.STATISTICS)
+        records = {r["metric"]: r for r in run["metrics"] if r["status"] == "ok"}
+        shown = [*columns, *([] if FLUENCY in columns else [FLUENCY])]
+        lines = head("the caption, against one with changed …", "changes", *map(_title, shown))
+        for kind in KINDS:
+            names = [entry["set"] for entry in run["sets"] if entry["kind"] == kind]
+            if not names:
+                continue
+            cells = [three(_mean(records[column], names)) for column in shown]
+            title = "*nothing of its meaning (harmless)*" if kind == "harmless" else kind
+            lines.append(row(title, str(len(names)), *cells))
+        cells = [three(records[column]["hard_positives"]["all"]) for column in shown]
+        lines.append(row("a harmless rewrite, against a false near-copy", "", *cells))
+        return "\n".join(lines)
+
+    return write
+
+
+def _title(column: str) -> str:
+    return f"*{column}*" if column == FLUENCY else column
+
+
+def _mean(record: Mapping[str, Any], names: Sequence[str]) -> float | None:
+    """Mean AUC over sets, those apart that no caption of the run offered a place for."""
+    values = [record["profile"][name]["auc"] for name in names]
+    known = [value for value in values if value is not None]
+    return fmean(known) if known else None
+
+
+TABLES = tuple(
+    Table(f"sees-{name}", (page.command,), by_kind(page.columns), quick=page.quick)
+    for name, page in PAGES.items()
+)

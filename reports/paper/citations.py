@@ -1,0 +1,113 @@
+"""What a paper that uses a run cites: its scores by signature, and BibTeX of what it stands on."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from reports.shared.row_kind import row_kind
+from reports.shared.run import FinishedRun
+
+BIB = Path(__file__).with_name("citations.bib")
+PROTOCOL = "gonzalez2022metrics"  # of the experiments replace and shuffle
+CONTROLS = "perrella2024guardians"
+
+# family of a metric → keys of citations.bib
+OF_FAMILY = {
+    "bleu": ("papineni2002bleu",),
+    "sacrebleu": ("post2018call", "papineni2002bleu"),
+    "meteor": ("denkowski2014meteor",),
+    "meteor_nltk": ("lavie2007meteor",),
+    "rouge_l": ("lin2004rouge",),
+    "cider": ("vedantam2015cider",),
+    "spice": ("anderson2016spice",),
+    "bertscore": ("zhang2020bertscore",),
+    "clipscore": ("hessel2021clipscore",),
+    "refclipscore": ("hessel2021clipscore",),
+    "scan": ("lee2018scan",),
+    "tiger": ("jiang2019tiger", "lee2018scan"),
+    "faier": ("wang2021faier",),
+    "vifidel": ("madhyastha2019vifidel",),
+    "vifidel_cider": ("madhyastha2019vifidel", "vedantam2015cider"),
+    "vifidel_lm": ("madhyastha2019vifidel", "kann2018slor"),
+    "spider": ("liu2017spider",),
+    "mean": ("liu2017spider",),
+    "cider_plain": ("vedantam2015cider",),
+    "cider_r": ("santos2021ciderr",),
+    "rouge_n": ("lin2004rouge",),
+    "chrf": ("popovic2015chrf",),
+    "ter": ("snover2006ter",),
+    "wmd": ("kusner2015wmd",),
+    "moverscore": ("zhao2019moverscore",),
+    "pacscore": ("sarto2023pacs",),
+    "refpacscore": ("sarto2023pacs",),
+    "chair": ("rohrbach2018chair",),
+    "lm": ("kann2018slor",),
+    "learn_to_eval": ("cui2018learning",),
+}
+# how the name of a dataset begins → keys
+OF_DATASET = {
+    "coco": ("chen2015microsoft",),
+    "flickr8k": ("hodosh2013framing",),
+    "composite": ("aditya2015images",),
+    "pascal50s": ("vedantam2015cider",),
+    "thumb": ("kasai2022transparent", "chen2015microsoft"),
+    "sugarcrepe": ("hsieh2023sugarcrepe", "chen2015microsoft"),
+    "valse": ("parcalabescu2022valse", "chen2015microsoft"),
+    "foil": ("shekhar2017foil", "chen2015microsoft"),
+}
+
+
+class Citation(NamedTuple):
+    """A sentence that names the scores of a run exactly, and the BibTeX of what to cite.
+
+    `missing` are the metrics whose paper is not known here: those that users brought.
+    """
+
+    sentence: str
+    bibtex: str
+    missing: tuple[str, ...]
+
+
+def citation(run: FinishedRun) -> Citation:
+    """What to cite of a run: metaeval, the protocol, the data and the metrics that ran."""
+    version = run.info.get("metaeval")
+    records = [r for r in run.metrics if row_kind(r) != "absent"]
+    scores = [r for r in records if row_kind(r) == "result" and r["signature"]]
+    named = "; ".join(f"{r['metric']} ({r['signature']})" for r in scores)
+    keys = [
+        *((PROTOCOL,) if run.statistics["experiment"] in ("replace", "shuffle") else ()),
+        *_of_dataset(str(run.dataset.get("name") or "")),
+        *(key for r in records for key in OF_FAMILY.get(r["family"], ())),
+        *((CONTROLS,) if any(r.get("control") for r in records) else ()),
+    ]
+    missing = dict.fromkeys(r["metric"] for r in scores if r["family"] not in OF_FAMILY)
+    known = entries()
+    parts = [software(str(version)), *(known[key] for key in dict.fromkeys(keys))]
+    sentence = f"Scores by metaeval {version}" + (f": {named}." if named else ".")
+    return Citation(sentence, "\n\n".join(parts), tuple(missing))
+
+
+def software(version: str) -> str:
+    """The BibTeX entry of metaeval itself, as CITATION.cff has it."""
+    return (
+        "@software{metaeval,\n"
+        "  title   = {metaeval: which image-captioning metric can you trust, and for what?},\n"
+        "  author  = {{The metaeval authors}},\n"
+        f"  version = {{{version}}}\n"
+        "}"
+    )
+
+
+@cache
+def entries() -> dict[str, str]:
+    """Key → entry of citations.bib, in its order."""
+    text = BIB.read_text(encoding="utf-8").strip()
+    found = re.split(r"\n\n(?=@)", text)
+    return {re.split(r"[{,]", entry, maxsplit=2)[1]: entry.strip() for entry in found}
+
+
+def _of_dataset(name: str) -> tuple[str, ...]:
+    return next((keys for start, keys in OF_DATASET.items() if name.startswith(start)), ())

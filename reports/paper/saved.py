@@ -1,0 +1,56 @@
+"""Tables of a page that can be saved, with the links that save them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from reports.paper.differences import difference_table
+from reports.paper.links import SaveLinks, save_links
+from reports.shared.formatting import file_stem
+from reports.shared.matrix import DifferenceRow, matrix
+from reports.shared.print_tables import PrintTable, plain_table
+
+
+class SavedTable(NamedTuple):
+    """A table of texts, what stands above it, and the links that save it."""
+
+    name: str
+    table: PrintTable
+    links: list[SaveLinks]
+
+
+class SavedMatrix(NamedTuple):
+    """Who beats whom: what stands above it, the matrix, all of it in numbers, and their links."""
+
+    name: str
+    lines: list[DifferenceRow]
+    table: PrintTable | None
+    links: list[SaveLinks]
+
+
+def saved_table(
+    name: str, stem: str, caption: str, heads: Sequence[str], rows: Sequence[Sequence[str]]
+) -> SavedTable:
+    """A table of texts whose file is called `stem`."""
+    table = plain_table(stem, caption, heads, rows)
+    return SavedTable(name, table, save_links([table]))
+
+
+def saved_matrix(
+    name: str,
+    stem: str,
+    caption: str,
+    differences: Mapping[str, Any],
+    order: Sequence[str],
+    alpha: float,
+) -> SavedMatrix:
+    """The differences between the metrics of `order`, best first; the file is called `stem`."""
+    table = difference_table(differences, order, stem, caption)
+    links = save_links([table]) if table else []
+    return SavedMatrix(name, matrix(differences, order, alpha), table, links)
+
+
+def file_name(stem: str, place: int, name: str) -> str:
+    """The name of the file of one of several tables or figures: the first has the plain stem."""
+    return stem if place == 0 else f"{stem}-{file_stem(name)}"

@@ -1,0 +1,148 @@
+"""The pages of docs/, README.md and CONTRIBUTING.md: links, anchors, the menu, a page a metric."""
+
+from __future__ import annotations
+
+import json
+import re
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+import yaml
+
+from reports.paper.citations import entries
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.rglob("*.md"))
+TEXTS = [*PAGES, *sorted(ROOT.glob("*.md"))]
+OVERVIEWS = {"index", "systems"}  # pages of many metrics
+METRICS = sorted(p for p in (DOCS / "metrics").glob("*.md") if p.stem not in OVERVIEWS)
+SECTIONS = [
+    "What it is", "Formula", "In this tool", "What it sees and misses", "Pitfalls", "Citation",
+]  # fmt: skip
+# metrics of conf/metric whose page has another name
+PAGE_OF = {
+    "meteor_nltk": "meteor", "refclipscore": "clipscore", "scan": "tiger", "faier_noref": "faier",
+    "faier_rel": "faier", "faier_corruptions": "faier", "length": "controls",
+    "brevity": "controls", "random_score": "controls", "bigram_model": "controls",
+    "longest_copy": "controls", "refpacscore": "pacscore", "spider": "mean",
+    "vifidel_cider": "mean", "vifidel_lm": "mean",
+}  # fmt: skip
+OWN = {"callable", "coco", "torchmetrics", "evaluate", "scores"}  # docs/own.md
+
+_FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+
+
+def prose(page: Path) -> str:
+    """A page without its blocks of code."""
+    return _FENCE.sub("", page.read_text(encoding="utf-8"))
+
+
+def headings(page: Path, level: int | None = None) -> list[str]:
+    marks = r"#{1,6}" if level is None else "#" * level
+    return re.findall(rf"^{marks} (.+)$", prose(page), re.MULTILINE)
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as mkdocs makes them: a repeated one gets a number."""
+    found: dict[str, int] = {}
+    for heading in headings(page):
+        plain = re.sub(r"\[([^\]]*)\]\([^)]*\)|[`*]", r"\1", heading)
+        ascii_only = plain.encode("ascii", "ignore").decode()
+        name = re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", ascii_only).strip().lower())
+        found[name] = found.get(name, -1) + 1
+    return {name if k == 0 else f"{name}_{k}" for name, n in found.items() for k in range(n + 1)}
+
+
+def broken(page: Path, text: str) -> list[str]:
+    """The links of a text that lead to no file, or to no heading."""
+    wrong = []
+    for link in _LINK.findall(text):
+        if re.match(r"[a-z]+:", link):
+            continue
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        if not target.exists() or (anchor and anchor not in anchors(target)):
+            wrong.append(link)
+    return wrong
+
+
+@pytest.mark.parametrize("page", TEXTS, ids=lambda p: str(p.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    assert broken(page, prose(page)) == []
+
+
+def test_the_tutorial_links_to_no_file_and_names_pages_that_are_there() -> None:
+    """The site has it at another place than the repository, and leaves its links as they are."""
+    cells = json.loads((DOCS / "tutorial.ipynb").read_text(encoding="utf-8"))["cells"]
+    text = "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "markdown")
+    assert all(re.match("[a-z]+:", link) for link in _LINK.findall(text))
+    pages = re.findall(r"`(?:docs/)?(\w+\.md)`", text)
+    assert pages
+    assert all((DOCS / page).is_file() for page in pages)
+
+
+def test_a_wrong_link_is_found(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("# A heading: of two\n\n## Again\n\n## Again\n", encoding="utf-8")
+    text = "[a](page.md#a-heading-of-two) [b](page.md#again_1) [c](page.md#none) [d](gone.md)"
+    assert broken(page, text) == ["page.md#none", "gone.md"]
+
+
+def test_the_menu_has_every_page_once() -> None:
+    # mkdocs' own loader knows tags of Python, which are not in use here
+    menu = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"]
+
+    def files(entry: object) -> list[str]:
+        if isinstance(entry, str):
+            return [entry]
+        assert isinstance(entry, list | dict)
+        inner = entry if isinstance(entry, list) else entry.values()
+        return [file for part in inner for file in files(part)]
+
+    listed = files(menu)
+    assert len(listed) == len(set(listed))
+    there = {str(p.relative_to(DOCS)) for p in [*PAGES, *DOCS.glob("*.ipynb")]}
+    assert set(listed) == there
+
+
+@pytest.mark.parametrize("page", METRICS, ids=lambda p: p.stem)
+def test_a_metrics_page_answers_the_same_questions(page: Path) -> None:
+    assert [h for h in headings(page, 2) if h in SECTIONS] == SECTIONS
+    text = page.read_text(encoding="utf-8")
+    assert re.search(r"[Ss]ignature", text)
+    numbers = "<!-- numbers: "
+    sees = text[text.index("## What it sees") : text.index("## Pitfalls")]
+    linked = [(page.parent / link.partition("#")[0]) for link in _LINK.findall(sees)]
+    assert numbers in sees or any(
+        numbers in other.read_text(encoding="utf-8") for other in linked if other.is_file()
+    )
+
+
+@pytest.mark.parametrize("page", METRICS, ids=lambda p: p.stem)
+def test_what_to_cite_is_what_reports_cite(page: Path) -> None:
+    known = set(entries().values())
+    text = page.read_text("utf-8")
+    blocks = re.findall(r"^```bibtex\n(.*?)^```$", text, re.M | re.S)
+    cited = [entry for block in blocks for entry in re.split(r"\n+(?=@)", block.strip())]
+    assert set(cited) <= known
+    # or its section says on which page the source is
+    assert cited or _LINK.search(text[text.index("## Citation") :])
+
+
+def test_every_metric_has_a_page() -> None:
+    there = {page.stem for page in METRICS}
+    for file in (ROOT / "conf" / "metric").glob("*.yaml"):
+        if file.stem not in OWN:
+            assert PAGE_OF.get(file.stem, file.stem) in there, file.stem
+
+
+@pytest.mark.skipif(find_spec("mkdocs") is None, reason="mkdocs is not installed: make docs")
+def test_the_site_builds_without_warnings(tmp_path: Path) -> None:
+    from mkdocs.commands.build import build
+    from mkdocs.config import load_config
+
+    build(load_config(str(ROOT / "mkdocs.yml"), strict=True, site_dir=str(tmp_path)))
+    assert (tmp_path / "metrics" / "cider" / "index.html").is_file()

@@ -1,0 +1,144 @@
+"""Pages on a desktop and on a telephone: nothing cut off, no text below 11 pixels, in Chromium."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from metaeval.runs import files
+from reports.__main__ import main
+from tests.data.pairs.pair_files import coco, sugarcrepe_pp
+from tests.experiments.judgments.test_judgments import own_table
+from tests.experiments.judgments.test_judgments import run_in as run_judgments
+from tests.experiments.pairs.test_pairs import run_in as run_pairs
+from tests.reports.browser import EXECUTABLE, Page, chromium
+from tests.reports.captioners.captioners_files import write_captioners_run
+from tests.reports.run_files import write_run
+
+pytestmark = pytest.mark.skipif(EXECUTABLE is None, reason="no Chromium on PATH")
+
+SMALLEST = 11.0  # pixels of the screen
+WIDTHS = (1400, 390)
+
+# what sticks out of the window and is not in something that scrolls
+STICKS_OUT = """(() => {
+  const scrolls = (e) => e && (['auto', 'scroll', 'hidden'].includes(getComputedStyle(e).overflowX)
+    || scrolls(e.parentElement));
+  return [...document.querySelectorAll('main *, nav *')].filter((e) => {
+    const box = e.getBoundingClientRect();
+    return box.width && !e.closest('.vh, .tip') && !scrolls(e.parentElement)
+      && (box.right > innerWidth + 1 || box.left < -1);
+  }).map((e) => `${e.tagName} ${e.getAttribute('class')} ${e.textContent.slice(0, 30)}`);
+})()"""
+# on a desktop no table needs to be scrolled
+SCROLLED = """[...document.querySelectorAll('.scroll')].filter((e) => e.scrollWidth > e.clientWidth)
+  .map((e) => `${e.getAttribute('aria-label')} ${e.scrollWidth} in ${e.clientWidth}`)"""
+TOO_SMALL = """(() => {
+  const small = new Set();
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const e = walker.currentNode.parentElement;
+    if (!walker.currentNode.data.trim() || !e.getClientRects().length || e.closest('.vh')) continue;
+    if (['SCRIPT', 'STYLE', 'TITLE', 'title'].includes(e.tagName)) continue;
+    const scale = e.getScreenCTM ? Math.abs(e.getScreenCTM().a) : 1;
+    const size = parseFloat(getComputedStyle(e).fontSize) * scale;
+    const name = `${e.tagName} ${e.getAttribute("class")}`;
+    if (size < LEAST - 0.01) small.add(`${name} ${size.toFixed(1)}`);
+  }
+  return [...small];
+})()""".replace("LEAST", str(SMALLEST))
+
+
+def graded(folder: Path) -> Path:
+    return write_run(folder / "OUT")
+
+
+def judgments(folder: Path) -> Path:
+    table = own_table(folder, 12)
+    run_judgments(
+        folder, "dataset=table", f"dataset.file={table}",
+        "metrics=[bleu,rouge_l,cider,clipscore,controls]",
+    )  # fmt: skip
+    return folder / "OUT"
+
+
+def captioners(folder: Path) -> Path:
+    return write_captioners_run(folder)
+
+
+def pairs(folder: Path) -> Path:
+    sugarcrepe_pp(coco(folder))
+    run_pairs(folder, "dataset=sugarcrepe_pp", "metrics=[bleu,rouge_l,controls]")
+    return folder / "OUT"
+
+
+@pytest.fixture(scope="module")
+def page() -> Iterator[Page]:
+    with chromium() as browser:
+        yield browser
+
+
+@pytest.mark.parametrize("make", [graded, judgments, captioners, pairs], ids=lambda f: f.__name__)
+def test_nothing_is_cut_off_or_too_small(
+    make: Callable[[Path], Path], page: Page, tmp_path: Path
+) -> None:
+    run = make(tmp_path)
+    assert main([str(run)]) == 0
+    page.media("light")
+    for width in WIDTHS:
+        page.size(width, 900)
+        page.open((run / files.REPORT).as_uri())
+        page.run("document.querySelectorAll('details').forEach((d) => { d.open = true })")
+        assert page.run(STICKS_OUT) == [], width
+        assert page.run(TOO_SMALL) == [], width
+        assert width != WIDTHS[0] or page.run(SCROLLED) == []
+
+
+@pytest.mark.parametrize("make", [graded, judgments, captioners, pairs], ids=lambda f: f.__name__)
+def test_what_a_paper_needs_is_there(
+    make: Callable[[Path], Path], page: Page, tmp_path: Path
+) -> None:
+    """Each link saves the file of the run's folder, figures are there twice, and one can cite."""
+    run = make(tmp_path)
+    assert main([str(run)]) == 0
+    page.size(1400, 900)
+    page.open((run / files.REPORT).as_uri())
+    links = page.run(
+        "Promise.all([...document.querySelectorAll('a[download]')].map(async (a) =>"
+        " [a.download, decodeURIComponent(a.href.slice(a.href.indexOf(',') + 1))]))"
+    )
+    assert {"metrics.csv", "metrics.tex", "metrics.md"} <= {
+        n for n, _ in links
+    } or make is captioners
+    for name, text in links:
+        assert text == (run / files.TABLES / name).read_text(encoding="utf-8"), name
+    drawn = page.run(
+        "[...document.querySelectorAll('a[href^=\"figures/\"]')].map((a) => a.getAttribute('href'))"
+    )
+    assert {"figures/forest.svg", "figures/forest.pdf"} <= set(drawn)
+    assert all((run / link).is_file() for link in drawn)
+    assert sorted(Path(link).stem for link in drawn if link.endswith("svg")) == sorted(
+        Path(link).stem for link in drawn if link.endswith("pdf")
+    )
+    cited = page.run("document.querySelector('#cite').textContent")
+    assert "Scores by metaeval" in cited
+    assert "@software{metaeval," in cited
+    assert page.errors == []
+
+
+def test_the_measure_sees_what_is_wrong(page: Page, tmp_path: Path) -> None:
+    run = graded(tmp_path)
+    assert main([str(run)]) == 0
+    page.size(390, 900)
+    page.open((run / files.REPORT).as_uri())
+    for wrong, measure in (
+        ('<p style="width:900px">wide</p>', STICKS_OUT),
+        ('<p style="font-size:8px">small</p>', TOO_SMALL),
+        ('<svg viewBox="0 0 900 9" width="300"><text y="9">small</text></svg>', TOO_SMALL),
+    ):
+        assert page.run(measure) == []
+        page.run(f"document.querySelector('main').insertAdjacentHTML('beforeend', `{wrong}`)")
+        assert len(page.run(measure)) == 1
+        page.run("document.querySelector('main').lastElementChild.remove()")
