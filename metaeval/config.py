@@ -148,9 +148,11 @@ def add_metric(config: DictConfig, name: str) -> None:
     """Put the node of a metric that the list `metric` leaves out into the configuration."""
     if name in config.metric:
         return
-    node = compose_config([f"metric=[{name}]"]).metric[name]
+    composed = compose_config([f"metric=[{name}]"])
     with open_dict(config):
-        config.metric[name] = OmegaConf.to_container(node, resolve=False)
+        config.metric[name] = OmegaConf.to_container(composed.metric[name], resolve=False)
+        for key in composed.keys() - config.keys():  # what the metric brings: vectors
+            config[key] = composed._get_node(key)
 
 
 def build(name: str, config: DictConfig) -> Metric:

@@ -176,8 +176,8 @@ def _distances(pairs: Sequence[tuple[_Sentence, _Sentence]]) -> Floats:
         supply, demand = np.zeros((m, len(which))), np.zeros((n, len(which)))
         for k, row in enumerate(which.tolist()):
             a, b = pairs[row]
-            square = 2 - 2 * np.einsum("id,jd->ij", a.vectors, b.vectors)
-            cost[: len(a.mass), : len(b.mass), k] = np.sqrt(np.maximum(square, 0))
+            apart = a.vectors[:, None] - b.vectors[None]
+            cost[: len(a.mass), : len(b.mass), k] = np.sqrt((apart**2).sum(axis=2))
             supply[: len(a.mass), k], demand[: len(b.mass), k] = a.mass, b.mass
         distances[which] = transport.costs(cost, transport.flows(cost, supply, demand))
     return distances

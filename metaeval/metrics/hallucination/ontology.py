@@ -15,7 +15,7 @@ from typing import Any
 from metaeval.errors import InputError
 from metaeval.readers.json_text import read_json
 
-COCO = Path(__file__).with_name("coco_objects.json")  # made by benchmarks/chair_ontology.py
+COCO = Path(__file__).with_name("coco_objects.json")  # made by benchmarks/chair/ontology.py
 _TOKEN = re.compile(r"\w+(?:['-]\w+)*")
 
 

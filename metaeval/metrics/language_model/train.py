@@ -47,7 +47,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     def loss(rows: torch.Tensor, epoch: int) -> torch.Tensor:
         lengths = train[1][rows]
         tokens = train[0][rows, : int(lengths.max())]
-        return -model(tokens).masked_fill(tokens[:, 1:] == PAD, 0).sum() / (lengths - 1).sum()
+        logs: torch.Tensor = model(tokens).masked_fill(tokens[:, 1:] == PAD, 0)
+        return -logs.sum() / (lengths - 1).sum()
 
     def validate(network: CaptionLanguageModel) -> Mapping[str, Any]:
         return {"dev_log_probability": mean_log_probability(network, *dev)}

@@ -61,7 +61,8 @@ class CaptionJudge(nn.Module):
         """[n, hidden] The LSTM's output at each caption's `<end>`; tokens [n, longest]."""
         outputs, _ = self.lstm(self.dropout(self.embedding(tokens)))
         last = (lengths - 1).to(tokens.device)[:, None, None].expand(-1, 1, outputs.shape[2])
-        return self.dropout(outputs.gather(1, last)[:, 0])
+        vectors: torch.Tensor = self.dropout(outputs.gather(1, last)[:, 0])
+        return vectors
 
     def see(self, means: torch.Tensor) -> torch.Tensor:
         """[n, hidden] of the images' mean regions [n, dim]."""

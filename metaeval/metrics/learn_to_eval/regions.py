@@ -12,4 +12,5 @@ def mean_regions(regions: Regions) -> npt.NDArray[np.float32]:
     """[n, dim] The mean of each image's regions; zeros where there is none."""
     counts = regions.mask.sum(axis=1)
     sums = (regions.features * regions.mask[..., None]).sum(axis=1, dtype=np.float64)
-    return (sums / np.maximum(counts, 1)[:, None]).astype(np.float32)
+    means: npt.NDArray[np.float32] = (sums / np.maximum(counts, 1)[:, None]).astype(np.float32)
+    return means

@@ -259,7 +259,8 @@ class CiderScorer(ReferenceScorer):
         """
         delta = np.abs(bigrams[caption] - self._bigrams[reference])
         longest, width = int(delta.max(initial=0)), 2 * self.metric.sigma**2
-        return np.array([math.exp(-(d * d) / width) for d in range(longest + 1)])[delta]
+        factors: Floats = np.array([math.exp(-(d * d) / width) for d in range(longest + 1)])[delta]
+        return factors
 
     def _words(self, texts: Sequence[str]) -> list[list[str]]:
         return split_at_spaces(self.metric.tokenizer(texts))
