@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,6 +63,12 @@ def read_caption_data(options: argparse.Namespace) -> CaptionData:
     dev, train = (tuple(np.sort(part).tolist()) for part in np.split(order, [options.dev]))
     words = Vocabulary.build([c for i in train for c in captions[i]], options.min_count)
     return CaptionData(whole, captions, train, dev, words)
+
+
+def command_line(module: str, arguments: Sequence[str] | None) -> str:
+    """The command for a card: files and folders by their names, whatever machine they were on."""
+    told = sys.argv[1:] if arguments is None else arguments
+    return " ".join(["python -m", module, *(Path(each).name for each in told)])
 
 
 def add_data_options(parser: argparse.ArgumentParser, min_count: int) -> None:

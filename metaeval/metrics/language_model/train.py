@@ -18,7 +18,11 @@ import torch
 
 from metaeval.metrics.language_model.network import CaptionLanguageModel, LanguageShape
 from metaeval.text.vocabulary import PAD, batch
-from metaeval.training.caption_data import add_data_options, read_caption_data
+from metaeval.training.caption_data import (
+    add_data_options,
+    command_line,
+    read_caption_data,
+)
 from metaeval.training.loop import TrainingSettings, fit
 from metaeval.weights import pretrained
 
@@ -69,9 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "variant": "",
         "regions": "none",
         "shape": model.shape.as_dict(),
-        "command": " ".join(
-            ["python -m metaeval.metrics.language_model.train", *(arguments or _arguments())]
-        ),
+        "command": command_line("metaeval.metrics.language_model.train", arguments),
         "seed": options.seed,
         "data": data.card(min_count=options.min_count),
         "drawn": [],
@@ -102,12 +104,6 @@ def mean_log_probability(
         part = part[:, :longest]
         total += float(model(part).masked_fill(part[:, 1:] == PAD, 0).double().sum())
     return total / float((lengths - 1).sum())
-
-
-def _arguments() -> list[str]:
-    import sys
-
-    return sys.argv[1:]
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,7 +27,12 @@ from metaeval.readers.json_text import read_json
 from metaeval.text.vocabulary import padded
 from metaeval.text.word_vectors.minilm import MiniLmVectors
 from metaeval.training import spoiling
-from metaeval.training.caption_data import CaptionData, add_data_options, read_caption_data
+from metaeval.training.caption_data import (
+    CaptionData,
+    add_data_options,
+    command_line,
+    read_caption_data,
+)
 from metaeval.training.embedding_init import start_embedding
 from metaeval.training.loop import TrainingSettings, fit
 from metaeval.vision.regions.gold import GoldRegions
@@ -187,9 +191,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "trained_on_corruptions": True,
         "regions": "none" if options.text else GoldRegions().identity(None),
         "shape": shape.as_dict(),
-        "command": " ".join(
-            ["python -m metaeval.metrics.learn_to_eval.train", *(arguments or sys.argv[1:])]
-        ),
+        "command": command_line("metaeval.metrics.learn_to_eval.train", arguments),
         "seed": options.seed,
         "data": data.card(min_count=options.min_count, machine=[p.name for p in options.machine]),
         "start": {"vectors": vectors.identity(), "words": set_words},

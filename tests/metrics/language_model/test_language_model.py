@@ -16,10 +16,12 @@ import torch
 
 from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.data.scenes import load_scenes
 from metaeval.metrics.language_model.metric import LanguageModel, LmScorer
 from metaeval.metrics.language_model.network import CaptionLanguageModel, LanguageShape
-from metaeval.metrics.language_model.train import log_unigrams
+from metaeval.metrics.language_model.train import log_unigrams, main
 from metaeval.text.vocabulary import END, PAD, START
+from metaeval.weights.pretrained import read
 
 CAPTIONS = (
     "a man rides a horse on the beach",
@@ -116,3 +118,27 @@ def test_no_image_that_was_learned_from_is_scored(coco_root: Path) -> None:
     assert isinstance(absent, Absent)
     assert "have learned from every one of these images" in absent.reason
     assert ready(test).settings["weights"].startswith("lm_val2017-")
+
+
+def test_a_small_training_end_to_end(tmp_path: Path) -> None:
+    """The command itself, on 80 scenes: its weights score other scenes, and none of these."""
+    folder = tmp_path / "lm_small"
+    options = ["--split", "scenes", "--scenes", "80", "--dev", "10", "--epochs", "2"]
+    main([str(folder), *options])
+    weights = read(folder)
+    assert weights.card["command"] == (
+        "python -m metaeval.metrics.language_model.train lm_small --split scenes --scenes 80 "
+        "--dev 10 --epochs 2"
+    )
+    assert weights.card["data"]["n_train"] == 70
+    val = load_scenes(split="val", n=5, images=False)
+    scorer = LanguageModel(str(folder)).bind(val)
+    assert isinstance(scorer, LmScorer)
+    scorer.prepare()
+    scores = scorer.score(val.human, np.arange(5))
+    assert ((scores[:, 0] > 0) & (scores[:, 0] < 1)).all()
+    # a language model of 280 captions knows their words better than chance among all words
+    assert weights.card["dev_perplexity"] < len(weights.vocabulary()) / 2
+    learned = load_scenes(split="train", n=80, images=False)
+    absent = LanguageModel(str(folder)).bind(learned)
+    assert isinstance(absent, Absent)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from pathlib import Path
 
@@ -14,11 +15,17 @@ import torch
 
 from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.data.scenes import load_scenes
 from metaeval.metrics.learn_to_eval.metric import LearnToEval, LearnToEvalScorer
 from metaeval.metrics.learn_to_eval.network import CaptionJudge, JudgeShape
 from metaeval.metrics.learn_to_eval.regions import mean_regions
+from metaeval.metrics.learn_to_eval.train import Pairs, main
+from metaeval.text.vocabulary import Vocabulary
+from metaeval.training.caption_data import CaptionData
+from metaeval.training.spoiling import bag_numbers
 from metaeval.vision.regions.base import Regions
 from metaeval.vision.regions.gold import GoldRegions
+from metaeval.weights.pretrained import read
 
 
 def _sigmoid(x: np.ndarray) -> np.ndarray:
@@ -137,3 +144,42 @@ def test_no_image_that_was_learned_from_is_scored(coco_root: Path) -> None:
     other = scorer.score(val.human, np.roll(np.arange(200), 1))[:, 0]
     assert not np.isnan(own).any()
     assert (own > other).mean() > 0.8  # another image's caption
+
+
+def test_a_small_training_end_to_end(tmp_path: Path) -> None:
+    """The command itself, on 60 scenes with their regions, and with a captioner's captions."""
+    scenes = load_scenes(split="train", n=60, images=False)
+    results = [{"image_id": i, "caption": "a thing on a thing"} for i in scenes.image_ids]
+    (tmp_path / "machine.json").write_text(json.dumps(results))
+    folder = tmp_path / "small"
+    options = ["--split", "scenes", "--scenes", "60", "--dev", "10", "--epochs", "1"]
+    main([str(folder), *options, "--machine", str(tmp_path / "machine.json")])
+    card = read(folder).card
+    assert card["command"].endswith("small --split scenes --scenes 60 --dev 10 --epochs 1 "
+                                    "--machine machine.json")  # fmt: skip
+    assert card["shape"]["dim"] == GoldRegions().dim
+    assert [each["corruption"] for each in card["drawn"]] == ["random", "shuffle", "replace"]
+    val = load_scenes(split="val", n=5, images=False)
+    scorer = ready(val, weights=str(folder))
+    scores = scorer.score(val.human, np.arange(5))
+    assert ((scores > 0) & (scores < 1)).all()
+    assert isinstance(LearnToEval(GoldRegions(), weights=str(folder)).bind(scenes), Absent)
+
+
+def test_a_pair_is_never_its_own_image_and_never_true() -> None:
+    """What a training draws: the reference is another caption of the image, the false candidate
+    no human caption of it."""
+    scenes = load_scenes(split="train", n=30, images=False)
+    captions = tuple((h, *r) for h, r in zip(scenes.human, scenes.references, strict=True))
+    words = Vocabulary.build([c for group in captions for c in group], 1)
+    data = CaptionData(scenes, captions, tuple(range(30)), (), words)
+    pairs = Pairs.of(data, data.train, [])
+    drawn = pairs.draw(np.random.default_rng(0), bag_numbers(words))
+    assert sum(len(each.candidate) for each in drawn) == sum(map(len, captions))
+    for each in drawn:
+        assert (pairs.owner[each.reference] == pairs.owner[each.candidate]).all()
+        assert (each.reference != each.candidate).all()
+        rows = zip(each.false_tokens, each.false_lengths, each.image, strict=True)
+        for tokens, length, image in rows:
+            own = [words.encode(c) for c in captions[image]]
+            assert tokens[:length].tolist() not in own
