@@ -83,7 +83,7 @@ def _make(options: argparse.Namespace, tables: Sequence[Table], root: Path, code
 
 def _documents(root: Path) -> dict[Path, str]:
     """The texts in which tables may stand."""
-    files = (root / "README.md", *sorted((root / "docs").glob("*.md")))
+    files = (root / "README.md", *sorted((root / "docs").rglob("*.md")))
     return {file: file.read_text(encoding="utf-8") for file in files if file.is_file()}
 
 
