@@ -11,21 +11,25 @@ from benchmarks.numbers.tables import Command, Result, Table
 from experiments.graded.published import REPLACE, SHUFFLE
 from metaeval.runs import files
 
-IMAGES = 1000  # of val2017, the first: the systems' networks would take hours for all
+IMAGES = 500  # of val2017, the first: all systems together on all would take hours
 RULES = "bleu,sacrebleu,meteor,rouge_l,cider,spice"
 NETWORKS = "bertscore,tiger,scan,faier,faier_rel,faier_noref,vifidel"
 ADDED = "chrf,ter,rouge_n,cider_plain,cider_r,wmd,moverscore,lm"
 GROUNDED = "vifidel_lm,vifidel_cider,learn_to_eval,chair"
 ALL = f"[{RULES},{NETWORKS},{ADDED},{GROUNDED}]"
 
-BOTH = tuple(graded(e, ALL, f"dataset.limit={IMAGES}") for e in ("replace", "shuffle"))
+BOTH = tuple(
+    graded(e, ALL, f"dataset.limit={IMAGES} stats.replicates=100") for e in ("replace", "shuffle")
+)
 PASCAL = Command(
-    "-m metaeval experiment=judgments dataset=pascal50s dataset.draws=1 "
+    "-m metaeval experiment=judgments dataset=pascal50s dataset.draws=1 dataset.limit=500 "
+    "stats.replicates=100 task.permutations=100 "
     f"metrics=[bleu,meteor,rouge_l,cider,{ADDED},learn_to_eval] metric=[bleu,meteor,rouge_l,cider,"
     f"{ADDED},learn_to_eval] metric.learn_to_eval.variant=text"
 )
 FLICKR8K = Command(
     "-m metaeval experiment=judgments dataset=flickr8k_expert "
+    "stats.replicates=100 task.permutations=100 "
     f"metrics=[bleu,meteor,rouge_l,cider,bertscore,{ADDED}]"
 )
 COMMANDS = (*BOTH, PASCAL)
