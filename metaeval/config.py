@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -23,14 +24,16 @@ from metaeval.options import did_you_mean
 COMPOSING = (HydraException, OmegaConfBaseException, ValueError)
 
 
-def component(node: Any, what: str) -> Any:
+def component(node: Any, what: str, **more: Any) -> Any:
     """The object that a config node describes; `what` names the node in messages ("dataset").
+
+    `more` are arguments beside those of the node.
 
     Hydra wraps what goes wrong in an exception of its own: errors of ours come out unchanged,
     anything else (an unknown option, a wrong type) as a ConfigError of one line.
     """
     try:
-        return instantiate(node)
+        return instantiate(node, **more)
     except InstantiationException as error:
         cause = error.__cause__
         if isinstance(cause, MetaevalError):
@@ -156,15 +159,37 @@ def add_metric(config: DictConfig, name: str) -> None:
     """Put the node of a metric that the list `metric` leaves out into the configuration."""
     if name in config.metric:
         return
-    node = compose_config([f"metric=[{name}]"]).metric[name]
+    composed = compose_config([f"metric=[{name}]"])
     with open_dict(config):
-        config.metric[name] = OmegaConf.to_container(node, resolve=False)
+        config.metric[name] = OmegaConf.to_container(composed.metric[name], resolve=False)
+        for key in composed.keys() - config.keys():  # what the metric brings: vectors
+            config[key] = composed._get_node(key)
 
 
 def build(name: str, config: DictConfig) -> Metric:
     """The metric called `name`, as configured; wrong options raise ConfigError."""
-    metric: Metric = component(config.metric[name], f"metric.{name}")
-    return metric
+    return _built(name, config, ())
+
+
+def _built(name: str, config: DictConfig, within: tuple[str, ...]) -> Metric:
+    """`build`, for a metric that the metrics `within` are made of."""
+    node = config.metric[name]
+    if "of" not in node:
+        metric: Metric = component(node, f"metric.{name}")
+        return metric
+    if name in within:
+        raise ConfigError(f"metric.{name}.of: {name} would be made of itself")
+    config = copy.deepcopy(config)  # a part need not be among the run's metrics
+    parts = []
+    for each in node.of:
+        part = str(each).partition("/")[0]
+        if part not in config.metric and part not in metric_names():
+            meant = did_you_mean(part, metric_names())
+            raise ConfigError(f"metric.{name}.of: there is no metric '{part}'{meant}")
+        add_metric(config, part)
+        parts.append(_built(part, config, (*within, name)))
+    mean: Metric = component(node, f"metric.{name}", parts=parts)
+    return mean
 
 
 def build_all(names: Iterable[str], config: DictConfig) -> dict[str, Metric]:

@@ -15,7 +15,15 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.numbers import captioners, graded, judgments, metric_pages, networks, scenes
+from benchmarks.numbers import (
+    captioners,
+    graded,
+    judgments,
+    metric_pages,
+    networks,
+    scenes,
+    systems,
+)
 from benchmarks.numbers.tables import (
     CommandFailed,
     Table,
@@ -29,7 +37,7 @@ from metaeval.errors import ConfigError, MetaevalError
 ROOT = Path(__file__).resolve().parents[2]
 TABLES = tuple(
     table
-    for room in (graded, networks, scenes, judgments, captioners, metric_pages)
+    for room in (graded, networks, scenes, judgments, captioners, metric_pages, systems)
     for table in room.TABLES
 )
 

@@ -44,6 +44,11 @@ _TEXTS = (
 )  # fmt: skip
 AUTO = "auto"
 _WIDEST = 1_000_000
+# what is trained from captions alone has a command of its own, no experiment
+_TRAINERS = {
+    "lm": "metaeval.metrics.language_model.train",
+    "learn_to_eval": "metaeval.metrics.learn_to_eval.train",
+}
 CORRUPTIONS = "corruptions"  # the variant that was trained on spoiled captions too
 _OLD_VARIANTS = {"r_neg": CORRUPTIONS}  # what earlier cards call it
 _REMEDY_UNKNOWN = (
@@ -329,6 +334,9 @@ def _named(kind: str, which: str) -> PretrainedWeights | Absent:
 
 
 def _train(kind: str) -> str:
+    """The command that trains such weights."""
+    if kind in _TRAINERS:
+        return f"python -m {_TRAINERS[kind]} FOLDER"
     return f"python -m metaeval experiment=train_{kind}"
 
 

@@ -98,13 +98,21 @@ class Cider(Metric):
         settings = {
             "tok": self.tokenizer.signature,
             "n": ORDERS,
-            "sigma": f"{self.sigma:g}",
+            **self._form(),
             "df": f"{len(dataset)}-images-{_digest_references(dataset)}"
             if corpus is None
             else f"{corpus.stem}-{file_sha256(corpus, store)[:8]}",
             "v": 1,
         }
-        return CiderScorer(self, settings, dataset, corpus)
+        return self._scorer(self, settings, dataset, corpus)
+
+    def _form(self) -> dict[str, Any]:
+        """What the signature says of the form of CIDEr."""
+        return {"sigma": f"{self.sigma:g}"}
+
+    @property
+    def _scorer(self) -> type[CiderScorer]:
+        return CiderScorer
 
     def _corpus(self) -> Path | Absent | None:
         """The file of the corpus, `None` for the dataset itself."""
@@ -131,38 +139,12 @@ def _digest_references(dataset: CaptionDataset) -> str:
     return hashlib.sha256(b"".join(images)).hexdigest()[:8]
 
 
-class _Holders(NamedTuple):
-    """Which references have each n-gram of an order, n-gram after n-gram.
-
-    `reference` and `tf` [pairs]: a reference, and how often it has the n-gram; those of n-gram k
-    begin at `starts[k]`, and are `starts[k + 1] - starts[k]`.
-    """
-
-    starts: Ints
-    reference: Ints
-    tf: Floats
-
-    @classmethod
-    def of(cls, size: int, order: Ngrams, node: Ints) -> _Holders:
-        """From the n-grams of all references, whose numbers in a trie of `size` are `node`."""
-        by_node = np.argsort(node, kind="stable")
-        counts = np.bincount(node, minlength=size)
-        starts = np.concatenate([[0], np.cumsum(counts)])
-        return cls(starts, order.text[by_node], order.tf[by_node].astype(np.float64))
-
-    def of_nodes(self, nodes: Ints) -> tuple[Ints, Ints, Floats]:
-        """For each pair of one of these n-grams and a reference that has it: the place of the
-        n-gram in `nodes`, the reference, and how often it has it."""
-        sizes = self.starts[nodes + 1] - self.starts[nodes]
-        pairs = np.repeat(self.starts[nodes], sizes) + places_of(sizes)
-        return np.repeat(np.arange(len(nodes)), sizes), self.reference[pairs], self.tf[pairs]
-
-
 class CiderScorer(ReferenceScorer):
     """CIDEr against the references of a dataset."""
 
     metric: Cider
     batch_size = 50_000
+    clipped = True  # the candidate's counts, at those of the reference
 
     def __init__(
         self,
@@ -230,7 +212,8 @@ class CiderScorer(ReferenceScorer):
 
     def _scores(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Floats:
         n = len(captions)
-        texts = self._vocabulary.encode(self._words(captions))
+        words = self._words(captions)
+        texts = self._vocabulary.encode(words)
         ngrams = distinct_ngrams(texts, ORDERS)
         in_corpus = self._corpus_ngrams.find(ngrams, np.zeros(n, dtype=np.int64))
         in_image = self._image_ngrams.find(ngrams, image_index)
@@ -248,20 +231,31 @@ class CiderScorer(ReferenceScorer):
             with_it, tf, which = self._postings[k].of_nodes(node[shared])
             gram = shared[which]
             square = self._idf[k][inside[gram]] ** 2
-            weights = np.minimum(order.tf[gram], tf) * tf * square
+            own = order.tf[gram]
+            weights = (np.minimum(own, tf) if self.clipped else own) * tf * square
             text = order.text[gram]
             pair = first_pair[text] + with_it - self._first[image_index[text]]
             # added up in their order: the same to the last bit whatever else is in the array
             sums = _summed(pair, weights, len(caption))
             total += sums / (norms[k][caption] * self._norms[k][reference])
 
-        delta = np.abs(_count_bigrams(texts)[caption] - self._bigrams[reference])
-        longest, width = int(delta.max(initial=0)), 2 * self.metric.sigma**2
-        total *= np.array([math.exp(-(d * d) / width) for d in range(longest + 1)])[delta]
+        total *= self._penalty(words, _count_bigrams(texts), caption, reference)
         scores = _summed(caption, total, n)  # one reference after the other
         scores *= 10 / (ORDERS * np.maximum(references, 1))
         scores[references == 0] = np.nan
         return scores
+
+    def _penalty(
+        self, words: list[list[str]], bigrams: Ints, caption: Ints, reference: Ints
+    ) -> Floats:
+        """[pairs] What the cosines of each pair of a caption and a reference are multiplied by.
+
+        `words` and `bigrams` are the captions', `caption` and `reference` the numbers of a pair's.
+        """
+        delta = np.abs(bigrams[caption] - self._bigrams[reference])
+        longest, width = int(delta.max(initial=0)), 2 * self.metric.sigma**2
+        factors: Floats = np.array([math.exp(-(d * d) / width) for d in range(longest + 1)])[delta]
+        return factors
 
     def _words(self, texts: Sequence[str]) -> list[list[str]]:
         return split_at_spaces(self.metric.tokenizer(texts))

@@ -21,6 +21,7 @@ from metaeval.data.scenes import load_scenes
 from metaeval.metrics.base import Scores
 from metaeval.metrics.clipscore import weights as clip_weights
 from metaeval.metrics.clipscore.metric import ClipScore, ClipScorer
+from metaeval.metrics.clipscore.pacscore import PacScore, RefPacScore
 from metaeval.metrics.clipscore.refclipscore import RefClipScore, RefClipScorer, harmonic_mean
 from metaeval.runs.records import Count, ScoreColumn
 from metaeval.runs.store import MemoryStore
@@ -409,3 +410,22 @@ def test_example_of_the_paper_s_code() -> None:
         for kind, value in zip((ClipScore, RefClipScore), expected, strict=True):
             scores = ours(kind, dataset, captions, pretrained="openai")
             assert scores.mean() == pytest.approx(value, abs=1e-3)
+
+
+def test_pac_s_is_clipscore_with_another_factor(weights: Path, dataset: CaptionDataset) -> None:
+    """In the layout of PAC-S' authors, the weights under "state_dict"; 2 in place of 2.5."""
+    wrapped = weights.with_name("pac.pth")
+    torch.save({"epoch": 1, "state_dict": torch.load(weights)}, wrapped)
+    captions = captions_of(dataset)
+    plain = ours(ClipScore, dataset, captions, model=MODEL, pretrained=str(weights))
+    pac = ours(PacScore, dataset, captions, model=MODEL, checkpoint=str(wrapped))
+    np.testing.assert_allclose(pac, plain * (2 / 2.5), rtol=0, atol=1e-12)
+    cosine = ours(RefClipScore, dataset, captions, model=MODEL, pretrained=str(weights), weight=2.0)
+    ref = ours(RefPacScore, dataset, captions, model=MODEL, checkpoint=str(wrapped))
+    np.testing.assert_array_equal(ref, cosine)
+    assert not np.isnan(ref).all()
+    (column,) = PacScore(checkpoint="some.pth").columns
+    assert (column.name, column.bounds) == ("PAC-S", (0, 2))
+    absent = PacScore().bind(dataset)
+    assert isinstance(absent, Absent)
+    assert "metric.pacscore.checkpoint=" in absent.remedy

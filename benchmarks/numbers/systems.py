@@ -1,0 +1,227 @@
+"""Every system that the four papers compare, with its row here; and how fast the new ones are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from benchmarks.judgments import ridge
+from benchmarks.numbers.graded import graded, head, read, row, three
+from benchmarks.numbers.tables import Command, Result, Table
+from experiments.graded.published import REPLACE, SHUFFLE
+from metaeval.runs import files
+
+IMAGES = 500  # of val2017, the first: all systems together on all would take hours
+RULES = "bleu,sacrebleu,meteor,rouge_l,cider,spice"
+NETWORKS = "bertscore,tiger,scan,faier,faier_rel,faier_noref,vifidel"
+ADDED = "chrf,ter,rouge_n,cider_plain,cider_r,wmd,moverscore,lm"
+GROUNDED = "vifidel_lm,vifidel_cider,learn_to_eval,chair"
+ALL = f"[{RULES},{NETWORKS},{ADDED},{GROUNDED}]"
+
+BOTH = tuple(
+    graded(e, ALL, f"dataset.limit={IMAGES} stats.replicates=100") for e in ("replace", "shuffle")
+)
+PASCAL = Command(
+    "-m metaeval experiment=judgments dataset=pascal50s dataset.draws=1 dataset.limit=500 "
+    "stats.replicates=100 task.permutations=100 "
+    f"metrics=[bleu,meteor,rouge_l,cider,{ADDED},learn_to_eval] metric=[bleu,meteor,rouge_l,cider,"
+    f"{ADDED},learn_to_eval] metric.learn_to_eval.variant=text"
+)
+FLICKR8K = Command(
+    "-m metaeval experiment=judgments dataset=flickr8k_expert "
+    "stats.replicates=100 task.permutations=100 "
+    f"metrics=[bleu,meteor,rouge_l,cider,bertscore,{ADDED}]"
+)
+COMMANDS = (*BOTH, PASCAL)
+
+SOURCES = (
+    "G: González-Chávez et al. (2023); T: TIGEr, Jiang et al. (2019); V: VIFIDEL, Madhyastha et "
+    "al. (2019); F: FAIEr, Wang et al. (2021)"
+)
+
+
+class System(NamedTuple):
+    """A system of the papers.
+
+    Attributes
+    ----------
+    name
+        What the papers call it.
+    papers
+        Which of them compare it.
+    metric
+        What the command calls it; "" where it cannot run here.
+    column
+        The column of a run on COCO.
+    pascal
+        The published accuracy on PASCAL-50S' MM pairs, per cent, with five references, by votes
+        against references (V); `None` where none was published.
+    note
+        What differs, or why it cannot run.
+    """
+
+    name: str
+    papers: str
+    metric: str
+    column: str
+    pascal: float | None = None
+    note: str = ""
+
+
+SYSTEMS = (
+    System("BLEU-1", "GTVF", "bleu", "BLEU-1"),
+    System("BLEU-2", "G", "bleu", "BLEU-2"),
+    System("BLEU-3", "G", "bleu", "BLEU-3"),
+    System("BLEU-4", "GTVF", "bleu", "BLEU-4"),
+    System("SacreBLEU", "G", "sacrebleu", "SacreBLEU"),
+    System("ROUGE-L", "GTVF", "rouge_l", "ROUGE-L"),
+    System("METEOR", "GTVF", "meteor", "METEOR", 66),
+    System("CIDEr", "GTVF", "cider", "CIDEr", 66),
+    System("SPICE", "GTVF", "spice", "SPICE"),
+    System("BERTScore", "G", "bertscore", "BERTScore (MiniLM)", note="MiniLM, not roberta-large"),
+    System("CLIPScore", "G", "clipscore", "", note="OpenAI's weights and photographs are needed"),
+    System("RefCLIPScore", "G", "refclipscore", "", note="likewise"),
+    System("WMD, best reference", "V", "wmd", "WMD-best", 70, "MiniLM's word vectors"),
+    System("WMD, mean reference", "V", "wmd", "WMD-mean", None, "likewise"),
+    System("WMD, worst reference", "V", "wmd", "WMD-worst", 66, "likewise"),
+    System("LM", "V", "lm", "LM", 54, "a GRU of 22,000 captions of other images"),
+    System("VIFIDEL, gold objects", "V", "vifidel", "VIFIDEL", None, "MiniLM's word vectors"),
+    System("VIFIDEL with references", "V", "vifidel", "VIFIDEL-ref", 70, "likewise"),
+    System(
+        "VIFIDEL, D80",
+        "V",
+        "vifidel",
+        "",
+        None,
+        "metric.vifidel.sources=[detector]: photographs are needed",
+    ),
+    System(
+        "VIFIDEL, D500",
+        "V",
+        "vifidel",
+        "",
+        72,
+        "metric.vifidel.sources=[FILE]: the detector's labels are needed",
+    ),
+    System(
+        "VIFIDEL, gold ∪ D500",
+        "V",
+        "vifidel",
+        "",
+        None,
+        "metric.vifidel.sources=[gold,FILE]: likewise",
+    ),
+    System("VIFIDEL+LM", "V", "vifidel_lm", "VIFIDEL+LM"),
+    System("VIFIDEL+CIDEr", "V", "vifidel_cider", "VIFIDEL+CIDEr"),
+    System("SCAN", "T", "scan", "SCAN-sum", None, "gold regions, our weights"),
+    System("TIGEr", "TF", "tiger", "TIGEr", None, "gold regions, our weights"),
+    System("REO", "F", "", "", None, "neither code nor equations to check ours against"),
+    System(
+        "LearnToEval",
+        "F",
+        "learn_to_eval",
+        "LearnToEval",
+        None,
+        "gold regions, our weights; taught by spoiled captions",
+    ),
+    System(
+        "FAIEr",
+        "F",
+        "faier",
+        "FAIEr",
+        None,
+        "gold regions, our weights; metric.faier.variant=1, 4, r",
+    ),
+    System(
+        "FAIEr\\rel",
+        "F",
+        "faier_rel",
+        "FAIEr (object level alone)",
+        None,
+        "likewise; metric.faier_rel.references=1, 4, null",
+    ),
+    System("FIEr", "F", "faier_noref", "FAIEr (no references)", None, "likewise"),
+    System(
+        "AIEr, FIEr+AIEr",
+        "F",
+        "",
+        "",
+        None,
+        "a network of references alone, which is not trained here",
+    ),
+)
+
+
+def table(results: Sequence[Result]) -> str:
+    """Each system: where it runs, ρ on both experiments and accuracy on PASCAL-50S, published
+    values beside them."""
+    *runs, pascal = results
+    replace, shuffle = map(read, runs)
+    chosen = _accuracies(pascal)
+    lines = head(
+        "system", "papers", "metrics=", "Replace ρ", "published", "Shuffle ρ", "published",
+        "PASCAL-50S MM", "published", "note",
+    )  # fmt: skip
+    for system in SYSTEMS:
+        cells = [system.name, system.papers, f"`{system.metric}`" if system.metric else "–"]
+        for run, papers in ((replace, REPLACE), (shuffle, SHUFFLE)):
+            record = run.records.get(system.column)
+            if system.column and record is None:
+                raise KeyError(f"{system.name}: no column {system.column} in {list(run.records)}")
+            cells += [three(record["rank_order_rho"] if record else None)]
+            published = papers.get(system.name)
+            cells += ["none" if published is None else three(published)]
+        name = "LearnToEval (text)" if system.name == "LearnToEval" else system.column
+        value = chosen.get(name)
+        cells += ["–" if value is None else f"{100 * value:.1f}"]
+        cells += ["none" if system.pascal is None else f"{system.pascal:g}", system.note]
+        lines.append(row(*cells))
+    return "\n".join([*lines, "", f"{SOURCES}."])
+
+
+def added(results: Sequence[Result]) -> str:
+    """What runs without a download beside the systems of the papers: both experiments, and all
+    pairs of PASCAL-50S."""
+    replace, shuffle, pascal = results
+    runs, chosen = (read(replace), read(shuffle)), _by_category(pascal)
+    families = (*ADDED.split(","), *GROUNDED.split(","))
+    names = ("Replace ρ", "within", "Shuffle ρ", "within", "HC", "HI", "HM", "MM")
+    lines = head("", *names)
+    for name, record in runs[0].records.items():
+        if record["family"] not in families:
+            continue
+        cells = [name]
+        for run in runs:
+            of_run = run.records[name]
+            cells += [three(of_run[k]) for k in ("rank_order_rho", "rank_order_rho_within")]
+        judged = chosen.get("LearnToEval (text)" if name == "LearnToEval" else name, {})
+        cells += [_percent(judged.get(category)) for category in ("HC", "HI", "HM", "MM")]
+        lines.append(row(*cells))
+    return "\n".join(lines)
+
+
+def _by_category(result: Result) -> dict[str, Mapping[str, float | None]]:
+    """Column → category → the share of its pairs in which it chose as most people did."""
+    run: dict[str, Any] = files.read_json(result.folder / files.STATISTICS)
+    return {r["metric"]: _shares(r) for r in run["metrics"] if r["status"] == "ok"}
+
+
+def _shares(record: Mapping[str, Any]) -> Mapping[str, float | None]:
+    (with_five,) = record["choice"]
+    return {name: each["value"] for name, each in with_five["accuracy"].items()}
+
+
+def _accuracies(result: Result) -> dict[str, float | None]:
+    return {name: shares.get("MM") for name, shares in _by_category(result).items()}
+
+
+def _percent(value: float | None) -> str:
+    return "–" if value is None else f"{100 * value:.1f}"
+
+
+TABLES = (
+    Table("systems", COMMANDS, table, show=False),
+    Table("systems-added", COMMANDS, added),
+    Table("learned", (FLICKR8K,), lambda results: ridge.table(results[0].folder)),
+    Table("speed", (Command("-m benchmarks.numbers.speed"),), lambda results: results[0].printed),
+)

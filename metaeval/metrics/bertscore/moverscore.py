@@ -1,0 +1,183 @@
+"""MoverScore (Zhao et al., 2019): word mover's distance over contextual token vectors.
+
+Models, token vectors and idf are BERTScore's; in place of each token's best partner, all tokens of
+a caption are moved to those of a reference at the least cost, exactly.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from metaeval.compute import transport
+from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.metrics.base import Metric, ReferenceScorer, Scores
+from metaeval.metrics.bertscore.metric import BertScore, BertScorer
+from metaeval.metrics.bertscore.sentences import EncodedSentences
+from metaeval.runs.records import ScoreColumn
+from metaeval.runs.store import Store
+from metaeval.text.transformers import locate
+
+Floats = npt.NDArray[np.float64]
+
+_PUNCTUATION = frozenset(string.punctuation)
+_GIB = 2.0
+LOWEST = -1.0
+
+
+class MoverScore(Metric):
+    """1 - d, in [-1, 1]: d is the cost of turning the caption's tokens into a reference's.
+
+    A token's mass is its idf (over all references of the dataset, so a caption's score depends on
+    which images are in the run; the signature has a digest of them), 0 for punctuation and for the
+    later pieces of a word; moving it costs the Euclidean distance of the token vectors, of unit
+    length. With several references the score is the mean over them, as in the authors' example.
+    A caption without a token that has mass gets the lowest score, -1.
+
+    The authors' second version (`moverscore_v2`) with another model: theirs is DistilBERT, fine
+    tuned on MNLI, so that the column always carries the model's name.
+
+    Parameters
+    ----------
+    model, layer, device, download, offline, cache
+        As of `BertScore`; "auto" is all-MiniLM-L6-v2, which comes with metaeval.
+    """
+
+    name = "moverscore"
+
+    def __init__(
+        self,
+        model: str = "auto",
+        layer: int | None = None,
+        device: str = "auto",
+        download: bool = False,
+        offline: bool | str | int = False,
+        cache: str | None = None,
+    ) -> None:
+        self.tokens = BertScore(
+            model=locate.MINILM if model == "auto" else model,
+            layer=layer,
+            idf=True,
+            device=device,
+            download=download,
+            offline=offline,
+            cache=cache,
+        )
+
+    @property
+    def columns(self) -> tuple[ScoreColumn, ...]:
+        return (_column(self.tokens.columns[0]),)
+
+    def fetch(self, dataset: CaptionDataset) -> None:
+        self.tokens.fetch(dataset)
+
+    def bind(self, dataset: CaptionDataset, store: Store | None = None) -> MoverScorer | Absent:
+        bound = self.tokens.bind(dataset, store)
+        return bound if isinstance(bound, Absent) else MoverScorer(self, dataset, bound)
+
+
+def _column(of_tokens: ScoreColumn) -> ScoreColumn:
+    label = of_tokens.model or "roberta-large"
+    return ScoreColumn(
+        f"MoverScore ({label})", bounds=(LOWEST, 1.0), variant_of="MoverScore", model=label
+    )
+
+
+class _Sentence(NamedTuple):
+    """The tokens of a sentence that have mass: their vectors [k, width], and shares [k]."""
+
+    vectors: Floats
+    mass: Floats
+
+
+class MoverScorer(ReferenceScorer):
+    """MoverScore against the references of a dataset."""
+
+    usual_ms = 4.0
+    batch_size = 2000
+
+    def __init__(self, metric: MoverScore, dataset: CaptionDataset, tokens: BertScorer) -> None:
+        kept = ("model", "weights", "layer", "idf", "dtype", "transformers")
+        settings: Mapping[str, Any] = {
+            **{key: tokens.settings[key] for key in kept},
+            "without": "punctuation+later-pieces",
+            "refs": "mean",
+            "v": 1,  # raised when this comes to give another number for the same caption
+        }
+        super().__init__(metric, settings, dataset, [_column(tokens.columns[0])])
+        self.training = tokens.training
+        self._tokens = tokens
+
+    def prepare(self) -> None:
+        references = [text for texts in self.dataset.references for text in texts]
+        self._sentences = EncodedSentences(self._tokens.encoder, _GIB * 2**30, references)
+        self._known: dict[str, _Sentence] = {}
+        vocabulary = self._tokens.encoder.tokenizer.get_vocab()
+        self._light = {
+            number
+            for piece, number in vocabulary.items()
+            if piece.startswith("##") or set(piece) <= _PUNCTUATION
+        }
+        self._sentences.add(references, alone=True)
+
+    def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
+        self._sentences.add(captions, alone=True)
+        own = [self._sentence(caption) for caption in captions]
+        groups = [
+            [
+                each
+                for text in self.dataset.references[i]
+                if len((each := self._sentence(text)).mass)
+            ]
+            for i in image_index.tolist()
+        ]
+        pairs = [
+            (sentence, reference)
+            for sentence, group in zip(own, groups, strict=True)
+            for reference in group
+            if len(sentence.mass)
+        ]
+        similar = iter((1 - _distances(pairs)).tolist())
+        scores = np.full((len(captions), 1), np.nan)
+        for row, (sentence, group) in enumerate(zip(own, groups, strict=True)):
+            if group:
+                found = [next(similar) for _ in group] if len(sentence.mass) else [LOWEST]
+                scores[row] = sum(found) / len(found)
+        return scores
+
+    def _sentence(self, text: str) -> _Sentence:
+        """The tokens of a text that have mass."""
+        if text not in self._known:
+            _, weights, vectors = self._sentences.tokens(text)
+            (ids,), _ = self._tokens.encoder.tokenize([text])
+            light = [token in self._light for token in ids]
+            mass = np.where(light, 0.0, weights)
+            kept = np.flatnonzero(mass > 0)
+            total = mass.sum() if len(kept) else 1.0
+            self._known[text] = _Sentence(vectors[kept].astype(np.float64), mass[kept] / total)
+        return self._known[text]
+
+    def close(self) -> None:
+        if hasattr(self, "_sentences"):
+            self._sentences.close()
+        self._tokens.close()
+
+
+def _distances(pairs: Sequence[tuple[_Sentence, _Sentence]]) -> Floats:
+    """[n] The least cost of turning the first sentence of each pair into the second."""
+    distances = np.empty(len(pairs))
+    sizes = np.array([(len(a.mass), len(b.mass)) for a, b in pairs], dtype=np.intp).reshape(-1, 2)
+    for m, n, which in transport.group_by_size(sizes[:, 0], sizes[:, 1]):
+        cost = np.zeros((m, n, len(which)))
+        supply, demand = np.zeros((m, len(which))), np.zeros((n, len(which)))
+        for k, row in enumerate(which.tolist()):
+            a, b = pairs[row]
+            apart = a.vectors[:, None] - b.vectors[None]
+            cost[: len(a.mass), : len(b.mass), k] = np.sqrt((apart**2).sum(axis=2))
+            supply[: len(a.mass), k], demand[: len(b.mass), k] = a.mass, b.mass
+        distances[which] = transport.costs(cost, transport.flows(cost, supply, demand))
+    return distances

@@ -1,0 +1,1 @@
+"""Scores made of other metrics' scores: means, means of ranks, SPIDEr."""

@@ -1,0 +1,236 @@
+"""The mean of other metrics' scores: VIFIDEL+CIDEr, VIFIDEL+LM, SPIDEr, and any other."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.errors import ConfigError
+from metaeval.metrics.base import Metric, Scorer, Scores
+from metaeval.runs.records import ScoreColumn, TrainingFacts
+from metaeval.runs.store import Store, content_digest
+
+Scale = Literal["none", "standard", "rank"]
+COLUMN = "/"  # between a metric and one of its columns: "vifidel/VIFIDEL-ref"
+_POOL = 1000  # images, at most, whose human captions give the scales
+
+Floats = npt.NDArray[np.float64]
+
+
+class Mean(Metric):
+    """The mean of one column of each of several metrics; a metric whose lower scores are better
+    enters with its sign changed.
+
+    Not a number where one of them is not. Where one cannot run, the mean cannot.
+
+    Parameters
+    ----------
+    of
+        The metrics, by their names in the configuration, with their options there: "cider", or
+        "vifidel/VIFIDEL-ref" for another column than the metric's first headline.
+    scale
+        "none": scores as they are (VIFIDEL's and SPIDEr's papers; the metric with the widest range
+        weighs most). "standard": each metric's scores less their mean, over their standard
+        deviation. "rank": the share of scores below this one, ties counting half. The last two are
+        taken over a pool that does not depend on what is scored: the human captions of the first
+        1,000 images, each for its own image and for the next one.
+    title
+        What tables call it; `None`: the columns' names with "+" between them.
+    name
+        The metric's name.
+    parts
+        The metrics; whoever reads the configuration gives them.
+    """
+
+    def __init__(
+        self,
+        of: Sequence[str],
+        scale: Scale = "none",
+        title: str | None = None,
+        name: str = "mean",
+        parts: Sequence[Metric] = (),
+    ) -> None:
+        self.name = name  # type: ignore[misc]  # of this object: there may be several in a run
+        if isinstance(of, str) or len(of) < 2:
+            raise ConfigError(f"metric.{name}.of must name at least two metrics: [vifidel,cider]")
+        if scale not in get_args(Scale):
+            raise ConfigError(
+                f"metric.{name}.scale must be one of {', '.join(get_args(Scale))}: '{scale}'"
+            )
+        self.of, self.scale, self.title = tuple(map(str, of)), scale, title
+        self.parts = tuple(parts)
+        if len(self.parts) != len(self.of):
+            raise ConfigError(f"metric.{name}: its {len(self.of)} metrics were not given")
+        self.needs = frozenset().union(*(part.needs for part in parts))  # type: ignore[misc]
+
+    @property
+    def columns(self) -> tuple[ScoreColumn, ...]:
+        return (self.column_of([part.columns for part in self.parts]),)
+
+    def column_of(self, columns: Sequence[Sequence[ScoreColumn]]) -> ScoreColumn:
+        """The mean's column, from those of the parts."""
+        own = [each[k] for each, k in zip(columns, self.chosen(columns), strict=True)]
+        title = self.title or "+".join(column.variant_of or column.name for column in own)
+        models = list(dict.fromkeys(column.model for column in own if column.model))
+        if self.scale != "none":
+            models.append("ranks" if self.scale == "rank" else "standardised")
+        model = ", ".join(models) or None
+        return ScoreColumn(
+            f"{title} ({model})" if model else title,
+            bounds=self._bounds(own),
+            variant_of=title if model else None,
+            model=model,
+            untrained=any(column.untrained for column in own),
+            learned_from_corruptions=any(column.learned_from_corruptions for column in own),
+            control=all(column.control for column in own),
+        )
+
+    def _bounds(self, own: Sequence[ScoreColumn]) -> tuple[float, float]:
+        if self.scale == "rank":
+            return 0.0, 1.0
+        if self.scale == "standard":
+            return float("-inf"), float("inf")
+        ends = [c.bounds if c.higher_is_better else (-c.bounds[1], -c.bounds[0]) for c in own]
+        low, high = (sum(end) / len(own) for end in zip(*ends, strict=True))
+        return low, high
+
+    def chosen(self, columns: Sequence[Sequence[ScoreColumn]]) -> list[int]:
+        """Which column of each part counts; ConfigError for a name that it has not."""
+        places = []
+        for asked, own in zip(self.of, columns, strict=True):
+            names = [column.name for column in own]
+            _, _, wanted = asked.partition(COLUMN)
+            headlines = [k for k, column in enumerate(own) if column.headline]
+            if not wanted:
+                places.append(headlines[0] if headlines else 0)
+            elif wanted in names:
+                places.append(names.index(wanted))
+            else:
+                raise ConfigError(
+                    f"metric.{self.name}.of: '{asked}' has no such column: {', '.join(names)}"
+                )
+        return places
+
+    def fetch(self, dataset: CaptionDataset) -> None:
+        for part in self.parts:
+            part.fetch(dataset)
+
+    def bind(self, dataset: CaptionDataset, store: Store | None = None) -> MeanScorer | Absent:
+        scorers: list[Scorer] = []
+        for name, part in zip(self.of, self.parts, strict=True):
+            scorer = part.scorer(dataset, store)
+            if isinstance(scorer, Absent):
+                reason = f"it needs {name.partition(COLUMN)[0]}: {scorer.reason}"
+                return Absent(scorer.part, reason, scorer.remedy)
+            scorers.append(scorer)
+        return MeanScorer(self, dataset, scorers)
+
+
+class MeanScorer(Scorer):
+    """The scorers of several metrics, and the mean of what they say."""
+
+    def __init__(self, metric: Mean, dataset: CaptionDataset, scorers: Sequence[Scorer]) -> None:
+        columns = [scorer.columns for scorer in scorers]
+        self._place = metric.chosen(columns)
+        self._sign = [
+            1.0 if own[k].higher_is_better else -1.0
+            for own, k in zip(columns, self._place, strict=True)
+        ]
+        self.metric, self._scorers = metric, tuple(scorers)
+        self._pool = None if metric.scale == "none" else _pool(dataset)
+        settings: dict[str, Any] = {
+            f"of{k + 1}": scorer.signatures[place].replace("|", ";")
+            for k, (scorer, place) in enumerate(zip(scorers, self._place, strict=True))
+        }
+        settings["scale"] = metric.scale
+        if self._pool is not None:
+            settings["pool"] = self._pool.digest(dataset)
+        super().__init__([metric.column_of(columns)], settings | {"v": 1})
+        self.batch_size = min(scorer.batch_size for scorer in scorers)
+        self.usual_ms = sum(s.usual_ms for s in scorers)  # type: ignore[misc]
+        self.cacheable = all(scorer.cacheable for scorer in scorers)
+        self.training = _united([s.training for s in scorers if s.training is not None])
+
+    def context(self, index: int) -> bytes:
+        return content_digest([scorer.context(index).hex() for scorer in self._scorers])
+
+    def prepare(self) -> None:
+        for scorer in self._scorers:
+            scorer.prepare()
+        self._scales: list[Floats] = []
+        if self._pool is not None:
+            scores = self._scores(self._pool.captions, self._pool.images)
+            self._scales = [np.sort(each[~np.isnan(each)]) for each in scores.T]
+
+    def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
+        scores = self._scores(captions, image_index)
+        for k, pool in enumerate(self._scales):
+            scores[:, k] = _scaled(scores[:, k], pool, self.metric.scale)
+        total = np.zeros(len(captions))
+        for k in range(scores.shape[1]):  # one after the other: the same whatever else is there
+            total += scores[:, k]
+        means: Scores = (total / scores.shape[1])[:, None]
+        return means
+
+    def _scores(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
+        """[n, parts] Each part's score, higher for the better caption."""
+        parts = zip(self._scorers, self._place, self._sign, strict=True)
+        return np.stack(
+            [sign * scorer.score(captions, image_index)[:, k] for scorer, k, sign in parts], axis=1
+        )
+
+    def close(self) -> None:
+        for scorer in self._scorers:
+            scorer.close()
+
+
+class _Pool:
+    """The captions by whose scores others are scaled, and the images that they are scored for."""
+
+    def __init__(self, captions: Sequence[str], images: npt.NDArray[np.intp]) -> None:
+        self.captions, self.images = list(captions), images
+
+    def digest(self, dataset: CaptionDataset) -> str:
+        """How many captions, and a digest of them and of their images' ids."""
+        told = [
+            f"{dataset.image_ids[i]}\0{text}"
+            for text, i in zip(self.captions, self.images.tolist(), strict=True)
+        ]
+        return f"{len(told)}-{hashlib.sha256(content_digest(told)).hexdigest()[:8]}"
+
+
+def _pool(dataset: CaptionDataset) -> _Pool:
+    n = min(len(dataset), _POOL)
+    images = np.arange(n)
+    return _Pool([*dataset.human[:n]] * 2, np.concatenate([images, np.roll(images, -1)]))
+
+
+def _scaled(scores: Floats, pool: Floats, scale: str) -> Floats:
+    """Scores by what is usual in the sorted pool; NaN stays, and everything where it is empty."""
+    known = ~np.isnan(scores)
+    out = np.full(len(scores), np.nan)
+    if not len(pool):
+        return out
+    if scale == "rank":
+        below, to = (np.searchsorted(pool, scores[known], side=s) for s in ("left", "right"))
+        out[known] = (below + to) / (2 * len(pool))
+        return out
+    spread = float(pool.std())
+    out[known] = (scores[known] - float(pool.mean())) / (spread if spread > 0 else 1.0)
+    return out
+
+
+def _united(facts: Sequence[TrainingFacts]) -> TrainingFacts | None:
+    """What the models of all parts have learned from."""
+    if not facts:
+        return None
+    return TrainingFacts(
+        caption_models=tuple({m.model: m for fact in facts for m in fact.caption_models}.values()),
+        chosen_on=tuple(dict.fromkeys(each for fact in facts for each in fact.chosen_on)),
+        drawn=tuple(dict.fromkeys(each for fact in facts for each in fact.drawn)),
+    )

@@ -1,0 +1,1 @@
+"""LearnToEval (Cui et al., 2018): a network that tells human captions from others."""

@@ -1,0 +1,84 @@
+"""The network of LearnToEval: is this caption a person's, given a reference and the image?"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+from torch import nn
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeShape:
+    """Sizes.
+
+    Attributes
+    ----------
+    words, word, hidden, dense
+        Words known; numbers of a word's vector, of the LSTM's state and of the hidden layer.
+    dim
+        Numbers of a region; 0: the image is not looked at.
+    product
+        Whether the product of the two captions' vectors is an input of the hidden layer too.
+    """
+
+    words: int
+    word: int = 128
+    hidden: int = 256
+    dense: int = 256
+    dim: int = 0
+    product: bool = True
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+class CaptionJudge(nn.Module):
+    """The probability that a candidate is a person's caption of the image.
+
+    As in the authors' code: one LSTM reads reference and candidate, and its output at `<end>` is
+    the caption's vector; the image's feature (here the mean of its regions) goes through one linear
+    layer; the vectors of image, reference and candidate, side by side, go through a hidden layer
+    with ReLU to two logits, "human" and "not". `product` adds the elementwise product of the two
+    captions' vectors: of the compact bilinear pooling that the paper also tries, the part that a
+    training of some ten thousand captions can afford.
+    """
+
+    def __init__(self, shape: JudgeShape) -> None:
+        super().__init__()
+        self.shape = shape
+        self.embedding = nn.Embedding(shape.words, shape.word)
+        nn.init.normal_(self.embedding.weight, std=0.1)
+        self.lstm = nn.LSTM(shape.word, shape.hidden, batch_first=True)
+        self.image = nn.Linear(shape.dim, shape.hidden) if shape.dim else None
+        parts = 2 + bool(shape.dim) + shape.product
+        self.hidden = nn.Linear(parts * shape.hidden, shape.dense)
+        self.logits = nn.Linear(shape.dense, 2)
+        self.dropout = nn.Dropout(0.3)
+
+    def read(self, tokens: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+        """[n, hidden] The LSTM's output at each caption's `<end>`; tokens [n, longest]."""
+        outputs, _ = self.lstm(self.dropout(self.embedding(tokens)))
+        last = (lengths - 1).to(tokens.device)[:, None, None].expand(-1, 1, outputs.shape[2])
+        vectors: torch.Tensor = self.dropout(outputs.gather(1, last)[:, 0])
+        return vectors
+
+    def see(self, means: torch.Tensor) -> torch.Tensor:
+        """[n, hidden] of the images' mean regions [n, dim]."""
+        if self.image is None:
+            raise ValueError("this network does not look at images")
+        seen: torch.Tensor = self.image(means)
+        return seen
+
+    def judge(
+        self, images: torch.Tensor | None, references: torch.Tensor, candidates: torch.Tensor
+    ) -> torch.Tensor:
+        """[n, 2] Logits of "human" and "not", of the three vectors of n pairs."""
+        parts = [] if images is None else [images]
+        parts += [references, candidates]
+        if self.shape.product:
+            parts.append(references * candidates)
+        hidden = torch.relu(self.hidden(torch.cat(parts, dim=1)))
+        logits: torch.Tensor = self.logits(self.dropout(hidden))
+        return logits

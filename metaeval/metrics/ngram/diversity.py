@@ -1,0 +1,159 @@
+"""How varied a captioner's captions are: words, distinct n-grams, and self-CIDEr.
+
+    python -m metaeval.metrics.ngram.diversity RESULTS.json … [--split karpathy_test]
+
+No metric of a caption: these are numbers of a whole set, for which no caption is right or wrong.
+RESULTS are in COCO's format of results; an image may have several captions. The references of the
+split's images are the corpus of the idf, and stand in the first row.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from metaeval.data.coco.load import load_coco
+from metaeval.readers.json_text import read_json
+from metaeval.text.tokenizers.base import get
+
+ORDERS = 4
+
+Ngram = tuple[str, ...]
+
+
+class Diversity(NamedTuple):
+    """Numbers of a set of captions.
+
+    Attributes
+    ----------
+    captions, distinct, words, length
+        How many captions; the share of them that no other equals; the vocabulary; mean words.
+    distinct_1, distinct_2
+        Distinct words, and pairs of words, over all of them.
+    self_cider
+        The mean of `self_cider` over the images with at least two captions; NaN without any.
+    """
+
+    captions: int
+    distinct: float
+    words: int
+    length: float
+    distinct_1: float
+    distinct_2: float
+    self_cider: float
+
+
+def self_cider(texts: Sequence[Sequence[str]], idf: Mapping[Ngram, float], unseen: float) -> float:
+    """How unlike each other m ≥ 2 captions of an image are, in [0, 1] (Wang and Chan, CVPR 2019).
+
+    -log_m(λ₁ / Σ λᵢ), λ being the eigenvalues of the matrix of the captions' CIDEr with each other
+    (without its factor 10): 0 if all are the same, 1 if none shares anything weighty with another.
+
+    Parameters
+    ----------
+    texts
+        The captions as words. An order of which a caption has no weighty n-gram adds 0, as in
+        CIDEr; NaN where that is so of all captions and orders.
+    idf, unseen
+        ln N - ln df of the n-grams of the corpus, and of those that are not in it: ln N.
+    """
+    m = len(texts)
+    if m < 2:
+        raise ValueError("self-CIDEr needs at least two captions")
+    kernel = np.zeros((m, m))
+    for n in range(1, ORDERS + 1):
+        vectors = [
+            {w: tf * idf.get(w, unseen) for w, tf in Counter(_ngrams(text, n)).items()}
+            for text in texts
+        ]
+        norms = [math.sqrt(math.fsum(x * x for x in vector.values())) for vector in vectors]
+        for i in range(m):
+            for j in range(i, m):
+                product = math.fsum(x * vectors[j].get(w, 0.0) for w, x in vectors[i].items())
+                weighty = norms[i] > 0 and norms[j] > 0
+                cosine = product / (norms[i] * norms[j]) if weighty else 0.0
+                kernel[i, j] += cosine / ORDERS
+                kernel[j, i] = kernel[i, j]
+    eigenvalues = np.linalg.eigvalsh(kernel)
+    if not (total := float(eigenvalues.sum())) > 0:
+        return math.nan
+    return float(max(0.0, -math.log(eigenvalues[-1] / total, m)))
+
+
+def count_idf(documents: Sequence[Sequence[Sequence[str]]]) -> tuple[dict[Ngram, float], float]:
+    """The idf of the n-grams of documents (the tokenised references of an image each), and of
+    n-grams that none of them has."""
+    df = Counter(
+        ngram
+        for texts in documents
+        for ngram in {w for text in texts for n in range(1, ORDERS + 1) for w in _ngrams(text, n)}
+    )
+    log_n = math.log(len(documents))
+    return {ngram: log_n - math.log(count) for ngram, count in df.items()}, log_n
+
+
+def diversity(
+    groups: Sequence[Sequence[Sequence[str]]], idf: Mapping[Ngram, float], unseen: float
+) -> Diversity:
+    """The numbers of captions, tokenised, image by image."""
+    texts = [tuple(text) for group in groups for text in group]
+    counts = Counter(texts)
+    words = Counter(word for text in texts for word in text)
+    pairs = Counter(pair for text in texts for pair in pairwise(text))
+    each = (self_cider(group, idf, unseen) for group in groups if len(group) > 1)
+    several = [value for value in each if not math.isnan(value)]
+    return Diversity(
+        len(texts),
+        sum(n == 1 for n in counts.values()) / len(texts),
+        len(words),
+        words.total() / len(texts),
+        len(words) / max(words.total(), 1),
+        len(pairs) / max(pairs.total(), 1),
+        float(np.mean(several)) if several else math.nan,
+    )
+
+
+def _ngrams(text: Sequence[str], n: int) -> list[Ngram]:
+    return [tuple(text[i : i + n]) for i in range(len(text) - n + 1)]
+
+
+def _row(name: str, d: Diversity) -> str:
+    cells = (
+        f"{d.captions:,}", f"{100 * d.distinct:.0f} %", f"{d.words:,}", f"{d.length:.1f}",
+        f"{d.distinct_1:.3f}", f"{d.distinct_2:.3f}",
+        "–" if math.isnan(d.self_cider) else f"{d.self_cider:.3f}",
+    )  # fmt: skip
+    return f"| {name} | {' | '.join(cells)} |"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("results", nargs="+", type=Path, metavar="RESULTS.json")
+    parser.add_argument("--split", default="karpathy_test", help="of COCO: the images' references")
+    options = parser.parse_args(arguments)
+    dataset = load_coco(f"coco_{options.split}", split=options.split)
+    tokenizer = get("ptb")
+    people = [tokenizer([h, *r]) for h, r in zip(dataset.human, dataset.references, strict=True)]
+    idf, unseen = count_idf(people)
+    heads = ("captions", "that no other equals", "vocabulary", "words each", "distinct-1",
+             "distinct-2", "self-CIDEr")  # fmt: skip
+    print(f"| | {' | '.join(heads)} |\n|---|{'---:|' * len(heads)}")
+    print(_row("people, all references", diversity(people, idf, unseen)))
+    print(_row("people, one each", diversity([group[:1] for group in people], idf, unseen)))
+    for path in options.results:
+        captions: dict[Any, list[str]] = {}
+        for record in read_json(path)[0]:
+            captions.setdefault(record["image_id"], []).append(record["caption"])
+        groups = [tokenizer(captions[i]) for i in dataset.image_ids if i in captions]
+        print(_row(path.stem, diversity(groups, idf, unseen)))
+
+
+if __name__ == "__main__":
+    main()

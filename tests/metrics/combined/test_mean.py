@@ -1,0 +1,161 @@
+"""Means of metrics: arithmetic by hand, SPIDEr as the mean of its parts, and what they say."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+from metaeval.config import build, compose_config, selected
+from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.errors import ConfigError
+from metaeval.metrics.base import Metric, Scores
+from metaeval.metrics.combined.mean import Mean
+from metaeval.metrics.ngram.chrf import Chrf
+from metaeval.metrics.ngram.cider import Cider
+from metaeval.metrics.ngram.rouge_l import RougeL
+from metaeval.metrics.ngram.ter import Ter
+from metaeval.metrics.vifidel.metric import Vifidel
+from metaeval.runs.store import MemoryStore
+from metaeval.scoring import score_captions
+from metaeval.text.word_vectors.minilm import MiniLmVectors
+
+IDS = (0, 1, 2)
+HUMAN = ("a dog runs", "two cats sleep", "a man rides a horse")
+REFERENCES = (
+    ("a dog is running", "the dog runs"),
+    ("two sleeping cats", "cats asleep on a bed"),
+    ("a man on a horse", "someone rides"),
+)
+DATASET = CaptionDataset("toy", IDS, HUMAN, REFERENCES, IDS, HUMAN)
+CAPTIONS = [*HUMAN, "a dog", "", "a man rides a dog"]
+INDEX = np.array([0, 1, 2, 1, 0, 2])
+
+
+def scores(metric: Metric, captions: list[str] = CAPTIONS, index: object = INDEX) -> Scores:
+    scorer = metric.bind(DATASET)
+    assert not isinstance(scorer, Absent)
+    scorer.prepare()
+    return scorer.score(captions, np.asarray(index))
+
+
+def mean(*of: str, parts: list[Metric], **options: object) -> Mean:
+    return Mean(of, parts=parts, **options)  # type: ignore[arg-type]
+
+
+def test_the_mean_as_it_is() -> None:
+    ours = scores(mean("cider", "chrf", parts=[Cider(), Chrf()]))[:, 0]
+    by_hand = (scores(Cider())[:, 0] + scores(Chrf())[:, 1]) / 2
+    assert ours.tolist() == by_hand.tolist()
+
+
+def test_another_column_and_lower_is_better() -> None:
+    metric = mean("chrf/chrF", "ter", parts=[Chrf(), Ter()])
+    by_hand = (scores(Chrf())[:, 0] - scores(Ter())[:, 0]) / 2
+    assert scores(metric)[:, 0].tolist() == by_hand.tolist()
+    (column,) = metric.columns
+    assert (column.name, column.bounds) == ("chrF+TER", (-np.inf, 0.5))
+    with pytest.raises(ConfigError, match="no such column: chrF, chrF"):
+        _ = mean("chrf/x", "ter", parts=[Chrf(), Ter()]).columns
+
+
+def _pool(metric: Metric) -> np.ndarray:
+    """The human captions for their own image, and for the next one."""
+    return scores(metric, [*HUMAN] * 2, [0, 1, 2, 1, 2, 0])[:, -1]
+
+
+def test_ranks_by_hand() -> None:
+    metric = mean("cider", "rouge_l", parts=[Cider(), RougeL()], scale="rank")
+    expected = np.zeros(len(CAPTIONS))
+    for part in (Cider(), RougeL()):
+        pool, own = _pool(part), scores(part)[:, 0]
+        expected += [((pool < x).sum() + (pool == x).sum() / 2) / len(pool) for x in own]
+    np.testing.assert_allclose(scores(metric)[:, 0], expected / 2, rtol=0, atol=1e-15)
+    assert metric.columns[0].name == "CIDEr+ROUGE-L (ranks)"
+
+
+def test_standardised_by_hand() -> None:
+    metric = mean("cider", "rouge_l", parts=[Cider(), RougeL()], scale="standard")
+    expected = np.zeros(len(CAPTIONS))
+    for part in (Cider(), RougeL()):
+        expected += (scores(part)[:, 0] - _pool(part).mean()) / _pool(part).std()
+    np.testing.assert_allclose(scores(metric)[:, 0], expected / 2, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("scale", ["none", "standard", "rank"])
+def test_alone_as_together_and_unchanged(scale: str) -> None:
+    metric = mean("cider", "chrf", parts=[Cider(), Chrf()], scale=scale)
+    before = pickle.dumps(metric)
+    together = scores(metric)
+    alone = [scores(metric, [c], INDEX[k : k + 1]) for k, c in enumerate(CAPTIONS)]
+    assert np.concatenate(alone).tobytes() == together.tobytes()
+    assert pickle.dumps(metric) == before
+    assert scores(pickle.loads(before)).tobytes() == together.tobytes()
+
+
+def test_what_keeps_a_part_keeps_the_mean() -> None:
+    absent = mean("vifidel", "cider", parts=[Vifidel(MiniLmVectors()), Cider()]).bind(DATASET)
+    assert isinstance(absent, Absent)
+    assert absent.reason == "it needs vifidel: the dataset 'toy' has no objects"
+
+
+def test_options_of_the_parts_are_those_of_the_configuration() -> None:
+    config = compose_config(
+        [
+            "metric=[mean,cider]",
+            "metrics=[mean]",
+            "metric.mean.of=[rouge_l,cider]",
+            "metric.cider.sigma=3",
+        ]
+    )
+    assert selected(config) == ["mean"]
+    metric = build("mean", config)
+    scorer = metric.bind(DATASET)
+    assert not isinstance(scorer, Absent)
+    (signature,) = scorer.signatures
+    assert signature.startswith("rouge-l+cider|of1:rouge-l;tok:ptb-3.4.1;beta:1.2;v:1|of2:cider;")
+    assert ";sigma:3;" in signature
+    assert list(config.metric) == ["mean", "cider"]  # rouge_l is a part, no metric of the run
+
+
+def test_parts_bring_what_they_need() -> None:
+    """VIFIDEL's vectors are no option of its own: they stand at the root."""
+    metric = build("vifidel_cider", compose_config(["metric=[vifidel_cider]"]))
+    assert metric.columns[0].name == "VIFIDEL+CIDEr"
+    assert metric.columns[0].bounds == (0, 5.5)
+    assert metric.needs == {"references", "objects"}
+
+
+def test_spider_is_the_mean_of_spice_and_cider() -> None:
+    config = compose_config(["metric.spice.parser=rules"])
+    from metaeval.config import add_metric
+
+    add_metric(config, "spider")
+    spider = build("spider", config)
+    result = score_captions(spider, DATASET, CAPTIONS, INDEX, MemoryStore())
+    parts = [
+        score_captions(build(name, config), DATASET, CAPTIONS, INDEX, MemoryStore()).scores
+        for name in ("spice", "cider")
+    ]
+    assert result.scores is not None
+    assert parts[0] is not None
+    assert parts[1] is not None
+    assert result.scores[:, 0].tolist() == ((parts[0][:, 0] + parts[1][:, 0]) / 2).tolist()
+    assert result.columns[0].name == "SPIDEr (rules)"
+    assert result.columns[0].bounds == (0, 5.5)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["metric.mean.of=[cider]"], "at least two metrics"),
+        (["metric.mean.of=[cider,bleuu]"], "there is no metric 'bleuu'; did you mean 'bleu'"),
+        (["metric.mean.of=[cider,mean]"], "mean would be made of itself"),
+        (["metric.mean.scale=z"], "scale must be one of none, standard, rank"),
+    ],
+)
+def test_what_is_no_mean(overrides: list[str], message: str) -> None:
+    config = compose_config(["metrics=[mean]", "metric=[mean]", *overrides])
+    with pytest.raises(ConfigError, match=message):
+        build("mean", config)

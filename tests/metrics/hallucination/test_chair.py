@@ -1,0 +1,142 @@
+"""CHAIR: by hand, at its edges, and on COCO's human captions."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from metaeval.data.coco.load import load_coco
+from metaeval.data.dataset import Absent, CaptionDataset, ImageId, Objects
+from metaeval.errors import ConfigError, InputError
+from metaeval.metrics.base import Scores
+from metaeval.metrics.hallucination.chair import Chair, ChairScorer
+from metaeval.metrics.hallucination.ontology import COCO, Ontology
+from metaeval.vision.regions.gold import CATEGORIES
+from tests.metrics.ngram.ngram_cases import configured
+
+
+def images(labels: Sequence[Sequence[str]], references: Sequence[Sequence[str]]) -> CaptionDataset:
+    ids = tuple(range(len(labels)))
+    objects: dict[ImageId, Objects] = {
+        i: Objects(tuple(names), np.zeros((len(names), 4))) for i, names in enumerate(labels)
+    }
+    human = tuple("a caption" for _ in ids)
+    given = tuple(map(tuple, references))
+    return CaptionDataset("toy", ids, human, given, ids, human, parts={"objects": lambda: objects})
+
+
+def ready(metric: Chair, dataset: CaptionDataset) -> ChairScorer:
+    scorer = metric.bind(dataset)
+    assert isinstance(scorer, ChairScorer)
+    scorer.prepare()
+    return scorer
+
+
+def score(metric: Chair, dataset: CaptionDataset, captions: Sequence[str]) -> Scores:
+    return ready(metric, dataset).score(captions, np.zeros(len(captions), dtype=np.intp))
+
+
+# An image with a dog and a dining table; a reference speaks of a man, another of a ball.
+PARK = images([["dog", "dining table"]], [["a man walks a puppy", "someone throws a ball"]])
+
+
+@pytest.mark.parametrize(
+    ("caption", "wrong", "mentions"),
+    [
+        ("a dog and a cat", 1, 2),
+        ("two Puppies beside the TABLE.", 0, 2),
+        ("a woman with a ball", 0, 2),  # both by references: a person, a sports ball
+        ("a hot dog on a plate", 1, 1),  # no dog: the longest phrase first
+        ("a baby elephant", 1, 1),  # no person: "baby" says which elephant
+        ("a baby", 0, 1),
+        ("a teddy bear, a bear", 2, 2),
+        ("the train tracks at home plate", 0, 0),
+        ("", 0, 0),
+    ],
+)
+def test_worked_by_hand(caption: str, wrong: int, mentions: int) -> None:
+    share = wrong / mentions if mentions else 0.0
+    assert score(Chair(), PARK, [caption]).tolist() == [[float(wrong > 0), share]]
+
+
+def test_which_truth_counts() -> None:
+    caption = "a man with a dog"
+    assert score(Chair(truth=["objects"]), PARK, [caption]).tolist() == [[1, 0.5]]
+    assert score(Chair(truth=["references"]), PARK, ["a dog, a table"]).tolist() == [[1, 0.5]]
+    with pytest.raises(ConfigError, match="truth"):
+        Chair(truth=["boxes"])
+
+
+def test_a_corpus_is_the_share_of_all_mentions() -> None:
+    """Of "a dog and a cat", "a dog" and "grass": 1 of 3 mentions, 1 of 3 captions. The mean of the
+    captions' CHAIR-i would be 1/6."""
+    scorer = ready(Chair(), PARK)
+    captions = ["a dog and a cat", "a dog", "grass"]
+    sums = scorer.statistics(captions, np.zeros(3, dtype=np.intp)).sum(axis=0, keepdims=True)
+    assert scorer.metric.of_statistics(sums, corpus=True).tolist() == [[1 / 3, 1 / 3]]
+
+
+def test_nothing_to_compare_with() -> None:
+    dataset = images([[], ["dog"]], [[], []])
+    scores = ready(Chair(), dataset).score(["a cat", "a cat"], np.array([0, 1]))
+    np.testing.assert_array_equal(scores, [[np.nan, np.nan], [1, 1]])
+
+
+def test_an_ontology_of_ones_own(tmp_path: Path) -> None:
+    path = tmp_path / "bikes.json"
+    path.write_text(json.dumps({"words": {"cycle": ["bike", "tandem bike"], "dog": ["dog"]}}))
+    scores = score(Chair(ontology=path), PARK, ["a tandem bike", "a dog and a bike", "a cat"])
+    assert scores.tolist() == [[1, 1], [1, 0.5], [0, 0]]
+    absent = Chair(ontology=tmp_path / "none.json").bind(PARK)
+    assert isinstance(absent, Absent)
+    path.write_text(json.dumps({"words": {"cycle": ["bike"], "motor": ["bike"]}}))
+    with pytest.raises(InputError, match=r"word 'bike'.*'cycle'.*'motor'"):
+        Ontology(path)
+    path.write_text(json.dumps({"words": ["bike"]}))
+    with pytest.raises(InputError, match="words"):
+        Ontology(path)
+
+
+def test_cocos_ontology_has_cocos_categories() -> None:
+    ontology = Ontology(COCO)
+    assert ontology.categories == CATEGORIES
+    for name in CATEGORIES:
+        if name != "orange":  # the colour, four times of five
+            assert ontology.mentions(f"the {name} there") == [(name, name)]
+
+
+@pytest.mark.coco
+def test_people_seldom_see_what_is_not_there(coco_root: Path) -> None:
+    """Human captions of val2017, by boxes and the other captions: some per cent of the mentions;
+    by those of another image, most."""
+    dataset = load_coco("coco_val2017", root=coco_root, split="val2017").limited(1000)
+    scorer = ready(Chair(), dataset)
+    own = scorer.statistics(dataset.human, np.arange(1000))
+    other = scorer.statistics(dataset.human, np.roll(np.arange(1000), 1))
+    (_, right), (_, wrong) = (
+        scorer.metric.of_statistics(np.nansum(rows, axis=0, keepdims=True), corpus=True)[0]
+        for rows in (own, other)
+    )
+    assert right < 0.05
+    assert wrong > 0.5
+
+
+def test_configuration_and_signature() -> None:
+    metric = configured("chair")
+    before = pickle.dumps(metric)
+    scorer = metric.bind(PARK)
+    assert isinstance(scorer, ChairScorer)
+    scorer.prepare()
+    scorer.score(["a dog"], np.array([0]))
+    assert pickle.dumps(metric) == before
+    assert scorer.signatures[1].startswith("chair-i|ontology:coco_objects-")
+    assert scorer.signatures[1].endswith("|truth:objects+references|v:1")
+    assert not any(column.higher_is_better for column in scorer.columns)
+    dog, cat = images([["dog"]], [["x"]]), images([["cat"]], [["x"]])
+    contexts = {ready(Chair(), each).context(0) for each in (dog, cat, images([["dog"]], [["y"]]))}
+    assert len(contexts) == 3

@@ -1,0 +1,185 @@
+"""LearnToEval: the authors' network as a loop, and the rules of its scores."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+
+import torch
+
+from metaeval.data.coco.load import load_coco
+from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.data.scenes import load_scenes
+from metaeval.metrics.learn_to_eval.metric import LearnToEval, LearnToEvalScorer
+from metaeval.metrics.learn_to_eval.network import CaptionJudge, JudgeShape
+from metaeval.metrics.learn_to_eval.regions import mean_regions
+from metaeval.metrics.learn_to_eval.train import Pairs, main
+from metaeval.text.vocabulary import Vocabulary
+from metaeval.training.caption_data import CaptionData
+from metaeval.training.spoiling import bag_numbers
+from metaeval.vision.regions.base import Regions
+from metaeval.vision.regions.gold import GoldRegions
+from metaeval.weights.pretrained import read
+
+
+def _sigmoid(x: np.ndarray) -> np.ndarray:
+    return 1 / (1 + np.exp(-x))
+
+
+@pytest.mark.parametrize("dim", [0, 3])
+@pytest.mark.parametrize("product", [False, True])
+def test_the_network_by_a_loop(dim: int, product: bool) -> None:
+    """Written from the authors' `discriminator.py`: an LSTM with a forget gate, its output at
+    <eos>, image, reference and candidate side by side, one hidden layer with ReLU, softmax over
+    two; plus the product of the two captions, where asked for. float32 against float64: 1e-5."""
+    torch.manual_seed(1)
+    shape = JudgeShape(words=8, word=4, hidden=5, dense=6, dim=dim, product=product)
+    model = CaptionJudge(shape).eval()
+    w = {k: v.double().numpy() for k, v in model.state_dict().items()}
+
+    def read(tokens: list[int]) -> np.ndarray:
+        h, c = np.zeros(5), np.zeros(5)
+        for token in tokens:
+            x = w["embedding.weight"][token]
+            gates = (
+                w["lstm.weight_ih_l0"] @ x + w["lstm.bias_ih_l0"]
+                + w["lstm.weight_hh_l0"] @ h + w["lstm.bias_hh_l0"]
+            )  # fmt: skip
+            i, f, g, o = np.split(gates, 4)  # in torch's order
+            c = _sigmoid(f) * c + _sigmoid(i) * np.tanh(g)
+            h = _sigmoid(o) * np.tanh(c)
+        return h
+
+    reference, candidate = [1, 5, 6, 2], [1, 7, 2]
+    means = np.array([0.5, -1.0, 2.0][:dim], dtype=np.float32)
+    parts = [w["image.weight"] @ means + w["image.bias"]] if dim else []
+    parts += [read(reference), read(candidate)]
+    parts += [parts[-1] * parts[-2]] if product else []
+    hidden = np.maximum(w["hidden.weight"] @ np.concatenate(parts) + w["hidden.bias"], 0)
+    expected = w["logits.weight"] @ hidden + w["logits.bias"]
+    with torch.inference_mode():
+        # padding behind <end> changes nothing
+        one = model.read(torch.tensor([[*reference, 0, 0]]), torch.tensor([4]))
+        other = model.read(torch.tensor([candidate]), torch.tensor([3]))
+        seen = model.see(torch.from_numpy(means)[None]) if dim else None
+        mine = model.judge(seen, one, other)[0]
+    np.testing.assert_allclose(mine.numpy(), expected, rtol=0, atol=1e-5)
+
+
+def test_the_mean_of_regions() -> None:
+    mask = np.array([[True, True], [True, False], [False, False]])
+    features = np.array([[[1, 2], [3, 6]], [[5, 7], [9, 9]], [[9, 9], [9, 9]]], dtype=np.float32)
+    regions = Regions(features, np.zeros((3, 2, 4), np.float32), mask, (("", ""), ("",), ()))
+    assert mean_regions(regions).tolist() == [[2, 4], [5, 7], [0, 0]]
+
+
+CAPTIONS = ("a man rides a horse on the beach", "the horse man beach a on", "two dogs play", "")
+IDS = tuple(f"own-{i}" for i in range(4))
+SOURCES = tuple(f"own:{i}" for i in range(4))
+REFERENCES = (
+    ("a person riding a horse", "a man on a brown horse"), ("a man on a horse",),
+    ("dogs playing in grass", "two dogs", "a dog and another dog"), (),
+)  # fmt: skip
+DATASET = CaptionDataset(
+    "own", IDS, CAPTIONS, REFERENCES, IDS, CAPTIONS, image_source=SOURCES, pool_source=SOURCES
+)
+
+
+def ready(dataset: CaptionDataset, **options: str) -> LearnToEvalScorer:
+    scorer = LearnToEval(GoldRegions(), **options).bind(dataset)
+    assert isinstance(scorer, LearnToEvalScorer), scorer
+    scorer.prepare()
+    return scorer
+
+
+def test_the_mean_over_references() -> None:
+    """A caption's score is the mean of its scores against each reference alone."""
+    index = np.array([2])
+    together = ready(DATASET, variant="text").score(["some dogs"], index)
+    alone = []
+    for reference in REFERENCES[2]:
+        references = (*REFERENCES[:2], (reference,), ())
+        one = CaptionDataset(
+            "own", IDS, CAPTIONS, references, IDS, CAPTIONS,
+            image_source=SOURCES, pool_source=SOURCES,
+        )  # fmt: skip
+        alone.append(ready(one, variant="text").score(["some dogs"], index)[0, 0])
+    assert together[0, 0] == pytest.approx(np.mean(alone), abs=1e-7)
+    assert len(set(alone)) == 3
+
+
+def test_alone_as_together_and_unchanged() -> None:
+    metric = LearnToEval(GoldRegions(), variant="text")
+    before = pickle.dumps(metric)
+    scorer, index = ready(DATASET, variant="text"), np.arange(4)
+    together = scorer.score(CAPTIONS, index)
+    alone = [scorer.score([c], index[k : k + 1]) for k, c in enumerate(CAPTIONS)]
+    assert np.concatenate(alone).tobytes() == together.tobytes()
+    assert np.isnan(together[:, 0]).tolist() == [False, False, False, True]  # no reference
+    assert together[0, 0] > together[1, 0]
+    assert pickle.dumps(metric) == before
+
+
+def test_what_it_says_of_itself() -> None:
+    (column,) = ready(DATASET, variant="text").columns
+    assert column.name == "LearnToEval (text)"
+    assert column.learned_from_corruptions
+    absent = LearnToEval(GoldRegions()).bind(DATASET)
+    assert isinstance(absent, Absent)
+    assert absent.part == "objects"
+
+
+@pytest.mark.coco
+def test_no_image_that_was_learned_from_is_scored(coco_root: Path) -> None:
+    val = load_coco("coco_val2017", root=coco_root, split="val2017").limited(200)
+    scorer = ready(val)
+    assert scorer.settings["weights"].startswith("learn_to_eval_karpathy_test-")
+    own = scorer.score(val.human, np.arange(200))[:, 0]
+    other = scorer.score(val.human, np.roll(np.arange(200), 1))[:, 0]
+    assert not np.isnan(own).any()
+    assert (own > other).mean() > 0.8  # another image's caption
+
+
+def test_a_small_training_end_to_end(tmp_path: Path) -> None:
+    """The command itself, on 60 scenes with their regions, and with a captioner's captions."""
+    scenes = load_scenes(split="train", n=60, images=False)
+    results = [{"image_id": i, "caption": "a thing on a thing"} for i in scenes.image_ids]
+    (tmp_path / "machine.json").write_text(json.dumps(results))
+    folder = tmp_path / "small"
+    options = ["--split", "scenes", "--scenes", "60", "--dev", "10", "--epochs", "1"]
+    main([str(folder), *options, "--machine", str(tmp_path / "machine.json")])
+    card = read(folder).card
+    assert card["command"].endswith("small --split scenes --scenes 60 --dev 10 --epochs 1 "
+                                    "--machine machine.json")  # fmt: skip
+    assert card["shape"]["dim"] == GoldRegions().dim
+    assert [each["corruption"] for each in card["drawn"]] == ["random", "shuffle", "replace"]
+    val = load_scenes(split="val", n=5, images=False)
+    scorer = ready(val, weights=str(folder))
+    scores = scorer.score(val.human, np.arange(5))
+    assert ((scores > 0) & (scores < 1)).all()
+    assert isinstance(LearnToEval(GoldRegions(), weights=str(folder)).bind(scenes), Absent)
+
+
+def test_a_pair_is_never_its_own_image_and_never_true() -> None:
+    """What a training draws: the reference is another caption of the image, the false candidate
+    no human caption of it."""
+    scenes = load_scenes(split="train", n=30, images=False)
+    captions = tuple((h, *r) for h, r in zip(scenes.human, scenes.references, strict=True))
+    words = Vocabulary.build([c for group in captions for c in group], 1)
+    data = CaptionData(scenes, captions, tuple(range(30)), (), words)
+    pairs = Pairs.of(data, data.train, [])
+    drawn = pairs.draw(np.random.default_rng(0), bag_numbers(words))
+    assert sum(len(each.candidate) for each in drawn) == sum(map(len, captions))
+    for each in drawn:
+        assert (pairs.owner[each.reference] == pairs.owner[each.candidate]).all()
+        assert (each.reference != each.candidate).all()
+        rows = zip(each.false_tokens, each.false_lengths, each.image, strict=True)
+        for tokens, length, image in rows:
+            own = [words.encode(c) for c in captions[image]]
+            assert tokens[:length].tolist() not in own
