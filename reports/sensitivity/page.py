@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.runs import files
+from reports.sensitivity.dendrogram import dendrogram
 from reports.sensitivity.findings import findings
+from reports.sensitivity.print_cards import write_cards
 from reports.sensitivity.profile import cards, heat_map, shown
 from reports.shared import page
 from reports.shared.elements import Header
@@ -15,12 +17,15 @@ from reports.shared.provenance import date_and_version, provenance
 from reports.shared.run import FinishedRun, read_run
 
 
-def write_report(run_dir: Path | str) -> Path:
+def write_report(run_dir: Path | str, figures: bool = True) -> Path:
     """Write `report.html` into a run's directory, from its files alone.
 
-    The same run files give the same bytes. Raises InputError for a file that is missing or broken.
+    With `figures`, each metric's card comes for print, too (`print_cards`). The same run files give
+    the same bytes. Raises InputError for a file that is missing or broken.
     """
     run = read_run(Path(run_dir))
+    if figures:
+        write_cards(run)
     return page.write_page(run.directory / files.REPORT, render(run))
 
 
@@ -40,8 +45,10 @@ def render(run: FinishedRun) -> str:
         cards=cards(run),
         examples=_examples(run),
         together=[
-            (pair["a"], pair["b"], number(pair["mean_auc"])) for pair in statistics["together"][:5]
+            (pair["a"], pair["b"], number(pair["mean_auc"]), number(pair["gain"]))
+            for pair in statistics["together"][:5]
         ],
+        tree=dendrogram(statistics["order"], statistics["leaves"], statistics["tree"]),
         absent=[
             (r["metric"], r["status"], r["reason"] or "", r["remedy"] or "")
             for r in run.metrics

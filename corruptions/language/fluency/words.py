@@ -138,7 +138,7 @@ class RepeatPhrase(LanguageCorruption):
     """Three words are said twice: "riding a horse riding a horse on a beach"."""
 
     name = "repeat_phrase"
-    title = "NounPhrase repeated"
+    title = "Phrase repeated"
     kind = "words"
     settles_articles = False
     lacks = "has fewer than three words in a row"
