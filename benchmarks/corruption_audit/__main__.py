@@ -6,6 +6,8 @@
     python -m benchmarks.corruption_audit record FILE --unread
     python -m benchmarks.corruption_audit report           # the verdicts against the declarations
     python -m benchmarks.corruption_audit table            # docs/corruptions.md's
+    python -m benchmarks.corruption_audit scenes           # on scenes, where the truth is known
+    python -m benchmarks.corruption_audit examples FILE    # write docs/corruption_examples.md
 
 An item is the captions of an image of COCO val2017 (all that a reader knows of it), one of them as
 A, and a changed version of that as B. The reader, who is not told what was done, writes a letter:
@@ -29,6 +31,8 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
+from benchmarks.corruption_audit.examples import write_examples
+from benchmarks.corruption_audit.scenes import print_rows
 from experiments.sensitivity.suite import suite
 from metaeval.data.coco.load import load_coco
 
@@ -39,9 +43,8 @@ LETTERS = {"l": "lower", "s": "same", "x": "neither"}
 
 def changed_captions() -> tuple[int, dict[str, list[dict[str, Any]]]]:
     """How many captions there are, and by corruption (all its levels) those that it changes."""
-    data = load_coco(
-        "coco_val2017", "val2017", data=os.environ["METAEVAL_DATA"], cache="~/.cache/metaeval"
-    )
+    places = {"data": os.environ.get("METAEVAL_DATA"), "cache": "~/.cache/metaeval"}
+    data = load_coco("coco_val2017", "val2017", **places)
     changed: dict[str, list[dict[str, Any]]] = {}
     for corruption in suite(data):
         results = corruption.apply(data, SEED)
@@ -157,14 +160,25 @@ def report() -> int:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["items", "record", "report", "table"])
-    parser.add_argument("file", nargs="?", type=Path, help="of record: the letters, in order")
+    parser.add_argument(
+        "what", choices=["items", "record", "report", "table", "scenes", "examples"]
+    )
+    parser.add_argument(
+        "file",
+        nargs="?",
+        type=Path,
+        help="of record: the letters, in order; of examples: the page to write",
+    )
     parser.add_argument("--unread", action="store_true", help="items without a verdict alone")
     options = parser.parse_args()
     if options.what == "items":
         print_items(options.unread)
     elif options.what == "table":
         print_table()
+    elif options.what == "scenes":
+        return print_rows()
+    elif options.what == "examples":
+        write_examples(options.file)
     elif options.what == "record":
         record(options.file.read_text(encoding="utf-8"), options.unread)
     else:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from itertools import combinations
 from string import punctuation
 from typing import NamedTuple
 
@@ -248,19 +249,30 @@ class _Reading:
 
     def reordered(self) -> Iterable[str]:
         """All words are there still; what is true now hangs on who does what to whom."""
-        nouns = [m for m in self.aligned.of("noun") if m.end - m.start == 1]
-        places = {m: [i for i, w in enumerate(self.new) if w == self.old[m.start]] for m in nouns}
-        if any(len(where) != 1 for where in places.values()):
+        nouns = {
+            m: where for m in self.aligned.of("noun") if (where := self.place_of(m)) is not None
+        }
+        if len(nouns) < len(self.aligned.of("noun")):
             return
-        before, after = sorted(nouns), sorted(nouns, key=lambda m: places[m][0])
-        if before == after:
+        for mark in self.aligned.of("attribute"):
+            if (where := self.place_of(mark)) is not None:
+                after = min(
+                    (p, m.target) for m, p in [*nouns.items(), (_NOBODY, 10**6)] if p > where
+                )
+                if after[1] != mark.target:
+                    yield "false"
+        turned = [(a, b) for a, b in combinations(sorted(nouns), 2) if nouns[a] > nouns[b]]
+        if not turned:
             yield "true"
-            return
-        between = self.new[places[after[0]][0] : places[after[-1]][0]]
-        if "by" in between and "by" not in self.old and len(nouns) == 2:
-            yield "true"  # the passive
-        elif len(nouns) == 2:
-            yield self.swapped(*before)
+        elif "by" in self.new and "by" not in self.old:  # the passive
+            yield "true" if len(turned) == 1 else "false"
+        else:
+            yield from (self.swapped(a, b) for a, b in turned)
+
+    def place_of(self, mark: Mark) -> int | None:
+        """Where a mark's one word stands now; `None` where that is not sure, or of several."""
+        where = [i for i, word in enumerate(self.new) if word == self.old[mark.start]]
+        return where[0] if mark.end - mark.start == 1 and len(where) == 1 else None
 
     def added(self) -> Iterable[str]:
         """Things that are named where nothing stood."""
@@ -275,6 +287,7 @@ class _Reading:
                 yield "true" if kinds & present else "false"
 
 
+_NOBODY = Mark(0, 0, "noun", -1)
 _SMALL = {"a", "an", "the", "is", "are", "there", "of", "that", "which", "who", "by", "on", "in"}
 
 

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.numbers import captioners, graded, judgments, networks, scenes
+from benchmarks.numbers import captioners, graded, judgments, networks, scenes, sensitivity
 from benchmarks.numbers.tables import (
     CommandFailed,
     Table,
@@ -28,7 +28,9 @@ from metaeval.errors import ConfigError, MetaevalError
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLES = tuple(
-    table for room in (graded, networks, scenes, judgments, captioners) for table in room.TABLES
+    table
+    for room in (graded, networks, scenes, judgments, captioners, sensitivity)
+    for table in room.TABLES
 )
 
 

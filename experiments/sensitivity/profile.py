@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from metaeval.stats.ordering.detection import (
+    auc_within_images,
     central_intervals,
     detection,
     drawn_sums,
@@ -88,8 +89,8 @@ def _beyond_fluency(
     caption."""
     prefers = fluency[:, [0]] - fluency[:, 1:] > 0
     kept = np.where(prefers | np.isnan(fluency[:, 1:]), np.nan, table[:, 1:])
-    seen = detection(table[:, 0], kept, counts, confidence=confidence)
-    return [{"n": d.n, "auc": d.auc, "ci": d.ci} for d in seen]
+    seen = auc_within_images(table[:, 0], kept, counts, confidence=confidence)
+    return [auc._asdict() for auc in seen]
 
 
 def monotone(

@@ -17,7 +17,7 @@ from experiments.sensitivity.refinement import balanced
 from experiments.sensitivity.rewrites import hard_positives, invariance
 from metaeval.runs import files
 from metaeval.scoring import Scored
-from metaeval.stats.ordering.detection import detection
+from metaeval.stats.ordering.detection import auc_within_images
 from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts
 from metaeval.stats.resampling.items import Floats
 from metaeval.stats.significance.holm import holm
@@ -139,6 +139,7 @@ def _refine(
     ]
     if not controls:
         return
+    confidence = config.stats.confidence
     stays = np.column_stack(
         [
             balanced(np.stack([t[:, 0] - t[:, k] for t in controls], 1), BINS, config.stats.seed)
@@ -148,6 +149,6 @@ def _refine(
     for record in records:
         if (table := tables.get(record["metric"])) is not None:
             kept = np.where(stays, table[:, 1:], np.nan)
-            seen = detection(table[:, 0], kept, counts, confidence=config.stats.confidence)
-            for entry, d in zip(told, seen, strict=True):
-                record["profile"][entry["set"]]["refined"] = {"n": d.n, "auc": d.auc, "ci": d.ci}
+            seen = auc_within_images(table[:, 0], kept, counts, confidence=confidence)
+            for entry, auc in zip(told, seen, strict=True):
+                record["profile"][entry["set"]]["refined"] = auc._asdict()

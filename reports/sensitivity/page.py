@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from metaeval.runs import files
 from reports.sensitivity.dendrogram import dendrogram
 from reports.sensitivity.findings import findings
+from reports.sensitivity.people import agreement
 from reports.sensitivity.print_cards import write_cards
 from reports.sensitivity.profile import cards, heat_map, shown
 from reports.shared import page
@@ -17,19 +19,21 @@ from reports.shared.provenance import date_and_version, provenance
 from reports.shared.run import FinishedRun, read_run
 
 
-def write_report(run_dir: Path | str, figures: bool = True) -> Path:
+def write_report(run_dir: Path | str, figures: bool = True, judgments: Sequence[str] = ()) -> Path:
     """Write `report.html` into a run's directory, from its files alone.
 
-    With `figures`, each metric's card comes for print, too (`print_cards`). The same run files give
-    the same bytes. Raises InputError for a file that is missing or broken.
+    With `figures`, each metric's card comes for print, too (`print_cards`). `judgments` are folders
+    of runs of experiment=judgments: what they say of a metric stands on its card. The same run
+    files give the same bytes. Raises InputError for a file that is missing or broken.
     """
     run = read_run(Path(run_dir))
+    people = agreement(judgments)
     if figures:
         write_cards(run)
-    return page.write_page(run.directory / files.REPORT, render(run))
+    return page.write_page(run.directory / files.REPORT, render(run, people))
 
 
-def render(run: FinishedRun) -> str:
+def render(run: FinishedRun, people: Mapping[str, Sequence[str]]) -> str:
     """The page as text."""
     statistics = run.statistics
     return page.render(
@@ -42,7 +46,7 @@ def render(run: FinishedRun) -> str:
         findings=findings(run),
         metrics=[r["metric"] for r in shown(run)],
         groups=heat_map(run),
-        cards=cards(run),
+        cards=cards(run, people),
         examples=_examples(run),
         together=[
             (pair["a"], pair["b"], number(pair["mean_auc"]), number(pair["gain"]))

@@ -139,12 +139,12 @@ def of_verdict(
     return sorted(some, key=lambda pair: pair[1]["auc"])
 
 
-def cards(run: FinishedRun) -> list[Card]:
-    """A card a metric, in the order of the heat map."""
-    return [_card(record, run) for record in shown(run)]
+def cards(run: FinishedRun, people: Mapping[str, Sequence[str]]) -> list[Card]:
+    """A card a metric, in the order of the heat map; `people` are lines on agreement with them."""
+    return [_card(record, run, people.get(record["metric"], ())) for record in shown(run)]
 
 
-def _card(record: Record, run: FinishedRun) -> Card:
+def _card(record: Record, run: FinishedRun, people: Sequence[str]) -> Card:
     sees = of_verdict(record, run, "sees", whole=False)[::-1]
     blind = of_verdict(record, run, "prefers", "blind")
     punished = of_verdict(record, run, "punishes")[::-1]
@@ -152,7 +152,7 @@ def _card(record: Record, run: FinishedRun) -> Card:
     return Card(
         record["metric"],
         row_kind(record) == "control",
-        tuple(_facts(record, run, len(undecided))),
+        (*_facts(record, run, len(undecided)), *(("Agreement with people", p) for p in people)),
         _named(sees[:_MOST], run),
         _named(blind, run),
         tuple(_worst(pair, run) for pair in blind[:_EXAMPLES]),

@@ -123,6 +123,33 @@ def _of_set(
     )
 
 
+class Auc(NamedTuple):
+    """The AUC of a set, of n images, and its interval; see `Detection`."""
+
+    n: int
+    auc: float
+    ci: Interval
+
+
+def auc_within_images(
+    original: npt.ArrayLike, changed: npt.ArrayLike, counts: Counts, *, confidence: float = 0.95
+) -> list[Auc]:
+    """The AUC of each set alone; arguments as for `detection`.
+
+    >>> auc_within_images([3.0, 2.0], [[1.0], [2.0]], np.empty((0, 2)))[0][:2]
+    (2, 0.75)
+    """
+    gaps: Floats = np.asarray(original, np.float64)[:, None] - np.asarray(changed, np.float64)
+    known, wins = ~np.isnan(gaps), won(gaps)
+    n, total = drawn_sums([known, np.where(known, wins, 0.0)], counts)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        intervals = central_intervals(total / n, confidence)
+    return [
+        Auc(int(k.sum()), float(w[k].mean()) if k.any() else float("nan"), interval)
+        for k, w, interval in zip(known.T, wins.T, intervals, strict=True)
+    ]
+
+
 def sign_test(above: int, below: int) -> float:
     """Two-sided p of "as often above as below", exact.
 
@@ -179,9 +206,12 @@ def central_intervals(replicates: Floats, confidence: float) -> list[Interval]:
     """Per column of [replicates, k] the percentile interval; undefined replicates are left out."""
     tails = [(1 - confidence) / 2, (1 + confidence) / 2]
     ends = np.full((2, replicates.shape[1]), np.nan)
-    some = ~np.isnan(replicates).all(axis=0)
-    if some.any():
-        ends[:, some] = np.nanquantile(replicates[:, some], tails, axis=0)
+    missing = np.isnan(replicates)
+    if len(replicates):
+        whole = ~missing.any(axis=0)
+        ends[:, whole] = np.quantile(replicates[:, whole], tails, axis=0)
+        for k in np.flatnonzero(~whole & ~missing.all(axis=0)):
+            ends[:, k] = np.nanquantile(replicates[:, k], tails)
     return [(float(low), float(high)) for low, high in ends.T]
 
 

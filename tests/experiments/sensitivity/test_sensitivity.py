@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -16,10 +17,11 @@ from experiments.sensitivity.rewrites import hard_positives, invariance
 from experiments.sensitivity.statistics import HUMAN
 from experiments.sensitivity.suite import names, suite
 from metaeval.config import component, compose_config
-from metaeval.errors import ConfigError
+from metaeval.errors import ConfigError, InputError
 from metaeval.runs import files as results
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 from reports.__main__ import main
+from reports.sensitivity.dendrogram import dendrogram
 from reports.sensitivity.page import write_report
 from tests.corruptions.language.captions import dataset
 
@@ -32,7 +34,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     config = compose_config(
         [
             "experiment=sensitivity", "dataset=scenes", "dataset.n=40",
-            f"task.corruptions={CHOSEN}",
+            f"task.corruptions={CHOSEN}", "task.refine=true",
             "metrics=[bleu,rouge_l,length,bigram_model]", "stats.replicates=200",
             f"paths.cache={folder / 'cache'}",
         ]
@@ -89,6 +91,54 @@ def test_scenes_corruptions_are_in_it(statistics: dict[str, Any]) -> None:
     assert {entry["kind"] for entry in statistics["sets"]} >= {"truth", "harmless", "attributes"}
     for entry in statistics["sets"]:
         assert entry["n_applied"] + sum(entry["reasons"].values()) == entry["n"] == 40
+
+
+def test_no_control_is_any_good_where_they_are_balanced(statistics: dict[str, Any]) -> None:
+    for name in ("Length", "Bigram model", "Bigram model per word"):
+        cells = record(statistics, name)["profile"].values()
+        assert all(c["refined"]["n"] == 0 or c["refined"]["auc"] == 0.5 for c in cells)
+        assert any(c["refined"]["n"] > 0 for c in cells)
+
+
+def test_beyond_fluency_is_of_the_images_where_the_language_model_is_wrong(
+    run: Path, statistics: dict[str, Any]
+) -> None:
+    scores = results.read_table(run / results.SCORES)
+    captions = results.read_table(run / results.CAPTIONS)
+    made = captions[(captions["set"] == "Colour") & captions["applied"]]["image_id"]
+
+    def gaps(metric: str) -> np.ndarray[Any, Any]:
+        of = scores[scores["metric"] == metric].set_index(["image_id", "set"])["score"]
+        return np.array([of[i, HUMAN] - of[i, "Colour"] for i in made])
+
+    left = gaps("BLEU-1")[gaps("Bigram model") <= 0]
+    beyond = record(statistics, "BLEU-1")["profile"]["Colour"]["beyond_fluency"]
+    assert beyond["n"] == len(left) > 0
+    assert beyond["auc"] == pytest.approx((left > 0).mean() + (left == 0).mean() / 2)
+
+
+def test_cards_for_print(run: Path, statistics: dict[str, Any]) -> None:
+    for metric in statistics["order"]:
+        stem = metric.replace(" ", "_") + "-card"
+        drawing = ElementTree.parse(run / "figures" / f"{stem}.svg").getroot()
+        texts = [e.text for e in drawing.iter() if e.tag.endswith("text")]
+        assert {metric, "Typing errors 30%", "Harmless"} <= set(texts)
+        rows = (run / "tables" / f"{stem}.csv").read_text().splitlines()
+        assert len(rows) == 1 + len(statistics["sets"])
+        assert r"\toprule" in (run / "tables" / f"{stem}.tex").read_text()
+
+
+def test_agreement_with_people_comes_from_judgement_runs_alone(run: Path) -> None:
+    with pytest.raises(InputError, match="no run of experiment=judgments"):
+        write_report(run, judgments=[str(run)])
+
+
+def test_the_tree_joins_all_metrics(run: Path, statistics: dict[str, Any]) -> None:
+    html = (run / results.REPORT).read_text()
+    drawing = html[html.index('<svg class="tree"') : html.index("</svg>", html.index('"tree"'))]
+    assert all(f">{metric}</text>" in drawing for metric in statistics["order"])
+    assert len(statistics["tree"]) == len(statistics["order"]) - 1
+    assert dendrogram(["a", "b"], ["a", "b"], []) == ""
 
 
 def test_the_page_shows_it_and_can_be_written_again(run: Path, capsys) -> None:
