@@ -11,6 +11,7 @@ from typing import Any
 from omegaconf import DictConfig, ListConfig
 
 from corruptions.base import Corrupted, Corruption
+from corruptions.language.parsed import parse
 from experiments.base import MetricExperiment, Pass
 from experiments.captions import dataset_info, describe_dataset, write_references, write_versions
 from experiments.record import RunRecord
@@ -79,6 +80,7 @@ class Sensitivity(MetricExperiment[CaptionDataset, list[Scored]]):
         write_references(record.out, data, record.config)
         record.info["dataset"] = dataset_info(data)
         record.info["corruptions"] = told
+        parse.cache_clear()  # captions that were read: a hundred megabytes nobody needs any more
 
     @staticmethod
     def _made(
