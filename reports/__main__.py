@@ -25,7 +25,7 @@ WRITERS: dict[str, tuple[Callable[..., Path], frozenset[str]]] = {
     "captioners": (captioners.write_report, frozenset({"photos"})),
     "judgments": (judgments.write_report, frozenset()),
     "pairs": (pairs.write_report, frozenset({"figures"})),
-    "sensitivity": (sensitivity.write_report, frozenset()),
+    "sensitivity": (sensitivity.write_report, frozenset({"figures"})),
 }
 GRADED = graded.write_report, frozenset({"figures", "explanations", "photos"})
 

@@ -1,9 +1,13 @@
 """Do corruptions do what they declare? Ten blind items of each, and what a reader made of them.
 
     python -m benchmarks.corruption_audit items            # print the items, without labels
+    python -m benchmarks.corruption_audit items --unread   # those without a verdict alone
     python -m benchmarks.corruption_audit record FILE      # a file of letters, in that order
+    python -m benchmarks.corruption_audit record FILE --unread
     python -m benchmarks.corruption_audit report           # the verdicts against the declarations
     python -m benchmarks.corruption_audit table            # docs/corruptions.md's
+    python -m benchmarks.corruption_audit scenes           # on scenes, where the truth is known
+    python -m benchmarks.corruption_audit examples FILE    # write docs/corruption_examples.md
 
 An item is the captions of an image of COCO val2017 (all that a reader knows of it), one of them as
 A, and a changed version of that as B. The reader, who is not told what was done, writes a letter:
@@ -27,6 +31,8 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
+from benchmarks.corruption_audit.examples import write_examples
+from benchmarks.corruption_audit.scenes import print_rows
 from experiments.sensitivity.suite import suite
 from metaeval.data.coco.load import load_coco
 
@@ -37,9 +43,8 @@ LETTERS = {"l": "lower", "s": "same", "x": "neither"}
 
 def changed_captions() -> tuple[int, dict[str, list[dict[str, Any]]]]:
     """How many captions there are, and by corruption (all its levels) those that it changes."""
-    data = load_coco(
-        "coco_val2017", "val2017", data=os.environ["METAEVAL_DATA"], cache="~/.cache/metaeval"
-    )
+    places = {"data": os.environ.get("METAEVAL_DATA"), "cache": "~/.cache/metaeval"}
+    data = load_coco("coco_val2017", "val2017", **places)
     changed: dict[str, list[dict[str, Any]]] = {}
     for corruption in suite(data):
         results = corruption.apply(data, SEED)
@@ -90,9 +95,21 @@ def _rank(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def print_items() -> None:
+def read_verdicts() -> dict[str, str]:
+    """Item → verdict."""
+    lines = VERDICTS.read_text(encoding="utf-8").splitlines() if VERDICTS.is_file() else []
+    return {line["item"]: line["verdict"] for line in map(json.loads, lines)}
+
+
+def to_read(unread: bool) -> list[dict[str, Any]]:
+    """All items, or those without a verdict."""
+    known = read_verdicts() if unread else {}
+    return [item for item in items() if key_of(item) not in known]
+
+
+def print_items(unread: bool) -> None:
     """The items, numbered, without what was done."""
-    for n, item in enumerate(items()):
+    for n, item in enumerate(to_read(unread)):
         print(f"{n}. {' | '.join(item['known'])}\n  A {item['a']}\n  B {item['b']}")
 
 
@@ -101,21 +118,25 @@ def key_of(item: dict[str, Any]) -> str:
     return _rank(f"{item['a']}\0{item['b']}")[:16]
 
 
-def record(letters: str) -> None:
-    """Write the verdicts, a letter an item in the order in which they were printed."""
-    everything = items()
+def record(letters: str, unread: bool) -> None:
+    """Write the verdicts, a letter an item in the order in which they were printed.
+
+    Verdicts on items that are no more are dropped.
+    """
+    listed = to_read(unread)
     given = [c for c in letters if c in LETTERS]
-    if len(given) != len(everything):
-        sys.exit(f"{len(given)} verdicts for {len(everything)} items")
-    with VERDICTS.open("w", encoding="utf-8") as file:
-        for item, letter in zip(everything, given, strict=True):
-            print(json.dumps({"item": key_of(item), "verdict": LETTERS[letter]}), file=file)
+    if len(given) != len(listed):
+        sys.exit(f"{len(given)} verdicts for {len(listed)} items")
+    verdicts = read_verdicts()
+    verdicts |= {key_of(i): LETTERS[c] for i, c in zip(listed, given, strict=True)}
+    kept = [key_of(item) for item in items() if key_of(item) in verdicts]
+    lines = [json.dumps({"item": key, "verdict": verdicts[key]}) for key in dict.fromkeys(kept)]
+    VERDICTS.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def report() -> int:
     """Agreement overall and of each corruption; 1 where it is below 95 %, or 85 % of one."""
-    lines = VERDICTS.read_text(encoding="utf-8").splitlines()
-    verdicts = {line["item"]: line["verdict"] for line in map(json.loads, lines)}
+    verdicts = read_verdicts()
     agreed: dict[str, list[bool]] = defaultdict(list)
     unread = 0
     for item in items():
@@ -123,26 +144,43 @@ def report() -> int:
         unread += verdict is None
         if verdict is not None:
             agreed[item["corruption"]].append(verdict == item["expected"])
-    for name, each in sorted(agreed.items(), key=lambda pair: sum(pair[1]) / len(pair[1])):
-        print(f"{name:26} {sum(each):3} of {len(each)}")
+    by_count: dict[str, list[str]] = defaultdict(list)
+    for name, each in sorted(agreed.items()):
+        by_count[f"{sum(each)} of {len(each)}"].append(f"`{name}`")
     total = [right for each in agreed.values() for right in each]
     share = sum(total) / len(total)
-    print(f"all {sum(total)} of {len(total)} = {100 * share:.1f} %; not read: {unread}")
+    print("| agreed | corruptions |\n|---:|---|")
+    for agreement, names in sorted(by_count.items(), key=lambda pair: -len(pair[1])):
+        print(f"| {agreement} | {', '.join(names)} |")
+    print(f"| {sum(total)} of {len(total)} = {100 * share:.1f} % | all |")
+    print(f"\nNot read: {unread}.")
     worst = min(sum(each) / len(each) for each in agreed.values())
-    return int(share < 0.95 or worst < 0.85)
+    return int(share < 0.95 or worst < 0.85 or unread > 0)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["items", "record", "report", "table"])
-    parser.add_argument("file", nargs="?", type=Path, help="of record: the letters, in order")
+    parser.add_argument(
+        "what", choices=["items", "record", "report", "table", "scenes", "examples"]
+    )
+    parser.add_argument(
+        "file",
+        nargs="?",
+        type=Path,
+        help="of record: the letters, in order; of examples: the page to write",
+    )
+    parser.add_argument("--unread", action="store_true", help="items without a verdict alone")
     options = parser.parse_args()
     if options.what == "items":
-        print_items()
+        print_items(options.unread)
     elif options.what == "table":
         print_table()
+    elif options.what == "scenes":
+        return print_rows()
+    elif options.what == "examples":
+        write_examples(options.file)
     elif options.what == "record":
-        record(options.file.read_text(encoding="utf-8"))
+        record(options.file.read_text(encoding="utf-8"), options.unread)
     else:
         return report()
     return 0

@@ -22,6 +22,7 @@ from benchmarks.numbers import (
     metric_pages,
     networks,
     scenes,
+    sensitivity,
     systems,
 )
 from benchmarks.numbers.tables import (
@@ -37,7 +38,9 @@ from metaeval.errors import ConfigError, MetaevalError
 ROOT = Path(__file__).resolve().parents[2]
 TABLES = tuple(
     table
-    for room in (graded, networks, scenes, judgments, captioners, metric_pages, systems)
+    for room in (
+        graded, networks, scenes, judgments, captioners, metric_pages, systems, sensitivity,
+    )  # fmt: skip
     for table in room.TABLES
 )
 

@@ -44,6 +44,10 @@ class Passive(LanguageCorruption):
         thing = caption.phrase_at(verb + 1)
         if caption.word(verb) not in _PASSIVES or thing is None or caption.tokens[verb].closes:
             return []
+        if not caption.tokens[thing.head].is_noun or caption.tag(thing.end).startswith(
+            ("NN", "RP", "RB")
+        ):
+            return []  # where the thing ends is not sure: "a broken up cell phone"
         rest = caption.words[thing.end :]
         tied = _TIED & set(rest) or rest[:1] in (("about",), ("with",), ("for",))
         tied = tied or any(word.endswith("ing") for word in rest)
@@ -250,4 +254,6 @@ class Possessive(LanguageCorruption):
         whole = end > start and caption.tokens[end - 1].is_noun
         listed = end < len(caption) and caption.tokens[end - 1].closes
         follows = caption.word(end) not in ("and", "of") and not listed
+        # a noun that stands alone and is no plural could be an adjective: "airborne feet"
+        follows = follows and not caption.tag(end).startswith(("NN", "VB"))
         return end if whole and follows and end - start <= 2 else 0

@@ -87,8 +87,11 @@ def _put(
         new[0] = _lead(old[start]) + new[0]
         new[-1] += _tail(old[end - 1])
     elif start < end == len(old) and tokens:
-        tail = _tail(old[end - 1])
-        tokens[-1] = tokens[-1].rstrip(",;:" + _ENDS) + "".join(c for c in tail if c in _ENDS)
+        marks = ",;:" + _ENDS
+        while len(tokens) > 1 and not tokens[-1].strip(marks):  # a comma that stands alone goes
+            del tokens[-1], origins[-1]
+        stop = "".join(c for c in _tail(old[end - 1]) if c in _ENDS)
+        tokens[-1] = tokens[-1].rstrip(marks) + stop if tokens[-1].strip(marks) else tokens[-1]
     tokens.extend(new)
     kept: list[int | None] = []
     kept.extend(range(start, min(end, start + len(new))))

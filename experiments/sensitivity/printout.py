@@ -26,15 +26,15 @@ def _rows(summary: Mapping[str, Any]) -> Iterator[str]:
         f"{len(harmful)} sets that harm, {len(sets) - len(harmful)} that do not; "
         "AUC within images, 0.5 = not told apart"
     )
-    yield f"{'':<{width}}  harm seen  harmless punished  harmless above harmful  not seen"
+    yield f"{'':<{width}}  harm seen  harmless punished  harmless above harmful  misses"
     for r in done:
-        positives = r["hard_positives"]["all"]
-        blind = unseen(r, sets)
+        positives = r["hard_positives"]["all"]["mean"]
+        blind = blind_spots(r, sets)
         named = ", ".join(blind[:_MOST]) + (" …" if len(blind) > _MOST else "")
         yield (
             f"{r['metric']:<{width}}  {_mean(r, sets, 'lower'):>9.3f}  "
             f"{_mean(r, sets, 'same'):>17.3f}  "
-            f"{'–' if positives is None else f'{100 * positives:.1f}%':>22}  "
+            f"{f'{100 * positives:.1f}%':>22}  "
             f"{len(blind)}{': ' if blind else ''}{named}{' (control)' if r['control'] else ''}"
         )
     if summary["together"]:
@@ -51,16 +51,9 @@ def _mean(record: Mapping[str, Any], sets: list[Mapping[str, Any]], expected: st
     return float(np.mean(known)) if known else float("nan")
 
 
-def unseen(
-    record: Mapping[str, Any], sets: list[Mapping[str, Any]], alpha: float = 0.05
-) -> list[str]:
-    """Harmful sets whose AUC is not surely above 0.5, the least seen first."""
-    cells = [(record["profile"][s["set"]], s["set"]) for s in sets if s["expected"] == "lower"]
-    blind = [
-        (cell["auc"], name)
-        for cell, name in cells
-        if cell["n"]
-        and cell["p"] == cell["p"]
-        and not (cell["auc"] > 0.5 and cell["p_holm"] <= alpha)
-    ]
+def blind_spots(record: Mapping[str, Any], sets: list[Mapping[str, Any]]) -> list[str]:
+    """Harmful sets that the metric does not see or whose changed captions it prefers, the least
+    seen first."""
+    cells = [(record["profile"][s["set"]], s["set"]) for s in sets]
+    blind = [(cell["auc"], name) for cell, name in cells if cell["verdict"] in ("blind", "prefers")]
     return [name for _, name in sorted(blind)]

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from metaeval.runs import files
+from reports.sensitivity.dendrogram import dendrogram
 from reports.sensitivity.findings import findings
+from reports.sensitivity.people import agreement
+from reports.sensitivity.print_cards import write_cards
 from reports.sensitivity.profile import cards, heat_map, shown
 from reports.shared import page
 from reports.shared.elements import Header
@@ -15,16 +19,21 @@ from reports.shared.provenance import date_and_version, provenance
 from reports.shared.run import FinishedRun, read_run
 
 
-def write_report(run_dir: Path | str) -> Path:
+def write_report(run_dir: Path | str, figures: bool = True, judgments: Sequence[str] = ()) -> Path:
     """Write `report.html` into a run's directory, from its files alone.
 
-    The same run files give the same bytes. Raises InputError for a file that is missing or broken.
+    With `figures`, each metric's card comes for print, too (`print_cards`). `judgments` are folders
+    of runs of experiment=judgments: what they say of a metric stands on its card. The same run
+    files give the same bytes. Raises InputError for a file that is missing or broken.
     """
     run = read_run(Path(run_dir))
-    return page.write_page(run.directory / files.REPORT, render(run))
+    people = agreement(judgments)
+    if figures:
+        write_cards(run)
+    return page.write_page(run.directory / files.REPORT, render(run, people))
 
 
-def render(run: FinishedRun) -> str:
+def render(run: FinishedRun, people: Mapping[str, Sequence[str]]) -> str:
     """The page as text."""
     statistics = run.statistics
     return page.render(
@@ -37,11 +46,13 @@ def render(run: FinishedRun) -> str:
         findings=findings(run),
         metrics=[r["metric"] for r in shown(run)],
         groups=heat_map(run),
-        cards=cards(run),
+        cards=cards(run, people),
         examples=_examples(run),
         together=[
-            (pair["a"], pair["b"], number(pair["mean_auc"])) for pair in statistics["together"][:5]
+            (pair["a"], pair["b"], number(pair["mean_auc"]), number(pair["gain"]))
+            for pair in statistics["together"][:5]
         ],
+        tree=dendrogram(statistics["order"], statistics["leaves"], statistics["tree"]),
         absent=[
             (r["metric"], r["status"], r["reason"] or "", r["remedy"] or "")
             for r in run.metrics

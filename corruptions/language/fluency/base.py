@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from string import punctuation
 from typing import ClassVar
 
@@ -44,11 +45,7 @@ class WordCorruption(RatedCorruption):
         ]
         if len(chosen) == n and not any(r.words for r in rewordings):
             rewordings = rewordings[:-1]  # the last word stays
-        result = changed(caption.text, rewordings, self.lacks)
-        return Corrupted(
-            result.text, result.applied, result.edits, self.rate, result.realised,
-            reason=result.reason,
-        )  # fmt: skip
+        return replace(changed(caption.text, rewordings, self.lacks), requested=self.rate)
 
 
 def _core(token: str) -> str:

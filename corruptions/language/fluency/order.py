@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -51,9 +52,7 @@ class _Permuted(Corruption):
 
 
 def _with_reason(result: Corrupted) -> Corrupted:
-    if result.applied:
-        return result
-    return Corrupted(result.text, False, (), result.requested, 0.0, reason=_TOO_FEW)
+    return result if result.applied else replace(result, reason=_TOO_FEW)
 
 
 class ShuffleTrigrams(_Permuted):

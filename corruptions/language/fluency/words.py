@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -28,7 +29,12 @@ def is_function_word(word: str) -> bool:
     return word in _FUNCTION
 
 
-class DeleteContentWords(WordCorruption):
+class _Deletion(WordCorruption):
+    def become(self, token: str, rng: np.random.Generator) -> tuple[str, ...]:
+        return ()
+
+
+class DeleteContentWords(_Deletion):
     """Nouns, verbs, adjectives and numbers go; articles and prepositions stay."""
 
     name = "delete_content_words"
@@ -43,11 +49,8 @@ class DeleteContentWords(WordCorruption):
             if token.tag.startswith(_CONTENT) and token.word and not is_function_word(token.word)
         ]
 
-    def become(self, token: str, rng: np.random.Generator) -> tuple[str, ...]:
-        return ()
 
-
-class DeleteFunctionWords(WordCorruption):
+class DeleteFunctionWords(_Deletion):
     """Articles, prepositions, conjunctions and auxiliaries go; content words stay."""
 
     name = "delete_function_words"
@@ -58,11 +61,8 @@ class DeleteFunctionWords(WordCorruption):
     def words(self, caption: ParsedCaption) -> Sequence[int]:
         return [i for i, word in enumerate(caption.words) if is_function_word(word)]
 
-    def become(self, token: str, rng: np.random.Generator) -> tuple[str, ...]:
-        return ()
 
-
-class DropArticles(WordCorruption):
+class DropArticles(_Deletion):
     """ "A", "an" and "the" go."""
 
     name = "drop_articles"
@@ -73,9 +73,6 @@ class DropArticles(WordCorruption):
     def words(self, caption: ParsedCaption) -> Sequence[int]:
         return [i for i, word in enumerate(caption.words) if word in ARTICLES]
 
-    def become(self, token: str, rng: np.random.Generator) -> tuple[str, ...]:
-        return ()
-
 
 class _Cut(RatedCorruption):
     lacks = "has one word alone"
@@ -85,10 +82,7 @@ class _Cut(RatedCorruption):
         cut = min(max(1, round(self.rate * n)), n - 1)
         gone = self.gone(n, cut)
         result = changed(caption.text, [Rewording(*gone)] if cut > 0 else [], self.lacks)
-        return Corrupted(
-            result.text, result.applied, result.edits, self.rate, result.realised,
-            reason=result.reason,
-        )  # fmt: skip
+        return replace(result, requested=self.rate)
 
     def gone(self, n: int, cut: int) -> tuple[int, int]:
         """Where the words that go begin and end."""
@@ -138,7 +132,7 @@ class RepeatPhrase(LanguageCorruption):
     """Three words are said twice: "riding a horse riding a horse on a beach"."""
 
     name = "repeat_phrase"
-    title = "NounPhrase repeated"
+    title = "Phrase repeated"
     kind = "words"
     settles_articles = False
     lacks = "has fewer than three words in a row"

@@ -6,41 +6,48 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import bdtr
 
-from metaeval.stats.resampling.bootstrap import Counts, percentile_interval
+from metaeval.stats.resampling.bootstrap import Counts
+from metaeval.stats.resampling.buffers import replicates_at_a_time
 from metaeval.stats.resampling.items import Floats
-from metaeval.stats.resampling.means import resampled_means
-from metaeval.stats.significance.paired_differences import paired_difference
+
+Interval = tuple[float, float]
 
 
 class Detection(NamedTuple):
-    """What `detection` returns.
+    """What `detection` returns. Intervals are of resampled images; NaN where nothing is known.
 
     Attributes
     ----------
     n
         Images of which both captions have a score.
-    detected, tied
-        The share of them in which the original scores higher, and in which both score the same.
+    detected, detected_ci
+        The share of them in which the original scores higher, in [0, 1].
+    tied
+        The share in which both score the same.
     auc, ci
-        detected + tied / 2, and its interval; 0.5 = not told apart. NaN without any image.
+        detected + tied / 2; 0.5 = not told apart.
     p
-        Two-sided, of "auc is 0.5".
-    cost
+        Two-sided, of "as often above as below": the exact sign test.
+    cost, cost_ci
         The mean of original minus changed score, in the metric's unit.
-    effect
+    effect, effect_ci
         The cost in standard deviations of the images' differences (Cohen's d_z); NaN without any
         spread.
     """
 
     n: int
     detected: float
+    detected_ci: Interval
     tied: float
     auc: float
-    ci: tuple[float, float]
+    ci: Interval
     p: float
     cost: float
+    cost_ci: Interval
     effect: float
+    effect_ci: Interval
 
 
 def detection(
@@ -49,17 +56,17 @@ def detection(
     counts: Counts,
     *,
     confidence: float = 0.95,
-) -> Detection:
-    """Compare the scores of original and changed captions within images.
+) -> list[Detection]:
+    """Compare the scores of original and changed captions within images, set by set.
 
     Parameters
     ----------
-    original, changed
-        float64 [n_images], higher is better; NaN = not scored, or not changed: the image is left
-        out.
+    original
+        float64 [n_images], higher is better; NaN = not scored.
+    changed
+        float64 [n_images, n_sets]; NaN = not scored, or not changed: the image is left out.
     counts
-        int [replicates, n_images] from `bootstrap_counts`; of no replicates, interval and p are
-        NaN.
+        int [replicates, n_images] from `bootstrap_counts`; of no replicates, intervals are NaN.
 
     Notes
     -----
@@ -67,40 +74,89 @@ def detection(
         AUC within images: the mean over images of 1, ½ or 0 as the original scores higher than,
         the same as or lower than the changed caption. Scores that differ by less than 1e-12 are
         the same.
+    p
+        Of w images above and l below, 2 · P(X ≤ min(w, l)) with X binomial of w + l and ½, at most
+        1. Exact for any n; ties, which speak for neither, take no part.
     Unit
-        The image; p by the normal law on its replicates (`paired_difference`).
+        The image. Costs are rounded to a share of the set's greatest for the intervals (2^-20 of
+        1,000 images), so that sums are exact and depend on no order of additions.
     Source
         Vargha and Delaney (2000), A critique and improvement of the CL common language effect size
-        statistics: A for paired data; J. Cohen (1988), Statistical Power Analysis, 2.3.5.
+        statistics: A for paired data; J. Cohen (1988), Statistical Power Analysis, 2.3.5; W. J.
+        Dixon and A. M. Mood (1946), The statistical sign test.
 
     Examples
     --------
-    >>> result = detection([3.0, 2.0, 1.0, 5.0], [1.0, 2.0, 2.0, np.nan], np.empty((0, 4), int))
-    >>> result.n, round(result.detected, 3), round(result.auc, 3), round(result.cost, 3)
-    (3, 0.333, 0.5, 0.333)
+    >>> one, = detection([3.0, 2.0, 1.0, 5.0], [[1.0], [2.0], [2.0], [np.nan]], np.empty((0, 4)))
+    >>> one.n, round(one.detected, 3), round(one.auc, 3), round(one.cost, 3), one.p
+    (3, 0.333, 0.5, 0.333, 1.0)
     """
-    gaps: Floats = np.asarray(original, np.float64) - np.asarray(changed, np.float64)
-    known = ~np.isnan(gaps)
-    n, nan = int(known.sum()), float("nan")
+    gaps: Floats = np.asarray(original, np.float64)[:, None] - np.asarray(changed, np.float64)
+    intervals = _intervals(gaps, counts, confidence)
+    return [_of_set(gaps[:, k], *(of_all[k] for of_all in intervals)) for k in range(gaps.shape[1])]
+
+
+def _of_set(
+    gaps: Floats, detected_ci: Interval, ci: Interval, cost_ci: Interval, effect_ci: Interval
+) -> Detection:
+    some = gaps[~np.isnan(gaps)]
+    n, nan = len(some), float("nan")
     if not n:
-        return Detection(0, nan, nan, nan, (nan, nan), nan, nan, nan)
-    wins = won(gaps)
-    some = gaps[known]
-    auc = float(wins[known].mean())
-    replicates = resampled_means(wins, counts)
-    low, high = percentile_interval(replicates, confidence)
-    test = paired_difference(auc, 0.5, replicates, np.full(len(replicates), 0.5), n, confidence)
+        return Detection(
+            0, nan, detected_ci, nan, nan, ci, nan, nan, cost_ci, nan, effect_ci
+        )  # fmt: skip
+    wins = won(some)
     spread = float(some.std(ddof=1)) if n > 1 else 0.0
+    above, below = int((wins == 1).sum()), int((wins == 0).sum())
     return Detection(
         n,
-        float((wins[known] == 1).mean()),
-        float((wins[known] == 0.5).mean()),
-        auc,
-        (low, high),
-        test.p,
+        above / n,
+        detected_ci,
+        (n - above - below) / n,
+        float(wins.mean()),
+        ci,
+        sign_test(above, below),
         float(some.mean()),
+        cost_ci,
         float(some.mean()) / spread if spread > 1e-12 else nan,
+        effect_ci,
     )
+
+
+class Auc(NamedTuple):
+    """The AUC of a set, of n images, and its interval; see `Detection`."""
+
+    n: int
+    auc: float
+    ci: Interval
+
+
+def auc_within_images(
+    original: npt.ArrayLike, changed: npt.ArrayLike, counts: Counts, *, confidence: float = 0.95
+) -> list[Auc]:
+    """The AUC of each set alone; arguments as for `detection`.
+
+    >>> auc_within_images([3.0, 2.0], [[1.0], [2.0]], np.empty((0, 2)))[0][:2]
+    (2, 0.75)
+    """
+    gaps: Floats = np.asarray(original, np.float64)[:, None] - np.asarray(changed, np.float64)
+    known, wins = ~np.isnan(gaps), won(gaps)
+    n, total = drawn_sums([known, np.where(known, wins, 0.0)], counts)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        intervals = central_intervals(total / n, confidence)
+    return [
+        Auc(int(k.sum()), float(w[k].mean()) if k.any() else float("nan"), interval)
+        for k, w, interval in zip(known.T, wins.T, intervals, strict=True)
+    ]
+
+
+def sign_test(above: int, below: int) -> float:
+    """Two-sided p of "as often above as below", exact.
+
+    >>> sign_test(5, 0), sign_test(3, 3), sign_test(0, 0)
+    (0.0625, 1.0, 1.0)
+    """
+    return min(1.0, 2 * float(bdtr(min(above, below), above + below, 0.5)))
 
 
 def won(gaps: Floats) -> Floats:
@@ -110,17 +166,63 @@ def won(gaps: Floats) -> Floats:
     )
 
 
-def monotone_share(levels: npt.ArrayLike) -> float:
-    """The share of images whose scores fall strictly from each level to the next.
+def _intervals(gaps: Floats, counts: Counts, confidence: float) -> tuple[list[Interval], ...]:
+    """Per set the intervals of detected, AUC, cost and effect."""
+    known = ~np.isnan(gaps)
+    greatest = np.max(np.abs(np.where(known, gaps, 0.0)), axis=0, initial=0.0)
+    unit = np.where(greatest > 0, greatest, 1.0) / 2.0 ** whole_bits(len(gaps))
+    wins = np.where(known, won(gaps), 0.0)
+    costs = np.rint(np.where(known, gaps, 0.0) / unit)
+    n, detected, auc, cost, square = drawn_sums([known, wins == 1, wins, costs, costs**2], counts)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = cost / n
+        spread = np.sqrt(np.maximum(square - cost * mean, 0) / (n - 1))
+        effect = np.where(spread > 1e-9, mean / spread, np.nan)
+        tables = (detected / n, auc / n, mean * unit, effect)
+    return tuple(central_intervals(table, confidence) for table in tables)
 
-    `levels` is float64 [n_levels, n_images], the best level first; images with a NaN are left out.
-    NaN without any image.
 
-    >>> monotone_share([[3.0, 3.0, 1.0], [2.0, 3.0, np.nan]])
-    0.5
+def whole_bits(n_images: int) -> int:
+    """To how many bits values are rounded, so that float64 sums of their squares are exact."""
+    return (52 - max(1, n_images).bit_length()) // 2
+
+
+def drawn_sums(tables: list[npt.NDArray[np.generic]], counts: Counts) -> list[Floats]:
+    """Of each table [n_images, k], the sums [replicates, k] over the images that were drawn.
+
+    The tables hold multiples of ½ or whole numbers whose sums stay below 2^53: then every sum is
+    exact, and a matrix product, a hundred times as fast as a loop over the sets, depends on no
+    order of additions.
+    """
+    stacked = np.concatenate([t.astype(np.float64) for t in tables], axis=1)
+    sums = np.empty((len(counts), stacked.shape[1]))
+    step = replicates_at_a_time(len(stacked))
+    for start in range(0, len(counts), step):
+        sums[start : start + step] = counts[start : start + step].astype(np.float64) @ stacked
+    return np.split(sums, len(tables), axis=1)
+
+
+def central_intervals(replicates: Floats, confidence: float) -> list[Interval]:
+    """Per column of [replicates, k] the percentile interval; undefined replicates are left out."""
+    tails = [(1 - confidence) / 2, (1 + confidence) / 2]
+    ends = np.full((2, replicates.shape[1]), np.nan)
+    missing = np.isnan(replicates)
+    if len(replicates):
+        whole = ~missing.any(axis=0)
+        ends[:, whole] = np.quantile(replicates[:, whole], tails, axis=0)
+        for k in np.flatnonzero(~whole & ~missing.all(axis=0)):
+            ends[:, k] = np.nanquantile(replicates[:, k], tails)
+    return [(float(low), float(high)) for low, high in ends.T]
+
+
+def falls(levels: npt.ArrayLike) -> Floats:
+    """Per image 1 where scores fall strictly from each level to the next, else 0; NaN if unknown.
+
+    `levels` is float64 [n_levels, n_images], the best level first.
+
+    >>> falls([[3.0, 3.0, 1.0], [2.0, 3.0, np.nan]])
+    array([ 1.,  0., nan])
     """
     table: Floats = np.asarray(levels, np.float64)
-    table = table[:, ~np.isnan(table).any(axis=0)]
-    if not table.size:
-        return float("nan")
-    return float((np.diff(table, axis=0) < -1e-12).all(axis=0).mean())
+    unknown = np.isnan(table).any(axis=0)
+    return np.where(unknown, np.nan, (np.diff(table, axis=0) < -1e-12).all(axis=0))

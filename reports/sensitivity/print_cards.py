@@ -1,0 +1,106 @@
+"""The trust cards for print: `figures/METRIC-card.svg` and `tables/METRIC-card.tex`, .md, .csv."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from html import escape
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from metaeval.runs import files
+from reports.sensitivity.profile import Record, card_stem, shown
+from reports.shared.formatting import capital, count, interval, known, number
+from reports.shared.print_tables import PrintCell, PrintTable, write_tables
+from reports.shared.run import FinishedRun
+
+_COLOURS = {
+    "sees": "#2c6fbb", "prefers": "#d9701b", "blind": "#d9701b", "punishes": "#d9701b",
+    "rewards": "#d9701b", "spares": "#2c6fbb", "unsure": "#8a919d",
+}  # fmt: skip
+_ROW = 11  # pixels
+_FONT = "Helvetica Neue, Arial, Liberation Sans, sans-serif"
+
+
+def write_cards(run: FinishedRun) -> None:
+    """Write a figure and a table for each metric that ran and is no part."""
+    tables = []
+    for record in shown(run):
+        stem = card_stem(record["metric"])
+        path = run.directory / files.FIGURES / f"{stem}.svg"
+        write = partial(Path.write_text, data=_figure(record, run), encoding="utf-8", newline="\n")
+        files.atomic(path, write)
+        tables.append(_table(record, run, stem))
+    write_tables(run.directory, tables)
+
+
+def _rows(record: Record, run: FinishedRun) -> Iterator[tuple[str, list[tuple[str, Any]]]]:
+    """Kind → its (set, cell) in the order of the heat map, of sets with any image."""
+    sets = {entry["set"]: entry for entry in run.statistics["sets"]}
+    ordered = [sets[name] for name in run.statistics["set_order"]]
+    for kind, entries in groupby(ordered, key=lambda e: e["kind"]):
+        cells = [(e["set"], record["profile"][e["set"]]) for e in entries]
+        if some := [(name, cell) for name, cell in cells if known(cell["auc"])]:
+            yield kind, some
+
+
+def _figure(record: Record, run: FinishedRun) -> str:
+    """An SVG: a dot and an interval a set, blue where all is well and orange where not."""
+    left, width = 230, 300  # of the axis from 0 to 1
+    drawn, y = [], 44
+
+    def text(x: float, content: str, style: str = "") -> str:
+        return f'<text x="{x:.1f}" y="{y + 3.2:.1f}" {style}>{escape(content)}</text>'
+
+    for kind, cells in _rows(record, run):
+        drawn.append(text(left - 8, capital(kind), 'text-anchor="end" font-weight="bold"'))
+        y += _ROW
+        for name, cell in cells:
+            colour = _COLOURS[cell["verdict"]]
+            drawn.append(text(left - 8, name, 'text-anchor="end"'))
+            if known(cell["ci"][0]):
+                low, high = (left + width * end for end in cell["ci"])
+                drawn.append(f'<path d="M{low:.1f} {y}H{high:.1f}" stroke="{colour}"/>')
+            at = left + width * cell["auc"]
+            drawn.append(f'<circle cx="{at:.1f}" cy="{y}" r="2.2" fill="{colour}"/>')
+            drawn.append(text(left + width + 12, f"{number(cell['auc'])}  n {count(cell['n'])}"))
+            y += _ROW
+    middle, foot, y = left + width / 2, y, y + 8
+    axis = [
+        text(left + width * share, label, 'text-anchor="middle"')
+        for share, label in ((0, "0"), (0.5, "0.5"), (1, "1"))
+    ]
+    y += _ROW
+    axis.append(text(middle, "AUC within images, interval by images", 'text-anchor="middle"'))
+    total = left + width + 80
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{total}" height="{y + 12}" '
+        f'viewBox="0 0 {total} {y + 12}" font-family="{_FONT}" font-size="8" fill="#1c2027">'
+        f'<rect width="{total}" height="{y + 12}" fill="#fff"/>'
+        f'<text x="12" y="18" font-size="14" font-weight="bold">{escape(record["metric"])}</text>'
+        f'<text x="12" y="31">{escape(_about(record, run))}</text>'
+        f'<path d="M{middle} 38V{foot}" stroke="#b9bfc9" stroke-width="0.7"/>'
+        f'<g stroke-width="1.4">{"".join(drawn)}</g>{"".join(axis)}</svg>\n'
+    )
+
+
+def _about(record: Record, run: FinishedRun) -> str:
+    positives = number(record["hard_positives"]["all"]["mean"])
+    of = f"{run.statistics['dataset']}, {count(run.statistics['n_images'])} images"
+    return f"{of}; harmless above harmful {positives}"
+
+
+def _table(record: Record, run: FinishedRun, stem: str) -> PrintTable:
+    groups = [[_row(name, cell) for name, cell in cells] for _, cells in _rows(record, run)]
+    caption = f"What {record['metric']} sees ({_about(record, run)})."
+    heads = ("Change", "AUC", "Interval", "Effect", "n", "Verdict")
+    return PrintTable(stem, caption, heads, groups)
+
+
+def _row(name: str, cell: Mapping[str, Any]) -> list[PrintCell]:
+    texts = (
+        name, number(cell["auc"]), interval(cell["ci"]), number(cell["effect"], 2),
+        count(cell["n"]), cell["verdict"],
+    )  # fmt: skip
+    return [PrintCell(text) for text in texts]
