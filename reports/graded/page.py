@@ -9,6 +9,8 @@ from typing import Any
 
 from metaeval.options import Count, Whole
 from metaeval.runs import files
+from reports.dose.curves import corruption_title, panel
+from reports.dose.section import DoseSection, dose_section
 from reports.graded.alerts import alerts
 from reports.graded.bins import density, order_counts
 from reports.graded.counts import counts
@@ -142,6 +144,7 @@ def _context(run: GradedRun, figures: bool) -> dict[str, Any]:
         "groups": group_tables(run),
         "floor": run.names[0],
         "slopes": slope_chart(slopes(run.metrics)),
+        "dose": _dose(run, figures),
         "charts": _charts(run, table.bodies[0][1], figures),
         "bins": ORDER_BINS,
         "provenance": provenance(run)._replace(versions=[_version_row(s) for s in run.sets]),
@@ -155,6 +158,15 @@ def _context(run: GradedRun, figures: bool) -> dict[str, Any]:
         "terms": TERMS,
         "statistics": payload.pack_json(run.statistics),
     }
+
+
+def _dose(run: GradedRun, figures: bool) -> DoseSection | None:
+    """The curves of a run with several rates."""
+    dose = run.statistics.get("dose")
+    if not dose:
+        return None
+    curves = panel(corruption_title(dose["sets"]), dose, run.metrics)
+    return dose_section(run.directory, [curves], figures)
 
 
 def _matrices(run: GradedRun) -> list[tuple[str, list[DifferenceRow]]]:
