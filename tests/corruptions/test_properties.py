@@ -36,9 +36,7 @@ def configured(name: str) -> Corruption:
 
 # those that know the truth are tested on scenes
 FILES = {name: file for name, file in sorted(ALL.items()) if not configured(name).needs}
-WORDS = sorted(
-    {word for text in HUMAN for word in text.split()} | {"...", ".", ",", "it's", "2", "IS", "An"}
-)
+WORDS = sorted({word for text in HUMAN for word in text.split()} | {"...", ".", ",", "it's", "2", "IS", "An"})
 TEXTS = st.lists(st.sampled_from(WORDS), max_size=14).map(" ".join)
 EXAMPLES = int(os.environ.get("METAEVAL_EXAMPLES", "25"))
 WITHOUT_EDITS = {"whole caption"}  # another text altogether: there is nothing to point at
