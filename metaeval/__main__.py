@@ -22,6 +22,7 @@ from omegaconf import DictConfig  # noqa: E402
 from omegaconf.errors import OmegaConfBaseException  # noqa: E402
 
 from metaeval import choices, printing  # noqa: E402
+from metaeval.compute.networks import keep_networks  # noqa: E402
 from metaeval.errors import ConfigError, MetaevalError  # noqa: E402
 
 log = logging.getLogger(__name__)
@@ -41,6 +42,8 @@ def execute(config: DictConfig) -> dict[str, Any]:
     if config.get("task") is None:
         names = "|".join(choices.listed("experiment"))
         raise ConfigError(f"choose an experiment: experiment={names}")
+    if HydraConfig.get().mode is RunMode.MULTIRUN and not config.get("sweep", {}).get("reports"):
+        config.report = {}  # the sweep has a page; those of the jobs would take longer than they
     # by name: the command hands over to the experiments, but metaeval imports nothing above it
     run = import_module("experiments.run").run_configured
     summary: dict[str, Any] = run(config, Path(HydraConfig.get().runtime.output_dir))
@@ -68,7 +71,8 @@ def main() -> None:
     try:
         _require_unicode(sys.argv[1:])
         choices.register()
-        command()
+        with keep_networks():  # the jobs of a sweep that run here share them
+            command()
     except MetaevalError as error:
         _say(str(error))
         codes.append(error.exit_code)

@@ -20,7 +20,7 @@ from experiments.pairs.printout import printout
 from experiments.pairs.statistics import PairScores, Settings, statistics
 from experiments.record import RunRecord
 from experiments.scores import score_all
-from metaeval.config import component
+from metaeval.config import load_dataset
 from metaeval.data.pairs.pairs import CaptionPairs
 from metaeval.errors import ConfigError, require_count
 from metaeval.metrics.base import Metric
@@ -64,7 +64,7 @@ class TrueAgainstFalse(MetricExperiment[CaptionPairs, list[Scored]]):
         )  # fmt: skip
 
     def load(self, config: DictConfig) -> CaptionPairs:
-        pairs = component(config.dataset, "dataset")
+        pairs = load_dataset(config)
         if not isinstance(pairs, CaptionPairs):
             raise ConfigError(
                 "experiment=pairs needs true and false captions: dataset=sugarcrepe, "

@@ -5,7 +5,6 @@ The bytes depend on the numbers alone: a fixed salt for ids, no date, text as te
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -13,20 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from metaeval.runs import files
 from reports.dose.curves import Curve, Panel
-from reports.graded.slopes import label_places
-from reports.shared.figure_style import STYLE
+from reports.shared.figure_style import GREY, SOFT, STYLE, LineEnd, colours_of, label_ends
 from reports.shared.formatting import known
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 FIGURE = "dose"
-# told apart in print and by most colour-blind readers; every line has its name at its end besides
-COLOURS = (
-    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#7a5c00", "#56b4e9", "#8c1d40", "#4d4dff",
-    "#e69f00", "#2b6a4d", "#b15928", "#6a3d9a",
-)  # fmt: skip
-GREY = "#8a919d"
 WIDTH, HEIGHT, LABELS = 2.7, 2.75, 1.35  # inches: of axes, and beside them for the names
 LEFT, TOP, BETWEEN, BOTTOM = 0.8, 0.3, 0.5, 0.75
 
@@ -39,9 +31,9 @@ def write_dose_figure(directory: Path, panels: Sequence[Panel]) -> list[Path]:
     from matplotlib.figure import Figure
 
     names = list(dict.fromkeys(m for p in panels for m in p.results))
-    colours = {m: COLOURS[k % len(COLOURS)] for k, m in enumerate(names)}
+    colours = colours_of(names)
     written = []
-    with mpl.rc_context({**STYLE, "pdf.fonttype": 42}):
+    with mpl.rc_context(STYLE):
         size = ((WIDTH + LABELS) * len(panels) + LEFT, 2 * HEIGHT + TOP + BETWEEN + BOTTOM)
         figure = Figure(figsize=size)
         for k, panel in enumerate(panels):
@@ -58,7 +50,7 @@ def write_dose_figure(directory: Path, panels: Sequence[Panel]) -> list[Path]:
         seeds = max(panel.n_seeds for panel in panels)
         bars = f"; bars: ± sd over {seeds} seeds" if seeds > 1 else ""
         figure.text(
-            LEFT / size[0], 0.12 / size[1], fontsize=7, color="#5b6370",
+            LEFT / size[0], 0.12 / size[1], fontsize=7, color=SOFT,
             s=f"bands: 95% over images{bars}\n○ half of the effect; dashed: controls",
         )  # fmt: skip
         for suffix, canvas, metadata in (
@@ -70,11 +62,6 @@ def write_dose_figure(directory: Path, panels: Sequence[Panel]) -> list[Path]:
             files.atomic(path, partial(figure.savefig, format=suffix, metadata=metadata))
             written.append(path)
     return written
-
-
-def as_data_uri(path: Path) -> str:
-    """An SVG file as the address of an image inside a page."""
-    return f"data:image/svg+xml;base64,{base64.b64encode(path.read_bytes()).decode()}"
 
 
 def _draw_change(axes: Axes, panel: Panel, colours: Mapping[str, str]) -> None:
@@ -138,27 +125,16 @@ def _draw_lines(
 ) -> None:
     """Draw every metric's line, and write its name beside the end that `draw` returns."""
     axes.axhline(0, color="#d5d9e0", lw=0.8, zorder=0)
-    ends: list[tuple[str, str, float]] = []
+    ends: list[LineEnd] = []
     for metric, curve in panel.curves.items():
         control = metric in panel.controls
         colour = GREY if control else colours[metric]
         style = {"color": colour, "lw": 1.0 if control else 1.4, "ls": "--" if control else "-"}
         end = draw(metric, curve, style)
         if known(end):
-            ends.append((metric, colour, end))
+            ends.append(LineEnd(metric, colour, end))
     axes.set_xlim(0, last)
-    low, high = axes.get_ylim()
-    points = 72 * HEIGHT  # of the axes' height
-    scale = points / (high - low)
-    gap = min(8.6, points / max(len(ends), 1))
-    places = label_places([(high - end) * scale for _, _, end in ends], gap, points)
-    for (metric, colour, end), place in zip(ends, places, strict=True):
-        axes.annotate(
-            metric, xy=(last, end), xycoords="data", xytext=(1.05, 1 - place / points),
-            textcoords="axes fraction", fontsize=7, annotation_clip=False, color=colour, va="center",
-            arrowprops={"arrowstyle": "-", "color": colour, "lw": 0.4, "shrinkA": 1, "shrinkB": 2},
-        )  # fmt: skip
-    axes.set_ylim(low, high)
+    label_ends(axes, ends, last, 72 * HEIGHT)
 
 
 def _beyond(panel: Panel) -> float:

@@ -11,6 +11,7 @@ from reports.dose.curves import Panel
 from reports.dose.findings import findings
 from reports.dose.table import POINTS, print_table, table_name, write_dose_tables
 from reports.shared.elements import Finding
+from reports.shared.figure_style import as_data_uri
 from reports.shared.print_tables import PrintTable
 
 
@@ -25,7 +26,6 @@ class DoseSection(NamedTuple):
     findings: Sequence[Finding]
     tables: Sequence[PrintTable]
     links: Sequence[tuple[str, str]]
-    axis: str
 
 
 def dose_section(directory: Path, panels: Sequence[Panel], figures: bool) -> DoseSection | None:
@@ -37,7 +37,7 @@ def dose_section(directory: Path, panels: Sequence[Panel], figures: bool) -> Dos
     links = [("every point as CSV", f"{files.TABLES}/{POINTS}")]
     image = ""
     if figures:
-        from reports.dose.figure import as_data_uri, write_dose_figure  # matplotlib is slow
+        from reports.dose.figure import write_dose_figure  # matplotlib is slow to import
 
         written = write_dose_figure(directory, panels)
         image = as_data_uri(written[0])
@@ -49,5 +49,4 @@ def dose_section(directory: Path, panels: Sequence[Panel], figures: bool) -> Dos
         [finding for panel in panels for finding in findings(panel)],
         tables,
         links,
-        "share of the words",
     )
