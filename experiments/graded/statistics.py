@@ -12,6 +12,7 @@ import pandas as pd
 from omegaconf import DictConfig
 
 from corruptions.base import Corruption
+from experiments.graded.ceiling import COLUMN as CEILING
 from experiments.graded.differences import against_controls, differences, extreme_steps
 from experiments.graded.dose import dose_of_run
 from experiments.graded.groups import image_groups
@@ -94,7 +95,7 @@ def statistics(
                     better,
                     *(t if higher else -t for t in again.get(column.name, ())),
                 ]
-                if column.part_of is None:
+                if column.part_of is None and column.name != CEILING.name:  # its scores are levels
                     curves[column.name] = seeds_of_column
                 numbers = {
                     "n": values.size,

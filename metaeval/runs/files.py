@@ -50,7 +50,7 @@ WRITTEN = (
     *(CONFIG, CAPTIONS, REFERENCES, SCORES, SEED_SCORES, STATISTICS, EXPLANATIONS, REPORT),
     *(JUDGMENTS, DISAGREEMENT, f"{AGAINST_HUMAN}/{SCORES}", PAIRS, ACCURACIES, TO_SCORE),
     *(f"{FIGURES}/*-order.svg", f"{FIGURES}/*-density.svg", f"{FIGURES}/accuracy.svg"),
-    *(f"{FIGURES}/dose.{suffix}" for suffix in ("svg", "pdf")),
+    *(f"{FIGURES}/{n}.{s}" for n in ("dose", "references", "sample_size") for s in ("svg", "pdf")),
     *(f"{TABLES}/*.{suffix}" for suffix in ("tex", "md", "csv")),
 )
 

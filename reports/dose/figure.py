@@ -6,33 +6,37 @@ The bytes depend on the numbers alone: a fixed salt for ids, no date, text as te
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from metaeval.runs import files
 from reports.dose.curves import Curve, Panel
-from reports.shared.figure_style import GREY, SOFT, STYLE, LineEnd, colours_of, label_ends
+from reports.shared.figure_style import (
+    GREY,
+    SOFT,
+    STYLE,
+    LineEnd,
+    colours_of,
+    label_ends,
+    save_figure,
+)
 from reports.shared.formatting import known
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 FIGURE = "dose"
-WIDTH, HEIGHT, LABELS = 2.7, 2.75, 1.35  # inches: of axes, and beside them for the names
+WIDTH, HEIGHT, LABELS = 2.7, 2.75, 1.6  # inches: of axes, and beside them for the names
 LEFT, TOP, BETWEEN, BOTTOM = 0.8, 0.3, 0.5, 0.75
 
 
 def write_dose_figure(directory: Path, panels: Sequence[Panel]) -> list[Path]:
     """Draw the panels side by side, and write them as SVG and as PDF into `figures/`."""
     import matplotlib as mpl  # a second to import
-    from matplotlib.backends.backend_pdf import FigureCanvasPdf
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
     names = list(dict.fromkeys(m for p in panels for m in p.results))
     colours = colours_of(names)
-    written = []
     with mpl.rc_context(STYLE):
         size = ((WIDTH + LABELS) * len(panels) + LEFT, 2 * HEIGHT + TOP + BETWEEN + BOTTOM)
         figure = Figure(figsize=size)
@@ -53,15 +57,7 @@ def write_dose_figure(directory: Path, panels: Sequence[Panel]) -> list[Path]:
             LEFT / size[0], 0.12 / size[1], fontsize=7, color=SOFT,
             s=f"bands: 95% over images{bars}\n○ half of the effect; dashed: controls",
         )  # fmt: skip
-        for suffix, canvas, metadata in (
-            ("svg", FigureCanvasSVG, {"Date": None, "Title": "dose and response"}),
-            ("pdf", FigureCanvasPdf, {"CreationDate": None, "Title": "dose and response"}),
-        ):
-            canvas(figure)
-            path = directory / files.FIGURES / f"{FIGURE}.{suffix}"
-            files.atomic(path, partial(figure.savefig, format=suffix, metadata=metadata))
-            written.append(path)
-    return written
+        return save_figure(figure, directory / files.FIGURES / FIGURE, "dose and response")
 
 
 def _draw_change(axes: Axes, panel: Panel, colours: Mapping[str, str]) -> None:

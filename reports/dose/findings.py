@@ -12,10 +12,10 @@ from reports.shared.formatting import amount, capital, known, listed, number
 NOT_REACHED, NO_FALL = "not reached", "no fall"
 
 
-def findings(panel: Panel) -> list[Finding]:
+def finding(panel: Panel) -> Finding:
     """What holds of the panel: where scores fall and rise, the half-effect doses, the seeds."""
     told = [_monotone(panel), _half(panel), _controls(panel), _seeds(panel)]
-    return [Finding(f"{panel.title}.", text) for text in told if text]
+    return Finding(f"{panel.title}.", " ".join(text for text in told if text))
 
 
 def _monotone(panel: Panel) -> str:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from metaeval.runs import files
 from reports.dose.curves import Panel
-from reports.dose.findings import findings
+from reports.dose.findings import finding
 from reports.dose.table import POINTS, print_table, table_name, write_dose_tables
 from reports.shared.elements import Finding
 from reports.shared.figure_style import as_data_uri
@@ -46,7 +46,7 @@ def dose_section(directory: Path, panels: Sequence[Panel], figures: bool) -> Dos
     links += [(f"{t.name}.tex", f"{files.TABLES}/{t.name}.tex") for t in tables]
     return DoseSection(
         image,
-        [finding for panel in panels for finding in findings(panel)],
+        [finding(panel) for panel in panels],
         tables,
         links,
     )

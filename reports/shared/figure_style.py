@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import base64
+import logging
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from metaeval.runs import files
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 STYLE: dict[Any, Any] = {
     "svg.hashsalt": "metaeval",
@@ -80,6 +85,25 @@ def label_places(wanted: Sequence[float], gap: float, lowest: float) -> list[flo
     for k in reversed(order):
         below = places[k] = min(places[k], below - gap)
     return places
+
+
+def save_figure(figure: Figure, path: Path, title: str) -> list[Path]:
+    """Write a figure as SVG and as PDF to `path` with these endings; no date, no random ids."""
+    from matplotlib.backends.backend_pdf import FigureCanvasPdf
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+
+    logging.getLogger("fontTools").setLevel(logging.WARNING)  # it tells of every letter it leaves
+    written = []
+    for suffix, canvas, date in (
+        ("svg", FigureCanvasSVG, "Date"),
+        ("pdf", FigureCanvasPdf, "CreationDate"),
+    ):
+        canvas(figure)
+        file = path.with_name(f"{path.name}.{suffix}")
+        metadata = {date: None, "Title": title}
+        files.atomic(file, partial(figure.savefig, format=suffix, metadata=metadata))
+        written.append(file)
+    return written
 
 
 def as_data_uri(path: Path) -> str:

@@ -122,7 +122,8 @@ def _panel(directory: Path, title: str, jobs: Sequence[SweepJob]) -> Panel | Non
 def _tables(directory: Path, jobs: Sequence[SweepJob]) -> dict[str, pd.DataFrame]:
     """Metric → its scores by image and set, from all jobs of one seed.
 
-    A set that several jobs have (Human) is the same in all: the first one's is taken.
+    A set that several jobs have (Human) must score the same in all: what does not (the ceiling,
+    whose scores are the levels of a job) has no curve.
     """
     parts: dict[str, list[pd.DataFrame]] = {}
     for job in jobs:
@@ -132,11 +133,16 @@ def _tables(directory: Path, jobs: Sequence[SweepJob]) -> dict[str, pd.DataFrame
                 index="image_id", columns="set", values="score", sort=False, dropna=False
             )
             parts.setdefault(str(name), []).append(wide)
-    return {
-        name: (joined := pd.concat(tables, axis=1)).loc[:, ~joined.columns.duplicated()]
-        for name, tables in parts.items()
-        if len(tables) == len(jobs)
-    }
+    together = {}
+    for name, tables in parts.items():
+        joined = pd.concat(tables, axis=1)
+        again = joined.columns.duplicated()
+        first = joined.loc[:, ~again]
+        if len(tables) == len(jobs) and joined.loc[:, again].equals(
+            first[list(joined.columns[again])].set_axis(joined.columns[again], axis=1)
+        ):
+            together[name] = first
+    return together
 
 
 def _common_images(tables: Sequence[Mapping[str, pd.DataFrame]]) -> pd.Index[Any]:

@@ -7,12 +7,18 @@ an axis, categories stand beside each other and are not joined by lines.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from metaeval.runs import files
-from reports.shared.figure_style import GREY, SOFT, STYLE, LineEnd, colours_of, label_ends
+from reports.shared.figure_style import (
+    GREY,
+    SOFT,
+    STYLE,
+    LineEnd,
+    colours_of,
+    label_ends,
+    save_figure,
+)
 from reports.sweep.groups import JobGroup, SeedSpread, Settings, is_axis, number
 from reports.sweep.measures import Measure
 
@@ -21,7 +27,7 @@ if TYPE_CHECKING:
 
 FIGURE = "sweep"
 MOST_ROWS, MOST_COLUMNS = 3, 8  # of axes; the tables have all
-WIDTH, HEIGHT, LABELS = 2.7, 2.4, 1.35  # inches: of axes, and beside them for the names
+WIDTH, HEIGHT, LABELS = 2.7, 2.4, 1.6  # inches: of axes, and beside them for the names
 LEFT, TOP, BETWEEN, BOTTOM = 0.8, 0.35, 0.62, 0.95
 WIDE = 30.0  # of an axis whose ends are further apart than this factor the scale is logarithmic
 
@@ -34,8 +40,6 @@ def write_figure(
 ) -> list[Path]:
     """Draw the measures, and write them as SVG and PDF. The bytes depend on the numbers alone."""
     import matplotlib as mpl  # a second to import, and only sweeps need it
-    from matplotlib.backends.backend_pdf import FigureCanvasPdf
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
     rows = list(measures[:MOST_ROWS])
@@ -48,7 +52,6 @@ def write_figure(
         (WIDTH + LABELS) * n_columns + LEFT,
         (HEIGHT + BETWEEN) * n_rows - BETWEEN + TOP + BOTTOM,
     )
-    written = []
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=size)
         for i, measure in enumerate(rows):
@@ -69,15 +72,7 @@ def write_figure(
                 if i == n_rows - 1 and members[0].settings:
                     axes.set_xlabel(members[0].settings[0][0])
         figure.text(LEFT / size[0], 0.1 / size[1], _legend(gathered), fontsize=7, color=SOFT)
-        for suffix, canvas, metadata in (
-            ("svg", FigureCanvasSVG, {"Date": None, "Title": "sweep"}),
-            ("pdf", FigureCanvasPdf, {"CreationDate": None, "Title": "sweep"}),
-        ):
-            canvas(figure)
-            path = directory / f"{FIGURE}.{suffix}"
-            files.atomic(path, partial(figure.savefig, format=suffix, metadata=metadata))
-            written.append(path)
-    return written
+        return save_figure(figure, directory / FIGURE, "sweep")
 
 
 def _columns(gathered: Sequence[JobGroup]) -> dict[str, list[JobGroup]]:

@@ -37,7 +37,7 @@ def findings(
 def _jobs(jobs: Sequence[SweepJob]) -> Finding:
     """How many jobs finished, and which did not."""
     lost = [job for job in jobs if not job.statistics]
-    text = f"{len(jobs) - len(lost)} of {amount(len(jobs), 'job')} finished."
+    text = f"{len(jobs) - len(lost)} of {len(jobs)} job{'s' * (len(jobs) > 1)} finished."
     if lost:
         text += f" Without statistics: job {listed([job.name for job in lost])}."
     if saved := saved_scores(jobs):
