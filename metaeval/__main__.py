@@ -6,6 +6,7 @@ import errno
 import logging
 import os
 import sys
+from contextlib import nullcontext
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from omegaconf.errors import OmegaConfBaseException  # noqa: E402
 from metaeval import choices, printing  # noqa: E402
 from metaeval.compute.networks import keep_networks  # noqa: E402
 from metaeval.errors import ConfigError, MetaevalError  # noqa: E402
+from metaeval.java.kept import keep_services  # noqa: E402
 
 log = logging.getLogger(__name__)
 
@@ -71,7 +73,9 @@ def main() -> None:
     try:
         _require_unicode(sys.argv[1:])
         choices.register()
-        with keep_networks():  # the jobs of a sweep that run here share them
+        sweep = not {"-m", "--multirun"}.isdisjoint(sys.argv)
+        # what the jobs of a sweep that run here share; a run ends its services when they are done
+        with keep_networks(), keep_services() if sweep else nullcontext():
             command()
     except MetaevalError as error:
         _say(str(error))

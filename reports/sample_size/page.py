@@ -1,4 +1,4 @@
-"""The report of `experiment=sample_size`: how the order of metrics hangs on the number of images."""
+"""The report of `experiment=sample_size`: the order of metrics by the number of images."""
 
 from __future__ import annotations
 

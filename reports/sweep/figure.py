@@ -37,8 +37,12 @@ def write_figure(
     gathered: Sequence[JobGroup],
     measures: Sequence[Measure],
     controls: frozenset[str],
+    name: str = FIGURE,
 ) -> list[Path]:
-    """Draw the measures, and write them as SVG and PDF. The bytes depend on the numbers alone."""
+    """Draw the measures, and write them as `name`.svg and .pdf.
+
+    The bytes depend on the numbers alone.
+    """
     import matplotlib as mpl  # a second to import, and only sweeps need it
     from matplotlib.figure import Figure
 
@@ -72,7 +76,7 @@ def write_figure(
                 if i == n_rows - 1 and members[0].settings:
                     axes.set_xlabel(members[0].settings[0][0])
         figure.text(LEFT / size[0], 0.1 / size[1], _legend(gathered), fontsize=7, color=SOFT)
-        return save_figure(figure, directory / FIGURE, "sweep")
+        return save_figure(figure, directory / name, name)
 
 
 def _columns(gathered: Sequence[JobGroup]) -> dict[str, list[JobGroup]]:
@@ -151,8 +155,10 @@ def _draw_points(
     else:
         for x, (low, high) in with_ci:
             axes.plot([x, x], [low, high], color=colour, lw=0.6)
-    if sds := [(x, s) for x, (_, s) in zip(xs, points, strict=True) if s.sd is not None]:
+    sds = [(x, s.mean, s.sd) for x, (_, s) in zip(xs, points, strict=True) if s.sd is not None]
+    if sds:
+        places, heights, spreads = zip(*sds, strict=True)
         axes.errorbar(
-            [x for x, _ in sds], [s.mean for _, s in sds], [s.sd for _, s in sds], fmt="none",
-            capsize=1.8, elinewidth=0.8, capthick=0.8, ecolor=colour,
+            places, heights, spreads, fmt="none", capsize=1.8, elinewidth=0.8, capthick=0.8,
+            ecolor=colour,
         )  # fmt: skip

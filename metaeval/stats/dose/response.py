@@ -152,7 +152,7 @@ def dose_response(
     k = len(grid)
     if floor is not None:
         values = np.concatenate([values, as_scores(floor)[:, :, None]], axis=2)
-    whole = ~np.isnan(values).any(axis=(0, 2))
+    whole: npt.NDArray[np.bool_] = np.asarray(~np.isnan(values).any(axis=(0, 2)))
     by_seed = _standardised(np.where(whole[:, None], values, 0.0))
     by_seed[:, ~whole] = np.nan
     change = by_seed.mean(axis=0)
@@ -186,7 +186,8 @@ def _standardised(values: Floats) -> Floats:
     """The change of every version from the first, in the image's standard deviations."""
     spread = values.std(axis=2, keepdims=True)
     change = values - values[:, :, :1]
-    return np.divide(change, spread, out=np.zeros_like(change), where=spread > 0)
+    scaled: Floats = np.divide(change, spread, out=np.zeros_like(change), where=spread > 0)
+    return scaled
 
 
 def _resampled(change: Floats, counts: Counts) -> Floats:
