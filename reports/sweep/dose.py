@@ -19,6 +19,7 @@ from reports.sweep.jobs import SweepJob
 
 RATES = "corruption.rates"
 HUMAN = "Human"
+CEILING = "ceiling"  # its scores are the levels of a job: they make no curve
 FEWEST = 3  # rates that make a curve
 REPLICATES = 500  # a band of every metric, rate and seed in seconds
 
@@ -92,7 +93,10 @@ def _panel(directory: Path, title: str, jobs: Sequence[SweepJob]) -> Panel | Non
     whole = [t for t in tables if t and all(set(order) <= set(sets) for sets in t.values())]
     if not whole:
         return None
-    records = [r for r in first["metrics"] if r["status"] == "ok" and r["part_of"] is None]
+    records = [
+        r for r in first["metrics"]
+        if r["status"] == "ok" and r["part_of"] is None and r["family"] != CEILING
+    ]  # fmt: skip
     images = _common_images(whole)
     if not len(images):
         return None
@@ -122,8 +126,8 @@ def _panel(directory: Path, title: str, jobs: Sequence[SweepJob]) -> Panel | Non
 def _tables(directory: Path, jobs: Sequence[SweepJob]) -> dict[str, pd.DataFrame]:
     """Metric → its scores by image and set, from all jobs of one seed.
 
-    A set that several jobs have (Human) must score the same in all: what does not (the ceiling,
-    whose scores are the levels of a job) has no curve.
+    A set that several jobs have (Human) must score the same in all: a metric of which that is not
+    so has no curve.
     """
     parts: dict[str, list[pd.DataFrame]] = {}
     for job in jobs:

@@ -241,7 +241,8 @@ def test_jobs_of_several_rates_and_seeds_make_curves(tmp_path: Path) -> None:
                 for name, level, asked, _ in sets for image, _, _ in images
             ])  # fmt: skip
             scores = {"m": np.concatenate([values[:, place] for *_, place in sets])}
-            scores["ceiling"] = np.repeat([0.0, rate, 2.0 + rate], 5)  # Human differs by job
+            scores["unlike"] = np.repeat([0.0, rate, 2.0 + rate], 5)  # Human differs by job
+            scores["ceiling"] = np.repeat([0.0, 1.0, 2.0], 5)
             write_run(folder, images, captions=captions, scores=scores, run={"seed": seed})
             overrides(folder, f"corruption.rates=[{rate}]", f"seed={seed}")
     (panel,) = dose_panels(tmp_path, read_jobs(tmp_path))
