@@ -73,7 +73,7 @@ class Paths:
 
 
 @dataclass
-class Sweep:
+class SweepOptions:
     """What the jobs of a `-m` run do: `sweep`."""
 
     reports: bool = False
@@ -96,7 +96,7 @@ class Configuration:
     dataset: Component
     regions: Component
     task: Component
-    sweep: Sweep = field(default_factory=Sweep)
+    sweep: SweepOptions = field(default_factory=SweepOptions)
     corruption: Component | None = None
     vectors: Component | None = None
     report: Component | dict[str, Any] | None = None  # report=none is an empty node
@@ -141,7 +141,7 @@ def _all_problems(config: DictConfig) -> Iterator[str]:
     values = _without_references(values, raw)
     yield from unknown_and_wrong(values, fields_of(Configuration), "")
     for name, kind in fields_of(Configuration).items():
-        if kind in (Cache, Statistics, Paths, Sweep) and isinstance(values[name], Mapping):
+        if kind in (Cache, Statistics, Paths, SweepOptions) and isinstance(values[name], Mapping):
             lacking = sorted(required_fields(kind) - set(raw[name]))
             yield from (f"{name}.{key} is missing" for key in lacking)
     yield from _of_components(values, "")

@@ -13,7 +13,7 @@ from omegaconf import OmegaConf
 
 from metaeval.compute.networks import keep_networks
 from metaeval.config import load_dataset
-from metaeval.gather import main as gather
+from metaeval.gather.__main__ import main as gather
 from metaeval.runs import files
 
 SMALL = ("dataset=scenes", "dataset.limit=30", "stats.replicates=50", "metrics=[bleu,length]")
