@@ -6,6 +6,7 @@ import errno
 import logging
 import os
 import sys
+from contextlib import nullcontext
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,9 @@ from omegaconf import DictConfig  # noqa: E402
 from omegaconf.errors import OmegaConfBaseException  # noqa: E402
 
 from metaeval import choices, printing  # noqa: E402
+from metaeval.compute.networks import keep_networks  # noqa: E402
 from metaeval.errors import ConfigError, MetaevalError  # noqa: E402
+from metaeval.java.kept import keep_services  # noqa: E402
 from metaeval.runs.exit_codes import ExitCodes, write_exit_code  # noqa: E402
 
 log = logging.getLogger(__name__)
@@ -42,6 +45,8 @@ def execute(config: DictConfig) -> dict[str, Any]:
     if config.get("task") is None:
         names = "|".join(choices.listed("experiment"))
         raise ConfigError(f"choose an experiment: experiment={names}")
+    if HydraConfig.get().mode is RunMode.MULTIRUN and not config.get("sweep", {}).get("reports"):
+        config.report = {}  # the sweep has a page; those of the jobs would take longer than they
     # by name: the command hands over to the experiments, but metaeval imports nothing above it
     run = import_module("experiments.run").run_configured
     summary: dict[str, Any] = run(config, Path(HydraConfig.get().runtime.output_dir))
@@ -69,7 +74,10 @@ def main() -> None:
     try:
         _require_unicode(sys.argv[1:])
         choices.register()
-        command()
+        sweep = not {"-m", "--multirun"}.isdisjoint(sys.argv)
+        # what the jobs of a sweep that run here share; a run ends its services when they are done
+        with keep_networks(), keep_services() if sweep else nullcontext():
+            command()
     except MetaevalError as error:
         _say(str(error))
         code = error.exit_code

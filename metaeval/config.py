@@ -16,6 +16,7 @@ from omegaconf import DictConfig, ListConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
 from metaeval import choices, installation
+from metaeval.compute.networks import load_once
 from metaeval.errors import ConfigError, MetaevalError
 from metaeval.metrics.base import Metric
 from metaeval.options import did_you_mean
@@ -40,6 +41,12 @@ def component(node: Any, what: str, **more: Any) -> Any:
             raise cause from None
         problem = " ".join(str(cause or error).split())
         raise ConfigError(f"{what}: {problem}") from None
+
+
+def load_dataset(config: DictConfig) -> Any:
+    """What the node `dataset` describes. The jobs of a sweep in one process share it."""
+    key = "dataset", OmegaConf.to_yaml(config.dataset, resolve=True)
+    return load_once(key, lambda: component(config.dataset, "dataset"))
 
 
 def plain(node: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
@@ -73,6 +73,13 @@ class Paths:
 
 
 @dataclass
+class SweepOptions:
+    """What the jobs of a `-m` run do: `sweep`."""
+
+    reports: bool = False
+
+
+@dataclass
 class Configuration:
     """The keys at the root. Those without a default have to be there."""
 
@@ -89,6 +96,7 @@ class Configuration:
     dataset: Component
     regions: Component
     task: Component
+    sweep: SweepOptions = field(default_factory=SweepOptions)
     corruption: Component | None = None
     vectors: Component | None = None
     report: Component | dict[str, Any] | None = None  # report=none is an empty node
@@ -133,7 +141,7 @@ def _all_problems(config: DictConfig) -> Iterator[str]:
     values = _without_references(values, raw)
     yield from unknown_and_wrong(values, fields_of(Configuration), "")
     for name, kind in fields_of(Configuration).items():
-        if kind in (Cache, Statistics, Paths) and isinstance(values[name], Mapping):
+        if kind in (Cache, Statistics, Paths, SweepOptions) and isinstance(values[name], Mapping):
             lacking = sorted(required_fields(kind) - set(raw[name]))
             yield from (f"{name}.{key} is missing" for key in lacking)
     yield from _of_components(values, "")

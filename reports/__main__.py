@@ -16,6 +16,8 @@ from reports.captioners import page as captioners
 from reports.graded import page as graded
 from reports.judgments import page as judgments
 from reports.pairs import page as pairs
+from reports.references import page as references
+from reports.sample_size import page as sample_size
 from reports.sensitivity import page as sensitivity
 from reports.shared.run import read_statistics
 from reports.sweep.page import write_sweep
@@ -25,6 +27,8 @@ WRITERS: dict[str, tuple[Callable[..., Path], frozenset[str]]] = {
     "captioners": (captioners.write_report, frozenset({"photos"})),
     "judgments": (judgments.write_report, frozenset()),
     "pairs": (pairs.write_report, frozenset({"figures"})),
+    "references": (references.write_report, frozenset()),
+    "sample_size": (sample_size.write_report, frozenset()),
     "sensitivity": (sensitivity.write_report, frozenset({"figures"})),
 }
 GRADED = graded.write_report, frozenset({"figures", "explanations", "photos"})

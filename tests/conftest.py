@@ -11,7 +11,6 @@ from hypothesis import settings
 from metaeval.data.dataset import Absent
 from metaeval.java.runtime import find_java
 
-
 # The same examples on every machine and every day; METAEVAL_EXAMPLES=200 looks at others, and more.
 settings.register_profile("same", derandomize=True)
 settings.register_profile("others", max_examples=int(os.environ.get("METAEVAL_EXAMPLES", "100")))

@@ -39,7 +39,14 @@ ROOT = Path(__file__).resolve().parents[2]
 TABLES = tuple(
     table
     for room in (
-        graded, networks, scenes, judgments, captioners, metric_pages, systems, sensitivity,
+        graded,
+        networks,
+        scenes,
+        judgments,
+        captioners,
+        metric_pages,
+        systems,
+        sensitivity,
     )  # fmt: skip
     for table in room.TABLES
 )

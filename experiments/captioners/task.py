@@ -27,7 +27,7 @@ from experiments.captions import (
 )
 from experiments.record import RunRecord
 from experiments.scores import write_scores
-from metaeval.config import component
+from metaeval.config import load_dataset
 from metaeval.data.dataset import CaptionDataset, ImageId, RecordCount
 from metaeval.data.system_captions import SystemCaptions, find_system_files, read_system_captions
 from metaeval.data.tidy import count_captions
@@ -91,7 +91,7 @@ class Captioners(MetricExperiment[Captioned, CaptionerScores]):
             )
 
     def load(self, config: DictConfig) -> Captioned:
-        dataset: CaptionDataset = component(config.dataset, "dataset")
+        dataset: CaptionDataset = load_dataset(config)
         known = frozenset(dataset.pool_ids) | frozenset(dataset.image_ids) | dataset.excluded_ids
         paths = _results_files(config)
         systems = tuple(read_system_captions(path, name, known) for name, path in paths.items())

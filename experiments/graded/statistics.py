@@ -12,7 +12,9 @@ import pandas as pd
 from omegaconf import DictConfig
 
 from corruptions.base import Corruption
+from experiments.graded.ceiling import COLUMN as CEILING
 from experiments.graded.differences import against_controls, differences, extreme_steps
+from experiments.graded.dose import dose_of_run
 from experiments.graded.groups import image_groups
 from experiments.graded.seeds import seed_spread
 from experiments.graded.training import training_seeds, versions_in_training
@@ -79,6 +81,7 @@ def statistics(
 
     again = seed_tables(out, images, names)
     records, compared = [], {}
+    curves: dict[str, list[Floats]] = {}
     of_groups: list[dict[str, Any]] = [{} for _ in groups]
     for scored in results:
         for c, column in enumerate(scored.columns):
@@ -88,6 +91,12 @@ def statistics(
                 higher = column.higher_is_better
                 result = compared[column.name] = graded(values, higher)
                 better = values if higher else -values
+                seeds_of_column = [
+                    better,
+                    *(t if higher else -t for t in again.get(column.name, ())),
+                ]
+                if column.part_of is None and column.name != CEILING.name:  # its scores are levels
+                    curves[column.name] = seeds_of_column
                 numbers = {
                     "n": values.size,
                     "n_nan": int(np.isnan(values).sum()),
@@ -103,7 +112,7 @@ def statistics(
                     if floor and len(names) > 2
                     else None,
                     "seeds": seed_spread(
-                        [better, *(t if higher else -t for t in again.get(column.name, ()))],
+                        seeds_of_column,
                         levels,
                         float(np.nanstd(result.resampled.rank_order_rho, ddof=1))
                         if len(counts) > 1
@@ -133,6 +142,7 @@ def statistics(
         "sets": sets,
         "leading_column": leading_column(records),
         "differences": differences(records, compared, len(images), confidence),
+        "dose": dose_of_run(sets, curves, counts, confidence, floor),
         "groups": [
             {"by": g.by, "label": g.label, "n_images": int(g.members.sum()), "metrics": part}
             for g, part in zip(groups, of_groups, strict=True)

@@ -32,7 +32,7 @@ from experiments.graded.statistics import statistics
 from experiments.graded.versions import versions
 from experiments.record import RunRecord
 from experiments.scores import score_all, write_scores
-from metaeval.config import component
+from metaeval.config import component, load_dataset
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.metrics.base import Metric
@@ -70,7 +70,7 @@ class Graded(MetricExperiment[CaptionDataset, list[Scored]]):
         rescorable({}, config)
 
     def load(self, config: DictConfig) -> CaptionDataset:
-        dataset = component(config.dataset, "dataset")
+        dataset = load_dataset(config)
         if not isinstance(dataset, CaptionDataset):
             raise ConfigError(
                 "there is nothing to spoil here: experiment=judgments is for captions that people "

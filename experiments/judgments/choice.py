@@ -109,10 +109,10 @@ def _with_another_draw(total: Sequence[Scored], draw: Sequence[Scored]) -> list[
     ]
 
 
-def choice_statistics(
-    pairs: ForcedChoice, scores: ChoiceScores, config: DictConfig, permutations: int
-) -> dict[str, Any]:
-    """Accuracies by category and number of references, and the tests between metrics."""
+def choice_records(
+    pairs: ForcedChoice, scores: ChoiceScores, config: DictConfig
+) -> list[dict[str, Any]]:
+    """A record a column, with its accuracies by category and number of references."""
     outcomes = scores.outcomes
     image = np.unique(pairs.image, return_inverse=True)[1].reshape(-1)
     counts = bootstrap_counts(int(image.max()) + 1, config.stats.replicates, config.stats.seed)
@@ -130,6 +130,16 @@ def choice_statistics(
                 )
             ]
             records.append(scored.record(c, choice=choice).as_dict())
+    return records
+
+
+def choice_statistics(
+    pairs: ForcedChoice, scores: ChoiceScores, config: DictConfig, permutations: int
+) -> dict[str, Any]:
+    """Accuracies by category and number of references, and the tests between metrics."""
+    outcomes = scores.outcomes
+    image = np.unique(pairs.image, return_inverse=True)[1].reshape(-1)
+    records = choice_records(pairs, scores, config)
     compared = [r["metric"] for r in records if r["part_of"] is None and r["status"] == "ok"]
     return {
         "kind": "forced_choice",

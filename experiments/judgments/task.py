@@ -26,7 +26,7 @@ from experiments.judgments.published import published
 from experiments.judgments.statistics import statistics
 from experiments.record import RunRecord
 from experiments.scores import score_all
-from metaeval.config import component
+from metaeval.config import load_dataset
 from metaeval.data.judgments.judged import Judgments
 from metaeval.data.judgments.pascal50s import ForcedChoice
 from metaeval.errors import ConfigError
@@ -67,7 +67,7 @@ class AgainstPeople(MetricExperiment[Judged, Scores]):
         self.permutations, self.swap, self.alpha = permutations, swap, float(alpha)
 
     def load(self, config: DictConfig) -> Judged:
-        judged = component(config.dataset, "dataset")
+        judged = load_dataset(config)
         if not isinstance(judged, Judgments | ForcedChoice):
             raise ConfigError(
                 "experiment=judgments needs judged captions: dataset=flickr8k_expert, flickr8k_cf, "

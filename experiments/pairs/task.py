@@ -20,7 +20,7 @@ from experiments.pairs.printout import printout
 from experiments.pairs.statistics import PairScores, Settings, statistics
 from experiments.record import RunRecord
 from experiments.scores import score_all
-from metaeval.config import build_all, component, selected
+from metaeval.config import build_all, load_dataset, selected
 from metaeval.data.dataset import Absent
 from metaeval.data.pairs.pairs import CaptionPairs
 from metaeval.errors import ConfigError, require_count
@@ -80,7 +80,7 @@ class TrueAgainstFalse(MetricExperiment[CaptionPairs, list[Scored]]):
         return controls[self.refine]
 
     def load(self, config: DictConfig) -> CaptionPairs:
-        pairs = component(config.dataset, "dataset")
+        pairs = load_dataset(config)
         if not isinstance(pairs, CaptionPairs):
             raise ConfigError(
                 "experiment=pairs needs true and false captions: dataset=sugarcrepe, "

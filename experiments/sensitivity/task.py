@@ -25,7 +25,7 @@ from experiments.scores import score_all, write_scores
 from experiments.sensitivity.printout import printout
 from experiments.sensitivity.statistics import HUMAN, statistics
 from experiments.sensitivity.suite import kind_of, suite
-from metaeval.config import component
+from metaeval.config import load_dataset
 from metaeval.data.dataset import CaptionDataset, ImageId
 from metaeval.errors import ConfigError, require_count
 from metaeval.metrics.base import Metric
@@ -66,7 +66,7 @@ class Sensitivity(MetricExperiment[CaptionDataset, list[Scored]]):
         self.refine = refine
 
     def load(self, config: DictConfig) -> CaptionDataset:
-        dataset = component(config.dataset, "dataset")
+        dataset = load_dataset(config)
         if not isinstance(dataset, CaptionDataset):
             raise ConfigError(
                 "these are captions that people judged: experiment=judgments is for them"

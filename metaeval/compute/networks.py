@@ -1,4 +1,4 @@
-"""Networks that a run has loaded, shared by all who ask for them until it ends."""
+"""Networks and datasets that are loaded once: for a run, or for all jobs of a sweep here."""
 
 from __future__ import annotations
 

@@ -268,6 +268,12 @@ class JavaProcess:
         )
         return JavaError(self.what, f"{how} after {got} of {sent} replies", self._stderr.text())
 
+    @property
+    def is_running(self) -> bool:
+        """Whether it can be asked: it lives, and nobody has closed it."""
+        stdin = self._process.stdin
+        return self._process.poll() is None and stdin is not None and not stdin.closed
+
     def close(self) -> None:
         """Close its stdin, give it a second, end it; at once if it is at work. Idempotent."""
         if not self._lock.acquire(blocking=False):

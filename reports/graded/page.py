@@ -11,6 +11,8 @@ from markupsafe import Markup
 
 from metaeval.options import Count, Whole
 from metaeval.runs import files
+from reports.dose.curves import corruption_title, panel
+from reports.dose.section import DoseSection, dose_section
 from reports.graded.alerts import alerts
 from reports.graded.bins import density, order_counts
 from reports.graded.drawings import density_chart, order_chart
@@ -150,6 +152,7 @@ def _context(
         "forest": forest,
         "slopes": slope_chart(slopes(run.metrics)),
         "files": figures,
+        "dose": _dose(run, figures),
         "charts": _charts(run, table.bodies[0][1], figures),
         "bins": ORDER_BINS,
         "citation": citation(run),
@@ -164,6 +167,15 @@ def _context(
         "terms": TERMS,
         "statistics": payload.pack_json(run.statistics),
     }
+
+
+def _dose(run: GradedRun, figures: bool) -> DoseSection | None:
+    """The curves of a run with several rates."""
+    dose = run.statistics.get("dose")
+    if not dose:
+        return None
+    curves = panel(corruption_title(dose["sets"]), dose, run.metrics)
+    return dose_section(run.directory, [curves], figures)
 
 
 def _header(run: GradedRun) -> Header:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup, escape
 
+from reports.shared.figure_style import label_places
 from reports.shared.formatting import known, number
 from reports.shared.row_kind import Record, row_kind
 
@@ -72,17 +73,3 @@ def slope_chart(lines: Sequence[Slope]) -> Markup:
         f'<svg class="slopes" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="Rank-order ρ '
         f'of every metric, pooled and within an image">{"".join(parts)}</svg>'
     )
-
-
-def label_places(wanted: Sequence[float], gap: float, lowest: float) -> list[float]:
-    """Places at least `gap` apart, in the order wanted, as near to it as a sweep down and one up
-    from `lowest` get."""
-    order = sorted(range(len(wanted)), key=lambda k: wanted[k])
-    places = list(wanted)
-    above = float("-inf")
-    for k in order:
-        above = places[k] = max(places[k], above + gap)
-    below = lowest + gap
-    for k in reversed(order):
-        below = places[k] = min(places[k], below - gap)
-    return places

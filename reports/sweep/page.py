@@ -1,7 +1,7 @@
-"""A Hydra multirun gathered from its jobs' files: `sweep.csv`, `sweep.html` and `sweep.svg`.
+"""A sweep gathered from its jobs' files: `sweep.csv`, `sweep.html`, `sweep.svg` and `sweep.pdf`.
 
 Hydra calls `SweepReport` after the last job; it reads files only, so that it does not matter where
-the jobs ran.
+the jobs ran. `python -m metaeval.gather DIR` does the same at any time.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 import io
 import logging
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,141 +17,172 @@ from hydra.experimental.callback import Callback
 
 from metaeval.errors import InputError, MetaevalError
 from metaeval.runs import files
+from reports.dose.section import dose_section
 from reports.shared import formatting, page
 from reports.shared.elements import Header
-from reports.shared.row_kind import Record
-from reports.shared.run import read_statistics
-from reports.sweep.drawing import line_chart
-from reports.sweep.figure import write_figure
-from reports.sweep.groups import JobGroup, groups, swept
+from reports.shared.figure_style import as_data_uri
+from reports.shared.formatting import number
+from reports.shared.print_tables import PrintTable, bold_best, write_tables
+from reports.shared.row_kind import row_kind
+from reports.sweep.dose import dose_panels
+from reports.sweep.findings import findings, saved_scores
+from reports.sweep.groups import JobGroup, SeedSpread, constant, groups, swept
+from reports.sweep.jobs import SweepJob, read_jobs
+from reports.sweep.measures import Measure, values_of
 
 log = logging.getLogger(__name__)
 
 CSV, HTML = "sweep.csv", "sweep.html"
-STATISTICS = (
-    "rank_order_rho", "rank_order_rho_ci_low", "rank_order_rho_ci_high", "spearman_rho",
-    "kendall_tau_b", "tie_fraction", "pairwise_accuracy", "monotone_rate", "inversion_rate",
-)  # fmt: skip
 
 
-class SweepJob(NamedTuple):
-    """One job: its folder's name, its overrides, and its statistics.
+class Sweep(NamedTuple):
+    """A sweep as its page sees it: jobs, what varied and what did not, groups, measures."""
 
-    `statistics` is `None` of a job that did not finish; `error` says why, if it could be told.
-    """
-
-    name: str
-    overrides: Mapping[str, str]
-    statistics: Mapping[str, Any] | None
-    error: str = ""
+    jobs: Sequence[SweepJob]
+    parameters: Sequence[str]
+    constants: Mapping[str, str]
+    gathered: Sequence[JobGroup]
+    measures: Sequence[Measure]
+    controls: frozenset[str]
 
     @property
-    def records(self) -> Sequence[Record]:
-        """The records of its metrics; none of a job that did not finish."""
-        return self.statistics["metrics"] if self.statistics else ()
+    def shown(self) -> list[Measure]:
+        """The measures that the page shows."""
+        return [measure for measure in self.measures if measure.shown]
 
 
-def read_jobs(sweep_dir: Path) -> list[SweepJob]:
-    """The jobs below a sweep's directory, in the order of their numbers."""
-    jobs = []
-    for folder in sorted((p for p in sweep_dir.iterdir() if p.is_dir()), key=_by_number):
-        told = folder / files.RUN
-        if not told.is_file() and not folder.name.isdigit():
-            continue
-        info = files.read_json(told) if told.is_file() else {}  # else killed before it could tell
-        pairs = dict(
-            str(text).lstrip("+").partition("=")[::2] for text in info.get("overrides", ())
-        )
-        finished = info.get("status", files.FINISHED) == files.FINISHED
-        finished = finished and (folder / files.STATISTICS).is_file()
-        statistics = read_statistics(folder) if finished else None
-        jobs.append(SweepJob(folder.name, pairs, statistics, info.get("error") or ""))
-    return jobs
-
-
-def _by_number(folder: Path) -> tuple[int, str]:
-    return (int(folder.name) if folder.name.isdigit() else sys.maxsize, folder.name)
-
-
-def write_sweep(sweep_dir: Path | str) -> Path:
-    """Write `sweep.csv` (one line a job and metric), `sweep.html` and `sweep.svg` into a multirun.
-
-    Jobs that differ in nothing but the seed are one group: the page gives mean and standard
-    deviation (n − 1) over its seeds, and draws ρ by the swept parameter. Raises InputError for a
-    directory without a finished job.
-    """
-    directory = Path(sweep_dir)
+def read_sweep(directory: Path) -> Sweep:
+    """Read the jobs; InputError for a directory without a finished job."""
     if not directory.is_dir():
         raise InputError("no such directory", file=directory)
     jobs = read_jobs(directory)
-    done = [(job.overrides, job.statistics) for job in jobs if job.statistics]
+    done = [job for job in jobs if job.statistics]
     if not done:
-        raise InputError("no job of this sweep has written its statistics", file=directory)
-    parameters = swept([overrides for overrides, _ in done])
-    gathered, metrics = groups(done, parameters), _ranked(jobs)
-    files.atomic(directory / CSV, lambda p: p.write_text(_csv(jobs), encoding="utf-8"))
-    if metrics:
-        write_figure(directory, gathered, metrics)
-    html = _html(jobs, done[0][1], parameters, gathered, metrics)
-    return page.write_page(directory / HTML, html)
+        reasons = "; ".join(dict.fromkeys(job.error for job in jobs if job.error))
+        told = f" ({reasons})" if reasons else ""
+        raise InputError(f"no job of this sweep has written its statistics{told}", file=directory)
+    overrides = [job.overrides for job in done]
+    gathered = groups(done, parameters := swept(overrides))
+    measures = list(dict.fromkeys(m for g in gathered for m in g.values))
+    controls = frozenset(
+        r["metric"] for job in done for r in job.records if row_kind(r) == "control"
+    )
+    return Sweep(jobs, parameters, constant(overrides), gathered, measures, controls)
 
 
-def _csv(jobs: Sequence[SweepJob]) -> str:
-    keys = sorted({key for job in jobs for key in job.overrides})
+def write_sweep(sweep_dir: Path | str) -> Path:
+    """Write `sweep.csv` (one line a job and metric), `sweep.html`, the figure as SVG and PDF, and
+    tables for print into a multirun.
+
+    Jobs that differ in nothing but the seed are one group: mean and standard deviation (n − 1) over
+    its seeds. Jobs that differ in the rates of one corruption make curves of dose and response.
+    Raises InputError for a directory without a finished job.
+    """
+    directory = Path(sweep_dir)
+    sweep = read_sweep(directory)
+    files.atomic(directory / CSV, lambda p: p.write_text(_csv(sweep), encoding="utf-8"))
+    write_tables(directory, [_print_table(sweep, measure) for measure in sweep.shown])
+    image = ""
+    if sweep.shown:
+        from reports.sweep.figure import write_figure  # matplotlib takes a second to import
+
+        drawn = write_figure(directory, sweep.gathered, sweep.shown, sweep.controls)
+        image = as_data_uri(drawn[0])
+    dose = dose_section(directory, dose_panels(directory, sweep.jobs), figures=True)
+    return page.write_page(directory / HTML, _html(sweep, image, dose))
+
+
+def _csv(sweep: Sweep) -> str:
+    """One line a job and metric, every measure in full with its interval."""
+    keys = sorted({key for job in sweep.jobs for key in job.overrides})
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["job", *keys, "metric", "status", *STATISTICS])
-    for job in jobs:
+    heads = [f"{m.key}{end}" for m in sweep.measures for end in ("", "_ci_low", "_ci_high")]
+    writer.writerow(["job", *keys, "metric", "status", *heads])
+    for job in sweep.jobs:
+        values = values_of(job.statistics) if job.statistics else {}
         for record in job.records:
-            low, high = record.get("rank_order_rho_ci") or (None, None)
-            flat = {**record, "rank_order_rho_ci_low": low, "rank_order_rho_ci_high": high}
-            writer.writerow(
-                [job.name, *(job.overrides.get(key, "") for key in keys), record["metric"],
-                 record["status"], *(flat.get(name) for name in STATISTICS)]
-            )  # fmt: skip
+            cells: list[float | None] = []
+            for measure in sweep.measures:
+                value = values.get(measure, {}).get(record["metric"])
+                cells += [value and value.value, *((value and value.ci) or (None, None))]
+            given = (job.overrides.get(key, "") for key in keys)
+            writer.writerow([job.name, *given, record["metric"], record["status"], *cells])
     return out.getvalue()
 
 
-def _ranked(jobs: Sequence[SweepJob]) -> list[str]:
-    """The metrics that some job has a ρ of; random weights and controls give none, and neither do
-    experiments that ask another question."""
-    return list(dict.fromkeys(
-        record["metric"] for job in jobs for record in job.records
-        if record.get("rank_order_rho") is not None
-        and not record["untrained"] and not record.get("control")
-    ))  # fmt: skip
+def _with(sweep: Sweep, measure: Measure) -> list[JobGroup]:
+    """The groups that have the measure."""
+    return [g for g in sweep.gathered if measure in g.values]
 
 
-def _html(
-    jobs: Sequence[SweepJob],
-    first: Mapping[str, Any],
-    parameters: Sequence[str],
-    gathered: Sequence[JobGroup],
-    metrics: Sequence[str],
-) -> str:
-    missing = [job.name for job in jobs if not job.statistics]
+def _rows(sweep: Sweep, measure: Measure) -> list[tuple[str, list[SeedSpread | None]]]:
+    """Metric and its value in every group that has the measure, controls last."""
+    members = _with(sweep, measure)
+    metrics = dict.fromkeys(m for g in members for m in g.values[measure])
+    ordered = sorted(metrics, key=lambda metric: metric in sweep.controls)
+    return [(m, [g.values[measure].get(m) for g in members]) for m in ordered]
+
+
+def _cell(spread: SeedSpread | None) -> str:
+    """0.646 ± 0.003 [0.601, 0.688]: mean, sd over seeds, interval over images."""
+    if spread is None:
+        return formatting.DASH
+    text = number(spread.mean)
+    if spread.sd is not None:
+        text += f" ± {number(spread.sd)}"
+    if spread.ci is not None:
+        text += f" [{number(spread.ci[0])}, {number(spread.ci[1])}]"
+    return text
+
+
+def _print_table(sweep: Sweep, measure: Measure) -> PrintTable:
+    """A table of a measure: a row a metric, a column a setting; the best of a column is bold."""
+    rows, members = _rows(sweep, measure), _with(sweep, measure)
+    parts = [[r for r in rows if (r[0] in sweep.controls) == c] for c in (False, True)]
+    made = []
+    for k, part in enumerate(parts):
+        texts = [[metric, *map(_cell, spreads)] for metric, spreads in part]
+        means = [[None, *(s.mean if s and not k else None for s in spreads)] for _, spreads in part]
+        made.append(bold_best(texts, means, [True] * (1 + len(members))))
+    return PrintTable(
+        f"sweep-{measure.key}",
+        f"{formatting.capital(measure.title)}: mean ± standard deviation over seeds, intervals "
+        "over images.",
+        ["Metric", *(g.label for g in members)],
+        [group for group in made if group],
+    )
+
+
+def _html(sweep: Sweep, image: str, dose: Any) -> str:
+    done = [job for job in sweep.jobs if job.statistics]
+    first = done[0].statistics
+    assert first is not None
+    experiments = dict.fromkeys(str(j.statistics["experiment"]) for j in done if j.statistics)
+    datasets = dict.fromkeys(str(j.statistics["dataset"]) for j in done if j.statistics)
     return page.render(
         "sweep.html.j2",
-        max(1, len({tuple(g.settings[1:]) for g in gathered})),
+        1,
         room="sweep",
         scripts="[01]-*.js",
         header=Header(
-            f"Sweep over {len(jobs)} jobs",
-            f"Sweep of {first.get('experiment', 'a run')}",
+            f"Sweep over {len(sweep.jobs)} jobs",
+            f"Sweep of {formatting.listed(list(experiments))}",
             "",
             [
-                ("Dataset", first.get("dataset", "")),
-                ("Swept", ", ".join(parameters) or "seed"),
-                ("Finished", f"{len(jobs) - len(missing)} of {len(jobs)}"),
+                ("Dataset", ", ".join(datasets)),
+                ("Swept", ", ".join(sweep.parameters) or "seed"),
+                ("Finished", f"{len(done)} of {len(sweep.jobs)}"),
             ],
         ),
-        parameters=parameters,
-        groups=gathered,
-        rows=[(metric, [g.values.get(metric) for g in gathered]) for metric in metrics],
-        charts=[(metric, line_chart(gathered, parameters, metric)) for metric in metrics],
-        jobs=jobs,
-        missing=missing,
-        failed=_absent(jobs),
+        findings=findings(sweep.jobs, sweep.gathered, sweep.shown, sweep.controls, sweep.constants),
+        image=image,
+        dose=dose,
+        tables=[(m, f"sweep-{m.key}", _with(sweep, m), _rows(sweep, m)) for m in sweep.shown],
+        cell=_cell,
+        jobs=sweep.jobs,
+        missing=[job.name for job in sweep.jobs if not job.statistics],
+        failed=_absent(sweep.jobs),
     )
 
 
@@ -174,8 +204,10 @@ class SweepReport(Callback):
 
     def on_multirun_end(self, config: Any, **_: Any) -> None:
         try:
-            path = write_sweep(Path(config.hydra.sweep.dir))
+            directory = Path(config.hydra.sweep.dir)
+            path = write_sweep(directory)
         except MetaevalError as error:
             log.warning("the sweep could not be gathered: %s", error)
         else:
+            print(saved_scores(read_jobs(directory)))
             print(path)

@@ -89,7 +89,7 @@ class ForcedChoice:
         return len(self.image)
 
     def documents(self, n_references: int = 1, draw: int = 0, seed: int = 0) -> CaptionDataset:
-        """Every pair as a document with so many of its references, drawn at random.
+        """Every pair as a document with so many of its references (or none), drawn at random.
 
         The references of a pair depend on seed, draw and the pair's place only: fewer references
         are the first of more.
@@ -101,7 +101,7 @@ class ForcedChoice:
             chosen.append(tuple(references[i] for i in order))
         width = len(str(len(self)))
         keys = tuple(f"{k:0{width}d} {image}" for k, image in enumerate(self.image))
-        words = tuple(r[0] for r in chosen)
+        words = tuple(r[0] if r else "" for r in chosen)
         photographs = tuple(source_of_file(image, "pascal") for image in self.image)
         parts = annotated_images(
             dict(zip(keys, photographs, strict=True)), images=self.images, data=self.data,

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from metaeval.cores import core_count
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
+from metaeval.java.kept import borrow, give_back
 from metaeval.metrics.base import Scores
 from metaeval.metrics.meteor.score import NAMES, make_summable, scores
 from metaeval.metrics.meteor.server import Installation, MeteorServer, find_installation
@@ -126,14 +127,17 @@ class MeteorScorer(SummableScorer):
             _warn("images have a reference", sum(too_long))
         references = [[] if long else r for r, long in zip(references, too_long, strict=True)]
         self._has_reference = np.array([bool(texts) for texts in references])
-        self._server = MeteorServer(
-            self._installation,
-            references,
-            self.dataset.pool,  # corruptions draw their words from it
-            heap_mib=self.metric.heap_mib or HEAP_MIB,
-            threads=self.metric.threads or min(16, core_count()),
+        heap_mib = self.metric.heap_mib or HEAP_MIB
+        threads = self.metric.threads or min(16, core_count())
+        pool = self.dataset.pool  # corruptions draw their words from it
+        self._server = borrow(
+            "METEOR",
+            (self._installation, tuple(map(tuple, references)), pool, heap_mib, threads),
+            lambda: MeteorServer(
+                self._installation, references, pool, heap_mib=heap_mib, threads=threads
+            ),
         )
-        self._resources.callback(self._server.close)
+        self._resources.callback(give_back, self._server)
 
     def statistics(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Statistics:
         result = np.full((len(captions), len(NAMES)), np.nan)

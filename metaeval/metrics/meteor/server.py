@@ -116,6 +116,11 @@ class MeteorServer:
         """The process id of the JVM."""
         return self._process.pid
 
+    @property
+    def is_running(self) -> bool:
+        """Whether it can be asked."""
+        return self._process.is_running
+
     def statistics(
         self, candidates: Sequence[str], images: Sequence[int]
     ) -> npt.NDArray[np.float64]:

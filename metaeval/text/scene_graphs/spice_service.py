@@ -16,6 +16,7 @@ from pathlib import Path
 
 from metaeval.cores import core_count
 from metaeval.data.dataset import Absent
+from metaeval.java.kept import borrow, give_back
 from metaeval.java.process import JavaError, JavaProcess, heap_mib
 from metaeval.java.runtime import JavaRuntime, find_bundled_files, find_java
 from metaeval.java.services import find_jar
@@ -169,16 +170,21 @@ class SpiceParser:
         java = find_service_java(self._cache)
         if isinstance(java, Absent):
             raise JavaError("SPICE", str(java))
-        return JavaProcess(
-            java,
-            ["-cp", class_path(self._cache), _SERVICE, str(self._threads), str(self._seconds)],
-            what="SPICE's parser",
-            heap=self._heap,
-            silence=_START_SECONDS + self._seconds,
-            options=[
-                "-XX:+UseParallelGC",  # a third faster here than the default collector
-                "-XX:-ExitOnOutOfMemoryError",  # one sentence too long is not the end of the run
-            ],
+        paths = class_path(self._cache)
+        return borrow(
+            "SPICE's parser",
+            (java, paths, self._threads, self._seconds, self._heap),
+            lambda: JavaProcess(
+                java,
+                ["-cp", paths, _SERVICE, str(self._threads), str(self._seconds)],
+                what="SPICE's parser",
+                heap=self._heap,
+                silence=_START_SECONDS + self._seconds,
+                options=[
+                    "-XX:+UseParallelGC",  # a third faster here than the default collector
+                    "-XX:-ExitOnOutOfMemoryError",  # one sentence too long does not end the run
+                ],
+            ),
         )
 
     @property
@@ -189,7 +195,7 @@ class SpiceParser:
     def close(self) -> None:
         """End the Java process, if one was started."""
         if self._process is not None:
-            self._process.close()
+            give_back(self._process)
             self._process = None
 
     def __enter__(self) -> SpiceParser:

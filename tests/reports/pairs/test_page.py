@@ -178,12 +178,12 @@ def test_too_few_draws_are_told_of(run: Path, statistics: dict[str, Any]) -> Non
 
 
 def test_a_sweep_of_such_runs_is_gathered(run: Path, tmp_path: Path) -> None:
-    """It has no ρ to draw, and says what ran."""
+    """It has no ρ: accuracies are drawn."""
     for job in ("0", "1"):
         shutil.copytree(run, tmp_path / job)
     html = write_sweep(tmp_path).read_text(encoding="utf-8")
     assert "Sweep of pairs" in html
-    assert not (tmp_path / "sweep.svg").exists()
+    assert b"accuracy, true" in (tmp_path / "sweep.svg").read_bytes()
     assert (tmp_path / "sweep.csv").read_text().count("ROUGE-L") == 2
 
 

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import csv
+import html as markup
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from metaeval.errors import InputError
 from metaeval.runs import files as results
-from reports.sweep.groups import groups, number, swept
-from reports.sweep.page import write_sweep
-from tests.reports.run_files import IMAGES, write_run
+from reports.sweep.dose import dose_panels
+from reports.sweep.findings import findings, saved_scores
+from reports.sweep.groups import JobGroup, constant, groups, number, spread, swept
+from reports.sweep.jobs import SweepJob, read_jobs
+from reports.sweep.measures import Measure, Value, values_of
+from reports.sweep.page import read_sweep, write_sweep
+from tests.reports.run_files import IMAGES, declared, write_run
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +31,8 @@ def sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for k, (rate, seed) in enumerate(jobs):
         write_run(root / str(k), IMAGES[: 4 + k], seed=10 * k)
         overrides(root / str(k), f"corruption.rates={rate}", f"seed={seed}", "+x=<b>")
-    overrides(root / "10", "seed=2", status="failed", error="seed is <no> number")
+    (root / "0" / results.REPORT).write_text("a page")
+    overrides(root / "5", "seed=2", status="failed", error="seed is <no> number")
     (root / "not a job").mkdir()
     write_sweep(root)
     return root
@@ -42,9 +51,11 @@ def test_csv_has_every_job_and_metric(sweep: Path) -> None:
         (str(job), metric) for job in range(4) for metric in ("SacreBLEU", "chrF")
     ]
     for row in rows:
-        record = results.read_json(sweep / row["job"] / "statistics.json")["metrics"]
-        rho = next(r["rank_order_rho"] for r in record if r["metric"] == row["metric"])
-        assert float(row["rank_order_rho"]) == rho
+        told = results.read_json(sweep / row["job"] / "statistics.json")["metrics"]
+        record = next(r for r in told if r["metric"] == row["metric"])
+        for key in ("rank_order_rho", "rank_order_rho_within", "kendall_tau_b"):
+            assert float(row[key]) == record[key]
+        assert float(row["rank_order_rho_ci_low"]) == record["rank_order_rho_ci"][0]
     assert rows[2]["corruption.rates"] == "[0.1]"
     assert rows[2]["seed"] == "1"
 
@@ -57,17 +68,25 @@ def test_page_shows_mean_and_deviation_over_seeds(sweep: Path) -> None:
             for k in pair
         ]
         assert f"{np.mean(rho):.3f} ± {np.std(rho, ddof=1):.3f}" in html
-    assert "Without statistics: job 10." in html
-    assert "did not finish: seed is &lt;no&gt; number" in html
     assert "x=&lt;b&gt;" in html
-    assert "<b>" not in html.replace("<b>chrF</b>", "").replace("<b>SacreBLEU</b>", "")
+    assert "<b>" not in html.split('id="values"')[1]
     assert 'href="0/report.html"' in html
+    assert 'href="1/report.html"' not in html  # it has no page
+
+
+def test_jobs_that_failed_and_jobs_that_are_missing_are_named(sweep: Path) -> None:
+    html = markup.unescape((sweep / "sweep.html").read_text())
+    assert "Without statistics: job 4, 5." in html
+    assert "did not finish: seed is <no> number" in html
+    assert "did not finish: nothing is there" in html
+    assert "4 of 6 jobs finished. Without statistics: job 4 and 5." in html
 
 
 def test_same_files_same_bytes(sweep: Path) -> None:
-    before = (sweep / "sweep.html").read_bytes()
+    names = ("sweep.html", "sweep.svg", "sweep.pdf", "tables/sweep-rank_order_rho.tex")
+    before = [(sweep / name).read_bytes() for name in names]
     write_sweep(sweep)
-    assert (sweep / "sweep.html").read_bytes() == before
+    assert [(sweep / name).read_bytes() for name in names] == before
 
 
 def test_nothing_to_gather_is_one_clear_line(tmp_path: Path) -> None:
@@ -75,20 +94,176 @@ def test_nothing_to_gather_is_one_clear_line(tmp_path: Path) -> None:
         write_sweep(tmp_path)
     with pytest.raises(InputError, match="no such directory"):
         write_sweep(tmp_path / "absent")
+    overrides(tmp_path / "0", status="failed", error="the disk is full")
+    with pytest.raises(InputError, match="the disk is full"):
+        write_sweep(tmp_path)
+
+
+def test_runs_of_anybody_are_gathered_at_any_depth(tmp_path: Path) -> None:
+    """Folders of runs that no sweep made, one of them inside another's neighbour."""
+    for name in ("a/first", "a/second", "b"):
+        write_run(tmp_path / name, IMAGES[:4])
+        overrides(tmp_path / name, f"dataset.limit={len(name)}")
+    assert [job.name for job in read_jobs(tmp_path)] == ["a/first", "a/second", "b"]
+    assert read_sweep(tmp_path).parameters == ["dataset.limit"]
 
 
 def test_what_was_swept() -> None:
     jobs = [{"a": "1", "seed": s, "b": b} for s in "012" for b in ("x", "y")] + [{"seed": "0"}]
     assert swept(jobs) == ["b", "a"]
+    # an axis comes first, whatever the number of categories
+    assert swept([{"n": n, "c": c} for n in "12" for c in "xyz"]) == ["n", "c"]
     assert [number(v) for v in ("0.1", "[0.1]", "[0.1,0.2]", "abc")] == [0.1, 0.1, None, None]
-    statistics = {"metrics": [{"status": "failed", "metric": "m"}]}
-    made = groups([({"r": v}, statistics) for v in ("10", "9", "9")], ["r"])
+    assert constant([{"a": "1", "b": "2"}, {"a": "1", "b": "3"}, {"a": "1"}]) == {"a": "1"}
+
+
+def job(rho: Mapping[str, float], **given: str) -> SweepJob:
+    """A graded job whose metrics have these ρ; a name that begins with "c" is a control's."""
+    records = [
+        {**declared(m, control=m.startswith("c")), "status": "ok", "rank_order_rho": v,
+         "rank_order_rho_ci": [v - 0.1, v + 0.1]}
+        for m, v in rho.items()
+    ]  # fmt: skip
+    return SweepJob("0", given, {"experiment": "graded", "dataset": "d", "metrics": records})
+
+
+RHO = Measure("rank_order_rho", "rank-order ρ")
+
+
+def told(*jobs: SweepJob) -> str:
+    """What the findings say of ρ."""
+    made = groups(jobs, swept([j.overrides for j in jobs]))
+    return " ".join(f.text for f in findings(jobs, made, [RHO], frozenset({"c"}), {})[2:])
+
+
+def test_groups_are_ordered_by_number_and_average_their_seeds() -> None:
+    made = groups([job({"m": v}, r=r) for r, v in (("10", 0.5), ("9", 0.2), ("9", 0.4))], ["r"])
     assert [(g.label, g.jobs) for g in made] == [("r=9", 2), ("r=10", 1)]
+    nine = made[0].values[RHO]["m"]
+    assert nine.mean == pytest.approx(0.3)
+    assert nine.sd == pytest.approx(np.std([0.2, 0.4], ddof=1))
+    assert nine.ci == pytest.approx((0.2, 0.4))
+    assert made[1].values[RHO]["m"].sd is None
+    assert spread([Value(1.0, (0.0, 2.0)), Value(2.0)]).ci is None  # not of all
 
 
-def test_figure_is_drawn_from_the_same_numbers_twice_the_same(sweep: Path) -> None:
+def test_who_leads() -> None:
+    a, b = {"x": 0.9, "y": 0.5, "z": 0.1}, {"x": 0.2, "y": 0.5, "z": 0.7}
+    assert "x has the highest value in every setting." in told(job(a, r="1"), job(a, r="2"))
+    text = told(job(a, r="1"), job(b, r="2"))
+    assert "The highest value changes with the setting: x in r=1; z in r=2." in text
+    # a control leads no metric
+    assert "y has the highest" in told(job({"c": 1.0, "x": 0.1, "y": 0.2}, r="1"), job(
+        {"c": 1.0, "x": 0.1, "y": 0.2}, r="2"))  # fmt: skip
+
+
+def test_whether_the_order_stays() -> None:
+    a, b = {"x": 0.9, "y": 0.5, "z": 0.1}, {"x": 0.2, "y": 0.5, "z": 0.7}
+    assert "put the metrics into the same order" in told(job(a, r="1"), job(a, r="2"))
+    text = told(job(a, r="1"), job(b, r="2"))
+    assert "The two settings' orders, of r=1 and r=2, have Kendall's τ −1.00." in text
+    two = {"x": 0.9, "y": 0.5}  # two metrics have no orders worth comparing
+    assert "order" not in told(job(two, r="1"), job(two, r="2"))
+
+
+def test_what_seeds_do() -> None:
+    text = told(job({"x": 0.5}, seed="0"), job({"x": 0.7}, seed="1"))
+    assert "Over seeds its standard deviation is at most 0.1414 (x, all jobs)." in text
+    assert "Seeds do not change it." in told(job({"x": 0.5}, seed="0"), job({"x": 0.5}, seed="1"))
+    assert "eeds " not in told(job({"x": 0.5}, r="0"), job({"x": 0.7}, r="1"))
+
+
+def test_how_much_was_looked_up() -> None:
+    assert saved_scores([SweepJob("0", {}, None)]) == ""
+    jobs = [SweepJob("0", {}, None, n_scored=30), SweepJob("1", {}, None, n_cached=10)]
+    assert saved_scores(jobs) == "Of 40 scores 10 were looked up (25.0%), 30 computed."
+
+
+@pytest.mark.parametrize(
+    ("statistics", "record", "expected"),
+    [
+        (
+            {"protocol": {"statistic": "kendall_tau_c"}},
+            {"human": {"rating": {"kendall_tau_c": 0.4, "kendall_tau_c_ci": [0.3, 0.5],
+                                  "accuracy": {"value": 0.6, "ci": [0.5, 0.7]}}}},
+            {"kendall_tau_c": 0.4, "accuracy": 0.6},
+        ),
+        (
+            {},
+            {"choice": [{"n_references": 1, "accuracy": {"mean": {"value": 0.7, "ci": None}}},
+                        {"n_references": 5, "accuracy": {"mean": {"value": 0.8, "ci": None}}}]},
+            {"agreement_1": 0.7, "agreement_5": 0.8},
+        ),
+        (
+            {},
+            {"accuracy": {"true > false": {"mean": {"value": 0.9, "ci": [0.8, 1.0]}}}},
+            {"accuracy_true___false": 0.9},
+        ),
+        (
+            {"sets": [{"set": "a", "expected": "lower"}, {"set": "b", "expected": "same"},
+                      {"set": "d", "expected": "lower"}]},
+            {"profile": {"a": {"auc": 0.6}, "b": {"auc": 0.1}, "d": {"auc": 0.8}},
+             "hard_positives": {"all": 0.3}},
+            {"mean_auc": 0.7, "hard_positives": 0.3},
+        ),
+        (
+            {"agreement": {"systems": {"metrics": ["m", "n", "o"],
+                                       "tau_b": [[1, 0.2, 0.6], [0.2, 1, 0], [0.6, 0, 1]]}}},
+            {},
+            {"mean_tau_b": 0.4},
+        ),
+    ],
+)  # fmt: skip
+def test_every_experiment_has_its_measures(
+    statistics: dict[str, Any], record: dict[str, Any], expected: dict[str, float]
+) -> None:
+    whole = {**statistics, "metrics": [{**declared("m"), "status": "ok", **record}]}
+    values = {measure.key: of["m"].value for measure, of in values_of(whole).items()}
+    assert values == pytest.approx(expected)
+
+
+def test_jobs_of_several_rates_and_seeds_make_curves(tmp_path: Path) -> None:
+    """Three jobs of a rate each and two seeds give what one run with three rates would."""
+    images = IMAGES[:5]
+    rng = np.random.default_rng(0)
+    table = {0: rng.normal(size=(5, 5)), 1: rng.normal(size=(5, 5))}
+    for seed, values in table.items():
+        values[:, 0] = table[0][:, 0]  # Human is the same whatever the seed
+        for k, rate in enumerate((0.1, 0.2, 0.4), start=1):
+            folder = tmp_path / str(3 * seed + k - 1)
+            sets = (("Random", 0, None, 4), (f"Replace {100 * rate:g}%", 1, rate, k),
+                    ("Human", 2, None, 0))  # fmt: skip
+            captions = pd.DataFrame([
+                {"image_id": image, "set": name, "level": level, "caption": f"{name} {image}",
+                 "source_caption": "s", "applied": True, "expected": "lower",
+                 "requested_rate": asked, "realised_rate": asked, "effect": None, "harm": None,
+                 "edits": []}
+                for name, level, asked, _ in sets for image, _, _ in images
+            ])  # fmt: skip
+            scores = {"m": np.concatenate([values[:, place] for *_, place in sets])}
+            scores["unlike"] = np.repeat([0.0, rate, 2.0 + rate], 5)  # Human differs by job
+            scores["ceiling"] = np.repeat([0.0, 1.0, 2.0], 5)
+            write_run(folder, images, captions=captions, scores=scores, run={"seed": seed})
+            overrides(folder, f"corruption.rates=[{rate}]", f"seed={seed}")
+    (panel,) = dose_panels(tmp_path, read_jobs(tmp_path))
+    assert (panel.title, panel.floor, panel.n_seeds) == ("Replace", "Random", 2)
+    assert list(panel.doses) == [0.0, 0.1, 0.2, 0.4]
+    assert list(panel.curves) == ["m"]
+    by_hand = np.mean(
+        [(t[:, 1:4] - t[:, :1]) / t.std(axis=1, keepdims=True) for t in table.values()], axis=(0, 1)
+    )
+    np.testing.assert_allclose(panel.curves["m"]["change"], [0.0, *by_hand])
+    page = write_sweep(tmp_path).read_text()
+    assert "Dose and response" in page
+    assert (tmp_path / "figures/dose.pdf").exists()
+
+
+def test_figure_is_drawn_from_the_same_numbers(sweep: Path) -> None:
     svg = (sweep / "sweep.svg").read_bytes()
-    for text in (b"corruption.rates", b"SacreBLEU", b"chrF", b"rank-order"):
+    for text in (b"corruption.rates", b"SacreBLEU", b"chrF", b"rank-order", b"capped bars"):
         assert text in svg
-    write_sweep(sweep)
-    assert (sweep / "sweep.svg").read_bytes() == svg
+
+
+def test_a_group_that_lacks_a_measure_has_no_column(tmp_path: Path) -> None:
+    group = JobGroup((), 1, {})
+    assert findings([], [group], [RHO], frozenset(), {})[-1].lead == "Settings."

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from reports.graded.slopes import label_places, slope_chart, slopes
+from reports.graded.slopes import slope_chart, slopes
 from reports.graded.statements.measures import by_within, is_masked, leaders, offset
+from reports.shared.figure_style import label_places
 from tests.reports.run_files import declared
 
 

@@ -1,0 +1,34 @@
+"""`python -m metaeval.gather DIR`: gather the runs below a folder as the jobs of a sweep.
+
+At any time: while jobs are still running, after some have failed, wherever they ran, and for runs
+that no sweep started. Writes sweep.html, sweep.csv, sweep.svg, sweep.pdf and tables/ into DIR.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from importlib import import_module
+from pathlib import Path
+
+from metaeval import installation
+from metaeval.errors import MetaevalError
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command: print the page's path; 2 where there is nothing to gather."""
+    parser = argparse.ArgumentParser(prog="python -m metaeval.gather", description=__doc__)
+    parser.add_argument("folder", type=Path, help="a folder with runs at any depth")
+    folder = parser.parse_args(arguments).folder
+    installation.install()  # `reports` in the current folder may be somebody else's
+    try:
+        # by name: the command hands over to the reports, but metaeval imports nothing above it
+        print(import_module("reports.sweep.page").write_sweep(folder))
+    except MetaevalError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return error.exit_code
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,102 @@
+"""Dose and response as tables: one for print, and every number of the curves."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from metaeval.runs import files
+from reports.dose.curves import Curve, Panel
+from reports.dose.findings import half_text, steps_text
+from reports.shared.formatting import count, known, number, with_interval
+from reports.shared.print_tables import PrintCell, PrintTable, write_tables
+
+POINTS = "dose-points.csv"
+
+
+def print_table(panel: Panel, name: str) -> PrintTable:
+    """The table of one corruption: results, and below a rule the controls."""
+    last = f"{100 * panel.doses[-1]:g}%"
+    heads = [
+        "Metric", f"Change at {last}", *([f"Change to {panel.floor}"] if panel.floor else []),
+        "Half-effect dose", "Steps", "Trend p", f"ρ at {100 * panel.doses[1]:g}%", f"ρ at {last}",
+        f"Within at {last}", "Images",
+    ]  # fmt: skip
+    groups = [
+        [_row(m, panel.curves[m], panel) for m in panel.curves if (m in panel.controls) == control]
+        for control in (False, True)
+    ]
+    seeds = f", mean of {panel.n_seeds} seeds" if panel.n_seeds > 1 else ""
+    return PrintTable(
+        name,
+        f"{panel.title}: scores by the share of words{seeds}. Changes from the human caption in "
+        "standard deviations within an image, 95% intervals over images; ρ of the versions at a "
+        "rate and the human captions, pooled and within an image.",
+        heads,
+        [group for group in groups if group],
+    )
+
+
+def _row(metric: str, curve: Curve, panel: Panel) -> list[PrintCell]:
+    floor = [with_interval(curve["floor"], curve["floor_ci"])] if panel.floor else []
+    texts = [
+        metric,
+        with_interval(curve["change"][-1], curve["change_ci"][-1]),
+        *floor,
+        half_text(curve["half_effect"], panel),
+        steps_text(curve, panel),
+        _p(curve["trend_p"]),
+        with_interval(curve["rho"][0], curve["rho_ci"][0]),
+        with_interval(curve["rho"][-1], curve["rho_ci"][-1]),
+        with_interval(curve["within"][-1], curve["within_ci"][-1]),
+        count(curve["n"]),
+    ]
+    return [PrintCell(text) for text in texts]
+
+
+def _p(value: float | None) -> str:
+    if value is None or not known(value):
+        return number(None)
+    return "<0.001" if value < 0.001 else number(value)
+
+
+def table_name(panel: Panel, panels: Sequence[Panel]) -> str:
+    """The name of a panel's files: dose, or dose-replace where there are several."""
+    words = "".join(c if c.isalnum() else "-" for c in panel.title.lower())
+    return "dose" if len(panels) == 1 else f"dose-{words}"
+
+
+def write_dose_tables(directory: Path, panels: Sequence[Panel]) -> None:
+    """Write `tables/dose*.{tex,md,csv}`, and every point of every curve to dose-points.csv."""
+    write_tables(directory, [print_table(p, table_name(p, panels)) for p in panels])
+    path = directory / files.TABLES / POINTS
+    files.atomic(path, partial(Path.write_text, data=_points(panels), encoding="utf-8"))
+
+
+def _points(panels: Sequence[Panel]) -> str:
+    """One line a corruption, metric and dose, in full."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([
+        "corruption", "metric", "control", "dose", "realised", "n_images", "n_seeds", "change",
+        "change_ci_low", "change_ci_high", "change_seed_sd", "rho", "rho_ci_low", "rho_ci_high",
+        "rho_seed_sd", "within", "within_ci_low", "within_ci_high",
+    ])  # fmt: skip
+    for panel in panels:
+        for metric, curve in panel.curves.items():
+            for k, dose in enumerate(panel.doses):
+                told: list[float | None] = [None] * 7
+                if k:
+                    told = [
+                        curve["rho"][k - 1], *curve["rho_ci"][k - 1], curve["rho_seed_sd"][k - 1],
+                        curve["within"][k - 1], *curve["within_ci"][k - 1],
+                    ]  # fmt: skip
+                writer.writerow([
+                    panel.title, metric, metric in panel.controls, dose, panel.realised[k],
+                    curve["n"], curve["n_seeds"], curve["change"][k], *curve["change_ci"][k],
+                    curve["seed_sd"][k] if curve["seed_sd"] else None, *told,
+                ])  # fmt: skip
+    return out.getvalue()

@@ -1,0 +1,158 @@
+"""Dose and response of a sweep: jobs with other rates and seeds of one corruption, put together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from metaeval.runs import files
+from metaeval.stats.dose.record import dose_record
+from metaeval.stats.resampling.bootstrap import bootstrap_counts
+from reports.dose.curves import Panel, corruption_title, panel
+from reports.sweep.groups import SEED
+from reports.sweep.jobs import SweepJob
+
+RATES = "corruption.rates"
+HUMAN = "Human"
+CEILING = "ceiling"  # its scores are the levels of a job: they make no curve
+FEWEST = 3  # rates that make a curve
+REPLICATES = 500  # a band of every metric, rate and seed in seconds
+
+Floats = npt.NDArray[np.float64]
+
+
+class Curves(NamedTuple):
+    """The jobs that make one panel: `settings` are their overrides but rates and seed."""
+
+    title: str
+    settings: tuple[tuple[str, str], ...]
+    jobs: list[SweepJob]
+
+
+def dose_panels(directory: Path, jobs: Sequence[SweepJob]) -> list[Panel]:
+    """A panel a corruption (and setting, where others than rates and seed were varied).
+
+    Only jobs of graded corruption count, and of their seeds those that have all the rates.
+    """
+    together: dict[tuple[Any, ...], Curves] = {}
+    for job in jobs:
+        if job.statistics and (rated := _rated(job.statistics)):
+            title = corruption_title([HUMAN, str(rated[0]["name"])])
+            rest = tuple(sorted((k, v) for k, v in job.overrides.items() if k not in (RATES, SEED)))
+            key = (title, rest, job.statistics["dataset"], _floor(job.statistics))
+            together.setdefault(key, Curves(title, rest, [])).jobs.append(job)
+    titles = [curves.title for curves in together.values()]
+    panels = []
+    for curves in together.values():
+        name = curves.title
+        if titles.count(name) > 1:
+            same = set.intersection(
+                *(set(c.settings) for c in together.values() if c.title == name)
+            )
+            name += f" ({', '.join(f'{k}={v}' for k, v in curves.settings if (k, v) not in same)})"
+        if (made := _panel(directory, name, curves.jobs)) is not None:
+            panels.append(made)
+    return panels
+
+
+def _rated(statistics: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The sets of a graded run that are corrupted at a rate."""
+    sets = statistics.get("sets") or []
+    return [s for s in sets if s.get("requested_rate") is not None and "level" in s]
+
+
+def _floor(statistics: Mapping[str, Any]) -> str | None:
+    """The set of other images' captions, if there is one: the lowest, and of no rate."""
+    lowest = min(statistics["sets"], key=lambda s: s["level"])
+    bare = lowest.get("requested_rate") is None and lowest["name"] != HUMAN
+    return str(lowest["name"]) if bare else None
+
+
+def _panel(directory: Path, title: str, jobs: Sequence[SweepJob]) -> Panel | None:
+    """The curves of jobs that differ in rates and seeds; `None` with fewer than FEWEST rates."""
+    names: dict[float, tuple[str, float | None]] = {}
+    by_seed: dict[int, list[SweepJob]] = {}
+    for job in jobs:
+        assert job.statistics is not None
+        by_seed.setdefault(job.seed, []).append(job)
+        for s in _rated(job.statistics):
+            names[float(s["requested_rate"])] = (s["name"], s["mean_realised_rate"])
+    doses = sorted(names)
+    if len(doses) < FEWEST:
+        return None
+    first = jobs[0].statistics
+    assert first is not None
+    floor = _floor(first)
+    order = [HUMAN, *(names[dose][0] for dose in doses), *([floor] if floor else [])]
+    tables = [_tables(directory, members) for _, members in sorted(by_seed.items())]
+    whole = [t for t in tables if t and all(set(order) <= set(sets) for sets in t.values())]
+    if not whole:
+        return None
+    records = [
+        r for r in first["metrics"]
+        if r["status"] == "ok" and r["part_of"] is None and r["family"] != CEILING
+    ]  # fmt: skip
+    images = _common_images(whole)
+    if not len(images):
+        return None
+    settings = first["settings"]
+    counts = bootstrap_counts(
+        len(images), min(REPLICATES, settings["replicates"]), settings["seed"]
+    )
+    metrics = {}
+    for record in records:
+        name = record["metric"]
+        if all(name in table for table in whole):
+            values = np.stack([table[name].loc[images, order].to_numpy(float) for table in whole])
+            if not record["higher_is_better"]:
+                values = -values
+            k = len(doses) + 1
+            metrics[name] = dose_record(
+                values[:, :, :k], [0.0, *doses], counts,
+                floor=values[:, :, k] if floor else None, confidence=settings["confidence"],
+            )  # fmt: skip
+    told = {
+        "doses": [0.0, *doses], "realised": [0.0, *(names[d][1] for d in doses)], "floor": floor,
+        "metrics": metrics,
+    }  # fmt: skip
+    return panel(title, told, records) if metrics else None
+
+
+def _tables(directory: Path, jobs: Sequence[SweepJob]) -> dict[str, pd.DataFrame]:
+    """Metric → its scores by image and set, from all jobs of one seed.
+
+    A set that several jobs have (Human) must score the same in all: a metric of which that is not
+    so has no curve.
+    """
+    parts: dict[str, list[pd.DataFrame]] = {}
+    for job in jobs:
+        scores = files.read_table(directory / job.name / files.SCORES)
+        for name, part in scores.groupby("metric", sort=False):
+            wide = part.pivot_table(
+                index="image_id", columns="set", values="score", sort=False, dropna=False
+            )
+            parts.setdefault(str(name), []).append(wide)
+    together = {}
+    for name, tables in parts.items():
+        joined = pd.concat(tables, axis=1)
+        again = joined.columns.duplicated()
+        first = joined.loc[:, ~again]
+        if len(tables) == len(jobs) and joined.loc[:, again].equals(
+            first[list(joined.columns[again])].set_axis(joined.columns[again], axis=1)
+        ):
+            together[name] = first
+    return together
+
+
+def _common_images(tables: Sequence[Mapping[str, pd.DataFrame]]) -> pd.Index[Any]:
+    """The images that all tables have, in the order of the first."""
+    every = [frame.index for table in tables for frame in table.values()]
+    images = every[0]
+    for index in every[1:]:
+        images = images[images.isin(index)]
+    return images

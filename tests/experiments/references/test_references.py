@@ -1,0 +1,82 @@
+"""The number of references: on graded captions, and on pairs that people judged."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metaeval.runs import files
+
+SMALL = ("dataset=scenes", "dataset.limit=40", "stats.replicates=50", "hydra.run.dir=OUT")
+
+
+def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run the command with a cache of its own below `cwd`."""
+    return subprocess.run(
+        [sys.executable, "-m", "metaeval", *arguments],
+        cwd=cwd, capture_output=True, text=True, timeout=300,
+        env={**os.environ, "METAEVAL_CACHE": str(cwd / "cache")},
+    )  # fmt: skip
+
+
+def by_metric(out: Path) -> dict[str, dict[str, Any]]:
+    """The records of a run by their metrics."""
+    return {r["metric"]: r for r in files.read_json(out / files.STATISTICS)["metrics"]}
+
+
+def test_all_references_give_what_a_plain_run_gives(tmp_path: Path) -> None:
+    """With 4 references every number is that of experiment=replace; BLEU has nothing with none,
+    and what counts words needs none."""
+    metrics = "metrics=[bleu,cider,length]"
+    done = run("experiment=references", *SMALL, metrics, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "OUT" / files.REPORT).is_file()
+    plain = (*SMALL[:-1], metrics, "report=none", "hydra.run.dir=PLAIN")
+    assert run("experiment=replace", *plain, cwd=tmp_path).returncode == 0
+    told, expected = by_metric(tmp_path / "OUT"), by_metric(tmp_path / "PLAIN")
+    for name in ("BLEU-1", "CIDEr", "Length"):
+        series = told[name]["by_references"]
+        assert [v["n_references"] for v in series] == [0, 1, 2, 3, 4]
+        for key in ("rank_order_rho", "rank_order_rho_within_ci", "pairwise_accuracy"):
+            assert series[-1][key] == expected[name][key]
+        assert (series[0]["status"] == "ok") == (name == "Length")
+    assert (
+        told["Length"]["by_references"][0]["rank_order_rho"] == expected["Length"]["rank_order_rho"]
+    )
+    assert told["BLEU-1"]["status"] == "ok"  # it runs with some references
+
+
+def test_more_references_than_there_are_is_one_line(tmp_path: Path) -> None:
+    done = run("experiment=references", *SMALL, "task.n_references=[1,9]", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr == "metaeval: task.n_references: 9 is more than the 4 there are\n"
+    assert not (tmp_path / "OUT" / files.CAPTIONS).exists()
+
+
+def test_pairs_of_pascal_agree_with_the_judgements_experiment(tmp_path: Path) -> None:
+    root = Path(os.environ.get("METAEVAL_DATA", "")) / "pascal50s"
+    if not (root / "pair_pascal.mat").is_file():
+        pytest.skip("METAEVAL_DATA has no pascal50s")
+    common = ("dataset=pascal50s", f"dataset.root={root}", "dataset.limit=10", "dataset.draws=2",
+              "metrics=[bleu,length]", "stats.replicates=50", "bleu_smooth=coco")  # fmt: skip
+    done = run(
+        "experiment=references", *common, "task.n_references=[0,1,5]", "hydra.run.dir=OUT",
+        cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    known = run(
+        "experiment=judgments", *common, "dataset.n_references=[1,5]", "report=none",
+        "hydra.run.dir=KNOWN", cwd=tmp_path,
+    )  # fmt: skip
+    assert known.returncode == 0, known.stderr
+    told, expected = by_metric(tmp_path / "OUT"), by_metric(tmp_path / "KNOWN")
+    for name in ("BLEU-1", "BLEU-4", "Length"):
+        values = [v.get("agreement") for v in told[name]["by_references"]]
+        assert values[1:] == [c["accuracy"]["mean"]["value"] for c in expected[name]["choice"]]
+    assert told["BLEU-1"]["by_references"][0]["status"] == "failed"
+    assert told["Length"]["by_references"][0]["agreement"] is not None

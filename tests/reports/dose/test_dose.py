@@ -1,0 +1,107 @@
+"""Curves of dose and response on the page: every sentence, with numbers for which it is false."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metaeval.stats.dose.record import dose_record
+from metaeval.stats.resampling.bootstrap import bootstrap_counts
+from reports.dose.curves import Panel, corruption_title, panel
+from reports.dose.findings import finding
+from reports.dose.section import dose_section
+
+DOSES = [0.0, 0.2, 0.4, 0.8]
+
+
+def curve(*means: float, floor: float | None = None, seeds: int = 1) -> dict[str, Any]:
+    """What four images give whose scores are these, one image's shifted against another's."""
+    scores = [[[m + i + 0.01 * s * k for k, m in enumerate(means)] for i in range(4)]
+              for s in range(seeds)]  # fmt: skip
+    lowest = None if floor is None else [[floor + i for i in range(4)]] * seeds
+    return dose_record(scores, DOSES, bootstrap_counts(4, 50, 0), floor=lowest)
+
+
+def made(**curves: dict[str, Any]) -> Panel:
+    """A panel of metrics a, b, … and controls whose names begin with "control"."""
+    floor = any(c["floor"] is not None for c in curves.values())
+    records = [
+        {"metric": m, "status": "ok", "untrained": False, "part_of": None,
+         "control": m.startswith("control")}
+        for m in curves
+    ]  # fmt: skip
+    told = {"doses": DOSES, "realised": DOSES, "floor": "Random" if floor else None,
+            "metrics": curves}  # fmt: skip
+    return panel("Replace", told, records)
+
+
+FALLING, RISING, FLAT = (9.0, 7, 5, 1), (9.0, 5, 7, 1), (9.0, 9, 9, 9)
+
+
+def test_what_falls_at_every_step_and_what_rises() -> None:
+    text = finding(made(a=curve(*FALLING), b=curve(*RISING))).text
+    assert "At each of the 3 steps the scores of a fall" in text
+    assert "b rises from 20% to 40%." in text
+    assert "not surely a fall" not in text
+    text = finding(made(a=curve(*FLAT), b=curve(*RISING))).text
+    assert "At each of" not in text
+    assert "Of a at least one step is not surely a fall, and none surely a rise." in text
+
+
+def test_half_of_the_effect() -> None:
+    """Half of 9 → 1 is 5: a is there at 40%; b, of which half is 4 as well, at 53.3%."""
+    text = finding(made(a=curve(*FALLING), b=curve(9, 8, 6, 0))).text
+    assert "Half of the fall to 80% is reached first by a at 40.0% [40.0%, 40.0%]" in text
+    assert "last by b at 50.0%" in text
+    text = finding(made(a=curve(*FALLING, floor=-20.0), b=curve(*FALLING, floor=1.0))).text
+    assert "Half of the fall to Random is reached by b at 40.0%" in text
+    assert "A does not get there up to 80%." in text
+    text = finding(made(a=curve(*FLAT))).text
+    assert "A does not surely fall to 80% at all" in text
+    assert "Half of" not in text
+
+
+def test_controls_that_fall_are_named_and_others_are_not() -> None:
+    told = made(a=curve(*FALLING), control=curve(*FALLING))
+    assert "The scores of the control control fall at each step, too" in finding(told).text
+    assert "of a and control" not in finding(told).text
+    assert "too:" not in finding(made(a=curve(*FALLING), control=curve(*FLAT))).text
+
+
+def test_seeds_are_told_of_where_there_are_some() -> None:
+    text = finding(made(a=curve(*FALLING, seeds=3))).text
+    assert "Over three seeds of the corruption the change has a standard deviation of" in text
+    assert "(a at " in text
+    assert "seeds" not in finding(made(a=curve(*FALLING))).text
+
+
+def test_files_are_written_twice_the_same(tmp_path: Path) -> None:
+    told = made(a=curve(*FALLING, seeds=2), control=curve(*FLAT))
+    section = dose_section(tmp_path, [told], figures=True)
+    assert section is not None
+    names = ("figures/dose.svg", "figures/dose.pdf", "tables/dose.tex", "tables/dose-points.csv")
+    first = [(tmp_path / name).read_bytes() for name in names]
+    dose_section(tmp_path, [told], figures=True)
+    assert [(tmp_path / name).read_bytes() for name in names] == first
+    for text in (b"Replace", b"control", b"bands: 95% over images; bars"):
+        assert text in first[0]
+    rows = list(csv.DictReader((tmp_path / "tables/dose-points.csv").open()))
+    assert [(r["metric"], r["dose"]) for r in rows] == [
+        (m, str(d)) for m in ("a", "control") for d in DOSES
+    ]
+    assert float(rows[3]["change"]) == told.curves["a"]["change"][3]
+    assert rows[0]["rho"] == ""
+
+
+def test_nothing_to_show_is_no_section(tmp_path: Path) -> None:
+    empty = made(a=curve(float("nan"), 1, 1, 1))
+    assert dose_section(tmp_path, [empty], figures=True) is None
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("name", "title"), [("Replace 10%", "Replace"), ("Cut", "Cut")])
+def test_title_of_a_corruption(name: str, title: str) -> None:
+    assert corruption_title(["Human", name]) == title

@@ -1,0 +1,110 @@
+"""Sweeps as a user runs them: here, and by the launchers that spread their jobs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from omegaconf import OmegaConf
+
+from metaeval.compute.networks import keep_networks
+from metaeval.config import load_dataset
+from metaeval.gather.__main__ import main as gather
+from metaeval.runs import files
+
+SMALL = ("dataset=scenes", "dataset.limit=30", "stats.replicates=50", "metrics=[bleu,length]")
+LAUNCHERS = {
+    "joblib": "hydra_plugins.hydra_joblib_launcher",
+    "submitit_local": "hydra_plugins.hydra_submitit_launcher",
+    "ray": "hydra_plugins.hydra_ray_launcher",
+}
+
+
+def sweep(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run the command with -m and a cache of its own below `cwd`."""
+    return subprocess.run(
+        [sys.executable, "-m", "metaeval", "-m", *arguments],
+        cwd=cwd, capture_output=True, text=True, timeout=600,
+        env={**os.environ, "METAEVAL_CACHE": str(cwd / "cache")},
+    )  # fmt: skip
+
+
+def test_jobs_write_no_pages_unless_asked_and_the_sweep_tells_what_was_saved(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rates = "corruption.rates=[0.2],[0.5],[0.8]"
+    done = sweep("experiment=replace", *SMALL, rates, "hydra.sweep.dir=S", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    # two metrics, 30 images: Random and Human are scored once, each rate once
+    assert "Of 540 scores 240 were looked up (44.4%), 300 computed." in done.stdout
+    assert not list(tmp_path.glob("S/*/report.html"))
+    assert not list(tmp_path.glob("S/*/figures"))
+    page = (tmp_path / "S" / "sweep.html").read_text()
+    assert "Dose and response" in page
+    (tmp_path / "S" / "sweep.html").unlink()
+    assert gather([str(tmp_path / "S")]) == 0
+    assert capsys.readouterr().out.strip() == str(tmp_path / "S" / "sweep.html")
+    assert (tmp_path / "S" / "sweep.html").read_text() == page
+    asked = sweep(
+        "experiment=replace", *SMALL, "seed=0,1", "sweep.reports=true", "hydra.sweep.dir=P",
+        cwd=tmp_path,
+    )  # fmt: skip
+    assert asked.returncode == 0, asked.stderr
+    assert len(list(tmp_path.glob("P/*/report.html"))) == 2
+
+
+def test_a_sweep_over_judgement_datasets_has_values(tmp_path: Path) -> None:
+    """Two tables of judged captions: an experiment without ρ."""
+    for k in range(2):
+        rows = ["image_id,candidate,references,human"]
+        for i in range(8):
+            candidate = f"a dog number {i} runs" if i % 2 else f"word {i} {k}"
+            rows.append(f'{i // 2},{candidate},"[""a dog runs in the park""]",{1 + i % 3}')
+        (tmp_path / f"t{k}.csv").write_text("\n".join(rows) + "\n")
+    done = sweep(
+        "experiment=judgments", "dataset=table", "dataset.file=t0.csv,t1.csv",
+        "metrics=[bleu,rouge_l]", "stats.replicates=50", "task.permutations=20",
+        "hydra.sweep.dir=S", cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    page = (tmp_path / "S" / "sweep.html").read_text()
+    assert "2 of 2 jobs finished" in page
+    assert "dataset.file=t1.csv" in page
+    assert (tmp_path / "S" / "sweep.pdf").is_file()
+
+
+def test_a_sweep_loads_its_dataset_once() -> None:
+    config = OmegaConf.create({
+        "dataset": {"_target_": "metaeval.data.scenes.load.load_scenes", "limit": 3}
+    })  # fmt: skip
+    other = OmegaConf.merge(config, {"dataset": {"limit": 2}})
+    assert OmegaConf.is_dict(other)
+    with keep_networks():
+        first = load_dataset(config)
+        assert load_dataset(config) is first
+        assert load_dataset(other) is not first
+    assert load_dataset(config) is not first
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("launcher", LAUNCHERS)
+def test_a_launcher_gives_the_same_bytes(launcher: str, tmp_path: Path) -> None:
+    """Two jobs and one that is refused, in processes of their own: pip install 'metaeval[ray]'."""
+    package, _, module = LAUNCHERS[launcher].rpartition(".")
+    if find_spec(package) is None or find_spec(f"{package}.{module}") is None:
+        pytest.skip(f"{module} is not installed")
+    common = ("experiment=replace", *SMALL, "seed=0,1,-1")
+    here = sweep(*common, "hydra.sweep.dir=HERE", cwd=tmp_path)
+    there = sweep(*common, f"hydra/launcher={launcher}", "hydra.sweep.dir=THERE", cwd=tmp_path)
+    assert (here.returncode, "Traceback" in there.stderr) == (2, False)
+    for job in ("0", "1"):
+        for name in (files.STATISTICS, files.SCORES, files.CAPTIONS):
+            one, two = (tmp_path / f / job / name for f in ("HERE", "THERE"))
+            assert one.read_bytes() == two.read_bytes()
+    page = (tmp_path / "THERE" / "sweep.html").read_text()
+    assert "2 of 3 jobs finished" in page
+    assert "seed is -1" in page
