@@ -36,20 +36,8 @@ from benchmarks.numbers.tables import (
 from metaeval.errors import ConfigError, MetaevalError
 
 ROOT = Path(__file__).resolve().parents[2]
-TABLES = tuple(
-    table
-    for room in (
-        graded,
-        networks,
-        scenes,
-        judgments,
-        captioners,
-        metric_pages,
-        systems,
-        sensitivity,
-    )  # fmt: skip
-    for table in room.TABLES
-)
+ROOMS = (graded, networks, scenes, judgments, captioners, metric_pages, systems, sensitivity)
+TABLES = tuple(table for room in ROOMS for table in room.TABLES)
 
 
 def main(

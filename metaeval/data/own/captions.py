@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -92,23 +92,9 @@ def load_own(
     path = Path(file).expanduser()
     captions, sha256 = _read(path, split)
     tidy = Tidy()
-    texts: dict[ImageId, list[str]] = {}
-    names: dict[ImageId, str] = {}
-    read = 0
-    for where, image, file_name, text, wanted in captions:
-        read += 1
-        if not wanted:
-            continue
-        tidied = tidy.read(text, file=path, record=where, field="caption")
-        if not tidied:
-            raise InputError("is empty", file=path, record=where, field="caption")
-        texts.setdefault(image, []).append(tidied)
-        if file_name:
-            names[image] = file_name
+    texts, names, read = _by_image(captions, path, tidy)
     if not texts:
         raise InputError("holds no caption" + (f" of split '{split}'" if split else ""), file=path)
-    if len({type(image) for image in texts}) > 1:
-        raise InputError("image ids must be all numbers or all strings", file=path)
     ids = tuple(sorted(texts))
     human = tuple(texts[i][0] for i in ids)
     most = None if n_references is None else 1 + n_references
@@ -122,6 +108,28 @@ def load_own(
         image_source=photographs, pool_source=photographs,
         records=RecordCount(read, len(human) + sum(map(len, references))),
     ).limited(limit)  # fmt: skip
+
+
+def _by_image(
+    captions: Iterable[OwnCaption], path: Path, tidy: Tidy
+) -> tuple[dict[ImageId, list[str]], dict[ImageId, str], int]:
+    """The captions of each image and the names of their files, and how many captions were read."""
+    texts: dict[ImageId, list[str]] = {}
+    names: dict[ImageId, str] = {}
+    read = 0
+    for where, image, file_name, text, wanted in captions:
+        read += 1
+        if not wanted:
+            continue
+        tidied = tidy.read(text, file=path, record=where, field="caption")
+        if not tidied:
+            raise InputError("is empty", file=path, record=where, field="caption")
+        texts.setdefault(image, []).append(tidied)
+        if file_name:
+            names[image] = file_name
+    if len({type(image) for image in texts}) > 1:
+        raise InputError("image ids must be all numbers or all strings", file=path)
+    return texts, names, read
 
 
 def _folder(folder: Path, name: str | None, image_source: str | None) -> CaptionDataset:
