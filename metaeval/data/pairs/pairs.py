@@ -151,8 +151,9 @@ def arrange_pairs(
     facts["without_captions"] = len(pairs) - len(with_references)
     if not with_references:
         raise InputError(
-            f"{name}: none of the images of its {len(pairs):,} pairs has captions in "
-            f"{found.looked}; give a captions file of COCO's schema as dataset.captions"
+            f"none of the images of the {len(pairs):,} pairs has captions in {found.looked}; give "
+            "a captions file of COCO's schema as dataset.captions",
+            file=", ".join(sources) or None,
         )
     kept = [_without_true_captions(p) for p in with_references]
     near = [frozenset(r for r in p.references or () if is_near_copy(p.true, r)) for p in kept]

@@ -207,7 +207,7 @@ def test_a_table_of_ones_own(data: Path, ending: str) -> None:
         ({"image_id": 1, "true": "A dog.", "false": []}, r"field 'false': holds no caption"),
         ({"image_id": 1, "true": 3, "false": "x"}, r"field 'true': is a number, not a string"),
         ({"image_id": None, "true": "a", "false": "b"}, r"a printable string, not None"),
-        ({"image_id": "x", "true": "a", "false": "b"}, r"none of the images of its 1 pairs has ca"),
+        ({"image_id": "x", "true": "a", "false": "b"}, r"none of the images of the 1 pairs has ca"),
     ],
 )
 def test_bad_tables_are_named(data: Path, record: dict[str, object], problem: str) -> None:
