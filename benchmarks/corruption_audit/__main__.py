@@ -43,8 +43,8 @@ LETTERS = {"l": "lower", "s": "same", "x": "neither"}
 
 def changed_captions() -> tuple[int, dict[str, list[dict[str, Any]]]]:
     """How many captions there are, and by corruption (all its levels) those that it changes."""
-    places = {"data": os.environ.get("METAEVAL_DATA"), "cache": "~/.cache/metaeval"}
-    data = load_coco("coco_val2017", "val2017", **places)
+    folder = os.environ.get("METAEVAL_DATA")
+    data = load_coco("coco_val2017", "val2017", data=folder, cache="~/.cache/metaeval")
     changed: dict[str, list[dict[str, Any]]] = {}
     for corruption in suite(data):
         results = corruption.apply(data, SEED)
