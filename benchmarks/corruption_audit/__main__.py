@@ -7,7 +7,7 @@
     python -m benchmarks.corruption_audit report           # the verdicts against the declarations
     python -m benchmarks.corruption_audit table            # docs/corruptions.md's
     python -m benchmarks.corruption_audit scenes           # on scenes, where the truth is known
-    python -m benchmarks.corruption_audit examples FILE    # write docs/corruption_examples.md
+    python -m benchmarks.corruption_audit examples FILE    # write a page of examples, of scenes
 
 An item is the captions of an image of COCO val2017 (all that a reader knows of it), one of them as
 A, and a changed version of that as B. The reader, who is not told what was done, writes a letter:
