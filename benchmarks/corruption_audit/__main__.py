@@ -7,7 +7,7 @@
     python -m benchmarks.corruption_audit report           # the verdicts against the declarations
     python -m benchmarks.corruption_audit table            # docs/corruptions.md's
     python -m benchmarks.corruption_audit scenes           # on scenes, where the truth is known
-    python -m benchmarks.corruption_audit examples FILE    # write docs/corruption_examples.md
+    python -m benchmarks.corruption_audit examples FILE    # write a page of examples, of scenes
 
 An item is the captions of an image of COCO val2017 (all that a reader knows of it), one of them as
 A, and a changed version of that as B. The reader, who is not told what was done, writes a letter:
@@ -43,8 +43,8 @@ LETTERS = {"l": "lower", "s": "same", "x": "neither"}
 
 def changed_captions() -> tuple[int, dict[str, list[dict[str, Any]]]]:
     """How many captions there are, and by corruption (all its levels) those that it changes."""
-    places = {"data": os.environ.get("METAEVAL_DATA"), "cache": "~/.cache/metaeval"}
-    data = load_coco("coco_val2017", "val2017", **places)
+    folder = os.environ.get("METAEVAL_DATA")
+    data = load_coco("coco_val2017", "val2017", data=folder, cache="~/.cache/metaeval")
     changed: dict[str, list[dict[str, Any]]] = {}
     for corruption in suite(data):
         results = corruption.apply(data, SEED)

@@ -16,9 +16,9 @@ from metaeval.data.scenes import load_scenes
 EACH, SCENES, SEED = 20, 1000, 0
 _HEAD = """# Examples of every corruption
 
-Written by `python -m benchmarks.corruption_audit examples docs/corruption_examples.md`: the first \
+Written by `python -m benchmarks.corruption_audit examples FILE`: the first \
 twenty captions of `dataset=scenes dataset.n=1000` that each corruption changes, seed 0. What each \
-is made for and how often it is possible on COCO: [corruptions.md](corruptions.md).
+is made for and how often it is possible on COCO: docs/corruptions.md.
 """
 
 

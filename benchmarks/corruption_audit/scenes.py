@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from itertools import combinations
 from string import punctuation
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from corruptions.base import Corrupted
 from corruptions.truth.facts import SHOWN_BEHIND
@@ -73,7 +73,7 @@ class Row(NamedTuple):
 def rows(n: int = 1000, seed: int = 0) -> list[Row]:
     """A row for each corruption of facts and each harmless change, on n scenes."""
     data = load_scenes(n=n)
-    graphs = data.part("scene_graphs")
+    graphs: Any = data.part("scene_graphs")
     out = []
     for corruption in suite(data, KINDS):
         results = corruption.apply(data, seed)

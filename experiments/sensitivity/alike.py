@@ -54,7 +54,8 @@ def _set_order(table: Floats, told: Told) -> list[str]:
             [k for k, _ in group] for _, group in groupby(of_kind, key=lambda pair: pair[1]["name"])
         ]
         means = np.array([table[:, group].mean(axis=1) for group in levels])
-        for place in _ordered(means)[0] if table.size else range(len(levels)):
+        places = _ordered(means)[0].tolist() if table.size else list(range(len(levels)))
+        for place in places:
             order += [told[k]["set"] for k in levels[place]]
     return order
 

@@ -48,7 +48,8 @@ def _rows(record: Record, run: FinishedRun) -> Iterator[tuple[str, list[tuple[st
 def _figure(record: Record, run: FinishedRun) -> str:
     """An SVG: a dot and an interval a set, blue where all is well and orange where not."""
     left, width = 230, 300  # of the axis from 0 to 1
-    drawn, y = [], 44
+    drawn: list[str] = []
+    y = 44
 
     def text(x: float, content: str, style: str = "") -> str:
         return f'<text x="{x:.1f}" y="{y + 3.2:.1f}" {style}>{escape(content)}</text>'

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.corruption_audit.scenes import Row, judgement, rows
+from benchmarks.corruption_audit.scenes import judgement
 from corruptions.base import Corrupted
 from metaeval.data.scenes import (
     AlignedCaption,
@@ -14,32 +14,6 @@ from metaeval.data.scenes import (
     SceneObject,
 )
 from metaeval.runs.records import Edit
-
-SCENES = 250
-LEAST_JUDGED = 0.6  # of all changes that harm; the rest uses words that scenes have not
-
-
-@pytest.fixture(scope="module")
-def table() -> list[Row]:
-    return rows(SCENES)
-
-
-def test_no_harm_is_true_and_no_harmless_change_false(table: list[Row]) -> None:
-    wrong = [
-        row
-        for row in table
-        if (row.expected == "lower" and row.judged.get("true"))
-        or (row.expected == "same" and (row.judged.get("false") or row.judged.get("lost")))
-    ]
-    assert not wrong
-
-
-def test_most_changes_can_be_judged(table: list[Row]) -> None:
-    harmful = [row for row in table if row.expected == "lower"]
-    judged = sum(row.changed - row.judged.get("not judged", 0) for row in harmful)
-    assert judged / sum(row.changed for row in harmful) > LEAST_JUDGED
-    assert sum(row.changed > 0 for row in table) > 40
-
 
 TEXT = "Two men riding a brown horse next to a red car."
 MARKS = (
