@@ -45,9 +45,9 @@ def tables(run: GradedRun) -> GradedTables:
     groups = [
         plain_table(
             f"groups-{k}",
-            f"{where}: rank-order ρ within an image (and pooled), by {group.by}.",
+            f"{where}: rank-order ρ within an image with its interval, by {group.by}.",
             ["Metric", *group.labels],
-            [[name, *(f"{c.text} ({c.note})" for c in cells)] for name, cells in group.rows],
+            [[name, *(cell.printed for cell in cells)] for name, cells in group.rows],
         )
         for k, group in enumerate(group_tables(run), 1)
     ]

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from benchmarks.numbers import metric_pages
 from benchmarks.numbers.__main__ import ROOT, TABLES, main
 from benchmarks.numbers.graded import both_experiments, of_replace, three
+from benchmarks.numbers.metric_pages import FLUENCY, by_kind
 from benchmarks.numbers.networks import TRAINED, from_page
 from benchmarks.numbers.tables import Command, Result, Table, marked, rewritten
 from metaeval.errors import InputError
+from metaeval.runs import files
 
 PAGE = "Before.\n\n<!-- numbers: T -->\nold\n<!-- end of T -->\n\nAfter.\n"
 
@@ -144,3 +149,36 @@ def test_a_table_of_real_runs(root: Path) -> None:
 )
 def test_three_places(value: float | None, text: str) -> None:
     assert three(value) == text
+
+
+def test_what_a_metric_sees_is_the_mean_over_each_kind(tmp_path: Path) -> None:
+    """Two kinds of change; of one set no caption offered a place, so it has no AUC."""
+    sets = [
+        {"set": "a", "kind": "objects"}, {"set": "b", "kind": "objects"},
+        {"set": "c", "kind": "objects"}, {"set": "d", "kind": "harmless"},
+    ]  # fmt: skip
+
+    def record(metric: str, *aucs: float | None) -> dict[str, Any]:
+        profile = {s["set"]: {"auc": auc} for s, auc in zip(sets, aucs, strict=True)}
+        return {
+            "metric": metric, "status": "ok", "profile": profile, "hard_positives": {"all": 0.7},
+        }  # fmt: skip
+
+    records = [record("M", 0.8, 0.9, None, 0.5), record(FLUENCY, 0.5, 0.5, 0.5, 0.6)]
+    absent = {"metric": "N", "status": "skipped"}
+    (tmp_path / files.STATISTICS).write_text(
+        json.dumps({"sets": sets, "metrics": [*records, absent]})
+    )
+    lines = by_kind(["M"])([Result(tmp_path, "")]).splitlines()
+    assert lines[2:] == [
+        "| objects | 3 | .850 | .500 |",
+        "| *nothing of its meaning (harmless)* | 1 | .500 | .600 |",
+        "| a harmless rewrite, against a false near-copy |  | .700 | .700 |",
+    ]
+
+
+def test_tables_of_metrics_stand_on_their_pages() -> None:
+    for table in metric_pages.TABLES:
+        page = ROOT / "docs" / "metrics" / f"{table.name.removeprefix('sees-')}.md"
+        body = marked(page.read_text(encoding="utf-8"), page)[table.name]
+        assert body.count("\n| ") > 10

@@ -142,3 +142,14 @@ def test_the_measure_sees_what_is_wrong(page: Page, tmp_path: Path) -> None:
         page.run(f"document.querySelector('main').insertAdjacentHTML('beforeend', `{wrong}`)")
         assert len(page.run(measure)) == 1
         page.run("document.querySelector('main').lastElementChild.remove()")
+
+
+def test_p_values_are_printed(page: Page, tmp_path: Path) -> None:
+    run = judgments(tmp_path)
+    assert main([str(run)]) == 0
+    page.open((run / files.REPORT).as_uri())
+    assert page.run("document.querySelector('.pvalues').open") is False
+    page.run("window.dispatchEvent(new Event('beforeprint'))")
+    assert page.run("document.querySelector('.pvalues').open") is True
+    heads = page.run("[...document.querySelectorAll('.pvalues th')].map((e) => e.textContent)")
+    assert {"Interval", "p, permutation", "p, bootstrap", "p, williams", "Holm"} <= set(heads)

@@ -8,7 +8,7 @@ from reports.graded.run import GradedRun
 from reports.graded.statements.controls import controls_of
 from reports.graded.statements.measures import by_within
 from reports.shared.elements import Cell
-from reports.shared.formatting import count, interval, number
+from reports.shared.formatting import count, interval, number, with_interval
 
 
 class GroupTable(NamedTuple):
@@ -35,4 +35,5 @@ def group_tables(run: GradedRun) -> list[GroupTable]:
 def _cell(statistics: dict[str, Any]) -> Cell:
     value, pooled = statistics.get("rank_order_rho_within"), statistics.get("rank_order_rho")
     ci = interval(statistics.get("rank_order_rho_within_ci"))
-    return Cell("", number(value), value, f"interval {ci}", number(pooled))
+    printed = with_interval(value, statistics.get("rank_order_rho_within_ci"))
+    return Cell("", number(value), value, f"interval {ci}", number(pooled), printed=printed)

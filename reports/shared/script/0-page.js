@@ -54,6 +54,11 @@ for (const button of $$("[data-copy]")) {
   });
 }
 
+// On paper there is nothing to click: intervals and p-values are printed.
+addEventListener("beforeprint", () => {
+  for (const details of $$("details.pvalues")) details.open = true;
+});
+
 for (const radio of $$("input[name=order]")) {
   radio.addEventListener("change", () => ($(".charts").dataset.order = radio.value));
 }
