@@ -45,6 +45,8 @@ CONFIGURATIONS = {
     "own pairs": ("experiment=pairs", "dataset=pairs", "dataset.file=x.csv"),
     "own": ("experiment=replace", "dataset=own", "dataset.file=x.csv"),
     "sensitivity": ("experiment=sensitivity", "dataset=scenes"),
+    "references": ("experiment=references", "dataset=scenes"),
+    "sample_size": ("experiment=sample_size", "dataset=scenes"),
     "crowd": ("experiment=judgments", "dataset=flickr8k_cf", "vectors=file", "vectors.path=x"),
     "pascal50s": ("experiment=judgments", "dataset=pascal50s"),
     "composite": ("experiment=judgments", "dataset=composite"),
