@@ -106,7 +106,10 @@ def test_a_warm_cache_gives_the_same_bytes_as_a_cold_one(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "choose an experiment: experiment=captioners|graded|judgments|models|pairs|replace|"),
+        (
+            (),
+            "choose an experiment: experiment=captioners|graded|judgments|models|",
+        ),
         (
             ("experiment=replace", "metrics=[bleu,blue]"),
             "unknown metric 'blue'; did you mean 'bleu'? choose from bleu, sacrebleu",

@@ -46,6 +46,7 @@ CONFIGURATIONS = {
     "own": ("experiment=replace", "dataset=own", "dataset.file=x.csv"),
     "sensitivity": ("experiment=sensitivity", "dataset=scenes"),
     "references": ("experiment=references", "dataset=scenes"),
+    "score": ("experiment=score", "captions=x.csv"),
     "sample_size": ("experiment=sample_size", "dataset=scenes"),
     "crowd": ("experiment=judgments", "dataset=flickr8k_cf", "vectors=file", "vectors.path=x"),
     "pascal50s": ("experiment=judgments", "dataset=pascal50s"),
@@ -159,7 +160,7 @@ def test_every_file_of_the_configuration_is_held_against_the_schema() -> None:
         files = {path.stem for path in (installation.conf() / group).glob("*.yaml")}
         chosen = {p.split("=")[1] for p in asked if p.startswith(f"{group}=")}
         # what an experiment chooses by itself
-        assert files - chosen <= {"auto", "flickr8k_expert", "gold", "sugarcrepe"}
+        assert files - chosen <= {"auto", "flickr8k_expert", "gold", "sugarcrepe", "references"}
 
 
 @pytest.mark.parametrize(
@@ -174,13 +175,13 @@ def test_every_file_of_the_configuration_is_held_against_the_schema() -> None:
         ("corruption.rates=[[0.5]]", "corruption.rates[0] is [0.5], not a number in (0, 1]"),
         ("cache.batch_size=-1", "cache.batch_size is -1, not a whole number from 1 or null"),
         ("+corruption.rat=1", "there is no option corruption.rat; did you mean 'rate' or 'rates'?"),
-        ("+speed=0", "there is no option speed; did you mean 'seed'?"),
+        ("+speed=0", "there is no option speed; did you mean 'seed' or 'sweep'?"),
         ("~stats.seed", "stats.seed is missing"),
         ("seed=${sed}", "seed: Interpolation key 'sed' not found"),
         ("device=gpu", "device is 'gpu', not auto, cpu, cuda or cuda:1"),
         ("regions._target_=no.such", "regions._target_ is 'no.such': No module named 'no'"),
         ("report=judgments", "report: reports.judgments.page.write_report reads the files of "),
-        ("metrics=[bleu,cidr]", "unknown metric 'cidr'; did you mean 'cider'? choose from bleu, "),
+        ("metrics=[bleu,cidr]", "unknown metric 'cidr'; did you mean 'cider' or 'cider_r'? "),
         ("report._partial_=5", "report._partial_ is 5, not true or false"),
     ],
 )  # fmt: skip

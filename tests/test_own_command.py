@@ -258,7 +258,10 @@ def test_a_run_directory_that_cannot_be_made_is_one_line(tmp_path: Path) -> None
 def test_near_names_and_short_lists(tmp_path: Path) -> None:
     for arguments, line in (
         (["experiment=graded", "corruption=shufle"], "did you mean 'shuffle'"),
-        (["experiment=replace", "metric=[bleu,cidr]"], "did you mean 'cider'? choose from python"),
+        (
+            ["experiment=replace", "metric=[bleu,cidr]"],
+            "did you mean 'cider' or 'cider_r'? choose from python",
+        ),
         (["experiment=replce"], "did you mean 'replace'? choose from captioners, "),
     ):
         done = command("metaeval", *arguments, cwd=tmp_path)

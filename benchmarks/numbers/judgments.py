@@ -59,23 +59,6 @@ def _has(cell: str, name: str, published: Mapping[str, object]) -> bool:
     return cell != "published" or name in published
 
 
-def choices(results: Sequence[Result]) -> str:
-    """Every metric on PASCAL-50S: how often it prefers what most people prefer, in percent, by
-    category, and the published values."""
-    run = files.read_json(results[0].folder / files.STATISTICS)
-    groups = run["categories"]
-    published = run["published"]["values"] if run["published"] else {}
-    lines = head("", *groups, "mean", "published", "pairs")
-    records = [r for r in run["metrics"] if r["status"] == "ok"]
-    for record in sorted(records, key=lambda r: -r["accuracy"]["mean"]):
-        values = [record["accuracy"][name] for name in (*groups, "mean")]
-        known = [published.get(name, {}).get(record["metric"]) for name in groups]
-        told = " ".join(f"{100 * v:.1f}" for v in known if v is not None)
-        percents = (f"{100 * value:.1f}" for value in values)
-        lines.append(row(title(record), *percents, told, f"{record['n']:,}"))
-    return "\n".join(lines)
-
-
 def judged(options: str) -> tuple[Command, ...]:
     return (Command(f"-m metaeval experiment=judgments {options} metric.spice.parser=rules"),)
 
@@ -97,9 +80,5 @@ TABLES = (
             "dataset.file=${METAEVAL_DATA}/capeval1k/capeval1k_decoded_939.jsonl"
         ),
         ratings,
-    ),
-    *(
-        Table(f"pascal50s-{labels}", judged(f"dataset=pascal50s dataset.labels={labels}"), choices)
-        for labels in ("direct", "consensus")
     ),
 )

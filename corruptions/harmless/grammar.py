@@ -255,5 +255,6 @@ class Possessive(LanguageCorruption):
         listed = end < len(caption) and caption.tokens[end - 1].closes
         follows = caption.word(end) not in ("and", "of") and not listed
         # a noun that stands alone and is no plural could be an adjective: "airborne feet"
-        follows = follows and not caption.tag(end).startswith(("NN", "VB"))
+        after = caption.tag(end)
+        follows = follows and not (after.startswith("NN") or after in ("VB", "VBG", "VBN"))
         return end if whole and follows and end - start <= 2 else 0

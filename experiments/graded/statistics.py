@@ -189,7 +189,7 @@ def set_table(captions: pd.DataFrame) -> list[dict[str, Any]]:
     return table
 
 
-def matrix(table: pd.DataFrame, value: str, images: pd.Index[Any], names: list[str]) -> Floats:
+def matrix(table: pd.DataFrame, value: str, images: pd.Index[Any], names: Sequence[str]) -> Floats:
     """The column `value` as [n_images, n_sets]; the table has one row per image and set."""
     row = images.get_indexer(pd.Index(table["image_id"]))
     column = pd.Index(names).get_indexer(pd.Index(table["set"]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -13,11 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.data.dataset import CaptionDataset, ImageId
+from metaeval.data.json_records import check_id
 from metaeval.data.own.given import given_captions
 from metaeval.data.own.tables import read_table
 from metaeval.data.tidy import Tidy
 from metaeval.errors import InputError
 from metaeval.readers.tables import read_parquet
+from metaeval.readers.values import read_list
 from metaeval.runs.digests import digest
 
 _UNTYPED = (".csv", ".tsv")  # whose cells are all text
@@ -104,6 +105,8 @@ def _row(
     caption = tidy.read(fields[name], file=path, record=where, field=name)
     given = fields.get("image_id")
     if known is None:
+        if given is not None:
+            check_id(given, path, where, "image_id")
         return CaptionRow(given, caption, _references(path, where, fields, tidy))
     image_id = given
     if untyped and isinstance(given, str) and given not in known and given.isdecimal():
@@ -115,13 +118,8 @@ def _row(
 
 
 def _references(path: Path, where: str, fields: Mapping[str, Any], tidy: Tidy) -> tuple[str, ...]:
-    given = fields.get("references")
-    if isinstance(given, str):  # a cell of a CSV file: a list as JSON, or as Python prints it
-        try:
-            given = ast.literal_eval(given)
-        except (ValueError, SyntaxError, RecursionError, MemoryError):
-            given = None
-    if not isinstance(given, list | tuple) or not given:
+    given = read_list(fields.get("references"), path, where, "references")
+    if not isinstance(given, list) or not given:
         problem = "is no list of references (or give dataset=NAME, whose images these are)"
         raise InputError(problem, file=path, record=where, field="references")
     return tuple(tidy.read(r, file=path, record=where, field="references") for r in given)

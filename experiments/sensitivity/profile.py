@@ -29,7 +29,7 @@ ENOUGH = 20  # images below which "does not see" is never said
 Told = Sequence[Mapping[str, Any]]
 
 
-class Texts:
+class CaptionsBySet:
     """The captions of a run by image and set, for examples."""
 
     def __init__(self, captions: pd.DataFrame, images: pd.Index[Any], names: Sequence[str]) -> None:
@@ -53,7 +53,7 @@ def profile(
     told: Told,
     counts: Counts,
     fluency: Floats | None,
-    texts: Texts,
+    texts: CaptionsBySet,
     confidence: float,
 ) -> dict[str, dict[str, Any]]:
     """Set → what a metric makes of it; `fluency` is the table of the language model."""

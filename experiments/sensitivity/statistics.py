@@ -12,7 +12,7 @@ from omegaconf import DictConfig
 
 from experiments.graded.statistics import matrix
 from experiments.sensitivity.alike import seriation, together
-from experiments.sensitivity.profile import Texts, Told, monotone, profile, verdict
+from experiments.sensitivity.profile import CaptionsBySet, Told, monotone, profile, verdict
 from experiments.sensitivity.refinement import balanced
 from experiments.sensitivity.rewrites import hard_positives, invariance
 from metaeval.runs import files
@@ -50,7 +50,7 @@ def statistics(
     confidence = config.stats.confidence
     tables = _tables(results, scores, applied, images, names)
     fluency = _first_column(tables, results, LANGUAGE_MODEL)
-    texts = Texts(captions, images, names)
+    texts = CaptionsBySet(captions, images, names)
     records = []
     for scored in results:
         for c, column in enumerate(scored.columns):

@@ -47,13 +47,17 @@ BLOCKS = "scores"  # a folder of scored blocks and their manifest, see docs/scal
 BY_REFERENCES = "references_"  # and a number: folders with SCORES, see docs/sweeps.md
 AGAINST_HUMAN = "against_human"  # a folder with SCORES, of captioners against the other references
 
+_FIGURES = (
+    *("*-order", "*-density", "*-card", "accuracy", "forest", "slopes", "dose", "references"),
+    "sample_size",
+)
+
 # All that a run of any experiment may write, but for `RUN`: what `clear` removes.
 WRITTEN = (
     *(CONFIG, CAPTIONS, REFERENCES, SCORES, SEED_SCORES, STATISTICS, EXPLANATIONS, REPORT),
     f"{BY_REFERENCES}*/{SCORES}",
     *(JUDGMENTS, DISAGREEMENT, f"{AGAINST_HUMAN}/{SCORES}", PAIRS, ACCURACIES, TO_SCORE),
-    *(f"{FIGURES}/*-order.svg", f"{FIGURES}/*-density.svg", f"{FIGURES}/accuracy.svg"),
-    *(f"{FIGURES}/{n}.{s}" for n in ("dose", "references", "sample_size") for s in ("svg", "pdf")),
+    *(f"{FIGURES}/{name}.{suffix}" for name in _FIGURES for suffix in ("svg", "pdf")),
     *(f"{TABLES}/*.{suffix}" for suffix in ("tex", "md", "csv")),
     *(f"{BLOCKS}/part-*.parquet", f"{BLOCKS}/manifest.json"),
 )

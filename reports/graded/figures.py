@@ -21,10 +21,10 @@ from matplotlib.patches import Rectangle, StepPatch
 from metaeval.runs import files
 from reports.graded.bins import Array, Density, density, order_counts
 from reports.graded.run import GradedRun
-from reports.graded.slopes import Slope, label_places, slopes
+from reports.graded.slopes import Slope, slopes
 from reports.paper.figures import BLUE, INK, RULE, SOFT, write_figure
 from reports.shared import palette
-from reports.shared.figure_style import STYLE
+from reports.shared.figure_style import STYLE, label_places
 from reports.shared.formatting import file_stem, percent, plainly
 
 if TYPE_CHECKING:

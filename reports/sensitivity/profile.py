@@ -163,7 +163,7 @@ def _card(record: Record, run: FinishedRun, people: Sequence[str]) -> Card:
 
 def _facts(record: Record, run: FinishedRun, undecided: int) -> Iterator[tuple[str, str]]:
     positives = record["hard_positives"]["all"]
-    told = next((m for m in run.info["metrics"] if m["metric"] == record["family"]), {})
+    told: Record = next((m for m in run.info["metrics"] if m["metric"] == record["family"]), {})
     yield (
         "Harmless rewrite above harmful near-copy",
         with_interval(positives["mean"], positives["ci"]),

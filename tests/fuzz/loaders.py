@@ -947,6 +947,9 @@ LOADERS: Sequence[Loader] = (
     Loader("given results", more.make_given, more.read_given, more.strict_given, {".json": JSON}),
     Loader("own captions, Karpathy", more.make_karpathy, read_own("karpathy.json"),
            more.strict_karpathy, {".json": JSON}),
+    *(Loader(f"rows to score {s}", more.make_score_rows(s), more.read_score_rows(s),
+             more.strict_score_rows(s), harm)
+      for s, harm in ((".jsonl", {".jsonl": LINES}), (".csv", {".csv": COMMA}), (".parquet", {}))),
     *(Loader(f"own captions {s}", more.make_own_table(s), read_own(f"own{s}"),
              more.strict_own_table(s), harm)
       for s, harm in ((".jsonl", {".jsonl": LINES}), (".json", {".json": JSON}),

@@ -360,6 +360,43 @@ def strict_karpathy(folder: Path) -> Any:
     return out
 
 
+def make_score_rows(suffix: str) -> Read:
+    def make(folder: Path) -> None:
+        write_table(folder / f"rows{suffix}", [
+            {"image_id": image, "caption": true, "references": [other, true]}
+            for image, true, _, other in SAID
+        ])  # fmt: skip
+
+    return make
+
+
+def read_score_rows(suffix: str) -> Read:
+    def read(folder: Path) -> Any:
+        from experiments.score.rows import read_rows
+        from metaeval.data.tidy import Tidy
+
+        rows = list(read_rows([folder / f"rows{suffix}"], None, Tidy()))
+        assert rows
+        return [[str(r.image_id), r.caption, list(r.references or ())] for r in rows]
+
+    return read
+
+
+def strict_score_rows(suffix: str) -> Read:
+    def read(folder: Path) -> Any:
+        out = []
+        for row in table_rows(folder / f"rows{suffix}"):
+            given = row.get("image_id")
+            image = "None" if given is None else strict.image_id(given)
+            references = strict.cell_list(row.get("references"))
+            strict.require(isinstance(references, list) and references)
+            caption = row["caption"] if "caption" in row else row.get("candidate")
+            out.append([image, strict.caption(caption), [strict.caption(r) for r in references]])
+        return out
+
+    return read
+
+
 def make_own_table(suffix: str) -> Read:
     def make(folder: Path) -> None:
         write_table(folder / f"own{suffix}", [

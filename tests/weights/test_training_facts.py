@@ -31,7 +31,7 @@ def test_a_shipped_card_names_the_licence_of_weights_and_data(card: Path) -> Non
     assert ("CC BY 4.0" in told["data_license"]) is of_coco
 
 
-@pytest.mark.parametrize("name", CARDS)
+@pytest.mark.parametrize("name", [name for name in CARDS if name.startswith(("faier", "scan"))])
 def test_a_shipped_card_tells_what_its_training_drew_and_started_from(name: str) -> None:
     card = CARDS[name]
     facts = training_facts(card, {})

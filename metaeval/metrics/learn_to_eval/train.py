@@ -42,7 +42,7 @@ BATCH = 100
 Ints = npt.NDArray[np.int64]
 
 
-class Pairs(NamedTuple):
+class OwnedCaptions(NamedTuple):
     """Captions by number, and which of them are whose; `human` marks those of people.
 
     `tokens` int64 [m, longest], `lengths` [m], `owner` [m]: the image, as a row of the regions.
@@ -56,7 +56,7 @@ class Pairs(NamedTuple):
     @classmethod
     def of(
         cls, data: CaptionData, images: Sequence[int], machine: Sequence[Mapping[Any, str]]
-    ) -> Pairs:
+    ) -> OwnedCaptions:
         texts: list[str] = []
         owner: list[int] = []
         human: list[bool] = []
@@ -131,7 +131,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for path in options.machine
     ]
     regions = None if options.text else mean_regions(GoldRegions().load(data.dataset, None))
-    train, dev = (Pairs.of(data, images, machine) for images in (data.train, data.dev))
+    train, dev = (OwnedCaptions.of(data, images, machine) for images in (data.train, data.dev))
     torch.manual_seed(options.seed)
     shape = JudgeShape(len(data.vocabulary), dim=0 if regions is None else regions.shape[1])
     model = CaptionJudge(shape)
@@ -140,10 +140,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     bag = spoiling.bag_numbers(data.vocabulary)
     means = None if regions is None else torch.from_numpy(regions)
 
-    def batches(epoch: int, rng: np.random.Generator) -> list[tuple[Drawn, Pairs]]:
+    def batches(epoch: int, rng: np.random.Generator) -> list[tuple[Drawn, OwnedCaptions]]:
         return [(each, train) for each in train.draw(rng, bag)]
 
-    def logits(drawn: Drawn, pairs: Pairs) -> torch.Tensor:
+    def logits(drawn: Drawn, pairs: OwnedCaptions) -> torch.Tensor:
         """[2 n, 2] Of the right pairs, then of the false ones."""
 
         def read(tokens: Ints, lengths: Ints) -> torch.Tensor:
@@ -156,7 +156,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         seen = None if means is None else model.see(means[torch.from_numpy(drawn.image)])
         return torch.cat([model.judge(seen, references, each) for each in (right, false)])
 
-    def loss(item: tuple[Drawn, Pairs], epoch: int) -> torch.Tensor:
+    def loss(item: tuple[Drawn, OwnedCaptions], epoch: int) -> torch.Tensor:
         out = logits(*item)
         truth = torch.arange(len(out)) >= len(out) // 2
         return torch.nn.functional.cross_entropy(out, truth.long())

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from metaeval.metrics.ngram.cider import DATASET, Cider, CiderScorer, Floats
-from metaeval.metrics.ngram.ngrams import Ints
 from metaeval.runs.records import ScoreColumn
+from metaeval.text.numbered import Ints
 
 _WORD = re.compile(r"\w+")
 REPETITION, LENGTH = 0.8, 0.2  # how much each of CIDEr-R's penalties weighs, as exponents

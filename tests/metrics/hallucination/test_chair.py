@@ -82,7 +82,7 @@ def test_a_corpus_is_the_share_of_all_mentions() -> None:
 
 
 def test_nothing_to_compare_with() -> None:
-    dataset = images([[], ["dog"]], [[], []])
+    dataset = images([[], ["dog"], []], [[], [], ["a dog"]])
     scores = ready(Chair(), dataset).score(["a cat", "a cat"], np.array([0, 1]))
     np.testing.assert_array_equal(scores, [[np.nan, np.nan], [1, 1]])
 

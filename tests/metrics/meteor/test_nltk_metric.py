@@ -104,7 +104,7 @@ def test_tokens_and_files_are_in_the_signature(cache: Path, small: Path, tmp_pat
 
 
 def test_an_image_without_reference_has_no_score(cache: Path) -> None:
-    assert np.isnan(bound(dataset(()), cache).score(["a"], np.zeros(1, np.intp))).all()
+    assert np.isnan(bound(dataset((), ("a",)), cache).score(["a"], np.zeros(1, np.intp))).all()
 
 
 def test_without_wordnet_it_does_not_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
