@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Sequence
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
@@ -254,7 +255,8 @@ def test_every_dataset_of_the_configuration_is_reached(reached: Reached) -> None
     for file in sorted((ROOT / "conf/dataset").glob("*.yaml")):
         target = yaml.safe_load(file.read_text(encoding="utf-8"))["_target_"]
         module, _, function = target.rpartition(".")
-        key = module.replace(".", "/") + ".py", function
+        home = getattr(import_module(module), function).__module__
+        key = home.replace(".", "/") + ".py", function
         assert key in reached.functions | ELSEWHERE.keys(), f"{file.name} has no loader"
 
 
