@@ -51,7 +51,7 @@ def ratings(results: Sequence[Result]) -> str:
             if name in published:
                 known = published[name].get(record["metric"])
                 cells.append("" if known is None else f"{100 * known:.1f}")
-        lines.append(row(*cells, f"{record['n'] - record['n_nan']:,}"))
+        lines.append(row(*cells, f"{record['n']:,}"))
     return "\n".join(lines)
 
 
