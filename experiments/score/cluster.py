@@ -35,12 +35,12 @@ _FAILED = "why "  # before a metric's name: the column of reasons
 class BlockScorer:
     """What an actor does: add a metric's scores to the row that stands for a block."""
 
-    def __init__(self, metric: Metric, dataset: Any, cache: str | None) -> None:
+    def __init__(self, name: str, metric: Metric, dataset: Any, cache: str | None) -> None:
         import ray
 
         held = ray.get(dataset)
         store: Store = MemoryStore() if cache is None else SqliteStore(Path(cache))
-        self.name, self.worker = metric.name, Worker(metric, held, store)
+        self.name, self.worker = name, Worker(metric, held, store)
 
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
         scores, reason = self.worker.score(_read(Path(row["file"])))
@@ -79,8 +79,8 @@ def score_blocks(
     items = [_item(block, folder) for block in todo]
     if not items:
         return
-    for name in ("ray", "ray.data"):  # they tell of every step
-        logging.getLogger(name).setLevel(logging.ERROR)
+    for logger in ("ray", "ray.data"):  # they tell of every step
+        logging.getLogger(logger).setLevel(logging.ERROR)
     if not ray.is_initialized():
         ray.init(include_dashboard=False, log_to_driver=False, logging_level="error")
     context = ray.data.DataContext.get_current()
@@ -88,26 +88,23 @@ def score_blocks(
     held = ray.put(dataset)
     rows = ray.data.from_items(items, override_num_blocks=len(items))
     gpus = ray.cluster_resources().get("GPU", 0)
-    for metric in metrics.values():
+    for name, metric in metrics.items():
         rows = rows.map(
             BlockScorer,
-            fn_constructor_args=(metric, held, None if cache is None else str(cache)),
+            fn_constructor_args=(name, metric, held, None if cache is None else str(cache)),
             compute=ray.data.ActorPoolStrategy(min_size=1, max_size=workers),
             num_cpus=0.5,  # as many pools as there are metrics share the machine
             num_gpus=1 if gpus and getattr(metric, "device", None) != "cpu" else 0,
         )
     for row in rows.iter_rows():
         block = Block(row["number"], row["first"], _read(Path(row["file"])))
-        yield (
-            block,
-            {
-                name: BlockScores(
-                    np.frombuffer(row[metric.name]).reshape(len(block.rows), -1),
-                    row[_FAILED + metric.name] or None,
-                )
-                for name, metric in metrics.items()
-            },
-        )
+        scores = {
+            name: BlockScores(
+                np.frombuffer(row[name]).reshape(len(block.rows), -1), row[_FAILED + name] or None
+            )
+            for name in metrics
+        }
+        yield block, scores
     shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -47,7 +47,7 @@ class Block(NamedTuple):
 
 
 def read_rows(
-    files: Iterable[Path], known: Mapping[ImageId, int] | None, tidy: Tidy
+    files: Iterable[Path], known: Set[ImageId] | None, tidy: Tidy
 ) -> Iterator[CaptionRow]:
     """The rows of tables (CSV, JSON lines, JSON, Parquet), one after another.
 
@@ -94,7 +94,7 @@ def _row(
     path: Path,
     where: str,
     fields: Mapping[str, Any],
-    known: Mapping[ImageId, int] | None,
+    known: Set[ImageId] | None,
     tidy: Tidy,
     untyped: bool,
 ) -> CaptionRow:

@@ -8,7 +8,7 @@ there, so a run that was killed goes on behind its last one, by the same command
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -23,8 +23,8 @@ from experiments.score.worker import BlockScores, Worker, bound_to
 from experiments.scores import open_store
 from experiments.text_table import text_table
 from metaeval import progress
-from metaeval.config import component
-from metaeval.data.dataset import CaptionDataset
+from metaeval.config import load_dataset
+from metaeval.data.dataset import CaptionDataset, ImageId
 from metaeval.data.own.tables import table_files
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError
@@ -71,7 +71,7 @@ class ScoreTables(Streaming):
             else config.captions  # fmt: skip
         paths = table_files(given, "captions")  # type: ignore[arg-type]
         dataset = self._dataset(config)
-        known = None if dataset is None else {i: k for k, i in enumerate(dataset.image_ids)}
+        known = None if dataset is None else frozenset(dataset.image_ids)
         tidy = Tidy()
         with record.stage("reading"):
             first, n, empty = _looked_through(paths, known, tidy, self.block)
@@ -108,14 +108,14 @@ class ScoreTables(Streaming):
     def _dataset(self, config: DictConfig) -> CaptionDataset | None:
         if config.dataset.get("_target_") == f"{__name__}.own_references":
             return None
-        dataset = component(config.dataset, "dataset")
+        dataset = load_dataset(config)
         if not isinstance(dataset, CaptionDataset):
             raise ConfigError("experiment=score needs a dataset of images, or dataset=references")
         return dataset
 
     def _score(
         self, parts: Parts, metrics: Mapping[str, Metric], bound: Mapping[str, Scored],
-        dataset: CaptionDataset | None, paths: list[Path], known: Any, n: int,
+        dataset: CaptionDataset | None, paths: list[Path], known: Set[ImageId] | None, n: int,
         config: DictConfig, store: Store,
     ) -> list[dict[str, Any]]:  # fmt: skip
         """Score the blocks that no part holds; what the manifest tells of each."""
@@ -139,8 +139,7 @@ class ScoreTables(Streaming):
             scored = score_blocks(todo(), metrics, dataset, self.workers, folder, kept)
         else:
             scored = _scored_here(todo(), metrics, dataset, store)
-        for part in planned[:1]:
-            line.begin(part)
+        line.begin(planned[0])
         for block, scores in scored:
             told.append(parts.write(block, names, scores))
             if block.number + 1 < len(planned):
@@ -171,7 +170,9 @@ def own_references() -> None:
     raise ConfigError("dataset=references is for experiment=score alone")
 
 
-def _looked_through(paths: list[Path], known: Any, tidy: Tidy, size: int) -> tuple[Block, int, int]:
+def _looked_through(
+    paths: list[Path], known: Set[ImageId] | None, tidy: Tidy, size: int
+) -> tuple[Block, int, int]:
     """The first block, the number of all rows, and of those whose caption is empty."""
     first, n, empty = None, 0, 0
     for block in blocks(read_rows(paths, known, tidy), size):

@@ -21,9 +21,9 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from metaeval.data.system_captions import read_system_captions
 from metaeval.metrics.learn_to_eval.network import CaptionJudge, JudgeShape
 from metaeval.metrics.learn_to_eval.regions import mean_regions
-from metaeval.readers.json_text import read_json
 from metaeval.text.vocabulary import padded
 from metaeval.text.word_vectors.minilm import MiniLmVectors
 from metaeval.training import spoiling
@@ -126,10 +126,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--machine", nargs="*", type=Path, default=[], metavar="FILE")
     options = parser.parse_args(arguments)
     data = read_caption_data(options)
-    machine = [
-        {record["image_id"]: record["caption"] for record in read_json(path)[0]}
-        for path in options.machine
-    ]
+    known = frozenset(data.dataset.image_ids) | data.dataset.excluded_ids
+    machine = [read_system_captions(p, p.stem, known).captions for p in options.machine]
     regions = None if options.text else mean_regions(GoldRegions().load(data.dataset, None))
     train, dev = (OwnedCaptions.of(data, images, machine) for images in (data.train, data.dev))
     torch.manual_seed(options.seed)

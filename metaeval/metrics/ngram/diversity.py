@@ -15,12 +15,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from metaeval.data.coco.load import load_coco
-from metaeval.readers.json_text import read_json
+from metaeval.data.dataset import ImageId
+from metaeval.data.own.given import given_captions
 from metaeval.text.tokenizers.base import get
 
 ORDERS = 4
@@ -148,9 +149,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(_row("people, all references", diversity(people, idf, unseen)))
     print(_row("people, one each", diversity([group[:1] for group in people], idf, unseen)))
     for path in options.results:
-        captions: dict[Any, list[str]] = {}
-        for record in read_json(path)[0]:
-            captions.setdefault(record["image_id"], []).append(record["caption"])
+        given = given_captions(path)  # perhaps several captions of an image
+        captions: dict[ImageId, list[str]] = {}
+        for text, place in zip(given.captions, given.image_index.tolist(), strict=True):
+            captions.setdefault(given.dataset.image_ids[place], []).append(text)
         groups = [tokenizer(captions[i]) for i in dataset.image_ids if i in captions]
         print(_row(path.stem, diversity(groups, idf, unseen)))
 

@@ -176,7 +176,7 @@ def test_rows_of_a_table_without_types(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("image_id,caption,references\n1,a dog,\"['a .', 'b .']\"\n")
     (row,) = read_rows([tmp_path / "t.csv"], None, Tidy())
     assert row == CaptionRow("1", "a dog", ("a .", "b ."))
-    assert next(read_rows([tmp_path / "t.csv"], {1: 0}, Tidy())).image_id == 1
+    assert next(read_rows([tmp_path / "t.csv"], {1}, Tidy())).image_id == 1
     (tmp_path / "t.csv").write_text("image_id,caption,references\n1,a dog,a cat\n")
     with pytest.raises(InputError, match="is no list of references"):
         list(read_rows([tmp_path / "t.csv"], None, Tidy()))
