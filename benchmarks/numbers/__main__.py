@@ -21,6 +21,7 @@ from benchmarks.numbers import (
     judgments,
     metric_pages,
     networks,
+    pairs,
     scenes,
     sensitivity,
     systems,
@@ -36,7 +37,17 @@ from benchmarks.numbers.tables import (
 from metaeval.errors import ConfigError, MetaevalError
 
 ROOT = Path(__file__).resolve().parents[2]
-ROOMS = (graded, networks, scenes, judgments, captioners, metric_pages, systems, sensitivity)
+ROOMS = (
+    graded,
+    networks,
+    scenes,
+    judgments,
+    pairs,
+    captioners,
+    metric_pages,
+    systems,
+    sensitivity,
+)
 TABLES = tuple(table for room in ROOMS for table in room.TABLES)
 
 

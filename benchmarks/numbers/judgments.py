@@ -59,10 +59,77 @@ def _has(cell: str, name: str, published: Mapping[str, object]) -> bool:
     return cell != "published" or name in published
 
 
+def composite(results: Sequence[Result]) -> str:
+    """Composite's τ-c × 100 of all captions and of its parts, the best on COCO first.
+
+    The first run has every metric, the second SPICE by its authors' parser. A metric that needs
+    annotated objects has rows of COCO's captions alone, and no value for all.
+    """
+    records, published = [], {}
+    for result in results:
+        run = files.read_json(result.folder / files.STATISTICS)
+        records += [r for r in run["metrics"] if r["status"] == "ok" and r["part_of"] is None]
+        (dimension,) = run["dimensions"]
+        published = run["published"]["values"][dimension]
+        views = list(run["views"])
+        everything = int(run["facts"]["captions"])
+    lines = head("", "all", "published", *views, "captions")
+
+    def part(record: Mapping[str, Any], view: str) -> float:
+        return float(record["human"][dimension]["views"][view]["kendall_tau_c"])
+
+    for record in sorted(records, key=lambda r: (r["control"], -part(r, views[-1]))):
+        n = record["n"]
+        total = f"{100 * record['human'][dimension]['kendall_tau_c']:.3f}"
+        known = published.get(record["metric"])
+        cells = [
+            f"{100 * part(record, view):.1f}"
+            if record["human"][dimension]["views"][view]["n"] > 2
+            else "–"
+            for view in views
+        ]
+        lines.append(
+            row(
+                title(record),
+                total if n == everything else "–",
+                "" if known is None else f"{100 * known:.1f}",
+                *cells,
+                f"{n:,}",
+            )
+        )
+    return "\n".join(lines)
+
+
+def choices(results: Sequence[Result]) -> str:
+    """PASCAL-50S: how often each metric chooses as people do, in per cent by kind of pair, with
+    the published value in brackets, for the most references of the run; people at the end."""
+    run = files.read_json(results[0].folder / files.STATISTICS)
+    published = run["published"]["values"] if run["published"] else {}
+    groups = run["groups"]
+    lines = head("", *groups, "interval of the mean")
+    records = [r for r in run["metrics"] if r["status"] == "ok" and r["part_of"] is None]
+    for record in sorted(
+        records, key=lambda r: (r["control"], -r["choice"][-1]["accuracy"]["mean"]["value"])
+    ):
+        told = record["choice"][-1]["accuracy"]
+        cells = []
+        for group in groups:
+            known = published.get(record["metric"], {}).get(group)
+            beside = "" if known is None else f" ({100 * known:g})"
+            cells.append(f"{100 * told[group]['value']:.1f}{beside}")
+        low, high = told["mean"]["ci"]
+        lines.append(row(title(record), *cells, f"{100 * low:.1f} to {100 * high:.1f}"))
+    if people := run["people"]:
+        cells = [f"{100 * people[g]:.1f}" if g in people else "" for g in groups]
+        lines.append(row("one person with the others", *cells, ""))
+    return "\n".join(lines)
+
+
 def judged(options: str) -> tuple[Command, ...]:
     return (Command(f"-m metaeval experiment=judgments {options} metric.spice.parser=rules"),)
 
 
+PASCAL = "dataset=pascal50s dataset.labels="
 TABLES = (
     Table(
         "flickr8k",
@@ -72,6 +139,16 @@ TABLES = (
         ),
         flickr8k,
     ),
+    Table(
+        "composite",
+        (
+            *judged("dataset=composite"),
+            Command("-m metaeval experiment=judgments dataset=composite metrics=[spice]"),
+        ),
+        composite,
+    ),
+    Table("pascal50s-direct", judged(f"{PASCAL}direct"), choices),
+    Table("pascal50s-consensus", judged(f"{PASCAL}consensus"), choices),
     Table("thumb", judged("dataset=thumb"), ratings),
     Table(
         "capeval1k",
