@@ -4,29 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pandas as pd
+
 from benchmarks.numbers.graded import head, row, three
 from benchmarks.numbers.tables import Command, Result, Table
 from metaeval.runs import files
+from metaeval.stats.correlation.rank_order import rank_order
 
 SHOWN = ("CIDEr", "METEOR", "FAIEr", "TIGEr", "VIFIDEL")
 
 
 def against_human(results: Sequence[Result]) -> str:
-    """Rank-order ρ of each captioner (lower level) against Human, with the number of images.
+    """Rank-order ρ of each captioner (lower level) against Human, all on the same images: those
+    of which every metric shown scores Human's caption and that of every captioner."""
+    scores = pd.read_parquet(results[0].folder / "against_human" / files.SCORES)
+    shown = scores[scores["metric"].isin(SHOWN)]
+    table = shown.pivot_table(index="image_id", columns=["metric", "set"], values="score").dropna()
+    names = [name for name in shown["set"].unique() if name != "Human"]
 
-    Metrics need not score the same images; a row says on how many it rests.
-    """
-    statistics = files.read_json(results[0].folder / files.STATISTICS)
-    records = {r["metric"]: r for r in statistics["against_human"]}
-    names = [system["name"] for system in statistics["systems"]]
-    leading = records["CIDEr"]["systems"]
-    names.sort(key=lambda name: leading[name]["rank_order_rho"])
-    lines = head("ρ against Human", "images", *names)
-    for metric in SHOWN:
-        systems = records[metric]["systems"]
-        images = max(system["n"] for system in systems.values())
-        values = (three(systems[name]["rank_order_rho"]) for name in names)
-        lines.append(row(metric, f"{images:,}", *values))
+    def rho(metric: str, name: str) -> float:
+        return rank_order(table[metric][[name, "Human"]].to_numpy(), [0, 1]).rho
+
+    names.sort(key=lambda name: rho("CIDEr", name))
+    lines = head(f"ρ against Human, n = {len(table):,}", *names)
+    lines += [row(metric, *(three(rho(metric, name)) for name in names)) for metric in SHOWN]
     return "\n".join(lines)
 
 

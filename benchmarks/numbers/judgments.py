@@ -72,22 +72,22 @@ def composite(results: Sequence[Result]) -> str:
         (dimension,) = run["dimensions"]
         published = run["published"]["values"][dimension]
         views = list(run["views"])
-        everything = int(run["facts"]["captions"])
+        everything = int(run["facts"]["judged"])
     lines = head("", "all", "published", *views, "captions")
 
-    def part(record: Mapping[str, Any], view: str) -> float:
-        return float(record["human"][dimension]["views"][view]["kendall_tau_c"])
+    def told(record: Mapping[str, Any]) -> Mapping[str, Any]:
+        (values,) = record["human"].values()  # Composite has one dimension: correctness
+        return dict(values)
 
-    for record in sorted(records, key=lambda r: (r["control"], -part(r, views[-1]))):
+    def order(record: Mapping[str, Any]) -> tuple[bool, float]:
+        return record["control"], -told(record)["views"][views[-1]]["kendall_tau_c"]
+
+    for record in sorted(records, key=order):
         n = record["n"]
-        total = f"{100 * record['human'][dimension]['kendall_tau_c']:.3f}"
+        total = f"{100 * told(record)['kendall_tau_c']:.3f}"
         known = published.get(record["metric"])
-        cells = [
-            f"{100 * part(record, view):.1f}"
-            if record["human"][dimension]["views"][view]["n"] > 2
-            else "–"
-            for view in views
-        ]
+        parts = [told(record)["views"][view] for view in views]
+        cells = [f"{100 * p['kendall_tau_c']:.1f}" if p["n"] > 2 else "–" for p in parts]
         lines.append(
             row(
                 title(record),

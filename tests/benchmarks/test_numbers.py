@@ -6,9 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
-from benchmarks.numbers import metric_pages
+from benchmarks.numbers import captioners, judgments, metric_pages, pairs
 from benchmarks.numbers.__main__ import ROOT, TABLES, main
 from benchmarks.numbers.graded import both_experiments, of_replace, three
 from benchmarks.numbers.metric_pages import FLUENCY, by_kind
@@ -182,3 +184,127 @@ def test_tables_of_metrics_stand_on_their_pages() -> None:
         page = ROOT / "docs" / "metrics" / f"{table.name.removeprefix('sees-')}.md"
         body = marked(page.read_text(encoding="utf-8"), page)[table.name]
         assert body.count("\n| ") > 10
+
+
+def test_captioners_are_compared_on_images_that_every_metric_scores(tmp_path: Path) -> None:
+    """Image 3 lacks one score of one metric: of no metric it is in the table. ρ is −1 where the
+    captioner is above Human on both other images, 1 where it is below."""
+    rows = [
+        (image, name, metric, score)
+        for image in (1, 2, 3)
+        for name, score in (("machine", 2.0 if image < 3 else 0.0), ("Human", 1.0))
+        for metric in captioners.SHOWN
+    ]
+    scores = pd.DataFrame(rows, columns=["image_id", "set", "metric", "score"])
+    scores.loc[
+        (scores["image_id"] == 3) & (scores["metric"] == "VIFIDEL") & (scores["set"] == "machine"),
+        "score",
+    ] = np.nan
+    (tmp_path / "against_human").mkdir()
+    scores.to_parquet(tmp_path / "against_human" / files.SCORES)
+    lines = captioners.against_human([Result(tmp_path, "")]).splitlines()
+    assert lines[0] == "| ρ against Human, n = 2 | machine |"
+    assert lines[2:] == [f"| {metric} | −1.000 |" for metric in captioners.SHOWN]
+
+
+def record_of_pairs(metric: str, control: bool, *shares: float) -> dict[str, Any]:
+    """A record of experiment=pairs with one comparison or three, of one kind and their mean."""
+    names = ["true > false", "paraphrase > false", "both"][: len(shares)]
+    told = {
+        name: {kind: {"value": share, "ties": 0.25} for kind in ("mean", "swap_obj")}
+        for name, share in zip(names, shares, strict=True)
+    }
+    return {
+        "metric": metric, "status": "ok", "part_of": None, "control": control, "accuracy": told,
+    }  # fmt: skip
+
+
+def test_pairs_stand_best_first_with_controls_below(tmp_path: Path) -> None:
+    records = [
+        record_of_pairs("low", False, 0.5),
+        record_of_pairs("blind", True, 0.99),
+        record_of_pairs("high", False, 0.7),
+        {"metric": "none", "status": "skipped"},
+    ]
+    summary = {"comparisons": ["true > false"], "kinds": {"swap_obj": 1245}, "metrics": records}
+    (tmp_path / files.STATISTICS).write_text(json.dumps(summary))
+    assert pairs.of_pairs([Result(tmp_path, "")]).splitlines() == [
+        "|  | mean | swap_obj | ties |",
+        "|---|---:|---:|---:|",
+        "| high | 70.0 | 70.0 | 25.0 |",
+        "| low | 50.0 | 50.0 | 25.0 |",
+        "| *blind* | 99.0 | 99.0 | 25.0 |",
+        "| n |  | 1,245 |  |",
+    ]
+
+
+def test_triplets_are_sorted_by_both(tmp_path: Path) -> None:
+    records = [
+        record_of_pairs("first alone", False, 0.9, 0.4, 0.3),
+        record_of_pairs("both", False, 0.8, 0.5, 0.45),
+    ]
+    summary = {
+        "comparisons": ["true > false", "paraphrase > false", "both"],
+        "kinds": {"swap_obj": 1245},
+        "metrics": records,
+    }
+    (tmp_path / files.STATISTICS).write_text(json.dumps(summary))
+    assert pairs.of_triplets([Result(tmp_path, "")]).splitlines()[2:] == [
+        "| both | 80.0 | 50.0 | 45.0 | 50.0 |",
+        "| first alone | 90.0 | 40.0 | 30.0 | 40.0 |",
+        "| n | 1,245 | 1,245 | 1,245 | 1,245 |",
+    ]
+
+
+def test_composite_names_what_scores_only_a_part(tmp_path: Path) -> None:
+    """Metrics by their τ-c on the last part; no value of all captions where only a part has one."""
+
+    def record(metric: str, n: int, total: float, first: float | None, last: float) -> Any:
+        views = {
+            "8k": {"n": 0 if first is None else 4, "kendall_tau_c": first},
+            "coco": {"n": 6, "kendall_tau_c": last},
+        }
+        human = {"correctness": {"kendall_tau_c": total, "views": views}}
+        return {
+            "metric": metric, "status": "ok", "part_of": None, "control": False, "n": n,
+            "human": human,
+        }  # fmt: skip
+
+    for folder, records in (
+        ("all", [record("CIDEr", 10, 0.37690, 0.3, 0.4), record("FAIEr", 6, 0.5, None, 0.5)]),
+        ("spice", [record("SPICE", 10, 0.40353, 0.2, 0.3)]),
+    ):
+        summary = {
+            "dimensions": ["correctness"], "views": {"8k": 4, "coco": 6},
+            "facts": {"judged": 10}, "metrics": records,
+            "published": {"values": {"correctness": {"CIDEr": 0.377}}},
+        }  # fmt: skip
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / files.STATISTICS).write_text(json.dumps(summary))
+    results = [Result(tmp_path / "all", ""), Result(tmp_path / "spice", "")]
+    assert judgments.composite(results).splitlines() == [
+        "|  | all | published | 8k | coco | captions |",
+        "|---|---:|---:|---:|---:|---:|",
+        "| FAIEr | – |  | – | 50.0 | 6 |",
+        "| CIDEr | 37.690 | 37.7 | 30.0 | 40.0 | 10 |",
+        "| SPICE | 40.353 |  | 20.0 | 30.0 | 10 |",
+    ]
+
+
+def test_forced_choices_stand_beside_published_ones_and_people(tmp_path: Path) -> None:
+    accuracy = {
+        "HC": {"value": 0.5387}, "mean": {"value": 0.75, "ci": [0.7, 0.8]},
+    }  # fmt: skip
+    record = {
+        "metric": "CIDEr", "status": "ok", "part_of": None, "control": False,
+        "choice": [{"accuracy": {}}, {"accuracy": accuracy}],
+    }  # fmt: skip
+    summary = {
+        "groups": ["HC", "mean"], "metrics": [record], "people": {"HC": 0.6616},
+        "published": {"values": {"CIDEr": {"HC": 0.546}}},
+    }  # fmt: skip
+    (tmp_path / files.STATISTICS).write_text(json.dumps(summary))
+    assert judgments.choices([Result(tmp_path, "")]).splitlines()[2:] == [
+        "| CIDEr | 53.9 (54.6) | 75.0 | 70.0 to 80.0 |",
+        "| one person with the others | 66.2 |  |  |",
+    ]
