@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from benchmarks.numbers.graded import head, row, title
 from benchmarks.numbers.tables import Command, Result, Table
