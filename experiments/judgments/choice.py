@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ import pandas as pd
 from omegaconf import DictConfig
 
 from experiments.base import ToScore
+from experiments.controls import beside_control, best_of, is_ranked
 from experiments.judgments.files import write_score_columns
 from experiments.judgments.published import published_choice
 from experiments.scores import score_all
@@ -22,7 +23,10 @@ from metaeval.stats.resampling.bootstrap import bootstrap_counts, percentile_int
 from metaeval.stats.resampling.items import Floats
 from metaeval.stats.significance.holm import holm
 from metaeval.stats.significance.paired_bootstrap import bootstrap_of_means
-from metaeval.stats.significance.paired_permutation import permutation_of_means
+from metaeval.stats.significance.paired_permutation import (
+    permutation_of_gaps,
+    permutation_of_means,
+)
 
 ALL = "mean"  # the mean over the categories
 TESTS = ("permutation", "bootstrap")
@@ -134,13 +138,18 @@ def choice_records(
 
 
 def choice_statistics(
-    pairs: ForcedChoice, scores: ChoiceScores, config: DictConfig, permutations: int
+    pairs: ForcedChoice,
+    scores: ChoiceScores,
+    config: DictConfig,
+    permutations: int,
+    alpha: float,
 ) -> dict[str, Any]:
     """Accuracies by category and number of references, and the tests between metrics."""
     outcomes = scores.outcomes
     image = np.unique(pairs.image, return_inverse=True)[1].reshape(-1)
     records = choice_records(pairs, scores, config)
-    compared = [r["metric"] for r in records if r["part_of"] is None and r["status"] == "ok"]
+    compared = [r["metric"] for r in records if is_ranked(r) and r["status"] == "ok"]
+    controls = [r["metric"] for r in records if r["control"] and r["status"] == "ok"]
     return {
         "kind": "forced_choice",
         "facts": {
@@ -157,6 +166,19 @@ def choice_statistics(
         "groups": [*_present(pairs), ALL],
         "n_references": list(pairs.n_references),
         "metrics": records,
+        "controls": {
+            str(n): against_controls(
+                pairs.category,
+                pairs.image,
+                {name: outcomes[name][k] for name in (*compared, *controls)},
+                compared,
+                controls,
+                permutations=permutations,
+                alpha=alpha,
+                seed=config.stats.seed,
+            )
+            for k, n in enumerate(pairs.n_references)
+        },
         "differences": {
             str(n): _differences(
                 {name: outcomes[name][k] for name in compared}, image, permutations, config
@@ -236,6 +258,61 @@ def _accuracies(
         "n": int((~np.isnan(outcome)).sum()),
     }
     return accuracies
+
+
+def against_controls(
+    category: Sequence[str],
+    image: Sequence[str],
+    outcomes: Mapping[str, Floats],
+    ranked: Sequence[str],
+    controls: Sequence[str],
+    *,
+    permutations: int,
+    alpha: float,
+    seed: int,
+) -> dict[str, Any] | None:
+    """By category, and in their mean, the control that chooses best, and the metrics that surely
+    choose better: by swapping images, with Holm's correction over all metrics and categories.
+
+    `category` and `image` [pairs] are those of each pair, `outcomes` is column → [pairs]. `None`
+    without controls or metrics.
+    """
+    if not controls or not ranked:
+        return None
+    unit = np.unique(np.array(image, dtype=object), return_inverse=True)[1].reshape(-1)
+    kind = np.array(category)
+    groups = [*(name for name in CATEGORIES if name in category), ALL]
+    values: dict[str, dict[str, float]] = {group: {} for group in groups}
+    for name, outcome in outcomes.items():
+        for group in groups[:-1]:
+            own = outcome[kind == group]
+            values[group][name] = float(own[~np.isnan(own)].mean()) if own.size else float("nan")
+        values[ALL][name] = float(np.mean([values[group][name] for group in groups[:-1]]))
+    best = {group: best_of(values[group], controls) for group in groups}
+
+    def gaps(group: str, name: str, control: str) -> Floats:
+        """What each image adds to the difference of the two in a category, [images]."""
+        if group == ALL:
+            parts = [gaps(each, name, control) for each in groups[:-1]]
+            return np.asarray(np.mean(parts, axis=0), np.float64)
+        gap = outcomes[name] - outcomes[control]
+        rows = (kind == group) & ~np.isnan(gap)
+        added = np.bincount(unit[rows], gap[rows], minlength=int(unit.max()) + 1)
+        return np.asarray(added / max(int(rows.sum()), 1), np.float64)
+
+    tests = [(group, name) for group in groups for name in ranked]
+    observed, p = permutation_of_gaps(
+        np.stack([gaps(group, name, best[group]) for group, name in tests], axis=1),
+        replicates=permutations,
+        seed=seed,
+    )
+    above: dict[str, list[str]] = {group: [] for group in groups}
+    for (group, name), difference, adjusted in zip(tests, observed, holm(p), strict=True):
+        if difference > 0 and adjusted <= alpha:
+            above[group].append(name)
+    return {
+        group: beside_control(values[group], ranked, best[group], above[group]) for group in groups
+    }
 
 
 def _differences(

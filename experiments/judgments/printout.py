@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from experiments.controls import is_ranked, verdicts
 from experiments.text_table import text_table
 from metaeval.stats.significance.holm import least_draws
 
@@ -44,6 +45,7 @@ def _ratings(summary: Mapping[str, Any]) -> Iterator[str]:
         yield from _views(summary, rows, dimension)
         yield from _systems(summary, rows, dimension)
         yield _beaten(summary["differences"][dimension], summary["settings"]["alpha"])
+        yield from _not_above(summary, dimension)
         yield from _nearly_all_tied(rows, dimension)
     yield from _unscored(done)
 
@@ -132,6 +134,19 @@ def _systems(
     )
 
 
+def _not_above(summary: Mapping[str, Any], dimension: str) -> Iterator[str]:
+    """The metrics that are not surely above the best control."""
+    told = summary["controls"][dimension]
+    if told is None:
+        return
+    ranked = [r["metric"] for r in _results(summary) if is_ranked(r)]
+    if below := [name for name in ranked if name not in told["above"]]:
+        yield (
+            f"not surely above the best control ({told['control']}, {100 * told['value']:.3f}): "
+            f"{', '.join(below)}"
+        )
+
+
 def _nearly_all_tied(rows: Sequence[Mapping[str, Any]], dimension: str) -> Iterator[str]:
     tied = {
         r["metric"]: r["human"][dimension]["accuracy"]["tied"] for r in rows if not r["control"]
@@ -199,6 +214,7 @@ def _choice(summary: Mapping[str, Any]) -> Iterator[str]:
             line["published"] = " ".join(f"{100 * v:.1f}" for v in (values or {}).values())
             lines.append(line)
         yield from text_table(lines, f"with {n} reference{'' if n == 1 else 's'}")
+        yield from verdicts(summary["controls"][str(n)])
         if str(n) in summary["differences"]:
             yield _beaten(summary["differences"][str(n)], summary["settings"]["alpha"])
 

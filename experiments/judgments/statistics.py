@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from omegaconf import DictConfig
 
+from experiments.controls import beside_control, best_of, is_ranked
 from metaeval.data.judgments.judged import HUMAN, Judgments
 from metaeval.progress import progress_bar
 from metaeval.scoring import Scored
@@ -24,7 +25,11 @@ from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts, percen
 from metaeval.stats.resampling.items import Floats
 from metaeval.stats.resampling.means import resampled_sums
 from metaeval.stats.significance.holm import holm
-from metaeval.stats.significance.paired_bootstrap import difference_of, paired_bootstrap
+from metaeval.stats.significance.paired_bootstrap import (
+    Paired,
+    difference_of,
+    paired_bootstrap,
+)
 from metaeval.stats.significance.paired_permutation import perm_both, swap_units
 from metaeval.stats.significance.williams import williams_test
 
@@ -60,15 +65,22 @@ class Ratings(NamedTuple):
 
 
 def statistics(
-    judged: Judgments, scored: Sequence[Scored], config: DictConfig, permutations: int, swap: str
+    judged: Judgments,
+    scored: Sequence[Scored],
+    config: DictConfig,
+    permutations: int,
+    swap: str,
+    alpha: float,
 ) -> dict[str, Any]:
-    """Everything in `statistics.json` but its head: `metrics`, `systems`, `differences`.
+    """Everything in `statistics.json` but its head: `metrics`, `systems`, `differences` …
 
     Parameters
     ----------
     permutations, swap
         How many arrangements of the permutation test, and what it swaps ("both", "image",
         "system"; see `swap_units`).
+    alpha
+        The level at which a metric is above a control.
     """
     images = sorted({j.image for j in judged.judged})
     number = {image: k for k, image in enumerate(images)}
@@ -118,7 +130,7 @@ def statistics(
                 }  # fmt: skip
                 record["human"][name] = segment
                 bar.update()
-    compared = [c for c in columns if _ranked(by_name[c.name]) and _varies(c)]
+    compared = [c for c in columns if is_ranked(by_name[c.name]) and _varies(c)]
     for name, given in ratings.items():
         common = _on_common_rows(compared, given, judged.protocol.statistic)
         for column in compared:
@@ -131,8 +143,17 @@ def statistics(
         )
         for name, given in ratings.items()
     }  # fmt: skip
+    blind = [c for c in columns if by_name[c.name]["control"] and _varies(c)]
+    controls = {
+        name: _against_controls(
+            compared, blind, given, counts, {c.name: replicates[name, c.name] for c in columns},
+            judged.protocol.statistic, config.stats.confidence, alpha,
+        )
+        for name, given in ratings.items()
+    }  # fmt: skip
     return {
         "metrics": records,
+        "controls": controls,
         "systems": systems,
         "views": {view.name: int(view.captions.sum()) for view in views},
         "people": {name: people_agreement(judged, name) for name in judged.dimensions},
@@ -215,11 +236,6 @@ def _on_common_rows(
         }
         for c in taking_part
     }
-
-
-def _ranked(record: dict[str, Any]) -> bool:
-    """Whether a metric takes part in comparisons: no part, no untrained weights, no control."""
-    return record["part_of"] is None and not record["untrained"] and not record["control"]
 
 
 def _varies(column: RankedScores) -> bool:
@@ -364,6 +380,70 @@ def _differences(
     return {"statistic": statistic, "pairs": pairs}
 
 
+def _against_controls(
+    ranked: Sequence[RankedScores],
+    controls: Sequence[RankedScores],
+    given: Ratings,
+    counts: Counts,
+    replicates: dict[str, Correlations],
+    statistic: str,
+    confidence: float,
+    alpha: float,
+) -> dict[str, Any] | None:
+    """The best control in one dimension, and the metrics that surely agree better with people: by
+    the paired bootstrap over images, with Holm's correction over the metrics.
+
+    `None` without controls or metrics.
+    """
+    if not ranked or not controls:
+        return None
+
+    def agreement(column: RankedScores, beside: RankedScores) -> float:
+        """On the rows that both could score."""
+        x = np.where(np.isnan(beside.scores), np.nan, column.scores)[given.row]
+        return correlations(x, given.value)[statistic]
+
+    values = {c.name: agreement(c, c) for c in (*ranked, *controls)}
+    best = best_of(values, [c.name for c in controls])
+    control = next(c for c in controls if c.name == best)
+    resampled = [
+        _resampled(
+            metric, control, agreement(metric, control) - agreement(control, metric), given, counts,
+            replicates, statistic, confidence,
+        )
+        for metric in ranked
+    ]  # fmt: skip
+    adjusted = holm([r.p_two_sided for r in resampled])
+    above = [
+        metric.name
+        for metric, r, p in zip(ranked, resampled, adjusted, strict=True)
+        if r.difference > 0 and p <= alpha
+    ]
+    return beside_control(values, [c.name for c in ranked], best, above)
+
+
+def _resampled(
+    a: RankedScores,
+    b: RankedScores,
+    difference: float,
+    given: Ratings,
+    counts: Counts,
+    replicates: dict[str, Correlations],
+    statistic: str,
+    confidence: float,
+) -> Paired:
+    """The paired bootstrap of two columns whose observed difference is known."""
+    if (np.isnan(a.scores) == np.isnan(b.scores)).all():
+        first, second = (getattr(replicates[c.name], statistic) for c in (a, b))
+        return difference_of(difference, 0.0, first, second, confidence)
+    # captions that one of the two cannot score are left out of both
+    return paired_bootstrap(
+        a.scores[given.row], b.scores[given.row], given.value, given.image[given.row],
+        statistic=statistic, counts=counts[:, np.unique(given.image[given.row])],
+        confidence=confidence,
+    )  # fmt: skip
+
+
 def _pair(
     a: RankedScores,
     b: RankedScores,
@@ -380,14 +460,9 @@ def _pair(
     permuted = perm_both(
         x, y, given.value, units[given.row], statistic=statistic, replicates=permutations, seed=seed
     )
-    if (np.isnan(a.scores) == np.isnan(b.scores)).all():
-        first, second = (getattr(replicates[c.name], statistic) for c in (a, b))
-        bootstrapped = difference_of(permuted.difference, 0.0, first, second, confidence)
-    else:  # captions that one of the two cannot score are left out of both
-        bootstrapped = paired_bootstrap(
-            x, y, given.value, given.image[given.row], statistic=statistic,
-            counts=counts[:, np.unique(given.image[given.row])], confidence=confidence,
-        )  # fmt: skip
+    bootstrapped = _resampled(
+        a, b, permuted.difference, given, counts, replicates, statistic, confidence
+    )
     williams = williams_test(a.scores, b.scores, given.mean)
     return {
         "a": a.name,

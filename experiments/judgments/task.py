@@ -142,7 +142,7 @@ class AgainstPeople(MetricExperiment[Judged, Scores]):
         config = record.config
         if isinstance(data, ForcedChoice):
             assert isinstance(scores, ChoiceScores)  # `score` gives these for pairs
-            specific = choice_statistics(data, scores, config, self.permutations)
+            specific = choice_statistics(data, scores, config, self.permutations, self.alpha)
         else:
             assert isinstance(scores, list)
             specific = {
@@ -155,7 +155,7 @@ class AgainstPeople(MetricExperiment[Judged, Scores]):
                     config.dataset.get("limit"),
                     bool(config.dataset.get("human_reference")),
                 ),
-                **statistics(data, scores, config, self.permutations, self.swap),
+                **statistics(data, scores, config, self.permutations, self.swap, self.alpha),
             }
         return {
             "dataset": data.name,

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from experiments.controls import verdicts
 from experiments.pairs.outcomes import MEAN
-from experiments.pairs.statistics import NOTHING, UNSURE
 from experiments.text_table import text_table
 from metaeval.stats.significance.holm import least_draws
 
@@ -46,15 +46,7 @@ def _table(summary: Mapping[str, Any], comparison: str) -> Iterator[str]:
         line |= {kind: _percent(accuracy[kind]["value"]) for kind in summary["kinds"]}
         lines.append(line | {"ties": _percent(accuracy[MEAN]["ties"])})
     yield from text_table(lines, comparison)
-    controls = summary["controls"][comparison]
-    for kind, of_kind in (controls or {}).items():
-        verdict = {NOTHING: "shows nothing", UNSURE: "is not sure to show anything"}
-        if of_kind["shows"] in verdict:
-            yield (
-                f"{kind} {verdict[of_kind['shows']]}: {of_kind['control']} alone gets "
-                f"{_percent(of_kind['value'])}, the best metric ({of_kind['best']}) "
-                f"{_percent(of_kind['best_value'])}"
-            )
+    yield from verdicts(summary["controls"][comparison])
     yield _beaten(summary["differences"][comparison]["pairs"], summary["settings"]["alpha"])
 
 

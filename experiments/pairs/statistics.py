@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from omegaconf import DictConfig
 
+from experiments.controls import beside_control, best_of, is_ranked
 from experiments.pairs.outcomes import (
     MEAN,
     TRUE,
@@ -30,7 +31,6 @@ from metaeval.stats.significance.paired_differences import paired_difference
 from metaeval.stats.significance.paired_permutation import permutation_of_gaps
 
 Record = dict[str, Any]
-NOTHING, UNSURE, SOMETHING = "nothing", "unsure", "something"
 
 
 class PairScores(NamedTuple):
@@ -83,7 +83,7 @@ def statistics(
                 for comparison, outcome in of_column.items()
             }
     comparisons = list(next(iter(outcomes.values()), {TRUE: None}))
-    ranked = [r["metric"] for r in records if _ranked(r) and r["metric"] in outcomes]
+    ranked = [r["metric"] for r in records if is_ranked(r) and r["metric"] in outcomes]
     controls = [r["metric"] for r in records if r["control"] and r["metric"] in outcomes]
     rights = {
         comparison: {name: of[comparison].right for name, of in outcomes.items()}
@@ -144,17 +144,18 @@ def against_controls(
     """By kind the control that is right most often, and the metrics that are surely more often.
 
     A metric is above a control by the permutation test of images, Holm's correction over all
-    metrics and kinds; `best` is the metric that is right most often. The verdict on a kind: it
-    shows "nothing" where the control is right at least as often as every metric, "something" where
-    a metric is above; in between it is "unsure". `None` without controls or metrics.
+    metrics and kinds; what a kind shows: `beside_control`. `None` without controls or metrics.
     """
     if not controls or not ranked:
         return None
-
-    def value(name: str, kind: str) -> float:
-        return float(np.nan_to_num(by_name[name]["accuracy"][comparison][kind]["value"], nan=-1.0))
-
-    best_control = {k: max(controls, key=lambda name: value(name, k)) for k in groups.kinds}
+    values = {
+        kind: {
+            name: float(by_name[name]["accuracy"][comparison][kind]["value"])
+            for name in (*ranked, *controls)
+        }
+        for kind in groups.kinds
+    }
+    best_control = {kind: best_of(values[kind], controls) for kind in groups.kinds}
     tests = [(kind, name) for kind in groups.kinds for name in ranked]
     gaps = [
         _gaps(right[name], right[best_control[kind]], groups)[:, groups.kinds.index(kind)]
@@ -167,20 +168,10 @@ def against_controls(
     for (kind, name), difference, adjusted in zip(tests, observed, holm(p), strict=True):
         if difference > 0 and adjusted <= settings.alpha:
             above[kind].append(name)
-    told = {}
-    for kind in groups.kinds:
-        best = max(ranked, key=lambda name: value(name, kind))
-        control = best_control[kind]
-        wins = value(control, kind) >= value(best, kind)
-        told[kind] = {
-            "control": control,
-            "value": value(control, kind),
-            "best": best,
-            "best_value": value(best, kind),
-            "above": above[kind],
-            "shows": NOTHING if wins else (SOMETHING if above[kind] else UNSURE),
-        }
-    return told
+    return {
+        kind: beside_control(values[kind], ranked, best_control[kind], above[kind])
+        for kind in groups.kinds
+    }
 
 
 def differences(
@@ -248,11 +239,6 @@ def refinement(
             for name, of_column in outcomes.items()
         },
     }
-
-
-def _ranked(record: Mapping[str, Any]) -> bool:
-    """Whether a metric takes part in comparisons: no part, no untrained weights, no control."""
-    return record["part_of"] is None and not record["untrained"] and not record["control"]
 
 
 def _gaps(a: Floats, b: Floats, groups: Groups) -> Floats:

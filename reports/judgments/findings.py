@@ -7,7 +7,8 @@ from typing import Any
 
 from metaeval.stats.significance.holm import least_draws
 from reports.judgments.table import STATISTICS, equal_as_printed
-from reports.shared.elements import Finding
+from reports.shared.controls import control_sentences
+from reports.shared.elements import Finding, Row
 from reports.shared.formatting import (
     amount,
     capital,
@@ -45,6 +46,7 @@ def findings(
         where = f"{word} {name}, " if len(table.bodies) > 1 else ""
         sentences.append(capital(f"{where}{best.metric} agrees best with people: {what}."))
         sentences += beats_the_others(best.metric, differences, "every test")
+        sentences += _controls(statistics, name, rows, where)
     sentences += _systems(statistics)
     sentences += _without_people(statistics)
     sentences += _label_agreement(statistics)
@@ -53,6 +55,28 @@ def findings(
     sentences += _calibration(statistics)
     sentences += too_few(statistics)
     return [Finding("", sentence) for sentence in sentences or ["No metric ran."]]
+
+
+def _controls(
+    statistics: Mapping[str, Any], name: str, rows: Sequence[Row], where: str
+) -> list[str]:
+    """What a control gets that sees nothing of the truth: the categories that it wins, or the
+    metrics that do not surely agree better with people."""
+    if statistics["kind"] == "forced_choice":
+        told = statistics["controls"][name.split()[0]]
+        return control_sentences(told, where) if told else []
+    told = statistics["controls"][name]
+    if told is None:
+        return []
+    beside = f"{told['control']}, a control that is no metric ({number(told['value'])})"
+    ranked = [row.metric for row in rows if row.kind == "result"]
+    below = [metric for metric in ranked if metric not in told["above"]]
+    if not below:
+        return [capital(f"{where}every metric is surely above {beside}.")]
+    if len(below) == len(ranked):
+        return [capital(f"{where}no metric is surely above {beside}.")]
+    verb = "is" if len(below) == 1 else "are"
+    return [capital(f"{where}{listed(below)} {verb} not surely above {beside}.")]
 
 
 def _published(statistics: Mapping[str, Any]) -> list[str]:

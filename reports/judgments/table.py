@@ -35,6 +35,8 @@ ACCURACY = (
 )
 
 
+NOT_ABOVE = "not above"  # the best control, for sure
+
 _METRIC = ColumnHead("metric", "Metric", "Indented rows are parts of the metric above them.")
 
 
@@ -70,7 +72,7 @@ def ratings_table(run: FinishedRun) -> MetricsTable:
         papers = published["values"].get(name, {})
         cells = partial(
             _rating_cells, dimension=name, quoted=quoted, papers=papers, span=span,
-            digits=published["digits"],
+            digits=published["digits"], control=run.statistics["controls"][name],
         )  # fmt: skip
         values = {
             r["metric"]: _ranked_by((r.get("human") or {}).get(name) or {}, quoted)
@@ -89,11 +91,19 @@ def _ranked_by(agreement: Mapping[str, Any], quoted: str) -> float | None:
 
 
 def _rating_cells(
-    r: Record, dimension: str, quoted: str, papers: Mapping[str, float], span: Span, digits: int
+    r: Record,
+    dimension: str,
+    quoted: str,
+    papers: Mapping[str, float],
+    span: Span,
+    digits: int,
+    control: Mapping[str, Any] | None,
 ) -> list[Cell]:
     agreement = r["human"][dimension]
     paper, value, ci = papers.get(r["metric"]), agreement[quoted], agreement[f"{quoted}_ci"]
-    n_nan = r.get("n_nan")
+    notes = [f"{count(n)} captions without a score"] if (n := r.get("n_nan")) else []
+    if is_below(r, control):
+        notes.append(NOT_ABOVE)
     bar = interval_bar(
         value, ci, span, published=None if paper is None else PaperValue(paper, True)
     )
@@ -103,7 +113,7 @@ def _rating_cells(
             bar,
             value,
             f"interval {interval(ci, 4)}",
-            f"{count(n_nan)} captions without a score" if n_nan else "",
+            "; ".join(notes),
             printed=with_interval(value, ci),
         ),
         *(
@@ -121,6 +131,11 @@ def _rating_cells(
         *_common_cells(agreement.get("common")),
         *([] if paper is None or value is None else _paper_cells(value, paper, digits)),
     ]
+
+
+def is_below(r: Record, control: Mapping[str, Any] | None) -> bool:
+    """Whether a metric that takes part is not surely above the best control."""
+    return control is not None and row_kind(r) == "result" and r["metric"] not in control["above"]
 
 
 def _common_cells(common: Mapping[str, Any] | None) -> list[Cell]:
@@ -226,7 +241,10 @@ def choice_table(run: FinishedRun) -> MetricsTable:
     bodies = []
     for place, n in enumerate(run.statistics["n_references"]):
         papers = published["values"] if published["n_references"] == n else {}
-        cells = partial(_choice_cells, place=place, categories=categories, span=span, papers=papers)
+        cells = partial(
+            _choice_cells, place=place, categories=categories, span=span, papers=papers,
+            controls=run.statistics["controls"][str(n)] or {},
+        )  # fmt: skip
         values = {
             r["metric"]: r["choice"][place]["accuracy"]["mean"]["value"]
             for r in run.metrics
@@ -244,16 +262,19 @@ def _choice_cells(
     categories: Sequence[str],
     span: Span,
     papers: Mapping[str, Mapping[str, float]],
+    controls: Mapping[str, Mapping[str, Any]],
 ) -> list[Cell]:
     accuracy = r["choice"][place]["accuracy"]
     mean = accuracy["mean"]
     bar = interval_bar(mean["value"], mean["ci"], span)
     printed = with_interval(mean["value"], mean["ci"])
-    cells = [Cell("rho", bar, mean["value"], printed=printed)]
+    notes = {group: NOT_ABOVE if is_below(r, controls.get(group)) else "" for group in accuracy}
+    cells = [Cell("rho", bar, mean["value"], note=notes["mean"], printed=printed)]
     for category in categories:
         share = accuracy[category]
         hover = f"{count(share['n'])} pairs; interval {' to '.join(map(percent, share['ci']))}"
-        cells.append(Cell(category, percent(share["value"]), share["value"], hover))
+        shown = percent(share["value"])
+        cells.append(Cell(category, shown, share["value"], hover, notes[category], "outside"))
     if values := papers.get(r["metric"]):
         cells.append(Cell("paper", ", ".join(percent(v) for v in values.values())))
     return cells

@@ -7,6 +7,7 @@ from typing import Any
 
 from metaeval.stats.significance.holm import least_draws
 from reports.pairs.table import MEAN
+from reports.shared.controls import control_sentences
 from reports.shared.elements import Finding
 from reports.shared.formatting import capital, count, known, listed, percent, spelled
 from reports.shared.matrix import DifferenceRow, beats_the_others
@@ -32,41 +33,13 @@ def findings(
                     "averaged over the kinds.")
         )  # fmt: skip
         sentences += beats_the_others(best.metric, differences, "both tests")
-        sentences += _controls(statistics, comparison, where)
+        if told := statistics["controls"][comparison]:
+            sentences += control_sentences(told, where)
     sentences += _paraphrases(statistics)
     sentences += _refinement(statistics)
     sentences += _near_copies(statistics)
     sentences += too_few(statistics)
     return [Finding("", sentence) for sentence in sentences or ["No metric ran."]]
-
-
-def _controls(statistics: Mapping[str, Any], comparison: str, where: str) -> list[str]:
-    """The kinds that a control wins, and those on which no metric is surely above one."""
-    controls = statistics["controls"][comparison]
-    if controls is None:
-        return []
-    sentences = []
-    won = {kind: c for kind, c in controls.items() if c["shows"] == "nothing"}
-    if won:
-        told = [
-            f"{kind} ({c['control']} {percent(c['value'])}, best metric {c['best']} "
-            f"{percent(c['best_value'])})"
-            for kind, c in won.items()
-        ]
-        sentences.append(
-            capital(
-                f"{where}nothing is shown by {listed(told)}: a control, which is no metric, gets "
-                "as much as every metric."
-            )
-        )
-    unsure = [kind for kind, c in controls.items() if c["shows"] == "unsure"]
-    if unsure:
-        sentences.append(
-            capital(f"{where}on {listed(unsure)} no metric is surely above the best control.")
-        )
-    if not won and not unsure:
-        sentences.append(capital(f"{where}on every kind some metric is above the best control."))
-    return sentences
 
 
 def _paraphrases(statistics: Mapping[str, Any]) -> list[str]:

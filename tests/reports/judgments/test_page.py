@@ -235,8 +235,24 @@ def test_controls_are_no_metrics(tmp_path: Path, capsys) -> None:
     assert any("systems: r above 0 for 1 of 1 metrics: ROUGE-L" in line for line in lines)
     text = sentences(value, tmp_path / "OUT")
     summary = text[text.index("Summary") : text.index("Agreement with people")]
-    assert "Length" not in summary
-    assert "ROUGE-L" in summary
+    assert "ROUGE-L agrees best with people" in summary
+    assert "No metric is surely above Length, a control that is no metric (" in summary
+    assert summary.count("Length") == 1
+    length = 100 * by_name["Length"]["kendall_tau_b"]
+    assert f"not surely above the best control (Length, {length:.3f}): ROUGE-L" in lines
+    row = text[text.index("Agreement with people") :]
+    assert "not above" in row
+
+    def said(above: list[str]) -> str:
+        other = copy.deepcopy(value)
+        other["controls"]["human"]["above"] = above
+        return sentences(other, tmp_path / "OUT")
+
+    assert "Every metric is surely above Length" in said(["ROUGE-L"])
+    assert "Every metric is surely above" not in text
+    without = copy.deepcopy(value)
+    without["controls"]["human"] = None  # no control ran: nothing is said of one
+    assert "a control that is no metric" not in sentences(without, tmp_path / "OUT")
 
 
 def test_forced_choice_has_a_page(tmp_path: Path) -> None:
