@@ -26,12 +26,13 @@ def of_triplets(results: Sequence[Result]) -> str:
     """The means of the three comparisons, the best in both first, and the second one by kind."""
     run = _read(results[0])
     _, second, both = run["comparisons"]
-    lines = head("", *run["comparisons"], *(f"{second}: {kind}" for kind in run["kinds"]))
+    first_kind, *kinds = run["kinds"]
+    lines = head("", *run["comparisons"], f"{second}, {first_kind}", *kinds)
     for record in _best_first(run, both):
         told = record["accuracy"]
         means = [_percent(told[comparison]["mean"]["value"]) for comparison in run["comparisons"]]
-        kinds = [_percent(told[second][kind]["value"]) for kind in run["kinds"]]
-        lines.append(row(title(record), *means, *kinds))
+        by_kind = [_percent(told[second][kind]["value"]) for kind in run["kinds"]]
+        lines.append(row(title(record), *means, *by_kind))
     total = f"{sum(run['kinds'].values()):,}"
     return "\n".join([*lines, _numbers_of_pairs(run, total, total, total)])
 
