@@ -37,11 +37,19 @@ def _sigmoid(x: np.ndarray) -> np.ndarray:
 def test_the_network_by_a_loop(dim: int, product: bool) -> None:
     """Written from the authors' `discriminator.py`: an LSTM with a forget gate, its output at
     <eos>, image, reference and candidate side by side, one hidden layer with ReLU, softmax over
-    two; plus the product of the two captions, where asked for. float32 against float64: 1e-5."""
+    two; plus, ours, the vectors' scale and the candidate's products with what is given. float32
+    against float64: 1e-5."""
     torch.manual_seed(1)
     shape = JudgeShape(words=8, word=4, hidden=5, dense=6, dim=dim, product=product)
     model = CaptionJudge(shape).eval()
+    with torch.no_grad():  # also of those that begin as 1 or 0
+        for parameter in model.parameters():
+            parameter.copy_(0.5 * torch.randn_like(parameter))
     w = {k: v.double().numpy() for k, v in model.state_dict().items()}
+
+    def scaled(x: np.ndarray, name: str) -> np.ndarray:
+        standard = (x - x.mean()) / np.sqrt(x.var() + 1e-5)
+        return w[f"{name}.weight"] * standard + w[f"{name}.bias"]
 
     def read(tokens: list[int]) -> np.ndarray:
         h, c = np.zeros(5), np.zeros(5)
@@ -54,13 +62,14 @@ def test_the_network_by_a_loop(dim: int, product: bool) -> None:
             i, f, g, o = np.split(gates, 4)  # in torch's order
             c = _sigmoid(f) * c + _sigmoid(i) * np.tanh(g)
             h = _sigmoid(o) * np.tanh(c)
-        return h
+        return scaled(h, "scale")
 
     reference, candidate = [1, 5, 6, 2], [1, 7, 2]
     means = np.array([0.5, -1.0, 2.0][:dim], dtype=np.float32)
-    parts = [w["image.weight"] @ means + w["image.bias"]] if dim else []
-    parts += [read(reference), read(candidate)]
-    parts += [parts[-1] * parts[-2]] if product else []
+    given = [scaled(w["image.0.weight"] @ means + w["image.0.bias"], "image.1")] if dim else []
+    given += [read(reference)]
+    parts = [*given, read(candidate)]
+    parts += [part * parts[-1] for part in given] if product else []
     hidden = np.maximum(w["hidden.weight"] @ np.concatenate(parts) + w["hidden.bias"], 0)
     expected = w["logits.weight"] @ hidden + w["logits.bias"]
     with torch.inference_mode():
