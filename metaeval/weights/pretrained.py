@@ -1,9 +1,9 @@
 """The weights of SCAN and FAIEr, shipped or trained by the user: a folder each, with a card.
 
 A folder (of shipped ones: `metaeval/weights/NAME/`) holds `model.safetensors` (float16),
-`card.json`, `vocab.json` and `trained_on.npy` (or shares one, see `cards`). Its card says which
-model it is (`kind`), of which variant, for which family of images ("coco" or "scenes") and which
-regions. No image that was learned from is ever scored.
+`card.json`, `vocab.json` and `trained_on.npy`; the last two may be shared, see `cards`. Its card
+says which model it is (`kind`), of which variant, for which family of images ("coco" or "scenes")
+and which regions. No image that was learned from is ever scored.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class PretrainedWeights:
 
     def vocabulary(self) -> Vocabulary:
         """The words that the model knows; InputError where the file is not the card's."""
-        path = self.folder / VOCABULARY
+        path = cards.find_part(self.folder, VOCABULARY, str(self.card["vocabulary"]))
         vocabulary = Vocabulary.load(path)
         if vocabulary.digest() != self.card["vocabulary"]:
             raise InputError("holds other words than its card.json describes", file=path)

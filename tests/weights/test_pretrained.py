@@ -238,7 +238,8 @@ def test_doctors_lines(tmp_path: Path) -> None:
 
 
 def test_folders_share_a_list_of_images(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder without a list of its own has the shared one of its card's checksum, no other."""
+    """A folder without a list of its own has the shared one of its card's checksum, no other; so
+    with words."""
     one, two = weights(tmp_path / "one", dataset([1, 2])), weights(tmp_path / "two", dataset([3]))
     monkeypatch.setattr(cards, "SHARED", tmp_path)
     for each in (one, two):
@@ -246,6 +247,8 @@ def test_folders_share_a_list_of_images(tmp_path: Path, monkeypatch: pytest.Monk
         (each.folder / "trained_on.npy").rename(tmp_path / f"trained_on-{checksum[:12]}.npy")
     assert read(one.folder).seen.tolist() == one.seen.tolist()
     assert read(two.folder).seen.tolist() == two.seen.tolist()
+    (one.folder / "vocab.json").rename(tmp_path / f"vocab-{one.card['vocabulary']}.json")
+    assert read(one.folder).vocabulary().words == WORDS.words
     (tmp_path / f"trained_on-{str(one.card['trained_on_sha256'])[:12]}.npy").unlink()
     with pytest.raises(InputError, match=r"trained_on\.npy"):
         read(one.folder)

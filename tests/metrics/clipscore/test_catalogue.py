@@ -29,7 +29,7 @@ TOWERS = {
         "init_logit_bias": -10,
         "custom_text": True,
         "vision_cfg": {
-            "image_size": 32, "timm_model_name": "vit_tiny_patch16_224",
+            "image_size": 224, "timm_model_name": "vit_tiny_patch16_224",
             "timm_model_pretrained": False, "timm_pool": "map", "timm_proj": "none",
         },
         "text_cfg": {
@@ -41,7 +41,7 @@ TOWERS = {
         "embed_dim": 24,
         "custom_text": True,
         "vision_cfg": {
-            "image_size": 28, "timm_model_name": "eva02_tiny_patch14_224",
+            "image_size": 224, "timm_model_name": "eva02_tiny_patch14_224",
             "timm_model_pretrained": False, "timm_pool": "token", "timm_proj": None,
         },
         "text_cfg": TEXT,
@@ -104,7 +104,7 @@ def test_other_architectures_score_as_the_library_has_it(name: str, tmp_path: Pa
 
 
 def _cosine(model: Any, name: str, picture: Path, text: str) -> float:
-    preprocess = open_clip.image_transform_v2(
+    preprocess = open_clip.transform.image_transform_v2(
         open_clip.transform.PreprocessCfg(**model.visual.preprocess_cfg), is_train=False
     )
     tokenizer = open_clip.get_tokenizer(f"tiny-{name}")
