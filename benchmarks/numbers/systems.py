@@ -224,7 +224,7 @@ def components(results: Sequence[Result]) -> str:
             n = [counts[name] for name in sets]
             fall = np.average([cell["share_of_another"] for cell in of_sets], weights=n)
             cells += [
-                f"{100 * fall:.1f}",
+                f"{100 * fall:.1f}".replace("-", "−"),
                 three(np.average([c["auc"] for c in of_sets], weights=n)),
             ]
         lines.append(row(title(record), *cells))
