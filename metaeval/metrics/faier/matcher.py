@@ -244,7 +244,7 @@ class UnionMatcher:
         """z [t, d] of regions and attended vectors, in pieces of one size."""
         counts = torch.full((self._rows,), attended.shape[1])
         join = self.model.fuse(level).join
-        return self._in_pieces(lambda *both: join(*both, counts), regions, attended)
+        return self._in_pieces(lambda v, a: join(v, a, counts), regions, attended)
 
     def _in_pieces(
         self, compute: Callable[..., torch.Tensor], *tensors: torch.Tensor

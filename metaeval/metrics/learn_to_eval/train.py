@@ -165,8 +165,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
             torch.from_numpy(tokens[:, : int(lengths.max())]), torch.from_numpy(lengths)
         )
         references, right, false = read.chunk(3)
-        looks = means is not None and not drawn.blind
-        seen = model.see(means[torch.from_numpy(drawn.image)]) if looks else None
+        seen = None
+        if means is not None and not drawn.blind:
+            seen = model.see(means[torch.from_numpy(drawn.image)])
         return torch.cat([model.judge(seen, references, each) for each in (right, false)])
 
     def loss(item: tuple[Drawn, OwnedCaptions], epoch: int) -> torch.Tensor:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from metaeval import doctor
 from metaeval.data.dataset import CaptionDataset
 from metaeval.data.images import ImageFiles
 from metaeval.metrics.clipscore import catalogue
@@ -63,6 +64,17 @@ def test_sizes_and_checksums_are_those_of_the_published_files() -> None:
     assert "40d365715913c9da98579312b702a82c18be219cc2a73407c4526f58eba950af" in line
     assert "the hub's" in catalogue._source(catalogue.Checkpoint("ViT-B-16-SigLIP", "webli"))
     assert "pictures of 224, 64 tokens" in catalogue._size("ViT-B-16-SigLIP")
+
+
+def test_doctor_lists_them_when_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    assert doctor.main(["--clips"]) == 0
+    head, *told = capsys.readouterr().out.splitlines()
+    assert "metric.clipscore.pretrained=TAG" in head
+    by_name = {" ".join(line.split()[:2]): line for line in told}
+    assert len(by_name) == len(catalogue.CHECKPOINTS) + len(catalogue.PAC_S) + 1
+    assert "428 M parameters (1.7 GB in float32)" in by_name["ViT-L-14 laion2b_s32b_b82k"]
+    assert "Apache-2.0" in by_name["ViT-B-16-SigLIP webli"]
+    assert "licence: see its card" in by_name["EVA02-L-14 merged2b_s4b_b131k"]
 
 
 @pytest.mark.parametrize("name", TOWERS)
