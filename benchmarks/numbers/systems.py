@@ -208,11 +208,9 @@ def components(results: Sequence[Result]) -> str:
     """How much of a metric's score falls where one component is wrong, in per cent of what another
     image's caption costs, and how often it sees so."""
     run: dict[str, Any] = files.read_json(results[0].folder / files.STATISTICS)
-    counts = {
-        entry["set"]: next(r for r in run["metrics"] if r["status"] == "ok")["profile"]
-        [entry["set"]]["n"]
-        for entry in run["sets"]
-    }  # fmt: skip
+    of_name = {entry["name"]: entry["set"] for entry in run["sets"]}
+    first = next(r for r in run["metrics"] if r["status"] == "ok")
+    counts = {name: first["profile"][of_set]["n"] for name, of_set in of_name.items()}
     names = [f"{kind}: fall, % ({', '.join(sets)})" for kind, sets in COMPONENTS.items()]
     lines = head("metric", *(cell for name in names for cell in (name, "sees")))
     for record in run["metrics"]:
@@ -220,13 +218,13 @@ def components(results: Sequence[Result]) -> str:
             continue
         cells = []
         for sets in COMPONENTS.values():
-            of_sets = [record["profile"][name] for name in sets]
+            of_sets = [record["profile"][of_name[name]] for name in sets]
             n = [counts[name] for name in sets]
-            fall = np.average([cell["share_of_another"] for cell in of_sets], weights=n)
-            cells += [
-                f"{100 * fall:.1f}".replace("-", "−"),
-                three(np.average([c["auc"] for c in of_sets], weights=n)),
-            ]
+            falls = [cell["share_of_another"] for cell in of_sets]
+            # of a control that does not mind another image's caption there is no such share
+            known = all(fall is not None for fall in falls)
+            share = f"{100 * np.average(falls, weights=n):.1f}".replace("-", "−") if known else "–"
+            cells += [share, three(np.average([cell["auc"] for cell in of_sets], weights=n))]
         lines.append(row(title(record), *cells))
     images = ", ".join(f"{name} {counts[name]:,}" for sets in COMPONENTS.values() for name in sets)
     return "\n".join([*lines, "", f"Images in which the change can be made: {images}."])

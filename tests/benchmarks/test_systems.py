@@ -100,14 +100,20 @@ def test_what_a_component_costs(tmp_path: Path) -> None:
         "wrong_size": {"n": 10, "share_of_another": 0.5, "auc": 0.8},
     }
     assert set(cells) == {name for names in COMPONENTS.values() for name in names}
-    record = {"metric": "A", "status": "ok", "part_of": None, "control": False, "profile": cells}
+    profile = {name.title(): cell for name, cell in cells.items()}
+    record = {"metric": "A", "status": "ok", "part_of": None, "control": False, "profile": profile}
+    blind = {name: {**cell, "share_of_another": None} for name, cell in profile.items()}
     others = [
         {**record, "metric": "A-part", "part_of": "A"},
+        {**record, "metric": "C", "control": True, "profile": blind},
         {"metric": "B", "status": "skipped", "part_of": None, "control": False},
     ]
-    sets = [{"set": name} for name in cells]
+    sets = [{"name": name, "set": name.title()} for name in cells]
     run = {"metrics": [record, *others], "sets": sets}
     (tmp_path / files.STATISTICS).write_text(json.dumps(run))
     _, _, *rows, _, told = components([Result(tmp_path, "")]).splitlines()
-    assert rows == ["| A | 50.0 | .900 | −1.0 | .450 | 20.0 | .650 |"]
+    assert rows == [
+        "| A | 50.0 | .900 | −1.0 | .450 | 20.0 | .650 |",
+        "| *C* | – | .900 | – | .450 | – | .650 |",
+    ]
     assert told.endswith("other_object 10, wrong_verb 20, wrong_colour 30, wrong_size 10.")
