@@ -18,6 +18,7 @@ from omegaconf import DictConfig
 
 from metaeval import provenance
 from metaeval.choices import installed, origin
+from metaeval.compute.requirements import missing_packages
 from metaeval.config import add_metric, build, component, compose_config, metric_names
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError, MetaevalError
@@ -69,6 +70,8 @@ def examine(config: DictConfig, say: Callable[[str], object] = print) -> None:
     say("weights that come with metaeval")
     for line in shipped.lines() or ["none"]:
         say(f"  {line}")
+    say("")
+    say("python -m metaeval.doctor --clips lists the CLIPs that CLIPScore takes by name")
     if INSTALLERS:
         say("")
         say("python -m metaeval.doctor --install NAME brings")
@@ -146,6 +149,15 @@ def install(name: str, cache: Path, source: Path | None, mirror: str | None = No
         raise ConfigError(f"'{name}' cannot be installed from a mirror: leave out --mirror")
 
 
+def list_clips(say: Callable[[str], object] = print) -> None:
+    """Say which CLIPs CLIPScore takes by name, with size, licence and checksum."""
+    if (absent := missing_packages("clipscore", "torch", "open_clip")) is not None:
+        raise ConfigError(str(absent))
+    say("metric.clipscore.model=NAME metric.clipscore.pretrained=TAG")
+    for line in import_module("metaeval.metrics.clipscore.catalogue").lines():
+        say(f"  {line}")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m metaeval.doctor", description=__doc__)
@@ -153,9 +165,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--install", action="append", default=[], metavar="NAME")
     parser.add_argument("--from", dest="source", type=Path, metavar="PATH", help="a local copy")
     parser.add_argument("--mirror", metavar="URL", help="of spice: a mirror of Maven Central")
+    parser.add_argument("--clips", action="store_true", help="CLIPs that CLIPScore takes by name")
     parser.add_argument("--config-dir", type=Path, help="a folder with metrics … of your own")
     options = parser.parse_args(arguments)
     try:
+        if options.clips:
+            list_clips()
+            return 0
         if options.config_dir is not None:
             add_config_folder(options.config_dir)
         config = compose_config(options.overrides)

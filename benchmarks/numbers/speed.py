@@ -21,7 +21,7 @@ from metaeval.runs.store import MemoryStore
 METRICS = (
     "bleu", "sacrebleu", "rouge_l", "cider",  # as a scale
     "rouge_n", "chrf", "ter", "cider_plain", "cider_r", "chair", "wmd", "moverscore", "lm",
-    "vifidel", "vifidel_cider", "vifidel_lm", "learn_to_eval",
+    "vifidel", "vifidel_cider", "vifidel_lm", "learn_to_eval", "aier",
 )  # fmt: skip
 
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from benchmarks.judgments import ridge
-from benchmarks.numbers.graded import graded, head, read, row, three
+from benchmarks.numbers.graded import graded, head, read, row, three, title
 from benchmarks.numbers.tables import Command, Result, Table
 from experiments.graded.published import REPLACE, SHUFFLE
 from metaeval.runs import files
 
 IMAGES = 300  # of val2017, the first: all systems together on all would take hours
 RULES = "bleu,sacrebleu,meteor,rouge_l,cider,spice"
-NETWORKS = "bertscore,tiger,scan,faier,faier_rel,faier_noref,vifidel"
+NETWORKS = "bertscore,tiger,scan,faier,faier_1,faier_4,faier_rel,fier,aier,fier_aier,vifidel"
 ADDED = "chrf,ter,rouge_n,cider_plain,cider_r,wmd,moverscore,lm"
 GROUNDED = "vifidel_lm,vifidel_cider,learn_to_eval,chair"
 ALL = f"[{RULES},{NETWORKS},{ADDED},{GROUNDED}]"
@@ -21,11 +23,11 @@ ALL = f"[{RULES},{NETWORKS},{ADDED},{GROUNDED}]"
 # the parser of SPICE takes an hour where no sentence is in the cache; intervals are not shown
 SHORT = "metric.spice.parser=rules stats.replicates=100"
 BOTH = tuple(graded(e, ALL, f"dataset.limit={IMAGES} {SHORT}") for e in ("replace", "shuffle"))
+JUDGED = f"[bleu,meteor,rouge_l,cider,{ADDED},learn_to_eval,aier]"
 PASCAL = Command(
     "-m metaeval experiment=judgments dataset=pascal50s dataset.draws=1 dataset.limit=250 "
     "stats.replicates=100 task.permutations=100 "
-    f"metrics=[bleu,meteor,rouge_l,cider,{ADDED},learn_to_eval] metric=[bleu,meteor,rouge_l,cider,"
-    f"{ADDED},learn_to_eval] metric.learn_to_eval.variant=text"
+    f"metrics={JUDGED} metric={JUDGED} metric.learn_to_eval.variant=text"
 )
 FLICKR8K = Command(
     "-m metaeval experiment=judgments dataset=flickr8k_expert "
@@ -33,6 +35,18 @@ FLICKR8K = Command(
     "metrics=[bleu,meteor,rouge_l,cider,chrf,rouge_n,cider_r,lm]"
 )
 COMMANDS = (*BOTH, PASCAL)
+# TIGEr's Fig. 7: what is said of an object, an action, a property gives way to something wrong
+COMPONENTS = {
+    "object": ("other_object",),
+    "action": ("wrong_verb",),
+    "property": ("wrong_colour", "wrong_size"),
+}
+_CHANGES = ",".join(["random", *(name for names in COMPONENTS.values() for name in names)])
+COMPONENT_RUN = Command(
+    "-m metaeval experiment=sensitivity dataset=coco_val2017 task.images=1000 "
+    f"task.corruptions=[{_CHANGES}] stats.replicates=200 metric.spice.parser=rules "
+    "metrics=[bleu,meteor,rouge_l,cider,spice,bertscore,tiger,scan,faier,vifidel,bigram_model]"
+)
 
 SOURCES = (
     "G: González-Chávez et al. (2023); T: TIGEr, Jiang et al. (2019); V: VIFIDEL, Madhyastha et "
@@ -124,14 +138,9 @@ SYSTEMS = (
         None,
         "gold regions, our weights; taught by spoiled captions",
     ),
-    System(
-        "FAIEr",
-        "F",
-        "faier",
-        "FAIEr",
-        None,
-        "gold regions, our weights; metric.faier.variant=1, 4, r",
-    ),
+    System("FAIEr, 1-ref", "F", "faier_1", "FAIEr-1", None, "gold regions, our weights"),
+    System("FAIEr, 4-ref", "F", "faier_4", "FAIEr-4", None, "likewise"),
+    System("FAIEr, r-ref", "F", "faier", "FAIEr", None, "likewise"),
     System(
         "FAIEr\\rel",
         "F",
@@ -140,15 +149,9 @@ SYSTEMS = (
         None,
         "likewise; metric.faier_rel.references=1, 4, null",
     ),
-    System("FIEr", "F", "faier_noref", "FAIEr (no references)", None, "likewise"),
-    System(
-        "AIEr, FIEr+AIEr",
-        "F",
-        "",
-        "",
-        None,
-        "a network of references alone, which is not trained here",
-    ),
+    System("FIEr", "F", "fier", "FIEr (no references)", None, "likewise"),
+    System("AIEr", "F", "aier", "AIEr", None, "our weights; how references are matched is ours"),
+    System("FIEr+AIEr", "F", "fier_aier", "FIEr+AIEr", None, "the mean of both: ours"),
 )
 
 
@@ -158,10 +161,11 @@ def table(results: Sequence[Result]) -> str:
     *runs, pascal = results
     replace, shuffle = map(read, runs)
     chosen = _accuracies(pascal)
-    lines = head(
+    names = (
         "system", "papers", "metrics=", "Replace ρ", "published", "Shuffle ρ", "published",
         "PASCAL-50S MM", "published", "note",
     )  # fmt: skip
+    lines = [row(*names), row("---", "---", "---", *["---:"] * 6, "---")]
     for system in SYSTEMS:
         cells = [system.name, system.papers, f"`{system.metric}`" if system.metric else "–"]
         for run, papers in ((replace, REPLACE), (shuffle, SHUFFLE)):
@@ -200,6 +204,32 @@ def added(results: Sequence[Result]) -> str:
     return "\n".join(lines)
 
 
+def components(results: Sequence[Result]) -> str:
+    """How much of a metric's score falls where one component is wrong, in per cent of what another
+    image's caption costs, and how often it sees so."""
+    run: dict[str, Any] = files.read_json(results[0].folder / files.STATISTICS)
+    of_name = {entry["name"]: entry["set"] for entry in run["sets"]}
+    first = next(r for r in run["metrics"] if r["status"] == "ok")
+    counts = {name: first["profile"][of_set]["n"] for name, of_set in of_name.items()}
+    names = [f"{kind}: fall, % ({', '.join(sets)})" for kind, sets in COMPONENTS.items()]
+    lines = head("metric", *(cell for name in names for cell in (name, "sees")))
+    for record in run["metrics"]:
+        if record["status"] != "ok" or record["part_of"] is not None:
+            continue
+        cells = []
+        for sets in COMPONENTS.values():
+            of_sets = [record["profile"][of_name[name]] for name in sets]
+            n = [counts[name] for name in sets]
+            falls = [cell["share_of_another"] for cell in of_sets]
+            # of a control that does not mind another image's caption there is no such share
+            known = all(fall is not None for fall in falls)
+            share = f"{100 * np.average(falls, weights=n):.1f}".replace("-", "−") if known else "–"
+            cells += [share, three(np.average([cell["auc"] for cell in of_sets], weights=n))]
+        lines.append(row(title(record), *cells))
+    images = ", ".join(f"{name} {counts[name]:,}" for sets in COMPONENTS.values() for name in sets)
+    return "\n".join([*lines, "", f"Images in which the change can be made: {images}."])
+
+
 def _by_category(result: Result) -> dict[str, Mapping[str, float | None]]:
     """Column → category → the share of its pairs in which it chose as most people did."""
     run: dict[str, Any] = files.read_json(result.folder / files.STATISTICS)
@@ -222,6 +252,7 @@ def _percent(value: float | None) -> str:
 TABLES = (
     Table("systems", COMMANDS, table, show=False),
     Table("systems-added", COMMANDS, added),
+    Table("components", (COMPONENT_RUN,), components),
     Table("learned", (FLICKR8K,), lambda results: ridge.table(results[0].folder)),
     Table("speed", (Command("-m benchmarks.numbers.speed"),), lambda results: results[0].printed),
 )

@@ -17,7 +17,7 @@ from experiments.training.grounded import CHECKPOINT, GroundedTraining
 from metaeval.config import component, plain
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError
-from metaeval.metrics.faier.variants import find_variant
+from metaeval.metrics.faier.variants import UNSEEN, find_variant
 from metaeval.options import OptionsOf
 from metaeval.weights import pretrained
 from metaeval.weights.cards import image_keys
@@ -67,7 +67,7 @@ class TrainFaier(GroundedTraining):
             Mapping[str, Any],
             OptionsOf(
                 "metaeval.metrics.faier.network.FaierShape",
-                without=("d_u", "n_words", "relations", "fused"),
+                without=("d_u", "n_words", "relations", "fused", "seen"),
             ),
         ],
         parser: str = "rules",
@@ -118,10 +118,11 @@ class TrainFaier(GroundedTraining):
         flat = [text for texts in train.captions for text in texts]
         vocabulary = captions.build_vocabulary(flat, parser(flat), self.min_count)
         shape = FaierShape(
-            images.regions.dim,
+            images.regions.dim if variant.seen else 0,
             len(vocabulary),
             relations=variant.relations,
             fused=variant.fused,
+            seen=variant.seen,
             **self.network,
         )
         model = FaierNetwork(shape)
@@ -143,12 +144,13 @@ class TrainFaier(GroundedTraining):
         )  # fmt: skip
         pretrained.half(model)  # the numbers below are those of the weights in the file
         turns = turns_of(dev)
-        held_out = HeldOut(dev, dataset, parser, vocabulary, turns).measure(model)
+        counts = (4, 0) if variant.seen else (4, 1)
+        held_out = HeldOut(dev, dataset, parser, vocabulary, turns).measure(model, counts)
         tested = None
         if self.test is not None:
             others = CaptionedImages.of(self.test, self.regions, store)
             # the captions that `experiment=replace` and `shuffle` make with seed=0
-            measured = HeldOut(others, self.test, parser, vocabulary, seed=0).measure(model)
+            measured = HeldOut(others, self.test, parser, vocabulary, seed=0).measure(model, counts)
             tested = {
                 "dataset": self.test.name, "n_images": len(others), "by_references": measured,
             }  # fmt: skip
@@ -162,6 +164,7 @@ class TrainFaier(GroundedTraining):
             **self.card(
                 dataset, train, dev, started, settings, trained, device, variant.corruptions
             ),
+            **({} if variant.seen else {"regions": UNSEEN}),
             "test": tested,
             "held_out": {"n_images": len(dev), "turns": turns, "by_references": held_out},
         }

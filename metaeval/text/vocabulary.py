@@ -1,7 +1,7 @@
 """The words a trained text encoder knows, as numbers.
 
 Files are in SCAN's form, so that the official vocabularies load: `{"word2idx": {word: number},
-"idx2word": {"0": word}, "idx": size}`. Ours add `"tokenizer": "ptb"`.
+"idx2word": {"0": word}, "idx": size}`. Ours have the first of these and `"tokenizer": "ptb"`.
 """
 
 from __future__ import annotations
@@ -101,13 +101,8 @@ class Vocabulary:
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
     def save(self, path: Path) -> None:
-        """Write the words in SCAN's form; overwrites."""
-        value: dict[str, Any] = {
-            "word2idx": self._numbers,
-            "idx2word": {str(i): word for i, word in enumerate(self.words)},
-            "idx": len(self.words),
-            "tokenizer": self.tokenizer,
-        }
+        """Write what `load` reads of SCAN's form; overwrites."""
+        value: dict[str, Any] = {"word2idx": self._numbers, "tokenizer": self.tokenizer}
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
         path.write_text(text + "\n", encoding="utf-8")
 

@@ -1,7 +1,9 @@
 """Weights that this project trained itself, with a card that says what they are.
 
 A folder holds `model.safetensors`, `card.json` and `trained_on.npy`: one number for every image
-that was learned from. A model never scores an image it has seen in training.
+that was learned from. A model never scores an image it has seen in training. Of the shipped ones
+those that have learned from the same images share a list, `trained_on-CHECKSUM.npy` beside the
+folders, and those that know the same words a vocabulary.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from metaeval.runs.digests import file_sha256
 
 COCO, SCENES = "coco", "scenes"  # families of images
 WEIGHTS, CARD, TRAINED_ON = "model.safetensors", "card.json", "trained_on.npy"
+SHARED = Path(__file__).resolve().parent  # where the files are that several folders share
 
 
 def image_keys(
@@ -54,9 +57,30 @@ def trained_on(dataset: CaptionDataset) -> npt.NDArray[np.uint64]:
     return np.sort(image_keys(dataset, family=SCENES))
 
 
+def find_part(folder: Path, name: str, checksum: str) -> Path:
+    """A folder's own file, or where it has none the shared one of that checksum."""
+    own = folder / name
+    shared = {path.stem: path for path in SHARED.glob(f"{own.stem}-*{own.suffix}")}
+    return own if own.exists() else shared.get(f"{own.stem}-{checksum[:12]}", own)
+
+
+def read_seen(folder: Path, card: Mapping[str, Any]) -> npt.NDArray[np.uint64]:
+    """The numbers of all images that weights have learned from: uint64, sorted.
+
+    InputError where they are not those of the card.
+    """
+    checksum = str(card.get("trained_on_sha256"))
+    file = find_part(folder, TRAINED_ON, checksum)
+    seen = map_array(file)
+    good = seen.dtype == np.uint64 and seen.ndim == 1
+    if not good or hashlib.sha256(seen.tobytes()).hexdigest() != checksum:
+        raise InputError("is not the list of images that card.json describes", file=file)
+    return seen
+
+
 def overlap(folder: Path, dataset: CaptionDataset) -> int:
     """How many of the dataset's images the weights in this folder were trained on."""
-    seen = map_array(folder / TRAINED_ON)
+    seen = read_seen(folder, read_card(folder))
     return int(np.isin(trained_on(dataset), seen).sum())
 
 

@@ -1,14 +1,13 @@
 """The weights of SCAN and FAIEr, shipped or trained by the user: a folder each, with a card.
 
 A folder (of shipped ones: `metaeval/weights/NAME/`) holds `model.safetensors` (float16),
-`card.json`, `vocab.json` and `trained_on.npy`. Its card says which model it is (`kind`), of which
-variant, for which family of images ("coco" or "scenes") and which regions. No image that was
-learned from is ever scored.
+`card.json`, `vocab.json` and `trained_on.npy`; the last two may be shared, see `cards`. Its card
+says which model it is (`kind`), of which variant, for which family of images ("coco" or "scenes")
+and which regions. No image that was learned from is ever scored.
 """
 
 from __future__ import annotations
 
-import hashlib
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,7 +20,6 @@ import numpy.typing as npt
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.data.json_records import kind as kind_of
 from metaeval.errors import InputError
-from metaeval.readers.arrays import map_array
 from metaeval.readers.checkpoints import check_numbers, load_safetensors
 from metaeval.readers.json_text import read_json
 from metaeval.readers.values import is_number
@@ -123,7 +121,7 @@ class PretrainedWeights:
 
     def vocabulary(self) -> Vocabulary:
         """The words that the model knows; InputError where the file is not the card's."""
-        path = self.folder / VOCABULARY
+        path = cards.find_part(self.folder, VOCABULARY, str(self.card["vocabulary"]))
         vocabulary = Vocabulary.load(path)
         if vocabulary.digest() != self.card["vocabulary"]:
             raise InputError("holds other words than its card.json describes", file=path)
@@ -213,12 +211,7 @@ def read(folder: Path) -> PretrainedWeights:
             raise InputError("should be a text", file=path, field=key)
     _check_shape(value.get("shape", {}), path)
     value["variant"] = _OLD_VARIANTS.get(value["variant"], value["variant"])
-    ids = folder / cards.TRAINED_ON
-    seen = map_array(ids)
-    good = seen.dtype == np.uint64 and seen.ndim == 1
-    if not good or hashlib.sha256(seen.tobytes()).hexdigest() != value["trained_on_sha256"]:
-        raise InputError("is not the list of images that card.json describes", file=ids)
-    return PretrainedWeights(folder, value, seen)
+    return PretrainedWeights(folder, value, cards.read_seen(folder, value))
 
 
 def _check_shape(shape: Any, path: Path) -> None:

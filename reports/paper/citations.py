@@ -32,6 +32,7 @@ OF_FAMILY = {
     "vifidel": ("madhyastha2019vifidel",),
     "vifidel_cider": ("madhyastha2019vifidel", "vedantam2015cider"),
     "vifidel_lm": ("madhyastha2019vifidel", "kann2018slor"),
+    "fier_aier": ("wang2021faier",),
     "spider": ("liu2017spider",),
     "mean": ("liu2017spider",),
     "cider_plain": ("vedantam2015cider",),

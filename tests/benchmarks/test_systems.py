@@ -11,7 +11,16 @@ import pytest
 from sklearn.linear_model import Ridge
 
 from benchmarks.judgments import ridge
-from benchmarks.numbers.systems import ADDED, GROUNDED, NETWORKS, RULES, SYSTEMS
+from benchmarks.numbers.systems import (
+    ADDED,
+    COMPONENTS,
+    GROUNDED,
+    NETWORKS,
+    RULES,
+    SYSTEMS,
+    components,
+)
+from benchmarks.numbers.tables import Result
 from metaeval.config import metric_names
 from metaeval.runs import files
 
@@ -80,3 +89,31 @@ def test_the_best_pair_is_what_people_see(run: Path) -> None:
     assert (
         lines[-1] == f"{half.sum()} captions in the fitted half, {(~half).sum()} in the other; τ-b."
     )
+
+
+def test_what_a_component_costs(tmp_path: Path) -> None:
+    """Of two changes of one component the mean, weighted by how many images each has."""
+    cells = {
+        "other_object": {"n": 10, "share_of_another": 0.5, "auc": 0.9},
+        "wrong_verb": {"n": 20, "share_of_another": -0.01, "auc": 0.45},
+        "wrong_colour": {"n": 30, "share_of_another": 0.1, "auc": 0.6},
+        "wrong_size": {"n": 10, "share_of_another": 0.5, "auc": 0.8},
+    }
+    assert set(cells) == {name for names in COMPONENTS.values() for name in names}
+    profile = {name.title(): cell for name, cell in cells.items()}
+    record = {"metric": "A", "status": "ok", "part_of": None, "control": False, "profile": profile}
+    blind = {name: {**cell, "share_of_another": None} for name, cell in profile.items()}
+    others = [
+        {**record, "metric": "A-part", "part_of": "A"},
+        {**record, "metric": "C", "control": True, "profile": blind},
+        {"metric": "B", "status": "skipped", "part_of": None, "control": False},
+    ]
+    sets = [{"name": name, "set": name.title()} for name in cells]
+    run = {"metrics": [record, *others], "sets": sets}
+    (tmp_path / files.STATISTICS).write_text(json.dumps(run))
+    _, _, *rows, _, told = components([Result(tmp_path, "")]).splitlines()
+    assert rows == [
+        "| A | 50.0 | .900 | −1.0 | .450 | 20.0 | .650 |",
+        "| *C* | – | .900 | – | .450 | – | .650 |",
+    ]
+    assert told.endswith("other_object 10, wrong_verb 20, wrong_colour 30, wrong_size 10.")

@@ -24,7 +24,8 @@ SECTIONS = [
 # metrics of conf/metric whose page has another name
 PAGE_OF = {
     "meteor_nltk": "meteor", "refclipscore": "clipscore", "scan": "tiger", "faier_noref": "faier",
-    "faier_rel": "faier", "faier_corruptions": "faier", "length": "controls",
+    "faier_rel": "faier", "faier_corruptions": "faier", "faier_1": "faier", "faier_4": "faier",
+    "fier": "faier", "aier": "faier", "fier_aier": "faier", "length": "controls",
     "brevity": "controls", "random_score": "controls", "bigram_model": "controls",
     "longest_copy": "controls", "refpacscore": "pacscore", "spider": "mean",
     "vifidel_cider": "mean", "vifidel_lm": "mean",

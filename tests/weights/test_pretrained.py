@@ -19,7 +19,7 @@ from metaeval.errors import InputError
 from metaeval.text.vocabulary import SPECIAL, Vocabulary
 from metaeval.vision.regions.bottomup import BottomUpRegions
 from metaeval.vision.regions.gold import GoldRegions
-from metaeval.weights import pretrained, shipped
+from metaeval.weights import cards, pretrained, shipped
 from metaeval.weights.pretrained import PretrainedWeights, choose, half, read, save
 from tests.vision.regions.region_cases import dataset
 
@@ -235,3 +235,20 @@ def test_doctors_lines(tmp_path: Path) -> None:
     assert "model.safetensors is not there" in cut
     assert tiny == "scan_tiny  0.0 MB, scan neg, gold-v1 regions of photographs"
     assert shipped.lines(tmp_path / "none") == []
+
+
+def test_folders_share_a_list_of_images(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder without a list of its own has the shared one of its card's checksum, no other; so
+    with words."""
+    one, two = weights(tmp_path / "one", dataset([1, 2])), weights(tmp_path / "two", dataset([3]))
+    monkeypatch.setattr(cards, "SHARED", tmp_path)
+    for each in (one, two):
+        checksum = str(each.card["trained_on_sha256"])
+        (each.folder / "trained_on.npy").rename(tmp_path / f"trained_on-{checksum[:12]}.npy")
+    assert read(one.folder).seen.tolist() == one.seen.tolist()
+    assert read(two.folder).seen.tolist() == two.seen.tolist()
+    (one.folder / "vocab.json").rename(tmp_path / f"vocab-{one.card['vocabulary']}.json")
+    assert read(one.folder).vocabulary().words == WORDS.words
+    (tmp_path / f"trained_on-{str(one.card['trained_on_sha256'])[:12]}.npy").unlink()
+    with pytest.raises(InputError, match=r"trained_on\.npy"):
+        read(one.folder)

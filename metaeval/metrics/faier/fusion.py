@@ -63,6 +63,15 @@ class Fusion(nn.Module):
         return united
 
 
+def said_nodes(d: int) -> nn.Linear:
+    """W_u of a network that sees no image: z_k = W_u h_k of the references' nodes, at first h_k."""
+    union = nn.Linear(d, d)
+    with torch.no_grad():
+        union.weight.copy_(torch.eye(d))
+        union.bias.zero_()
+    return union
+
+
 def matches(union: torch.Tensor, nodes: torch.Tensor) -> torch.Tensor:
     """z_i · h_k for each region and node of the same row: [n, k, r] of [n, r, d] and [n, k, d]."""
     return nodes @ union.transpose(1, 2)

@@ -51,8 +51,9 @@ class UnionMatcher:
     """A trained network with the union vectors of a dataset's images.
 
     The network is in eval mode, on the device it is to compute on; its weights must not change any
-    more. `unions` holds, by level, the union vectors of all images' regions [total + 1, d], the
-    last of them a zero; `places` int64 [images, most] which are each image's, `total` behind them.
+    more. By level, `unions` holds the union vectors of all images [total + 1, d], the last of them
+    a zero, and `places` int64 [images, most] which are each image's, `total` behind them. There is
+    one a region; where the network sees no image, one a node of its references.
     """
 
     def __init__(self, model: FaierNetwork) -> None:
@@ -60,7 +61,8 @@ class UnionMatcher:
         self.device = next(model.parameters()).device
         self._rows, self._n_images = _ROWS[self.device.type], _IMAGES[self.device.type]
         self.unions: dict[str, torch.Tensor] = {}
-        self.places = torch.empty(0, 0, dtype=torch.int64, device=self.device)
+        self.places: dict[str, torch.Tensor] = {}
+        self._widths: dict[str, Ints] = {}
 
     @cached_property
     def _tables(self) -> tuple[Projected, Projected | None]:
@@ -74,15 +76,49 @@ class UnionMatcher:
     @torch.inference_mode()
     def prepare(
         self,
-        regions: Regions,
+        regions: Regions | None,
         references: ParsedCaptions | CaptionNodes,
         rows: Sequence[Sequence[int]],
     ) -> None:
         """Compute the union vectors of n images.
 
-        They have at most 36 regions (or all the same number). `rows` says which of all references
-        (or of what `read` made of them) each image has, in their order, at least one.
+        They have at most 36 regions (or all the same number); `None` is for a network that sees
+        none. `rows` says which of all references (or of what `read` made of them) each image has,
+        in their order, at least one.
         """
+        nodes: CaptionNodes = {}
+        if self.model.shape.fused:
+            nodes = self.read(references) if isinstance(references, ParsedCaptions) else references
+        if not self.model.shape.seen:
+            self._say(nodes, rows)
+        elif regions is None:
+            raise ValueError("this network sees regions")
+        else:
+            self._unite(regions, nodes, rows)
+
+    def _say(self, nodes: CaptionNodes, rows: Sequence[Sequence[int]]) -> None:
+        """Union vectors of the references' nodes alone."""
+        for level, of_level in nodes.items():
+            total = len(of_level.vectors)
+            united = self._in_pieces(partial(self.model.said_by, level), of_level.vectors)
+            self.unions[level] = torch.cat([united, united.new_zeros(1, united.shape[1])])
+            own = [
+                np.concatenate([
+                    np.arange(of_level.starts[k], of_level.starts[k] + of_level.counts[k])
+                    for k in group
+                ])
+                for group in rows
+            ]  # fmt: skip
+            step = _STEPS[level]
+            widths = np.array([_pad(len(each), step) for each in own], dtype=np.int64)
+            places = np.full((len(own), int(widths.max(initial=0))), total, dtype=np.int64)
+            for place, each in zip(places, own, strict=True):
+                place[: len(each)] = each
+            self.places[level] = torch.from_numpy(places).to(self.device)
+            self._widths[level] = widths
+
+    def _unite(self, regions: Regions, nodes: CaptionNodes, rows: Sequence[Sequence[int]]) -> None:
+        """Union vectors of the regions, fused with the references' nodes if there are any."""
         model, d = self.model, self.model.shape.d
         counts = regions.mask.sum(axis=1)
         width = max(MOST, regions.mask.shape[1])
@@ -90,13 +126,10 @@ class UnionMatcher:
         total = int(counts.sum())
         places = np.full((len(regions), width), total, dtype=np.int64)
         places[:, : regions.mask.shape[1]][regions.mask] = np.arange(total)
-        self.places = torch.from_numpy(places).to(self.device)
-        self.unions = {
-            level: torch.zeros(total + 1, d, device=self.device) for level in model.levels
-        }
-        nodes: CaptionNodes = {}
-        if model.shape.fused:
-            nodes = self.read(references) if isinstance(references, ParsedCaptions) else references
+        at_regions, widths = torch.from_numpy(places).to(self.device), np.full(len(places), width)
+        for level in model.levels:
+            self.unions[level] = torch.zeros(total + 1, d, device=self.device)
+            self.places[level], self._widths[level] = at_regions, widths
 
         def unite(images: Ints, size: int) -> None:
             filled = fill_rows(images, size)
@@ -129,22 +162,26 @@ class UnionMatcher:
 
     def unions_of(self, index: int) -> dict[str, torch.Tensor]:
         """By level, the union vectors of one image, without padding: [r, d]."""
-        places = self.places[index]
-        return {level: z[places[places < len(z) - 1]] for level, z in self.unions.items()}
+        places = {level: of_level[index] for level, of_level in self.places.items()}
+        return {
+            level: z[places[level][places[level] < len(z) - 1]] for level, z in self.unions.items()
+        }
 
     def _score_level(self, level: str, nodes: NodeVectors, index: Ints) -> Floats:
         """One level's score of each caption."""
         unions, scores = self.unions[level], np.empty(len(nodes.starts))
+        widths = self._widths[level][index]
 
         def match(rows: Ints, size: int) -> None:
             filled = fill_rows(rows, size)
             k = int(nodes.counts[filled[0]])
             at = torch.from_numpy(nodes.starts[filled][:, None] + np.arange(k)).to(self.device)
-            places = self.places[torch.from_numpy(index[filled]).to(self.device)]
+            places = self.places[level][torch.from_numpy(index[filled]).to(self.device)]
+            places = places[:, : int(widths[filled[0]])]
             batch = level_score(unions[places], places < len(unions) - 1, nodes.vectors[at])
             scores[rows] = batch[: len(rows)].double().cpu().numpy()
 
-        self._each(match, self._rows, nodes.counts)
+        self._each(match, self._rows, nodes.counts, widths)
         return scores
 
     def _each(self, work: Callable[[Ints, int], None], size: int, *keys: Ints) -> None:
@@ -205,13 +242,20 @@ class UnionMatcher:
 
     def _join(self, level: str, regions: torch.Tensor, attended: torch.Tensor) -> torch.Tensor:
         """z [t, d] of regions and attended vectors, in pieces of one size."""
-        size, pieces = self._rows, [regions[:0]]
-        counts = torch.full((size,), attended.shape[1])
-        for start in range(0, len(regions), size):
-            filled = torch.arange(start, start + size, device=self.device)
-            filled = torch.where(filled < len(regions), filled, start)
-            pieces.append(self.model.fuse(level).join(regions[filled], attended[filled], counts))
-        return torch.cat(pieces)[: len(regions)]
+        counts = torch.full((self._rows,), attended.shape[1])
+        join = self.model.fuse(level).join
+        return self._in_pieces(lambda v, a: join(v, a, counts), regions, attended)
+
+    def _in_pieces(
+        self, compute: Callable[..., torch.Tensor], *tensors: torch.Tensor
+    ) -> torch.Tensor:
+        """[t, d] What is computed of tensors [t, …], in pieces of one size."""
+        total, pieces = len(tensors[0]), [tensors[0][:0]]
+        for start in range(0, total, self._rows):
+            filled = torch.arange(start, start + self._rows, device=self.device)
+            filled = torch.where(filled < total, filled, start)
+            pieces.append(compute(*(tensor[filled] for tensor in tensors)))
+        return torch.cat(pieces)[:total]
 
 
 def _image_keys(rows: Sequence[Sequence[int]], nodes: CaptionNodes) -> list[Ints]:

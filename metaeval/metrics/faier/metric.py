@@ -21,7 +21,7 @@ from metaeval.compute.requirements import missing_packages
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.metrics.base import Metric, Scores
-from metaeval.metrics.faier.variants import VARIANTS
+from metaeval.metrics.faier.variants import UNSEEN, VARIANTS, Variant
 from metaeval.metrics.region_scorer import RegionScorer
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store, content_digest
@@ -40,7 +40,8 @@ class Faier(Metric):
     """FAIEr of each caption, and its two parts: FAIEr-object (words) and FAIEr-relation (sentence
     and triplets), whose sum it is.
 
-    Not a number for images that the weights have learned from, and for images without any region.
+    Not a number for images that the weights have learned from, and for images without any region
+    (under "aier": without any reference).
     A caption without words is still a sentence, and has a score.
 
     Parameters
@@ -50,7 +51,8 @@ class Faier(Metric):
     variant
         Which of the shipped weights, with `weights="auto"`: "r" (trained with 0 to 4 references),
         "corruptions" (trained on spoiled captions too: its columns say so), "1", "4", "rel" (object
-        level alone), "fier" (no references at all), as far as there are such.
+        level alone), "fier" (no references at all), "aier" (references alone: no regions are
+        needed, and its columns are AIEr's), as far as there are such.
     weights
         "auto", the name of shipped weights, or a folder that `experiment=train_faier` has written.
     references
@@ -93,6 +95,8 @@ class Faier(Metric):
             raise ConfigError(f"unknown metric.faier.variant '{variant}': choose from {known}")
         if calibrate and references == 0:
             raise ConfigError("metric.faier.calibrate needs references")
+        if references == 0 and not VARIANTS[str(variant)].seen:
+            raise ConfigError(f"metric.faier.variant={variant} needs references")
         if parser not in ("auto", *PARSERS):
             known = ", ".join(("auto", *PARSERS))
             raise ConfigError(f"unknown metric.faier.parser '{parser}': choose from {known}")
@@ -129,27 +133,44 @@ class Faier(Metric):
         )
 
     def bind(self, dataset: CaptionDataset, store: Store | None = None) -> FaierScorer | Absent:
+        sees = VARIANTS[self.variant].seen
         absent = (
             missing_packages("faier", "torch", "safetensors")
             or devices.missing(self.device)
-            or self.regions.missing(dataset)
+            or (self.regions.missing(dataset) if sees else None)
         )
         if absent is not None:
             return absent
+        regions = self.regions.name if sees else UNSEEN
         weights = pretrained.choose(
-            "faier", dataset, self.weights, variant=self.variant, regions=self.regions.name
+            "faier", dataset, self.weights, variant=self.variant, regions=regions
         )
         if isinstance(weights, Absent):
             return weights
         if (variant := str(weights.card["variant"])) not in VARIANTS:
             reason = f"the weights {weights.name} are of a variant that is not known: '{variant}'"
             return Absent("weights", reason, f"give those of one of: {', '.join(VARIANTS)}")
-        width, parser = weights.width("d_u"), self._parser(weights, store)
+        parser = self._parser(weights, store)
         return (
-            weights.misfit(self.regions, width, store)
+            self._lacks(VARIANTS[variant], weights, dataset, store)
             or parser.missing()
             or FaierScorer(self, weights, parser, dataset, store)
         )
+
+    def _lacks(
+        self,
+        variant: Variant,
+        weights: PretrainedWeights,
+        dataset: CaptionDataset,
+        store: Store | None,
+    ) -> Absent | None:
+        """What the weights' variant looks at and the dataset does not have."""
+        if variant.seen:
+            missing = self.regions.missing(dataset)
+            return missing or weights.misfit(self.regions, weights.width("d_u"), store)
+        if not any(dataset.references) or self.references == 0:
+            return Absent("references", f"{variant.title} looks at nothing else")
+        return None
 
     def _parser(self, weights: PretrainedWeights, store: Store | None) -> TripletParser:
         name = self.parser
@@ -173,12 +194,13 @@ class FaierScorer(RegionScorer):
         store: Store | None,
     ) -> None:
         variant = str(weights.card["variant"])
+        self._sees = VARIANTS[variant].seen
         corrupted = bool(weights.card.get("trained_on_corruptions"))
         count = "all" if metric.references is None else metric.references
         settings = {
             "weights": weights.label,
             "variant": VARIANTS[variant].signature or variant,
-            "regions": metric.regions.identity(store),
+            "regions": metric.regions.identity(store) if self._sees else UNSEEN,
             "parser": parser.identity(),
             "cal": "references" if metric.calibrate else "none",
             "refs": count if VARIANTS[variant].fused else 0,
@@ -196,7 +218,8 @@ class FaierScorer(RegionScorer):
 
     def context(self, index: int) -> bytes:
         seen = b"seen" if self.seen[index] else b"new"
-        return seen + self.region_digests[index] + content_digest(self._references[index])
+        regions = self.region_digests[index] if self._sees else b""
+        return seen + regions + content_digest(self._references[index])
 
     def prepare(self) -> None:
         from metaeval.metrics.faier.captions import NO_REFERENCE, encode
@@ -211,11 +234,11 @@ class FaierScorer(RegionScorer):
         groups = [group or (NO_REFERENCE,) for group in self._references]
         distinct = {text: k for k, text in enumerate(dict.fromkeys(t for g in groups for t in g))}
         references = encode(list(distinct), self.parser, self._vocabulary)
-        self._matcher.prepare(
-            self.image_regions, references, [[distinct[t] for t in g] for g in groups]
-        )
+        regions = self.image_regions if self._sees else None
+        self._matcher.prepare(regions, references, [[distinct[t] for t in g] for g in groups])
         self._units = self._means() if self._calibrate else np.ones(len(groups))
-        self._usable = ~self.seen & self.image_regions.mask.any(axis=1)
+        there = [bool(group) for group in self._references]
+        self._usable = ~self.seen & (there if regions is None else regions.mask.any(axis=1))
 
     def _means(self) -> npt.NDArray[np.float64]:
         """The mean FAIEr of each image's own references [n], NaN where it is no unit.
@@ -256,6 +279,8 @@ class FaierScorer(RegionScorer):
     def explain_all(
         self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
     ) -> list[Mapping[str, Any] | None]:
+        if not self._sees:
+            return [None] * len(captions)  # there are no regions that a match could be shown in
         rows = np.flatnonzero(self._usable[image_index]).tolist()
         images = [int(image_index[k]) for k in rows]
         explained = self._explainer.explain([captions[k] for k in rows], images)

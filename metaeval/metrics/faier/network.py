@@ -15,7 +15,7 @@ import torch
 from torch import nn
 
 from metaeval.errors import InputError
-from metaeval.metrics.faier.fusion import Fusion
+from metaeval.metrics.faier.fusion import Fusion, said_nodes
 from metaeval.metrics.faier.text import NodeReader, Nodes, TextBatch
 from metaeval.metrics.faier.visual import Visual
 from metaeval.options import Below1, Count
@@ -41,6 +41,8 @@ class FaierShape:
         False: the object level alone (the paper's FAIEr\\rel).
     fused
         False: no references enter at all (the paper's FIEr).
+    seen
+        False: no image enters at all (the paper's AIEr).
     dropout
         On the word embeddings, in training.
     """
@@ -51,6 +53,7 @@ class FaierShape:
     d: Count = 512
     relations: bool = True
     fused: bool = True
+    seen: bool = True
     dropout: Below1 = 0.0
 
 
@@ -75,10 +78,13 @@ class FaierNetwork(nn.Module):
         super().__init__()
         self.shape = shape
         self.levels = ("objects", "relations") if shape.relations else ("objects",)
-        self.visual = Visual(shape.d_u, shape.d)
+        if shape.seen:
+            self.visual = Visual(shape.d_u, shape.d)
         self.text = NodeReader(shape.n_words, shape.width, shape.d, shape.relations, shape.dropout)
-        fused = self.levels if shape.fused else ()
+        fused = self.levels if shape.fused and shape.seen else ()
         self.fusion = nn.ModuleDict({level: Fusion(shape.d) for level in fused})
+        said = () if shape.seen else self.levels
+        self.said = nn.ModuleDict({level: said_nodes(shape.d) for level in said})
 
     def see(self, features: torch.Tensor, boxes: torch.Tensor, mask: torch.Tensor) -> Seen:
         """Visual objects and relations of images: [n, r, d_u], [n, r, 4], [n, r]."""
@@ -99,6 +105,11 @@ class FaierNetwork(nn.Module):
         """What makes union vectors of regions and references on a level."""
         fusion: Fusion = self.fusion[level]  # type: ignore[assignment]
         return fusion
+
+    def said_by(self, level: str, nodes: torch.Tensor) -> torch.Tensor:
+        """z [t, d] of references' nodes [t, d] on a level, where no image is seen: W_u h."""
+        united: torch.Tensor = self.said[level](nodes)
+        return united
 
 
 def load_network(weights: PretrainedWeights) -> FaierNetwork:

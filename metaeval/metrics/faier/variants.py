@@ -24,6 +24,8 @@ class Variant:
         Whether there is a relation level beside the object level.
     fused
         Whether references enter at all.
+    seen
+        Whether the image does; where not, references alone are matched, and there must be some.
     corruptions
         Whether it is trained on spoiled captions too.
     signature
@@ -35,14 +37,17 @@ class Variant:
     note: str = ""
     relations: bool = True
     fused: bool = True
+    seen: bool = True
     corruptions: bool = False
     signature: str | None = None
 
 
 _ANY = (0, 9)
+UNSEEN = "none"  # what cards and signatures call the regions of a variant that sees no image
 VARIANTS: Mapping[str, Variant] = MappingProxyType(
     {
         "fier": Variant("FIEr", (0, 0), "no references", fused=False),
+        "aier": Variant("AIEr", (1, 9), seen=False),
         "rel": Variant("FAIEr", _ANY, "object level alone", relations=False),
         "1": Variant("FAIEr-1", (1, 1)),
         "4": Variant("FAIEr-4", (9, 9)),

@@ -8,6 +8,8 @@ from typing import Any
 import torch
 from torch import nn
 
+SPREAD = 0.5  # standard deviation of the words' first vectors
+
 
 @dataclass(frozen=True, slots=True)
 class JudgeShape:
@@ -20,13 +22,14 @@ class JudgeShape:
     dim
         Numbers of a region; 0: the image is not looked at.
     product
-        Whether the product of the two captions' vectors is an input of the hidden layer too.
+        Whether the candidate's products with reference and image are inputs of the hidden layer
+        too.
     """
 
     words: int
-    word: int = 128
-    hidden: int = 256
-    dense: int = 256
+    word: int = 96
+    hidden: int = 128
+    dense: int = 128
     dim: int = 0
     product: bool = True
 
@@ -40,28 +43,36 @@ class CaptionJudge(nn.Module):
     As in the authors' code: one LSTM reads reference and candidate, and its output at `<end>` is
     the caption's vector; the image's feature (here the mean of its regions) goes through one linear
     layer; the vectors of image, reference and candidate, side by side, go through a hidden layer
-    with ReLU to two logits, "human" and "not". `product` adds the elementwise product of the two
-    captions' vectors: of the compact bilinear pooling that the paper also tries, the part that a
-    training of some ten thousand captions can afford.
+    with ReLU to two logits, "human" and "not". `product` adds the elementwise products of the
+    candidate with the reference and with the image: of the compact bilinear pooling that the paper
+    also tries, the part that a training of some ten thousand captions can afford. The vectors are
+    brought to one scale (LayerNorm) before: an LSTM's outputs are small numbers, and their products
+    so small that a caption of another image went unnoticed.
     """
 
     def __init__(self, shape: JudgeShape) -> None:
         super().__init__()
         self.shape = shape
         self.embedding = nn.Embedding(shape.words, shape.word)
-        nn.init.normal_(self.embedding.weight, std=0.1)
+        nn.init.normal_(self.embedding.weight, std=SPREAD)
         self.lstm = nn.LSTM(shape.word, shape.hidden, batch_first=True)
-        self.image = nn.Linear(shape.dim, shape.hidden) if shape.dim else None
-        parts = 2 + bool(shape.dim) + shape.product
+        self.scale = nn.LayerNorm(shape.hidden)
+        self.image: nn.Module | None = None
+        if shape.dim:
+            self.image = nn.Sequential(
+                nn.Linear(shape.dim, shape.hidden), nn.LayerNorm(shape.hidden)
+            )
+        given = 1 + bool(shape.dim)
+        parts = 1 + given * (1 + shape.product)
         self.hidden = nn.Linear(parts * shape.hidden, shape.dense)
         self.logits = nn.Linear(shape.dense, 2)
         self.dropout = nn.Dropout(0.3)
 
     def read(self, tokens: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-        """[n, hidden] The LSTM's output at each caption's `<end>`; tokens [n, longest]."""
+        """[n, hidden] The LSTM's output at each caption's `<end>`, scaled; tokens [n, longest]."""
         outputs, _ = self.lstm(self.dropout(self.embedding(tokens)))
         last = (lengths - 1).to(tokens.device)[:, None, None].expand(-1, 1, outputs.shape[2])
-        vectors: torch.Tensor = self.dropout(outputs.gather(1, last)[:, 0])
+        vectors: torch.Tensor = self.dropout(self.scale(outputs.gather(1, last)[:, 0]))
         return vectors
 
     def see(self, means: torch.Tensor) -> torch.Tensor:
@@ -74,11 +85,16 @@ class CaptionJudge(nn.Module):
     def judge(
         self, images: torch.Tensor | None, references: torch.Tensor, candidates: torch.Tensor
     ) -> torch.Tensor:
-        """[n, 2] Logits of "human" and "not", of the three vectors of n pairs."""
-        parts = [] if images is None else [images]
-        parts += [references, candidates]
+        """[n, 2] Logits of "human" and "not", of the three vectors of n pairs.
+
+        `None` for the images: they are not looked at; where the network could, zeros stand there.
+        """
+        given = [references]
+        if self.image is not None:
+            given = [torch.zeros_like(references) if images is None else images, references]
+        parts = [*given, candidates]
         if self.shape.product:
-            parts.append(references * candidates)
+            parts += [each * candidates for each in given]
         hidden = torch.relu(self.hidden(torch.cat(parts, dim=1)))
         logits: torch.Tensor = self.logits(self.dropout(hidden))
         return logits

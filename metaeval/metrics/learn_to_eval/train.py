@@ -4,17 +4,20 @@
 
 For each caption and pass, a pair (a reference of the same image, this caption) that is right and a
 pair (the same reference, a false caption) that is not. False are, each as often as the others:
-another image's caption, this one with words replaced, this one with words out of place, and, with
-`--machine FILES` (COCO's format of results), a captioner's caption of the image. The paper also
-samples captions from the captioner under training, which there is none of here.
+this caption with words replaced, with words out of place, and, with `--machine FILES` (COCO's
+format of results), a captioner's caption of the image; another image's caption twice as often. The
+paper also samples captions from the captioner under training, which there is none of here. In half
+of the batches nothing stands in the image's place: so one network serves with and without images.
 """
 
 from __future__ import annotations
 
 import argparse
+import logging
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +25,7 @@ import numpy.typing as npt
 import torch
 
 from metaeval.data.system_captions import read_system_captions
-from metaeval.metrics.learn_to_eval.network import CaptionJudge, JudgeShape
+from metaeval.metrics.learn_to_eval.network import SPREAD, CaptionJudge, JudgeShape
 from metaeval.metrics.learn_to_eval.regions import mean_regions
 from metaeval.text.vocabulary import padded
 from metaeval.text.word_vectors.minilm import MiniLmVectors
@@ -39,6 +42,9 @@ from metaeval.vision.regions.gold import GoldRegions
 from metaeval.weights import pretrained
 
 BATCH = 100
+# how often another image's, replaced, shuffled and machine captions are drawn
+SHARES = (2, 1, 1, 1)
+HIDDEN = 0.5  # the share of batches in which the images are hidden
 Ints = npt.NDArray[np.int64]
 
 
@@ -73,10 +79,11 @@ class OwnedCaptions(NamedTuple):
         """A right and a false pair for each human caption of an image with at least two."""
         people = np.flatnonzero(self.human)
         machines = np.flatnonzero(~self.human)
+        shares = np.array(SHARES if len(machines) else SHARES[:3])
         drawn = []
         for part in np.array_split(rng.permutation(people), math.ceil(len(people) / (BATCH // 2))):
             reference = np.array([self._other(k, people, rng) for k in part.tolist()])
-            kind = rng.integers(0, 4 if len(machines) else 3, len(part))
+            kind = rng.choice(len(shares), len(part), p=shares / shares.sum())
             tokens, lengths = self.tokens[part].copy(), self.lengths[part].copy()
             rows = np.flatnonzero(kind == 0)
             other = rng.choice(people, len(rows))
@@ -96,7 +103,8 @@ class OwnedCaptions(NamedTuple):
                     tokens[row : row + 1] = spoiling.shuffled(
                         tokens[row : row + 1], lengths[row : row + 1], rng
                     )
-            drawn.append(Drawn(reference, part, tokens, lengths, self.owner[part]))
+            blind = bool(rng.random() < HIDDEN)
+            drawn.append(Drawn(reference, part, tokens, lengths, self.owner[part], blind))
         return drawn
 
     def _other(self, caption: int, people: Ints, rng: np.random.Generator) -> int:
@@ -110,21 +118,28 @@ class OwnedCaptions(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """n right pairs (reference, candidate) by row, and the tokens of n false candidates."""
+    """n right pairs (reference, candidate) by row, and the tokens of n false candidates; `blind`:
+    whether the images are hidden."""
 
     reference: Ints
     candidate: Ints
     false_tokens: Ints
     false_lengths: Ints
     image: Ints
+    blind: bool
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    add_data_options(parser, min_count=4)
+    parser.add_argument("--text", action="store_true", help="the image is never looked at")
+    parser.add_argument("--machine", nargs="*", type=Path, default=[], metavar="FILE")
+    return parser.parse_args(arguments)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    add_data_options(parser, min_count=2)
-    parser.add_argument("--text", action="store_true", help="the image is not looked at")
-    parser.add_argument("--machine", nargs="*", type=Path, default=[], metavar="FILE")
-    options = parser.parse_args(arguments)
+    options = _options(arguments)
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
     data = read_caption_data(options)
     known = frozenset(data.dataset.image_ids) | data.dataset.excluded_ids
     machine = [read_system_captions(p, p.stem, known).captions for p in options.machine]
@@ -134,7 +149,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     shape = JudgeShape(len(data.vocabulary), dim=0 if regions is None else regions.shape[1])
     model = CaptionJudge(shape)
     vectors = MiniLmVectors(device="cpu")
-    set_words = start_embedding(model.embedding, vectors, data.vocabulary, 0.1)
+    set_words = start_embedding(model.embedding, vectors, data.vocabulary, SPREAD)
     bag = spoiling.bag_numbers(data.vocabulary)
     means = None if regions is None else torch.from_numpy(regions)
 
@@ -143,15 +158,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     def logits(drawn: Drawn, pairs: OwnedCaptions) -> torch.Tensor:
         """[2 n, 2] Of the right pairs, then of the false ones."""
-
-        def read(tokens: Ints, lengths: Ints) -> torch.Tensor:
-            longest = int(lengths.max())
-            return model.read(torch.from_numpy(tokens[:, :longest]), torch.from_numpy(lengths))
-
-        references = read(pairs.tokens[drawn.reference], pairs.lengths[drawn.reference])
-        right = read(pairs.tokens[drawn.candidate], pairs.lengths[drawn.candidate])
-        false = read(drawn.false_tokens, drawn.false_lengths)
-        seen = None if means is None else model.see(means[torch.from_numpy(drawn.image)])
+        chosen = np.concatenate([drawn.reference, drawn.candidate])
+        tokens = np.concatenate([pairs.tokens[chosen], drawn.false_tokens])
+        lengths = np.concatenate([pairs.lengths[chosen], drawn.false_lengths])
+        read = model.read(
+            torch.from_numpy(tokens[:, : int(lengths.max())]), torch.from_numpy(lengths)
+        )
+        references, right, false = read.chunk(3)
+        seen = None
+        if means is not None and not drawn.blind:
+            seen = model.see(means[torch.from_numpy(drawn.image)])
         return torch.cat([model.judge(seen, references, each) for each in (right, false)])
 
     def loss(item: tuple[Drawn, OwnedCaptions], epoch: int) -> torch.Tensor:
@@ -161,15 +177,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     fixed = dev.draw(np.random.default_rng([options.seed, 0xDE7]), bag)
 
-    def validate(network: CaptionJudge) -> Mapping[str, Any]:
+    def measure(blind: bool) -> dict[str, float]:
         right = total = 0.0
+        for each in fixed:
+            out = logits(each._replace(blind=blind), dev)
+            human = out[:, 0] > out[:, 1]
+            truth = torch.arange(len(out)) < len(out) // 2
+            right, total = right + float((human == truth).sum()), total + len(out)
+        above = own_above_other(model, dev, None if blind else means)
+        return {"accuracy": right / total, "own_above_other": above}
+
+    def validate(network: CaptionJudge) -> Mapping[str, Any]:
         with torch.inference_mode():
-            for each in fixed:
-                out = logits(each, dev)
-                human = out[:, 0] > out[:, 1]
-                truth = torch.arange(len(out)) < len(out) // 2
-                right, total = right + float((human == truth).sum()), total + len(out)
-        return {"dev_accuracy": right / total}
+            ways = {} if means is None else {"dev": measure(blind=False)}
+            ways["dev_text"] = measure(blind=True)
+        told = {f"{way}_{name}": x for way, each in ways.items() for name, x in each.items()}
+        return {**told, "accuracy": fmean(each["accuracy"] for each in ways.values())}
 
     settings = TrainingSettings(
         epochs=options.epochs,
@@ -177,7 +200,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         schedule="cosine",
         warmup=0.3,
         clip=1.0,
-        select="dev_accuracy",
+        select="accuracy",
         seed=options.seed,
     )
     trained = fit(model, batches, loss, validate, settings, title="LearnToEval")
@@ -185,7 +208,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     model.eval()
     card = {
         "kind": "learn_to_eval",
-        "variant": "text" if options.text else "",
+        "variant": "",
         "trained_on_corruptions": True,
         "regions": "none" if options.text else GoldRegions().identity(None),
         "shape": shape.as_dict(),
@@ -196,10 +219,36 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "caption_models": [model._asdict() for model in map(_plain, vectors.caption_models)],
         "drawn": [each._asdict() for each in spoiling.drawn_corruptions(True)],
         "epochs": len(trained.history),
-        "dev_accuracy": round(validate(model)["dev_accuracy"], 4),
+        **{name: round(value, 4) for name, value in validate(model).items()},
     }
     saved = pretrained.save(options.out, model, data.vocabulary, card, data.dataset)
-    print(f"{saved.label}: {card['dev_accuracy']:.4f} of the pairs of {len(data.dev):,} dev images")
+    print(
+        f"{saved.label}: {card['accuracy']:.4f} of the pairs of {len(data.dev):,} dev images; "
+        f"an image's caption above the next one's, without looking, in "
+        f"{card['dev_text_own_above_other']:.4f} of them"
+    )
+
+
+def own_above_other(
+    model: CaptionJudge, captions: OwnedCaptions, means: torch.Tensor | None
+) -> float:
+    """The share of images whose first human caption scores above the next image's first, by the
+    mean over the image's other human captions."""
+    people = np.flatnonzero(captions.human)
+    images, first = np.unique(captions.owner[people], return_index=True)
+    read = model.read(
+        torch.from_numpy(captions.tokens[people]), torch.from_numpy(captions.lengths[people])
+    )
+    above = 0
+    for k, references in enumerate(np.split(np.arange(len(people)), first[1:])):
+        given = read[references[1:]]
+        seen = None if means is None else model.see(means[[images[k]] * len(given)])
+        own, other = (
+            model.judge(seen, given, read[[place] * len(given)]).softmax(dim=1)[:, 0].mean()
+            for place in (first[k], first[(k + 1) % len(first)])
+        )
+        above += bool(own > other)
+    return above / len(images)
 
 
 def _plain(model: Any) -> Any:

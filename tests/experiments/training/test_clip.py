@@ -123,7 +123,7 @@ def test_the_weights_are_what_their_card_says(tmp_path: Path) -> None:
     facts = cards.read_card(SCENES_CLIP)
     found = hashlib.sha256((SCENES_CLIP / cards.WEIGHTS).read_bytes()).hexdigest()
     assert found == facts["weights_sha256"]
-    assert len(np.load(SCENES_CLIP / cards.TRAINED_ON)) == facts["data"]["n"]
+    assert len(cards.read_seen(SCENES_CLIP, facts)) == facts["data"]["n"]
     model, words, _ = load_shipped(ClipWeights("scenes", "scenes", SCENES_CLIP / cards.WEIGHTS))
     held_out = load_scenes(split="dev", n=200, cache=tmp_path)
     side = facts["model_cfg"]["vision_cfg"]["image_size"]

@@ -49,7 +49,7 @@ def config(cache: Path) -> Any:
     )
 
 
-@pytest.mark.parametrize("variant", ["r", "corruptions"])
+@pytest.mark.parametrize("variant", ["r", "corruptions", "aier"])
 def test_a_tiny_run_learns_and_can_score(tmp_path: Path, variant: str) -> None:
     out = tmp_path / "out"
     facts = TrainFaier(variant, **TINY).train(config(tmp_path), out)
@@ -62,7 +62,7 @@ def test_a_tiny_run_learns_and_can_score(tmp_path: Path, variant: str) -> None:
     found = pretrained.read(out)
     assert found.overlap(train).all()
     val = load_scenes(n=10, cache=tmp_path)
-    metric = Faier(GoldRegions(), weights=str(out), device="cpu")
+    metric = Faier(GoldRegions(), variant, weights=str(out), device="cpu")
     done = score_captions(metric, val, list(val.human), np.arange(10), MemoryStore())
     assert done.status == "ok", done.reason
     assert done.scores is not None

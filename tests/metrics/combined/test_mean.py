@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import pickle
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
+import metaeval
 from metaeval.config import build, compose_config, selected
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
@@ -159,3 +163,22 @@ def test_what_is_no_mean(overrides: list[str], message: str) -> None:
     config = compose_config(["metrics=[mean]", "metric=[mean]", *overrides])
     with pytest.raises(ConfigError, match=message):
         build("mean", config)
+
+
+def test_spider_max_of_a_results_file_with_several_captions(tmp_path: Path) -> None:
+    """What docs/metrics/mean.md computes, against SPICE and CIDEr of the same captions by hand."""
+    texts = [(0, "a dog runs"), (0, "a cat"), (1, "cats"), (1, "two cats asleep on a bed")]
+    results = [{"image_id": i, "caption": text} for i, text in texts]
+    (tmp_path / "beams.json").write_text(json.dumps(results))
+    references = dict(zip(IDS[:2], REFERENCES[:2], strict=True))
+
+    def table(metric: str) -> pd.DataFrame:
+        rules = {"metric__spice__parser": "rules"}
+        return metaeval.score(tmp_path / "beams.json", references, metrics=[metric], **rules).table
+
+    spider = table("spider").groupby("image_id")["SPIDEr (rules)"].max()
+    spice, cider = table("spice")["SPICE (rules)"], table("cider")["CIDEr"]
+    first, second, third, fourth = ((spice + cider) / 2).tolist()
+    assert spider.tolist() == [max(first, second), max(third, fourth)]
+    assert first != second
+    assert third != fourth

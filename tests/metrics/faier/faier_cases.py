@@ -138,13 +138,20 @@ class Loops:
             found.append(weight @ np.concatenate([v, m]) + bias)
         return found
 
+    def said(self, level: str, references: list[list[Vector]]) -> list[Vector]:
+        """z of every node of every reference, where no image is seen."""
+        weight, bias = (self.p[f"said.{level}.{k}"] for k in ("weight", "bias"))
+        return [weight @ h + bias for nodes in references for h in nodes]
+
     def score(self, u: Vector, b: Vector, references: list[int], caption: int) -> list[float]:
         """The score of each level."""
-        seen, own = self.seen(u, b), self.nodes(*TEXTS[caption])
+        own = self.nodes(*TEXTS[caption])
         others = [self.nodes(*TEXTS[r]) for r in references]
+        seen = self.seen(u, b) if self.shape.seen else {}
         scores = []
         for level, nodes in own.items():
-            z = self.union(level, seen[level], [other[level] for other in others])
+            said = [other[level] for other in others]
+            z = self.union(level, seen[level], said) if seen else self.said(level, said)
             scores.append(float(np.mean([max(zi @ h for zi in z) for h in nodes])))
         return scores
 

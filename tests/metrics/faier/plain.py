@@ -16,11 +16,15 @@ Unions = list[torch.Tensor]
 
 
 def unite(
-    model: FaierNetwork, seen: Seen, image: int, nodes: Nodes, references: Sequence[int]
+    model: FaierNetwork, seen: Seen | None, image: int, nodes: Nodes, references: Sequence[int]
 ) -> Unions:
     """Union vectors [r, d] of an image with references (rows of `nodes`), level by level."""
     unions = []
     for level in model.levels:
+        if seen is None:
+            said = torch.cat([nodes_of(nodes, level, row) for row in references])
+            unions.append(said @ model.said[level].weight.T + model.said[level].bias)
+            continue
         z = getattr(seen, level)[image][seen.mask[image]]
         if model.shape.fused:
             fusion = model.fuse(level)

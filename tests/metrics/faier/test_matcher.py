@@ -26,11 +26,14 @@ REFERENCES = [[0, 3], [NONE], [1, 2, 3, 5]]
 
 def matcher(device: str = "cpu", **options: bool) -> UnionMatcher:
     found = UnionMatcher(model(dtype=torch.float32, **options).to(device))
-    found.prepare(regions(), captions(), REFERENCES)
+    found.prepare(regions() if found.model.shape.seen else None, captions(), REFERENCES)
     return found
 
 
-@pytest.mark.parametrize("options", [{}, {"relations": False}, {"fused": False}])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"relations": False}, {"fused": False}, {"seen": False}],
+)
 def test_scores_are_those_of_the_loops(options: dict[str, bool]) -> None:
     own = matcher(**options)
     loops, seen = Loops(own.model), regions()
@@ -45,14 +48,15 @@ def test_scores_are_those_of_the_loops(options: dict[str, bool]) -> None:
         assert table[k, i] == pytest.approx(sum(slow), **CLOSE)
 
 
-def test_a_score_does_not_depend_on_what_else_is_scored() -> None:
+@pytest.mark.parametrize("sees", [True, False])
+def test_a_score_does_not_depend_on_what_else_is_scored(sees: bool) -> None:
     """To the last bit: other captions, another order, and other images in the dataset."""
     rng = np.random.default_rng(0)
     words = VOCABULARY.words[4:]
     texts = [" ".join(rng.choice(words, rng.integers(1, 14))) for _ in range(300)]
     parsed = TripletParser()(texts)
     torch.manual_seed(0)
-    net = FaierNetwork(FaierShape(5, len(VOCABULARY), width=32, d=48)).eval()
+    net = FaierNetwork(FaierShape(5, len(VOCABULARY), width=32, d=48, seen=sees)).eval()
     counts = tuple(int(n) for n in rng.integers(1, 8, size=40))
     seen = regions(counts)
     rows = [rng.permutation(300)[: 1 + i % 4].tolist() for i in range(40)]

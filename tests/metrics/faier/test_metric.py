@@ -49,6 +49,7 @@ COLUMNS = {
         "FIEr-object (no references)",
         "FIEr-relation (no references)",
     ),
+    ("aier", 4): ("AIEr", "AIEr-object", "AIEr-relation"),
 }
 
 
@@ -63,13 +64,16 @@ def weights(scenes: CaptionDataset, tmp_path_factory: pytest.TempPathFactory) ->
     texts = [text for own in scenes.references for text in own]
     vocabulary = build_vocabulary(texts, TripletParser()(texts), 2)
     found = {}
-    for variant in ("r", "corruptions", "rel", "fier"):
+    for variant in ("r", "corruptions", "rel", "fier", "aier"):
         torch.manual_seed(0)
-        shape = FaierShape(88, len(vocabulary), 8, 12, variant != "rel", variant != "fier")
+        sees = variant != "aier"
+        shape = FaierShape(
+            88 if sees else 0, len(vocabulary), 8, 12, variant != "rel", variant != "fier", sees
+        )
         card = {
             "kind": "faier",
             "variant": variant,
-            "regions": "gold-v1",
+            "regions": "gold-v1" if sees else "none",
             "parser": "rules-1",
             "trained_on_corruptions": variant == "corruptions",
             "shape": asdict(shape),
@@ -115,7 +119,8 @@ def test_columns_and_signatures_say_what_they_are(
     found = scorer.signatures[0]
     label = pretrained.read(weights[variant]).label
     told = "r_neg" if variant == "corruptions" else variant
-    for part in (f"weights:{label}", f"variant:{told}|", "regions:gold-v1", "parser:rules-1"):
+    regions = "none" if variant == "aier" else "gold-v1"
+    for part in (f"weights:{label}", f"variant:{told}|", f"regions:{regions}|", "parser:rules-1"):
         assert part in found
     assert f"refs:{0 if variant == 'fier' else references}" in found
     assert ("trained-on-corruptions" in found) == (variant == "corruptions")
@@ -147,6 +152,27 @@ def test_references_change_a_score_and_none_are_needed(
     assert (scored(metric(weights), bare, texts, index).scores == none).all()
     cut = replace(scenes, references=tuple(own[:2] for own in scenes.references), _loaded={})
     assert (scored(metric(weights), cut, texts, index).scores == two).all()
+
+
+def test_aier_needs_references_and_no_region(
+    weights: dict[str, Path], scenes: CaptionDataset
+) -> None:
+    texts, index = list(scenes.human[1:]), list(range(1, 12))
+    own = Faier(GoldRegions(), "aier", str(weights["aier"]), device="cpu")
+    whole = scored(own, scenes, texts, index).scores
+    blind = replace(scenes, parts={}, _loaded={})
+    assert (scored(own, blind, texts, index).scores == whole).all()
+    assert whole[:, 0] == pytest.approx(whole[:, 1] + whole[:, 2], abs=1e-12)
+    groups = ((), *((r[:1] if i % 2 else ()) for i, r in enumerate(scenes.references[1:], 1)))
+    some = replace(scenes, references=groups, _loaded={})
+    without = scored(own, some, texts, index).scores
+    assert np.isnan(without[:, 0]).tolist() == [i % 2 == 0 for i in index]
+    assert (without[::2] != whole[::2]).any()
+    bare = replace(scenes, references=tuple(() for _ in range(12)), _loaded={})
+    absent = own.bind(bare)
+    assert isinstance(absent, Absent)
+    assert absent.part == "references"
+    assert bound(own, scenes).explain_all(texts, np.array(index)) == [None] * 11
 
 
 def test_calibration_is_in_units_of_the_references(
@@ -222,6 +248,7 @@ def test_what_is_missing_is_said(weights: dict[str, Path], scenes: CaptionDatase
         ({"references": -1}, "metric.faier.references"),
         ({"references": True}, "metric.faier.references"),
         ({"calibrate": True, "references": 0}, "calibrate needs references"),
+        ({"variant": "aier", "references": 0}, "variant=aier needs references"),
         ({"parser": "magic"}, "unknown metric.faier.parser 'magic'"),
         ({"device": "gpu"}, "unknown device"),
     ],

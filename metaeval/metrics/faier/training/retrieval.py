@@ -30,8 +30,8 @@ def score_matrix(
     """
     device = matcher.device
     total = np.zeros((len(rows), len(images)), np.float32)
-    places = matcher.places[torch.from_numpy(images).to(device)]
     for level, unions in matcher.unions.items():
+        places = matcher.places[level][torch.from_numpy(images).to(device)]
         nodes = captions[level]
         starts, counts = nodes.starts[rows], nodes.counts[rows]
         at = np.concatenate([np.arange(s, s + k) for s, k in zip(starts, counts, strict=True)])

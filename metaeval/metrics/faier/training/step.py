@@ -101,6 +101,22 @@ def unite(
     return [Ragged(z, count.cumsum(0) - count, count) for z in united]
 
 
+def say(vectors: Tensor, mask: Tensor, c: int, splits: Splits) -> list[Ragged]:
+    """The union vectors of each split where no image is seen: those of its references' nodes.
+
+    `vectors` [b · c + 1, k, d] with `mask` [b · c + 1, k]: of the captions image by image, and last
+    of the empty reference.
+    """
+    base = c * torch.arange(splits.references.shape[1])[:, None]
+    united = []
+    for references, counts in zip(splits.references, splits.counts, strict=True):
+        rows = torch.where(references < c, base + references, len(vectors) - 1).to(vectors.device)
+        read = torch.arange(rows.shape[1]) < counts[:, None]
+        there = mask[rows] & read.to(mask.device)[:, :, None]
+        united.append(Ragged.of(vectors[rows].flatten(1, 2), there.flatten(1)))
+    return united
+
+
 def _attend(
     fusion: Fusion, regions: Tensor, mask: Tensor, nodes: Tensor, node_mask: Tensor
 ) -> tuple[Tensor, Tensor]:
@@ -169,7 +185,7 @@ class Level:
 
 def make_levels(
     model: FaierNetwork,
-    see: tuple[Tensor, Tensor, Tensor],
+    see: tuple[Tensor, Tensor, Tensor] | None,
     nodes: Nodes,
     c: int,
     splits: Splits,
@@ -179,25 +195,28 @@ def make_levels(
     Parameters
     ----------
     see
-        Features, boxes and mask of b images.
+        Features, boxes and mask of b images; `None` where the network sees none.
     nodes
         Of their b · c captions, image by image, and last of the empty reference.
     """
-    seen = model.see(*see)
-    b = len(seen.mask)
+    seen = None if see is None else model.see(*see)
+    b = splits.candidates.shape[1]
     rows = torch.cat([torch.arange(b * c).view(b, c), torch.full((b, 1), b * c)], dim=1)
-    rows = rows.to(seen.mask.device)
-    kinds = [("objects", seen.objects, nodes.objects, nodes.object_mask)]
+    rows = rows.to(nodes.objects.device)
+    kinds = [("objects", nodes.objects, nodes.object_mask)]
     if model.shape.relations:
-        kinds.append(("relations", seen.relations, nodes.relations, nodes.relation_mask))
+        kinds.append(("relations", nodes.relations, nodes.relation_mask))
     by_split: list[list[Level]] = [[] for _ in splits.counts]
     base = torch.arange(b) * c
-    for kind, regions, vectors, mask in kinds:
-        if model.shape.fused:
+    for kind, vectors, mask in kinds:
+        if seen is None:
+            united = say(model.said_by(kind, vectors), mask, c, splits)
+        elif model.shape.fused:
             read = vectors.index_select(0, rows.flatten()).view(b, c + 1, *vectors.shape[1:])
+            regions: Tensor = getattr(seen, kind)
             united = unite(model.fuse(kind), regions, seen.mask, read, mask[rows], splits)
         else:
-            united = [Ragged.of(regions, seen.mask)] * len(splits.counts)
+            united = [Ragged.of(getattr(seen, kind), seen.mask)] * len(splits.counts)
         for split, (images, slots) in enumerate(zip(united, splits.candidates, strict=True)):
             chosen = (base + slots).to(vectors.device)
             captions = Ragged.of(vectors.index_select(0, chosen), mask[chosen])

@@ -201,8 +201,10 @@ class FaierTask:
             share_of_splits * settings.spoiled_across * scores.across(grades, settings)
         )
 
-    def _see(self, batch: SplitBatch) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    def _see(self, batch: SplitBatch) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor] | None:
         """Features, boxes and mask of a batch's images, changed as the settings say."""
+        if not self.model.shape.seen:
+            return None
         most = int(self._counts[batch.images].max())
         features, boxes, mask = (
             part[batch.images, :most].to(self.device) for part in self._regions

@@ -37,7 +37,7 @@ def plain_and_quick(**options):
     """Per split: what the plain equations score, and the step's levels."""
     net = model(**options)
     features, boxes, mask = regions().tensors()
-    see = features.double(), boxes.double(), mask
+    see = (features.double(), boxes.double(), mask) if net.shape.seen else None
     nodes = net.read(captions().take(np.array(ROWS)))
     by_hand = [plain_scores(net, see, nodes, 2, torch.arange(3) * 2, SPLITS, s) for s in range(2)]
     return net, by_hand, step.make_levels(net, see, nodes, 2, SPLITS)
@@ -48,7 +48,7 @@ def plain_scores(net, see, nodes, c, first, splits, s):
 
     Images have c captions, from row `first` of the nodes on; the last row is the empty reference.
     """
-    seen, empty = net.see(*see), len(nodes.objects) - 1
+    seen, empty = net.see(*see) if see else None, len(nodes.objects) - 1
     unions = []
     for i, start in enumerate(first.tolist()):
         slots = splits.references[s, i, : splits.counts[s, i]].tolist()
@@ -60,7 +60,7 @@ def plain_scores(net, see, nodes, c, first, splits, s):
     ])  # fmt: skip
 
 
-@pytest.mark.parametrize("options", [{}, {"relations": False}, {"fused": False}])
+@pytest.mark.parametrize("options", [{}, {"relations": False}, {"fused": False}, {"seen": False}])
 def test_scores_and_gradients_of_a_step(options: dict[str, bool]) -> None:
     net, by_hand, quick = plain_and_quick(**options)
     image, caption = torch.tensor([0, 1, 2, 2, 0]), torch.tensor([0, 1, 2, 0, 1])
