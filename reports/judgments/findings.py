@@ -7,7 +7,6 @@ from typing import Any
 
 from metaeval.stats.significance.holm import least_draws
 from reports.judgments.table import STATISTICS, equal_as_printed
-from reports.shared.controls import control_sentences
 from reports.shared.elements import Finding, Row
 from reports.shared.formatting import (
     amount,
@@ -19,7 +18,7 @@ from reports.shared.formatting import (
     percent,
     spelled,
 )
-from reports.shared.matrix import DifferenceRow, beats_the_others
+from reports.shared.matrix import DifferenceRow, beats_the_others, control_sentences
 from reports.shared.row_kind import row_kind
 from reports.shared.table import MetricsTable
 

@@ -7,10 +7,9 @@ from typing import Any
 
 from metaeval.stats.significance.holm import least_draws
 from reports.pairs.table import MEAN
-from reports.shared.controls import control_sentences
 from reports.shared.elements import Finding
 from reports.shared.formatting import capital, count, known, listed, percent, spelled
-from reports.shared.matrix import DifferenceRow, beats_the_others
+from reports.shared.matrix import DifferenceRow, beats_the_others, control_sentences
 from reports.shared.table import MetricsTable
 
 MUCH = 0.1  # of the accuracy, from where an easier comparison is remarked upon

@@ -1,11 +1,11 @@
-"""Who beats whom: the differences between all pairs of metrics, and which tests call them real."""
+"""Who beats whom: differences between all pairs of metrics, by which tests; and the controls."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from reports.shared.formatting import count, interval, known, listed, number
+from reports.shared.formatting import capital, count, interval, known, listed, number, percent
 
 TESTS = {"permutation": "P", "bootstrap": "B", "williams": "W"}
 
@@ -95,3 +95,29 @@ def beats_the_others(best: str, rows: Sequence[DifferenceRow], tests: str) -> li
         return [f"That it beats {listed(equal, 'or')} is not sure: not every test says so."]
     others = "the other" if len(rows) == 2 else "each of the others"
     return [f"It beats {others} by {tests}, after Holm's correction."]
+
+
+def control_sentences(controls: Mapping[str, Mapping[str, Any]], where: str) -> list[str]:
+    """The kinds of pairs that a control wins, and those on which no metric is surely above one."""
+    sentences = []
+    won = {kind: c for kind, c in controls.items() if c["shows"] == "nothing"}
+    if won:
+        told = [
+            f"{kind} ({c['control']} {percent(c['value'])}, best metric {c['best']} "
+            f"{percent(c['best_value'])})"
+            for kind, c in won.items()
+        ]
+        sentences.append(
+            capital(
+                f"{where}nothing is shown by {listed(told)}: a control, which is no metric, gets "
+                "as much as every metric."
+            )
+        )
+    unsure = [kind for kind, c in controls.items() if c["shows"] == "unsure"]
+    if unsure:
+        sentences.append(
+            capital(f"{where}on {listed(unsure)} no metric is surely above the best control.")
+        )
+    if not won and not unsure:
+        sentences.append(capital(f"{where}on every kind some metric is above the best control."))
+    return sentences
