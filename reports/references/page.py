@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.runs import files
+from reports.paper.citations import citation
+from reports.paper.links import save_links
 from reports.shared import page
 from reports.shared.elements import Finding, Header
 from reports.shared.figure_style import as_data_uri
@@ -55,7 +57,8 @@ def write_report(run_dir: Path | str) -> Path:
             alt="Agreement by the number of references",
             lead="Each metric by the number of references; bands are intervals over images. A "
             "metric without a point needs more references than that.",
-            tables=tables,
+            tables=[(table, save_links([table])) for table in tables],
+            citation=citation(run),
             provenance=provenance(run),
             downloads={},
             beside=[f"{files.FIGURES}/{path.name}" for path in drawn],

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.runs import files
+from reports.paper.citations import citation
+from reports.paper.links import save_links
 from reports.shared import page
 from reports.shared.elements import Finding, Header
 from reports.shared.figure_style import (
@@ -65,7 +67,8 @@ def write_report(run_dir: Path | str) -> Path:
             lead="Left, how often a sample of images puts all metrics into the order that all "
             "images give, and how often two neighbours; right, how often a paired test of two "
             "neighbours is significant (lines), and what the power formula says (dotted).",
-            tables=tables,
+            tables=[(table, save_links([table])) for table in tables],
+            citation=citation(run),
             provenance=provenance(run),
             downloads={},
             beside=beside,

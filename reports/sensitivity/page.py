@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.runs import files
+from reports.paper.citations import citation
+from reports.paper.links import save_links
 from reports.sensitivity.dendrogram import dendrogram
 from reports.sensitivity.findings import findings
 from reports.sensitivity.people import agreement
@@ -15,6 +17,7 @@ from reports.sensitivity.profile import cards, heat_map, shown
 from reports.shared import page
 from reports.shared.elements import Header
 from reports.shared.formatting import count, number, percent
+from reports.shared.print_tables import PrintCell, PrintTable, write_tables
 from reports.shared.provenance import date_and_version, provenance
 from reports.shared.run import FinishedRun, read_run
 
@@ -28,6 +31,7 @@ def write_report(run_dir: Path | str, figures: bool = True, judgments: Sequence[
     """
     run = read_run(Path(run_dir))
     people = agreement(judgments)
+    write_tables(run.directory, [auc_table(run)])
     if figures:
         write_cards(run)
     return page.write_page(run.directory / files.REPORT, render(run, people))
@@ -46,6 +50,8 @@ def render(run: FinishedRun, people: Mapping[str, Sequence[str]]) -> str:
         findings=findings(run),
         metrics=[r["metric"] for r in shown(run)],
         groups=heat_map(run),
+        map_links=save_links([auc_table(run)]),
+        citation=citation(run),
         cards=cards(run, people),
         examples=_examples(run),
         together=[
@@ -63,6 +69,20 @@ def render(run: FinishedRun, people: Mapping[str, Sequence[str]]) -> str:
         beside=["scores.parquet", "captions.parquet"],
         wide_times=False,
     )
+
+
+def auc_table(run: FinishedRun) -> PrintTable:
+    """The heat map for print: a row a change, its kinds parted by rules, a column a metric."""
+    heads = ["Change", "Made in", *(r["metric"] for r in shown(run))]
+    groups = [
+        [
+            [PrintCell(text) for text in (row.name, row.applied, *(c.text for c in row.cells))]
+            for row in group.rows
+        ]
+        for group in heat_map(run)
+    ]
+    caption = "How often the human caption scores above the changed one (AUC times 100)."
+    return PrintTable("auc", caption, heads, groups)
 
 
 def _header(run: FinishedRun) -> Header:
