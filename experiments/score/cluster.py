@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.score.rows import Block, CaptionRow
-from experiments.score.worker import BlockScores, Worker
+from experiments.score.worker import BlockScores, Worker, forget
+from metaeval.compute.networks import keep_networks
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.metrics.base import Metric
@@ -39,11 +40,14 @@ class BlockScorer:
         import ray
 
         held = ray.get(dataset)
-        store: Store = MemoryStore() if cache is None else SqliteStore(Path(cache))
-        self.name, self.worker = name, Worker(metric, held, store)
+        self.store: Store = MemoryStore() if cache is None else SqliteStore(Path(cache))
+        self.name, self.worker = name, Worker(metric, held, self.store)
+        self._kept = keep_networks()
+        self._kept.__enter__()  # for as long as the actor lives
 
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
         scores, reason = self.worker.score(_read(Path(row["file"])))
+        forget(self.store)
         return {**row, self.name: scores.tobytes(), _FAILED + self.name: reason or ""}
 
 

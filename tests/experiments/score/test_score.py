@@ -6,6 +6,7 @@ import contextlib
 import csv
 import io
 import json
+import random
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -13,15 +14,21 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from pycocoevalcap.cider import cider as coco_cider
 
 import metaeval
 from experiments.run import run_configured
 from experiments.score.parts import Parts
 from experiments.score.rows import Block, CaptionRow, blocks, own_dataset, read_rows
 from experiments.score.worker import BlockScores
+from metaeval import progress
 from metaeval.config import compose_config
 from metaeval.data.tidy import Tidy
 from metaeval.errors import InputError, MetaevalError
+from metaeval.metrics.ngram.cider import Cider
+from metaeval.metrics.ngram.cider_variants import CiderR
+from metaeval.runs.store import MemoryStore
+from metaeval.scoring import score_captions
 
 METRICS = ["bleu", "rouge_l", "cider"]
 COLUMNS = ["BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "ROUGE-L", "CIDEr"]
@@ -89,7 +96,7 @@ def test_the_scores_are_those_of_other_experiments_to_the_bit(folder: Path) -> N
         expected = theirs[theirs["metric"] == column]["score"].to_numpy()
         np.testing.assert_array_equal(ours[column].to_numpy(), expected)
     told = json.loads((folder / "one/statistics.json").read_text())
-    means = {c["name"]: c["mean"] for m in told["metrics"] for c in m["columns"]}
+    means = {m["metric"]: m["mean"] for m in told["metrics"]}
     assert means["CIDEr"] == pytest.approx(ours["CIDEr"].mean(), abs=1e-12)  # of another sum
 
 
@@ -117,7 +124,7 @@ def test_another_request_leaves_no_part_of_the_one_before(folder: Path) -> None:
 
 
 def test_references_in_the_rows(folder: Path) -> None:
-    """As `metaeval.score` has it, whatever the blocks; CIDEr's idf needs a corpus."""
+    """As `metaeval.score` has it, whatever the blocks; a bigram model needs them all at once."""
     rows = [
         {"candidate": "two dogs run", "references": ["two dogs are running", "dogs run"]},
         {"candidate": "a red bus", "references": ["a bus on a road", "a red bus"]},
@@ -126,10 +133,10 @@ def test_references_in_the_rows(folder: Path) -> None:
     ]
     (folder / "own.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     printed = score(
-        "captions=own.jsonl", "metrics=[rouge_l,cider,faier]", "task.block=3",
+        "captions=own.jsonl", "metrics=[rouge_l,bigram_model,faier]", "task.block=3",
         "hydra.run.dir=own", cwd=folder,
     )  # fmt: skip
-    assert "cider skipped: a score depends on all captions of a dataset" in printed
+    assert "bigram_model skipped: a score depends on all captions of a dataset" in printed
     assert "faier skipped" in printed
     assert "give dataset=NAME" in printed
     expected = metaeval.score(
@@ -138,6 +145,91 @@ def test_references_in_the_rows(folder: Path) -> None:
     got = scores(folder / "own")["ROUGE-L"].to_numpy()
     np.testing.assert_array_equal(got, expected.table["ROUGE-L"].to_numpy())
     assert json.loads((folder / "own/statistics.json").read_text())["n_empty"] == 1
+
+
+def test_ciders_idf_of_the_tables_themselves(folder: Path) -> None:
+    """Whatever the blocks, the CIDEr of all rows at once, and pycocoevalcap's."""
+    rows = _rows_of_images(40)
+    (folder / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for block in (7, 1000):
+        score(
+            "captions=corpus.jsonl", "metrics=[cider,cider_r]", f"task.block={block}",
+            f"hydra.run.dir=corpus{block}", cwd=folder,
+        )  # fmt: skip
+    few, many = (scores(folder / f"corpus{block}") for block in (7, 1000))
+    whole, index = own_dataset(list(read_rows([folder / "corpus.jsonl"], None, Tidy())))
+    for metric in (Cider(), CiderR()):
+        expected = score_captions(metric, whole, few["caption"].tolist(), index, MemoryStore())
+        assert expected.scores is not None
+        name = metric.columns[0].name
+        np.testing.assert_array_equal(few[name].to_numpy(), expected.scores[:, 0])
+        np.testing.assert_array_equal(many[name].to_numpy(), expected.scores[:, 0])
+        records = json.loads((folder / "corpus7/statistics.json").read_text())["metrics"]
+        signatures = {record["metric"]: record["signature"] for record in records}
+        assert signatures[name] == expected.signatures[0]
+    # pycocoevalcap wants one caption an image: the first row of each; its idf is of all references
+    first = {row["image_id"]: k for k, row in reversed(list(enumerate(rows)))}
+    tokens = [" ".join(words) for words in Cider().words([row["caption"] for row in rows])]
+    references = {
+        i: [" ".join(words) for words in Cider().words(rows[k]["references"])]
+        for i, k in first.items()
+    }
+    oracle = coco_cider.Cider().compute_score(
+        references, {i: [tokens[k]] for i, k in first.items()}
+    )
+    got = few["CIDEr"].to_numpy()[list(first.values())]
+    np.testing.assert_allclose(got, oracle[1], atol=1e-12)  # sums in another order
+    # the frequencies are a file that serves other tables
+    (idf,) = (folder / "corpus7/scores").glob("idf-*.npz")
+    (folder / "two.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows[:2]))
+    score(
+        "captions=two.jsonl", "metrics=[cider]", f"metric.cider.idf={idf}", "hydra.run.dir=idf",
+        cwd=folder,
+    )  # fmt: skip
+    np.testing.assert_array_equal(scores(folder / "idf")["CIDEr"], few["CIDEr"][:2])
+
+
+def _rows_of_images(n: int) -> list[dict[str, Any]]:
+    """Two captions of each of n images with their references, of few words, so that n-grams are
+    shared."""
+    words = [
+        "a",
+        "man",
+        "rides",
+        "the",
+        "red",
+        "horse",
+        "on",
+        "grass",
+        "near",
+        "two",
+        "dogs",
+        "and",
+        "water",
+    ]
+    draw = random.Random(7)
+    made = []
+    for image in range(n):
+        texts = [" ".join(draw.choices(words, k=draw.randint(3, 9))) for _ in range(5)]
+        made += [
+            {"image_id": image, "caption": caption, "references": texts[2:]}
+            for caption in texts[:2]
+        ]
+    draw.shuffle(made)
+    return made
+
+
+def test_blocks_that_are_there_take_no_time(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a resumed run says is left is of the blocks that are not there."""
+    line = progress.RunLine(clock := iter(range(10**6)).__next__)  # a second each time it is asked
+    assert clock() >= 0
+    monkeypatch.setattr(progress, "current", lambda: line)
+    score(*arguments(), "hydra.run.dir=left", cwd=folder)
+    (folder / "left/scores/part-00003.parquet").unlink()
+    begun = []
+    monkeypatch.setattr(line, "begin", begun.append)
+    score(*arguments(), "hydra.run.dir=left", cwd=folder)
+    assert [part.number for part in begun if part.number] == ["block 4 of 4"]
 
 
 @pytest.mark.parametrize(
