@@ -163,7 +163,7 @@ def kills(here: Path, n: int, metrics: list[str], times: int, scoring: str) -> N
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(moments.uniform(0.1, 1.0) * wall)
                 break
-            at_work = _workers(process.pid)
+            at_work = worker_processes(process.pid)
             if at_work and moments.random() < 0.7:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(moments.choice(at_work), signal.SIGKILL)
@@ -183,7 +183,7 @@ def kills(here: Path, n: int, metrics: list[str], times: int, scoring: str) -> N
           f"runs came to their end: {verdict}")  # fmt: skip
 
 
-def _workers(driver: int) -> list[int]:
+def worker_processes(driver: int) -> list[int]:
     """The processes below a driver that score."""
     parents, names = {}, {}
     for stat in Path("/proc").glob("[0-9]*/stat"):

@@ -6,7 +6,12 @@ import contextlib
 import csv
 import io
 import json
+import os
 import random
+import signal
+import subprocess
+import sys
+import time
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -17,6 +22,7 @@ import pytest
 from pycocoevalcap.cider import cider as coco_cider
 
 import metaeval
+from benchmarks.scale.__main__ import worker_processes
 from experiments.run import run_configured
 from experiments.score.parts import Parts
 from experiments.score.rows import Block, CaptionRow, blocks, own_dataset, read_rows
@@ -276,28 +282,72 @@ def test_rows_of_a_table_without_types(tmp_path: Path) -> None:
 
 def test_blocks_and_the_references_that_their_rows_share() -> None:
     rows = [CaptionRow(k // 2, "x", (f"r{k // 2}",)) for k in range(5)]
-    parts = list(blocks(rows, 2))
-    assert [(b.number, b.first, len(b.rows)) for b in parts] == [(0, 0, 2), (1, 2, 2), (2, 4, 1)]
+    few = list(blocks(rows, 2))
+    assert [(b.number, b.first, len(b.rows)) for b in few] == [(0, 0, 2), (1, 2, 2), (2, 4, 1)]
     dataset, index = own_dataset(rows)
     assert dataset.references == (("r0",), ("r1",), ("r2",))
     assert index.tolist() == [0, 0, 1, 1, 2]
 
 
 def test_a_block_that_a_metric_broke_in_is_scored_again(tmp_path: Path) -> None:
-    parts, block = Parts(tmp_path, "request"), Block(0, 0, [CaptionRow(1, "a", None)])
+    made, block = Parts(tmp_path, "request"), Block(0, 0, [CaptionRow(1, "a", None)])
     broken = BlockScores(np.array([[np.nan]]), "RuntimeError: no")
-    told = parts.write(block, {"m": ["M"]}, {"m": broken})
+    told = made.write(block, {"m": ["M"]}, {"m": broken})
     assert told["columns"] == {"M": {"n": 0, "sum": 0.0}}
-    assert parts.known(block) is None
-    told = parts.write(block, {"m": ["M"]}, {"m": BlockScores(np.array([[0.5]]))})
-    assert parts.known(block) == told
+    assert made.known(block) is None
+    told = made.write(block, {"m": ["M"]}, {"m": BlockScores(np.array([[0.5]]))})
+    assert made.known(block) == told
     assert Parts(tmp_path, "other").known(block) is None
-    assert parts.known(Block(0, 0, [CaptionRow(1, "b", None)])) is None
+    assert made.known(Block(0, 0, [CaptionRow(1, "b", None)])) is None
+
+
+NO_RAY = pytest.mark.skipif(
+    find_spec("ray") is None, reason="Ray is not installed (the extra `ray`)"
+)
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed (the extra `ray`)")
+@NO_RAY
 def test_ray_gives_the_same_bytes(folder: Path) -> None:
     score(*arguments(), "task.scoring=ray", "hydra.run.dir=ray", cwd=folder)
-    for path in sorted((folder / "one/scores").iterdir()):
-        assert (folder / "ray/scores" / path.name).read_bytes() == path.read_bytes(), path.name
+    assert parts(folder / "ray") == parts(folder / "one")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scoring", ["local", pytest.param("ray", marks=NO_RAY)])
+def test_killed_at_any_block_it_ends_with_the_same_bytes(scoring: str, folder: Path) -> None:
+    """SIGKILL as soon as so many blocks are there: to the command, and to one of Ray's workers."""
+    captions = pd.read_parquet(folder / "captions.parquet")[["image_id", "caption"]]
+    many = pd.concat([captions] * 20, ignore_index=True)
+    many["caption"] += many.index.astype(str)
+    many.to_parquet(folder / "many.parquet")
+    options = [
+        *arguments()[1:], "captions=many.parquet", "task.block=100", f"paths.cache={folder}/cache",
+    ]  # fmt: skip
+    score(*options, f"hydra.run.dir={scoring}whole", cwd=folder)
+    out, killed = folder / f"{scoring}killed", 0
+    for after, victim in ((2, "worker"), (4, "command"), (9, "command")):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "metaeval", "experiment=score", *options,
+             f"task.scoring={scoring}", f"hydra.run.dir={out.name}"],
+            cwd=folder, stdout=subprocess.DEVNULL,
+        )  # fmt: skip
+        while process.poll() is None and len(list(out.glob("scores/part-*"))) < after:
+            time.sleep(0.005)
+        if victim == "worker" and (workers := worker_processes(process.pid)):
+            os.kill(workers[0], signal.SIGKILL)
+            assert process.wait(300) == 0  # it goes on by itself
+            killed += 1
+            for path in list(out.glob("scores/part-*"))[1:]:
+                path.unlink()
+            continue
+        process.kill()
+        killed += process.wait() == -signal.SIGKILL
+    assert killed == 3
+    score(*options, f"task.scoring={scoring}", f"hydra.run.dir={out.name}", cwd=folder)
+    assert parts(out) == parts(folder / f"{scoring}whole")
+
+
+def parts(run: Path) -> dict[str, bytes]:
+    """The files of scores, and the manifest."""
+    return {path.name: path.read_bytes() for path in (run / "scores").iterdir()}
