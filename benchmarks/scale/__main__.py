@@ -147,13 +147,13 @@ def kills(here: Path, n: int, metrics: list[str], times: int, scoring: str) -> N
     """Kill until it has been done so often; a run that comes to its end before is compared, and
     another one begun."""
     write(here / "tables", n)
-    block = f"task.block={max(1, n // 20)}"
-    wall = measured(command(here / "tables", here / "whole", metrics, block)).wall
+    options = (f"task.block={max(1, n // 20)}", f"task.scoring={scoring}")
+    wall = measured(command(here / "tables", here / "whole", metrics, *options)).wall
     moments, drivers, workers, runs, same = random.Random(0), 0, 0, 0, True
     while drivers + workers < times or runs == 0:
         out = here / f"killed{runs}"
         process = subprocess.Popen(
-            command(here / "tables", out, metrics, block, f"task.scoring={scoring}"),
+            command(here / "tables", out, metrics, *options),
             stdout=subprocess.DEVNULL,
         )
         while process.poll() is None:
