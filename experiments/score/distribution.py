@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.parquet as pq
+
+from metaeval.runs import files
 
 BINS = 60
 DRAWN, EXTREME = 400, 10  # captions drawn at random, and of each column the lowest and highest
@@ -79,6 +79,5 @@ def describe(parts: Sequence[Path], columns: Sequence[str], seed: int) -> dict[s
 
 def read_column(parts: Sequence[Path], name: str) -> Floats:
     """A column of all parts [n]."""
-    chunks = [pq.read_table(part, columns=[name]).column(name) for part in parts]
-    scores = pa.chunked_array([chunk for column in chunks for chunk in column.chunks])
-    return np.asarray(scores.to_numpy(), dtype=np.float64)
+    every = [files.read_columns(part, [name], [name])[name].to_numpy() for part in parts]
+    return np.concatenate([np.empty(0), *every])

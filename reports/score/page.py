@@ -10,10 +10,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import pyarrow.parquet as pq
+import numpy as np
 from markupsafe import Markup
 
-from metaeval.errors import InputError
 from metaeval.runs import files
 from reports.shared import page
 from reports.shared.elements import Finding, Header
@@ -154,15 +153,11 @@ def shown_rows(run: FinishedRun, columns: Sequence[str]) -> list[ShownRow]:
         inside = sorted(row for row in reasons if first <= row < first + n)
         if not inside:
             continue
-        path = folder / part["part"]
-        try:
-            table = pq.read_table(path, columns=["image_id", "caption", *columns])
-        except OSError as error:
-            raise InputError(f"cannot be read ({error})", file=path) from None
-        for row, cells in zip(
-            inside, table.take([row - first for row in inside]).to_pylist(), strict=True
-        ):
-            scores = [cells[c] if cells[c] == cells[c] else None for c in columns]
+        names = ["image_id", "caption", *columns]
+        table = files.read_columns(folder / part["part"], names, names)
+        chosen = table.iloc[[row - first for row in inside]].to_dict("records")
+        for row, cells in zip(inside, chosen, strict=True):
+            scores = [None if np.isnan(cells[c]) else float(cells[c]) for c in columns]
             image = "" if cells["image_id"] is None else str(cells["image_id"])
             why = ", ".join(reasons[row]) or "at random"
             rows.append(ShownRow(row, image, cut(cells["caption"], MOST_LETTERS), why, scores))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 from collections.abc import Iterable, Sequence
 from copy import copy
 from pathlib import Path
@@ -135,9 +136,12 @@ class DocumentFrequencies:
             ]
             words = archive.array("words").tobytes()
         try:
-            frequencies.words.learn([words.decode().split("\n") if words else []])
+            texts = words.decode().split("\n") if words else []
         except UnicodeDecodeError:
             raise InputError("is damaged: its words are no UTF-8", file=path) from None
+        frequencies.words.learn([texts])
+        if len(frequencies.words.words()) != len(texts):
+            raise InputError("is damaged: a word is there twice", file=path)
         for keys, df in arrays:
             if not (
                 keys.dtype == df.dtype == np.int64 and keys.ndim == 1 and keys.shape == df.shape
@@ -169,8 +173,8 @@ def read_corpus(path: Path) -> Corpus:
         told = archive.array("told").tolist() if "told" in archive.names else None
     if not isinstance(told, list) or len(told) != 4 or told[0] != _FORMAT:
         raise InputError("holds no document frequencies of CIDEr", file=path)
-    if not str(told[1]).isdecimal():
-        raise InputError("is damaged: it does not tell how many documents", file=path)
+    if not re.fullmatch(r"[0-9]{1,15}", told[1]) or not re.fullmatch(r"[0-9a-f]{8}|", told[2]):
+        raise InputError("is damaged: it does not tell which documents were counted", file=path)
     return Corpus(int(told[1]), str(told[2]), str(told[3]))
 
 
