@@ -44,7 +44,7 @@ def extremes(scores: Floats, most: int = EXTREME) -> tuple[list[int], list[int]]
     """The places of the lowest and of the highest scores [n], from the farthest on; of equals the
     first. NaN is neither."""
     places = np.flatnonzero(~np.isnan(scores))
-    ends = []
+    ends: list[list[int]] = []
     for values in (scores[places], -scores[places]):
         few = min(most, len(values))
         if not few:
