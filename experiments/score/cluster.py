@@ -22,6 +22,7 @@ from metaeval.compute.networks import keep_networks
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.metrics.base import Metric
+from metaeval.readers.files import one_line
 from metaeval.readers.json_text import read_json
 from metaeval.runs import files
 from metaeval.runs.store import MemoryStore, SqliteStore
@@ -86,7 +87,11 @@ def score_blocks(
     for logger in ("ray", "ray.data"):  # they tell of every step
         logging.getLogger(logger).setLevel(logging.ERROR)
     if not ray.is_initialized():
-        ray.init(include_dashboard=False, log_to_driver=False, logging_level="error")
+        try:
+            ray.init(include_dashboard=False, log_to_driver=False, logging_level="error")
+        except Exception as error:  # no cluster at RAY_ADDRESS, or a machine too busy to start one
+            problem = f"task.scoring=ray: Ray did not start ({one_line(error)})"
+            raise ConfigError(problem) from error
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = False
     held = ray.put(dataset)
