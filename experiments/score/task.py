@@ -36,6 +36,7 @@ from metaeval.options import Count
 from metaeval.runs.digests import digest, file_sha256
 from metaeval.runs.store import Store
 from metaeval.scoring import Scored, refuse_equal_columns
+from metaeval.text.tokenizers.base import forget_texts
 
 REFERENCES = "references"  # the dataset of a table whose rows bring their references
 
@@ -206,6 +207,7 @@ def _looked_through(
         empty += sum(not row.caption for row in block.rows)
         if count:
             corpus.add(block.rows)
+            forget_texts()
     if first is None:
         raise InputError("holds no caption", file=paths[0])
     return first, n, empty

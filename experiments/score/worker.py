@@ -15,6 +15,7 @@ from metaeval.data.dataset import CaptionDataset
 from metaeval.metrics.base import Metric, Scorer, Scores
 from metaeval.runs.store import MemoryStore, Store
 from metaeval.scoring import Scored, bind, checked_scores, distinct
+from metaeval.text.tokenizers.base import forget_texts
 
 log = logging.getLogger(__name__)
 
@@ -80,7 +81,9 @@ class Worker:
 
 
 def forget(store: Store) -> None:
-    """Empty a store in memory after a block: it must not grow with the number of captions."""
+    """Empty a store in memory, and what tokenizers remember, after a block: neither must grow with
+    the number of captions."""
+    forget_texts()
     if isinstance(store, MemoryStore):
         store.close()
 

@@ -26,7 +26,7 @@ from benchmarks.scale.__main__ import worker_processes
 from experiments.run import run_configured
 from experiments.score.parts import Parts
 from experiments.score.rows import Block, CaptionRow, blocks, own_dataset, read_rows
-from experiments.score.worker import BlockScores
+from experiments.score.worker import BlockScores, forget
 from metaeval import progress
 from metaeval.config import compose_config
 from metaeval.data.tidy import Tidy
@@ -35,6 +35,7 @@ from metaeval.metrics.ngram.cider import Cider
 from metaeval.metrics.ngram.cider_variants import CiderR
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
+from metaeval.text.tokenizers import base as tokenizers
 
 METRICS = ["bleu", "rouge_l", "cider"]
 COLUMNS = ["BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "ROUGE-L", "CIDEr"]
@@ -119,6 +120,16 @@ def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(folder: Path) -> None
     score(*arguments(), "hydra.run.dir=two", cwd=folder)
     assert {p.name: p.read_bytes() for p in (folder / "two/scores").iterdir()} == whole
     assert kept.stat().st_mtime_ns == untouched
+
+
+def test_nothing_is_kept_of_the_captions_of_a_block(folder: Path) -> None:
+    """A memory of every caption would grow with the table: it once was .8 kB a caption."""
+    score(*arguments(), "cache.enabled=false", "hydra.run.dir=forgetful", cwd=folder)
+    assert tokenizers.get("ptb").n_remembered == 0
+    store = MemoryStore()
+    store.put_many("parses", {b"key": b"value"})
+    forget(store)
+    assert not store.get_many("parses", [b"key"])
 
 
 def test_another_request_leaves_no_part_of_the_one_before(folder: Path) -> None:
