@@ -37,7 +37,10 @@ class FromBag(RatedCorruption):
 
     def fit(self, dataset: CaptionDataset) -> None:
         # the pool is the whole file: the bag does not change with `dataset.limit`
-        self.bag = bag_of_words(dataset.pool, self.min_count)
+        self.bag = dataset.derive(
+            f"bag of words, from {self.min_count} times on",
+            lambda: bag_of_words(dataset.pool, self.min_count),
+        )
 
     def facts(self) -> Mapping[str, Any]:
         return {"bag_words": len(self.bag), "bag_min_count": self.min_count}

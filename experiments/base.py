@@ -117,15 +117,20 @@ class MetricExperiment(Experiment, Generic[Data, Scores]):
 
 
 class Streaming(Experiment):
-    """Scores more captions than memory holds: files of scores, and means, but no report."""
+    """Scores more captions than memory holds: files of scores, and what they look like.
+
+    `report` is as a `MetricExperiment`'s.
+    """
+
+    report: ClassVar[str | None] = None
 
     @abstractmethod
     def stream(self, metrics: Mapping[str, Metric], record: RunRecord) -> dict[str, Any]:
         """Score, write the scores into the run, and return what `statistics.json` holds."""
 
     @abstractmethod
-    def printout(self, summary: Mapping[str, Any], out: Path) -> str:
-        """What the finished run prints."""
+    def printout(self, summary: Mapping[str, Any], out: Path, file: Path) -> str:
+        """What the finished run prints; `file` is what to open next."""
 
 
 class Training(Experiment):

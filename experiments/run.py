@@ -81,6 +81,7 @@ def _stream(experiment: Streaming, config: DictConfig, out: Path) -> dict[str, A
     if not metrics:
         raise ConfigError(f"experiment={experiment.name} does not run without metrics")
     refuse_equal_columns((name, metric.columns) for name, metric in metrics.items())
+    check_report(experiment, config)
     experiment.check(config)
     record = RunRecord(experiment, config, out)
     with progress.run_line(), keep_networks(), record.failing():
@@ -90,8 +91,13 @@ def _stream(experiment: Streaming, config: DictConfig, out: Path) -> dict[str, A
             **experiment.stream(metrics, record),
         }
         files.write_json(out / files.STATISTICS, summary)
+        if config.report:
+            record.keep()
+            with record.stage("report"):
+                instantiate(config.report)(out)
         record.finish()
-    print(experiment.printout(summary, out), flush=True)
+    next_file = out / (files.REPORT if config.report else files.STATISTICS)
+    print(experiment.printout(summary, out, next_file), flush=True)
     lacking = [m for m in summary["metrics"] if m["status"] != "ok"]
     if config.strict and lacking:
         reasons = "; ".join(f"{m['metric']} {m['status']}: {m['reason']}" for m in lacking)
@@ -125,7 +131,7 @@ def _measure(
     return summary
 
 
-def check_report(experiment: MetricExperiment[Any, Any], config: DictConfig) -> None:
+def check_report(experiment: MetricExperiment[Any, Any] | Streaming, config: DictConfig) -> None:
     """Refuse a report of ours that reads the files of another experiment."""
     target = str(config.report.get("_target_", "")) if config.report else ""
     room, wanted = target.removeprefix("reports.").partition(".")[0], experiment.report

@@ -18,6 +18,7 @@ from reports.judgments import page as judgments
 from reports.pairs import page as pairs
 from reports.references import page as references
 from reports.sample_size import page as sample_size
+from reports.score import page as score
 from reports.sensitivity import page as sensitivity
 from reports.shared.run import read_statistics
 from reports.sweep.page import write_sweep
@@ -29,6 +30,7 @@ WRITERS: dict[str, tuple[Callable[..., Path], frozenset[str]]] = {
     "pairs": (pairs.write_report, frozenset({"figures"})),
     "references": (references.write_report, frozenset()),
     "sample_size": (sample_size.write_report, frozenset()),
+    "score": (score.write_report, frozenset()),
     "sensitivity": (sensitivity.write_report, frozenset({"figures"})),
 }
 GRADED = graded.write_report, frozenset({"figures", "explanations", "photos"})

@@ -1,75 +1,120 @@
 """Scoring tables of many captions: rows a second, memory, Ray beside the local path, and kills.
 
-    python -m benchmarks.scale sizes [--rows 20000 200000] [METRIC …]
-    python -m benchmarks.scale ray [--rows 20000] [METRIC …]       # needs the extra `ray`
-    python -m benchmarks.scale kills [--rows 20000] [--kills 20] [METRIC …]
+    python -m benchmarks.scale sizes [METRIC …] [--rows 20000 200000] [--folder DIR]
+    python -m benchmarks.scale ray [METRIC …] [--rows 20000]       # needs the extra `ray`
+    python -m benchmarks.scale kills [METRIC …] [--rows 20000] [--kills 20] [--scoring ray]
 
-The captions are val2017's (METAEVAL_DATA), spoiled by Replace with one seed after another, in
-Parquet files of 100,000 rows; the references are val2017's. `sizes` runs `experiment=score` on each
-number of rows, in a process of its own, and prints rows a second of processor time and the peak of
+The captions are val2017's (METAEVAL_DATA), half of the words replaced by others, again and again,
+in Parquet files of 100,000 rows; the references are val2017's. `sizes` runs `experiment=score` on
+each number of rows, in a process of its own, and prints rows a second of processor time (of all,
+and of those that a run has more than the one before: without what starting costs) and the peak of
 memory. `ray` compares with `task.scoring=ray` on two workers, to the byte. `kills` ends the command
-by SIGKILL at random moments (the driver), starts it again each time, and compares with an
-undisturbed run, to the byte.
+by SIGKILL at random moments, with `--scoring ray` its workers too, starts it again, and compares
+with an undisturbed run, to the byte. With `--folder` tables and runs stay there.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import ctypes
 import os
 import random
+import resource
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from itertools import count, islice
+from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
-from corruptions.graded.replace import Replace
 from metaeval.config import component, compose_config
 from metaeval.data.dataset import ImageId
 
 _FILE = 100_000
+_SUBREAPER = 36  # prctl's PR_SET_CHILD_SUBREAPER: orphans become this process's children
+
+
+class Cost(NamedTuple):
+    """Wall and processor seconds of a command and all that it started, and its own peak in MiB."""
+
+    wall: float
+    processor: float
+    peak: float
 
 
 def captions() -> Iterator[tuple[ImageId, str]]:
-    """Image ids and captions without end: half of the words replaced, with one seed after
-    another."""
+    """Image ids and captions without end: half of the words of each image's own caption replaced by
+    words of all, again and again.
+
+    By Python's `random` alone: a corruption makes a generator an image, and takes longer than
+    scoring.
+    """
     dataset = component(compose_config(["dataset=coco_val2017"]).dataset, "dataset")
-    for seed in count():
-        spoiled = Replace(0.5).apply(dataset, seed)
-        yield from zip(dataset.image_ids, (each.text for each in spoiled), strict=True)
+    draw = random.Random(0)
+    human = [(i, text.split()) for i, text in zip(dataset.image_ids, dataset.human, strict=True)]
+    bag = [word for _, words in human for word in words]
+    while True:
+        for image_id, words in human:
+            spoiled = list(words)
+            for place in draw.sample(range(len(words)), len(words) // 2):
+                spoiled[place] = draw.choice(bag)
+            yield image_id, " ".join(spoiled)
 
 
-def write(folder: Path, rows: int) -> None:
-    """Tables of so many rows in a folder."""
-    folder.mkdir(parents=True)
+def write(folder: Path, rows: int) -> float:
+    """Tables of so many rows in a folder; which share of the captions are the first of their words
+    for their image. Those that are there already are left as they are."""
+    folder.mkdir(parents=True, exist_ok=True)
     endless = captions()
+    seen: set[int] = set()
     for k, start in enumerate(range(0, rows, _FILE)):
         some = list(islice(endless, min(_FILE, rows - start)))
-        table = pd.DataFrame(some, columns=["image_id", "caption"])
-        table.to_parquet(folder / f"{k:04d}.parquet")
+        seen.update(hash(item) for item in some)
+        path = folder / f"{k:04d}.parquet"
+        if not path.exists():
+            pd.DataFrame(some, columns=["image_id", "caption"]).to_parquet(path)
+    return len(seen) / rows
 
 
 def command(tables: Path, out: Path, metrics: list[str], *options: str) -> list[str]:
     return [
         *(sys.executable, "-m", "metaeval", "experiment=score", "dataset=coco_val2017"),
         *(f"captions={tables}", f"metrics=[{','.join(metrics)}]", f"hydra.run.dir={out}", *options),
+        "cache.enabled=false",  # nothing is looked up, and every size pays the same
     ]
 
 
-def measured(arguments: list[str]) -> tuple[float, float, float]:
-    """Wall seconds, processor seconds and MiB at the peak of a command."""
-    started = time.perf_counter()
+def measured(arguments: list[str]) -> Cost:
+    """What a command costs, with all processes that it leaves behind."""
+    started, before = time.perf_counter(), _spent()
     process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
+    wall = time.perf_counter() - started
     if process.returncode:
         sys.exit(f"failed: {' '.join(arguments)}")
-    wall = time.perf_counter() - started
-    return wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+    _reap()
+    return Cost(wall, _spent() - before, usage.ru_maxrss / 1024)
+
+
+def _spent() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def _reap() -> None:
+    """Wait for the processes that a command has left behind: they end when it has."""
+    until = time.monotonic() + 60
+    with contextlib.suppress(ChildProcessError):
+        while time.monotonic() < until:
+            if os.waitpid(-1, os.WNOHANG)[0] == 0:
+                time.sleep(0.1)
 
 
 def same_parts(one: Path, other: Path) -> bool:
@@ -79,42 +124,87 @@ def same_parts(one: Path, other: Path) -> bool:
 
 
 def sizes(here: Path, rows: list[int], metrics: list[str]) -> None:
-    print("| rows | seconds | of processors | rows a second of processor | peak MiB |")
-    print("|---:|---:|---:|---:|---:|")
+    print("| rows | distinct | seconds | of processors | rows a second of processor | of those that"
+          " were more | peak MiB |\n|---:|---:|---:|---:|---:|---:|---:|")  # fmt: skip
+    last = (0, 0.0)
     for n in rows:
-        write(here / f"{n}", n)
+        distinct = write(here / f"{n}", n)
         wall, spent, peak = measured(command(here / f"{n}", here / f"out{n}", metrics))
-        print(f"| {n:,} | {wall:.0f} | {spent:.0f} | {n / spent:,.0f} | {peak:,.0f} |", flush=True)
+        more = f"{(n - last[0]) / (spent - last[1]):,.0f}" if last[0] else ""
+        own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        at_most = "at most " if own >= peak else ""  # a process inherits its parent's peak
+        print(f"| {n:,} | {distinct:.1%} | {wall:.0f} | {spent:.0f} | {n / spent:,.0f} | {more} |"
+              f" {at_most}{peak:,.0f} |", flush=True)  # fmt: skip
+        last = (n, spent)
 
 
 def ray(here: Path, n: int, metrics: list[str]) -> None:
     write(here / "tables", n)
-    print("| | seconds | rows a second |\n|---|---:|---:|")
+    print("| | seconds | rows a second | of processors | rows a second of processor |\n"
+          "|---|---:|---:|---:|---:|")  # fmt: skip
     for name, options in (("local", ()), ("ray, 2 workers", ("task.scoring=ray",))):
         out = here / name.partition(",")[0]
-        wall, _, _ = measured(command(here / "tables", out, metrics, "task.block=5000", *options))
-        print(f"| {name} | {wall:.0f} | {n / wall:,.0f} |", flush=True)
+        wall, spent, _ = measured(
+            command(here / "tables", out, metrics, "task.block=5000", *options)
+        )
+        told = f"| {name} | {wall:.0f} | {n / wall:,.0f} | {spent:.0f} | {n / spent:,.0f} |"
+        print(told, flush=True)
     print("the same bytes" if same_parts(here / "local", here / "ray") else "DIFFERENT bytes")
 
 
-def kills(here: Path, n: int, metrics: list[str], times: int) -> None:
+def kills(here: Path, n: int, metrics: list[str], times: int, scoring: str) -> None:
+    """Kill until it has been done so often; a run that comes to its end before is compared, and
+    another one begun."""
     write(here / "tables", n)
-    block = f"task.block={max(1, n // 20)}"
-    wall, _, _ = measured(command(here / "tables", here / "whole", metrics, block))
-    moments, done = random.Random(0), 0
-    for _ in range(times):
+    options = (f"task.block={max(1, n // 20)}", f"task.scoring={scoring}")
+    wall = measured(command(here / "tables", here / "whole", metrics, *options)).wall
+    moments, drivers, workers, runs, same = random.Random(0), 0, 0, 0, True
+    while drivers + workers < times or runs == 0:
+        out = here / f"killed{runs}"
         process = subprocess.Popen(
-            command(here / "tables", here / "killed", metrics, block), stdout=subprocess.DEVNULL
+            command(here / "tables", out, metrics, *options),
+            stdout=subprocess.DEVNULL,
         )
-        try:
-            process.wait(timeout=moments.uniform(0.1, 1.0) * wall)
-            done += 1
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-    measured(command(here / "tables", here / "killed", metrics, block))
-    verdict = "the same bytes" if same_parts(here / "whole", here / "killed") else "DIFFERENT bytes"
-    print(f"{times} starts, {times - done} of them killed, {done} came to their end: {verdict}")
+        while process.poll() is None:
+            if drivers + workers >= times:
+                process.wait()
+                break
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(moments.uniform(0.1, 1.0) * wall)
+                break
+            at_work = worker_processes(process.pid)
+            if at_work and moments.random() < 0.7:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(moments.choice(at_work), signal.SIGKILL)
+                    workers += 1
+            else:
+                process.kill()
+                process.wait()
+                drivers += 1
+        if process.returncode == 0:
+            same = same and same_parts(here / "whole", out)
+            runs += 1
+        elif process.returncode != -signal.SIGKILL:
+            sys.exit(f"exit code {process.returncode}")
+        _reap()
+    verdict = "the same bytes" if same else "DIFFERENT bytes"
+    print(f"{scoring}: the command killed {drivers} times, workers {workers} times, until {runs} "
+          f"runs came to their end: {verdict}")  # fmt: skip
+
+
+def worker_processes(driver: int) -> list[int]:
+    """The processes below a driver that score."""
+    parents, names = {}, {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            pid = int(stat.parent.name)
+            parents[pid] = int(stat.read_text().rpartition(")")[2].split()[1])
+            names[pid] = (stat.parent / "cmdline").read_text()
+    below, children = {driver}, {driver}
+    while children:
+        children = {pid for pid, parent in parents.items() if parent in children}
+        below |= children
+    return sorted(pid for pid in below if names.get(pid, "").startswith("ray::MapWorker"))
 
 
 def main() -> None:
@@ -123,17 +213,20 @@ def main() -> None:
     parser.add_argument("metrics", nargs="*", help="by default bleu, rouge_l and cider")
     parser.add_argument("--rows", type=int, nargs="+", default=[20_000, 200_000])
     parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--scoring", choices=["local", "ray"], default="local", help="of kills")
+    parser.add_argument("--folder", type=Path, help="where tables and runs stay")
     options = parser.parse_args()
     metrics = options.metrics or ["bleu", "rouge_l", "cider"]
+    ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} over the last minute\n")
     with tempfile.TemporaryDirectory(prefix="metaeval-scale-") as folder:
-        here = Path(folder)
+        here = options.folder or Path(folder)
         if options.what == "sizes":
             sizes(here, options.rows, metrics)
         elif options.what == "ray":
             ray(here, options.rows[0], metrics)
         else:
-            kills(here, options.rows[0], metrics, options.kills)
+            kills(here, options.rows[0], metrics, options.kills, options.scoring)
 
 
 if __name__ == "__main__":

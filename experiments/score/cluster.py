@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.score.rows import Block, CaptionRow
-from experiments.score.worker import BlockScores, Worker
+from experiments.score.worker import BlockScores, Worker, forget
+from metaeval.compute.networks import keep_networks
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.metrics.base import Metric
+from metaeval.readers.files import one_line
 from metaeval.readers.json_text import read_json
 from metaeval.runs import files
 from metaeval.runs.store import MemoryStore, SqliteStore
@@ -39,11 +41,14 @@ class BlockScorer:
         import ray
 
         held = ray.get(dataset)
-        store: Store = MemoryStore() if cache is None else SqliteStore(Path(cache))
-        self.name, self.worker = name, Worker(metric, held, store)
+        self.store: Store = MemoryStore() if cache is None else SqliteStore(Path(cache))
+        self.name, self.worker = name, Worker(metric, held, self.store)
+        self._kept = keep_networks()
+        self._kept.__enter__()  # for as long as the actor lives
 
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
         scores, reason = self.worker.score(_read(Path(row["file"])))
+        forget(self.store)
         return {**row, self.name: scores.tobytes(), _FAILED + self.name: reason or ""}
 
 
@@ -82,7 +87,11 @@ def score_blocks(
     for logger in ("ray", "ray.data"):  # they tell of every step
         logging.getLogger(logger).setLevel(logging.ERROR)
     if not ray.is_initialized():
-        ray.init(include_dashboard=False, log_to_driver=False, logging_level="error")
+        try:
+            ray.init(include_dashboard=False, log_to_driver=False, logging_level="error")
+        except Exception as error:  # no cluster at RAY_ADDRESS, or a machine too busy to start one
+            problem = f"task.scoring=ray: Ray did not start ({one_line(error)})"
+            raise ConfigError(problem) from error
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = False
     held = ray.put(dataset)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from experiments.score.corpus import PATTERN
 from experiments.score.rows import Block
 from experiments.score.worker import BlockScores
 from metaeval.runs import files
@@ -81,10 +82,16 @@ class Parts:
         files.atomic(path, lambda p: pq.write_table(arrow, p, compression="zstd"))
         return told
 
-    def finish(self, told: Sequence[Mapping[str, Any]], facts: Mapping[str, Any]) -> dict[str, Any]:
-        """Write the manifest, remove parts of other requests, and return the whole's statistics."""
-        names = {part["part"] for part in told}
-        for path in self.folder.glob("*.parquet"):
+    def finish(
+        self,
+        told: Sequence[Mapping[str, Any]],
+        facts: Mapping[str, Any],
+        beside: Collection[str] = (),
+    ) -> dict[str, Any]:
+        """Write the manifest, remove what other requests left but for the files `beside`, and
+        return the whole's statistics."""
+        names = {part["part"] for part in told} | set(beside)
+        for path in (*self.folder.glob("*.parquet"), *self.folder.glob(PATTERN)):
             if path.name not in names:
                 path.unlink()
         for path in self.folder.glob(".*"):  # of one that was killed while it wrote

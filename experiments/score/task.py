@@ -8,7 +8,8 @@ there, so a run that was killed goes on behind its last one, by the same command
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -17,9 +18,11 @@ from omegaconf import DictConfig, OmegaConf
 from experiments.base import Streaming
 from experiments.record import RunRecord
 from experiments.score.cluster import score_blocks
+from experiments.score.corpus import CorpusPass
+from experiments.score.distribution import describe
 from experiments.score.parts import FOLDER, MANIFEST, Parts
 from experiments.score.rows import Block, blocks, read_rows
-from experiments.score.worker import BlockScores, Worker, bound_to
+from experiments.score.worker import BlockScores, Worker, bound_to, forget
 from experiments.scores import open_store
 from experiments.text_table import text_table
 from metaeval import progress
@@ -33,6 +36,7 @@ from metaeval.options import Count
 from metaeval.runs.digests import digest, file_sha256
 from metaeval.runs.store import Store
 from metaeval.scoring import Scored, refuse_equal_columns
+from metaeval.text.tokenizers.base import forget_texts
 
 REFERENCES = "references"  # the dataset of a table whose rows bring their references
 
@@ -52,6 +56,7 @@ class ScoreTables(Streaming):
 
     name: ClassVar[str] = "score"
     title: ClassVar[str] = "Scores"
+    report = "score"
     question: ClassVar[str] = "What do the metrics give these captions?"
 
     def __init__(
@@ -74,8 +79,11 @@ class ScoreTables(Streaming):
         known = None if dataset is None else frozenset(dataset.image_ids)
         tidy = Tidy()
         with record.stage("reading"):
-            first, n, empty = _looked_through(paths, known, tidy, self.block)
             sources = {str(p): file_sha256(p) for p in paths}
+            tables = sources.values() if dataset is None else ()
+            corpus = CorpusPass(metrics if dataset is None else {}, out / FOLDER, tables)
+            first, n, empty = _looked_through(paths, known, tidy, self.block, corpus)
+            metrics = corpus.finish() if dataset is None else metrics
         of = "with their references" if dataset is None else f"of {dataset.name}"
         print(f"score: {n:,} captions {of}, {len(paths)} files", flush=True)
         with open_store(config) as store:
@@ -94,7 +102,10 @@ class ScoreTables(Streaming):
             "files": [{"file": file, "sha256": sha256} for file, sha256 in sources.items()],
             "signatures": _signatures(bound),
         }
-        columns = parts.finish(told, facts)
+        columns = parts.finish(told, facts, corpus.written)
+        with record.stage("statistics"):
+            every = [parts.folder / part["part"] for part in told]
+            described = describe(every, list(columns), config.seed)
         record.info["dataset"] = {
             "name": REFERENCES if dataset is None else dataset.name,
             "n_captions": n,
@@ -103,7 +114,13 @@ class ScoreTables(Streaming):
             "sources": sources,
         }
         record.info["metrics"] = [{"metric": s.family} for s in bound.values()]
-        return {"n_captions": n, "n_empty": empty, "metrics": _records(bound, columns, told)}
+        return {
+            "n_captions": n,
+            "n_empty": empty,
+            "dataset": record.info["dataset"]["name"],
+            "metrics": _records(bound, columns, told, described.pop("distributions")),
+            **described,
+        }
 
     def _dataset(self, config: DictConfig) -> CaptionDataset | None:
         if config.dataset.get("_target_") == f"{__name__}.own_references":
@@ -122,16 +139,23 @@ class ScoreTables(Streaming):
         names = {m: [column.name for column in bound[m].columns] for m in metrics}
         told: list[dict[str, Any]] = []
 
-        def todo() -> Iterator[Block]:
-            for block in blocks(read_rows(paths, known, Tidy()), self.block):
-                if (done := parts.known(block)) is None:
-                    yield block
-                else:
-                    told.append(done)
-
         line = progress.current()
         usual = sum(s.scorer.usual_ms for s in bound.values() if s.scorer) / 1000 * self.block
         planned = line.plan([("captions", usual)] * -(-n // self.block), kind="block")
+        waiting: dict[int, progress.Part] = {}  # the blocks that are being scored, or will be
+
+        def todo() -> Iterator[Block]:
+            for block in blocks(read_rows(paths, known, Tidy()), self.block):
+                part = planned[block.number]
+                if (done := parts.known(block)) is not None:
+                    told.append(done)
+                    line.strike(part)  # it takes no time, and says nothing of what others take
+                    continue
+                if not waiting:
+                    line.begin(part)
+                waiting[block.number] = part
+                yield block
+
         if self.scoring == "ray":
             cache = Path(config.paths.cache).expanduser() / "content.sqlite"
             kept = cache if config.cache.enabled else None
@@ -139,30 +163,30 @@ class ScoreTables(Streaming):
             scored = score_blocks(todo(), metrics, dataset, self.workers, folder, kept)
         else:
             scored = _scored_here(todo(), metrics, dataset, store)
-        line.begin(planned[0])
         for block, scores in scored:
             told.append(parts.write(block, names, scores))
-            if block.number + 1 < len(planned):
-                line.begin(planned[block.number + 1])
+            del waiting[block.number]
+            if waiting:
+                line.begin(next(iter(waiting.values())))
         return told
 
-    def printout(self, summary: Mapping[str, Any], out: Path) -> str:
+    def printout(self, summary: Mapping[str, Any], out: Path, file: Path) -> str:
         lines = []
-        for metric in summary["metrics"]:
-            for column in metric["columns"]:
-                lacking = summary["n_captions"] - column["n"]
-                mean = "" if column["mean"] is None else f"{column['mean']:.4f}"
+        for told in summary["metrics"]:
+            if told["status"] != "skipped" and told["signature"]:
+                lacking = summary["n_captions"] - told["n"]
+                mean = "" if told["mean"] is None else f"{told['mean']:.4f}"
                 lines.append(
-                    {"metric": column["name"], "mean": mean, "not scored": str(lacking or "")}
+                    {"metric": told["metric"], "mean": mean, "not scored": str(lacking or "")}
                 )
         text = [*text_table(lines, "")]
+        absent = {m["family"]: m for m in summary["metrics"] if m["status"] != "ok"}
         text += [
-            f"{m['metric']} {m['status']}: {m['reason']}"
-            + (f"; {m['remedy']}" if m["remedy"] else "")
-            for m in summary["metrics"]
-            if m["status"] != "ok"
+            f"{family} {m['status']}: {m['reason']}" + (f"; {m['remedy']}" if m["remedy"] else "")
+            for family, m in absent.items()
         ]
-        return "\n".join([*text, f"scores: {out / FOLDER}, {out / FOLDER / MANIFEST}"])
+        text += [f"scores: {out / FOLDER}, {out / FOLDER / MANIFEST}", f"{file.stem}: {file}"]
+        return "\n".join(text)
 
 
 def own_references() -> None:
@@ -171,14 +195,19 @@ def own_references() -> None:
 
 
 def _looked_through(
-    paths: list[Path], known: Set[ImageId] | None, tidy: Tidy, size: int
+    paths: list[Path], known: Set[ImageId] | None, tidy: Tidy, size: int, corpus: CorpusPass
 ) -> tuple[Block, int, int]:
-    """The first block, the number of all rows, and of those whose caption is empty."""
+    """The first block, the number of all rows, and of those whose caption is empty; the corpus has
+    then seen them all."""
+    count = corpus.needed
     first, n, empty = None, 0, 0
     for block in blocks(read_rows(paths, known, tidy), size):
         first = first or block
         n += len(block.rows)
         empty += sum(not row.caption for row in block.rows)
+        if count:
+            corpus.add(block.rows)
+            forget_texts()
     if first is None:
         raise InputError("holds no caption", file=paths[0])
     return first, n, empty
@@ -191,7 +220,9 @@ def _scored_here(
     workers = {name: Worker(metric, dataset, store) for name, metric in metrics.items()}
     try:
         for block in todo:
-            yield block, {name: worker.score(block.rows) for name, worker in workers.items()}
+            scores = {name: worker.score(block.rows) for name, worker in workers.items()}
+            forget(store)
+            yield block, scores
     finally:
         for worker in workers.values():
             worker.close()
@@ -212,27 +243,22 @@ def _request(sha256s: Any, block: int, bound: Mapping[str, Scored]) -> str:
 
 
 def _records(
-    bound: Mapping[str, Scored], columns: Mapping[str, Mapping[str, Any]], told: list[Any]
+    bound: Mapping[str, Scored],
+    columns: Mapping[str, Mapping[str, Any]],
+    told: Sequence[Mapping[str, Any]],
+    distributions: Mapping[str, Mapping[str, Any]],
 ) -> list[dict[str, Any]]:
-    """What statistics.json tells of each metric."""
+    """What statistics.json tells of each column."""
     records = []
     for name, scored in bound.items():
-        failed = [part["failed"][name] for part in told if name in part["failed"]]
-        reason = scored.reason
-        if failed:
+        if failed := [part["failed"][name] for part in told if name in part["failed"]]:
             reason = f"in {len(failed):,} of {len(told):,} blocks: {failed[0]}"
-        ran = scored.status == "ok"
-        records.append(
-            {
-                "metric": name,
-                "status": "failed" if failed else scored.status,
-                "reason": reason,
-                "remedy": scored.remedy,
-                "columns": [
-                    {"name": column.name, "signature": signature, **columns[column.name]}
-                    for column, signature in zip(scored.columns, scored.signatures, strict=True)
-                    if ran
-                ],
-            }
-        )
+            scored = replace(scored, status="failed", reason=reason)
+        n = sum(part["rows"] for part in told)
+        for k, column in enumerate(scored.columns):
+            numbers = columns.get(column.name)
+            statistics = {} if numbers is None else {
+                **numbers, "n_nan": n - numbers["n"], **distributions[column.name],
+            }  # fmt: skip
+            records.append(scored.record(k, **statistics).as_dict())
     return records

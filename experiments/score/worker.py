@@ -13,8 +13,9 @@ import numpy.typing as npt
 from experiments.score.rows import CaptionRow, own_dataset
 from metaeval.data.dataset import CaptionDataset
 from metaeval.metrics.base import Metric, Scorer, Scores
-from metaeval.runs.store import Store
+from metaeval.runs.store import MemoryStore, Store
 from metaeval.scoring import Scored, bind, checked_scores, distinct
+from metaeval.text.tokenizers.base import forget_texts
 
 log = logging.getLogger(__name__)
 
@@ -77,6 +78,14 @@ class Worker:
         if self._scorer is not None:
             self._scorer.close()
             self._scorer = None
+
+
+def forget(store: Store) -> None:
+    """Empty a store in memory, and what tokenizers remember, after a block: neither must grow with
+    the number of captions."""
+    forget_texts()
+    if isinstance(store, MemoryStore):
+        store.close()
 
 
 def _scores(scorer: Scorer, rows: Sequence[CaptionRow], index: npt.NDArray[np.intp]) -> Scores:

@@ -92,7 +92,10 @@ def _header(
         length = int.from_bytes(file.read(2 if start[6] == 1 else 4), "little")
         if length > _MOST_HEADER:
             raise ValueError(f"its header has {length:,} bytes")
-        text = file.read(length).decode("latin1" if start[6] < 3 else "utf-8")
+        header = file.read(length)
+        if len(header) != length:  # of an array without numbers nothing else would tell
+            raise ValueError("it is cut short")
+        text = header.decode("latin1" if start[6] < 3 else "utf-8")
         facts = ast.literal_eval(text.strip())
         if not isinstance(facts, dict) or set(facts) != {"descr", "fortran_order", "shape"}:
             raise ValueError("its header tells something else")

@@ -59,7 +59,7 @@ WRITTEN = (
     *(JUDGMENTS, DISAGREEMENT, f"{AGAINST_HUMAN}/{SCORES}", PAIRS, ACCURACIES, TO_SCORE),
     *(f"{FIGURES}/{name}.{suffix}" for name in _FIGURES for suffix in ("svg", "pdf")),
     *(f"{TABLES}/*.{suffix}" for suffix in ("tex", "md", "csv")),
-    *(f"{BLOCKS}/part-*.parquet", f"{BLOCKS}/manifest.json"),
+    *(f"{BLOCKS}/part-*.parquet", f"{BLOCKS}/idf-*.npz", f"{BLOCKS}/manifest.json"),
 )
 
 # what `RUN` says of itself as its "status"

@@ -66,6 +66,10 @@ class WordIndex:
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
 
+    def words(self) -> list[str]:
+        """The words that were learnt, by their numbers."""
+        return list(self._numbers)
+
     def learn(self, texts: Sequence[Sequence[str]]) -> Texts:
         """Number the words of the texts, new ones too, and keep the numbers."""
         encoded, self._numbers = self._encoded(texts)

@@ -139,6 +139,10 @@ def _beyond(panel: Panel) -> float:
 
 
 def _ticks(doses: Sequence[float]) -> list[float]:
-    """At most six of the doses, the first and the last among them."""
+    """At most six of the doses, the first and the last among them; none whose number would run into
+    the last one's."""
+    if len(doses) <= 6:
+        return list(doses)
     step = max(1, -(-(len(doses) - 1) // 5))
-    return [*doses[: len(doses) - 1 : step], doses[-1]] if len(doses) > 6 else list(doses)
+    room = (doses[-1] - doses[0]) / 8
+    return [*(d for d in doses[:-1:step] if doses[-1] - d >= room), doses[-1]]

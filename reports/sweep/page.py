@@ -1,6 +1,6 @@
 """A sweep gathered from its jobs' files: `sweep.csv`, `sweep.html`, `sweep.svg` and `sweep.pdf`.
 
-Hydra calls `SweepReport` after the last job; it reads files only, so that it does not matter where
+`callback.py` asks for it after the last job. It reads files only, so that it does not matter where
 the jobs ran. `python -m metaeval.gather DIR` does the same at any time.
 """
 
@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import csv
 import io
-import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hydra.experimental.callback import Callback
-
-from metaeval.errors import InputError, MetaevalError
+from metaeval.errors import InputError
 from metaeval.runs import files
 from reports.dose.section import dose_section
 from reports.shared import formatting, page
@@ -25,12 +22,10 @@ from reports.shared.formatting import number
 from reports.shared.print_tables import PrintTable, bold_best, write_tables
 from reports.shared.row_kind import row_kind
 from reports.sweep.dose import dose_panels
-from reports.sweep.findings import findings, saved_scores
+from reports.sweep.findings import findings
 from reports.sweep.groups import JobGroup, SeedSpread, constant, groups, swept
 from reports.sweep.jobs import SweepJob, read_jobs
 from reports.sweep.measures import Measure, values_of
-
-log = logging.getLogger(__name__)
 
 CSV, HTML = "sweep.csv", "sweep.html"
 
@@ -197,17 +192,3 @@ def _absent(jobs: Sequence[SweepJob]) -> list[tuple[str, str, str]]:
     return [
         (metric, reason, formatting.listed(names)) for (metric, reason), names in absent.items()
     ]
-
-
-class SweepReport(Callback):
-    """Hydra's hook: gather the sweep when its last job has ended."""
-
-    def on_multirun_end(self, config: Any, **_: Any) -> None:
-        try:
-            directory = Path(config.hydra.sweep.dir)
-            path = write_sweep(directory)
-        except MetaevalError as error:
-            log.warning("the sweep could not be gathered: %s", error)
-        else:
-            print(saved_scores(read_jobs(directory)))
-            print(path)

@@ -972,6 +972,8 @@ LOADERS: Sequence[Loader] = (
            strict_regions("npy"), {}),
     Loader("regions .npz", make_regions("npz"), read_regions("f.npz"), strict_regions("npz"),
            {".npz": ZIP}),
+    Loader("frequencies of n-grams", more.make_frequencies, more.read_frequencies,
+           more.strict_frequencies, {".npz": ZIP}),
     Loader("regions folder", make_regions("folder"), read_regions("f"),
            strict_regions("folder"), {".npz": ZIP}),
     Loader("regions .tsv", make_regions("tsv"), read_regions("f.tsv"), strict_regions("tsv"),

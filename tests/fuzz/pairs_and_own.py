@@ -5,10 +5,12 @@ readings.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from tests.data.pairs import pair_files
@@ -480,3 +482,49 @@ def strict_corruptions(folder: Path) -> Any:
         level = float(len(levels)) if told in (None, "") else strict.number(told)
         strict.require(levels.setdefault(name, level) == level or told in (None, ""))
     return [[n, "lower", sets[n]] for n in sorted(sets, key=levels.__getitem__)]
+
+
+# document frequencies of CIDEr's idf
+
+
+def make_frequencies(folder: Path) -> None:
+    from metaeval.metrics.ngram.document_frequencies import Corpus, DocumentFrequencies
+
+    documents = [[["a", "dog"], ["a", "cat", "runs"]], [["a", "dog", "runs"]]]
+    frequencies = DocumentFrequencies.of(documents)
+    frequencies.save(folder / "idf.npz", Corpus(2, "12345678", "whitespace"))
+
+
+def read_frequencies(folder: Path) -> Any:
+    from metaeval.metrics.ngram.document_frequencies import DocumentFrequencies, read_corpus
+    from metaeval.metrics.ngram.ngrams import distinct_ngrams
+
+    frequencies = DocumentFrequencies.load(folder / "idf.npz")
+    ngrams = distinct_ngrams(frequencies.words.encode([["a", "dog", "runs"]]), 4)
+    return [
+        *read_corpus(folder / "idf.npz"), frequencies.words.words(),
+        *(idf.tolist() for idf in frequencies.idf()),
+        *(numbers.tolist() for numbers in frequencies.find(ngrams)),
+    ]  # fmt: skip
+
+
+def strict_frequencies(folder: Path) -> Any:
+    with np.load(folder / "idf.npz", allow_pickle=False) as archive:
+        _, n, digest, tokenizer = archive["told"].tolist()
+        words = bytes(archive["words"]).decode().split("\n")
+        keys = [archive[f"keys{k}"].tolist() for k in range(1, 5)]
+        idf = [
+            [math.log(int(n)) - math.log(max(1, df)) for df in [*archive[f"df{k}"].tolist(), 0]]
+            for k in range(1, 5)
+        ]
+    asked = {word: words.index(word) if word in words else -1 for word in ("a", "dog", "runs")}
+    numbers, above = [], [0, 0, 0]  # by the place where an n-gram begins
+    for k in range(4):
+        found = []
+        for begin in range(3 - k):
+            key = (above[begin] << 32) | asked[("a", "dog", "runs")[begin + k]]
+            known = above[begin] >= 0 and key in keys[k]
+            found.append(keys[k].index(key) if known else -1)
+        numbers.append(found)
+        above = found
+    return [int(n), digest, tokenizer, words, *idf, *numbers]

@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
+from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from metaeval.compute.networks import load_once
 from metaeval.data.coco.captions import read_captions
 from metaeval.data.coco.files import find_coco_captions
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.metrics.base import Metric, ReferenceScorer, Scores
+from metaeval.metrics.ngram.document_frequencies import (
+    ORDERS,
+    SUFFIX,
+    DocumentFrequencies,
+    digest_document,
+    digest_documents,
+    read_corpus,
+)
 from metaeval.metrics.ngram.ngrams import Ngrams, Trie, distinct_ngrams, split_at_spaces
 from metaeval.runs.digests import file_sha256
 from metaeval.runs.records import ScoreColumn
-from metaeval.runs.store import Store, content_digest
+from metaeval.runs.store import Store
 from metaeval.text.numbered import (
     Ints,
     Texts,
-    WordIndex,
     flatten_references,
     places_of,
     runs_of_cost,
@@ -33,7 +42,6 @@ from metaeval.text.tokenizers import base as tokenizers
 
 log = logging.getLogger(__name__)
 
-ORDERS = 4
 DATASET = "dataset"
 _PAIRS = 1 << 18  # of a caption and a reference, at once
 
@@ -65,7 +73,8 @@ class Cider(Metric):
         "ptb", "java" or "whitespace".
     idf
         "dataset"; or a file of COCO's captions schema, of whose images all captions count; or the
-        name of COCO's captions in the data folder, "coco_val2014". The signature holds its digest.
+        name of COCO's captions in the data folder, "coco_val2014"; or the file of frequencies that
+        `experiment=score` writes of tables with their references. The signature holds its digest.
     data, cache
         The folders in which a name is looked for; by default METAEVAL_DATA.
     """
@@ -93,18 +102,31 @@ class Cider(Metric):
         corpus = self._corpus()
         if isinstance(corpus, Absent):
             return corpus
+        if corpus is not None and corpus.suffix == SUFFIX:
+            counted_with = read_corpus(corpus).tokenizer
+            if counted_with != self.tokenizer.signature:
+                reason = f"{corpus} counts the words of another tokenizer: {counted_with}"
+                return Absent("corpus", reason, "give metric.cider.tokenizer, or count anew")
         if corpus is None and len(dataset) == 1:
             log.warning("CIDEr is 0 for every caption: its idf needs more than one image")
         settings = {
             "tok": self.tokenizer.signature,
             "n": ORDERS,
             **self._form(),
-            "df": f"{len(dataset)}-images-{_digest_references(dataset)}"
-            if corpus is None
-            else f"{corpus.stem}-{file_sha256(corpus, store)[:8]}",
+            "df": _identity(dataset, corpus, store),
             "v": 1,
         }
         return self._scorer(self, settings, dataset, corpus)
+
+    def words(self, texts: Sequence[str]) -> list[list[str]]:
+        """The words of texts, as CIDEr counts them."""
+        return split_at_spaces(self.tokenizer(texts))
+
+    def of_corpus(self, file: Path) -> Self:
+        """The same metric, whose idf is that of a file; see `idf`."""
+        other = copy(self)
+        other.idf = file
+        return other
 
     def _form(self) -> dict[str, Any]:
         """What the signature says of the form of CIDEr."""
@@ -129,14 +151,19 @@ class Cider(Metric):
         return Absent("corpus", reason, "give a captions file: metric.cider.idf=FILE")
 
 
-def _digest_references(dataset: CaptionDataset) -> str:
-    """Eight hexadecimal digits of all references, image by image.
+def _identity(dataset: CaptionDataset, corpus: Path | None, store: Store | None) -> str:
+    """What the signature says of a corpus: the dataset, or a file.
 
     Neither the images' order nor that of an image's references changes a document frequency, so
     neither changes the digest.
     """
-    images = sorted(content_digest(sorted(group)) for group in dataset.references)
-    return hashlib.sha256(b"".join(images)).hexdigest()[:8]
+    if corpus is None:
+        digest = digest_documents(digest_document(group) for group in dataset.references)
+        return f"{len(dataset)}-images-{digest}"
+    if corpus.suffix == SUFFIX:
+        told = read_corpus(corpus)
+        return f"{told.n}-images-{told.digest}"
+    return f"{corpus.stem}-{file_sha256(corpus, store)[:8]}"
 
 
 class CiderScorer(ReferenceScorer):
@@ -157,19 +184,17 @@ class CiderScorer(ReferenceScorer):
         self._corpus = corpus
 
     def prepare(self) -> None:
-        references, n_images = flatten_references(self.dataset.references), len(self.dataset)
+        references = flatten_references(self.dataset.references)
         image, self._sizes = references.image, references.sizes
-        self._vocabulary = WordIndex()
-        texts = self._vocabulary.learn(self._words(references.texts))
+        words = self._words(references.texts)
+        self._corpus_ngrams = self._frequencies(words)
+        self._idf = self._corpus_ngrams.idf()
+        self._vocabulary = self._corpus_ngrams.more_words()
+        texts = self._vocabulary.learn(words)
         ngrams = distinct_ngrams(texts, ORDERS)
-        self._corpus_ngrams, self._image_ngrams = Trie(), Trie()
+        self._image_ngrams = Trie()
         in_image = self._image_ngrams.grow(ngrams, image)
-        if self._corpus is None:
-            in_corpus = self._corpus_ngrams.grow(ngrams, np.zeros_like(image))
-            self._count_documents(n_images, in_corpus, in_image)
-        else:
-            self._read_corpus(self._corpus)
-            in_corpus = self._corpus_ngrams.find(ngrams, np.zeros_like(image))
+        in_corpus = self._corpus_ngrams.find(ngrams)
 
         self._first = np.cumsum(self._sizes) - self._sizes  # each image's first reference
         # per order: which references have an n-gram of an image, and how often
@@ -180,27 +205,23 @@ class CiderScorer(ReferenceScorer):
         self._norms = self._vector_norms(ngrams, in_corpus, len(image))  # [orders, references]
         self._bigrams = _count_bigrams(texts)
 
-    def _read_corpus(self, file: Path) -> None:
-        """Take the n-grams of a captions file into the corpus; all captions of an image are one
-        document."""
-        documents = flatten_references(list(read_captions(file).captions.values()))
-        ngrams = distinct_ngrams(self._vocabulary.learn(self._words(documents.texts)), ORDERS)
-        inside = self._corpus_ngrams.grow(ngrams, np.zeros_like(documents.image))
-        self._count_documents(len(documents.sizes), inside, Trie().grow(ngrams, documents.image))
+    def _frequencies(self, words: list[list[str]]) -> DocumentFrequencies:
+        """Those of the corpus; `words` are the references', of all images."""
+        file = self._corpus
+        if file is None:
+            return DocumentFrequencies.of(_groups(words, self._sizes.tolist()))
+        if file.suffix == SUFFIX:
+            return load_once(
+                ("df", file, read_corpus(file)), lambda: DocumentFrequencies.load(file)
+            )
+        key = ("df", file, file.stat().st_mtime_ns, self.metric.tokenizer.signature)
+        return load_once(key, lambda: self._read_corpus(file))
 
-    def _count_documents(self, n: int, in_corpus: list[Ints], in_document: list[Ints]) -> None:
-        """Per order: the idf of each n-gram of n documents, and, last, of those not among them."""
-        log_n = math.log(n)
-        logs = np.array([math.log(max(1, df)) for df in range(n + 1)])
-        self._idf = []
-        for size, inside, node in zip(
-            self._corpus_ngrams.sizes(), in_corpus, in_document, strict=True
-        ):
-            # each (image, n-gram) counts once, however many references of the image have it
-            once = np.zeros(int(node.max(initial=-1)) + 1, dtype=np.int64)
-            once[node] = inside
-            df = np.bincount(once, minlength=size + 1)
-            self._idf.append(log_n - logs[df])
+    def _read_corpus(self, file: Path) -> DocumentFrequencies:
+        """Of a captions file; all captions of an image are one document."""
+        documents = flatten_references(list(read_captions(file).captions.values()))
+        words = self._words(documents.texts)
+        return DocumentFrequencies.of(_groups(words, documents.sizes.tolist()))
 
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
         scores = np.empty(len(captions))
@@ -215,7 +236,7 @@ class CiderScorer(ReferenceScorer):
         words = self._words(captions)
         texts = self._vocabulary.encode(words)
         ngrams = distinct_ngrams(texts, ORDERS)
-        in_corpus = self._corpus_ngrams.find(ngrams, np.zeros(n, dtype=np.int64))
+        in_corpus = self._corpus_ngrams.find(ngrams)
         in_image = self._image_ngrams.find(ngrams, image_index)
         norms = self._vector_norms(ngrams, in_corpus, n)
 
@@ -258,7 +279,7 @@ class CiderScorer(ReferenceScorer):
         return factors
 
     def _words(self, texts: Sequence[str]) -> list[list[str]]:
-        return split_at_spaces(self.metric.tokenizer(texts))
+        return self.metric.words(texts)
 
     def _vector_norms(self, ngrams: list[Ngrams], in_corpus: list[Ints], n: int) -> Floats:
         """[orders, n] The length of each text's tf-idf vector; 1 for a vector of zeros, whose
@@ -295,6 +316,12 @@ class _Postings(NamedTuple):
         which = np.repeat(np.arange(len(nodes)), sizes)
         entry = self.begins[nodes][which] + places_of(sizes)
         return self.reference[entry], self.tf[entry], which
+
+
+def _groups(texts: list[list[str]], sizes: Sequence[int]) -> Iterator[list[list[str]]]:
+    """Texts that stand one after the other, in groups of these sizes."""
+    every = iter(texts)
+    return (list(islice(every, size)) for size in sizes)
 
 
 def _summed(place: Ints, values: Floats, n: int) -> Floats:

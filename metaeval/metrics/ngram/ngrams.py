@@ -44,7 +44,7 @@ class Edges:
     """
 
     def __init__(self, keys: Ints) -> None:
-        self._keys = keys
+        self.keys = keys
 
     @classmethod
     def of(cls, above: npt.NDArray[Any], words: Ints) -> tuple[Edges, Ints]:
@@ -58,7 +58,12 @@ class Edges:
         return cls(ordered[starts]), nodes
 
     def __len__(self) -> int:
-        return len(self._keys)
+        return len(self.keys)
+
+    def below(self, above: Ints) -> Ints:
+        """The keys of the same edges where node k above them is called `above[k]`: ascending, as
+        these are."""
+        return _key(above[self.keys >> 32], self.keys & 0xFFFFFFFF)
 
     def find(self, above: npt.NDArray[Any], words: Ints) -> Ints:
         """The nodes that the pairs lead to, [pairs]; -1 where there is none or `above` is -1."""
@@ -66,8 +71,8 @@ class Edges:
         if len(self):
             pairs = np.flatnonzero(above >= 0)
             keys = _key(above[pairs], words[pairs])
-            place = np.minimum(np.searchsorted(self._keys, keys), len(self) - 1)
-            known = self._keys[place] == keys
+            place = np.minimum(np.searchsorted(self.keys, keys), len(self) - 1)
+            known = self.keys[place] == keys
             nodes[pairs[known]] = place[known]
         return nodes
 
@@ -75,8 +80,8 @@ class Edges:
 class Trie:
     """The n-grams below each of several roots (the images, or one corpus), numbered per order."""
 
-    def __init__(self) -> None:
-        self._edges: list[Edges] = []
+    def __init__(self, edges: Sequence[Edges] = ()) -> None:
+        self.edges = list(edges)
 
     def grow(self, ngrams: Sequence[Ngrams], roots: npt.NDArray[Any]) -> list[Ints]:
         """Take in the n-grams of texts that belong to `roots` [texts], into a trie still empty.
@@ -86,19 +91,33 @@ class Trie:
         numbers, above = [], roots
         for order in ngrams:
             edges, above = Edges.of(above[order.prefix], order.last)
-            self._edges.append(edges)
+            self.edges.append(edges)
             numbers.append(above)
         return numbers
 
     def sizes(self) -> list[int]:
         """How many n-grams there are of each order."""
-        return [len(edges) for edges in self._edges]
+        return [len(edges) for edges in self.edges]
+
+    def united(self, other: Trie) -> tuple[Trie, list[Ints], list[Ints]]:
+        """A trie of the n-grams of both below their one root; order by order, the number in it of
+        each n-gram of this one, and of the other."""
+        both, of_self, of_other = Trie(), [], []
+        mine = others = np.zeros(1, dtype=np.int64)
+        for one, two in zip(self.edges, other.edges, strict=True):
+            keys_of_one, keys_of_two = one.below(mine), two.below(others)
+            keys = np.union1d(keys_of_one, keys_of_two)
+            mine, others = (np.searchsorted(keys, each) for each in (keys_of_one, keys_of_two))
+            both.edges.append(Edges(keys))
+            of_self.append(mine)
+            of_other.append(others)
+        return both, of_self, of_other
 
     def find(self, ngrams: Sequence[Ngrams], roots: npt.NDArray[Any]) -> list[Ints]:
         """Order by order, the number [g] of each n-gram of texts that belong to `roots` [texts];
         -1 where the trie does not have it."""
         numbers, above = [], roots
-        for edges, order in zip(self._edges, ngrams, strict=True):
+        for edges, order in zip(self.edges, ngrams, strict=True):
             above = edges.find(above[order.prefix], order.last)
             numbers.append(above)
         return numbers

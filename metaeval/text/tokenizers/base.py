@@ -17,6 +17,8 @@ from metaeval.errors import ConfigError
 
 _CLASSES = {"ptb": "PtbTokenizer", "java": "JavaPtbTokenizer", "whitespace": "WhitespaceTokenizer"}
 
+_shared: list[Tokenizer] = []  # those that `get` has made
+
 
 class Tokenizer(ABC):
     """Splits texts into tokens; remembers what it has seen."""
@@ -40,6 +42,15 @@ class Tokenizer(ABC):
         if new:
             self._memory.update(zip(new, self.tokenize(new), strict=True))
         return [self._memory[t] for t in texts]
+
+    @property
+    def n_remembered(self) -> int:
+        """How many texts it remembers."""
+        return len(self._memory)
+
+    def forget(self) -> None:
+        """Remember nothing."""
+        self._memory.clear()
 
     @abstractmethod
     def tokenize(self, texts: Sequence[str]) -> list[list[str]]:
@@ -66,4 +77,12 @@ def get(name: str) -> Tokenizer:
     place = "base" if name == "whitespace" else name
     module = import_module(f"metaeval.text.tokenizers.{place}")
     tokenizer: Tokenizer = getattr(module, _CLASSES[name])()
+    _shared.append(tokenizer)
     return tokenizer
+
+
+def forget_texts() -> None:
+    """Let all shared tokenisers forget what they have seen: for who goes through more texts than
+    memory holds."""
+    for tokenizer in _shared:
+        tokenizer.forget()

@@ -6,6 +6,12 @@ import contextlib
 import csv
 import io
 import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -13,15 +19,23 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from pycocoevalcap.cider import cider as coco_cider
 
 import metaeval
+from benchmarks.scale.__main__ import worker_processes
 from experiments.run import run_configured
 from experiments.score.parts import Parts
 from experiments.score.rows import Block, CaptionRow, blocks, own_dataset, read_rows
-from experiments.score.worker import BlockScores
+from experiments.score.worker import BlockScores, forget
+from metaeval import progress
 from metaeval.config import compose_config
 from metaeval.data.tidy import Tidy
 from metaeval.errors import InputError, MetaevalError
+from metaeval.metrics.ngram.cider import Cider
+from metaeval.metrics.ngram.cider_variants import CiderR
+from metaeval.runs.store import MemoryStore
+from metaeval.scoring import score_captions
+from metaeval.text.tokenizers import base as tokenizers
 
 METRICS = ["bleu", "rouge_l", "cider"]
 COLUMNS = ["BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "ROUGE-L", "CIDEr"]
@@ -89,7 +103,7 @@ def test_the_scores_are_those_of_other_experiments_to_the_bit(folder: Path) -> N
         expected = theirs[theirs["metric"] == column]["score"].to_numpy()
         np.testing.assert_array_equal(ours[column].to_numpy(), expected)
     told = json.loads((folder / "one/statistics.json").read_text())
-    means = {c["name"]: c["mean"] for m in told["metrics"] for c in m["columns"]}
+    means = {m["metric"]: m["mean"] for m in told["metrics"]}
     assert means["CIDEr"] == pytest.approx(ours["CIDEr"].mean(), abs=1e-12)  # of another sum
 
 
@@ -108,6 +122,16 @@ def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(folder: Path) -> None
     assert kept.stat().st_mtime_ns == untouched
 
 
+def test_nothing_is_kept_of_the_captions_of_a_block(folder: Path) -> None:
+    """A memory of every caption would grow with the table: it once was .8 kB a caption."""
+    score(*arguments(), "cache.enabled=false", "hydra.run.dir=forgetful", cwd=folder)
+    assert tokenizers.get("ptb").n_remembered == 0
+    store = MemoryStore()
+    store.put_many("parses", {b"key": b"value"})
+    forget(store)
+    assert not store.get_many("parses", [b"key"])
+
+
 def test_another_request_leaves_no_part_of_the_one_before(folder: Path) -> None:
     score(*arguments(), "hydra.run.dir=three", cwd=folder)
     score(*arguments(), "task.block=100", "metric.cider.sigma=5", "hydra.run.dir=three", cwd=folder)
@@ -117,7 +141,7 @@ def test_another_request_leaves_no_part_of_the_one_before(folder: Path) -> None:
 
 
 def test_references_in_the_rows(folder: Path) -> None:
-    """As `metaeval.score` has it, whatever the blocks; CIDEr's idf needs a corpus."""
+    """As `metaeval.score` has it, whatever the blocks; a bigram model needs them all at once."""
     rows = [
         {"candidate": "two dogs run", "references": ["two dogs are running", "dogs run"]},
         {"candidate": "a red bus", "references": ["a bus on a road", "a red bus"]},
@@ -126,10 +150,10 @@ def test_references_in_the_rows(folder: Path) -> None:
     ]
     (folder / "own.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     printed = score(
-        "captions=own.jsonl", "metrics=[rouge_l,cider,faier]", "task.block=3",
+        "captions=own.jsonl", "metrics=[rouge_l,bigram_model,faier]", "task.block=3",
         "hydra.run.dir=own", cwd=folder,
     )  # fmt: skip
-    assert "cider skipped: a score depends on all captions of a dataset" in printed
+    assert "bigram_model skipped: a score depends on all captions of a dataset" in printed
     assert "faier skipped" in printed
     assert "give dataset=NAME" in printed
     expected = metaeval.score(
@@ -138,6 +162,91 @@ def test_references_in_the_rows(folder: Path) -> None:
     got = scores(folder / "own")["ROUGE-L"].to_numpy()
     np.testing.assert_array_equal(got, expected.table["ROUGE-L"].to_numpy())
     assert json.loads((folder / "own/statistics.json").read_text())["n_empty"] == 1
+
+
+def test_ciders_idf_of_the_tables_themselves(folder: Path) -> None:
+    """Whatever the blocks, the CIDEr of all rows at once, and pycocoevalcap's."""
+    rows = _rows_of_images(40)
+    (folder / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for block in (7, 1000):
+        score(
+            "captions=corpus.jsonl", "metrics=[cider,cider_r]", f"task.block={block}",
+            f"hydra.run.dir=corpus{block}", cwd=folder,
+        )  # fmt: skip
+    few, many = (scores(folder / f"corpus{block}") for block in (7, 1000))
+    whole, index = own_dataset(list(read_rows([folder / "corpus.jsonl"], None, Tidy())))
+    for metric in (Cider(), CiderR()):
+        expected = score_captions(metric, whole, few["caption"].tolist(), index, MemoryStore())
+        assert expected.scores is not None
+        name = metric.columns[0].name
+        np.testing.assert_array_equal(few[name].to_numpy(), expected.scores[:, 0])
+        np.testing.assert_array_equal(many[name].to_numpy(), expected.scores[:, 0])
+        records = json.loads((folder / "corpus7/statistics.json").read_text())["metrics"]
+        signatures = {record["metric"]: record["signature"] for record in records}
+        assert signatures[name] == expected.signatures[0]
+    # pycocoevalcap wants one caption an image: the first row of each; its idf is of all references
+    first = {row["image_id"]: k for k, row in reversed(list(enumerate(rows)))}
+    tokens = [" ".join(words) for words in Cider().words([row["caption"] for row in rows])]
+    references = {
+        i: [" ".join(words) for words in Cider().words(rows[k]["references"])]
+        for i, k in first.items()
+    }
+    oracle = coco_cider.Cider().compute_score(
+        references, {i: [tokens[k]] for i, k in first.items()}
+    )
+    got = few["CIDEr"].to_numpy()[list(first.values())]
+    np.testing.assert_allclose(got, oracle[1], atol=1e-12)  # sums in another order
+    # the frequencies are a file that serves other tables
+    (idf,) = (folder / "corpus7/scores").glob("idf-*.npz")
+    (folder / "two.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows[:2]))
+    score(
+        "captions=two.jsonl", "metrics=[cider]", f"metric.cider.idf={idf}", "hydra.run.dir=idf",
+        cwd=folder,
+    )  # fmt: skip
+    np.testing.assert_array_equal(scores(folder / "idf")["CIDEr"], few["CIDEr"][:2])
+
+
+def _rows_of_images(n: int) -> list[dict[str, Any]]:
+    """Two captions of each of n images with their references, of few words, so that n-grams are
+    shared."""
+    words = [
+        "a",
+        "man",
+        "rides",
+        "the",
+        "red",
+        "horse",
+        "on",
+        "grass",
+        "near",
+        "two",
+        "dogs",
+        "and",
+        "water",
+    ]
+    draw = random.Random(7)
+    made = []
+    for image in range(n):
+        texts = [" ".join(draw.choices(words, k=draw.randint(3, 9))) for _ in range(5)]
+        made += [
+            {"image_id": image, "caption": caption, "references": texts[2:]}
+            for caption in texts[:2]
+        ]
+    draw.shuffle(made)
+    return made
+
+
+def test_blocks_that_are_there_take_no_time(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a resumed run says is left is of the blocks that are not there."""
+    line = progress.RunLine(clock := iter(range(10**6)).__next__)  # a second each time it is asked
+    assert clock() >= 0
+    monkeypatch.setattr(progress, "current", lambda: line)
+    score(*arguments(), "hydra.run.dir=left", cwd=folder)
+    (folder / "left/scores/part-00003.parquet").unlink()
+    begun = []
+    monkeypatch.setattr(line, "begin", begun.append)
+    score(*arguments(), "hydra.run.dir=left", cwd=folder)
+    assert [part.number for part in begun if part.number] == ["block 4 of 4"]
 
 
 @pytest.mark.parametrize(
@@ -184,28 +293,72 @@ def test_rows_of_a_table_without_types(tmp_path: Path) -> None:
 
 def test_blocks_and_the_references_that_their_rows_share() -> None:
     rows = [CaptionRow(k // 2, "x", (f"r{k // 2}",)) for k in range(5)]
-    parts = list(blocks(rows, 2))
-    assert [(b.number, b.first, len(b.rows)) for b in parts] == [(0, 0, 2), (1, 2, 2), (2, 4, 1)]
+    few = list(blocks(rows, 2))
+    assert [(b.number, b.first, len(b.rows)) for b in few] == [(0, 0, 2), (1, 2, 2), (2, 4, 1)]
     dataset, index = own_dataset(rows)
     assert dataset.references == (("r0",), ("r1",), ("r2",))
     assert index.tolist() == [0, 0, 1, 1, 2]
 
 
 def test_a_block_that_a_metric_broke_in_is_scored_again(tmp_path: Path) -> None:
-    parts, block = Parts(tmp_path, "request"), Block(0, 0, [CaptionRow(1, "a", None)])
+    made, block = Parts(tmp_path, "request"), Block(0, 0, [CaptionRow(1, "a", None)])
     broken = BlockScores(np.array([[np.nan]]), "RuntimeError: no")
-    told = parts.write(block, {"m": ["M"]}, {"m": broken})
+    told = made.write(block, {"m": ["M"]}, {"m": broken})
     assert told["columns"] == {"M": {"n": 0, "sum": 0.0}}
-    assert parts.known(block) is None
-    told = parts.write(block, {"m": ["M"]}, {"m": BlockScores(np.array([[0.5]]))})
-    assert parts.known(block) == told
+    assert made.known(block) is None
+    told = made.write(block, {"m": ["M"]}, {"m": BlockScores(np.array([[0.5]]))})
+    assert made.known(block) == told
     assert Parts(tmp_path, "other").known(block) is None
-    assert parts.known(Block(0, 0, [CaptionRow(1, "b", None)])) is None
+    assert made.known(Block(0, 0, [CaptionRow(1, "b", None)])) is None
+
+
+NO_RAY = pytest.mark.skipif(
+    find_spec("ray") is None, reason="Ray is not installed (the extra `ray`)"
+)
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed (the extra `ray`)")
+@NO_RAY
 def test_ray_gives_the_same_bytes(folder: Path) -> None:
     score(*arguments(), "task.scoring=ray", "hydra.run.dir=ray", cwd=folder)
-    for path in sorted((folder / "one/scores").iterdir()):
-        assert (folder / "ray/scores" / path.name).read_bytes() == path.read_bytes(), path.name
+    assert parts(folder / "ray") == parts(folder / "one")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scoring", ["local", pytest.param("ray", marks=NO_RAY)])
+def test_killed_at_any_block_it_ends_with_the_same_bytes(scoring: str, folder: Path) -> None:
+    """SIGKILL as soon as so many blocks are there: to the command, and to one of Ray's workers."""
+    captions = pd.read_parquet(folder / "captions.parquet")[["image_id", "caption"]]
+    many = pd.concat([captions] * 20, ignore_index=True)
+    many["caption"] += many.index.astype(str)
+    many.to_parquet(folder / "many.parquet")
+    options = [
+        *arguments()[1:], "captions=many.parquet", "task.block=100", f"paths.cache={folder}/cache",
+    ]  # fmt: skip
+    score(*options, f"hydra.run.dir={scoring}whole", cwd=folder)
+    out, killed = folder / f"{scoring}killed", 0
+    for after, victim in ((2, "worker"), (4, "command"), (9, "command")):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "metaeval", "experiment=score", *options,
+             f"task.scoring={scoring}", f"hydra.run.dir={out.name}"],
+            cwd=folder, stdout=subprocess.DEVNULL,
+        )  # fmt: skip
+        while process.poll() is None and len(list(out.glob("scores/part-*"))) < after:
+            time.sleep(0.005)
+        if victim == "worker" and (workers := worker_processes(process.pid)):
+            os.kill(workers[0], signal.SIGKILL)
+            assert process.wait(300) == 0  # it goes on by itself
+            killed += 1
+            for path in list(out.glob("scores/part-*"))[1:]:
+                path.unlink()
+            continue
+        process.kill()
+        killed += process.wait() == -signal.SIGKILL
+    assert killed == 3
+    score(*options, f"task.scoring={scoring}", f"hydra.run.dir={out.name}", cwd=folder)
+    assert parts(out) == parts(folder / f"{scoring}whole")
+
+
+def parts(run: Path) -> dict[str, bytes]:
+    """The files of scores, and the manifest."""
+    return {path.name: path.read_bytes() for path in (run / "scores").iterdir()}

@@ -11,6 +11,7 @@ import pytest
 from metaeval.stats.dose.record import dose_record
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 from reports.dose.curves import Panel, corruption_title, panel
+from reports.dose.figure import _ticks
 from reports.dose.findings import finding
 from reports.dose.section import dose_section
 
@@ -105,3 +106,10 @@ def test_nothing_to_show_is_no_section(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("name", "title"), [("Replace 10%", "Replace"), ("Cut", "Cut")])
 def test_title_of_a_corruption(name: str, title: str) -> None:
     assert corruption_title(["Human", name]) == title
+
+
+def test_the_numbers_below_the_axis_do_not_run_into_each_other() -> None:
+    nine = [0.0, *(k / 10 for k in range(1, 10))]
+    assert _ticks(nine) == [0.0, 0.2, 0.4, 0.6, 0.9]  # and not .8 beside .9
+    assert _ticks([*nine, 1.0]) == [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
+    assert _ticks([0.0, 0.25, 0.5]) == [0.0, 0.25, 0.5]
