@@ -5,6 +5,15 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.corruption_audit.reader import judgement, still_reads
+from benchmarks.corruption_audit.scenes import (
+    CONTENT,
+    LANGUAGE,
+    UNKNOWN,
+    Row,
+    by_content,
+    by_language,
+    rows,
+)
 from corruptions.base import Corrupted
 from metaeval.data.scenes import (
     AlignedCaption,
@@ -114,3 +123,19 @@ def test_the_same_words_are_true_whatever_the_blanks() -> None:
 )
 def test_what_is_still_read_word_for_word(new: str, reads: bool) -> None:
     assert still_reads(TEXT, new) == reads
+
+
+def test_on_scenes_every_change_keeps_its_word() -> None:
+    """All 1,000 scenes: `python -m benchmarks.corruption_audit scenes`."""
+    content, language = rows(CONTENT, by_content, n=40), rows(LANGUAGE, by_language, n=40)
+    assert [row.label for row in (*content, *language) if row.broken] == []
+    judged = sum(n for row in content for verdict, n in row.judged.items() if verdict != UNKNOWN)
+    assert judged > 0.98 * sum(row.changed for row in content)
+    assert {row.expected for row in content} == {"lower", "same"}
+
+
+def test_a_change_that_breaks_its_word_is_counted() -> None:
+    judged = {"false": 2, "lost": 3, "true": 5, UNKNOWN: 7}
+    assert Row("Too mild", "lower", 17, judged).broken == 5
+    assert Row("No harm", "same", 17, judged).broken == 5
+    assert Row("Unknown", "lower", 7, {UNKNOWN: 7}).broken == 0
