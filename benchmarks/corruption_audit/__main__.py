@@ -101,15 +101,15 @@ def read_verdicts() -> dict[str, str]:
     return {line["item"]: line["verdict"] for line in map(json.loads, lines)}
 
 
-def to_read(unread: bool) -> list[dict[str, Any]]:
+def to_read(listed: list[dict[str, Any]], unread: bool) -> list[dict[str, Any]]:
     """All items, or those without a verdict."""
     known = read_verdicts() if unread else {}
-    return [item for item in items() if key_of(item) not in known]
+    return [item for item in listed if key_of(item) not in known]
 
 
 def print_items(unread: bool) -> None:
     """The items, numbered, without what was done."""
-    for n, item in enumerate(to_read(unread)):
+    for n, item in enumerate(to_read(items(), unread)):
         print(f"{n}. {' | '.join(item['known'])}\n  A {item['a']}\n  B {item['b']}")
 
 
@@ -123,13 +123,14 @@ def record(letters: str, unread: bool) -> None:
 
     Verdicts on items that are no more are dropped.
     """
-    listed = to_read(unread)
+    every = items()
+    listed = to_read(every, unread)
     given = [c for c in letters if c in LETTERS]
     if len(given) != len(listed):
         sys.exit(f"{len(given)} verdicts for {len(listed)} items")
     verdicts = read_verdicts()
     verdicts |= {key_of(i): LETTERS[c] for i, c in zip(listed, given, strict=True)}
-    kept = [key_of(item) for item in items() if key_of(item) in verdicts]
+    kept = [key_of(item) for item in every if key_of(item) in verdicts]
     lines = [json.dumps({"item": key, "verdict": verdicts[key]}) for key in dict.fromkeys(kept)]
     VERDICTS.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
