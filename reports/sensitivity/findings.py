@@ -6,7 +6,15 @@ from collections.abc import Iterator
 
 from reports.sensitivity.profile import of_verdict, shown
 from reports.shared.elements import Finding
-from reports.shared.formatting import amount, count, known, listed, number, with_interval
+from reports.shared.formatting import (
+    amount,
+    count,
+    known,
+    listed,
+    number,
+    spelled,
+    with_interval,
+)
 from reports.shared.run import FinishedRun
 
 _NAMED = 5
@@ -47,7 +55,7 @@ def _blind(run: FinishedRun) -> Iterator[Finding]:
             yield Finding(record["metric"], f"misses no set that harms; {_open(unsure)}.")
             continue
         named = listed([f"{name} ({number(cell['auc'])})" for name, cell in blind[:_NAMED]])
-        more = f" and {len(blind) - _NAMED} more" if len(blind) > _NAMED else ""
+        more = f" and {spelled(len(blind) - _NAMED)} more" if len(blind) > _NAMED else ""
         yield Finding(
             record["metric"],
             f"misses {amount(len(blind), 'set')} that {'harms' if len(blind) == 1 else 'harm'}"
