@@ -259,7 +259,9 @@ class _Reading:
     def fits(self, group: int, other: int) -> Verdict:
         """Whether all that the caption still says of one group holds for another."""
         has = dict(self.groups[other][0].attributes)
-        unsure = False
+        unsure = any(
+            m.target == group and not self.has_changed(m) for m in self.aligned.of("opinion")
+        )
         for mark in self.aligned.of("attribute"):
             if mark.target != group or self.has_changed(mark) or mark.value not in (
                 "colour", "size", "material", "age",
@@ -424,6 +426,8 @@ class _Reading:
             return "false"
         if nouns_in(fresh):
             return "lost"  # it speaks of something else now
+        if gone and (True in told) != (mark.value == "light"):
+            return "lost"  # it tells the light in place of the place, or the other way round
         before = settings_named(old) or frozenset({self.graph.setting})
         named = [n for w in fresh if (n := settings_named([w])) is not None]
         if any(not n & before for n in named):
