@@ -7,6 +7,7 @@
     python -m benchmarks.corruption_audit report           # the verdicts against the declarations
     python -m benchmarks.corruption_audit table            # docs/corruptions.md's
     python -m benchmarks.corruption_audit scenes           # on scenes, where the truth is known
+    python -m benchmarks.corruption_audit other-scenes     # on others, on which nothing was mended
     python -m benchmarks.corruption_audit examples FILE    # write a page of examples, of scenes
 
 An item is the captions of an image of COCO val2017 (all that a reader knows of it), one of them as
@@ -32,7 +33,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.corruption_audit.examples import write_examples
-from benchmarks.corruption_audit.scenes import print_rows
+from benchmarks.corruption_audit.scenes import print_others, print_rows
 from experiments.sensitivity.suite import suite
 from metaeval.data.coco.load import load_coco
 
@@ -162,7 +163,7 @@ def report() -> int:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
-        "what", choices=["items", "record", "report", "table", "scenes", "examples"]
+        "what", choices=["items", "record", "report", "table", "scenes", "other-scenes", "examples"]
     )
     parser.add_argument(
         "file",
@@ -178,6 +179,8 @@ def main() -> int:
         print_table()
     elif options.what == "scenes":
         return print_rows()
+    elif options.what == "other-scenes":
+        return print_others()
     elif options.what == "examples":
         write_examples(options.file)
     elif options.what == "record":

@@ -15,12 +15,13 @@ from typing import Any, NamedTuple
 from benchmarks.corruption_audit.reader import judgement, still_reads
 from corruptions.base import Corrupted
 from experiments.sensitivity.suite import suite
+from metaeval.data.dataset import CaptionDataset
 from metaeval.data.scenes import SceneGraph, load_scenes
 
 CONTENT = ("objects", "attributes", "numbers", "relations", "people", "scene", "logic", "harmless")
 LANGUAGE = ("words", "grammar", "order", "spelling", "whole caption")
 UNKNOWN = "not judged"
-SCENES, SEED = 1000, 0
+SCENES, OTHERS = 1000, 400
 
 Judge = Callable[[SceneGraph, str, Corrupted], str]
 
@@ -50,9 +51,8 @@ def by_language(graph: SceneGraph, text: str, result: Corrupted) -> str:
     return "true" if still_reads(text, result.text) else "lost"
 
 
-def rows(kinds: Sequence[str], judge: Judge, n: int = SCENES, seed: int = SEED) -> list[Row]:
-    """A row for each corruption of these kinds that changes some caption of n scenes."""
-    data = load_scenes(n=n)
+def rows(kinds: Sequence[str], judge: Judge, data: CaptionDataset, seed: int) -> list[Row]:
+    """A row for each corruption of these kinds that changes some caption of the scenes."""
     graphs: Any = data.part("scene_graphs")
     out = []
     for corruption in suite(data, kinds):
@@ -69,13 +69,32 @@ def rows(kinds: Sequence[str], judge: Judge, n: int = SCENES, seed: int = SEED) 
 
 def print_rows() -> int:
     """The tables for the documentation; 1 where a change did not keep its word."""
-    content, language = rows(CONTENT, by_content), rows(LANGUAGE, by_language)
+    data = load_scenes(n=SCENES)
+    content, language = rows(CONTENT, by_content, data, 0), rows(LANGUAGE, by_language, data, 0)
     print("| change | should | changed | false | lost | true | not judged |")
     print("|---|---|---:|---:|---:|---:|---:|")
     for row in content:
         cells = [str(row.judged.get(k, 0)) for k in ("false", "lost", "true", UNKNOWN)]
         should = "harm" if row.expected == "lower" else "not harm"
         print(f"| {row.label} | {should} | {row.changed} | {' | '.join(cells)} |")
+    _print_shares(content)
+    print("\n| change of language alone | changed | no longer read | read |\n|---|---:|---:|---:|")
+    for row in language:
+        lost, true = (row.judged.get(k, 0) for k in ("lost", "true"))
+        print(f"| {row.label} | {row.changed} | {lost} | {true} |")
+    return _against([*content, *language])
+
+
+def print_others() -> int:
+    """The shares on scenes of another split, on which nothing was mended; 1 as `print_rows`."""
+    data = load_scenes(n=OTHERS, split="dev", seed=6)
+    content = rows(CONTENT, by_content, data, 1)
+    print(f"{OTHERS} other scenes.")
+    _print_shares(content)
+    return _against(content)
+
+
+def _print_shares(content: Sequence[Row]) -> None:
     for expected, name in (("lower", "harmful"), ("same", "harmless")):
         of = [row for row in content if row.expected == expected]
         changed, broken = sum(r.changed for r in of), sum(r.broken for r in of)
@@ -86,10 +105,9 @@ def print_rows() -> int:
             f"\nOf {known:,} {name} changes that were judged, {share:.2f} % make a statement false "
             f"or lose one; {unknown:,} of {changed:,} were not judged."
         )
-    print("\n| change of language alone | changed | no longer read | read |\n|---|---:|---:|---:|")
-    for row in language:
-        lost, true = (row.judged.get(k, 0) for k in ("lost", "true"))
-        print(f"| {row.label} | {row.changed} | {lost} | {true} |")
-    against = sum(row.broken for row in (*content, *language))
+
+
+def _against(rows: Sequence[Row]) -> int:
+    against = sum(row.broken for row in rows)
     print(f"\nAgainst the declaration: {against}.")
     return int(against > 0)

@@ -21,6 +21,7 @@ from metaeval.data.scenes import (
     Relation,
     SceneGraph,
     SceneObject,
+    load_scenes,
 )
 from metaeval.runs.records import Edit
 
@@ -127,7 +128,8 @@ def test_what_is_still_read_word_for_word(new: str, reads: bool) -> None:
 
 def test_on_scenes_every_change_keeps_its_word() -> None:
     """All 1,000 scenes: `python -m benchmarks.corruption_audit scenes`."""
-    content, language = rows(CONTENT, by_content, n=40), rows(LANGUAGE, by_language, n=40)
+    data = load_scenes(n=40)
+    content, language = rows(CONTENT, by_content, data, 0), rows(LANGUAGE, by_language, data, 0)
     assert [row.label for row in (*content, *language) if row.broken] == []
     judged = sum(n for row in content for verdict, n in row.judged.items() if verdict != UNKNOWN)
     assert judged > 0.98 * sum(row.changed for row in content)
