@@ -41,6 +41,10 @@ class Tokenizer(ABC):
             self._memory.update(zip(new, self.tokenize(new), strict=True))
         return [self._memory[t] for t in texts]
 
+    def forget(self) -> None:
+        """Empty the memory: a run of many captions is over with them once they are scored."""
+        self._memory.clear()
+
     @abstractmethod
     def tokenize(self, texts: Sequence[str]) -> list[list[str]]:
         """The actual work, for distinct texts not seen before."""
