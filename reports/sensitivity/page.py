@@ -66,7 +66,7 @@ def render(run: FinishedRun, people: Mapping[str, Sequence[str]]) -> str:
 
 
 def _header(run: FinishedRun) -> Header:
-    sets = run.statistics["sets"]
+    sets = [entry for entry in run.statistics["sets"] if entry["n_applied"]]
     harmful = sum(entry["expected"] == "lower" for entry in sets)
     return Header(
         "Meta-evaluation of captioning metrics",
