@@ -45,7 +45,8 @@ def _size(run: FinishedRun) -> Iterator[Finding]:
         f"and {len(sets) - harmful} that do not.{rest} The AUC of a set is how often the human "
         "caption scores above the changed one, equal scores counting one half; 0.5 is not told "
         "apart. A metric misses a set of twenty images or more if even the upper end of the AUC's "
-        "interval is no more than 0.6, and any set of which it surely prefers the changed captions.",
+        "interval is no more than 0.6, and any set of which it surely prefers the changed "
+        "captions.",
     )
 
 
