@@ -7,6 +7,7 @@
     python -m benchmarks.corruption_audit report           # the verdicts against the declarations
     python -m benchmarks.corruption_audit table            # docs/corruptions.md's
     python -m benchmarks.corruption_audit scenes           # on scenes, where the truth is known
+    python -m benchmarks.corruption_audit other-scenes     # on others, on which nothing was mended
     python -m benchmarks.corruption_audit examples FILE    # write a page of examples, of scenes
 
 An item is the captions of an image of COCO val2017 (all that a reader knows of it), one of them as
@@ -28,45 +29,75 @@ import json
 import os
 import sys
 from collections import defaultdict
+from collections.abc import Callable
+from itertools import groupby, islice, product
 from pathlib import Path
 from typing import Any
 
 from benchmarks.corruption_audit.examples import write_examples
-from benchmarks.corruption_audit.scenes import print_rows
+from benchmarks.corruption_audit.scenes import print_others, print_rows
+from corruptions.base import Caption, Corrupted, Corruption
 from experiments.sensitivity.suite import suite
 from metaeval.data.coco.load import load_coco
+from metaeval.data.dataset import CaptionDataset
 
 VERDICTS = Path(__file__).with_name("verdicts.jsonl")
 EACH, SEED = 10, 0
 LETTERS = {"l": "lower", "s": "same", "x": "neither"}
 
 
-def changed_captions() -> tuple[int, dict[str, list[dict[str, Any]]]]:
-    """How many captions there are, and by corruption (all its levels) those that it changes."""
+def _data() -> CaptionDataset:
     folder = os.environ.get("METAEVAL_DATA")
-    data = load_coco("coco_val2017", "val2017", data=folder, cache="~/.cache/metaeval")
-    changed: dict[str, list[dict[str, Any]]] = {}
-    for corruption in suite(data):
-        results = corruption.apply(data, SEED)
-        listed = changed.setdefault(corruption.name, [])
-        for image_id, a, references, b in zip(
-            data.image_ids, data.human, data.references, results, strict=True
-        ):
-            if b.applied:
-                listed.append(
-                    {
-                        "corruption": corruption.name,
-                        "level": corruption.label,
-                        "kind": corruption.kind,
-                        "expected": corruption.expected,
-                        "image_id": image_id,
-                        "known": [r for r in references if r != b.text],
-                        "a": a,
-                        "b": b.text,
-                    }
-                )
-        listed.sort(key=lambda item: _rank(f"{item['level']} {item['image_id']}"))
-    return len(data), changed
+    return load_coco("coco_val2017", "val2017", data=folder, cache="~/.cache/metaeval")
+
+
+def changed_captions(data: CaptionDataset, most: int) -> dict[str, list[dict[str, Any]]]:
+    """By corruption, up to so many captions that it changes at any level, drawn by a hash."""
+    place = {image_id: i for i, image_id in enumerate(data.image_ids)}
+    changed = {}
+    for name, levels in groupby(suite(data), key=lambda c: c.name):
+        by_label = {corruption.label: corruption for corruption in levels}
+        made_of = {label: _maker(corruption, data) for label, corruption in by_label.items()}
+        drawn = sorted(product(by_label, data.image_ids), key=lambda d: _rank(f"{d[0]} {d[1]}"))
+        made = (
+            _item(by_label[label], data, place[image_id], made_of[label](place[image_id]))
+            for label, image_id in drawn
+        )
+        changed[name] = list(islice((item for item in made if item is not None), most))
+    return changed
+
+
+def _maker(corruption: Corruption, data: CaptionDataset) -> Callable[[int], Corrupted]:
+    """What the corruption makes of an image's caption, by the image's place: one at a time, unless
+    it needs all of them together."""
+    if type(corruption).apply is not Corruption.apply:
+        return corruption.apply(data, SEED).__getitem__
+    corruption.fit(data)
+
+    def corrupted(i: int) -> Corrupted:
+        caption = Caption(data.image_ids[i], data.human[i])
+        return corruption.corrupt(caption, corruption.generator(SEED, caption.image_id))
+
+    return corrupted
+
+
+def _item(
+    corruption: Corruption, data: CaptionDataset, i: int, b: Corrupted
+) -> dict[str, Any] | None:
+    """A changed caption as it is listed; `None` of one that stayed."""
+    image_id, text = data.image_ids[i], data.human[i]
+    if not b.applied:
+        return None
+    return {
+        "corruption": corruption.name,
+        "level": corruption.label,
+        "kind": corruption.kind,
+        "expected": corruption.expected,
+        "image_id": image_id,
+        "known": [r for r in data.references[i] if r != b.text],
+        "a": text,
+        "b": b.text,
+    }
 
 
 def items() -> list[dict[str, Any]]:
@@ -74,14 +105,14 @@ def items() -> list[dict[str, Any]]:
 
     Fewer where there are not so many.
     """
-    _, changed = changed_captions()
-    few = [item for listed in changed.values() for item in listed[:EACH]]
+    few = [item for listed in changed_captions(_data(), EACH).values() for item in listed]
     return sorted(few, key=lambda item: _rank(f"{item['a']}\0{item['b']}"))
 
 
 def print_table() -> None:
     """For the documentation: each corruption, in how many captions it is made, an example."""
-    n, changed = changed_captions()
+    data = _data()
+    n, changed = len(data), changed_captions(data, 10**9)
     print("| name | kind | made in | a caption, changed |\n|---|---|---:|---|")
     for name, listed in changed.items():
         images = len({item["image_id"] for item in listed})
@@ -101,15 +132,15 @@ def read_verdicts() -> dict[str, str]:
     return {line["item"]: line["verdict"] for line in map(json.loads, lines)}
 
 
-def to_read(unread: bool) -> list[dict[str, Any]]:
+def to_read(listed: list[dict[str, Any]], unread: bool) -> list[dict[str, Any]]:
     """All items, or those without a verdict."""
     known = read_verdicts() if unread else {}
-    return [item for item in items() if key_of(item) not in known]
+    return [item for item in listed if key_of(item) not in known]
 
 
 def print_items(unread: bool) -> None:
     """The items, numbered, without what was done."""
-    for n, item in enumerate(to_read(unread)):
+    for n, item in enumerate(to_read(items(), unread)):
         print(f"{n}. {' | '.join(item['known'])}\n  A {item['a']}\n  B {item['b']}")
 
 
@@ -123,13 +154,14 @@ def record(letters: str, unread: bool) -> None:
 
     Verdicts on items that are no more are dropped.
     """
-    listed = to_read(unread)
+    every = items()
+    listed = to_read(every, unread)
     given = [c for c in letters if c in LETTERS]
     if len(given) != len(listed):
         sys.exit(f"{len(given)} verdicts for {len(listed)} items")
     verdicts = read_verdicts()
     verdicts |= {key_of(i): LETTERS[c] for i, c in zip(listed, given, strict=True)}
-    kept = [key_of(item) for item in items() if key_of(item) in verdicts]
+    kept = [key_of(item) for item in every if key_of(item) in verdicts]
     lines = [json.dumps({"item": key, "verdict": verdicts[key]}) for key in dict.fromkeys(kept)]
     VERDICTS.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
@@ -161,7 +193,7 @@ def report() -> int:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
-        "what", choices=["items", "record", "report", "table", "scenes", "examples"]
+        "what", choices=["items", "record", "report", "table", "scenes", "other-scenes", "examples"]
     )
     parser.add_argument(
         "file",
@@ -177,6 +209,8 @@ def main() -> int:
         print_table()
     elif options.what == "scenes":
         return print_rows()
+    elif options.what == "other-scenes":
+        return print_others()
     elif options.what == "examples":
         write_examples(options.file)
     elif options.what == "record":

@@ -5,7 +5,8 @@ Of scenes, because their captions are ours; what the table tells of COCO is in `
 
 from __future__ import annotations
 
-from itertools import groupby
+from collections.abc import Iterator, Sequence
+from itertools import groupby, islice, zip_longest
 from pathlib import Path
 
 from corruptions.base import Corruption
@@ -14,31 +15,63 @@ from metaeval.data.dataset import CaptionDataset
 from metaeval.data.scenes import load_scenes
 
 EACH, SCENES, SEED = 20, 1000, 0
-_HEAD = """# Examples of every corruption
+_HEAD = f"""# Examples of every corruption
 
-Written by `python -m benchmarks.corruption_audit examples FILE`: the first \
-twenty captions of `dataset=scenes dataset.n=1000` that each corruption changes, seed 0. What each \
-is made for and how often it is possible on COCO: docs/corruptions.md.
+Up to {EACH} captions of `dataset=scenes dataset.n={SCENES}` that each corruption changes, before
+and after, seed {SEED}; of one with several degrees, some of each. What they are for, how often
+each is possible on COCO and how they were checked: [corruptions.md](corruptions.md). Written by
+
+```
+python -m benchmarks.corruption_audit examples docs/corruption_examples.md
+```
 """
+_KINDS = {"truth": "those that know the scene"}
+_EFFECTS = {"lower": "harms", "same": "harmless"}
 
 
 def write_examples(page: Path) -> None:
-    """Write the page: a heading a kind, a heading a corruption and level, a line an example."""
+    """Write the page: a heading a kind, a heading a corruption, a line an example."""
     data = load_scenes(n=SCENES)
     lines = [_HEAD]
     for kind, corruptions in groupby(suite(data), key=kind_of):
-        lines.append(f"\n## {kind.capitalize()}\n")
-        for corruption in corruptions:
-            lines += [f"### {corruption.label} (`{corruption.name}`)\n", *_of(corruption, data), ""]
+        lines.append(f"## {_KINDS.get(kind, kind).capitalize()}\n")
+        for _, levels in groupby(corruptions, key=lambda c: c.name):
+            lines += section(list(levels), data)
     page.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8", newline="\n")
 
 
-def _of(corruption: Corruption, data: CaptionDataset) -> list[str]:
+def section(levels: Sequence[Corruption], data: CaptionDataset) -> list[str]:
+    """A corruption in all its degrees: what it declares, how often it is possible, examples."""
+    changed = [_changed(corruption, data) for corruption in levels]
+    first, several = levels[0], len(levels) > 1
+    degrees = f"degrees: {', '.join(c.label for c in levels)}" if several else "one degree"
+    made = max(map(len, changed))
+    facts = f"{_EFFECTS[first.expected]}; {degrees}; made in {made:,} of {len(data):,} captions"
+    lines = [f"### {first.title} (`{first.name}`)\n", f"{facts}.\n"]
+    if not made:
+        return [*lines, "No caption of these scenes offers a place.\n"]
+    for label, before, after in islice(_in_turn(levels, changed), EACH):
+        told = f"{label}: " if several else ""
+        lines.append(f"- {told}{_shown(before)} → {_shown(after) or 'nothing'}")
+    return [*lines, ""]
+
+
+def _changed(corruption: Corruption, data: CaptionDataset) -> list[tuple[str, str]]:
     results = corruption.apply(data, SEED)
-    pairs = [(a, b.text) for a, b in zip(data.human, results, strict=True) if b.applied]
-    if not pairs:
-        return ["No caption of these scenes offers a place."]
-    return [f"- {_shown(a)} → {_shown(b) or 'nothing'}" for a, b in pairs[:EACH]]
+    return [(a, b.text) for a, b in zip(data.human, results, strict=True) if b.applied]
+
+
+def _in_turn(
+    levels: Sequence[Corruption], changed: Sequence[Sequence[tuple[str, str]]]
+) -> Iterator[tuple[str, str, str]]:
+    """The k-th changed caption of the k-th degree, and so on around, so that captions differ."""
+    n = len(levels)
+    turns = [
+        [(levels[k].label, *pair) for i, pair in enumerate(pairs) if n == 1 or i % n == k]
+        for k, pairs in enumerate(changed)
+    ]
+    for turn in zip_longest(*turns):
+        yield from (example for example in turn if example is not None)
 
 
 def _shown(text: str) -> str:

@@ -254,7 +254,8 @@ class Possessive(LanguageCorruption):
         whole = end > start and caption.tokens[end - 1].is_noun
         listed = end < len(caption) and caption.tokens[end - 1].closes
         follows = caption.word(end) not in ("and", "of") and not listed
-        # a noun that stands alone and is no plural could be an adjective: "airborne feet"
+        # what is read as a verb behind it may be its noun: "airborne feet"
         after = caption.tag(end)
-        follows = follows and not (after.startswith("NN") or after in ("VB", "VBG", "VBN"))
+        verb = after.startswith("VB") and caption.word(end) not in ("is", "are")
+        follows = follows and not (after.startswith("NN") or verb)
         return end if whole and follows and end - start <= 2 else 0

@@ -187,6 +187,8 @@ def _mention_at(caption: ParsedCaption, start: int) -> Mention | None:
         words = caption.words[start:end]
         categories, many = _nouns().get(words, (frozenset(), False))
         last = caption.phrase_of(end - 1)
+        if categories and last is None and end <= len(caption) and caption.is_at(start, words):
+            return None  # "tv remote", read as no noun: it is no tv
         if len(categories) != 1 or not caption.is_at(start, words) or last is None:
             continue
         if " ".join(words) in _VAGUE or last.end != end or caption.word(end) == "of":

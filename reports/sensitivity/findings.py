@@ -6,7 +6,16 @@ from collections.abc import Iterator
 
 from reports.sensitivity.profile import of_verdict, shown
 from reports.shared.elements import Finding
-from reports.shared.formatting import amount, count, known, listed, number, with_interval
+from reports.shared.formatting import (
+    amount,
+    capital,
+    count,
+    known,
+    listed,
+    number,
+    spelled,
+    with_interval,
+)
 from reports.shared.run import FinishedRun
 
 _NAMED = 5
@@ -25,15 +34,19 @@ def findings(run: FinishedRun) -> list[Finding]:
 
 
 def _size(run: FinishedRun) -> Iterator[Finding]:
-    sets = run.statistics["sets"]
+    every = run.statistics["sets"]
+    sets = [entry for entry in every if entry["n_applied"]]
+    none = len(every) - len(sets)
+    rest = f" {capital(amount(none, 'more set'))} changed no caption." if none else ""
     harmful = sum(entry["expected"] == "lower" for entry in sets)
     yield Finding(
         "",
         f"{count(run.statistics['n_images'])} human captions, {harmful} sets of changes that harm "
-        f"and {len(sets) - harmful} that do not. The AUC of a set is how often the human caption "
-        "scores above the changed one, equal scores counting one half; 0.5 is not told apart. A "
-        "metric misses a set of twenty images or more if even the upper end of the AUC's interval "
-        "is no more than 0.6, and any set of which it surely prefers the changed captions.",
+        f"and {len(sets) - harmful} that do not.{rest} The AUC of a set is how often the human "
+        "caption scores above the changed one, equal scores counting one half; 0.5 is not told "
+        "apart. A metric misses a set of twenty images or more if even the upper end of the AUC's "
+        "interval is no more than 0.6, and any set of which it surely prefers the changed "
+        "captions.",
     )
 
 
@@ -47,7 +60,7 @@ def _blind(run: FinishedRun) -> Iterator[Finding]:
             yield Finding(record["metric"], f"misses no set that harms; {_open(unsure)}.")
             continue
         named = listed([f"{name} ({number(cell['auc'])})" for name, cell in blind[:_NAMED]])
-        more = f" and {len(blind) - _NAMED} more" if len(blind) > _NAMED else ""
+        more = f" and {spelled(len(blind) - _NAMED)} more" if len(blind) > _NAMED else ""
         yield Finding(
             record["metric"],
             f"misses {amount(len(blind), 'set')} that {'harms' if len(blind) == 1 else 'harm'}"
@@ -76,7 +89,8 @@ def _fluency(run: FinishedRun) -> Iterator[Finding]:
         if record["family"] != "bigram_model" or record["part_of"]:
             continue
         seen = of_verdict(record, run, "sees")
-        harmful = [e for e in run.statistics["sets"] if e["expected"] == "lower"]
+        made = [e for e in run.statistics["sets"] if e["n_applied"]]
+        harmful = [e for e in made if e["expected"] == "lower"]
         yield Finding(
             "Fluency alone.",
             f"{record['metric']}, a language model that sees neither image nor references, surely "

@@ -86,7 +86,7 @@ def auc_table(run: FinishedRun) -> PrintTable:
 
 
 def _header(run: FinishedRun) -> Header:
-    sets = run.statistics["sets"]
+    sets = [entry for entry in run.statistics["sets"] if entry["n_applied"]]
     harmful = sum(entry["expected"] == "lower" for entry in sets)
     return Header(
         "Meta-evaluation of captioning metrics",

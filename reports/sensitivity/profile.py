@@ -140,8 +140,10 @@ def of_verdict(
 
 
 def cards(run: FinishedRun, people: Mapping[str, Sequence[str]]) -> list[Card]:
-    """A card a metric, in the order of the heat map; `people` are lines on agreement with them."""
-    return [_card(record, run, people.get(record["metric"], ())) for record in shown(run)]
+    """A card a metric, controls last, in the order of the heat map; `people` are lines on agreement
+    with them."""
+    records = sorted(shown(run), key=lambda record: row_kind(record) == "control")
+    return [_card(record, run, people.get(record["metric"], ())) for record in records]
 
 
 def _card(record: Record, run: FinishedRun, people: Sequence[str]) -> Card:

@@ -15,6 +15,7 @@ from omegaconf import OmegaConf
 from corruptions.base import KINDS, Caption, Corruption
 from corruptions.language.rewriting import with_edits
 from experiments.sensitivity.suite import OWN
+from metaeval.data.scenes import load_scenes
 from tests.corruptions.language.captions import HUMAN, dataset
 
 ALL = {
@@ -90,6 +91,32 @@ def test_a_subset_in_another_order_gets_the_same(name):
     everything = dict(zip(whole.image_ids, corruption.apply(whole, 3), strict=True))
     few = whole.subset([1, 7, 8, 30, 41])
     assert corruption.apply(few, 3) == [everything[i] for i in few.image_ids]
+
+
+@cache
+def scenes():
+    return load_scenes(n=12)
+
+
+@cache
+def on_scenes(name: str) -> tuple[Corruption, dict]:
+    """The corruption fitted to twelve scenes, and what it makes of each, in their own order."""
+    corruption, data = configured(name), scenes()
+    return corruption, dict(zip(data.image_ids, corruption.apply(data, 7), strict=True))
+
+
+@pytest.mark.parametrize("name", sorted(ALL))
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(order=st.permutations(range(12)))
+def test_the_order_of_captions_does_not_matter(name, order):
+    """Of those that know the truth, too."""
+    corruption, known = on_scenes(name)
+    data, graphs = scenes(), scenes().part("scene_graphs")
+    for i in order:
+        image_id = data.image_ids[i]
+        caption = Caption(image_id, data.human[i], graphs[image_id])
+        now = corruption.corrupt(caption, corruption.generator(7, image_id))
+        assert now == known[image_id]
 
 
 @pytest.mark.parametrize(

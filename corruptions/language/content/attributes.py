@@ -224,7 +224,7 @@ class OppositeAdjective(_FromTable):
         place = changes[0][0].start
         after = caption.word(place + 1)
         if caption.word(place) == "hot":
-            return after not in ("dog", "dogs")
+            return after not in ("dog", "dogs", "pink")
         return not (caption.word(place) == "pretty" and caption.tag(place + 1).startswith("JJ"))
 
 

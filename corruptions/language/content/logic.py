@@ -7,7 +7,7 @@ from typing import NamedTuple
 from corruptions.language.base import LanguageCorruption, Places
 from corruptions.language.inflection import verb_form
 from corruptions.language.known import Known
-from corruptions.language.parsed import NO_THINGS, NUMBER_WORDS, PEOPLE, ParsedCaption
+from corruptions.language.parsed import ING_NOUNS, NO_THINGS, NUMBER_WORDS, PEOPLE, ParsedCaption
 from corruptions.language.rewriting import Rewording
 
 
@@ -16,6 +16,12 @@ def acting(caption: ParsedCaption, place: int) -> bool:
     word = caption.word(place)
     if not word.endswith("ing") or caption.tag(place) != "VBG" or not place:
         return False
+    if (
+        word in ING_NOUNS
+        and caption.tokens[place + 1 : place + 2]
+        and caption.tokens[place + 1].is_noun
+    ):
+        return False  # "a living room"
     if caption.word(place - 1) in ("is", "are"):
         return True
     before = caption.phrase_of(place - 1)

@@ -16,6 +16,8 @@ _ALIVE = PEOPLE | word_set(
     "dog dogs cat cats horse horses cow cows sheep elephant elephants giraffe giraffes zebra "
     "zebras bear bears bird birds group herd crowd family animal animals puppy kitten he she they"
 )
+_HERDS = word_set("herd flock crowd family team")
+_TOYS = word_set("teddy stuffed toy plush")
 # what somebody does somewhere, and what somebody does to something: none goes with another
 _SOMEWHERE = ("dancing", "crawling", "kneeling", "jumping", "swimming")
 _TO_SOMETHING = ("painting", "washing", "kicking", "repairing", "dragging", "hugging", "sniffing")
@@ -42,10 +44,12 @@ OPPOSITE_VERBS = {
 
 
 def is_alive(caption: ParsedCaption, doer: NounPhrase) -> bool:
-    """Whether a phrase names people or animals ("a group of people", too)."""
-    head = caption.word(doer.head)
+    """Whether a phrase names people or animals ("a herd of them", too), and no toys."""
+    if _TOYS & set(caption.words[doer.start : doer.end]):
+        return False
     of_these = caption.word(doer.start - 1) == "of"
-    return head in _ALIVE or (of_these and caption.word(doer.start - 2) in _ALIVE)
+    herd = of_these and caption.word(doer.start - 2) in _HERDS
+    return caption.word(doer.head) in _ALIVE or herd
 
 
 def _doer(caption: ParsedCaption, place: int) -> NounPhrase | None:
@@ -75,6 +79,8 @@ class WrongVerb(LanguageCorruption):
             elif word in _HAPPENS and caption.tag(i + 1) in ("IN", "TO"):
                 options = _SOMEWHERE
             options = [o for o in options if o != word and not known.speaks_of(o)]
+            if caption.word(doer.head).startswith("bird"):
+                options = [o for o in options if o != "swimming"]
             places += [[(Rewording(i, i + 1, (o,)),) for o in options]] if options else []
         return places
 
@@ -109,9 +115,11 @@ class OppositeVerb(LanguageCorruption):
         before, after = caption.word(place - 1), caption.word(place + 1)
         if (token.tag in ("VBN", "VBD") and before in ARTICLES) or before in ("parking", "close"):
             return False
-        if token.word.startswith(("s", "l")) and token.lemma in ("sit", "stand", "lay", "lie"):
+        if {token.lemma, verb_lemma(token.word)} & {"sit", "stand", "lay", "lie"}:
             doer = _doer(caption, place)
-            return after != "up" and doer is not None and is_alive(caption, doer)
+            if doer is None or after == "up" or not is_alive(caption, doer):
+                return False
+            return not caption.word(doer.head).startswith("bird")  # which sits as it stands
         if token.lemma in ("hold", "carry", "hit", "catch", "throw", "watch", "push", "pull"):
             return caption.phrase_at(place + 1) is not None
         if token.lemma in ("walk", "run", "close", "open", "hide", "park", "land"):
@@ -265,6 +273,9 @@ _MULTI = (("in", "front", "of"), ("on", "top", "of"), ("inside", "of"), ("lookin
           ("sitting", "on", "top", "of"), ("playing", "with"))  # fmt: skip
 
 
+_TIMES = word_set("daytime nighttime dark daylight sunshine sunlight sunset evening morning")
+
+
 class SwapRoles(LanguageCorruption):
     """Who does and what it is done to change places: "a horse riding a man".
 
@@ -307,6 +318,7 @@ class SwapRoles(LanguageCorruption):
             and caption.word(second.start) in opening
             and caption.word(first.start - 1) not in ("of", "and", "with")
             and caption.word(second.end) not in ("of", "and")
+            and not {heads[0].word, heads[1].word} & _TIMES
             and caption.tag(second.end) not in ("VB", "VBP")
             and not caption.tokens[first.head].closes
             and (not agrees or heads[0].is_plural == heads[1].is_plural)
@@ -334,7 +346,9 @@ class WrongPreposition(LanguageCorruption):
             if caption.word(thing.head) in NO_THINGS or caption.word(thing.end) == "of":
                 continue
             if i and caption.tag(thing.start) in ("DT", "CD"):
-                places.append([(Rewording(i, i + 1, (w,)),) for w in _WRONG])
+                several = caption.tokens[thing.head].is_plural  # one may be among these
+                words = [w for w in _WRONG if not (several and w == "among")]
+                places.append([(Rewording(i, i + 1, (w,)),) for w in words])
         return places
 
 

@@ -1,8 +1,9 @@
 """BERTScore (Zhang et al., 2020), with every distinct sentence encoded once.
 
 The numbers are bert-score's (`BERTScorer`, version 0.3.13, to 1e-5); how they are computed is not:
-references, Human and Random captions of a run share most sentences, so token vectors are computed
-once per distinct sentence and kept (`metaeval.metrics.bertscore.sentences`).
+references, Human and Random captions of a run share most sentences, so token vectors of the
+dataset's own sentences are computed once and kept (`metaeval.metrics.bertscore.sentences`); those
+of any other caption are kept as long as its batch is scored.
 
 BERTScore with another model is another metric. Only with roberta-large, bert-score's default for
 English and the one of the papers, is the column called "BERTScore"; with any other model the
@@ -59,7 +60,8 @@ class BertScore(Metric):
     device, dtype
         "auto", "cpu", "cuda", "cuda:1"; "float32", "bfloat16", "float16".
     memory_gib
-        Token vectors kept in memory; those beyond are kept in temporary files.
+        Token vectors (of the dataset's sentences and of a batch) kept in memory; those beyond are
+        kept in temporary files.
     download, offline
         Whether a model that is not on this machine may be fetched from the Hugging Face hub;
         `offline` (and HF_HUB_OFFLINE=1) forbids it.
@@ -183,8 +185,10 @@ class BertScorer(ReferenceScorer):
         self._sentences = EncodedSentences(self.encoder, memory, documents)
         self._open.callback(self._sentences.close)
         self._sentences.add(references)
+        self._kept = {*references, *self.dataset.human}  # these come again, of other images
 
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
+        n_before = len(self._sentences)
         self._sentences.add(captions)
         groups = [self.dataset.references[i] for i in image_index.tolist()]
         counts = np.array([len(group) for group in groups], dtype=np.intp)
@@ -194,6 +198,7 @@ class BertScorer(ReferenceScorer):
         n = len(self._sentences)
         pairs, inverse = np.unique(candidates * n + references, return_inverse=True)
         f1 = self._sentences.scores(*np.divmod(pairs, n))[:, 2][inverse]
+        self._sentences.forget(n_before, but=self._kept)
         scores = np.full((len(captions), 1), np.nan)
         has_references = counts > 0
         if has_references.any():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any
 
 import numpy as np
@@ -54,6 +54,34 @@ class EncodedSentences:
             self._weights.setdefault(vectors.shape[1], []).append(rows)
 
         self._encoder.encode(ids, keep, alone=alone)
+
+    def forget(self, first: int, but: Container[str]) -> None:
+        """Drop the sentences from number `first` on, but for these texts."""
+        late = list(self._index)[first:]
+        kept = [text for text in late if text in but]
+        slots: dict[int, list[int]] = {length: [] for length in set(self._length[first:])}
+        start = dict.fromkeys(slots, len(self._index))
+        for length, slot in zip(self._length[first:], self._slot[first:], strict=True):
+            start[length] = min(start[length], slot)
+        numbers = [self._index[text] for text in kept]
+        for number in numbers:
+            slots[self._length[number]].append(self._slot[number])
+        lengths, self._length = self._length, self._length[:first]
+        self._slot = self._slot[:first]
+        for text in late:
+            del self._index[text]
+        for length, old in slots.items():
+            chosen = np.array(old, dtype=np.intp)
+            self._bank.forget(length, start[length], chosen)
+            weights = np.concatenate(self._weights[length])
+            self._weights[length] = [weights[: start[length]], weights[chosen]]
+        places = dict(start)
+        for text, number in zip(kept, numbers, strict=True):
+            length = lengths[number]
+            self._index[text] = len(self._index)
+            self._length.append(length)
+            self._slot.append(places[length])
+            places[length] += 1
 
     def __len__(self) -> int:
         return len(self._index)

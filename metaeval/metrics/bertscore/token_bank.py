@@ -47,6 +47,16 @@ class TokenBank:
         self._counts[length] = first + n
         return range(first, first + n)
 
+    def forget(self, length: int, first: int, kept: npt.NDArray[np.intp]) -> None:
+        """Drop the vectors of that length from number `first` on, but for those with the numbers
+        `kept`, which follow in this order; the room is used again."""
+        import torch
+
+        with torch.inference_mode():  # in which they were made
+            vectors = self.get(length, kept)
+            self._counts[length] = first
+            self.add(vectors)
+
     def get(self, length: int, numbers: npt.NDArray[np.intp]) -> torch.Tensor:
         """The vectors [n, length, width] of the sentences with these numbers, on the device."""
         import torch

@@ -49,7 +49,7 @@ class Tokenizer(ABC):
         return len(self._memory)
 
     def forget(self) -> None:
-        """Remember nothing."""
+        """Empty the memory: a run of many captions is over with them once they are scored."""
         self._memory.clear()
 
     @abstractmethod

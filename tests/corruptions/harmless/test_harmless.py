@@ -51,6 +51,8 @@ from corruptions.harmless.writing import FinalStop, Hyphen, LowerCase, Typograph
         (Contraction(), "A dog that's black.", "A dog that is black."),
         (Contraction(), "A dog and it's ball.", "A dog and it's ball."),
         (Possessive(), "A hat in a man's hand.", "A hat in the hand of a man."),
+        (Possessive(), "A skater's airborne feet.", "A skater's airborne feet."),
+        (RelativeClause(), "A simple living room.", "A simple living room."),
         (LowerCase(), "A TV.", "a tv."),
         (FinalStop(), "A dog.", "A dog"),
         (FinalStop(), "A dog", "A dog."),

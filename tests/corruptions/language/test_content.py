@@ -39,6 +39,8 @@ from corruptions.language.content.relations import (
     InvertedRelation,
     OppositeVerb,
     SwapRoles,
+    WrongPreposition,
+    WrongVerb,
 )
 from corruptions.language.content.scene import WrongTime
 from metaeval.data.dataset import CaptionDataset
@@ -86,6 +88,16 @@ def outcomes(corruption: LanguageCorruption, text: str, *references: str) -> set
         (InvertedRelation(), "A cat on top of an oven.", "A cat under an oven."),
         (OppositeVerb(), "A man is sitting on a bench.", "A man is standing on a bench."),
         (OppositeVerb(), "A meter sitting on a street.", "A meter sitting on a street."),
+        (
+            OppositeVerb(),
+            "A dinner table standing in a house",
+            "A dinner table standing in a house",
+        ),
+        (OppositeVerb(), "A couple of cups standing here", "A couple of cups standing here"),
+        (OppositeVerb(), "A stuffed bear sitting here.", "A stuffed bear sitting here."),
+        (OppositeVerb(), "Two birds standing on a cow.", "Two birds standing on a cow."),
+        (SwapRoles(), "Bears in a forest in the daytime.", "Bears in a forest in the daytime."),
+        (OppositeAdjective(), "A hot pink car.", "A hot pink car."),
         (EventOrder(), "A man about to eat a hot dog.", "A man done eating a hot dog."),
         (WrongGender(), "A man with his dog.", "A woman with her dog."),
         (WrongGender(), "A man and a woman.", "A man and a woman."),
@@ -130,6 +142,22 @@ def test_foil_is_absent_and_of_the_same_kind():
 
 def test_a_part_of_a_compound_is_no_object():
     assert outcomes(FoilObject(), "A train station.") == {"A train station."}
+
+
+def test_what_is_read_as_no_noun_is_no_part_of_one_either():
+    text = "The skilled little boy holding a black tv remote."
+    assert outcomes(FoilObject(), text) == {text}
+
+
+def test_one_can_be_among_several():
+    assert "A boy among the trees." not in outcomes(WrongPreposition(), "A boy by the trees.")
+    assert "A boy among the tree." in outcomes(WrongPreposition(), "A boy by the tree.")
+
+
+def test_birds_swim():
+    made = outcomes(WrongVerb(), "A bird resting in a lake.")
+    assert len(made) > 1
+    assert not any("swimming" in text for text in made)
 
 
 def test_wrong_digits_keep_their_number():

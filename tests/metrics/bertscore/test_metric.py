@@ -204,6 +204,22 @@ def test_company_does_not_change_a_bit(coco_root: Path) -> None:
 
 
 @pytest.mark.coco
+def test_vectors_of_a_batch_are_forgotten_and_no_score_knows(coco_root: Path) -> None:
+    """What is kept are the dataset's own sentences; the same captions again have the same bytes."""
+    dataset, captions = replace_sets(coco_root, 10)
+    texts, images = [c for c, _ in captions], np.array([i for _, i in captions], dtype=np.intp)
+    scorer = bound(dataset, model="all-MiniLM-L6-v2", device="cpu")
+    scorer.prepare()
+    together = scorer.score(texts, images)
+    own = {*dataset.human, *(r for group in dataset.references for r in group)}
+    for start in (0, 7, 21, 0):
+        batch = scorer.score(texts[start : start + 9], images[start : start + 9])
+        assert batch.tobytes() == together[start : start + 9].tobytes()
+        assert len(scorer._sentences) <= len(own)
+    scorer.close()
+
+
+@pytest.mark.coco
 def test_equals_bert_score_on_coco(coco_root: Path) -> None:
     dataset, captions = replace_sets(coco_root, 20)
     np.testing.assert_allclose(

@@ -30,3 +30,18 @@ def test_what_goes_in_comes_out(memory: float) -> None:
     folder = Path(bank._folder.name) if bank._folder else None
     bank.close()
     assert folder is None or not folder.exists()
+
+
+@pytest.mark.parametrize("memory", [1e9, 0], ids=["memory", "files"])
+def test_what_is_forgotten_makes_room_and_the_rest_stays(memory: float) -> None:
+    bank = TokenBank(torch.device("cpu"), memory)
+    vectors = torch.randn(3000, 4, 384, generator=torch.Generator().manual_seed(1))
+    bank.add(vectors)
+    n_blocks = len(bank._blocks[4])
+    bank.forget(4, 1000, np.array([2999, 1000, 2500]))
+    expected = torch.cat([vectors[:1000], vectors[[2999, 1000, 2500]]])
+    assert torch.equal(bank.get(4, np.arange(1003)), expected)
+    assert bank.add(vectors[:1997]) == range(1003, 3000)
+    assert torch.equal(torch.stack(bank.sentences(4)[:1003]), expected)
+    assert len(bank._blocks[4]) == n_blocks
+    bank.close()

@@ -89,3 +89,11 @@ def test_the_full_stop_of_a_final_letter_depends_on_the_capital_alone() -> None:
         ["a", "sign", "reads", "k"],
         ["a", "sign", "reads", "k."],
     ]
+
+
+def test_what_is_forgotten_is_tokenised_again() -> None:
+    tokenizer = ptb.PtbTokenizer()
+    first = tokenizer(["A dog's bone."])
+    tokenizer.forget()
+    assert tokenizer._memory == {}
+    assert tokenizer(["A dog's bone."]) == first
