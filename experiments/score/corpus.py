@@ -9,7 +9,7 @@ from experiments.score.rows import CaptionRow
 from metaeval.metrics.base import Metric
 from metaeval.metrics.ngram.cider import DATASET, Cider
 from metaeval.metrics.ngram.document_frequencies import (
-    Corpus,
+    CountedCorpus,
     DocumentFrequencies,
     digest_document,
     digest_documents,
@@ -78,7 +78,7 @@ class CorpusPass:
         told = digest_documents(self._digests.values()) if self._digests else ""
         for signature, (_, file, frequencies) in self._counted.items():
             if not file.is_file():
-                corpus = Corpus(len(self._digests), told, signature)
+                corpus = CountedCorpus(len(self._digests), told, signature)
                 files.atomic(file, lambda p, f=frequencies, c=corpus: f.save(p, c))  # type: ignore[misc]
         return {
             name: self._cider[name].of_corpus(

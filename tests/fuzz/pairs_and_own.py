@@ -488,11 +488,11 @@ def strict_corruptions(folder: Path) -> Any:
 
 
 def make_frequencies(folder: Path) -> None:
-    from metaeval.metrics.ngram.document_frequencies import Corpus, DocumentFrequencies
+    from metaeval.metrics.ngram.document_frequencies import CountedCorpus, DocumentFrequencies
 
     documents = [[["a", "dog"], ["a", "cat", "runs"]], [["a", "dog", "runs"]]]
     frequencies = DocumentFrequencies.of(documents)
-    frequencies.save(folder / "idf.npz", Corpus(2, "12345678", "whitespace"))
+    frequencies.save(folder / "idf.npz", CountedCorpus(2, "12345678", "whitespace"))
 
 
 def read_frequencies(folder: Path) -> Any:

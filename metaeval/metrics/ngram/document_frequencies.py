@@ -115,7 +115,7 @@ class DocumentFrequencies:
         """An index that has these words and can learn others, which this one then lacks."""
         return copy(self.words)
 
-    def save(self, path: Path, corpus: Corpus) -> None:
+    def save(self, path: Path, corpus: CountedCorpus) -> None:
         """Write them into a file; the same documents in the same order are the same bytes."""
         whole = self._whole()
         arrays = {f"keys{k}": edges.keys for k, edges in enumerate(whole.ngrams.edges, 1)}
@@ -155,7 +155,7 @@ class DocumentFrequencies:
         return frequencies
 
 
-class Corpus(NamedTuple):
+class CountedCorpus(NamedTuple):
     """What a file of document frequencies tells of its corpus.
 
     `n` documents, a digest of them all (see `digest_documents`), and the signature of the tokenizer
@@ -167,7 +167,7 @@ class Corpus(NamedTuple):
     tokenizer: str
 
 
-def read_corpus(path: Path) -> Corpus:
+def read_corpus(path: Path) -> CountedCorpus:
     """What a file tells of its corpus, without the rest; InputError for another file."""
     with ArrayArchive(path) as archive:
         told = archive.array("told").tolist() if "told" in archive.names else None
@@ -175,7 +175,7 @@ def read_corpus(path: Path) -> Corpus:
         raise InputError("holds no document frequencies of CIDEr", file=path)
     if not re.fullmatch(r"[0-9]{1,15}", told[1]) or not re.fullmatch(r"[0-9a-f]{8}|", told[2]):
         raise InputError("is damaged: it does not tell which documents were counted", file=path)
-    return Corpus(int(told[1]), str(told[2]), str(told[3]))
+    return CountedCorpus(int(told[1]), str(told[2]), str(told[3]))
 
 
 def digest_documents(digests: Iterable[bytes]) -> str:

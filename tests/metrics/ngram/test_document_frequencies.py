@@ -16,7 +16,7 @@ from metaeval.errors import InputError
 from metaeval.metrics.ngram.cider import Cider
 from metaeval.metrics.ngram.document_frequencies import (
     ORDERS,
-    Corpus,
+    CountedCorpus,
     DocumentFrequencies,
     read_corpus,
 )
@@ -70,7 +70,7 @@ def test_a_file_gives_them_back_and_is_the_same_bytes(
     tmp_path: Path, frequencies: DocumentFrequencies
 ) -> None:
     one, two = tmp_path / "one.npz", tmp_path / "two.npz"
-    corpus = Corpus(3, "12345678", "ptb")
+    corpus = CountedCorpus(3, "12345678", "ptb")
     frequencies.save(one, corpus)
     again = DocumentFrequencies.load(one)
     again.save(two, read_corpus(one))
@@ -80,7 +80,7 @@ def test_a_file_gives_them_back_and_is_the_same_bytes(
         text = ["a", "b", "c", "d", "e"]
         assert idf_of(again, text, n) == idf_of(frequencies, text, n)
     nothing = tmp_path / "nothing.npz"
-    DocumentFrequencies().save(nothing, Corpus(0, "", "ptb"))
+    DocumentFrequencies().save(nothing, CountedCorpus(0, "", "ptb"))
     assert DocumentFrequencies.load(nothing).n == 0
 
 
@@ -88,7 +88,7 @@ def test_a_damaged_file_is_refused_with_its_name(
     tmp_path: Path, frequencies: DocumentFrequencies
 ) -> None:
     file = tmp_path / "idf.npz"
-    frequencies.save(file, Corpus(3, "12345678", "ptb"))
+    frequencies.save(file, CountedCorpus(3, "12345678", "ptb"))
     whole = dict(np.load(file))
 
     def refusal(**changes: object) -> str:
@@ -112,7 +112,9 @@ def test_another_tokenizers_words_are_not_taken(
     tmp_path: Path, frequencies: DocumentFrequencies
 ) -> None:
     file = tmp_path / "idf.npz"
-    frequencies.save(file, Corpus(3, "12345678", Cider(tokenizer="whitespace").tokenizer.signature))
+    frequencies.save(
+        file, CountedCorpus(3, "12345678", Cider(tokenizer="whitespace").tokenizer.signature)
+    )
     same = Cider(tokenizer="whitespace", idf=file).bind(BASEBALL.dataset)
     assert not isinstance(same, Absent)
     assert "|df:3-images-12345678|" in same.signatures[0]

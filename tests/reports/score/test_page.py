@@ -74,7 +74,10 @@ def test_the_distribution_is_numpys() -> None:
     assert distribution(np.empty(0))["median"] is None
 
 
-def test_the_extremes_are_the_first_of_equals() -> None:
+@pytest.mark.parametrize("some", [7, 1 << 17])
+def test_the_extremes_are_the_first_of_equals(some: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many are looked at at a time."""
+    monkeypatch.setattr("experiments.score.distribution._SOME", some)
     nan = float("nan")
     assert extremes(np.array([2.0, nan, 1.0, 3.0, 1.0, 1.0]), 2) == ([2, 4], [3, 0])
     assert extremes(np.array([nan]), 2) == ([], [])
