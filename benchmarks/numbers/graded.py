@@ -188,7 +188,7 @@ TABLES = (
         printed,
     ),
     Table(
-        "published-gaps-meteor",  # an hour of nltk's METEOR with all images
+        "published-gaps-meteor",  # nltk's METEOR: 20 minutes
         (Command("-m benchmarks.numbers.published_gaps METEOR --seeds 2"),),
         printed,
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from metaeval.runs.records import PaperValue
-from reports.graded.ranking import NEAR_SD, against_paper, paper_distance, ranked, rho
+from reports.graded.ranking import NEAR_SD, against_paper, cause, paper_distance, ranked, rho
 from reports.graded.run import GradedRun
 from reports.graded.statements.controls import selection
 from reports.shared.elements import Finding
@@ -74,7 +74,7 @@ def _distance(record: Record, value: float) -> str:
     if abs(distance) <= NEAR_SD:
         return " (within what seeds and ties do)"
     where = "above" if distance > 0 else "below"
-    return f" ({abs(distance):.0f} sd of seeds and ties {where}; the cause is unknown)"
+    return f" ({abs(distance):.0f} sd of seeds and ties {where}; {cause(record)})"
 
 
 def absent(run: GradedRun) -> Finding | None:

@@ -9,6 +9,11 @@ from reports.shared.row_kind import Record, row_kind
 
 # the width of the exact tie bounds from which on ties, not scores, decide a good part of ρ
 TIES_DECIDE = 0.2
+# what was found out by `benchmarks/numbers/published_gaps.py` (docs/statistics.md)
+CAUSES = {
+    "METEOR": "nltk's METEOR, averaged over the references, comes nearer: metrics=[meteor_nltk] "
+    "metric.meteor_nltk.references=mean"
+}
 NEAR_SD = 2.0  # standard deviations within which a published value is no surprise
 
 
@@ -48,6 +53,11 @@ def paper_distance(record: Record, published: float) -> float | None:
     return float((published - spread["rank_order_rho"]["mean"]) / sd)
 
 
+def cause(record: Record) -> str:
+    """Where a published value that lies far off comes from, as far as that could be found out."""
+    return CAUSES.get(record["metric"], "the cause is unknown")
+
+
 def against_paper(record: Record, published: float) -> tuple[str, str]:
     """A short and a long word on how a ρ relates to the published value.
 
@@ -67,7 +77,7 @@ def against_paper(record: Record, published: float) -> tuple[str, str]:
         )
         if abs(distance) <= NEAR_SD:
             return "within seeds", long
-        return f"{abs(distance):.0f} sd {where}", f"{long} The cause is unknown."
+        return f"{abs(distance):.0f} sd {where}", f"{long[:-1]}: {cause(record)}."
     tie_sd = record.get("rank_order_rho_tie_std")
     if tie_sd and abs(value - published) <= NEAR_SD * tie_sd:
         return "ties", (

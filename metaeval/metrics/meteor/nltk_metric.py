@@ -12,12 +12,13 @@ from collections.abc import Sequence
 from functools import cache as remembered
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.errors import ConfigError
 from metaeval.metrics.base import Metric, ReferenceScorer, Scores
 from metaeval.metrics.meteor.wordnet import FILES, find_wordnet, read_wordnet
 from metaeval.runs.digests import digest, file_sha256
@@ -29,7 +30,7 @@ from metaeval.text.tokenizers import base as tokenizers
 class MeteorNltk(Metric):
     """`nltk.translate.meteor_score.meteor_score(references, caption)`, in [0, 1].
 
-    The highest score over the references, each word in lower case. An empty caption scores 0; NaN
+    The highest score over the references or their mean, each word in lower case. An empty caption scores 0; NaN
     only where the image has no reference. It needs WordNet's files (`wordnet.py` beside this one);
     without them it does not run, rather than match stems alone.
 
@@ -38,6 +39,10 @@ class MeteorNltk(Metric):
     tokenizer
         "whitespace" (nltk up to 3.6.5 split texts so, and left it to the caller since; punctuation
         then belongs to the word it is attached to), "ptb" or "java".
+    references
+        "best" (nltk's own way with several references) or "mean": the mean of the scores against
+        each. On Replace and Shuffle the mean comes nearest to what González-Chávez et al. published
+        as METEOR (docs/statistics.md).
     cache
         The cache folder, into which `doctor --install wordnet` brings WordNet.
     """
@@ -45,7 +50,15 @@ class MeteorNltk(Metric):
     name = "meteor_nltk"
     columns = (ScoreColumn("METEOR (nltk)", variant_of="METEOR", model="nltk"),)
 
-    def __init__(self, tokenizer: str = "whitespace", cache: str | Path | None = None) -> None:
+    def __init__(
+        self,
+        tokenizer: str = "whitespace",
+        references: Literal["best", "mean"] = "best",
+        cache: str | Path | None = None,
+    ) -> None:
+        if references not in ("best", "mean"):
+            raise ConfigError(f"meteor_nltk: references must be best or mean, not {references!r}")
+        self.references = references
         self.tokenizer = tokenizers.get(tokenizer)
         self.cache = Path(cache).expanduser() if cache else None
 
@@ -62,6 +75,7 @@ class MeteorNltk(Metric):
             "tok": self.tokenizer.signature,
             "nltk": version("nltk"),
             "wordnet": digest(files).hex()[:12],
+            **({"ref": "mean"} if self.references == "mean" else {}),
             "v": 1,
         }
         return MeteorNltkScorer(self, settings, dataset, folder)
@@ -89,7 +103,9 @@ class MeteorNltkScorer(ReferenceScorer):
         words = self.metric.tokenizer(captions)
         for row, image in enumerate(image_index.tolist()):
             if references := self._references[image]:
-                result[row] = max(self._matched(reference, words[row]) for reference in references)
+                scores = [self._matched(reference, words[row]) for reference in references]
+                mean = self.metric.references == "mean"
+                result[row] = sum(scores) / len(scores) if mean else max(scores)
         return result
 
 

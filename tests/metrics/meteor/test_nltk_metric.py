@@ -10,7 +10,7 @@ from nltk.translate.meteor_score import meteor_score
 
 from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.errors import InputError
+from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.meteor import wordnet
 from metaeval.metrics.meteor.nltk_metric import MeteorNltk, MeteorNltkScorer
 from metaeval.metrics.meteor.wordnet import find_wordnet, install, read_wordnet
@@ -72,6 +72,20 @@ def test_words_stems_and_synonyms_match_as_in_nltk(cache: Path) -> None:
     # by hand: all six words match in one chunk, so P = R = F = 1 and the penalty is 0.5 (1/6)³
     assert scores[0] == pytest.approx(1 - 0.5 / 216, abs=1e-12)
     assert scores[3] == scores[4] == 0
+
+
+def test_the_mean_over_references_is_that_of_nltks_scores(cache: Path) -> None:
+    references = ("A dog runs to the car", "two dogs running")
+    data, caption = dataset(references), "a hound runs"
+    scorer = bound(data, cache, references="mean")
+    reader = read_wordnet(cache / "nltk_data" / "corpora" / "wordnet")
+    each = [meteor_score([r.split()], caption.split(), wordnet=reader) for r in references]
+    assert each[0] != each[1]
+    assert scorer.score([caption], np.zeros(1, dtype=np.intp))[0, 0] == sum(each) / 2
+    assert scorer.columns[0].name == bound(data, cache).columns[0].name
+    assert scorer.settings != bound(data, cache).settings
+    with pytest.raises(ConfigError, match="must be best or mean, not 'first'"):
+        MeteorNltk(references="first")  # type: ignore[arg-type]
 
 
 @pytest.mark.coco

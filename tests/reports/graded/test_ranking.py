@@ -79,4 +79,10 @@ def test_the_summary_says_how_far_off_a_published_value_is() -> None:
         said.text
     )
     assert "close 0.500 against 0.600 (within what seeds and ties do)" in said.text
+    # METEOR's cause was looked for and a nearer score found; nothing is said where it is near
+    far, near = (record("METEOR", 0.5, seeds=spread(0.5, sd, 0.0)) for sd in (0.002, 0.1))
+    assert against_paper(far, 0.6)[1].endswith("metric.meteor_nltk.references=mean.")
+    assert "unknown" not in against_paper(far, 0.6)[1]
+    assert "nltk" not in against_paper(near, 0.6)[1]
+    assert "nltk" not in said.text
     assert said.text.endswith("alone 0.500 against 0.600.")  # no seeds: nothing is explained
