@@ -30,9 +30,9 @@ from metaeval.text.tokenizers import base as tokenizers
 class MeteorNltk(Metric):
     """`nltk.translate.meteor_score.meteor_score(references, caption)`, in [0, 1].
 
-    The highest score over the references or their mean, each word in lower case. An empty caption scores 0; NaN
-    only where the image has no reference. It needs WordNet's files (`wordnet.py` beside this one);
-    without them it does not run, rather than match stems alone.
+    The highest score over the references or their mean, each word in lower case. An empty caption
+    scores 0; NaN only where the image has no reference. It needs WordNet's files (`wordnet.py`
+    beside this one); without them it does not run, rather than match stems alone.
 
     Parameters
     ----------
