@@ -144,6 +144,7 @@ def test_overrides_that_hydra_refuses_exit_with_2(override: str, tmp_path: Path)
     assert len(done.stderr.splitlines()) == 1, done.stderr
 
 
+@pytest.mark.slow
 def test_a_job_that_fails_does_not_end_its_sweep(tmp_path: Path) -> None:
     arguments = ("experiment=replace", *SMALL, "metrics=[bleu]", "hydra.sweep.dir=SWEEP")
     done = metaeval("-m", *arguments, "seed=0,-1,1", cwd=tmp_path)
@@ -224,6 +225,7 @@ def test_a_metric_that_the_list_leaves_out_is_a_name_like_any_other(tmp_path: Pa
 
 @pytest.mark.coco
 @pytest.mark.java
+@pytest.mark.slow
 def test_a_killed_run_resumes_to_the_same_bytes(tmp_path: Path, coco_root: Path) -> None:
     """SIGKILL after the first batches reached the cache, then the same command again."""
     arguments = ["experiment=replace", "dataset=coco_val2017", f"dataset.root={coco_root}"]

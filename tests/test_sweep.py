@@ -33,6 +33,7 @@ def sweep(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_jobs_write_no_pages_unless_asked_and_the_sweep_tells_what_was_saved(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -28,7 +28,9 @@ OF_FAMILY = {
     "refclipscore": ("hessel2021clipscore",),
     "scan": ("lee2018scan",),
     "tiger": ("jiang2019tiger", "lee2018scan"),
-    "faier": ("wang2021faier",),
+    **dict.fromkeys(
+        ("faier", "faier_1", "faier_4", "fier", "aier", "fier_aier"), ("wang2021faier",)
+    ),
     "vifidel": ("madhyastha2019vifidel",),
     "vifidel_cider": ("madhyastha2019vifidel", "vedantam2015cider"),
     "vifidel_lm": ("madhyastha2019vifidel", "kann2018slor"),

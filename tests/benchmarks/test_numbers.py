@@ -122,6 +122,7 @@ def test_numbers_of_trained_networks_come_from_their_pages(tmp_path: Path) -> No
         from_page(ROOT / "docs" / "metrics" / "faier.md", "FAIEr-r | Replace", "five references")
 
 
+@pytest.mark.slow
 def test_a_table_of_real_runs(root: Path) -> None:
     """The renderers read what runs write: scenes, a handful of images, no cached scores."""
     common = (

@@ -230,6 +230,7 @@ def test_the_leading_column_is_a_result() -> None:
     assert leading_column([record("Y", 0.9) | {"status": "failed"}]) is None
 
 
+@pytest.mark.slow
 def test_the_command_writes_the_same_bytes_warm_and_cold(tmp_path: Path) -> None:
     pytest.importorskip("sklearn")
     cold, warm = (

@@ -101,7 +101,6 @@ UNREACHED = {
     "metaeval/vision/faster_rcnn.py": "images and checkpoints as in other loaders",
     "metaeval/metrics/clipscore/pixels.py": "images as in other loaders",
     "metaeval/metrics/clipscore/network.py": "checkpoints as in other loaders",
-    "metaeval/weights/cards.py": "cards, as in the loader of weights",
     "metaeval/text/transformers/packaged.py": "the packaged MiniLM, as it is installed",
     "reports/captioners/run.py": "files of our own runs",
     "reports/shared/photos.py": "images as in other loaders",

@@ -32,6 +32,7 @@ def pid_and_score(data: CaptionDataset) -> tuple[int, bool, float]:
     return server.pid, server.is_running, float(np.nansum(statistics))
 
 
+@pytest.mark.slow
 def test_jobs_share_a_process_and_get_the_same_scores() -> None:
     with keep_services():
         first = pid_and_score(dataset("a dog", "a running dog"))

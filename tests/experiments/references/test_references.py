@@ -58,6 +58,7 @@ def test_more_references_than_there_are_is_one_line(tmp_path: Path) -> None:
     assert not (tmp_path / "OUT" / files.CAPTIONS).exists()
 
 
+@pytest.mark.slow
 def test_pairs_of_pascal_agree_with_the_judgements_experiment(tmp_path: Path) -> None:
     root = Path(os.environ.get("METAEVAL_DATA", "")) / "pascal50s"
     if not (root / "pair_pascal.mat").is_file():

@@ -412,6 +412,7 @@ def test_example_of_the_paper_s_code() -> None:
             assert scores.mean() == pytest.approx(value, abs=1e-3)
 
 
+@pytest.mark.slow
 def test_pac_s_is_clipscore_with_another_factor(weights: Path, dataset: CaptionDataset) -> None:
     """In the layout of PAC-S' authors, the weights under "state_dict"; 2 in place of 2.5."""
     wrapped = weights.with_name("pac.pth")
