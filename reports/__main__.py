@@ -9,6 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from jinja2 import UndefinedError
+
 from metaeval.errors import InputError, MetaevalError
 from metaeval.readers.files import one_line
 from metaeval.runs import files
@@ -87,7 +89,10 @@ def _written(write: Callable[..., Path], directory: Path, options: dict[str, Any
     were changed, and the reason is one line."""
     try:
         return write(directory, **options)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError) as error:
+    except (
+        KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError,
+        UndefinedError,  # what a template misses
+    ) as error:  # fmt: skip
         where = traceback.extract_tb(error.__traceback__)[-1]
         problem = f"{type(error).__name__}: {one_line(error)}, at {Path(where.filename).name}"
         raise InputError(

@@ -96,7 +96,7 @@ def _header(
         if len(header) != length:  # of an array without numbers nothing else would tell
             raise ValueError("it is cut short")
         text = header.decode("latin1" if start[6] < 3 else "utf-8")
-        facts = ast.literal_eval(text.strip())
+        facts = ast.literal_eval(text.strip(" \n"))  # what the format pads with
         if not isinstance(facts, dict) or set(facts) != {"descr", "fortran_order", "shape"}:
             raise ValueError("its header tells something else")
         shape, descr, by_column = facts["shape"], facts["descr"], facts["fortran_order"]

@@ -13,6 +13,7 @@ import json
 import pickle
 import struct
 from argparse import Namespace
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
@@ -182,18 +183,9 @@ def strict_table(suffix: str) -> Read:
             return strict.table(strict.json_lines(path))
         if suffix == ".csv":
             return strict.table(strict.csv_rows(path))
-        return strict.table(strict.apart(lambda: parquet_rows(path)))
+        return strict.table(strict.apart(lambda: strict.parquet_rows(path)))
 
     return read
-
-
-def parquet_rows(path: Path) -> list[dict[str, Any]]:
-    frame = pd.read_parquet(path)
-    rows: list[dict[str, Any]] = frame.to_dict("records")  # type: ignore[assignment]
-    return [
-        {str(k): v.tolist() if isinstance(v, np.ndarray) else v for k, v in row.items()}
-        for row in rows
-    ]
 
 
 def make_flickr8k(folder: Path) -> None:
@@ -338,7 +330,9 @@ def read_pascal(folder: Path) -> Any:
     from metaeval.data.judgments.pascal50s import load_pascal50s
 
     pairs = load_pascal50s(root=folder, data=folder)
-    votes = zip(pairs.votes.tolist(), np.asarray(pairs.other_votes).tolist(), strict=True)
+    other = pairs.other_votes  # a file may lack them
+    direct = [None] * len(pairs) if other is None else other.tolist()
+    votes = zip(pairs.votes.tolist(), direct, strict=True)
     return list(zip(pairs.image, pairs.first, pairs.second, pairs.references, votes, strict=True))
 
 
@@ -350,6 +344,12 @@ def letters(text: str) -> str:
     return "".join(c for c in text.lower() if c.isalnum())
 
 
+def direct_votes(result: Any) -> list[int]:
+    votes = np.asarray(result).reshape(-1).tolist()
+    strict.require(set(votes) <= {1, -1})
+    return [votes.count(1), votes.count(-1)]
+
+
 def scipy_pascal(folder: Path) -> Any:
     from scipy.io import loadmat
 
@@ -357,14 +357,13 @@ def scipy_pascal(folder: Path) -> Any:
     triplets = loadmat(folder / "consensus_pascal.mat", simplify_cells=True)["triplets"]
     out = []
     strict.require(len(triplets) == 48 * len(pairs["new_input"]))
-    for k, (one, seen) in enumerate(zip(pairs["new_input"], pairs["result"], strict=True)):
+    results = pairs.get("result", [None] * len(pairs["new_input"]))
+    for k, (one, seen) in enumerate(zip(pairs["new_input"], results, strict=True)):
         image, b, c = (strict.caption(one[n]) for n in ("name", "sent1", "sent2"))
         mine = triplets[48 * k : 48 * k + 48]
         strict.require(all(t["winner"] in (1, -1) for t in mine))
         first = sum((t["winner"] == 1) == (letters(t["B"]) == letters(b)) for t in mine)
-        direct = np.asarray(seen["result"]).reshape(-1).tolist()
-        strict.require(set(direct) <= {1, -1})
-        votes = ([first, 48 - first], [direct.count(1), direct.count(-1)])
+        votes = ([first, 48 - first], seen and direct_votes(seen["result"]))
         references = tuple(strict.caption(t["A"]) for t in mine)
         out.append((image, b, c, references, votes))
     return out
@@ -530,11 +529,18 @@ def strict_regions(form: str) -> Read:
     return read
 
 
+def ids_of(text: str, n: int) -> list[str]:
+    """Ids one a line; each of n images once, or all as often (once a caption)."""
+    ids = [i for i in (line.strip().lstrip("0") for line in text.split("\n")) if i]
+    times = Counter(ids)
+    repeated = len(ids) != n and len(times) == n and len({*times.values()}) == 1
+    return list(times) if repeated else ids
+
+
 def library_regions(folder: Path, form: str) -> dict[str, Any]:
     if form == "npy":
         features = np.load(folder / "f.npy", allow_pickle=False)
-        ids = [i.strip().lstrip("0") for i in strict.text(folder / "f_ids.txt").split("\n")]
-        ids = [i for i in ids if i]
+        ids = ids_of(strict.text(folder / "f_ids.txt"), len(features))
         strict.require(features.ndim == 3 and len(ids) == len(features))
         boxes = np.load(folder / "boxes.npy", allow_pickle=False)
         strict.require(boxes.shape == (*features.shape[:2], 4))

@@ -197,17 +197,9 @@ def table_rows(path: Path) -> list[dict[str, Any]]:
     elif path.suffix == ".csv":
         rows = strict.csv_rows(path)
     else:
-        rows = strict.apart(lambda: parquet_rows(path))
+        rows = strict.apart(lambda: strict.parquet_rows(path))
     strict.require(rows)
     return rows
-
-
-def parquet_rows(path: Path) -> list[dict[str, Any]]:
-    frame = pd.read_parquet(path)
-    rows: list[dict[str, Any]] = frame.to_dict("records")  # type: ignore[assignment]
-    return [
-        {str(k): v.tolist() if hasattr(v, "tolist") else v for k, v in row.items()} for row in rows
-    ]
 
 
 def texts(value: Any) -> list[str]:

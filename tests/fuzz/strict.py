@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 
 
 class Wrong(Exception):
@@ -380,6 +381,16 @@ def safetensors(path: Path) -> dict[str, Any]:
         data = np.frombuffer(raw[8 + size + begin : 8 + size + end], kinds[facts["dtype"]])
         out[name] = data.reshape(facts["shape"])
     return out
+
+
+def parquet_rows(path: Path) -> list[dict[str, Any]]:
+    """The rows by pyarrow and pandas, without what pandas notes of its own in the file."""
+    frame = pq.read_table(path).replace_schema_metadata(None).to_pandas()
+    rows: list[dict[str, Any]] = frame.to_dict("records")
+    return [
+        {str(k): v.tolist() if isinstance(v, np.ndarray) else v for k, v in row.items()}
+        for row in rows
+    ]
 
 
 class Undecided(Exception):

@@ -33,10 +33,6 @@ def test_three_hundred_harmed_files() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(
-    reason="three known faults: own captions .parquet, case 4132; regions .npy, case 4996; a line "
-    "of doctor on a harmed card.json that cannot be printed, case 3469"
-)
 def test_five_thousand_harmed_files() -> None:
     check(N, MANY)
 

@@ -288,3 +288,15 @@ def test_a_header_of_safetensors_is_not_believed(tmp_path: Path) -> None:
     (tmp_path / "w.safetensors").write_bytes(raw)
     with pytest.raises(InputError, match=r"w\.safetensors: is no safetensors file"):
         load_safetensors(tmp_path / "w.safetensors")
+
+
+def test_a_header_of_numpy_is_padded_by_blanks_alone(tmp_path: Path) -> None:
+    """As NumPy reads it: a no-break space among the blanks is damage."""
+    np.save(tmp_path / "a.npy", np.zeros(0, np.int64))
+    raw = (tmp_path / "a.npy").read_bytes()
+    assert map_array(tmp_path / "a.npy").shape == (0,)
+    (tmp_path / "a.npy").write_bytes(raw.replace(b"  \n", b"\xa0 \n"))
+    with pytest.raises(ValueError, match="Cannot parse header"):
+        np.load(tmp_path / "a.npy")
+    with pytest.raises(InputError, match=r"a\.npy"):
+        map_array(tmp_path / "a.npy")

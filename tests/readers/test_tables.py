@@ -18,7 +18,7 @@ from metaeval.data.coco.load import load_coco
 from metaeval.data.coco.objects import CocoObjects
 from metaeval.data.judgments.table import load_table
 from metaeval.errors import InputError
-from metaeval.readers.files import TextFile
+from metaeval.readers.files import TextFile, one_line
 from metaeval.readers.json_text import parse_json, read_json_lines
 from metaeval.readers.tables import read_csv
 from metaeval.readers.values import is_number, read_list, read_number
@@ -269,3 +269,10 @@ def test_pascals_files_are_read_as_scipy_reads_them(coco_root: Path) -> None:
     for one, other in zip(ours["result"], scipys["result"], strict=True):
         votes = one["result"][0] if isinstance(one["result"], list) else one["result"]
         assert votes.tolist() == np.asarray(other["result"]).reshape(-1).tolist()
+
+
+def test_words_from_elsewhere_can_be_printed_in_one_line() -> None:
+    assert one_line("a\nb\t c") == "a b c"
+    assert one_line("a\0b\x1b[31m") == "a\\x00b\\x1b[31m"
+    assert one_line("é 犬 \ud800") == "é 犬 \\ud800"
+    assert one_line("x" * 200) == "x" * 159 + "…"

@@ -53,3 +53,15 @@ def test_what_is_no_run_is_one_clear_line(
     assert main([str(run)]) == 2
     error = capsys.readouterr().err
     assert "field 'untrained': the record of 'SacreBLEU' lacks it" in error
+
+
+def test_what_a_page_misses_in_a_run_is_one_clear_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = write_run(tmp_path / "0")
+    info = files.read_json(run / files.RUN)
+    del info["metaeval"]  # the page's head names the version
+    files.write_json(run / files.RUN, info)
+    assert main([str(run)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "the run's files do not fit together (UndefinedError: " in line
