@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
+
+import numpy as np
+
+from metaeval.stats.resampling.items import Floats
+from metaeval.stats.significance.holm import holm
+from metaeval.stats.significance.paired_permutation import permutation_of_gaps
 
 NOTHING, UNSURE, SOMETHING = "nothing", "unsure", "something"
 
@@ -16,6 +22,50 @@ def is_ranked(record: Mapping[str, Any]) -> bool:
 def best_of(values: Mapping[str, float], names: Sequence[str]) -> str:
     """The name with the highest value; one without a value (NaN) only where all have none."""
     return max(names, key=lambda name: (values[name] == values[name], values[name]))
+
+
+def against_controls(
+    values: Mapping[str, Mapping[str, float]],
+    ranked: Sequence[str],
+    controls: Sequence[str],
+    gaps: Callable[[str, str, str], Floats],
+    *,
+    permutations: int,
+    alpha: float,
+    seed: int,
+) -> dict[str, Any] | None:
+    """By group of captions the best control, and the metrics that are surely better: by swapping
+    images at random, with Holm's correction over all metrics and groups.
+
+    Parameters
+    ----------
+    values
+        Group → column → the share of right answers.
+    gaps
+        What each image adds to the difference of two columns in a group, [images]: of the group's
+        name, the metric's and the control's.
+
+    Returns
+    -------
+    dict or None
+        Group → `beside_control`; `None` without controls or metrics.
+    """
+    if not controls or not ranked:
+        return None
+    best = {group: best_of(values[group], controls) for group in values}
+    tests = [(group, name) for group in values for name in ranked]
+    observed, p = permutation_of_gaps(
+        np.stack([gaps(group, name, best[group]) for group, name in tests], axis=1),
+        replicates=permutations,
+        seed=seed,
+    )
+    above: dict[str, list[str]] = {group: [] for group in values}
+    for (group, name), difference, adjusted in zip(tests, observed, holm(p), strict=True):
+        if difference > 0 and adjusted <= alpha:
+            above[group].append(name)
+    return {
+        group: beside_control(values[group], ranked, best[group], above[group]) for group in values
+    }
 
 
 def beside_control(

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from omegaconf import DictConfig
 
 from experiments.base import ToScore
-from experiments.controls import beside_control, best_of, is_ranked
+from experiments.controls import against_controls, is_ranked
 from experiments.judgments.files import write_score_columns
 from experiments.judgments.published import published_choice
 from experiments.scores import score_all
@@ -23,10 +24,7 @@ from metaeval.stats.resampling.bootstrap import bootstrap_counts, percentile_int
 from metaeval.stats.resampling.items import Floats
 from metaeval.stats.significance.holm import holm
 from metaeval.stats.significance.paired_bootstrap import bootstrap_of_means
-from metaeval.stats.significance.paired_permutation import (
-    permutation_of_gaps,
-    permutation_of_means,
-)
+from metaeval.stats.significance.paired_permutation import permutation_of_means
 
 ALL = "mean"  # the mean over the categories
 TESTS = ("permutation", "bootstrap")
@@ -167,9 +165,9 @@ def choice_statistics(
         "n_references": list(pairs.n_references),
         "metrics": records,
         "controls": {
-            str(n): against_controls(
+            str(n): controls_by_category(
                 pairs.category,
-                pairs.image,
+                image,
                 {name: outcomes[name][k] for name in (*compared, *controls)},
                 compared,
                 controls,
@@ -260,9 +258,9 @@ def _accuracies(
     return accuracies
 
 
-def against_controls(
+def controls_by_category(
     category: Sequence[str],
-    image: Sequence[str],
+    image: npt.NDArray[np.intp],
     outcomes: Mapping[str, Floats],
     ranked: Sequence[str],
     controls: Sequence[str],
@@ -272,47 +270,32 @@ def against_controls(
     seed: int,
 ) -> dict[str, Any] | None:
     """By category, and in their mean, the control that chooses best, and the metrics that surely
-    choose better: by swapping images, with Holm's correction over all metrics and categories.
+    choose better (`against_controls`).
 
-    `category` and `image` [pairs] are those of each pair, `outcomes` is column → [pairs]. `None`
-    without controls or metrics.
+    `category` and `image` [pairs] are the category of each pair and the number of its image,
+    `outcomes` is column → [pairs].
     """
-    if not controls or not ranked:
-        return None
-    unit = np.unique(np.array(image, dtype=object), return_inverse=True)[1].reshape(-1)
     kind = np.array(category)
-    groups = [*(name for name in CATEGORIES if name in category), ALL]
-    values: dict[str, dict[str, float]] = {group: {} for group in groups}
+    categories = [name for name in CATEGORIES if name in category]
+    values: dict[str, dict[str, float]] = {group: {} for group in (*categories, ALL)}
     for name, outcome in outcomes.items():
-        for group in groups[:-1]:
-            own = outcome[kind == group]
-            values[group][name] = float(own[~np.isnan(own)].mean()) if own.size else float("nan")
-        values[ALL][name] = float(np.mean([values[group][name] for group in groups[:-1]]))
-    best = {group: best_of(values[group], controls) for group in groups}
+        for group in categories:
+            own = outcome[(kind == group) & ~np.isnan(outcome)]
+            values[group][name] = float(own.mean()) if own.size else float("nan")
+        values[ALL][name] = float(np.mean([values[group][name] for group in categories]))
 
     def gaps(group: str, name: str, control: str) -> Floats:
-        """What each image adds to the difference of the two in a category, [images]."""
         if group == ALL:
-            parts = [gaps(each, name, control) for each in groups[:-1]]
+            parts = [gaps(each, name, control) for each in categories]
             return np.asarray(np.mean(parts, axis=0), np.float64)
         gap = outcomes[name] - outcomes[control]
         rows = (kind == group) & ~np.isnan(gap)
-        added = np.bincount(unit[rows], gap[rows], minlength=int(unit.max()) + 1)
+        added = np.bincount(image[rows], gap[rows], minlength=int(image.max()) + 1)
         return np.asarray(added / max(int(rows.sum()), 1), np.float64)
 
-    tests = [(group, name) for group in groups for name in ranked]
-    observed, p = permutation_of_gaps(
-        np.stack([gaps(group, name, best[group]) for group, name in tests], axis=1),
-        replicates=permutations,
-        seed=seed,
+    return against_controls(
+        values, ranked, controls, gaps, permutations=permutations, alpha=alpha, seed=seed
     )
-    above: dict[str, list[str]] = {group: [] for group in groups}
-    for (group, name), difference, adjusted in zip(tests, observed, holm(p), strict=True):
-        if difference > 0 and adjusted <= alpha:
-            above[group].append(name)
-    return {
-        group: beside_control(values[group], ranked, best[group], above[group]) for group in groups
-    }
 
 
 def _differences(

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from omegaconf import DictConfig
 
-from experiments.controls import beside_control, best_of, is_ranked
+from experiments.controls import against_controls, is_ranked
 from experiments.pairs.outcomes import (
     MEAN,
     TRUE,
@@ -94,7 +94,7 @@ def statistics(
         "comparisons": comparisons,
         "metrics": records,
         "controls": {
-            comparison: against_controls(
+            comparison: controls_by_kind(
                 by_name, rights[comparison], ranked, controls, groups, comparison, settings
             )
             for comparison in comparisons
@@ -132,7 +132,7 @@ def accuracies(
     }
 
 
-def against_controls(
+def controls_by_kind(
     by_name: Mapping[str, Record],
     right: Mapping[str, Floats],
     ranked: Sequence[str],
@@ -141,13 +141,8 @@ def against_controls(
     comparison: str,
     settings: Settings,
 ) -> Record | None:
-    """By kind the control that is right most often, and the metrics that are surely more often.
-
-    A metric is above a control by the permutation test of images, Holm's correction over all
-    metrics and kinds; what a kind shows: `beside_control`. `None` without controls or metrics.
-    """
-    if not controls or not ranked:
-        return None
+    """By kind the control that is right most often, and the metrics that are surely more often
+    (`against_controls`)."""
     values = {
         kind: {
             name: float(by_name[name]["accuracy"][comparison][kind]["value"])
@@ -155,23 +150,14 @@ def against_controls(
         }
         for kind in groups.kinds
     }
-    best_control = {kind: best_of(values[kind], controls) for kind in groups.kinds}
-    tests = [(kind, name) for kind in groups.kinds for name in ranked]
-    gaps = [
-        _gaps(right[name], right[best_control[kind]], groups)[:, groups.kinds.index(kind)]
-        for kind, name in tests
-    ]
-    observed, p = permutation_of_gaps(
-        np.stack(gaps, axis=1), replicates=settings.permutations, seed=settings.seed
-    )
-    above: dict[str, list[str]] = {kind: [] for kind in groups.kinds}
-    for (kind, name), difference, adjusted in zip(tests, observed, holm(p), strict=True):
-        if difference > 0 and adjusted <= settings.alpha:
-            above[kind].append(name)
-    return {
-        kind: beside_control(values[kind], ranked, best_control[kind], above[kind])
-        for kind in groups.kinds
-    }
+
+    def gaps(kind: str, name: str, control: str) -> Floats:
+        return _gaps(right[name], right[control], groups)[:, groups.kinds.index(kind)]
+
+    return against_controls(
+        values, ranked, controls, gaps,
+        permutations=settings.permutations, alpha=settings.alpha, seed=settings.seed,
+    )  # fmt: skip
 
 
 def differences(

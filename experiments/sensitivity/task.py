@@ -32,7 +32,7 @@ from metaeval.metrics.base import Metric
 from metaeval.runs import files
 from metaeval.runs.records import Version
 from metaeval.scoring import Scored
-from metaeval.text.tokenizers import base as tokenizers
+from metaeval.text.tokenizers.base import forget_texts
 
 
 class Sensitivity(MetricExperiment[CaptionDataset, list[Scored]]):
@@ -127,7 +127,7 @@ class Sensitivity(MetricExperiment[CaptionDataset, list[Scored]]):
         captions = files.read_table(record.out / files.CAPTIONS)
         results = score_all(metrics.values(), data, captions, record.config)
         write_scores(record.out, captions, results)
-        tokenizers.get("ptb").forget()
+        forget_texts()
         return results
 
     def passes(self, scores: list[Scored]) -> Sequence[Pass]:

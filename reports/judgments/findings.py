@@ -30,7 +30,9 @@ def findings(
 ) -> list[Finding]:
     """The first sentence is the one that is set large; the others follow."""
     sentences: list[str] = []
-    for (name, rows), differences in zip(table.bodies, matrices, strict=True):
+    choice = statistics["kind"] == "forced_choice"
+    keys = map(str, statistics["n_references" if choice else "dimensions"])
+    for key, (name, rows), differences in zip(keys, table.bodies, matrices, strict=True):
         best = next((row for row in rows if row.kind == "result"), None)
         if best is None:
             continue
@@ -38,14 +40,14 @@ def findings(
         shown = value if isinstance(value, float) else None
         what = (
             f"mean accuracy {percent(shown)}"
-            if statistics["kind"] == "forced_choice"
+            if choice
             else f"{STATISTICS[statistics['protocol']['statistic']][0]} {number(shown)}"
         )
-        word = "With" if statistics["kind"] == "forced_choice" else "By"
+        word = "With" if choice else "By"
         where = f"{word} {name}, " if len(table.bodies) > 1 else ""
         sentences.append(capital(f"{where}{best.metric} agrees best with people: {what}."))
         sentences += beats_the_others(best.metric, differences, "every test")
-        sentences += _controls(statistics, name, rows, where)
+        sentences += _controls(statistics, key, rows, where)
     sentences += _systems(statistics)
     sentences += _without_people(statistics)
     sentences += _label_agreement(statistics)
@@ -57,16 +59,15 @@ def findings(
 
 
 def _controls(
-    statistics: Mapping[str, Any], name: str, rows: Sequence[Row], where: str
+    statistics: Mapping[str, Any], key: str, rows: Sequence[Row], where: str
 ) -> list[str]:
     """What a control gets that sees nothing of the truth: the categories that it wins, or the
     metrics that do not surely agree better with people."""
-    if statistics["kind"] == "forced_choice":
-        told = statistics["controls"][name.split()[0]]
-        return control_sentences(told, where) if told else []
-    told = statistics["controls"][name]
+    told = statistics["controls"][key]
     if told is None:
         return []
+    if statistics["kind"] == "forced_choice":
+        return control_sentences(told, where)
     beside = f"{told['control']}, a control that is no metric ({number(told['value'])})"
     ranked = [row.metric for row in rows if row.kind == "result"]
     below = [metric for metric in ranked if metric not in told["above"]]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from experiments.controls import beside_control, best_of, verdicts
-from experiments.judgments.choice import against_controls
+from experiments.judgments.choice import controls_by_category
 from experiments.judgments.statistics import RankedScores, Ratings, _against_controls
 from metaeval.stats.correlation.correlations import WeightedCorrelations
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
@@ -19,7 +19,7 @@ NAN = float("nan")
 def test_a_category_that_length_wins_shows_nothing() -> None:
     """On HC the control is always right; on MM the metric is, surely."""
     n = 60
-    category, image = ["HC"] * n + ["MM"] * n, [str(i % n) for i in range(2 * n)]
+    category, image = ["HC"] * n + ["MM"] * n, np.arange(2 * n) % n
     half = (np.arange(n) % 2).astype(float)
     outcomes = {
         "Metric": np.concatenate([(np.arange(n) % 10 > 0).astype(float), np.ones(n)]),
@@ -27,7 +27,7 @@ def test_a_category_that_length_wins_shows_nothing() -> None:
         "Length": np.concatenate([np.ones(n), half]),
         "Random": np.concatenate([half, half]),
     }
-    told = against_controls(
+    told = controls_by_category(
         category, image, outcomes, ["Metric", "Other"], ["Length", "Random"],
         permutations=2000, alpha=0.05, seed=0,
     )  # fmt: skip
@@ -45,7 +45,7 @@ def test_a_category_that_length_wins_shows_nothing() -> None:
         "HC shows nothing: Length alone gets 100.0, the best metric (Metric) 90.0"
     ]
     assert (
-        against_controls(
+        controls_by_category(
             category, image, outcomes, ["Metric"], [], permutations=9, alpha=0.05, seed=0
         )
         is None
@@ -60,8 +60,8 @@ def test_a_choice_is_above_by_the_permutation_test_of_means() -> None:
     assert 0 < 2 * plain.p_two_sided < 1
 
     def above(alpha: float) -> list[str]:
-        told = against_controls(
-            ["HC"] * n, [f"{i:03d}" for i in range(n)], {"A": x, "B": y}, ["A"], ["B"],
+        told = controls_by_category(
+            ["HC"] * n, np.arange(n), {"A": x, "B": y}, ["A"], ["B"],
             permutations=500, alpha=alpha, seed=0,
         )  # fmt: skip
         assert told is not None

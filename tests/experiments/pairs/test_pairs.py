@@ -14,7 +14,7 @@ from hydra import compose, initialize_config_dir
 from experiments.pairs.outcomes import BOTH, MEAN, PARAPHRASE, TRUE, Groups, outcomes_of, shares_of
 from experiments.pairs.printout import printout
 from experiments.pairs.refinement import refined
-from experiments.pairs.statistics import Settings, against_controls, differences
+from experiments.pairs.statistics import Settings, controls_by_kind, differences
 from experiments.run import run as carry_out
 from metaeval import installation
 from metaeval.config import component
@@ -106,7 +106,7 @@ def test_what_kinds_show_beside_controls() -> None:
         for name, v in right.items()
     }  # fmt: skip
     settings = Settings(2000, 0.05, 0.95, 0, None, 50)
-    told = against_controls(by_name, right, ["Metric"], ["Blind", "Random"], three, TRUE, settings)
+    told = controls_by_kind(by_name, right, ["Metric"], ["Blind", "Random"], three, TRUE, settings)
     assert told is not None
     assert {k: told[k]["shows"] for k in told} == {
         "x": "nothing", "y": "something", "z": "unsure",
@@ -116,7 +116,7 @@ def test_what_kinds_show_beside_controls() -> None:
         "shows": "nothing",
     }  # fmt: skip
     assert told["y"]["above"] == ["Metric"]
-    assert against_controls(by_name, right, ["Metric"], [], three, TRUE, settings) is None
+    assert controls_by_kind(by_name, right, ["Metric"], [], three, TRUE, settings) is None
 
 
 def test_refinement_leaves_a_control_no_use() -> None:
