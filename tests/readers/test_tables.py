@@ -156,6 +156,8 @@ def test_word_vectors_hold_what_they_promise(tmp_path: Path) -> None:
     assert vectors("a.txt", b"2 2\ndog 1 2\ncat 3 4\n").known.tolist() == [True]
     with pytest.raises(InputError, match="holds 2 words where its first line says 400,000"):
         vectors("b.txt", b"400000 2\ndog 1 2\ncat 3 4\n")
+    with pytest.raises(InputError, match=r"f\.txt: begins with counts that no file can hold"):
+        vectors("f.txt", b"2 " + b"9" * 30 + b"\ndog 1 2\ncat 3 4\n")
     for number in (b"nan", b"inf", b"1e99"):
         with pytest.raises(InputError, match="should hold 2 numbers"):
             vectors("c.txt", b"2 2\ndog 1 " + number + b"\ncat 3 4\n")

@@ -143,7 +143,10 @@ class _Reader:
             return [name for name in self.columns if name in first]
         fields = _NO_SCORES | set(self.named.values())
         others = [name for name in first if name not in fields]
-        return [name for name in others if _holds_numbers(table, name)]
+        scores = [name for name in others if _holds_numbers(table, name)]
+        if not all(name.strip() for name in scores):  # an index that pandas wrote, a name cut off
+            raise InputError("a column of numbers has no name", file=table.path)
+        return scores
 
     def _item(self, row: TableRow, path: Path) -> Item:
         image = str(row.image_id(path, self.named["image_id"]))

@@ -122,9 +122,11 @@ class IndexedTable(VectorTable):
     def _counts(self, line: bytes) -> tuple[int, int] | None:
         """Words and dimension, if a line holds these two whole numbers and nothing else."""
         fields = line.split()
-        if len(fields) == 2 and all(f.isdigit() and len(f) < 19 for f in fields):
-            return int(fields[0]), int(fields[1])
-        return None
+        if len(fields) != 2 or not all(f.isdigit() for f in fields):
+            return None
+        if max(map(len, fields)) > 18:
+            raise InputError("begins with counts that no file can hold", file=self.path)
+        return int(fields[0]), int(fields[1])
 
 
 class BinaryTable(IndexedTable):

@@ -100,6 +100,7 @@ def test_another_file_is_another_signature(tmp_path: Path) -> None:
         ([{**RECORDS[0], "references": "['a' 'b']"}], "'references': ['a' 'b'] is a list without"),
         ([{"id": 1, "caption": "x", "S": 1}], "has no column 'image_id'; it has 'id', 'caption'"),
         ([{"image_id": 1, "caption": "x"}], "has no column of scores"),
+        ([{**RECORDS[0], "": 0.5}], "a column of numbers has no name"),
     ],
 )
 def test_what_is_wrong_is_named(
