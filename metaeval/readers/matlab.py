@@ -7,6 +7,7 @@ checksum of compressed variables. Format: "MAT-File Format", MathWorks (R2023a),
 from __future__ import annotations
 
 import math
+import struct
 import zlib
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,13 @@ _COMPRESSED, _MATRIX = 15, 14
 _NUMBERS = {
     1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8",
 }  # fmt: skip
-_TEXTS = {2: "latin1", 4: "utf-16", 16: "utf-8", 17: "utf-16", 18: "utf-32"}
+_WHOLE = {1: "b", 2: "B", 3: "h", 4: "H", 5: "i", 6: "I", 12: "q", 13: "Q"}
+_TAGS = {order: struct.Struct(f"{order}II") for order in "<>"}
+_TEXTS = {
+    order: {1: "latin1", 2: "latin1", 4: f"utf-16-{end}", 16: "utf-8", 17: f"utf-16-{end}",
+            18: f"utf-32-{end}"}
+    for order, end in {"<": "le", ">": "be"}.items()
+}  # fmt: skip
 _CELL, _STRUCT, _CHAR = 1, 2, 4
 _CLASSES = {6: "f8", 7: "f4", 8: "i1", 9: "u1", 10: "i2", 11: "u2", 12: "i4", 13: "u4",
             14: "i8", 15: "u8"}  # fmt: skip
@@ -72,7 +79,7 @@ class _Elements:
 
     def __init__(self, raw: bytes, order: str, begin: int, end: int) -> None:
         self.raw, self.order, self.position, self.end = raw, order, begin, end
-        self._byteorder: Any = "little" if order == "<" else "big"
+        self._tag = _TAGS[order].unpack_from
 
     def at_end(self) -> bool:
         return self.position >= self.end
@@ -81,15 +88,13 @@ class _Elements:
         at = self.position
         if at + 8 > self.end:
             raise _DamagedError("it ends within an element")
-        raw, order = self.raw, self._byteorder
-        kind = int.from_bytes(raw[at : at + 4], order)
+        kind, size = self._tag(self.raw, at)
         if kind >> 16:  # up to four bytes, in the tag itself
             size, kind = kind >> 16, kind & 0xFFFF
             if size > 4:
                 raise _DamagedError("an element of four bytes holds more")
             self.position = at + 8
             return kind, at + 4, at + 4 + size
-        size = int.from_bytes(raw[at + 4 : at + 8], order)
         begin, stop = at + 8, at + 8 + size
         if stop > self.end:
             raise _DamagedError("an element is longer than the file")
@@ -98,22 +103,30 @@ class _Elements:
         return kind, begin, stop
 
     def numbers(self) -> np.ndarray[Any, Any]:
+        kind, begin, n = self._counted_numbers()
+        return np.frombuffer(self.raw, self.order + _NUMBERS[kind], n, begin)
+
+    def whole_numbers(self) -> tuple[int, ...]:
+        """Flags, shapes and lengths: a file has millions, too short to be worth an array each."""
+        kind, begin, n = self._counted_numbers()
+        if kind not in _WHOLE:
+            raise _DamagedError(f"whole numbers are of the type {kind}")
+        return struct.unpack_from(f"{self.order}{n}{_WHOLE[kind]}", self.raw, begin)
+
+    def _counted_numbers(self) -> tuple[int, int, int]:
         kind, begin, end = self.next()
         if kind not in _NUMBERS:
             raise _DamagedError(f"numbers are of the unknown type {kind}")
-        dtype = np.dtype(self.order + _NUMBERS[kind])
-        if (end - begin) % dtype.itemsize:
+        width = int(_NUMBERS[kind][1])
+        if (end - begin) % width:
             raise _DamagedError("numbers are cut short")
-        return np.frombuffer(self.raw, dtype, (end - begin) // dtype.itemsize, begin)
+        return kind, begin, (end - begin) // width
 
     def text(self) -> str:
         kind, begin, end = self.next()
-        if kind not in _TEXTS and kind != 1:
+        if kind not in _TEXTS[self.order]:
             raise _DamagedError(f"a text is of the unknown type {kind}")
-        encoding = _TEXTS.get(kind, "latin1")
-        if encoding.startswith("utf-") and encoding != "utf-8":
-            encoding += "-le" if self.order == "<" else "-be"
-        return self.raw[begin:end].decode(encoding)
+        return self.raw[begin:end].decode(_TEXTS[self.order][kind])
 
 
 def _inflated(packed: bytes) -> bytes:
@@ -133,18 +146,18 @@ def _matrix(elements: _Elements, depth: int) -> tuple[str, Value]:
         return "", np.zeros(0)  # how an empty member of a cell array is written
     if depth > _MOST_DEPTH:
         raise _DamagedError("arrays are nested too deep")
-    flags, shape = elements.numbers(), elements.numbers()
-    if len(flags) < 2 or len(shape) < 2 or shape.dtype.kind not in "iu" or (shape < 0).any():
+    flags, shape = elements.whole_numbers(), elements.whole_numbers()
+    if len(flags) < 2 or len(shape) < 2 or min(shape) < 0:
         raise _DamagedError("an array has no shape")
-    kind, n = int(flags[0]) & 0xFF, math.prod(int(s) for s in shape)
+    kind, n = flags[0] & 0xFF, math.prod(shape)
     name = elements.text()
     if kind == _CELL:
         return name, [_member(elements, depth) for _ in range(_counted(n, elements))]
     if kind == _STRUCT:
         return name, _structs(elements, n, depth)
     if kind == _CHAR:
-        return name, _text(elements, shape.tolist(), n)
-    if kind not in _CLASSES or int(flags[0]) & _COMPLEX:
+        return name, _text(elements, shape, n)
+    if kind not in _CLASSES or flags[0] & _COMPLEX:
         raise _DamagedError(f"arrays of the class {kind} are not known")
     values = elements.numbers()
     if len(values) != n:
@@ -167,9 +180,9 @@ def _member(elements: _Elements, depth: int) -> Value:
 
 
 def _structs(elements: _Elements, n: int, depth: int) -> list[dict[str, Value]]:
-    lengths = elements.numbers()
+    lengths = elements.whole_numbers()
     kind, begin, end = elements.next()
-    width = int(lengths[0]) if len(lengths) == 1 else 0
+    width = lengths[0] if len(lengths) == 1 else 0
     if kind not in (1, 2) or width < 1 or (end - begin) % width:
         raise _DamagedError("the fields of a struct have no names")
     raw = elements.raw
@@ -184,7 +197,7 @@ def _structs(elements: _Elements, n: int, depth: int) -> list[dict[str, Value]]:
     return [{name: _member(elements, depth) for name in names} for _ in range(n)]
 
 
-def _text(elements: _Elements, shape: list[int], n: int) -> str | list[str]:
+def _text(elements: _Elements, shape: tuple[int, ...], n: int) -> str | list[str]:
     """A text, or the rows of one with several; characters lie in the file column by column."""
     if not n:
         return ""

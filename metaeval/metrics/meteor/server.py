@@ -75,7 +75,7 @@ class MeteorServer:
     references
         The references of each image.
     words
-        Texts whose words candidates are likely to use: the table is then read once.
+        Texts whose words later candidates are likely to use: the table is then read once.
     heap_mib
         Java heap.
     threads
@@ -136,7 +136,9 @@ class MeteorServer:
             candidate = self._kept + numbers.setdefault(one_line(text), len(numbers))
             rows.append(requests.setdefault((candidate, image), len(requests)))
         self._send("TEXTS", list(numbers))
-        self._process.exchange(["LOAD"])  # at once, unless there are words not seen before
+        # The table is read here, when the first candidates' words are known as well; again only
+        # where later ones bring new words.
+        self._process.exchange(["LOAD"])
         replies = self._send(
             "SCORES", [" ".join(map(str, [c, *self._references[i]])) for c, i in requests]
         )
@@ -151,7 +153,7 @@ class MeteorServer:
     def _load(self, references: list[str], words: list[str]) -> None:
         self._send("TEXTS", references)
         self._send("TEXTS", [one_line(text) for text in words])
-        self._process.exchange([f"KEEP {self._kept}", "LOAD"])
+        self._process.exchange([f"KEEP {self._kept}"])
 
     def _send(self, verb: str, lines: Sequence[str]) -> list[str]:
         """Send a request of n lines and return its n replies."""

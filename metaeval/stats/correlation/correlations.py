@@ -17,6 +17,7 @@ from metaeval.stats.correlation.kendall import FEW_LEVELS, kendall
 from metaeval.stats.correlation.pearson import pearson
 from metaeval.stats.correlation.spearman import spearman
 from metaeval.stats.resampling.buffers import Buffers, replicates_at_a_time
+from metaeval.stats.resampling.chunks import map_chunks
 from metaeval.stats.resampling.items import Floats, as_scores, encode, require_aligned
 from metaeval.stats.resampling.weighted import WeightedOrder, rank_correlations
 
@@ -95,15 +96,18 @@ class WeightedCorrelations:
         parts = [np.ones(len(x)), x, y, x * x, y * y, x * y]
         return np.array([np.bincount(self._unit, p, minlength=self._n_units) for p in parts])
 
-    def of(self, weights: npt.NDArray[np.integer]) -> Correlations:
-        """The correlations for integer weights [r, n_units], float64 [r] each."""
+    def of(self, weights: npt.NDArray[np.integer], threads: int | None = None) -> Correlations:
+        """The correlations for integer weights [r, n_units], float64 [r] each.
+
+        `threads` as in `map_chunks`; no number depends on it.
+        """
         if weights.ndim != 2 or weights.shape[1] != self._n_units:
             raise InputError(f"shape {weights.shape} is not [r, {self._n_units}]", field="weights")
-        buffers = Buffers()
-        parts = [
-            self._chunk(weights[start : start + _CHUNK], buffers)
-            for start in range(0, len(weights), _CHUNK)
-        ]
+
+        def chunk(start: int, buffers: Buffers) -> list[Floats]:
+            return self._chunk(weights[start : start + _CHUNK], buffers)
+
+        parts = map_chunks(chunk, range(0, len(weights), _CHUNK), threads)
         if not parts:
             return Correlations(*[np.empty(0)] * 4)
         return Correlations(*(np.concatenate(column) for column in zip(*parts, strict=True)))

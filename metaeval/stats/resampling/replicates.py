@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.cores import core_count
 from metaeval.errors import InputError
 from metaeval.stats.correlation.rank_order import rho_of_prefixes
 from metaeval.stats.ordering.monotone import monotone_flags
 from metaeval.stats.ordering.pairwise import pair_counts
 from metaeval.stats.resampling.bootstrap import Counts
 from metaeval.stats.resampling.buffers import Buffers, replicates_at_a_time
+from metaeval.stats.resampling.chunks import map_chunks
 from metaeval.stats.resampling.items import Floats, as_table, encode
 from metaeval.stats.resampling.weighted import Sums, WeightedOrder, rank_correlations, sum_type
 
@@ -77,16 +76,7 @@ def replicate_statistics(
                 monotone / complete,
             ]
 
-    starts = range(0, len(counts), size)
-    workers = max(1, min(threads or min(core_count(), 8), len(starts)))
-
-    def work(worker: int) -> list[list[Floats]]:
-        buffers = Buffers()
-        return [chunk(start, buffers) for start in starts[worker::workers]]
-
-    with ThreadPoolExecutor(workers) as pool:
-        done = list(pool.map(work, range(workers)))
-    chunks = [done[i % workers][i // workers] for i in range(len(starts))]
+    chunks = map_chunks(chunk, range(0, len(counts), size), threads)
     if not chunks:
         none = np.empty(0)
         return Replicates(none, none, none, np.empty((len(distinct) - 1, 0)), none, none, none)

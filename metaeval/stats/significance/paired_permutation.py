@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -112,18 +113,18 @@ def perm_both(
 
     def difference(keep: npt.NDArray[np.int8]) -> Floats:
         first, second = (
-            getattr(both.of(np.concatenate(pair, axis=1)), statistic)
+            getattr(both.of(np.concatenate(pair, axis=1), threads=1), statistic)
             for pair in ((keep, 1 - keep), (1 - keep, keep))
         )
         gap: Floats = first - second
         return gap
 
-    rng = np.random.default_rng([_STREAM, seed])
     observed = float(difference(np.ones((1, n_units), dtype=np.int8))[0])
     fast = _fast(x, y, z, unit, n_units, statistic)
 
-    def compared(keep: npt.NDArray[np.int8]) -> Floats:
+    def compared(packed: npt.NDArray[np.uint8]) -> Floats:
         """The differences of arrangements, as exact as their comparison with the observed needs."""
+        keep = np.unpackbits(packed, axis=1, count=n_units).view(np.int8)
         if fast is None or np.isnan(observed):
             return difference(keep)
         gaps, slack = fast.differences(keep)
@@ -134,7 +135,7 @@ def perm_both(
             gaps[open_] = difference(keep[open_])
         return gaps
 
-    swapped = [compared(keep) for keep in random_swaps(n_units, replicates, _CHUNK, rng)]
+    swapped = [compared(packed) for packed in _packed_swaps(n_units, replicates, seed)]
     return _result(observed, np.concatenate([np.empty(0), *swapped]), n_units)
 
 
@@ -287,6 +288,15 @@ def random_swaps(
     """Random arrangements, chunk by chunk: int8 [≤ chunk, n_units], 1 = kept, 0 = swapped."""
     for start in range(0, arrangements, chunk):
         yield rng.integers(2, size=(min(chunk, arrangements - start), n_units), dtype=np.int8)
+
+
+@lru_cache(maxsize=1)
+def _packed_swaps(n_units: int, arrangements: int, seed: int) -> list[npt.NDArray[np.uint8]]:
+    """All of `random_swaps`, eight units a byte: every pair of metrics is tested by the same ones,
+    and drawing them takes longer than using them.
+    """
+    rng = np.random.default_rng([_STREAM, seed])
+    return [np.packbits(k, axis=1) for k in random_swaps(n_units, arrangements, _CHUNK, rng)]
 
 
 def _result(observed: float, swapped: Floats, n_units: int) -> Permutation:

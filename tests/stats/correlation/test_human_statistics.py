@@ -94,6 +94,18 @@ def test_weighted_correlations_equal_resampled_arrays(kind) -> None:
                 assert math.isfinite(ours)
 
 
+def test_replicates_do_not_depend_on_threads() -> None:
+    rng = np.random.default_rng(3)
+    unit = np.repeat(np.arange(50), 4)
+    scores, human = rng.normal(size=200).round(1), rng.integers(1, 5, size=200)
+    weighted = WeightedCorrelations(scores, human, unit, 50)
+    counts = bootstrap_counts(50, 700, 0)
+    one, three = weighted.of(counts, threads=1), weighted.of(counts, threads=3)
+    assert len(one.spearman) == 700
+    assert len(set(one.spearman)) > 600
+    np.testing.assert_array_equal(one, three)
+
+
 def test_weighted_correlations_pay_for_what_is_asked() -> None:
     rng = np.random.default_rng(2)
     x, y, unit = rng.normal(size=30), rng.integers(3, size=30), rng.integers(4, size=30)
