@@ -297,12 +297,13 @@ def _read_cache(
     damaged_before = store.damaged
     known = store.get_many(_namespace(scorer), lookup.keys) if scorer.cacheable else {}
     lookup.n_damaged = store.damaged - damaged_before
-    lookup.table = np.full((len(lookup.items), width), np.nan)
-    for row, key in enumerate(lookup.keys):
-        if len(value := known.get(key, b"")) == 8 * width:
-            lookup.table[row] = np.frombuffer(value)
-        else:
-            lookup.todo.append(row)
+    unknown = np.full(width, np.nan).tobytes()
+    values = [
+        value if len(value := known.get(key, b"")) == len(unknown) else None for key in lookup.keys
+    ]
+    lookup.todo = [row for row, value in enumerate(values) if value is None]
+    content = bytearray().join(unknown if value is None else value for value in values)
+    lookup.table = np.frombuffer(content).reshape(len(values), width)
 
 
 def _compute(

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import page_trend_test
 
 from metaeval.errors import InputError
 from metaeval.stats.resampling.bootstrap import Counts, percentile_interval
@@ -201,6 +200,8 @@ def _trend(change: Floats) -> float:
     """p of Page's test that the columns fall from the first to the last."""
     if change.shape[1] < 3 or len(change) < 2:  # Page's L is of three treatments and more
         return float("nan")
+    from scipy.stats import page_trend_test  # slow to import: a second of every run's start
+
     return float(page_trend_test(change[:, ::-1], method="asymptotic").pvalue)
 
 
