@@ -269,5 +269,14 @@ def test_sweep_page(page: Page, tmp_path: Path) -> None:
     values = [float(v) for v in column(page, 2)]
     assert len(values) == 2
     assert values == sorted(values, reverse=True)
+    # the second table sorts by itself, and leaves the first as it is
+    second = "document.querySelectorAll('table.metrics')[1]"
+    rows = f"[...{second}.tBodies[0].rows].map(r => r.cells[1].dataset.v)"
+    page.run(f"{second}.querySelector('[data-key=g0] button').click()")
+    page.run(f"{second}.querySelector('[data-key=g0] button').click()")
+    within = [float(v) for v in page.run(rows)]
+    assert within == sorted(within)
+    assert within[0] < within[1]
+    assert [float(v) for v in column(page, 2)] == values
     assert page.errors == []
     assert [r for r in page.requests if not r.startswith("data:")] == [path.as_uri()]

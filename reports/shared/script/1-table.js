@@ -1,4 +1,4 @@
-// The table sorts by any column; parts stay under their metric, what is no result stays below.
+// A table sorts by any column; parts stay under their metric, what is no result stays below.
 const bodies = $$("#metrics tbody");
 
 function value(row, index) {
@@ -9,7 +9,8 @@ function value(row, index) {
 
 function sortBy(header, direction) {
   const index = header.cellIndex;
-  for (const body of bodies) {
+  const table = header.closest("table");
+  for (const body of table.tBodies) {
     const rows = [...body.rows];
     const names = new Set(rows.map((r) => r.dataset.metric));
     const isPart = (r) => r.dataset.parent !== undefined && names.has(r.dataset.parent);
@@ -26,11 +27,11 @@ function sortBy(header, direction) {
       body.append(head, ...rows.filter((r) => isPart(r) && r.dataset.parent === head.dataset.metric));
     }
   }
-  for (const th of $$("#metrics thead th")) th.removeAttribute("aria-sort");
+  for (const th of table.tHead.rows[0].cells) th.removeAttribute("aria-sort");
   header.setAttribute("aria-sort", direction);
 }
 
-for (const button of $$("#metrics thead button")) {
+for (const button of $$("table.metrics thead button")) {
   button.addEventListener("click", () => {
     const header = button.parentElement;
     const first = header.dataset.key === "metric" ? "ascending" : "descending";
