@@ -16,10 +16,12 @@ from experiments.graded.ceiling import COLUMN as CEILING
 from experiments.graded.differences import against_controls, differences, extreme_steps
 from experiments.graded.dose import dose_of_run
 from experiments.graded.groups import image_groups
+from experiments.graded.kept_replicates import KeptReplicates
 from experiments.graded.seeds import seed_spread
 from experiments.graded.training import training_seeds, versions_in_training
 from metaeval.data.dataset import CaptionDataset
 from metaeval.runs import files
+from metaeval.runs.store import MemoryStore, Store
 from metaeval.scoring import Scored
 from metaeval.stats.correlation.rank_order import tie_breaking_seeds
 from metaeval.stats.ordering.graded import GradedResult, graded_result
@@ -44,10 +46,12 @@ def statistics(
     corruptions: Sequence[Corruption] = (),
     experiment: str = "graded",
     floor: bool = False,
+    store: Store | None = None,
 ) -> dict[str, Any]:
     """All statistics of a run, computed from its captions.parquet and scores.parquet.
 
-    The same resampled images serve every metric, so that metrics can be compared in pairs.
+    The same resampled images serve every metric, so that metrics can be compared in pairs;
+    replicates that `store` knows are not computed again.
     `corruptions` are those of the run, worst first, and `experiment` is its name. With `floor`, the
     lowest set holds other images' captions and no degree of corruption.
     """
@@ -59,6 +63,7 @@ def statistics(
     levels = [entry["level"] for entry in sets]
     applied = matrix(captions, "applied", images, names).astype(bool)
     counts = bootstrap_counts(len(images), config.stats.replicates, config.stats.seed)
+    resample = KeptReplicates(store or MemoryStore(), counts)
     columns = {str(name): part for name, part in scores.groupby("metric", sort=False)}
 
     confidence, grades = config.stats.confidence, np.array(levels)
@@ -74,6 +79,7 @@ def statistics(
             counts=counts,
             confidence=confidence,
             tie_seeds=seeds,
+            resample=resample,
         )
 
     def selected(values: Floats, sets: slice = slice(None)) -> dict[str, Any]:

@@ -31,7 +31,7 @@ from experiments.graded.seeds import rescorable, score_seeds, seed_count
 from experiments.graded.statistics import statistics
 from experiments.graded.versions import versions
 from experiments.record import RunRecord
-from experiments.scores import score_all, write_scores
+from experiments.scores import open_store, score_all, write_scores
 from metaeval.config import component, load_dataset
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError
@@ -131,12 +131,11 @@ class Graded(MetricExperiment[CaptionDataset, list[Scored]]):
         self, data: CaptionDataset, scores: list[Scored], record: RunRecord
     ) -> dict[str, Any]:
         corruptions = self.corruptions(record.config)
-        return {
-            "dataset": data.name,
-            **statistics(
-                record.out, scores, record.config, data, corruptions, self.name, self.floor
-            ),
-        }
+        with open_store(record.config) as store:
+            numbers = statistics(
+                record.out, scores, record.config, data, corruptions, self.name, self.floor, store
+            )
+        return {"dataset": data.name, **numbers}
 
     def explained(self, data: CaptionDataset) -> CaptionDataset:
         return data
