@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
@@ -144,17 +144,28 @@ class Corruption(ABC):
 
     def generator(self, seed: int, image_id: ImageId) -> np.random.Generator:
         """The generator of one caption: from seed, name, parameters and image id alone."""
-        key = json.dumps([seed, self.name, dict(self.parameters), image_id], sort_keys=True)
-        digest = hashlib.sha256(key.encode()).digest()
-        return np.random.Generator(np.random.PCG64(int.from_bytes(digest[:16], "big")))
+        return next(self._generators(seed, [image_id]))
+
+    def _generators(self, seed: int, image_ids: Iterable[ImageId]) -> Iterator[np.random.Generator]:
+        """The `generator` of each image."""
+        own = json.dumps([seed, self.name, dict(self.parameters)], sort_keys=True)
+        for image_id in image_ids:
+            key = f"{own[:-1]}, {json.dumps(image_id)}]"  # the list with the image id at its end
+            digest = hashlib.sha256(key.encode()).digest()
+            yield np.random.Generator(np.random.PCG64(int.from_bytes(digest[:16], "big")))
 
     def apply(self, dataset: CaptionDataset, seed: int) -> list[Corrupted]:
         """Spoil the human caption of every image of the dataset, in its order."""
         self.fit(dataset)
         graphs: Any = dataset.part("scene_graphs") if "scene_graphs" in self.needs else {}
         return [
-            self.corrupt(Caption(i, text, graphs.get(i)), self.generator(seed, i))
-            for i, text in zip(dataset.image_ids, dataset.human, strict=True)
+            self.corrupt(Caption(i, text, graphs.get(i)), rng)
+            for i, text, rng in zip(
+                dataset.image_ids,
+                dataset.human,
+                self._generators(seed, dataset.image_ids),
+                strict=True,
+            )
         ]
 
 
