@@ -18,9 +18,6 @@ from metaeval.runs.store import Store
 from metaeval.stats.resampling.bootstrap import Counts
 from metaeval.stats.resampling.replicates import Replicates, replicate_statistics
 
-_BEFORE_AUC = 3  # statistics of `Replicates` that come before the rows of adjacent AUCs
-_AFTER_AUC = 3
-
 
 class KeptReplicates:
     """`replicate_statistics` for one choice of resampled images, through a store.
@@ -50,7 +47,7 @@ class KeptReplicates:
             return replicate_statistics(scores, levels, counts, threads)
         namespace = f"bootstrap of statistics {_code()}"
         key = hashlib.sha256(self._drawn + _digest(scores) + _digest(levels)).digest()[:16]
-        rows = len(np.unique(levels)) - 1 + _BEFORE_AUC + _AFTER_AUC
+        rows = 6 + len(np.unique(levels)) - 1  # six statistics, and an AUC for each step
         known = self._store.get_many(namespace, [key]).get(key, b"")
         if len(known) == 8 * rows * len(counts):
             return _unpacked(np.frombuffer(bytearray(known)).reshape(rows, -1))
@@ -61,7 +58,9 @@ class KeptReplicates:
 
 
 def _unpacked(rows: npt.NDArray[np.float64]) -> Replicates:
-    return Replicates(*rows[:_BEFORE_AUC], rows[_BEFORE_AUC:-_AFTER_AUC], *rows[-_AFTER_AUC:])
+    rank_order, spearman, tau = rows[:3]
+    accuracy, inversions, monotone = rows[-3:]
+    return Replicates(rank_order, spearman, tau, rows[3:-3], accuracy, inversions, monotone)
 
 
 def _digest(array: npt.NDArray[np.generic]) -> bytes:
