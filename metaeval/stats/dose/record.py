@@ -45,6 +45,7 @@ def dose_record(
         key: [] for key in ("rho", "rho_ci", "rho_seed_sd", "within", "within_ci")
     }
     few = counts[:RHO_REPLICATES]
+    withins = []
     for k in range(1, values.shape[2]):
         pairs = values[:, :, [k, 0]]
         rhos = np.array([rank_order(pair, [0, 1]).rho for pair in pairs])
@@ -56,7 +57,9 @@ def dose_record(
         told["rho_seed_sd"].append(float(rhos.std(ddof=1)) if len(rhos) > 1 else None)
         within = np.array([rank_orders_within(pair, [0, 1]) for pair in pairs]).mean(axis=0)
         told["within"].append(_mean(within))
-        told["within_ci"].append(percentile_interval(resampled_means(within, counts), confidence))
+        withins.append(within)
+    for replicates in resampled_means(np.stack(withins, axis=1), counts).T:
+        told["within_ci"].append(percentile_interval(replicates, confidence))
     return {
         "n": response.n,
         "n_seeds": response.n_seeds,

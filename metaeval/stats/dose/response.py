@@ -192,8 +192,8 @@ def _standardised(values: Floats) -> Floats:
 def _resampled(change: Floats, counts: Counts) -> Floats:
     """The mean of every version in every replicate, [replicates, versions]."""
     # no value of m is further than sqrt(m) of their standard deviations from their mean
-    bound = 2.0 ** np.ceil(np.log2(2 * np.sqrt(change.shape[1])))
-    return np.stack([bound * resampled_means(c / bound, counts) for c in change.T], axis=1)
+    bound = float(2.0 ** np.ceil(np.log2(2 * np.sqrt(change.shape[1]))))
+    return bound * resampled_means(change / bound, counts)
 
 
 def _trend(change: Floats) -> float:

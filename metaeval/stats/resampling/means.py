@@ -36,14 +36,16 @@ def resampled_means(values: npt.ArrayLike, counts: Counts) -> Floats:
     Parameters
     ----------
     values
-        float64 [n_images] in [-1, 1]; NaN = the image has no value and is left out.
+        float64 [n_images], or [n_images, k] for k means at once, in [-1, 1]; NaN = the image has no
+        value and is left out.
     counts
         int [replicates, n_images] from `bootstrap_counts`.
 
     Returns
     -------
-    float64 [replicates]; NaN where a replicate drew no image with a value. Values are rounded to
-    2^-30, which makes every sum exact: the result depends on no order of additions.
+    float64 [replicates], or [replicates, k]; NaN where a replicate drew no image with a value.
+    Values are rounded to 2^-30, which makes every sum exact: the result depends on no order of
+    additions.
 
     Examples
     --------
@@ -51,10 +53,17 @@ def resampled_means(values: npt.ArrayLike, counts: Counts) -> Floats:
     array([0.5, 0. , nan])
     """
     means: Floats = np.asarray(values, dtype=np.float64)
-    if counts.ndim != 2 or means.shape != counts.shape[1:]:
+    if counts.ndim != 2 or means.ndim not in (1, 2) or means.shape[:1] != counts.shape[1:]:
         raise InputError(f"{means.shape} values for counts of shape {counts.shape}", field="values")
-    known = ~np.isnan(means)
-    whole = np.rint(np.where(known, means, 0.0) * _SCALE)
-    sums = resampled_sums(np.stack([whole, known.astype(np.float64)], axis=1), counts)
+    table = means.reshape(len(means), -1)
+    known = ~np.isnan(table)
+    addends = np.hstack([np.rint(np.where(known, table, 0.0) * _SCALE), known])
+    sums = np.empty((len(counts), addends.shape[1]))
+    size = replicates_at_a_time(len(table))
+    for start in range(0, len(counts), size):
+        # a product of matrices may add in any order: these sums are exact
+        part = slice(start, start + size)
+        sums[part] = counts[part].astype(np.float64) @ addends
+    total, n = np.hsplit(sums, 2)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(sums[:, 0] / _SCALE / sums[:, 1])
+        return np.asarray(total / _SCALE / n).reshape(len(counts), *means.shape[1:])
