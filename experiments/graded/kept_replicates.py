@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 import metaeval.stats
+from metaeval.runs.digests import file_sha256
 from metaeval.runs.store import Store
 from metaeval.stats.resampling.bootstrap import Counts
 from metaeval.stats.resampling.replicates import Replicates, replicate_statistics
@@ -74,5 +75,5 @@ def _code() -> str:
     sources = sorted(Path(metaeval.stats.__path__[0]).rglob("*.py"))
     digest = hashlib.sha256(np.__version__.encode())
     for source in sources:
-        digest.update(source.name.encode() + source.read_bytes())
+        digest.update(f"{source.name} {file_sha256(source)}".encode())
     return digest.hexdigest()[:16]
