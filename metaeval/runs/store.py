@@ -37,6 +37,7 @@ CREATE TABLE IF NOT EXISTS checked (
 ) WITHOUT ROWID;
 """
 _CHUNK = 900  # SQLite's oldest limit on variables in a statement is 999
+_TOLD: set[Path] = set()  # files of which this process has said that they cannot be written
 _DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_FORMAT")  # errors of a file that is none
 
 
@@ -89,7 +90,7 @@ class SqliteStore:
 
     Where nothing can be written (a full disk, a read-only folder, one that cannot be made) what is
     there is read, if it can be, and what is new is kept in memory until the store is closed; a
-    warning says so once. Raises CacheError for a file that is damaged as a whole.
+    warning says so, once a process. Raises CacheError for a file that is damaged as a whole.
     """
 
     def __init__(self, path: Path, *, timeout: float = 120.0) -> None:
@@ -191,6 +192,9 @@ class SqliteStore:
             ) from None
         if self._memory is None:
             self._memory = MemoryStore()
+            if self._path in _TOLD:
+                return
+            _TOLD.add(self._path)
             log.warning(
                 "%s: the score cache cannot be written (%s); what is computed now is kept in "
                 "memory for this run only", self._path, getattr(error, "strerror", None) or error,
