@@ -17,7 +17,7 @@ from metaeval.data.dataset import CaptionDataset
 from metaeval.metrics.base import Metric
 from metaeval.runs import files
 from metaeval.runs.store import MemoryStore, SqliteStore
-from metaeval.scoring import Lookup, Scored, complete, look_up, refuse_equal_columns
+from metaeval.scoring import Lookup, Scored, complete, distinct, look_up, refuse_equal_columns
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +35,8 @@ def score_all(
     texts = captions["caption"].tolist()
     size, line = config.cache.batch_size, progress.current()
     with open_store(config) as store:
-        lookups = [look_up(metric, dataset, texts, index, store) for metric in metrics]
+        items = distinct(texts, index)
+        lookups = [look_up(metric, dataset, texts, index, store, items) for metric in metrics]
         refuse_equal_columns((known.bound.family, known.bound.columns) for known in lookups)
         parts = line.plan([(known.title, known.usual_seconds) for known in lookups], kind="metric")
 

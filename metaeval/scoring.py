@@ -23,6 +23,7 @@ from metaeval.runs.store import CacheError, Store, item_key
 
 log = logging.getLogger(__name__)
 
+Items = tuple[list[tuple[str, int]], npt.NDArray[np.intp]]  # what `distinct` returns
 ROUNDING = 1e-5  # how far a score may be outside its bounds: what single precision may add up to
 
 
@@ -233,16 +234,19 @@ def look_up(
     captions: Sequence[str],
     image_index: npt.NDArray[np.intp],
     store: Store,
+    items: Items | None = None,
 ) -> Lookup:
     """Bind a metric and read from the cache what is known of its scores; `complete` does the rest.
 
-    Arguments as for `score_captions`.
+    Arguments as for `score_captions`; `items` are the `distinct` ones of the captions, for who asks
+    for several metrics.
     """
     started = time.perf_counter()
     lookup = Lookup(bind(metric, dataset, store, fetch=True))
     if (scorer := lookup.bound.scorer) is not None:
         try:
-            _read_cache(lookup, scorer, captions, image_index, store)
+            lookup.items, lookup.inverse = items or distinct(captions, image_index)
+            _read_cache(lookup, scorer, image_index, store)
         except CacheError:  # no fault of the metric, and the next would meet it too
             scorer.close()
             raise
@@ -285,12 +289,10 @@ def _failed(bound: Scored, error: Exception) -> Scored:
 def _read_cache(
     lookup: Lookup,
     scorer: Scorer,
-    captions: Sequence[str],
     image_index: npt.NDArray[np.intp],
     store: Store,
 ) -> None:
-    """Fill in a lookup: all items, and the rows of those that the cache knows."""
-    lookup.items, lookup.inverse = distinct(captions, image_index)
+    """Fill in a lookup: the rows of the items that the cache knows."""
     contexts = {int(i): scorer.context(int(i)) for i in np.unique(image_index)}
     lookup.keys = [item_key(contexts[i], caption) for caption, i in lookup.items]
     width = len(scorer.columns) + len(scorer.counted)
@@ -416,9 +418,7 @@ def _counts(
     return tuple(counts)
 
 
-def distinct(
-    captions: Sequence[str], image_index: npt.NDArray[np.intp]
-) -> tuple[list[tuple[str, int]], npt.NDArray[np.intp]]:
+def distinct(captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Items:
     """The distinct (caption, image) items in order of appearance, and each input's item."""
     position: dict[tuple[str, int], int] = {}
     inverse = np.empty(len(captions), dtype=np.intp)

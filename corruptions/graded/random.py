@@ -39,7 +39,11 @@ class Random(Corruption):
     def apply(self, dataset: CaptionDataset, seed: int) -> list[Corrupted]:
         # the one corruption in which captions depend on each other: the seed is needed beforehand
         self._donated = donated(dataset.pool_ids, dataset.pool, seed)
-        return super().apply(dataset, seed)
+        unused = np.random.default_rng(0)  # no caption draws anything more
+        return [
+            self.corrupt(Caption(i, text), unused)
+            for i, text in zip(dataset.image_ids, dataset.human, strict=True)
+        ]
 
     def facts(self) -> Mapping[str, Any]:
         return {"random_donors": len(self._donated)}

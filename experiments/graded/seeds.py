@@ -74,7 +74,7 @@ def score_seeds(
     `count` is the number of seeds, the run's own included.
     """
     rows = [
-        {"image_id": image_id, "seed": seed, "set": v.set, "level": v.level, "caption": v.caption}
+        (image_id, seed, v.set, v.level, v.caption)
         for seed in range(config.seed + 1, config.seed + count)
         for image_id, v in versions(dataset, corruptions, seed)
     ]
