@@ -40,8 +40,8 @@ _NOT_WRITABLE = frozenset({
 
 def execute(config: DictConfig) -> dict[str, Any]:
     """Run the configured experiment; what goes wrong is raised."""
-    # Captions and figures are hundreds of thousands of small objects that live on. Looking through
-    # them for cycles as often as Python does by itself took an eighth of a repeated run.
+    # Captions and figures are hundreds of thousands of small objects that live on: looking through
+    # them for cycles as often as Python does by itself costs a run over COCO seconds.
     gc.set_threshold(100_000, 20, 20)
     for source in HydraConfig.get().runtime.config_sources:
         if source.provider == "command-line" and source.schema == "file":  # --config-dir

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -39,11 +39,12 @@ class Random(Corruption):
     def apply(self, dataset: CaptionDataset, seed: int) -> list[Corrupted]:
         # the one corruption in which captions depend on each other: the seed is needed beforehand
         self._donated = donated(dataset.pool_ids, dataset.pool, seed)
-        unused = np.random.default_rng(0)  # no caption draws anything more
-        return [
-            self.corrupt(Caption(i, text), unused)
-            for i, text in zip(dataset.image_ids, dataset.human, strict=True)
-        ]
+        return super().apply(dataset, seed)
+
+    def _generators(self, seed: int, image_ids: Iterable[ImageId]) -> Iterator[np.random.Generator]:
+        """One for all: no caption draws anything once the donors are known."""
+        unused = np.random.default_rng(0)
+        return (unused for _ in image_ids)
 
     def facts(self) -> Mapping[str, Any]:
         return {"random_donors": len(self._donated)}

@@ -127,11 +127,11 @@ def graded_result(
     confidence: float = 0.95,
     tie_seeds: Sequence[int] = (),
     threads: int | None = None,
-    resample: Callable[[Floats, Ints, Counts, int | None], Replicates] = replicate_statistics,
+    resample: Callable[[Floats, Ints], Replicates] | None = None,
 ) -> GradedResult:
     """`graded_statistics`, and the replicates from which metrics are compared in pairs.
 
-    `resample` may be another way to the numbers of `replicate_statistics`.
+    `resample` may be another way to the `replicate_statistics` of scores and levels by `counts`.
     """
     values, grades = as_table(scores, levels)
     if len(set_names) != len(grades) or not len(grades) or not len(values):
@@ -150,7 +150,11 @@ def graded_result(
     table = crosstab(values, grades)
     order = rank_order_of(table, tie_seeds)
     pairs = pairwise(values, grades)
-    resampled = resample(values, grades, counts, threads)
+    resampled = (
+        resample(values, grades)
+        if resample
+        else replicate_statistics(values, grades, counts, threads)
+    )
     rhos = rank_orders_within(values, grades)
     within = resampled_means(rhos, counts)
     of_images = rhos[~np.isnan(rhos)]

@@ -13,10 +13,11 @@ from metaeval.stats.resampling.items import Floats
 _SCALE = 2.0**30  # sums of whole multiples of 2^-30 are exact in float64, in any order
 
 
-def resampled_sums(values: Floats, counts: Counts) -> Floats:
+def resampled_sums(values: Floats, counts: Counts, *, exact: bool = False) -> Floats:
     """The sums [replicates, k] of values [n_images, k] over the images that each replicate drew.
 
-    `counts` is int [replicates, n_images] from `bootstrap_counts`.
+    `counts` is int [replicates, n_images] from `bootstrap_counts`. `exact` says that float64 holds
+    every such sum of these values exactly: they may then be added in any order, which is quicker.
     """
     by_image = counts.T  # in memory the replicates of an image lie side by side
     sums = np.empty((len(counts), values.shape[1]))
@@ -24,6 +25,9 @@ def resampled_sums(values: Floats, counts: Counts) -> Floats:
     for start in range(0, len(counts), size):
         part = slice(start, start + size)
         weights = by_image[:, part].astype(np.float64)
+        if exact:
+            sums[part] = weights.T @ values
+            continue
         for k, column in enumerate(values.T):
             # einsum, not @: the order of its sums does not depend on threads
             sums[part, k] = np.einsum("i,ir->r", column, weights)
@@ -58,12 +62,6 @@ def resampled_means(values: npt.ArrayLike, counts: Counts) -> Floats:
     table = means.reshape(len(means), -1)
     known = ~np.isnan(table)
     addends = np.hstack([np.rint(np.where(known, table, 0.0) * _SCALE), known])
-    sums = np.empty((len(counts), addends.shape[1]))
-    size = replicates_at_a_time(len(table))
-    for start in range(0, len(counts), size):
-        # a product of matrices may add in any order: these sums are exact
-        part = slice(start, start + size)
-        sums[part] = counts[part].astype(np.float64) @ addends
-    total, n = np.hsplit(sums, 2)
+    total, n = np.hsplit(resampled_sums(addends, counts, exact=True), 2)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(total / _SCALE / n).reshape(len(counts), *means.shape[1:])

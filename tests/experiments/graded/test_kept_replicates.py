@@ -39,9 +39,9 @@ def test_looked_up_equal_computed(
     plain = replicate_statistics(scores(), levels, COUNTS)
     assert len(plain.adjacent_auc) == len(set(levels.tolist())) - 1
     assert np.unique(plain.rank_order_rho).size > 50
-    first = KeptReplicates(store, COUNTS)(scores(), levels, COUNTS)
+    first = KeptReplicates(store, COUNTS)(scores(), levels)
     monkeypatch.setattr(kept_replicates, "replicate_statistics", none_computed)
-    again = KeptReplicates(store, COUNTS)(scores(), levels, COUNTS)
+    again = KeptReplicates(store, COUNTS)(scores(), levels)
     for expected, *found in zip(plain, first, again, strict=True):
         for values in found:
             np.testing.assert_array_equal(values, expected)
@@ -51,7 +51,7 @@ def test_looked_up_equal_computed(
 def test_other_scores_levels_and_images_are_computed(
     store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    KeptReplicates(store, COUNTS)(scores(), LEVELS, COUNTS)
+    KeptReplicates(store, COUNTS)(scores(), LEVELS)
     monkeypatch.setattr(kept_replicates, "replicate_statistics", none_computed)
     others = bootstrap_counts(30, 200, 1)
     for values, levels, counts in (
@@ -61,14 +61,14 @@ def test_other_scores_levels_and_images_are_computed(
         (scores(), LEVELS, COUNTS[:100]),
     ):
         with pytest.raises(AssertionError, match="computed"):
-            KeptReplicates(store, counts)(values, levels, counts)
+            KeptReplicates(store, counts)(values, levels)
 
 
 def test_changed_code_is_another_number(
     store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    KeptReplicates(store, COUNTS)(scores(), LEVELS, COUNTS)
+    KeptReplicates(store, COUNTS)(scores(), LEVELS)
     monkeypatch.setattr(kept_replicates, "_code", lambda: "other")
     monkeypatch.setattr(kept_replicates, "replicate_statistics", none_computed)
     with pytest.raises(AssertionError, match="computed"):
-        KeptReplicates(store, COUNTS)(scores(), LEVELS, COUNTS)
+        KeptReplicates(store, COUNTS)(scores(), LEVELS)
