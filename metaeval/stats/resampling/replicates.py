@@ -83,6 +83,23 @@ def replicate_statistics(
     return Replicates(*(np.concatenate(parts, axis=-1) for parts in zip(*chunks, strict=True)))
 
 
+def rank_order_replicates(scores: npt.ArrayLike, levels: npt.ArrayLike, counts: Counts) -> Floats:
+    """The `rank_order_rho` of `replicate_statistics` alone, float64 [replicates], to the bit.
+
+    Arguments as there.
+    """
+    values, grades = as_table(scores, levels)
+    distinct, groups = encode(grades)
+    order, buffers = WeightedOrder(values, groups, len(distinct)), Buffers()
+    size = replicates_at_a_time(values.size)
+    rhos = np.empty(len(counts))
+    for start in range(0, len(counts), size):
+        part = counts.T[:, start : start + size]
+        weights = np.vstack([part, np.zeros_like(part[:1])]).astype(sum_type(counts, groups))
+        rhos[start : start + size] = rho_of_prefixes(*order.prefixes(weights, buffers))
+    return rhos
+
+
 def _across(sums: Sums) -> list[Floats]:
     """Rank-order ρ, Spearman's ρ, Kendall's τ-b and the adjacent AUCs from their sums."""
     w, wins = sums.sizes, sums.wins

@@ -127,6 +127,21 @@ class WeightedOrder:
         self.alone_below = [[rows[s] for rows in self.rows] for s in scores_alone]
         self.alone_per_image = np.bincount(image[alone], minlength=n_images)
 
+    def prefixes(self, weights: Array, buffers: Buffers) -> tuple[Floats, Floats]:
+        """`prefixes` and `sizes` of the sums alone: all that the rank-order ρ needs, a third of the
+        time."""
+        totals = self._totals(weights, buffers)
+        sizes = self._sizes(totals)
+        return self._prefixes(totals, sizes), sizes.astype(np.float64)
+
+    def _totals(self, weights: Array, buffers: Buffers) -> list[Array]:
+        """The running totals of each level."""
+        return [t.of(weights, buffers, f"totals {g}") for g, t in enumerate(self.totals)]
+
+    def _sizes(self, totals: list[Array]) -> Array:
+        """[n_levels, r]: items at each level."""
+        return np.array([t[rows[-1]] for t, rows in zip(totals, self.rows, strict=True)])
+
     def sums(self, weights: Array, buffers: Buffers, prefixes: bool = True) -> Sums:
         """The sums for integer weights [n_images + 1, r], whose last row is zero.
 
@@ -135,7 +150,7 @@ class WeightedOrder:
         """
         k, r = self.n_levels, weights.shape[1]
         take = buffers.take
-        totals = [t.of(weights, buffers, f"totals {g}") for g, t in enumerate(self.totals)]
+        totals = self._totals(weights, buffers)
         below = [take(f"below {g}", totals[g], self.tie_starts[g]) for g in range(k)]
         tied = [take(f"tied {g}", totals[g], self.tie_ends[g]) for g in range(k)]
         for block, start in zip(tied, below, strict=True):
@@ -154,7 +169,7 @@ class WeightedOrder:
                 wins[h, g] += np.einsum("br,br->r", tied[h], below[g])
                 wins[h, g] += np.einsum("br,br->r", tied[h], tied[g]) / 2
         squares, cubes = self._tie_sums(weights[:-1], tied, buffers)
-        sizes = np.array([t[rows[-1]] for t, rows in zip(totals, self.rows, strict=True)])
+        sizes = self._sizes(totals)
         before = self._prefixes(totals, sizes) if prefixes else np.empty((k, 0, r))
         return Sums(sizes.astype(np.float64), wins, squares, cubes, before)
 

@@ -20,7 +20,7 @@ from metaeval.stats.ordering.pairwise import pairwise
 from metaeval.stats.resampling import replicates as module
 from metaeval.stats.resampling.bootstrap import bootstrap_counts, percentile_interval
 from metaeval.stats.resampling.buffers import Buffers
-from metaeval.stats.resampling.replicates import replicate_statistics
+from metaeval.stats.resampling.replicates import rank_order_replicates, replicate_statistics
 from metaeval.stats.resampling.running import RunningTotals
 from metaeval.stats.resampling.weighted import sum_type
 
@@ -75,6 +75,16 @@ def test_weighting_images_equals_resampling_them(kind) -> None:
         resampled = np.repeat(scores, count, axis=0)
         # Exact integers on one side, centred midranks on the other: below 1e-12 in practice.
         assert flat(weighted, k) == pytest.approx(plain(resampled, levels), abs=1e-10, nan_ok=True)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rank_order_alone_is_that_of_all_statistics(kind) -> None:
+    scores, levels = example(kind)
+    counts = bootstrap_counts(len(scores), 300, seed=5)  # three chunks
+    alone = rank_order_replicates(scores, levels, counts)
+    np.testing.assert_array_equal(
+        alone, replicate_statistics(scores, levels, counts).rank_order_rho
+    )
 
 
 @given(st.integers(1, 9), st.integers(2, 4), st.integers(0, 2**32 - 1))
