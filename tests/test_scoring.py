@@ -103,6 +103,33 @@ def test_a_second_run_computes_nothing_and_gives_the_same() -> None:
     assert (scorer.prepared, scorer.scored, scorer.closed, second.n_cached) == (0, [], 1, 4)
 
 
+class Counted(MemoryStore):
+    """Notes how many keys it was asked for, each time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[int] = []
+
+    def get_many(self, namespace: str, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+        self.asked.append(len(keys))
+        return super().get_many(namespace, keys)
+
+
+def test_the_same_request_is_looked_up_as_a_whole_and_equals_its_rows() -> None:
+    store = Counted()
+    for _ in range(2):
+        done = score_captions(LengthRatio(), _dataset(), CAPTIONS, INDEX, store)
+        np.testing.assert_array_equal(done.scores, EXPECTED)
+    assert store.asked == [1, 4, 1]
+    backwards = score_captions(LengthRatio(), _dataset(), CAPTIONS[::-1], INDEX[::-1], store)
+    np.testing.assert_array_equal(backwards.scores, EXPECTED[::-1])
+    assert (store.asked[3:], backwards.n_cached) == ([1, 4], 4)
+    crossed = score_captions(LengthRatio(), _dataset(), CAPTIONS[:4], 1 - INDEX[:4], store)
+    assert crossed.scores is not None
+    np.testing.assert_array_equal(crossed.scores[:, 0], [1.0, 1.0, 0.5, 0.25])
+    assert (store.asked[5:], crossed.n_cached) == ([1, 3], 2)  # "a b" was there for both images
+
+
 @pytest.mark.parametrize(
     ("metric", "dataset"),
     [(LengthRatio(version=2), _dataset()), (LengthRatio(), _dataset(("a b c d", "e f g h")))],

@@ -51,7 +51,13 @@ def test_a_damaged_value_is_counted_and_replaced(tmp_path: Path, damage: str) ->
         assert store.damaged == 0
 
 
-def test_damaged_scores_are_computed_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("damaged", "n_damaged"),
+    [("a row", 0), ("the whole", 0), ("a row and the whole", 1)],
+)
+def test_damaged_scores_are_never_taken(tmp_path: Path, damaged: str, n_damaged: int) -> None:
+    """A request is kept as a whole and by rows: what is sound of the two serves, else it is
+    computed again."""
     captions = ["a cat on a mat", "two dogs run", "a red bus"]
     ids = (1, 2, 3)
     dataset = CaptionDataset("three", ids, tuple(captions), (("a cat",),) * 3, ids, tuple(captions))
@@ -59,15 +65,18 @@ def test_damaged_scores_are_computed_again(tmp_path: Path) -> None:
     with closing(SqliteStore(path)) as store:
         first = score_captions(metric, dataset, captions, index, store)
     with closing(sqlite3.connect(path)) as db, db:
-        rows = db.execute("SELECT key, value FROM checked").fetchall()
-        scores = np.frombuffer(rows[0][1]) + 0.5  # plausible numbers, and wrong ones
-        db.execute("UPDATE checked SET value = ? WHERE key = ?", (scores.tobytes(), rows[0][0]))
-    with closing(SqliteStore(path)) as store:
-        again = score_captions(metric, dataset, captions, index, store)
-    assert (again.n_scored, again.n_cached, again.n_damaged) == (1, 2, 1)
-    assert first.scores is not None
-    assert again.scores is not None
-    assert again.scores.tobytes() == first.scores.tobytes()
+        rows = db.execute("SELECT key, value FROM checked ORDER BY length(value)").fetchall()
+        assert [len(value) for _, value in rows] == [32, 32, 32, 96]
+        for key, value in rows[0:1] * ("row" in damaged) + rows[-1:] * ("whole" in damaged):
+            scores = np.frombuffer(value) + 0.5  # plausible numbers, and wrong ones
+            db.execute("UPDATE checked SET value = ? WHERE key = ?", (scores.tobytes(), key))
+    for expected in ((n_damaged, 3 - n_damaged, n_damaged), (0, 3, 0)):  # and what is mended stays
+        with closing(SqliteStore(path)) as store:
+            again = score_captions(metric, dataset, captions, index, store)
+        assert (again.n_scored, again.n_cached, again.n_damaged) == expected
+        assert first.scores is not None
+        assert again.scores is not None
+        assert again.scores.tobytes() == first.scores.tobytes()
 
 
 def test_a_cache_of_an_older_version_answers(tmp_path: Path) -> None:
