@@ -28,7 +28,7 @@ def require_captions(dataset: CaptionDataset) -> None:
 
 def write_versions(out: Path, versions: Iterable[tuple[ImageId, Version]]) -> None:
     """captions.parquet: one row per image and version."""
-    rows = ({"image_id": image_id, **version.as_row()} for image_id, version in versions)
+    rows = ((image_id, *version.as_row()) for image_id, version in versions)
     files.write_rows(out / files.CAPTIONS, rows)
 
 

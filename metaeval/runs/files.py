@@ -12,7 +12,7 @@ import json
 import math
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -171,14 +171,17 @@ def write_table(path: Path, table: pd.DataFrame) -> None:
     _write(path, arrow)
 
 
-def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
-    """`write_table` from at least one row after another, of which few are in memory at a time."""
-    blocks, schema, iterator = [], None, iter(rows)
+def write_rows(path: Path, rows: Iterable[Sequence[Any]]) -> None:
+    """`write_table` from at least one row after another, of which few are in memory at a time.
+
+    A row is `image_id` and the values of the file's columns in their order.
+    """
+    blocks, iterator = [], iter(rows)
     while block := list(islice(iterator, _BLOCK)):
-        if schema is None:
-            ids = pa.int64() if isinstance(block[0]["image_id"], int) else pa.string()
-            schema = _schema(path, ids)
-        blocks.append(pa.Table.from_pylist(block, schema=schema))
+        schema = _schema(path, pa.int64() if isinstance(block[0][0], int) else pa.string())
+        columns = zip(*block, strict=True)
+        arrays = [pa.array(c, field.type) for c, field in zip(columns, schema, strict=True)]
+        blocks.append(pa.Table.from_arrays(arrays, schema=schema))
     _write(path, pa.concat_tables(blocks).combine_chunks())
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
@@ -21,7 +20,7 @@ def captions(tmp_path: Path) -> Path:
         Version("Human", 1, "a dog runs.", "a dog runs."),
     ]  # fmt: skip
     path = tmp_path / files.CAPTIONS
-    files.write_table(path, pd.DataFrame([{"image_id": 7, **v.as_row()} for v in versions]))
+    files.write_rows(path, [(7, *v.as_row()) for v in versions])
     return path
 
 
