@@ -24,6 +24,7 @@ _AFTER_PREPOSITION = frozenset(
     {"of", "than", "with", "in", "on", "at", "near", "for", "behind", "in front of", "over"}
     | {"under", "against", "inside", "above"}
 )
+_OPENS_PHRASE = frozenset(words[0] for words in fn.PREPOSITION_PHRASES)
 # After "noun preposition noun" these go back to the first noun.
 _HIGH = frozenset({"behind", "next to", "under", "around"})
 
@@ -217,11 +218,11 @@ class _Reader:
 
     def _preposition(self) -> tuple[str, int] | None:
         """The preposition here, as SPICE writes it, and its length; `None` if there is none."""
-        for length in (3, 2):
+        token = self._peek()
+        for length in (3, 2) if token.word in _OPENS_PHRASE else ():
             words = tuple(self._peek(k).word for k in range(length))
             if words in fn.PREPOSITION_PHRASES:
                 return " ".join(words), length
-        token = self._peek()
         if token.tag == "IN":
             return token.word, 1
         if token.tag == "TO" and not self._peek(1).is_verb:
