@@ -34,14 +34,15 @@ def replicates_of(result: GradedResult) -> dict[str, Floats]:
 
 def differences(
     records: Sequence[Mapping[str, Any]],
-    results: Mapping[str, GradedResult],
+    resampled: Mapping[str, Mapping[str, Floats]],
     n_images: int,
     confidence: float,
 ) -> dict[str, Any]:
     """All pairs of metrics that are no parts, controls or untrained networks, by each measure.
 
-    `results` is column → result. p-values are Holm-corrected over the pairs of a measure; what is
-    detectable, and the images needed, are at the level of the hardest of the pairs, α/m.
+    `resampled` is column → measure → replicates. p-values are Holm-corrected over the pairs of a
+    measure; what is detectable, and the images needed, are at the level of the hardest of the
+    pairs, α/m.
     """
     names = [
         r["metric"]
@@ -49,7 +50,6 @@ def differences(
         if r["status"] == "ok" and r["part_of"] is None and not r["untrained"] and not r["control"]
     ]
     by_name = {r["metric"]: r for r in records}
-    resampled = {name: replicates_of(results[name]) for name in names}
     alpha = round(1 - confidence, 12)
     measures = {}
     for measure in MEASURES:
@@ -91,21 +91,21 @@ def _pair(
 
 def against_controls(
     records: Sequence[dict[str, Any]],
-    results: Mapping[str, GradedResult],
+    resampled: Mapping[str, Mapping[str, Floats]],
     n_images: int,
     confidence: float,
 ) -> None:
     """Set `against_control` of every column that ran: by each measure the best control, the
     difference from it, its p-value (Holm's, over the columns) and whether the column beats it.
 
-    The ceiling is no control to beat. Without controls nothing is set.
+    Arguments as for `differences`. The ceiling is no control to beat. Without controls nothing is
+    set.
     """
     ran = [r for r in records if r["status"] == "ok"]
     controls = [r for r in ran if r["control"] and r["family"] != CEILING]
     columns = [r for r in ran if not r["control"]]
     if not controls or not columns:
         return
-    resampled = {r["metric"]: replicates_of(results[r["metric"]]) for r in [*controls, *columns]}
     for measure in MEASURES:
         best = max(controls, key=lambda r: np.nan_to_num(r[measure], nan=-2.0))
         tested = [

@@ -3,54 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
-
-from metaeval.stats.dose.record import dose_record
-from metaeval.stats.resampling.bootstrap import Counts
-
-Floats = npt.NDArray[np.float64]
+from typing import Any, NamedTuple
 
 FEWEST = 3  # rates that make a curve: with fewer the records of the metrics say all
 
 
-def dose_of_run(
-    sets: Sequence[Mapping[str, Any]],
-    tables: Mapping[str, Sequence[Floats]],
-    counts: Counts,
-    confidence: float,
-    floor: bool,
-) -> dict[str, Any] | None:
-    """The curve of every metric, or `None` where the run has fewer than FEWEST rates.
+class Curve(NamedTuple):
+    """The sets of a curve: their places, by rate from the human captions on, and their rates."""
 
-    Parameters
-    ----------
-    sets
-        The run's sets, worst first (see `set_table`); the last holds the human captions, and with
-        `floor` the first those of other images.
-    tables
-        Column → its scores [n_images, n_sets] of each corruption seed, more is better, the run's
-        own first.
+    order: list[int]
+    doses: list[float]
+
+
+def curve_of(sets: Sequence[Mapping[str, Any]], floor: bool) -> Curve | None:
+    """The curve that a run's sets make, or `None` where they are of fewer than FEWEST rates.
+
+    `sets` are worst first (see `set_table`); the last holds the human captions, and with `floor`
+    the first those of other images.
     """
     rated = [k for k in range(int(floor), len(sets) - 1) if sets[k]["requested_rate"] is not None]
     if len(rated) < FEWEST or len(rated) < len(sets) - 1 - floor:
         return None
-    # human captions first, then by rate
-    order = [len(sets) - 1, *sorted(rated, key=lambda k: float(sets[k]["requested_rate"]))]
-    doses = [0.0, *(float(sets[k]["requested_rate"]) for k in order[1:])]
-    metrics = {}
-    for name, by_seed in tables.items():
-        values = np.stack(by_seed)
-        lowest = values[:, :, 0] if floor else None
-        metrics[name] = dose_record(
-            values[:, :, order], doses, counts, floor=lowest, confidence=confidence
-        )
+    by_rate = sorted(rated, key=lambda k: float(sets[k]["requested_rate"]))
+    doses = [0.0, *(float(sets[k]["requested_rate"]) for k in by_rate)]
+    return Curve([len(sets) - 1, *by_rate], doses)
+
+
+def dose_of_run(
+    sets: Sequence[Mapping[str, Any]],
+    curve: Curve | None,
+    metrics: Mapping[str, Mapping[str, Any]],
+    floor: bool,
+) -> dict[str, Any] | None:
+    """The curves of a run; `metrics` is column → `dose_record`."""
+    if curve is None:
+        return None
     return {
-        "doses": doses,
-        "sets": [sets[k]["name"] for k in order],
-        "realised": [sets[k]["mean_realised_rate"] for k in order],
+        "doses": curve.doses,
+        "sets": [sets[k]["name"] for k in curve.order],
+        "realised": [sets[k]["mean_realised_rate"] for k in curve.order],
         "floor": sets[0]["name"] if floor else None,
-        "metrics": metrics,
+        "metrics": dict(metrics),
     }

@@ -13,27 +13,23 @@ from omegaconf import DictConfig
 
 from corruptions.base import Corruption
 from experiments.graded.ceiling import COLUMN as CEILING
-from experiments.graded.differences import against_controls, differences, extreme_steps
-from experiments.graded.dose import dose_of_run
+from experiments.graded.column.kept import KeptColumns
+from experiments.graded.column.statistics import Design
+from experiments.graded.differences import against_controls, differences
+from experiments.graded.dose import curve_of, dose_of_run
 from experiments.graded.groups import image_groups
-from experiments.graded.kept_replicates import KeptReplicates
-from experiments.graded.seeds import seed_spread
 from experiments.graded.training import training_seeds, versions_in_training
 from metaeval.data.dataset import CaptionDataset
 from metaeval.runs import files
 from metaeval.runs.store import MemoryStore, Store
 from metaeval.scoring import Scored
 from metaeval.stats.correlation.rank_order import tie_breaking_seeds
-from metaeval.stats.ordering.graded import GradedResult, graded_result
-from metaeval.stats.ordering.inversions import worst_first, worst_inversion
-from metaeval.stats.ordering.selected import selected_statistics
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 
 _NEEDED = (  # of the captions
     *("image_id", "set", "level", "caption", "applied", "expected"),
     *("requested_rate", "realised_rate", "harm"),
 )
-WORST_IMAGES = 200  # how many of a column's worst inversions are named
 
 Floats = npt.NDArray[np.float64]
 
@@ -50,8 +46,8 @@ def statistics(
 ) -> dict[str, Any]:
     """All statistics of a run, computed from its captions.parquet and scores.parquet.
 
-    The same resampled images serve every metric, so that metrics can be compared in pairs;
-    replicates that `store` knows are not computed again.
+    The same resampled images serve every metric, so that metrics can be compared in pairs. What
+    `store` knows of a column is not computed again.
     `corruptions` are those of the run, worst first, and `experiment` is its name. With `floor`, the
     lowest set holds other images' captions and no degree of corruption.
     """
@@ -63,72 +59,36 @@ def statistics(
     levels = [entry["level"] for entry in sets]
     applied = matrix(captions, "applied", images, names).astype(bool)
     counts = bootstrap_counts(len(images), config.stats.replicates, config.stats.seed)
-    resample = KeptReplicates(store or MemoryStore(), counts)
-    columns = {str(name): part for name, part in scores.groupby("metric", sort=False)}
-
-    confidence, grades = config.stats.confidence, np.array(levels)
+    confidence, curve = config.stats.confidence, curve_of(sets, floor)
     seeds = tie_breaking_seeds(config.stats.tie_seeds, config.stats.seed)
     groups = image_groups(dataset, images.tolist(), captions, names[0] if floor else None)
+    members = [group.members for group in groups]
+    design = Design(names, levels, applied, floor, members, curve, counts, float(confidence), seeds)
+    statistics_of = KeptColumns(store or MemoryStore(), design)
 
-    def graded(values: Floats, higher: bool) -> GradedResult:
-        return graded_result(
-            values,
-            grades,
-            names,
-            higher_is_better=higher,
-            counts=counts,
-            confidence=confidence,
-            tie_seeds=seeds,
-            resample=resample,
-        )
-
-    def selected(values: Floats, sets: slice = slice(None)) -> dict[str, Any]:
-        return selected_statistics(values[:, sets], grades[sets], confidence=confidence)
-
+    columns = {str(name): part for name, part in scores.groupby("metric", sort=False)}
     again = seed_tables(out, images, names)
-    records, compared = [], {}
-    curves: dict[str, list[Floats]] = {}
+    records, compared, curves = [], {}, {}
     of_groups: list[dict[str, Any]] = [{} for _ in groups]
     for scored in results:
         for c, column in enumerate(scored.columns):
             numbers: dict[str, Any] = {"n": 0, "n_nan": 0, "sets": {}}
             if scored.status == "ok":
                 values = matrix(columns[column.name], "score", images, names)
-                higher = column.higher_is_better
-                result = compared[column.name] = graded(values, higher)
-                better = values if higher else -values
-                seeds_of_column = [
-                    better,
-                    *(t if higher else -t for t in again.get(column.name, ())),
-                ]
-                if column.part_of is None and column.name != CEILING.name:  # its scores are levels
-                    curves[column.name] = seeds_of_column
-                numbers = {
-                    "n": values.size,
-                    "n_nan": int(np.isnan(values).sum()),
-                    **result.record,
-                    **extreme_steps(result, len(images), confidence),
-                    "applied_only": None
-                    if applied.all()
-                    else graded(np.where(applied, values, np.nan), higher).record,
-                    "every_level_applied": None
-                    if applied.all()
-                    else selected(better[applied.all(axis=1)]),
-                    "without_floor": selected(better, slice(1, None))
-                    if floor and len(names) > 2
-                    else None,
-                    "seeds": seed_spread(
-                        seeds_of_column,
-                        levels,
-                        float(np.nanstd(result.resampled.rank_order_rho, ddof=1))
-                        if len(counts) > 1
-                        else float("nan"),
-                        result.record["rank_order_rho_tie_std"],
-                    ),
-                    "worst_images": images[_worst_images(values, levels, applied, higher)].tolist(),
-                }
-                for group, part in zip(groups, of_groups, strict=True):
-                    part[column.name] = selected(better[group.members])
+                # of the ceiling the scores are levels
+                whole = column.part_of is None and column.name != CEILING.name
+                told = statistics_of(
+                    [values, *again.get(column.name, ())],
+                    column.higher_is_better,
+                    curve=whole and curve is not None,
+                )
+                compared[column.name] = told.replicates
+                if told.dose is not None:
+                    curves[column.name] = told.dose
+                for part, of_group in zip(of_groups, told.groups, strict=True):
+                    part[column.name] = of_group
+                worst = images[told.record["worst_images"]].tolist()
+                numbers = {**told.record, "worst_images": worst}
             if (training := scored.training) is not None:
                 numbers["versions_in_training"] = versions_in_training(training.drawn, corruptions)
                 numbers["training_seeds"] = training_seeds(
@@ -148,7 +108,7 @@ def statistics(
         "sets": sets,
         "leading_column": leading_column(records),
         "differences": differences(records, compared, len(images), confidence),
-        "dose": dose_of_run(sets, curves, counts, confidence, floor),
+        "dose": dose_of_run(sets, curve, curves, floor),
         "groups": [
             {"by": g.by, "label": g.label, "n_images": int(g.members.sum()), "metrics": part}
             for g, part in zip(groups, of_groups, strict=True)
@@ -219,11 +179,3 @@ def leading_column(records: Sequence[dict[str, Any]]) -> str | None:
 def _known(rho: float | None) -> float:
     """A correlation to sort by: what is not known comes last."""
     return -2.0 if rho is None or np.isnan(rho) else rho
-
-
-def _worst_images(
-    values: Floats, levels: Sequence[int], applied: npt.NDArray[np.bool_], higher: bool
-) -> npt.NDArray[np.intp]:
-    """Positions of the images with the worst inversions, those first."""
-    severity = worst_inversion(values.T, levels, applied.T, higher_is_better=higher)
-    return worst_first(severity)[:WORST_IMAGES]

@@ -194,7 +194,6 @@ def statistics_of(frame: pd.DataFrame, seed: int = 0) -> dict[str, Any]:
         "pairwise_ties": tied, "adjacent_auc": auc,
         "monotone_rate": monotone, "monotone_rate_ci": [monotone - 0.01, monotone + 0.01],
         "inversion_rate": inversion, "inversion_rate_ci": [inversion - 0.01, inversion + 0.01],
-        "applied_only": None,
     }  # fmt: skip
 
 
@@ -256,11 +255,7 @@ def write_run(
     unapplied = ~captions["applied"].to_numpy()
     if unapplied.any():
         for record, frame in zip(records, frames, strict=True):
-            whole = frame.groupby("image_id")["score"].transform("size").to_numpy()
-            keep = ~unapplied & (whole == captions["set"].nunique())
             bad = set(captions["image_id"][unapplied])
-            keep &= ~frame["image_id"].isin(bad).to_numpy()
-            record["applied_only"] = statistics_of(frame[keep])
             kept = statistics_of(frame[~frame["image_id"].isin(bad)])
             record["every_level_applied"] = {
                 "n_images": len(images) - len(bad),

@@ -104,7 +104,7 @@ def test_only_applied_corruptions(opened: Page, run: Path) -> None:
     opened.run("document.querySelector('[name=items][value=applied]').click()")
     after = column(opened, 1)
     records = results.read_json(run / "statistics.json")["metrics"][:-1]
-    expected = sorted((r["applied_only"]["rank_order_rho"] for r in records), reverse=True)
+    expected = sorted((r["every_level_applied"]["rank_order_rho"] for r in records), reverse=True)
     assert [float(v) for v in after[:-1]] == expected
     assert after != before
 
@@ -215,7 +215,18 @@ def test_csv_files_made_in_the_browser(opened: Page, run: Path) -> None:
         assert downloaded[str(record.image_id), record.set]["caption"] == record.caption
     statistics = results.read_json(run / "statistics.json")["metrics"]
     lines = list(csv.DictReader(io.StringIO(opened.run("tableCsv().then(l => l.join(''))"))))
-    assert len(lines) == 2 * 3 + 1
+    assert [(line["metric"], line["items"]) for line in lines] == [
+        (r["metric"], items)
+        for r in statistics
+        for items, told in (("all", True), ("applied", r.get("every_level_applied")))
+        if told
+    ]
+    assert {line["items"] for line in lines} == {"all", "applied"}
+    applied = next(line for line in lines if line["items"] == "applied")
+    assert (
+        float(applied["rank_order_rho"]) == (statistics[0]["every_level_applied"]["rank_order_rho"])
+    )
+    assert applied["n"] == ""
     first: dict[str, Any] = lines[0]
     assert float(first["rank_order_rho"]) == statistics[0]["rank_order_rho"]
     assert lines[-1]["reason"] == "no parser"

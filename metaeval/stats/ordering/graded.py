@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise as neighbours
 from typing import Any, NamedTuple
 
@@ -21,7 +21,7 @@ from metaeval.stats.ordering.pairwise import pairwise
 from metaeval.stats.ordering.ties import tie_shares
 from metaeval.stats.ordering.variance_parts import variance_parts
 from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts, percentile_interval
-from metaeval.stats.resampling.items import Floats, Ints, as_table
+from metaeval.stats.resampling.items import Floats, as_table
 from metaeval.stats.resampling.means import resampled_means
 from metaeval.stats.resampling.replicates import Replicates, replicate_statistics
 
@@ -127,12 +127,8 @@ def graded_result(
     confidence: float = 0.95,
     tie_seeds: Sequence[int] = (),
     threads: int | None = None,
-    resample: Callable[[Floats, Ints], Replicates] | None = None,
 ) -> GradedResult:
-    """`graded_statistics`, and the replicates from which metrics are compared in pairs.
-
-    `resample` may be another way to the `replicate_statistics` of scores and levels by `counts`.
-    """
+    """`graded_statistics`, and the replicates from which metrics are compared in pairs."""
     values, grades = as_table(scores, levels)
     if len(set_names) != len(grades) or not len(grades) or not len(values):
         raise InputError(
@@ -150,11 +146,7 @@ def graded_result(
     table = crosstab(values, grades)
     order = rank_order_of(table, tie_seeds)
     pairs = pairwise(values, grades)
-    resampled = (
-        resample(values, grades)
-        if resample
-        else replicate_statistics(values, grades, counts, threads)
-    )
+    resampled = replicate_statistics(values, grades, counts, threads)
     rhos = rank_orders_within(values, grades)
     within = resampled_means(rhos, counts)
     of_images = rhos[~np.isnan(rhos)]

@@ -6,7 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from experiments.graded.differences import against_controls, differences, extreme_steps
+from experiments.graded.differences import (
+    against_controls,
+    differences,
+    extreme_steps,
+    replicates_of,
+)
 from metaeval.stats.ordering.graded import GradedResult, graded_result
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 from tests.reports.run_files import declared
@@ -29,6 +34,10 @@ def records_of(results: dict[str, GradedResult], **fields: dict[str, Any]) -> li
     ]
 
 
+def resampled(results: dict[str, GradedResult]) -> dict[str, dict[str, np.ndarray]]:
+    return {name: replicates_of(of_column) for name, of_column in results.items()}
+
+
 def test_pairs_are_of_metrics_alone_and_told_apart_where_they_differ() -> None:
     results = {
         "good": result(2.0, 1),
@@ -38,7 +47,7 @@ def test_pairs_are_of_metrics_alone_and_told_apart_where_they_differ() -> None:
         "control": result(0.0, 5),
     }
     records = records_of(results, part={"part_of": "good"}, control={"control": True})
-    tested = differences(records, results, N, 0.95)
+    tested = differences(records, resampled(results), N, 0.95)
     assert tested["alpha"] == 0.05
     pairs = {(p["a"], p["b"]): p for p in tested["measures"]["rank_order_rho_within"]["pairs"]}
     assert list(pairs) == [("good", "poor"), ("good", "twin"), ("poor", "twin")]
@@ -56,7 +65,7 @@ def test_without_replicates_nothing_is_claimed() -> None:
     results = {
         name: graded_result(rng.normal(size=(N, 3)), range(3), NAMES, counts=none) for name in "ab"
     }
-    tested = differences(records_of(results), results, N, 0.95)
+    tested = differences(records_of(results), resampled(results), N, 0.95)
     (pair,) = tested["measures"]["rank_order_rho"]["pairs"]
     assert np.isnan(pair["bootstrap"]["p_holm"])
     assert pair["detectable"] is None
@@ -74,7 +83,7 @@ def test_a_metric_beats_the_best_control_or_does_not() -> None:
     records = records_of(results, length=control, model=control, Ceiling=control)
     for r in records:
         r["family"] = "ceiling" if r["metric"] == "Ceiling" else r["family"]
-    against_controls(records, results, N, 0.95)
+    against_controls(records, resampled(results), N, 0.95)
     good, weak, *others = records
     for measure in ("rank_order_rho", "rank_order_rho_within", "pairwise_accuracy"):
         assert good["against_control"][measure]["control"] == "model"
@@ -87,7 +96,7 @@ def test_a_metric_equal_to_the_control_does_not_beat_it() -> None:
     same = result(1.0, 1)
     results = {"metric": same, "model": same}
     records = records_of(results, model={"control": True})
-    against_controls(records, results, N, 0.95)
+    against_controls(records, resampled(results), N, 0.95)
     assert not records[0]["against_control"]["rank_order_rho"]["beats"]
 
 

@@ -206,7 +206,7 @@ def test_parts_stand_under_their_metric_and_are_not_ranked(tmp_path: Path) -> No
     assert "chrF orders the four versions" in Reader(html).words
 
 
-def test_applied_only_is_a_second_body(tmp_path: Path) -> None:
+def test_images_with_every_level_applied_are_a_second_body(tmp_path: Path) -> None:
     captions = corrupt(IMAGES, 3)
     odd = (captions["set"] == "Replace 25%") & (captions["image_id"] % 2 == 1)
     captions.loc[odd, "caption"] = captions["source_caption"]
