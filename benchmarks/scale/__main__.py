@@ -25,6 +25,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from itertools import islice
@@ -92,20 +93,72 @@ def command(tables: Path, out: Path, metrics: list[str], *options: str) -> list[
 
 def measured(arguments: list[str]) -> Cost:
     """What a command costs, with all processes that it leaves behind."""
-    started, before = time.perf_counter(), _spent()
-    process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    wall = time.perf_counter() - started
-    if process.returncode:
-        sys.exit(f"failed: {' '.join(arguments)}")
-    _reap()
-    return Cost(wall, _spent() - before, usage.ru_maxrss / 1024)
+    with ProcessorTime() as processor:
+        started = time.perf_counter()
+        process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL)
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        wall = time.perf_counter() - started
+        processor.read()  # what has ended can be read until it is waited for
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            sys.exit(f"failed: {' '.join(arguments)}")
+        _reap()
+    return Cost(wall, processor.seconds, usage.ru_maxrss / 1024)
 
 
-def _spent() -> float:
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
+class ProcessorTime:
+    """The processor seconds of all processes below this one, read five times a second.
+
+    Asking the system for the time of ended children would be exact, and leave out Ray's workers:
+    nobody waits for them.
+    """
+
+    def __init__(self) -> None:
+        self._spent: dict[tuple[int, str], float] = {}  # by process and when it began
+        self._ended = threading.Event()
+        self._reader = threading.Thread(target=self._read_on, daemon=True)
+
+    def __enter__(self) -> ProcessorTime:
+        self._reader.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._ended.set()
+        self._reader.join()
+
+    @property
+    def seconds(self) -> float:
+        return sum(self._spent.values())
+
+    def read(self) -> None:
+        told = stats()
+        for pid in below(os.getpid(), told):
+            user, system = (int(told[pid][k]) for k in (11, 12))
+            ticks = (user + system) / os.sysconf("SC_CLK_TCK")
+            self._spent[pid, told[pid][19]] = ticks
+
+    def _read_on(self) -> None:
+        while not self._ended.wait(0.2):
+            self.read()
+
+
+def stats() -> dict[int, list[str]]:
+    """Process → what Linux tells of it in /proc/PID/stat, behind its name: proc(5), from 3 on."""
+    told = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            told[int(stat.parent.name)] = stat.read_text().rpartition(")")[2].split()
+    return told
+
+
+def below(ancestor: int, told: dict[int, list[str]]) -> set[int]:
+    """The processes that the ancestor has started, and those that these have, and so on."""
+    every, children = set[int](), {ancestor}
+    while children:
+        children = {pid for pid, stat in told.items() if int(stat[1]) in children}
+        every |= children
+    return every
 
 
 def _reap() -> None:
@@ -123,6 +176,12 @@ def same_parts(one: Path, other: Path) -> bool:
     return files[0] == files[1]
 
 
+def _told(peak: float) -> str:
+    """A command's peak of memory: it begins with that of this process, which started it."""
+    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return f"at most {peak:,.0f}" if own >= peak else f"{peak:,.0f}"
+
+
 def sizes(here: Path, rows: list[int], metrics: list[str]) -> None:
     print("| rows | distinct | seconds | of processors | rows a second of processor | of those that"
           " were more | peak MiB |\n|---:|---:|---:|---:|---:|---:|---:|")  # fmt: skip
@@ -131,24 +190,21 @@ def sizes(here: Path, rows: list[int], metrics: list[str]) -> None:
         distinct = write(here / f"{n}", n)
         wall, spent, peak = measured(command(here / f"{n}", here / f"out{n}", metrics))
         more = f"{(n - last[0]) / (spent - last[1]):,.0f}" if last[0] else ""
-        own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        at_most = "at most " if own >= peak else ""  # a process inherits its parent's peak
         print(f"| {n:,} | {distinct:.1%} | {wall:.0f} | {spent:.0f} | {n / spent:,.0f} | {more} |"
-              f" {at_most}{peak:,.0f} |", flush=True)  # fmt: skip
+              f" {_told(peak)} |", flush=True)  # fmt: skip
         last = (n, spent)
 
 
 def ray(here: Path, n: int, metrics: list[str]) -> None:
     write(here / "tables", n)
-    print("| | seconds | rows a second | of processors | rows a second of processor |\n"
-          "|---|---:|---:|---:|---:|")  # fmt: skip
+    print("| | seconds | rows a second | of processors | rows a second of processor | peak MiB of"
+          " the command |\n|---|---:|---:|---:|---:|---:|")  # fmt: skip
     for name, options in (("local", ()), ("ray, 2 workers", ("task.scoring=ray",))):
         out = here / name.partition(",")[0]
-        wall, spent, _ = measured(
-            command(here / "tables", out, metrics, "task.block=5000", *options)
-        )
-        told = f"| {name} | {wall:.0f} | {n / wall:,.0f} | {spent:.0f} | {n / spent:,.0f} |"
-        print(told, flush=True)
+        block = f"task.block={max(5000, n // 100)}"
+        wall, spent, peak = measured(command(here / "tables", out, metrics, block, *options))
+        print(f"| {name} | {wall:.0f} | {n / wall:,.0f} | {spent:.0f} | {n / spent:,.0f} |"
+              f" {_told(peak)} |", flush=True)  # fmt: skip
     print("the same bytes" if same_parts(here / "local", here / "ray") else "DIFFERENT bytes")
 
 
@@ -194,17 +250,12 @@ def kills(here: Path, n: int, metrics: list[str], times: int, scoring: str) -> N
 
 def worker_processes(driver: int) -> list[int]:
     """The processes below a driver that score."""
-    parents, names = {}, {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
+    workers = []
+    for pid in sorted(below(driver, stats())):
         with contextlib.suppress(OSError):
-            pid = int(stat.parent.name)
-            parents[pid] = int(stat.read_text().rpartition(")")[2].split()[1])
-            names[pid] = (stat.parent / "cmdline").read_text()
-    below, children = {driver}, {driver}
-    while children:
-        children = {pid for pid, parent in parents.items() if parent in children}
-        below |= children
-    return sorted(pid for pid in below if names.get(pid, "").startswith("ray::MapWorker"))
+            if Path(f"/proc/{pid}/cmdline").read_text().startswith("ray::MapWorker"):
+                workers.append(pid)
+    return workers
 
 
 def main() -> None:
