@@ -78,6 +78,7 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
     "metaeval/runs/source.py": ({"path.read_bytes"}, "source code, for its checksum"),
     "metaeval/text/transformers/packaged.py": (
         {"json.loads", "read_text"}, "the packaged MiniLM, as it is installed"),
+    "experiments/graded/column/kept.py": ({"json.loads"}, "copies in the cache"),
     "experiments/explanations.py": ({"json.loads"}, "what a metric of ours explained"),
     "experiments/sensitivity/suite.py": ({"OmegaConf.load"}, "the package's own configuration"),
     "reports/shared/page.py": ({"p.read_text"}, "the package's own styles and scripts"),
