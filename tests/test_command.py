@@ -81,6 +81,7 @@ def test_a_run_leaves_every_file_of_the_design(tmp_path: Path) -> None:
     assert not list(out.glob(".*.tmp*"))
 
 
+@pytest.mark.slow
 def test_the_same_command_gives_the_same_bytes_and_another_seed_does_not(tmp_path: Path) -> None:
     runs = {}
     for name, seed in (("a", 0), ("b", 0), ("c", 1)):

@@ -248,6 +248,7 @@ def test_unknown_parser_is_refused() -> None:
 # ---- manners -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.java
 def test_tuples_do_not_depend_on_threads_or_order(cache: Path) -> None:
     sentences = [SWINGING, *IMAGE_544, *CHILDREN, *FAIER, "line\nbreak", "tab\tand é ☃", ""]
