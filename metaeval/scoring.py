@@ -7,7 +7,7 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from os.path import commonprefix
 
 import numpy as np
@@ -24,7 +24,6 @@ from metaeval.runs.store import CacheError, Store, item_key
 
 log = logging.getLogger(__name__)
 
-Items = tuple[list[tuple[str, int]], npt.NDArray[np.intp]]  # what `distinct` returns
 ROUNDING = 1e-5  # how far a score may be outside its bounds: what single precision may add up to
 
 
@@ -238,7 +237,7 @@ def look_up(
     captions: Sequence[str],
     image_index: npt.NDArray[np.intp],
     store: Store,
-    items: Items | None = None,
+    items: DistinctItems | None = None,
 ) -> Lookup:
     """Bind a metric and read from the cache what is known of its scores; `complete` does the rest.
 
@@ -249,8 +248,9 @@ def look_up(
     lookup = Lookup(bind(metric, dataset, store, fetch=True))
     if (scorer := lookup.bound.scorer) is not None:
         try:
-            lookup.items, lookup.inverse = items or distinct(captions, image_index)
-            _read_cache(lookup, scorer, image_index, store)
+            items = items or distinct(captions, image_index)
+            lookup.items, lookup.inverse = items.items, items.inverse
+            _read_cache(lookup, scorer, items, image_index, store)
         except CacheError:  # no fault of the metric, and the next would meet it too
             scorer.close()
             raise
@@ -293,6 +293,7 @@ def _failed(bound: Scored, error: Exception) -> Scored:
 def _read_cache(
     lookup: Lookup,
     scorer: Scorer,
+    items: DistinctItems,
     image_index: npt.NDArray[np.intp],
     store: Store,
 ) -> None:
@@ -306,8 +307,7 @@ def _read_cache(
     unknown = np.full(shape[1], np.nan).tobytes()
     known: dict[bytes, bytes] = {}
     if scorer.cacheable:
-        told = [lookup.items, [context.hex() for context in contexts.values()]]
-        lookup.whole = digest(json.dumps(told))
+        lookup.whole = digest(items.key + b"".join(map(digest, contexts.values())))
         table = store.get_many(_namespace(scorer), [lookup.whole]).get(lookup.whole)
         if table and len(table) == shape[0] * len(unknown):
             lookup.table = np.frombuffer(bytearray(table)).reshape(shape)
@@ -437,10 +437,23 @@ def _counts(
     return tuple(counts)
 
 
-def distinct(captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Items:
-    """The distinct (caption, image) items in order of appearance, and each input's item."""
+@dataclass(frozen=True)
+class DistinctItems:
+    """The distinct (caption, image) items of a request, and each input's item [n]."""
+
+    items: list[tuple[str, int]]
+    inverse: npt.NDArray[np.intp]
+
+    @cached_property
+    def key(self) -> bytes:
+        """16 bytes that identify the items in their order."""
+        return digest(json.dumps(self.items))
+
+
+def distinct(captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> DistinctItems:
+    """The distinct (caption, image) items in order of appearance."""
     position: dict[tuple[str, int], int] = {}
     inverse = np.empty(len(captions), dtype=np.intp)
     for j, item in enumerate(zip(captions, image_index.tolist(), strict=True)):
         inverse[j] = position.setdefault(item, len(position))
-    return list(position), inverse
+    return DistinctItems(list(position), inverse)

@@ -43,5 +43,5 @@ def dose_of_run(
         "sets": [sets[k]["name"] for k in curve.order],
         "realised": [sets[k]["mean_realised_rate"] for k in curve.order],
         "floor": sets[0]["name"] if floor else None,
-        "metrics": dict(metrics),
+        "metrics": metrics,
     }

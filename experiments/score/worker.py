@@ -90,7 +90,8 @@ def forget(store: Store) -> None:
 
 def _scores(scorer: Scorer, rows: Sequence[CaptionRow], index: npt.NDArray[np.intp]) -> Scores:
     """Each distinct caption of an image once, in batches as the scorer likes them."""
-    items, inverse = distinct([row.caption for row in rows], index)
+    distinct_items = distinct([row.caption for row in rows], index)
+    items = distinct_items.items
     captions = [caption for caption, _ in items]
     images = np.array([image for _, image in items], dtype=np.intp)
     size, width = scorer.batch_size, len(scorer.columns)
@@ -98,7 +99,7 @@ def _scores(scorer: Scorer, rows: Sequence[CaptionRow], index: npt.NDArray[np.in
         checked_scores(scorer, captions[k : k + size], images[k : k + size])[:, :width]
         for k in range(0, len(items), size)
     ]
-    return np.concatenate(parts)[inverse]
+    return np.concatenate(parts)[distinct_items.inverse]
 
 
 def bound_to(

@@ -254,8 +254,8 @@ def write_run(
     ]  # fmt: skip
     unapplied = ~captions["applied"].to_numpy()
     if unapplied.any():
+        bad = set(captions["image_id"][unapplied])
         for record, frame in zip(records, frames, strict=True):
-            bad = set(captions["image_id"][unapplied])
             kept = statistics_of(frame[~frame["image_id"].isin(bad)])
             record["every_level_applied"] = {
                 "n_images": len(images) - len(bad),

@@ -1,8 +1,7 @@
 """Statistics of a column that a run before has computed, looked up by what they are computed from.
 
-They are most of what a repeated run would still have to do: of a job of nine rates whose scores are
-all in the cache, 16 of 21 s (docs/sweeps.md). The numbers are those of `column_statistics`, to the
-last bit.
+They are most of what a repeated run would still have to do: 13 to 19 s of a job of nine rates on
+5,000 images (docs/sweeps.md). The numbers are those of `column_statistics`, to the last bit.
 """
 
 from __future__ import annotations

@@ -82,7 +82,8 @@ def column_statistics(
 
     The run's own seed comes first. NaN = not scored.
     """
-    names, levels, applied, floor, _, curve, counts, confidence, _ = design
+    levels, applied = design.levels, design.applied
+    counts, confidence = design.counts, design.confidence
     grades, values = np.array(levels), tables[0]
     by_seed = list(tables) if higher_is_better else [-table for table in tables]
     better = by_seed[0]
@@ -93,7 +94,7 @@ def column_statistics(
     result = graded_result(
         values,
         grades,
-        names,
+        design.names,
         higher_is_better=higher_is_better,
         counts=counts,
         confidence=confidence,
@@ -108,14 +109,16 @@ def column_statistics(
         **result.record,
         **extreme_steps(result, len(values), confidence),
         "every_level_applied": None if everywhere else selected(better[applied.all(axis=1)]),
-        "without_floor": selected(better, slice(1, None)) if floor and len(names) > 2 else None,
+        "without_floor": selected(better, slice(1, None))
+        if design.floor and len(levels) > 2
+        else None,
         "seeds": seed_spread(by_seed, levels, error, result.record["rank_order_rho_tie_std"]),
         "worst_images": worst_first(severity)[:WORST_IMAGES].tolist(),
     }
     dose = None
-    if curve is not None:
+    if (curve := design.curve) is not None:
         scores = np.stack(by_seed)
-        lowest = scores[:, :, 0] if floor else None
+        lowest = scores[:, :, 0] if design.floor else None
         dose = dose_record(
             scores[:, :, curve.order], curve.doses, counts, floor=lowest, confidence=confidence
         )

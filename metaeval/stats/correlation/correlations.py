@@ -19,7 +19,7 @@ from metaeval.stats.correlation.spearman import spearman
 from metaeval.stats.resampling.buffers import Buffers, replicates_at_a_time
 from metaeval.stats.resampling.chunks import map_chunks
 from metaeval.stats.resampling.items import Floats, as_scores, encode, require_aligned
-from metaeval.stats.resampling.weighted import WeightedOrder, rank_correlations
+from metaeval.stats.resampling.weighted import WeightedOrder, padded, rank_correlations
 
 NAMES = ("pearson", "spearman", "kendall_tau_b", "kendall_tau_c")
 _CHUNK = 128  # weightings at a time
@@ -135,9 +135,7 @@ class WeightedCorrelations:
         # int32 does not hold it, float64 does, exactly, and quicker than int64.
         heaviest = int((weights @ np.bincount(self._unit, minlength=self._n_units)).max())
         dtype = np.int32 if heaviest**2 / 4 < np.iinfo(np.int32).max else np.float64
-        full = buffers.empty("weights", (self._n_units + 1, len(weights)), dtype)
-        full[:-1], full[-1] = weights.T, 0
-        sums = order.sums(full, buffers, prefixes=False)
+        sums = order.sums(padded(weights.T, dtype, buffers), buffers, prefixes=False)
         ranks = rank_correlations(sums)
         coarsest = (sums.sizes > 0).sum(axis=0).astype(np.float64)
         if order.n_values <= _COARSE:  # the scores may be the coarser side

@@ -15,7 +15,13 @@ from metaeval.stats.resampling.bootstrap import Counts
 from metaeval.stats.resampling.buffers import Buffers, replicates_at_a_time
 from metaeval.stats.resampling.chunks import map_chunks
 from metaeval.stats.resampling.items import Floats, as_table, encode
-from metaeval.stats.resampling.weighted import Sums, WeightedOrder, rank_correlations, sum_type
+from metaeval.stats.resampling.weighted import (
+    Sums,
+    WeightedOrder,
+    padded,
+    rank_correlations,
+    sum_type,
+)
 
 
 class Replicates(NamedTuple):
@@ -61,8 +67,7 @@ def replicate_statistics(
 
     def chunk(start: int, buffers: Buffers) -> list[Floats]:
         part = by_image[:, start : start + size]
-        weights = buffers.empty("weights", (part.shape[0] + 1, part.shape[1]), dtype)
-        weights[:-1], weights[-1] = part, 0
+        weights = padded(part, dtype, buffers)
         # einsum, not @: BLAS has no integers, and its own threads would fight with ours.
         correct, tied, inverted, monotone, complete = (
             np.einsum("i,ir->r", image, weights[:-1]) for image in within
@@ -91,12 +96,12 @@ def rank_order_replicates(scores: npt.ArrayLike, levels: npt.ArrayLike, counts: 
     values, grades = as_table(scores, levels)
     distinct, groups = encode(grades)
     order, buffers = WeightedOrder(values, groups, len(distinct)), Buffers()
-    size = replicates_at_a_time(values.size)
+    size, dtype = replicates_at_a_time(values.size), sum_type(counts, groups)
     rhos = np.empty(len(counts))
     for start in range(0, len(counts), size):
-        part = counts.T[:, start : start + size]
-        weights = np.vstack([part, np.zeros_like(part[:1])]).astype(sum_type(counts, groups))
-        rhos[start : start + size] = rho_of_prefixes(*order.prefixes(weights, buffers))
+        part = slice(start, start + size)
+        weights = padded(counts[part].T, dtype, buffers)
+        rhos[part] = rho_of_prefixes(*order.prefixes(weights, buffers))
     return rhos
 
 

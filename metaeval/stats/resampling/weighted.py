@@ -128,8 +128,7 @@ class WeightedOrder:
         self.alone_per_image = np.bincount(image[alone], minlength=n_images)
 
     def prefixes(self, weights: Array, buffers: Buffers) -> tuple[Floats, Floats]:
-        """`prefixes` and `sizes` of the sums alone: all that the rank-order ρ needs, a third of the
-        time."""
+        """`prefixes` and `sizes` of the sums alone: all that the rank-order ρ needs."""
         totals = self._totals(weights, buffers)
         sizes = self._sizes(totals)
         return self._prefixes(totals, sizes), sizes.astype(np.float64)
@@ -213,6 +212,13 @@ class WeightedOrder:
         taken = boundaries - start.sum(axis=0)
         # Beyond the last score nothing is left, and nothing is taken.
         return np.asarray(start + block * (taken / np.maximum(block.sum(axis=0), 1)))
+
+
+def padded(weights: Array, dtype: npt.DTypeLike, buffers: Buffers) -> Array:
+    """Weights [n_images, r] with the row of zeros below them that `WeightedOrder` asks for."""
+    full = buffers.empty("weights", (weights.shape[0] + 1, weights.shape[1]), dtype)
+    full[:-1], full[-1] = weights, 0
+    return full
 
 
 def sum_type(counts: npt.NDArray[np.integer], groups: Ints) -> type[np.int32] | type[np.float64]:
