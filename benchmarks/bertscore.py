@@ -1,4 +1,4 @@
-"""BERTScore beside bert-score's BERTScorer: the same captions, model and device, the same scores.
+"""BERTScore against bert-score's BERTScorer: the same captions, model and device, the same scores.
 
     METAEVAL_DATA=… python benchmarks/bertscore.py [--limit N] [--threads N] [--device cuda]
 

@@ -82,7 +82,7 @@ def longer(images: list[list[Caption]], words: int) -> list[list[Caption]]:
 
 
 def copies(images: list[list[Caption]], n: int) -> Iterator[tuple[int, list[Caption], list[str]]]:
-    """n images: id, captions (real, in another order when an image comes again), and words to spoil
+    """n images: id, captions (real, in another order when an image recurs), and words to change
     a caption with."""
     words = [word for captions in images[:500] for word in captions[0].split()]
     for k in range(n):

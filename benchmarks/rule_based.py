@@ -1,4 +1,4 @@
-"""The rule-based metrics beside pycocoevalcap's, on the same captions, in the same run.
+"""The rule-based metrics against pycocoevalcap's, on the same captions, in the same run.
 
     METAEVAL_DATA=… python benchmarks/rule_based.py [--limit N] [--meteor]
 
@@ -9,7 +9,7 @@ references, which it computes once for all sets; pycocoevalcap is called once a 
 one caption per image.
 
 BLEU, ROUGE-L and CIDEr run in this process alone and are measured in its processor time, which
-other work on the machine disturbs least; METEOR runs in Java beside it, so by the clock.
+other work on the machine disturbs least; METEOR runs in Java in parallel, so by the clock.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ Data: METAEVAL_DATA. `--store FILE` is a content store to take CoreNLP's parses 
 
 `tuples` compares tuples as strings, per caption, and sums: of what SPICE's parser finds, how much
 does the built-in one find (recall), and how much of what it finds does SPICE's have (precision).
-SPICE's is no gold standard; it is what SPICE is defined by. The references are val2017's; with
+SPICE's is not a gold standard; it is what SPICE is defined by. The references are val2017's; with
 `--held-out` the Karpathy test split's without the images of val2017, which `rules-1` was not tuned
 on but `rules` is trained on.
 
@@ -18,7 +18,7 @@ all captions, and each one's rank correlation (Spearman's) with the level of cor
 
 `sentences` writes the training sentences for SceneGraphTrees.java, from images of the Karpathy test
 split that are not in val2017: every caption, tokenised four times in five, and after every second
-one a caption that Shuffle or Replace has spoiled, tokenised. `--dev` writes those of the last 300
+one a caption that Shuffle or Replace has corrupted, tokenised. `--dev` writes those of the last 300
 images, which the training leaves out: per image its captions and all levels of both corruptions.
 """
 
@@ -34,8 +34,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import kendalltau, spearmanr
 
-from corruptions.graded.replace import Replace
-from corruptions.graded.shuffle import Shuffle
+from metaeval.corruptions.graded.replace import Replace
+from metaeval.corruptions.graded.shuffle import Shuffle
 from metaeval.data.dataset import CaptionDataset
 from metaeval.metrics.spice.graph import Graph, f_scores
 from metaeval.metrics.spice.synonyms import load_synonyms
@@ -146,14 +146,16 @@ def sentences(arguments: argparse.Namespace) -> None:
         known = [text for image, text in captions if image not in kept_out]
         raw = [known[i] for i in rng.permutation(len(known))]
         tokenised = tokenise(raw)
-        spoiled = [
+        corrupted = [
             version[row].text for version in versions for row in range(len(images) - DEV_IMAGES)
         ]
-        spoiled = tokenise([spoiled[i] for i in rng.permutation(len(spoiled))[: len(raw) // 2]])
+        corrupted = tokenise(
+            [corrupted[i] for i in rng.permutation(len(corrupted))[: len(raw) // 2]]
+        )
         lines = []
         for i, text in enumerate(tokenised):
             lines.append(raw[i] if i % 5 == 4 else text)
-            lines += spoiled[i // 2 : i // 2 + i % 2]
+            lines += corrupted[i // 2 : i // 2 + i % 2]
     arguments.out.write_text("".join(json.dumps(text) + "\n" for text in lines))
 
 

@@ -1,6 +1,6 @@
 """The embedded scenes: how fast they are made, and how they differ from COCO.
 
-    python benchmarks/scenes.py            # speed, size, and COCO beside it if METAEVAL_DATA is set
+    python benchmarks/scenes.py            # speed, size, and COCO if METAEVAL_DATA is set
     python benchmarks/scenes.py --table    # only the comparison with COCO, as Markdown
 
 Times are those of one core (processor time), so that other work on the machine does not show.
@@ -17,13 +17,13 @@ from statistics import mean, pstdev
 import PIL
 
 from benchmarks.side_by_side import Seconds, coco_captions, options_parser, timed
-from corruptions.truth.add_object import AddObject
-from corruptions.truth.drop_salient import DropSalient
-from corruptions.truth.replace_attribute import ReplaceAttribute
-from corruptions.truth.replace_count import ReplaceCount
-from corruptions.truth.replace_object import ReplaceObject
-from corruptions.truth.replace_relation import ReplaceRelation
-from corruptions.truth.swap_arguments import SwapArguments
+from metaeval.corruptions.truth.add_object import AddObject
+from metaeval.corruptions.truth.drop_salient import DropSalient
+from metaeval.corruptions.truth.replace_attribute import ReplaceAttribute
+from metaeval.corruptions.truth.replace_count import ReplaceCount
+from metaeval.corruptions.truth.replace_object import ReplaceObject
+from metaeval.corruptions.truth.replace_relation import ReplaceRelation
+from metaeval.corruptions.truth.swap_arguments import SwapArguments
 from metaeval.data.coco.files import find_coco_captions
 from metaeval.data.dataset import Absent
 from metaeval.data.scenes import SceneGraph, generate, load_scenes
@@ -83,7 +83,7 @@ def overlap(captions: Sequence[Sequence[str]]) -> float:
 
 
 def comparison(graphs: Sequence[SceneGraph]) -> str:
-    """The table "scenes beside COCO", in Markdown."""
+    """The table "scenes compared with COCO", in Markdown."""
     columns = {"scenes val": description([[c.text for c in g.captions] for g in graphs])}
     if not isinstance(find_coco_captions("val2017"), Absent):
         coco = [[" ".join(c.split()) for c in own] for own in coco_captions("val2017")]

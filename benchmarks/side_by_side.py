@@ -17,11 +17,11 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from corruptions.base import Corruption
-from corruptions.graded.random import Random
-from corruptions.graded.replace import Replace
 from metaeval.compute.device import resolve
 from metaeval.compute.requirements import missing_packages
+from metaeval.corruptions.base import Corruption
+from metaeval.corruptions.graded.random import Random
+from metaeval.corruptions.graded.replace import Replace
 from metaeval.data.coco.files import find_coco_captions
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
@@ -89,8 +89,8 @@ def begin_torch(options: argparse.Namespace, *packages: str) -> None:
 def replace_sets(dataset: CaptionDataset) -> list[list[str]]:
     """The captions of Human, Replace 25 %, Replace 50 % and Random."""
     corruptions: list[Corruption] = [Replace(0.25), Replace(0.5), Random()]
-    spoilt = [[each.text for each in c.apply(dataset, seed=0)] for c in corruptions]
-    return [list(dataset.human), *spoilt]
+    corrupted = [[each.text for each in c.apply(dataset, seed=0)] for c in corruptions]
+    return [list(dataset.human), *corrupted]
 
 
 def joined(sets: Sequence[Sequence[str]]) -> tuple[list[str], npt.NDArray[np.intp]]:

@@ -51,7 +51,7 @@ _COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
 
 
 def ours(items: Sequence[Item], store: Store, arguments: argparse.Namespace) -> np.ndarray:
-    """Scores [n, 7] by metaeval: parse what the store lacks, merge, match."""
+    """Scores [n, 7] by metaeval: parse what is not in the store, merge, match."""
     return scores_of(items, parsed(items, store, arguments))
 
 

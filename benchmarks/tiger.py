@@ -1,4 +1,4 @@
-"""TIGEr in batches beside the per-image loop of its authors' code, with equal results.
+"""TIGEr in batches against the per-image loop of its authors' code, with equal results.
 
     METAEVAL_DATA=… python benchmarks/tiger.py [--capeval FOLDER --scan FOLDER] [--limit N]
 

@@ -1,4 +1,4 @@
-"""PTB tokenisation: ours in Python and through the jar, beside pycocoevalcap's, in one run.
+"""PTB tokenisation: ours in Python and through the jar, against pycocoevalcap's, in one run.
 
     METAEVAL_DATA=… python benchmarks/tokenizer.py [--captions 45000] [--repeat 3]
 

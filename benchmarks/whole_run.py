@@ -50,7 +50,7 @@ def main() -> None:
 
 
 def measure(folder: Path, name: str, overrides: list[str]) -> dict[str, Any]:
-    """Run the command into a folder; its seconds, and what run.json tells of its stages."""
+    """Run the command into a folder; its seconds, and the stages in run.json."""
     command = [
         *(sys.executable, "-m", "metaeval", "experiment=replace", "dataset=coco_val2017"),
         *(f"metrics=[{METRICS}]", f"paths.cache={folder / 'cache'}"),

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from corruptions.base import RatedCorruption
-from corruptions.tokens import words
+from metaeval.corruptions.base import RatedCorruption
+from metaeval.corruptions.tokens import words
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError, require_count
-from metaeval.options import Count, Rate
+from metaeval.options import PositiveInt, Rate
 
 MIN_COUNT = 4
 
@@ -26,7 +26,7 @@ class FromBag(RatedCorruption):
         How often a word must occur in the human captions to be in the bag.
     """
 
-    def __init__(self, rate: Rate, min_count: Count = MIN_COUNT) -> None:
+    def __init__(self, rate: Rate, min_count: PositiveInt = MIN_COUNT) -> None:
         super().__init__(rate)
         self.min_count = min_count
         self.bag: tuple[str, ...] = ()

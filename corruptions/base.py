@@ -1,8 +1,8 @@
-"""The contract of a corruption: one caption in, one spoiled caption out, seeded by its image.
+"""The contract of a corruption: one caption in, one corrupted caption out, seeded by its image.
 
-To add one, copy `graded/delete.py`: subclass `Corruption` (or `RatedCorruption`), give it a `name`
-and a `title`, say in `parameters` what makes it differ from its siblings, and write `corrupt`. Then
-name it in `conf/corruption/`.
+To add one, copy `graded/delete.py`: subclass `Corruption` (or `RatedCorruption`), set `name`,
+`title`, `kind` and `severity`, return in `parameters` whatever distinguishes it from other
+corruptions of its name, and write `corrupt`. Then add a file to `conf/corruption/`.
 """
 
 from __future__ import annotations
@@ -12,14 +12,18 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
 from metaeval.data.dataset import Absent, CaptionDataset, ImageId
 from metaeval.errors import ConfigError
 from metaeval.options import Rate
-from metaeval.runs.records import Edit
+from metaeval.runs.records import Edit, Version
+
+# How bad a corrupted caption is, mildest first; docs/corruptions.md has the definitions.
+Severity = Literal["none", "mild", "major", "critical"]
+SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 
 # What a corruption changes, in the order of tables.
 KINDS = (
@@ -41,10 +45,10 @@ KINDS = (
 
 @dataclass(frozen=True, slots=True)
 class Caption:
-    """A caption to spoil: its image, its text and, where the dataset knows it, the truth.
+    """A caption to corrupt: its image, its text and, where the dataset has it, the truth.
 
-    `truth` is the image's scene graph on datasets that have one, else `None`: a text-only
-    corruption never looks at it, a truth-aware one declares `needs = {"scene_graphs"}`.
+    `truth` is the image's scene graph on datasets that have one, else `None`. A text-only
+    corruption does not read it; a truth-aware one declares `needs = {"scene_graphs"}`.
     """
 
     image_id: ImageId
@@ -54,12 +58,12 @@ class Caption:
 
 @dataclass(frozen=True, slots=True)
 class Corrupted:
-    """What became of a caption.
+    """The result of corrupting one caption.
 
     Attributes
     ----------
     text
-        The caption now.
+        The corrupted caption.
     applied
         False where nothing could be changed (text equals the source).
     edits
@@ -91,25 +95,32 @@ class Corruption(ABC):
     Attributes
     ----------
     name
-        What the configuration calls it: "replace".
+        Name in the configuration: "replace".
     title
-        What a reader calls it: "Replace".
+        Name in tables and figures: "Replace".
     kind
-        The group that it belongs to: one of `KINDS`, "" for those that know the truth.
+        The group that it belongs to: one of `KINDS`, "" for corruptions that read the truth.
     expected
-        What it should do to a score: lower it, or leave it.
+        Expected effect on a score: lower it, or leave it as it is.
+    severity
+        How bad its captions are, one of `SEVERITIES`; `None` where that is not declared.
+    experimental
+        Whether an audit did not confirm it: its upper error bound exceeds 10 %. Summaries leave it
+        out, and `corruption=NAME` still runs it.
     flaw
         What is wrong with its captions, one of `metaeval.runs.records.WRONG_WORDS`, `WRONG_PLACES`,
-        `MISSING_WORDS` and `OTHER_CAPTION`; `None` for none of these. By it a run says whether a
-        training drew captions like these.
+        `MISSING_WORDS` and `OTHER_CAPTION`; `None` for none of these. A run compares it with the
+        captions that a metric was trained on.
     needs
-        The parts of the dataset without which it cannot work: "scene_graphs".
+        The parts of the dataset that it requires: "scene_graphs".
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
     kind: ClassVar[str] = ""
     expected: ClassVar[Literal["lower", "same"]] = "lower"
+    severity: Severity | None = None
+    experimental: ClassVar[bool] = False
     flaw: ClassVar[str | None] = None
     needs: frozenset[str] = frozenset()
 
@@ -124,7 +135,7 @@ class Corruption(ABC):
         return {}
 
     def missing(self, dataset: CaptionDataset) -> Absent | None:
-        """The first part that the corruption needs and the dataset lacks."""
+        """The first part that the corruption needs and the dataset does not have."""
         for need in sorted(self.needs):
             part = dataset.part(need)
             if isinstance(part, Absent):
@@ -135,12 +146,12 @@ class Corruption(ABC):
         """Take from the whole dataset what `corrupt` needs (a bag of words, donors)."""
 
     def facts(self) -> Mapping[str, Any]:
-        """What `fit` took, worth telling in `run.json` ({"bag_words": 1039})."""
+        """What `fit` took, as reported in `run.json` ({"bag_words": 1039})."""
         return {}
 
     @abstractmethod
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
-        """Spoil one caption, with no other source of randomness than `rng`."""
+        """Corrupt one caption; `rng` is the only source of randomness."""
 
     def generator(self, seed: int, image_id: ImageId) -> np.random.Generator:
         """The generator of one caption: from seed, name, parameters and image id alone."""
@@ -148,14 +159,14 @@ class Corruption(ABC):
 
     def _generators(self, seed: int, image_ids: Iterable[ImageId]) -> Iterator[np.random.Generator]:
         """The `generator` of each image."""
-        own = json.dumps([seed, self.name, dict(self.parameters)], sort_keys=True)
+        prefix = json.dumps([seed, self.name, dict(self.parameters)], sort_keys=True)
         for image_id in image_ids:
-            key = f"{own[:-1]}, {json.dumps(image_id)}]"  # the list with the image id at its end
+            key = f"{prefix[:-1]}, {json.dumps(image_id)}]"  # the list with the image id at its end
             digest = hashlib.sha256(key.encode()).digest()
             yield np.random.Generator(np.random.PCG64(int.from_bytes(digest[:16], "big")))
 
     def apply(self, dataset: CaptionDataset, seed: int) -> list[Corrupted]:
-        """Spoil the human caption of every image of the dataset, in its order."""
+        """Corrupt the human caption of every image of the dataset, in its order."""
         self.fit(dataset)
         graphs: Any = dataset.part("scene_graphs") if "scene_graphs" in self.needs else {}
         return [
@@ -168,9 +179,30 @@ class Corruption(ABC):
             )
         ]
 
+    def version(self, level: int, source: str, corrupted: Corrupted) -> Version:
+        """The row of `captions.parquet` of a corrupted caption, at its level (0 = worst)."""
+        applied = corrupted.applied
+        return Version(
+            self.label,
+            level,
+            corrupted.text,
+            source,
+            applied,
+            self.expected if applied else "same",
+            self.severity if applied else "none",
+            corrupted.effect,
+            corrupted.harm,
+            corrupted.requested,
+            corrupted.realised,
+            corrupted.edits,
+        )
+
 
 class RatedCorruption(Corruption):
     """A corruption that changes a share of a caption's words.
+
+    `severity_by_rate` lists pairs (rate, severity), lowest rate first; each severity holds from its
+    rate on. It is empty where all rates have the severity of the class.
 
     Parameters
     ----------
@@ -178,10 +210,15 @@ class RatedCorruption(Corruption):
         The share of words to change, in (0, 1]. Raises ConfigError for any other.
     """
 
+    severity_by_rate: ClassVar[tuple[tuple[float, Severity], ...]] = ()
+
     def __init__(self, rate: Rate) -> None:
         if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 < rate <= 1:
             raise ConfigError(f"{self.name}: the rate must be in (0, 1], not {rate!r}")
         self.rate = float(rate)
+        for from_rate, severity in self.severity_by_rate:
+            if self.rate >= from_rate:
+                self.severity = severity
 
     @property
     def label(self) -> str:

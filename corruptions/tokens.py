@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from string import punctuation
 
-from corruptions.base import Corrupted
+from metaeval.corruptions.base import Corrupted
 from metaeval.runs.records import Edit
 
 

@@ -13,13 +13,17 @@ from omegaconf import DictConfig
 from metaeval.data.dataset import CaptionDataset, ImageId
 from metaeval.errors import ConfigError
 from metaeval.metrics.base import Metric
-from metaeval.scoring import Scored
+from metaeval.metrics.judge.diagnostics import RatedCaption
+from metaeval.results.run import RunResult
+from metaeval.scoring import MetricScores
 
 if TYPE_CHECKING:
-    from experiments.record import RunRecord
+    from metaeval.experiments.record import RunRecord
 
 Data = TypeVar("Data")
 Scores = TypeVar("Scores")
+# what `statistics.json` holds: a typed result, or a dictionary of an experiment not yet converted
+Summary = RunResult[Any] | dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +42,7 @@ class Published:
 class Pass(NamedTuple):
     """One metric over one set of captions and references; `label` tells several passes apart."""
 
-    scored: Scored
+    scored: MetricScores
     label: str = ""
 
 
@@ -57,6 +61,11 @@ class Experiment(ABC):
     name: ClassVar[str]
     title: ClassVar[str]
     question: ClassVar[str]
+
+    def hand_over(self, config: DictConfig) -> tuple[Experiment, DictConfig]:
+        """The experiment that runs this configuration, and the configuration for it: itself,
+        unless another experiment is for such data."""
+        return self, config
 
     def check(self, config: DictConfig) -> None:  # noqa: B027  (most have nothing to add)
         """Refuse, before any data is read, a configuration that makes no sense (ConfigError)."""
@@ -86,7 +95,7 @@ class MetricExperiment(Experiment, Generic[Data, Scores]):
     def write_versions(self, data: Data, record: RunRecord) -> None:
         """Make the versions of the captions and write them, with their references, into the run.
 
-        What `run.json` tells of the data goes into `record.info["dataset"]`.
+        What `run.json` tells of the data goes into `record.update(dataset=…)`.
         """
 
     def to_score(self, data: Data, record: RunRecord) -> Iterable[ToScore]:
@@ -104,16 +113,25 @@ class MetricExperiment(Experiment, Generic[Data, Scores]):
         """What became of the metrics, for `run.json` and for `strict`."""
 
     @abstractmethod
-    def statistics(self, data: Data, scores: Scores, record: RunRecord) -> dict[str, Any]:
-        """What `statistics.json` holds, beside schema and experiment."""
+    def statistics(self, data: Data, scores: Scores, record: RunRecord) -> Summary:
+        """The result, which is written to `statistics.json`."""
+
+    def rated_captions(self, data: Data) -> Sequence[RatedCaption]:
+        """The captions that people have rated, for the diagnostics of judges."""
+        return ()
 
     def explained(self, data: Data) -> CaptionDataset | None:
         """The images whose scores can be explained, from `captions.parquet`; `None` for none."""
         return None
 
+    def explained_images(self, summary: Any, images: int) -> Mapping[str, Sequence[ImageId]]:
+        """Column → the images to explain, at most `images` for each reason to show one."""
+        return {}
+
     @abstractmethod
-    def printout(self, summary: Mapping[str, Any], record: RunRecord, file: Path) -> str:
-        """What the finished run prints; `file` is what to open next."""
+    def printout(self, summary: Any, record: RunRecord, file: Path) -> str:
+        """What the finished run prints; `summary` is the value of `statistics`, and `file` what
+        to open next."""
 
 
 class Streaming(Experiment):
@@ -125,12 +143,13 @@ class Streaming(Experiment):
     report: ClassVar[str | None] = None
 
     @abstractmethod
-    def stream(self, metrics: Mapping[str, Metric], record: RunRecord) -> dict[str, Any]:
-        """Score, write the scores into the run, and return what `statistics.json` holds."""
+    def stream(self, metrics: Mapping[str, Metric], record: RunRecord) -> Summary:
+        """Score, write the scores into the run, and return the result (`statistics.json`)."""
 
     @abstractmethod
-    def printout(self, summary: Mapping[str, Any], out: Path, file: Path) -> str:
-        """What the finished run prints; `file` is what to open next."""
+    def printout(self, summary: Any, out: Path, file: Path) -> str:
+        """What the finished run prints; `summary` is the value of `stream`, and `file` what to
+        open next."""
 
 
 class Training(Experiment):

@@ -10,9 +10,10 @@ from typing import Any
 import pandas as pd
 from omegaconf import DictConfig
 
-from experiments.base import ToScore
-from metaeval.data.dataset import Absent, CaptionDataset, ImageId
+from metaeval.data.dataset import Absent, CaptionDataset, ImageId, RecordCount
 from metaeval.errors import ConfigError
+from metaeval.experiments.base import ToScore
+from metaeval.results.run import DatasetInfo, RecordCounts
 from metaeval.runs import files
 from metaeval.runs.records import Version
 
@@ -79,17 +80,22 @@ def image_paths(dataset: CaptionDataset, photos: bool) -> list[str | None]:
     return [None if path is None else str(path) for path in paths]
 
 
-def dataset_info(dataset: CaptionDataset) -> dict[str, Any]:
-    """What `run.json` says of a dataset."""
-    return {
-        "name": dataset.name,
-        "n_images": len(dataset),
-        "n_references": reference_counts(dataset),
-        "sources": dict(dataset.sources),
-        "notes": list(dataset.notes),
-        "fallback": dataset.fallback,
-        "records": dataset.records.counts() if dataset.records else None,
-    }
+def dataset_info(dataset: CaptionDataset) -> DatasetInfo:
+    """The entry of a dataset in `run.json`."""
+    return DatasetInfo(
+        name=dataset.name,
+        n_images=len(dataset),
+        n_references=tuple(reference_counts(dataset)),
+        sources=dict(dataset.sources),
+        notes=dataset.notes,
+        fallback=dataset.fallback,
+        records=record_counts(dataset.records),
+    )
+
+
+def record_counts(records: RecordCount | None) -> RecordCounts | None:
+    """The counts of a loader as `run.json` holds them."""
+    return RecordCounts(**records.counts()) if records else None
 
 
 def reference_counts(dataset: CaptionDataset) -> list[int]:

@@ -1,111 +1,62 @@
-"""Controls beside metrics: what one gets that sees nothing of the truth, and who gets more."""
+"""Comparisons of metrics with each other and with controls, as every experiment records them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
 
-import numpy as np
-
-from metaeval.stats.resampling.items import Floats
-from metaeval.stats.significance.holm import holm
-from metaeval.stats.significance.paired_permutation import permutation_of_gaps
-
-NOTHING, UNSURE, SOMETHING = "nothing", "unsure", "something"
+from metaeval.results.base import Estimate
+from metaeval.results.comparison import AgainstControl, Comparison, Comparisons
+from metaeval.runs.records import ScoreColumn
+from metaeval.stats.significance.comparison import TestedDifference
 
 
-def is_ranked(record: Mapping[str, Any]) -> bool:
-    """Whether a metric takes part in comparisons: no part, no untrained weights, no control."""
-    return record["part_of"] is None and not record["untrained"] and not record["control"]
+def is_ranked(column: ScoreColumn) -> bool:
+    """Whether a column takes part in comparisons: no part, no untrained weights, no control."""
+    return column.part_of is None and not column.untrained and not column.control
 
 
-def best_of(values: Mapping[str, float], names: Sequence[str]) -> str:
-    """The name with the highest value; one without a value (NaN) only where all have none."""
-    return max(names, key=lambda name: (values[name] == values[name], values[name]))
+def merged(
+    measure: str, alpha: float, n: Sequence[int], *families: Sequence[TestedDifference]
+) -> Comparisons:
+    """Comparisons with several tests a pair: the difference of the first, the first interval.
 
-
-def against_controls(
-    values: Mapping[str, Mapping[str, float]],
-    ranked: Sequence[str],
-    controls: Sequence[str],
-    gaps: Callable[[str, str, str], Floats],
-    *,
-    permutations: int,
-    alpha: float,
-    seed: int,
-) -> dict[str, Any] | None:
-    """By group of captions the best control, and the metrics that are surely better: by swapping
-    images at random, with Holm's correction over all metrics and groups.
-
-    Parameters
-    ----------
-    values
-        Group → column → the share of right answers.
-    gaps
-        What each image adds to the difference of two columns in a group, [images]: of the group's
-        name, the metric's and the control's.
-
-    Returns
-    -------
-    dict or None
-        Group → `beside_control`; `None` without controls or metrics.
+    `n` are the common items of each pair; every one of `families` has the same pairs in the same
+    order, tested by another method.
     """
-    if not controls or not ranked:
-        return None
-    best = {group: best_of(values[group], controls) for group in values}
-    tests = [(group, name) for group in values for name in ranked]
-    observed, p = permutation_of_gaps(
-        np.stack([gaps(group, name, best[group]) for group, name in tests], axis=1),
-        replicates=permutations,
-        seed=seed,
-    )
-    above: dict[str, list[str]] = {group: [] for group in values}
-    for (group, name), difference, adjusted in zip(tests, observed, holm(p), strict=True):
-        if difference > 0 and adjusted <= alpha:
-            above[group].append(name)
-    return {
-        group: beside_control(values[group], ranked, best[group], above[group]) for group in values
-    }
-
-
-def beside_control(
-    values: Mapping[str, float], ranked: Sequence[str], control: str, above: Sequence[str]
-) -> dict[str, Any]:
-    """What a statistic says of metrics beside the best control.
-
-    Parameters
-    ----------
-    values
-        Column → the statistic, higher is better.
-    ranked
-        The metrics, of which `above` are surely better than the control.
-
-    Returns
-    -------
-    dict
-        `control` and its `value`; `best`, the best metric, and `best_value`; `above`; and `shows`:
-        "nothing" where the control is at least as good as every metric, "something" where a metric
-        is above, "unsure" in between.
-    """
-    best = best_of(values, ranked)
-    wins = not values[best] > values[control]
-    return {
-        "control": control,
-        "value": values[control],
-        "best": best,
-        "best_value": values[best],
-        "above": list(above),
-        "shows": NOTHING if wins else (SOMETHING if above else UNSURE),
-    }
-
-
-def verdicts(controls: Mapping[str, Mapping[str, Any]] | None) -> Iterator[str]:
-    """A line for each group of captions (a kind, a category) that shows nothing for sure."""
-    said = {NOTHING: "shows nothing", UNSURE: "is not sure to show anything"}
-    for group, told in (controls or {}).items():
-        if told["shows"] in said:
-            yield (
-                f"{group} {said[told['shows']]}: {told['control']} alone gets "
-                f"{100 * told['value']:.1f}, the best metric ({told['best']}) "
-                f"{100 * told['best_value']:.1f}"
+    pairs = []
+    for common, tested in zip(n, zip(*families, strict=True), strict=True):
+        made = [Comparison.of(each, measure) for each in tested]
+        intervals = [each.difference.interval for each in made]
+        low, high = next((ends for ends in intervals if ends is not None), (None, None))
+        value = made[0].difference.value
+        pairs.append(
+            Comparison(
+                a=made[0].a,
+                b=made[0].b,
+                measure=measure,
+                difference=Estimate(value=value, low=low, high=high),
+                tests=tuple(test for each in made for test in each.tests),
+                n=common,
             )
+        )
+    return Comparisons(measure=measure, alpha=alpha, pairs=tuple(pairs))
+
+
+def control_lines(controls: Mapping[str, AgainstControl] | None) -> Iterator[str]:
+    """A line for each group of items on which no metric is significantly above the control."""
+    for group, each in (controls or {}).items():
+        if each.shows == "something":
+            continue
+        verdict = {
+            "nothing": "no metric is above the best control",
+            "unsure": "no metric is significantly above the best control",
+            "undecidable": "cannot be decided with so few replicates",
+        }[each.shows]
+        yield (
+            f"{group}: {verdict} ({each.control} {_percent(each.control_value)}, "
+            f"best metric {each.best} {_percent(each.best_value)})"
+        )
+
+
+def _percent(value: float | None) -> str:
+    return "undefined" if value is None else f"{100 * value:.1f}"

@@ -1,10 +1,9 @@
-"""How a few captions came by their scores, for the report's drill-down: explanations.json.
+"""Explanations of the scores of a few captions, for the report's drill-down: explanations.json.
 
-A scorer is closed when its scores are there, and where all of them came from the cache it was never
-prepared. So the metric is bound anew, to the few images that are to be explained, which costs
-little however many images the run has: a network that scored is not loaded again, and all captions
-of a metric are explained at one go. Explanations are kept in the cache beside the scores, and
-prepared for only where one is not known. So the file is the same whatever is in the cache.
+The metric is bound again, to the few images that are explained. That costs little however many
+images the run has: a network that scored is not loaded again, and all captions of a metric are
+explained together. Explanations are stored in the cache next to the scores, and are computed only
+where one is missing there. The content of the file does not depend on the cache.
 """
 
 from __future__ import annotations
@@ -19,56 +18,57 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.data.dataset import Absent, CaptionDataset, ImageId
 from metaeval.errors import MetaevalError
 from metaeval.metrics.base import Metric, Scorer
 from metaeval.runs import files
 from metaeval.runs.store import Store, item_key
-from metaeval.scoring import Scored
+from metaeval.scoring import MetricScores
 
 log = logging.getLogger(__name__)
 
-# An explanation of texts with more words fills a page by itself, and its arrays grow with their
-# product: it is left out, and counted.
+# An explanation of longer texts fills a page, and its arrays grow with the product of the lengths:
+# it is left out, and counted.
 MOST_WORDS = 300
 DIGITS = 6  # of the numbers in the file: what other images are prepared with it may change the 8th
 
 
 def explanations(
     out: Path,
-    metrics: Mapping[str, tuple[Metric, Scored]],
+    metrics: Mapping[str, tuple[Metric, MetricScores]],
     dataset: CaptionDataset,
+    chosen: Mapping[str, Sequence[ImageId]],
     images: int,
     store: Store,
 ) -> dict[str, Any]:
-    """What explanations.json holds (see `metaeval.runs.files`), from a run's files in `out`.
+    """The content of explanations.json (see `metaeval.runs.files`), from a run's files in `out`.
 
     Parameters
     ----------
     out
-        The folder with the run's captions.parquet and statistics.json.
+        The folder with the run's captions.parquet.
     metrics
-        The run's metrics and what became of them, by their names in the configuration.
+        The run's metrics and their scores, by their names in the configuration.
     dataset
         The run's dataset.
+    chosen
+        Column → the images to explain: those of its worst inversions, and those of the column that
+        the report shows first.
     images
-        How many images to explain for each column of a metric: those of its worst inversions, and
-        those of the leading column, with which the report opens.
+        How many images were chosen for each of these reasons.
     store
         Where metrics find word vectors and the like.
     """
     captions = files.read_table(out / files.CAPTIONS, ("image_id", "set", "caption"))
-    summary = files.read_json(out / files.STATISTICS)
-    worst = {r["metric"]: r.get("worst_images", [])[:images] for r in summary["metrics"]}
     long = _images_with_long_texts(captions, dataset)
     payload: dict[str, Any] = {}
     for name, (metric, scored) in metrics.items():
         if scored.status != "ok":
             continue
         columns = [column.name for column in scored.columns]
-        chosen = {image for c in (*columns, summary["leading_column"]) for image in worst[c]}
-        places = [k for k, i in enumerate(dataset.image_ids) if i in chosen - long]
-        if chosen and not places:
+        wanted = {image for column in columns for image in chosen.get(column, ())}
+        places = [k for k, i in enumerate(dataset.image_ids) if i in wanted - long]
+        if wanted and not places:
             continue
         few = dataset.subset(places)
         try:
@@ -79,7 +79,7 @@ def explanations(
             known = isinstance(error, MetaevalError)
             reason = str(error) if known else f"{type(error).__name__}: {error}"
             log.warning("no explanations of %s: %s", name, reason)
-    if left_out := len(long & {image for named in worst.values() for image in named}):
+    if left_out := len(long & {image for named in chosen.values() for image in named}):
         log.warning(
             "%d images are not explained: a caption or reference has more than %d words",
             left_out, MOST_WORDS,
@@ -107,12 +107,12 @@ def _images_with_long_texts(captions: pd.DataFrame, dataset: CaptionDataset) -> 
 
 def _explained(
     metric: Metric,
-    scored: Scored,
+    scored: MetricScores,
     few: CaptionDataset,
     captions: pd.DataFrame,
     store: Store,
 ) -> list[dict[str, Any]] | None:
-    """Per image its id and, set by set, what the metric tells of its caption; `None` if nothing."""
+    """Per image its id and, set by set, the explanation of its caption; `None` without any."""
     scorer = metric.scorer(few, store)
     if isinstance(scorer, Absent):
         raise MetaevalError(str(scorer))
@@ -120,13 +120,15 @@ def _explained(
         if not scorer.explains:
             return None
         if scorer.signatures != scored.signatures:
-            # what it would explain are not the scores of this run
-            raise MetaevalError(f"with {len(few)} of the run's images it is another metric")
+            # the explanations would be of other scores than those of this run
+            raise MetaevalError(
+                f"its signature differs when it is bound to {len(few)} of the run's images"
+            )
         rows = captions[captions["image_id"].isin(few.image_ids)]
         position = {image_id: index for index, image_id in enumerate(few.image_ids)}
         index = np.array([position[image_id] for image_id in rows["image_id"]], dtype=np.intp)
         sets: list[dict[str, Any]] = [{} for _ in position]
-        payloads = _kept(scorer, rows["caption"].tolist(), index, store)
+        payloads = _cached_explanations(scorer, rows["caption"].tolist(), index, store)
         for name, i, payload in zip(rows["set"], index.tolist(), payloads, strict=True):
             if payload is not None:
                 sets[i][name] = payload
@@ -138,25 +140,25 @@ def _explained(
         scorer.close()
 
 
-def _kept(
+def _cached_explanations(
     scorer: Scorer, captions: Sequence[str], image_index: npt.NDArray[np.intp], store: Store
 ) -> list[dict[str, Any] | None]:
-    """What the metric tells of n captions: from the cache, or now, and then kept there."""
+    """The explanations of n captions, from the cache or computed and then stored there."""
     namespace = "explanations:" + json.dumps([scorer.explanation_version, *scorer.signatures])
     contexts = {i: scorer.context(i) for i in np.unique(image_index).tolist()}
     keys = [
         item_key(contexts[i], caption)
         for caption, i in zip(captions, image_index.tolist(), strict=True)
     ]
-    known = store.get_many(namespace, keys)
-    if new := [k for k, key in enumerate(keys) if key not in known]:
+    stored = store.get_many(namespace, keys)
+    if missing := [k for k, key in enumerate(keys) if key not in stored]:
         scorer.prepare()
-        told = scorer.explain_all([captions[k] for k in new], image_index[new])
-        texts = [files.json_text(rounded(payload), indent=None) for payload in told]
-        fresh = {keys[k]: text.encode() for k, text in zip(new, texts, strict=True)}
+        computed = scorer.explain_all([captions[k] for k in missing], image_index[missing])
+        texts = [files.json_text(rounded(payload), indent=None) for payload in computed]
+        fresh = {keys[k]: text.encode() for k, text in zip(missing, texts, strict=True)}
         store.put_many(namespace, fresh)
-        known.update(fresh)
-    return [json.loads(known[key]) for key in keys]
+        stored.update(fresh)
+    return [json.loads(stored[key]) for key in keys]
 
 
 def rounded(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What a run tells of itself: its configuration, its clock, and the contents of `run.json`."""
+"""The record of a run: its configuration, its clock, and `run.json`."""
 
 from __future__ import annotations
 
@@ -10,79 +10,88 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
-from experiments.base import Experiment
 from metaeval import progress, provenance
 from metaeval.compute import device
-from metaeval.errors import InputError, MetaevalError
+from metaeval.errors import InputError, MetaevalError, StageError
+from metaeval.experiments.base import Experiment
+from metaeval.results.files import read_info, write_info
+from metaeval.results.run import ExperimentInfo, GitInfo, RunInfo, StageInfo
 from metaeval.runs import files
 
 log = logging.getLogger(__name__)
 
+_RunStatus = Literal["unfinished", "finished", "failed"]
+
 
 class RunRecord:
-    """The record of one run. Nothing is written before `begin` or `promise`.
+    """The record of one run. Nothing is written before `begin` or `mark_unfinished`.
 
     Attributes
     ----------
     config, out
-        Its configuration, and the folder that it writes into.
+        The configuration, and the folder of the run.
     info
-        What `run.json` will hold.
+        The content of `run.json` so far; `update` changes its fields.
     """
 
     def __init__(self, experiment: Experiment, config: DictConfig, out: Path) -> None:
         self.config, self.out = config, out
         device.forget()
-        self.info: dict[str, Any] = {
-            **_asked(),
-            "seed": config.seed,
-            **provenance.machine(),
-            "stages": [],
-            "experiment": {
-                "name": experiment.name,
-                "title": experiment.title,
-                "question": experiment.question,
-            },
-        }
+        machine = provenance.machine()
+        git = machine.pop("git")
+        self.info = RunInfo(
+            **_request(),
+            seed=config.seed,
+            git=git and GitInfo(**git),
+            experiment=ExperimentInfo(
+                name=experiment.name, title=experiment.title, question=experiment.question
+            ),
+            **machine,
+        )
 
-    def promise(self) -> None:
-        """Say "unfinished", unless the folder holds a finished run."""
+    def update(self, **fields: Any) -> None:
+        """Set fields of `info`; they are validated."""
+        current = {name: getattr(self.info, name) for name in RunInfo.model_fields}
+        self.info = RunInfo(**{**current, **fields})
+
+    def mark_unfinished(self) -> None:
+        """Write "unfinished", unless the folder holds a finished run."""
         if _status(self.out) != files.FINISHED:
-            self._write(files.UNFINISHED)
+            self._write("unfinished")
 
     def begin(self, keep: str | None = None) -> None:
-        """Make the folder this run's: say "unfinished", and remove what an earlier run wrote there.
+        """Write "unfinished", and remove the files that an earlier run left in the folder.
 
-        `config.yaml` is written, everything resolved. What is in the folder `keep` stays, for a run
-        that goes on.
+        `config.yaml` is written with everything resolved. The content of the folder `keep` stays,
+        for a run that is resumed.
         """
-        self._write(files.UNFINISHED)
+        self._write("unfinished")
         files.clear(self.out, keep)
         text = OmegaConf.to_yaml(self.config, resolve=True)
         files.atomic(self.out / files.CONFIG, lambda p: p.write_text(text, encoding="utf-8"))
 
-    def keep(self) -> None:
-        """Write what there is to tell so far, for the page that tells it."""
-        self._write(files.UNFINISHED, ended=True)
+    def write_partial(self) -> None:
+        """Write the record so far, for the report that reads it."""
+        self._write("unfinished", ended=True)
 
     def finish(self) -> None:
-        """Say "finished", the last file being there."""
-        self._write(files.FINISHED, ended=True)
+        """Write "finished"; all other files are complete."""
+        self._write("finished", ended=True)
 
     @contextmanager
-    def failing(self) -> Iterator[None]:
-        """What is raised in the block is why the run has failed: `run.json` says it."""
+    def record_failure(self) -> Iterator[None]:
+        """Write an exception of the block into `run.json` as the reason of the failure."""
         try:
             yield
         except Exception as error:
-            self.info["error"] = _told(error)
-            with contextlib.suppress(InputError):  # the disk that is full, perhaps
-                self._write(files.FAILED)
+            self.update(error=_one_line(error))
+            with contextlib.suppress(InputError):  # the disk may be full
+                self._write("failed")
             raise
 
     @contextmanager
@@ -92,33 +101,52 @@ class RunRecord:
         started = time.perf_counter()
         yield
         seconds = round(time.perf_counter() - started, 3)
-        self.info["stages"].append({"name": name, "seconds": seconds})
+        self.update(stages=(*self.info.stages, StageInfo(name=name, seconds=seconds)))
         log.debug("%s: %.3f s", name, seconds)
 
-    def _write(self, status: str, ended: bool = False) -> None:
-        self.info["status"] = status
-        self.info["device"] = device.used()
-        self.info["finished"] = _now() if ended else None
-        files.write_json(self.out / files.RUN, self.info)
+    @contextmanager
+    def optional_stage(self, name: str) -> Iterator[None]:
+        """A stage whose failure leaves the run finished: `run.json` names it, and the log shows
+        the traceback of an error that is not metaeval's."""
+        started = time.perf_counter()
+        try:
+            with self.stage(name):
+                yield
+        except Exception as error:
+            log.error("%s: %s", name, error, exc_info=not isinstance(error, MetaevalError))
+            seconds = round(time.perf_counter() - started, 3)
+            failed = StageInfo(name=name, seconds=seconds, error=_one_line(error))
+            self.update(stages=(*self.info.stages, failed))
+
+    def require_stages(self) -> None:
+        """Raise StageError where an optional stage failed."""
+        for stage in self.info.stages:
+            if stage.error is not None:
+                raise StageError(
+                    f"{stage.name} failed: {stage.error}; scores and statistics are in {self.out}"
+                )
+
+    def _write(self, status: _RunStatus, ended: bool = False) -> None:
+        self.update(status=status, device=device.used(), finished=_now() if ended else None)
+        write_info(self.out / files.RUN, self.info)
 
 
 def record_refusal(out: Path, config: DictConfig, error: Exception) -> None:
-    """Say in `run.json` why nothing was run, where the folder holds no run at all."""
+    """Write to `run.json` why nothing was run, where the folder holds no run."""
     if not out.is_dir() or (out / files.RUN).exists():
         return
-    info = {**_asked(), "status": files.FAILED, "error": _told(error)}
+    info = RunInfo(**{**_request(), "status": "failed", "error": _one_line(error)})
     with contextlib.suppress(InputError):
-        files.write_json(out / files.RUN, info)
+        write_info(out / files.RUN, info)
 
 
-def _asked() -> dict[str, Any]:
-    """What was asked for, and when."""
+def _request() -> dict[str, Any]:
+    """The command, its overrides, and when it was started."""
     overrides = HydraConfig.get().overrides.task if HydraConfig.initialized() else []
     return {
-        "schema": 1,
-        "status": files.UNFINISHED,
-        "command": sys.orig_argv[1:],
-        "overrides": list(overrides),
+        "status": "unfinished",
+        "command": tuple(sys.orig_argv[1:]),
+        "overrides": tuple(overrides),
         "working_directory": str(Path.cwd()),
         "started": _now(),
     }
@@ -128,14 +156,14 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def _told(error: Exception) -> str:
-    """An error as a line; where it is none of ours, with its name."""
+def _one_line(error: Exception) -> str:
+    """An error in one line; an error that is not metaeval's begins with its class."""
     text = " ".join(str(error).split())
     return text if isinstance(error, MetaevalError) else f"{type(error).__name__}: {text}"
 
 
 def _status(out: Path) -> str | None:
     try:
-        return str(files.read_json(out / files.RUN).get("status"))
-    except (InputError, AttributeError):
+        return read_info(out / files.RUN).status
+    except InputError:
         return None

@@ -13,25 +13,36 @@ from typing import Any
 from hydra.utils import instantiate
 from omegaconf import DictConfig
 
-from experiments.base import Experiment, MetricExperiment, Pass, Streaming, Training
-from experiments.captions import write_to_score
-from experiments.explanations import explanations
-from experiments.record import RunRecord, record_refusal
-from experiments.scores import open_store
 from metaeval import progress
 from metaeval.compute.networks import keep_networks
 from metaeval.config import build_all, component, selected
 from metaeval.errors import ConfigError, StrictError
+from metaeval.experiments.base import (
+    Experiment,
+    MetricExperiment,
+    Pass,
+    Streaming,
+    Summary,
+    Training,
+)
+from metaeval.experiments.captions import write_to_score
+from metaeval.experiments.explanations import explanations
+from metaeval.experiments.record import RunRecord, record_refusal
+from metaeval.experiments.scores import open_store
 from metaeval.metrics.base import Metric
+from metaeval.metrics.judge.diagnostics import RatedCaption, write_diagnostics
+from metaeval.results.files import write_result
+from metaeval.results.run import FamilyInfo, RunResult
 from metaeval.runs import files
+from metaeval.runs.answers import current_journal, record_answers
 from metaeval.schema import check_config
-from metaeval.scoring import Scored, refuse_equal_columns
+from metaeval.scoring import MetricScores, refuse_equal_columns
 
 # what the stages around the metrics take with 5,000 images on two cores, for the line of progress
 _USUAL_SECONDS = (("captions", 2.0), ("statistics", 3.0), ("explanations", 6.0), ("report", 4.0))
 
 
-def run_configured(config: DictConfig, out: Path) -> dict[str, Any]:
+def run_configured(config: DictConfig, out: Path) -> Summary:
     """Run the experiment of a configuration (its node `task`) into the folder `out`, as `run` does.
 
     Everything that is wrong with the configuration is named at once, in a ConfigError. In a folder
@@ -47,19 +58,20 @@ def run_configured(config: DictConfig, out: Path) -> dict[str, Any]:
         raise
 
 
-def run(experiment: Experiment, config: DictConfig, out: Path) -> dict[str, Any]:
+def run(experiment: Experiment, config: DictConfig, out: Path) -> Summary:
     """Run an experiment into the folder `out`.
 
-    Returns what `statistics.json` holds, or the card of a training. Raises InputError and
+    Returns the result (`statistics.json`), or the card of a training. Raises InputError and
     ConfigError before anything is scored, StrictError at the very end.
     """
+    experiment, config = experiment.hand_over(config)
     if isinstance(experiment, MetricExperiment):
         return _measure(experiment, config, out)
     if isinstance(experiment, Streaming):
         return _stream(experiment, config, out)
     if isinstance(experiment, Training):
         return _train(experiment, config, out)
-    raise ConfigError(f"{type(experiment).__name__} is no experiment: see experiments/base.py")
+    raise ConfigError(f"{type(experiment).__name__} is not an experiment; see experiments/base.py")
 
 
 def _train(experiment: Training, config: DictConfig, out: Path) -> dict[str, Any]:
@@ -67,7 +79,7 @@ def _train(experiment: Training, config: DictConfig, out: Path) -> dict[str, Any
     stay together until the new weights are there."""
     record = RunRecord(experiment, config, out)
     experiment.check(config)
-    record.promise()
+    record.mark_unfinished()
     with record.stage("training"):
         card = experiment.train(config, out)
     record.begin()
@@ -75,7 +87,7 @@ def _train(experiment: Training, config: DictConfig, out: Path) -> dict[str, Any
     return card
 
 
-def _stream(experiment: Streaming, config: DictConfig, out: Path) -> dict[str, Any]:
+def _stream(experiment: Streaming, config: DictConfig, out: Path) -> Summary:
     """A run that goes on from the files it finds: they say themselves whether they are of it."""
     metrics = build_all(selected(config), config)
     if not metrics:
@@ -84,58 +96,86 @@ def _stream(experiment: Streaming, config: DictConfig, out: Path) -> dict[str, A
     check_report(experiment, config)
     experiment.check(config)
     record = RunRecord(experiment, config, out)
-    with progress.run_line(), keep_networks(), record.failing():
-        summary = {
-            "schema": 1,
-            "experiment": experiment.name,
-            **experiment.stream(metrics, record),
-        }
-        files.write_json(out / files.STATISTICS, summary)
+    with progress.run_line(), keep_networks(), record_answers(out), record.record_failure():
+        summary = _write_summary(experiment, experiment.stream(metrics, record), out)
+        _write_answers(out)
         if config.report:
-            record.keep()
-            with record.stage("report"):
+            record.write_partial()
+            with record.optional_stage("report"):
                 instantiate(config.report)(out)
         record.finish()
-    next_file = out / (files.REPORT if config.report else files.STATISTICS)
+    next_file = _next_file(config, out)
     print(experiment.printout(summary, out, next_file), flush=True)
-    lacking = [m for m in summary["metrics"] if m["status"] != "ok"]
-    if config.strict and lacking:
-        reasons = "; ".join(f"{m['metric']} {m['status']}: {m['reason']}" for m in lacking)
-        raise StrictError(f"{reasons} (strict=true)")
+    if config.strict and (reasons := _failures(summary)):
+        raise StrictError(f"{'; '.join(reasons)} (strict=true)")
+    record.require_stages()
     return summary
 
 
-def _measure(
-    experiment: MetricExperiment[Any, Any], config: DictConfig, out: Path
-) -> dict[str, Any]:
+def _failures(summary: Summary) -> list[str]:
+    """One line for each column that has no scores."""
+    if isinstance(summary, RunResult):
+        return [f"{m.name} {m.status}: {m.reason}" for m in summary.metrics if not m.ok]
+    return [
+        f"{m['metric']} {m['status']}: {m['reason']}"
+        for m in summary["metrics"]
+        if m["status"] != "ok"
+    ]
+
+
+def _write_summary(experiment: Experiment, summary: Summary, out: Path) -> Summary:
+    """Write `statistics.json`. A dictionary (schema 1) gets its schema and experiment here."""
+    if isinstance(summary, RunResult):
+        write_result(out / files.STATISTICS, summary)
+        return summary
+    summary = {"schema": 1, "experiment": experiment.name, **summary}
+    files.write_json(out / files.STATISTICS, summary)
+    return summary
+
+
+def _measure(experiment: MetricExperiment[Any, Any], config: DictConfig, out: Path) -> Summary:
     metrics = build_all(selected(config), config)
     refuse_equal_columns((name, metric.columns) for name, metric in metrics.items())
     check_report(experiment, config)
     experiment.check(config)
     record = RunRecord(experiment, config, out)
-    with progress.run_line() as line, keep_networks():
+    with progress.run_line() as line, keep_networks(), record_answers(out):
         line.plan(_USUAL_SECONDS)
         with record.stage("dataset"):
             data = experiment.load(config)
         print(f"{experiment.name} on {experiment.describe(data)}", flush=True)
         record.begin()
-        with record.failing():
+        with record.record_failure():
             summary, passes = _stages(experiment, data, metrics, record)
-    next_file = out / (files.REPORT if config.report else files.STATISTICS)
+    next_file = _next_file(config, out)
     if not metrics:
         return summary
     print(experiment.printout(summary, record, next_file), flush=True)
     if config.strict and (lacking := [p.scored for p in passes if p.scored.status != "ok"]):
         reasons = "; ".join(f"{s.family} {s.status}: {s.reason}" for s in lacking)
         raise StrictError(f"{reasons} (strict=true)")
+    record.require_stages()
     return summary
+
+
+def _next_file(config: DictConfig, out: Path) -> Path:
+    """The file to look at after a run: the report, where there is one."""
+    report = out / files.REPORT
+    return report if config.report and report.is_file() else out / files.STATISTICS
+
+
+def _write_answers(out: Path, rated: Sequence[RatedCaption] = ()) -> None:
+    """Gather the answers of judges that the run used, and write what they show."""
+    if (journal := current_journal()) is not None:
+        journal.finish()
+        write_diagnostics(journal.used, out, rated)
 
 
 def check_report(experiment: MetricExperiment[Any, Any] | Streaming, config: DictConfig) -> None:
     """Refuse a report of ours that reads the files of another experiment."""
     target = str(config.report.get("_target_", "")) if config.report else ""
-    room, wanted = target.removeprefix("reports.").partition(".")[0], experiment.report
-    if target.startswith("reports.") and wanted is not None and room != wanted:
+    room, wanted = target.removeprefix("metaeval.reports.").partition(".")[0], experiment.report
+    if target.startswith("metaeval.reports.") and wanted is not None and room != wanted:
         raise ConfigError(
             f"report: {target} reads the files of another experiment than {experiment.name}; "
             "leave report=… out"
@@ -147,8 +187,8 @@ def _stages(
     data: Any,
     metrics: Mapping[str, Metric],
     record: RunRecord,
-) -> tuple[dict[str, Any], Sequence[Pass]]:
-    """All stages of a run that write, and what became of its statistics and metrics."""
+) -> tuple[Summary, Sequence[Pass]]:
+    """Run all stages that write files; returns the result and the outcome of each metric."""
     config, out = record.config, record.out
     with record.stage("captions"):
         experiment.write_versions(data, record)
@@ -157,28 +197,26 @@ def _stages(
     with record.stage("scores"):
         scores = experiment.score(data, metrics, record)
     passes = experiment.passes(scores)
-    record.info["metrics"] = [
-        {
-            "metric": f"{scored.family} ({label})" if label else scored.family,
-            "seconds": round(scored.seconds, 3),
-            "n_scored": scored.n_scored,
-            "n_cached": scored.n_cached,
-            "n_damaged": scored.n_damaged,
-        }
-        for scored, label in passes
-    ]
+    record.update(
+        metrics=[
+            FamilyInfo(
+                metric=f"{scored.family} ({label})" if label else scored.family,
+                seconds=round(scored.seconds, 3),
+                n_scored=scored.n_scored,
+                n_cached=scored.n_cached,
+                n_damaged=scored.n_damaged,
+            )
+            for scored, label in passes
+        ]
+    )
     with record.stage("statistics"):
-        summary = {
-            "schema": 1,
-            "experiment": experiment.name,
-            **experiment.statistics(data, scores, record),
-        }
-        files.write_json(out / files.STATISTICS, summary)
+        summary = _write_summary(experiment, experiment.statistics(data, scores, record), out)
     by_name = {n: (m, p.scored) for (n, m), p in zip(metrics.items(), passes, strict=False)}
-    _explain(experiment, data, by_name, record)
+    _explain(experiment, data, by_name, summary, record)
+    _write_answers(out, experiment.rated_captions(data))  # the report reads them
     if config.report:  # report=none is an empty node
-        record.keep()
-        with record.stage("report"):
+        record.write_partial()
+        with record.optional_stage("report"):
             instantiate(config.report)(out)
     record.finish()
     return summary, passes
@@ -186,10 +224,9 @@ def _stages(
 
 def _without_metrics(
     experiment: MetricExperiment[Any, Any], data: Any, record: RunRecord
-) -> tuple[dict[str, Any], Sequence[Pass]]:
+) -> tuple[Summary, Sequence[Pass]]:
     """The end of a run with `metrics=[]`: its captions, for scores to be computed elsewhere."""
     path, n = write_to_score(record.out, experiment.to_score(data, record))
-    record.info["metrics"] = []
     record.finish()
     print(f"{n:,} captions to be scored: {path}", flush=True)
     print("with their scores: metric=[scores] metric.scores.file=FILE", flush=True)
@@ -199,7 +236,8 @@ def _without_metrics(
 def _explain(
     experiment: MetricExperiment[Any, Any],
     data: Any,
-    metrics: Mapping[str, tuple[Metric, Scored]],
+    metrics: Mapping[str, tuple[Metric, MetricScores]],
+    summary: Summary,
     record: RunRecord,
 ) -> None:
     """Write explanations.json, where the report asks for explanations."""
@@ -209,5 +247,6 @@ def _explain(
     if not images or dataset is None:
         return
     with record.stage("explanations"), open_store(config) as store:
-        payload = explanations(record.out, metrics, dataset, images, store)
+        chosen = experiment.explained_images(summary, images)
+        payload = explanations(record.out, metrics, dataset, chosen, images, store)
         files.write_json(record.out / files.EXPLANATIONS, payload, indent=None)

@@ -17,15 +17,17 @@ from metaeval.data.dataset import CaptionDataset
 from metaeval.metrics.base import Metric
 from metaeval.runs import files
 from metaeval.runs.store import MemoryStore, SqliteStore
-from metaeval.scoring import Lookup, Scored, complete, distinct, look_up, refuse_equal_columns
+from metaeval.scoring import Lookup, MetricScores, complete, distinct, look_up, refuse_equal_columns
 
 log = logging.getLogger(__name__)
 
 
 def score_all(
     metrics: Iterable[Metric], dataset: CaptionDataset, captions: pd.DataFrame, config: DictConfig
-) -> list[Scored]:
+) -> list[MetricScores]:
     """Every metric over every caption (columns `image_id`, `caption`), in the metrics' order.
+
+    A column `rival` holds the caption that each is compared with, for pairwise metrics.
 
     All are looked up in the cache before the first is computed, so that the run's line can tell how
     much there is to do. A metric that works in a process of its own does so beside the others.
@@ -36,22 +38,31 @@ def score_all(
     size, line = config.cache.batch_size, progress.current()
     with open_store(config) as store:
         items = distinct(texts, index)
-        lookups = [look_up(metric, dataset, texts, index, store, items) for metric in metrics]
+        rivals = captions["rival"].tolist() if "rival" in captions else None
+        lookups = [
+            look_up(metric, dataset, texts, index, store, items, rivals) for metric in metrics
+        ]
         refuse_equal_columns((known.bound.family, known.bound.columns) for known in lookups)
         parts = line.plan([(known.title, known.usual_seconds) for known in lookups], kind="metric")
 
-        def finish(known: Lookup) -> Scored:
+        def finish(known: Lookup) -> MetricScores:
             scored = complete(known, index, store, size)
             if scored.status != "ok":
                 remedy = f"; {scored.remedy}" if scored.remedy else ""
                 if scored.status == "failed":
                     remedy = " (the traceback is in metaeval.log)"
                 log.warning("%s %s: %s%s", scored.family, scored.status, scored.reason, remedy)
+            elif (n := unscored(scored)) and known.todo:
+                log.warning(
+                    "%s: %s of %s captions have no score", known.title, f"{n:,}", f"{len(texts):,}"
+                )
             return scored
 
         with _lane() as lane:
-            beside = {k: lane.submit(finish, x) for k, x in enumerate(lookups) if x.works_elsewhere}
-            results: list[Scored] = []
+            beside = {
+                k: lane.submit(finish, x) for k, x in enumerate(lookups) if x.runs_in_subprocess
+            }
+            results: list[MetricScores] = []
             for k, (known, part) in enumerate(zip(lookups, parts, strict=True)):
                 if k in beside:
                     line.strike(part)
@@ -62,6 +73,17 @@ def score_all(
                 line.begin(parts[k])
                 results.insert(k, future.result())
     return results
+
+
+def unscored(scored: MetricScores) -> int:
+    """How many captions have no score in some column that is not a part of another one.
+
+    A part may be undefined where its whole is defined (no size is mentioned: no SPICE-size).
+    """
+    if scored.scores is None:
+        return 0
+    whole = [c for c, column in enumerate(scored.columns) if column.part_of is None]
+    return int(np.isnan(scored.scores[:, whole]).any(axis=1).sum())
 
 
 @contextmanager
@@ -90,7 +112,7 @@ def open_store(config: DictConfig) -> Iterator[MemoryStore | SqliteStore]:
         store.close()
 
 
-def write_scores(out: Path, captions: pd.DataFrame, results: Sequence[Scored]) -> None:
+def write_scores(out: Path, captions: pd.DataFrame, results: Sequence[MetricScores]) -> None:
     """scores.parquet: the ok metrics' columns, one after another, in the captions' order."""
     columns = (
         (column.name, scored.scores[:, c])

@@ -8,26 +8,20 @@ import logging
 import os
 import sys
 from contextlib import nullcontext
-from importlib import import_module
 from pathlib import Path
-from typing import Any
 
-from metaeval import installation
+import hydra
+from hydra.core.hydra_config import HydraConfig
+from hydra.errors import HydraException
+from hydra.types import RunMode
+from omegaconf import DictConfig
+from omegaconf.errors import OmegaConfBaseException
 
-installation.install()  # before Hydra imports anything by the name of `experiments` or `reports`
-
-import hydra  # noqa: E402
-from hydra.core.hydra_config import HydraConfig  # noqa: E402
-from hydra.errors import HydraException  # noqa: E402
-from hydra.types import RunMode  # noqa: E402
-from omegaconf import DictConfig  # noqa: E402
-from omegaconf.errors import OmegaConfBaseException  # noqa: E402
-
-from metaeval import choices, printing  # noqa: E402
-from metaeval.compute.networks import keep_networks  # noqa: E402
-from metaeval.errors import ConfigError, MetaevalError  # noqa: E402
-from metaeval.java.kept import keep_services  # noqa: E402
-from metaeval.runs.exit_codes import ExitCodes, write_exit_code  # noqa: E402
+from metaeval import __version__, choices, installation, printing
+from metaeval.compute.networks import keep_networks
+from metaeval.errors import ConfigError, MetaevalError
+from metaeval.java.shared_services import shared_java_services
+from metaeval.runs.exit_codes import ExitCodes, write_exit_code
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +32,7 @@ _NOT_WRITABLE = frozenset({
 })  # fmt: skip
 
 
-def execute(config: DictConfig) -> dict[str, Any]:
+def execute(config: DictConfig) -> None:
     """Run the configured experiment; what goes wrong is raised."""
     # Captions and figures are hundreds of thousands of small objects that live on: looking through
     # them for cycles as often as Python does by itself costs a run over COCO seconds.
@@ -51,10 +45,9 @@ def execute(config: DictConfig) -> dict[str, Any]:
         raise ConfigError(f"choose an experiment: experiment={names}")
     if HydraConfig.get().mode is RunMode.MULTIRUN and not config.get("sweep", {}).get("reports"):
         config.report = {}  # the sweep has a page; those of the jobs would take longer than they
-    # by name: the command hands over to the experiments, but metaeval imports nothing above it
-    run = import_module("experiments.run").run_configured
-    summary: dict[str, Any] = run(config, Path(HydraConfig.get().runtime.output_dir))
-    return summary
+    from metaeval.experiments.run import run_configured  # slow to import: not for --help
+
+    run_configured(config, Path(HydraConfig.get().runtime.output_dir))
 
 
 def main() -> None:
@@ -67,6 +60,9 @@ def main() -> None:
     printing.spell_out_what_cannot_be_printed()
     if sys.argv[1:2] == ["list"]:
         sys.exit(choices.main(sys.argv[2:]))
+    if sys.argv[1:] == ["--version"]:
+        print(f"metaeval {__version__}")
+        sys.exit(0)
     code, started = 0, False
 
     @hydra.main(version_base="1.3", config_path=str(installation.conf()), config_name="config")
@@ -78,9 +74,10 @@ def main() -> None:
     try:
         _require_unicode(sys.argv[1:])
         choices.register()
+        sys.argv += choices.metric_overrides(sys.argv[1:])
         sweep = not {"-m", "--multirun"}.isdisjoint(sys.argv)
         # what the jobs of a sweep that run here share; a run ends its services when they are done
-        with keep_networks(), keep_services() if sweep else nullcontext():
+        with keep_networks(), shared_java_services() if sweep else nullcontext():
             command()
     except MetaevalError as error:
         _say(str(error))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,20 +16,21 @@ from typing import Any
 import pandas as pd
 from omegaconf import DictConfig, ListConfig, OmegaConf
 
-from metaeval import installation
 from metaeval.compute.networks import keep_networks
 from metaeval.config import build, component, compose_config, selected
 from metaeval.data.dataset import CaptionDataset, ImageId
 from metaeval.data.own.given import given_captions
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError, MetaevalError, StrictError
-from metaeval.metrics.adapters.brought import brought
+from metaeval.metrics.adapters.metric_from import metric_from
 from metaeval.metrics.base import Metric
 from metaeval.metrics.summable import StatisticsAdapter, SummableMetric
+from metaeval.results.files import read_result
+from metaeval.results.run import RunResult
 from metaeval.runs import files
 from metaeval.runs.store import MemoryStore, SqliteStore
 from metaeval.schema import Degrees
-from metaeval.scoring import Family, bind, family_of, refuse_equal_columns, score_captions
+from metaeval.scoring import SystemScores, bind, refuse_equal_columns, score_captions, system_scores
 
 # a metric by its name in the configuration, by a group's, or itself: a `Metric`, a function of
 # captions (and references, images …), a class with compute_score(gts, res)
@@ -150,7 +152,7 @@ def score(
             remedy = f"; {scored.remedy}" if scored.remedy else ""
             skipped[name] = f"{scored.status}: {scored.reason}{remedy}"
             continue
-        together = family.of_all()
+        together = family.corpus_score()
         for c, column in enumerate(scored.columns):
             table[column.name] = scored.scores[:, c]
             corpus[column.name] = float(together[c])
@@ -174,13 +176,13 @@ def signatures(metrics: Metrics = "all", **overrides: Any) -> dict[str, str | No
     dataset = component(config.dataset, "dataset")
     if not isinstance(dataset, CaptionDataset):
         dataset = dataset.documents()
-    told: dict[str, str | None] = {}
+    known: dict[str, str | None] = {}
     for metric in _metrics(metrics, config).values():
         bound = bind(metric, dataset, MemoryStore())
         if bound.scorer is not None:
             bound.scorer.close()
-        told |= {c.name: s for c, s in zip(bound.columns, bound.signatures, strict=True)}
-    return told
+        known |= {c.name: s for c, s in zip(bound.columns, bound.signatures, strict=True)}
+    return known
 
 
 def corrupt(
@@ -238,10 +240,7 @@ def corrupt(
         raise ConfigError(f"corrupt: '{corruption}' needs a rate in (0, 1]")
     if not has_rate and rate is not None:
         raise ConfigError(f"corrupt: '{corruption}' has no rate")
-    with installation.packages():
-        spoiler = component(
-            {**node, **({"rate": rate} if has_rate else {}), **options}, "corruption"
-        )
+    spoiler = component({**node, **({"rate": rate} if has_rate else {}), **options}, "corruption")
     pairs = captions.items() if isinstance(captions, Mapping) else enumerate(captions)
     given: dict[ImageId, str] = dict(pairs)
     if not given:
@@ -306,6 +305,15 @@ class Run:
         return statistics
 
     @cached_property
+    def result(self) -> RunResult[Any]:
+        """The typed result of the experiment; its `table()` is one row a score column."""
+        return read_result(self.directory / files.STATISTICS)
+
+    def table(self) -> pd.DataFrame:
+        """One row a score column: its status and every number of its statistics."""
+        return self.result.table()
+
+    @cached_property
     def scores(self) -> pd.DataFrame:
         """One row a score; NaN = could not be scored."""
         return self._table(files.SCORES)
@@ -355,7 +363,7 @@ def load_run(directory: str | Path) -> Run:
 def run(
     experiment: str,
     *,
-    metrics: str | Sequence[str] | None = None,
+    metrics: str | Sequence[Any] | None = None,
     out: str | Path | None = None,
     quiet: bool = False,
     **overrides: Any,
@@ -366,7 +374,7 @@ def run(
     StrictError where a metric failed under `strict=True`.
 
         run = metaeval.run("replace", dataset="scenes", dataset__limit=100, metrics=["bleu"])
-        run.statistics["metrics"][0]["rank_order_rho"]
+        run.result.metrics[0].numbers.rank_order_rho.value
         run.show()
 
     Parameters
@@ -374,7 +382,7 @@ def run(
     experiment
         "replace", "shuffle", "graded", "judgments", "captioners" …
     metrics
-        Names or groups; by default all.
+        Names or groups, and functions, classes or `Metric`s that can be imported; by default all.
     out
         The run's folder; by default `runs/EXPERIMENT/DATE` below the current one.
     quiet
@@ -385,15 +393,24 @@ def run(
     """
     stamp = datetime.now().strftime("%Y-%m-%d_%H-%M-%S")
     directory = Path(out).expanduser() if out is not None else Path("runs") / experiment / stamp
-    given = dict(overrides) | ({"metrics": metrics} if metrics is not None else {})
+    brought: list[str] = []
+    if metrics is not None:
+        names = [metrics] if isinstance(metrics, str) else [_name(one, brought) for one in metrics]
+        overrides["metrics"] = names
+    environment = None
+    if brought:  # a module of theirs may be found where this process finds it
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     command = [
         *(sys.executable, "-m", "metaeval", f"experiment={experiment}"),
-        *_overrides(given),
+        *_overrides(overrides),
+        *brought,
         f"hydra.run.dir={_value(str(directory))}",
     ]
     shown = sys.stderr is not None and sys.stderr.isatty()  # then the line of progress goes there
     errors = None if shown else subprocess.PIPE
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True) as process:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment
+    ) as process:
         printed, problem = _follow(process, quiet)
     if process.returncode:
         lines = problem.strip().splitlines() or printed.strip().splitlines() or ["no message"]
@@ -405,6 +422,24 @@ def run(
     if problem and not quiet:
         print(problem, end="", file=sys.stderr)
     return Run(directory)
+
+
+def _name(metric: Any, overrides: list[str]) -> str:
+    """The name of a metric; of one that is an object, overrides that bring it into a run."""
+    if isinstance(metric, str):
+        return metric
+    module, name = getattr(metric, "__module__", ""), getattr(metric, "__qualname__", "")
+    if not name or module == "__main__" or "<" in name:
+        raise ConfigError(
+            f"metrics: the process of the run cannot import {name or repr(metric):.60}; write it "
+            "at the top of a module and import it from there, or use metaeval.score"
+        )
+    short = name.rpartition(".")[2]
+    overrides += [
+        f"+metric.{short}._target_=metaeval.metrics.adapters.metric_from.metric_from",
+        f"+metric.{short}.what={_value(f'{module}:{name}')}",
+    ]
+    return short
 
 
 def _follow(process: subprocess.Popen[str], quiet: bool) -> tuple[str, str]:
@@ -435,7 +470,7 @@ def _metrics(asked: Metrics, config: DictConfig) -> dict[str, Metric]:
         chosen = {n: build(n, config) for n in selected(config) if n not in keep}
     for one in listed:
         if not isinstance(one, str):
-            metric = brought(one)
+            metric = metric_from(one)
             if metric.name in chosen:
                 raise ConfigError(f"two metrics are called '{metric.name}'")
             chosen[metric.name] = metric
@@ -444,9 +479,9 @@ def _metrics(asked: Metrics, config: DictConfig) -> dict[str, Metric]:
 
 def _family(
     metric: Metric, dataset: CaptionDataset, captions: list[str], index: Any, store: Any
-) -> Family:
+) -> SystemScores:
     asked = StatisticsAdapter(metric) if isinstance(metric, SummableMetric) else metric
-    return family_of(metric, score_captions(asked, dataset, captions, index, store))
+    return system_scores(metric, score_captions(asked, dataset, captions, index, store))
 
 
 def _store(config: DictConfig) -> SqliteStore:

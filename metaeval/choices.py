@@ -1,4 +1,4 @@
-"""What there is to choose: metaeval's own, that of `--config-dir`, and what packages bring.
+"""The choices of the configuration: metaeval's own, those of `--config-dir` and of packages.
 
 `python -m metaeval list metrics|corruptions|datasets|experiments` shows it. A package that declares
 
@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from hydra.core.config_store import ConfigStore
+from omegaconf import OmegaConf
 
 from metaeval import installation
 from metaeval.errors import ConfigError
@@ -32,7 +33,7 @@ GROUPS = {
 
 @cache
 def installed() -> dict[str, dict[str, EntryPoint]]:
-    """Group of the configuration → name → what a package brings."""
+    """Group of the configuration → name → entry point of a package."""
     return {
         group: {point.name: point for point in sorted(entry_points(group=name))}
         for name, group in GROUPS.items()
@@ -40,17 +41,17 @@ def installed() -> dict[str, dict[str, EntryPoint]]:
 
 
 def register() -> None:
-    """Make them options of the configuration, as if each had a file there.
+    """Make what packages bring a choice of the configuration, as if each had a file there.
 
-    Raises ConfigError for a name that metaeval has itself.
+    Raises ConfigError for a name that metaeval uses itself.
     """
     store = ConfigStore.instance()
     for group, points in installed().items():
         for name, point in points.items():
             if (installation.conf() / group / f"{name}.yaml").is_file():
                 raise ConfigError(
-                    f"the package '{origin(point)}' brings a {group} '{name}': metaeval has one of "
-                    "this name"
+                    f"the package '{origin(point)}' brings a {group} '{name}', which metaeval has "
+                    "itself; rename its entry point, or remove the package"
                 )
             package = f"metric.{name}" if group == "metric" else group
             store.store(group=group, name=name, node=_node(group, point), package=package)
@@ -63,9 +64,42 @@ def origin(point: EntryPoint) -> str:
 
 def _node(group: str, point: EntryPoint) -> dict[str, Any]:
     if group == "metric":
-        target = "metaeval.metrics.adapters.brought.brought"
+        target = "metaeval.metrics.adapters.metric_from.metric_from"
         return {"_target_": target, "what": f"{point.module}:{point.attr}"}
     return {"_target_": f"{point.module}.{point.attr}"}
+
+
+def metric_overrides(overrides: Sequence[str]) -> list[str]:
+    """Overrides that add the metrics whose options are set and that `metric` does not list.
+
+    So every option of every metric is known: `metric.chair.truth=[references]`. A metric that
+    brings word vectors is left out where another one does: Hydra takes a group only once.
+    """
+    keys = [override.lstrip("+").partition("=")[0] for override in overrides]
+    listed_metrics = _listed_metrics(overrides)
+    known, added = listed("metric"), dict[str, None]()
+    for key in keys:
+        group, _, rest = key.partition(".")
+        name = rest.partition(".")[0]
+        unlisted = group == "metric" and name in known and name not in listed_metrics
+        clash = unlisted and _brings_vectors(name) and any(map(_brings_vectors, listed_metrics))
+        if unlisted and not clash:
+            added[name] = None
+    return [f"+metric@metric.{n}={n}" for n in added if f"metric@metric.{n}" not in keys]
+
+
+def _brings_vectors(metric: str) -> bool:
+    path = installation.conf() / "metric" / f"{metric}.yaml"
+    return path.is_file() and "/vectors@" in path.read_text(encoding="utf-8")
+
+
+def _listed_metrics(overrides: Sequence[str]) -> set[str]:
+    """The metrics that `metric` lists: those of the last override `metric=[…]`, or the default."""
+    given = [o.partition("=")[2] for o in overrides if o.partition("=")[0] == "metric"]
+    if given:
+        return {name.strip(" '\"") for name in given[-1].strip(" []").split(",")}
+    defaults = OmegaConf.load(installation.conf() / "config.yaml").defaults
+    return {name for entry in defaults if "metric" in entry for name in entry["metric"]}
 
 
 LISTED = {
@@ -75,18 +109,18 @@ LISTED = {
 
 
 def listed(group: str) -> dict[str, str]:
-    """Name → what it is, of everything in a group of the configuration."""
-    told: dict[str, str] = {}
+    """Name → description of every choice in a group of the configuration."""
+    descriptions: dict[str, str] = {}
     for folder in installation.config_folders():
         for path in sorted((folder / group).glob("*.yaml")):
-            told[path.stem] = _first_comment(path)
+            descriptions[path.stem] = _first_comment(path)
     for name, point in installed().get(group, {}).items():
-        told[name] = f"{point.value}, of the installed package {origin(point)}"
-    return dict(sorted(told.items()))
+        descriptions[name] = f"{point.value}, of the installed package {origin(point)}"
+    return dict(sorted(descriptions.items()))
 
 
 def _first_comment(path: Path) -> str:
-    """The first comment of a configuration file that is no directive."""
+    """The first comment of a configuration file that is not a directive."""
     for line in path.read_text(encoding="utf-8").splitlines():
         if line.startswith("#") and not line.startswith("# @package"):
             return line.lstrip("# ").strip()
@@ -98,15 +132,15 @@ def _first_comment(path: Path) -> str:
 def main(arguments: Sequence[str]) -> int:
     """The command `list`; returns the exit code."""
     parser = argparse.ArgumentParser(
-        prog="python -m metaeval list", description="What there is to choose."
+        prog="python -m metaeval list", description="The choices of a group."
     )
     parser.add_argument("what", choices=sorted(LISTED))
     parser.add_argument("--config-dir", type=Path, help="a folder with more of them")
     given = parser.parse_args(arguments)
     if given.config_dir is not None:
         installation.add_config_folder(given.config_dir)
-    told = listed(LISTED[given.what])
-    width = max(map(len, told))
-    for name, words in told.items():
-        print(f"{name:<{width}}  {words}".rstrip())
+    descriptions = listed(LISTED[given.what])
+    width = max(map(len, descriptions))
+    for name, description in descriptions.items():
+        print(f"{name:<{width}}  {description}".rstrip())
     return 0

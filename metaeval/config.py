@@ -67,7 +67,8 @@ def compose_config(overrides: Sequence[str]) -> DictConfig:
     more = [f"hydra.searchpath=[{','.join(f'file://{f}' for f in others)}]"] if others else []
     try:
         with initialize_config_dir(str(own), version_base="1.3"):
-            return compose("config", overrides=[*overrides, *more])
+            added = choices.metric_overrides(overrides)
+            return compose("config", overrides=[*overrides, *added, *more])
     except COMPOSING as error:
         raise no_config(error, overrides) from None
     finally:
@@ -89,11 +90,19 @@ def no_config(error: Exception, overrides: Iterable[str]) -> ConfigError:
             return ConfigError(f"{key}={value} chooses nothing:{_choose_from(key, there)}")
     if unknown := re.match(r"Could not override '([^']+)'", lines[0]):
         key = unknown[1]
+        name = key.removeprefix("metric.").partition(".")[0]
+        if (
+            key.startswith("metric.")
+            and name in metric_names()
+            and (f"metric.{name}" not in _all_keys(overrides))
+        ):
+            return ConfigError(f"{key}: this option is known only with metric=[{name}]")
         return ConfigError(f"there is no option {key}{did_you_mean(key, _all_keys(overrides))}")
-    told = [line for line in lines if not line.startswith("See https://")]
-    return ConfigError(" ".join(" ".join(told[:2]).split()))
+    relevant = [line for line in lines if not line.startswith("See https://")]
+    return ConfigError(" ".join(" ".join(relevant[:2]).split()))
 
 
+_GROUP_CHOICE = re.compile(r"\+?(experiment|dataset|metric|corruption|regions|vectors|report)=")
 _MANY = 20  # names, which one line may hold
 
 
@@ -106,8 +115,9 @@ def _choose_from(group: str, names: Sequence[str]) -> str:
 
 
 def _all_keys(overrides: Iterable[str]) -> list[str]:
-    """The dotted keys of the configuration of the same experiment, without its other overrides."""
-    chosen = [o for o in overrides if o.startswith("experiment=")]
+    """The dotted keys of the configuration with the same choices, without its other overrides."""
+    chosen = [o for o in overrides if _GROUP_CHOICE.match(o)]
+    chosen += [o for o in choices.metric_overrides(list(overrides)) if o not in chosen]
     try:
         return _dotted(OmegaConf.to_container(compose_config(chosen)))
     except ConfigError:

@@ -50,6 +50,12 @@ def require_count(name: str, value: object) -> None:
         raise ConfigError(f"{name} must be a whole number from 1, not {value!r}")
 
 
+class StageError(MetaevalError):
+    """A stage after the statistics failed (the report); scores and statistics are complete."""
+
+    exit_code = 1
+
+
 class StrictError(MetaevalError):
     """A requested metric failed or was skipped while `strict` is on."""
 

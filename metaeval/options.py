@@ -1,9 +1,9 @@
 """What an option may be: its type is the annotation of the argument or field that takes it.
 
 `problems` holds a value of the configuration against an annotation. What a type cannot say, a
-marker does: `Annotated[int, Range(1)]` is `Count` below. Mappings are held against the fields of a
-dataclass or TypedDict. Where a component is expected, the value is a node with a `_target_`, and
-`metaeval.schema` looks into it.
+marker does: `Annotated[int, Range(1)]` is `PositiveInt` below. Mappings are held against the fields
+of a dataclass or TypedDict. Where a component is expected, the value is a node with a `_target_`,
+and `metaeval.schema` looks into it.
 """
 
 from __future__ import annotations
@@ -90,10 +90,10 @@ class OptionsOf:
         }
 
 
-Count = Annotated[int, Range(1)]
-Whole = Annotated[int, Range(0)]
+PositiveInt = Annotated[int, Range(1)]
+NonNegativeInt = Annotated[int, Range(0)]
 Seed = Annotated[int, Range(0, 2**32 - 1)]
-Limit = Count | None  # only the first so many; None for all
+Limit = PositiveInt | None  # only the first so many; None for all
 Share = Annotated[float, Range(0, 1)]
 Below1 = Annotated[float, Range(0, 1, open_high=True)]
 OpenShare = Annotated[float, Range(0, 1, open_low=True, open_high=True)]
@@ -134,6 +134,9 @@ def problems(value: Any, annotation: Any, key: str) -> Iterator[str]:
         yield from _of_mapping(value, annotation, key)
     elif is_dataclass(annotation) or is_typeddict(annotation):
         yield from unknown_and_wrong(value, fields_of(annotation), key)
+        required: frozenset[str] = getattr(annotation, "__required_keys__", frozenset())
+        if isinstance(value, Mapping):
+            yield from (f"{key}.{name} is missing" for name in sorted(required - set(value)))
     elif not _is(value, annotation):
         yield f"{key} is {shown(value)}, not {described(annotation)}"
 

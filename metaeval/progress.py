@@ -1,7 +1,7 @@
-"""Progress on stderr, for who watches it: one line for a run, bars for long work outside of one.
+"""Progress on stderr: one line for a run, bars for long work outside of a run.
 
-Where stderr is no terminal nothing is written: a log has no use for bars. `progress_bar` is the one
-place where bars are made, and `RunLine` the one line of a run:
+Nothing is written where stderr is not a terminal, as in a log. `progress_bar` is the one place
+where bars are made, and `RunLine` is the line of a run:
 
     metric 6 of 13, FAIEr, about 40 s left
 """
@@ -34,7 +34,7 @@ def watched() -> bool:
 def progress_bar(iterable: Iterable[Any] | None = None, **options: Any) -> tqdm[Any]:
     """A tqdm bar that appears after two seconds, goes when it is full, and is silent in a log.
 
-    It is silent within a run too, where the run's own line tells how far it is.
+    It is silent within a run too, where the run's own line shows the progress.
     """
     shown = {"leave": False, "delay": _DELAY, "disable": not watched() or _line is not None}
     return tqdm(iterable, **{**shown, **options})
@@ -76,6 +76,7 @@ class RunLine:
         self._todo: list[Part] = []
         self._part: Part | None = None
         self._since = clock()
+        self._share = 0.0  # of the part that is done
         self._usual = self._taken = _PRIOR
 
     def plan(self, parts: Sequence[tuple[str, float]], kind: str = "") -> list[Part]:
@@ -96,7 +97,11 @@ class RunLine:
             self._usual += self._part.usual
             self._taken += self._clock() - self._since
             self.strike(self._part)
-        self._part, self._since = part, self._clock()
+        self._part, self._since, self._share = part, self._clock(), 0.0
+
+    def report(self, done: int, total: int) -> None:
+        """Note that so much of the part that is being done is finished: its real speed."""
+        self._share = done / total if total else 0.0
 
     def begin_stage(self, name: str) -> None:
         """As `begin`, for the planned part of that name; where there is none, of one unplanned."""
@@ -117,7 +122,10 @@ class RunLine:
     def seconds_left(self) -> float:
         """What is left of the plan, in seconds; never less than one."""
         pace, part = self._taken / self._usual, self._part
-        now = part.usual * pace - (self._clock() - self._since) if part is not None else 0.0
+        spent = self._clock() - self._since
+        now = part.usual * pace - spent if part is not None else 0.0
+        if self._share and spent > 1:
+            now = spent * (1 - self._share) / self._share
         later = sum(other.usual for other in self._todo if other is not part)
         return max(1.0, max(now, 0.0) + later * pace)
 
@@ -135,7 +143,7 @@ def rounded_seconds(seconds: float) -> str:
 
 
 def current() -> RunLine:
-    """The line of the run that is on; outside of one a line that nobody sees."""
+    """The line of the current run; outside of a run, a line that is not printed."""
     return _line or RunLine()
 
 

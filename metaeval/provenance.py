@@ -83,5 +83,5 @@ def machine() -> dict[str, Any]:
 
 def command(*, without: tuple[str, ...]) -> str:
     """How this process was started, less the arguments that begin with one of `without`: for a
-    card, which tells what was done and not where the files lay."""
+    card, which records what was done and not where the files were."""
     return shlex.join(["python", *(a for a in sys.orig_argv[1:] if not a.startswith(without))])

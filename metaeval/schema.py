@@ -22,12 +22,12 @@ from metaeval.compute import device
 from metaeval.errors import ConfigError
 from metaeval.options import (
     TARGET,
-    Count,
     Device,
+    NonNegativeInt,
     OpenShare,
+    PositiveInt,
     Rate,
     Seed,
-    Whole,
     did_you_mean,
     fields_of,
     options_of,
@@ -50,16 +50,16 @@ class Cache:
     """Where scores are kept: `cache`."""
 
     enabled: bool
-    batch_size: Count | None = None
+    batch_size: PositiveInt | None = None
 
 
 @dataclass
 class Statistics:
     """Resampling and tie-breaking: `stats`."""
 
-    replicates: Whole
+    replicates: NonNegativeInt
     confidence: OpenShare
-    tie_seeds: Count
+    tie_seeds: PositiveInt
     seed: Seed
 
 
@@ -110,7 +110,7 @@ class Degrees:
     """What a corruption's node has beside the options of the corruption."""
 
     rates: list[Rate] | None = None
-    seeds: Count | None = None
+    seeds: PositiveInt | None = None
     reseeded: list[str] | None = None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from os.path import commonprefix
@@ -13,22 +13,24 @@ from os.path import commonprefix
 import numpy as np
 import numpy.typing as npt
 
+from metaeval import progress
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
-from metaeval.metrics.base import Metric, Scorer, Scores
+from metaeval.metrics.base import Metric, NotScored, Scorer, Scores, join_pair, round_scores
 from metaeval.metrics.summable import SummableMetric
-from metaeval.progress import progress_bar
+from metaeval.results.metric import MetricResult, Statistics, Status, TrainingRecord, TrainingSpread
 from metaeval.runs.digests import digest
-from metaeval.runs.records import Count, MetricRecord, ScoreColumn, TrainingFacts
+from metaeval.runs.records import MetricRecord, ScoreColumn, Tally, TrainingFacts
 from metaeval.runs.store import CacheError, Store, item_key
 
 log = logging.getLogger(__name__)
 
+_UNKNOWN_MS = 1.0  # a caption, by a metric that does not declare its speed
 ROUNDING = 1e-5  # how far a score may be outside its bounds: what single precision may add up to
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class MetricScores:
     """What became of one metric.
 
     Attributes
@@ -58,17 +60,50 @@ class Scored:
     family: str
     columns: tuple[ScoreColumn, ...]
     signatures: tuple[str | None, ...]
-    status: str
+    status: Status
     reason: str | None = None
     remedy: str | None = None
     training: TrainingFacts | None = None
     scorer: Scorer | None = None
     scores: Scores | None = None
-    counts: tuple[Count, ...] = ()
+    counts: tuple[Tally, ...] = ()
     n_scored: int = 0
     n_cached: int = 0
     n_damaged: int = 0
     seconds: float = 0.0
+
+    def result(
+        self,
+        column: int,
+        statistics: Statistics | None,
+        versions: Mapping[str, str] | None = None,
+        seeds: TrainingSpread | None = None,
+    ) -> MetricResult[Statistics]:
+        """The result of one of its columns, with the statistics of the experiment.
+
+        `versions` and `seeds` are the fields of `TrainingRecord` that depend on the run.
+        """
+        facts, training = self.training, None
+        if facts is not None:
+            training = TrainingRecord(
+                caption_models=facts.caption_models,
+                chosen_on=facts.chosen_on,
+                drawn=facts.drawn,
+                versions=versions,
+                seeds=seeds,
+                own=facts.own,
+            )
+        return MetricResult(
+            column=self.columns[column],
+            family=self.family,
+            signature=self.signatures[column],
+            status=self.status,
+            reason=self.reason,
+            remedy=self.remedy,
+            counts=self.counts,
+            training=training,
+            statistics=statistics,
+        )
 
     def record(self, column: int, **statistics: object) -> MetricRecord:
         """The record of one of its columns, with what statistics has to tell of it."""
@@ -85,7 +120,9 @@ class Scored:
         )
 
 
-def bind(metric: Metric, dataset: CaptionDataset, store: Store, *, fetch: bool = False) -> Scored:
+def bind(
+    metric: Metric, dataset: CaptionDataset, store: Store, *, fetch: bool = False
+) -> MetricScores:
     """The metric on this dataset before any score: "ok" with its scorer, "skipped" or "failed".
 
     `doctor` and a run both ask this, so that they tell the same. With `fetch`, what the user asked
@@ -98,8 +135,10 @@ def bind(metric: Metric, dataset: CaptionDataset, store: Store, *, fetch: bool =
         if isinstance(scorer, Absent):
             nothing = (None,) * len(metric.columns)
             remedy = scorer.remedy or None
-            return Scored(metric.name, metric.columns, nothing, "skipped", scorer.reason, remedy)
-        return Scored(
+            return MetricScores(
+                metric.name, metric.columns, nothing, "skipped", scorer.reason, remedy
+            )
+        return MetricScores(
             metric.name,
             scorer.columns,
             scorer.signatures,
@@ -111,12 +150,13 @@ def bind(metric: Metric, dataset: CaptionDataset, store: Store, *, fetch: bool =
         raise
     except Exception as error:
         return _failed(
-            Scored(metric.name, metric.columns, (None,) * len(metric.columns), ""), error
+            MetricScores(metric.name, metric.columns, (None,) * len(metric.columns), "failed"),
+            error,
         )
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class SystemScores:
     """One metric over the captions of systems.
 
     `scored` is what `score_captions` says of its sentences. Where statistics add up to corpus
@@ -124,11 +164,11 @@ class Family:
     [r, columns] of sums [r, k]; else `None`.
     """
 
-    scored: Scored
+    scored: MetricScores
     statistics: Scores | None = None
     corpus: Callable[[Scores], Scores] | None = None
 
-    def of_all(self) -> npt.NDArray[np.float64]:
+    def corpus_score(self) -> npt.NDArray[np.float64]:
         """[columns] The score of all captions together: of their sums, or the mean of those that
         are numbers (NaN where none is)."""
         if self.corpus is not None and self.statistics is not None:
@@ -143,13 +183,13 @@ class Family:
         return means
 
 
-def family_of(metric: Metric, scored: Scored) -> Family:
+def system_scores(metric: Metric, scored: MetricScores) -> SystemScores:
     """A metric's scores, where need be made of the statistics that were scored in their place."""
     if not isinstance(metric, SummableMetric):
-        return Family(scored)
+        return SystemScores(scored)
     columns = metric.columns
     if scored.scores is None:
-        return Family(replace(scored, columns=columns, signatures=(None,) * len(columns)))
+        return SystemScores(replace(scored, columns=columns, signatures=(None,) * len(columns)))
     # the statistics' signatures are those of the scores, but for the column's name
     settings = str(scored.signatures[0]).partition("|")[2]
     sentences = replace(
@@ -158,7 +198,7 @@ def family_of(metric: Metric, scored: Scored) -> Family:
         signatures=tuple(f"{column.name.lower()}|{settings}" for column in columns),
         scores=metric.of_statistics(scored.scores),
     )
-    return Family(sentences, scored.scores, partial(metric.of_statistics, corpus=True))
+    return SystemScores(sentences, scored.scores, partial(metric.of_statistics, corpus=True))
 
 
 @dataclass(slots=True)
@@ -185,7 +225,7 @@ class Lookup:
         How many of these the cache holds damaged.
     """
 
-    bound: Scored
+    bound: MetricScores
     items: list[tuple[str, int]] = field(default_factory=list)
     inverse: npt.NDArray[np.intp] = field(default_factory=lambda: np.empty(0, np.intp))
     whole: bytes | None = None
@@ -201,16 +241,17 @@ class Lookup:
         return commonprefix(names).rstrip("- (") or self.bound.family  # noqa: RUF071
 
     @property
-    def works_elsewhere(self) -> bool:
+    def runs_in_subprocess(self) -> bool:
         """Whether there is something to do that leaves this process free for others."""
         scorer = self.bound.scorer
-        return bool(self.todo) and scorer is not None and scorer.works_elsewhere
+        return bool(self.todo) and scorer is not None and scorer.runs_in_subprocess
 
     @property
     def usual_seconds(self) -> float:
         """How long what is to be done usually takes on two cores."""
         scorer = self.bound.scorer
-        return len(self.todo) * scorer.usual_ms / 1000 if scorer is not None else 0.0
+        each = 0.0 if scorer is None else scorer.usual_ms or _UNKNOWN_MS
+        return len(self.todo) * each / 1000
 
 
 def score_captions(
@@ -220,14 +261,16 @@ def score_captions(
     image_index: npt.NDArray[np.intp],
     store: Store,
     batch_size: int | None = None,
-) -> Scored:
+    rivals: Sequence[str] | None = None,
+) -> MetricScores:
     """Score n captions, caption j against image `image_index[j]`, computing only what is new.
 
-    Distinct (image, caption) items are scored once, in batches of `batch_size` (by default as many
-    as the scorer likes); each batch is in the cache before the next begins. Any exception of the
-    metric becomes a "failed" result with its message.
+    Distinct (image, caption) items are scored once, in batches of at most `batch_size` (by default
+    the scorer's); each batch is in the cache before the next begins. A pairwise metric compares
+    each caption with one of `rivals`. Any exception of the metric becomes a "failed" result with
+    its message.
     """
-    known = look_up(metric, dataset, captions, image_index, store)
+    known = look_up(metric, dataset, captions, image_index, store, rivals=rivals)
     return complete(known, image_index, store, batch_size)
 
 
@@ -238,13 +281,18 @@ def look_up(
     image_index: npt.NDArray[np.intp],
     store: Store,
     items: DistinctItems | None = None,
+    rivals: Sequence[str] | None = None,
 ) -> Lookup:
     """Bind a metric and read from the cache what is known of its scores; `complete` does the rest.
 
-    Arguments as for `score_captions`; `items` are the `distinct` ones of the captions, for who asks
-    for several metrics.
+    Arguments as for `score_captions`; `items` are the `distinct` ones of the captions, for callers
+    that score several metrics. `rivals` are the captions that a pairwise metric compares them with.
     """
     started = time.perf_counter()
+    if metric.pairwise:
+        if rivals is None:
+            return Lookup(_without_rivals(metric))
+        captions, items = [join_pair(c, r) for c, r in zip(captions, rivals, strict=True)], None
     lookup = Lookup(bind(metric, dataset, store, fetch=True))
     if (scorer := lookup.bound.scorer) is not None:
         try:
@@ -266,7 +314,7 @@ def complete(
     image_index: npt.NDArray[np.intp],
     store: Store,
     batch_size: int | None = None,
-) -> Scored:
+) -> MetricScores:
     """Compute what a lookup has found unknown, and close the scorer."""
     started, bound = time.perf_counter(), lookup.bound
     if (scorer := bound.scorer) is not None:
@@ -282,12 +330,28 @@ def complete(
     return replace(bound, scorer=None, seconds=seconds)
 
 
-def _failed(bound: Scored, error: Exception) -> Scored:
+def _without_rivals(metric: Metric) -> MetricScores:
+    return MetricScores(
+        metric.name,
+        metric.columns,
+        (None,) * len(metric.columns),
+        "skipped",
+        "it compares two captions, and this experiment scores single ones",
+        "use experiment=pairs, or experiment=judgments dataset=pascal50s",
+    )
+
+
+def _failed(bound: MetricScores, error: Exception) -> MetricScores:
     """The same metric, broken by this error."""
+    if isinstance(error, NotScored):
+        return replace(bound, status="skipped", reason=str(error), remedy=error.remedy or None)
     log.info("%s failed", bound.family, exc_info=error)  # a run's metaeval.log has the traceback
     message = str(error).strip().splitlines()
-    reason = f"{type(error).__name__}: {message[0] if message else 'no message'}"
-    return replace(bound, status="failed", reason=reason, remedy=None)
+    reason = message[0] if message else "no message"
+    remedy = getattr(error, "remedy", None) or None
+    if remedy is None:
+        reason = f"{type(error).__name__}: {reason}"
+    return replace(bound, status="failed", reason=reason, remedy=remedy)
 
 
 def _read_cache(
@@ -331,25 +395,35 @@ def _compute(
     image_index: npt.NDArray[np.intp],
     store: Store,
     batch_size: int | None,
-) -> Scored:
+) -> MetricScores:
     """The scores of all captions, those from the cache and those computed now."""
     table, todo, inverse = lookup.table, lookup.todo, lookup.inverse
+    unsure = False  # whether some NaN has a cause that may pass
     if todo:
         scorer.prepare()
-        size, namespace = batch_size or scorer.batch_size, _namespace(scorer)
-        if size < 1:
-            raise ValueError(f"{size} captions at a time cannot be scored")
-        with progress_bar(total=len(todo), desc=lookup.bound.family, unit=" captions") as bar:
-            for start in range(0, len(todo), size):
-                rows = todo[start : start + size]
+        most, namespace = batch_size or scorer.batch_size, _namespace(scorer)
+        if most < 1:
+            raise ValueError(f"{most} captions at a time cannot be scored")
+        pace, start, line = Pace(scorer, most), 0, progress.current()
+        with progress.progress_bar(
+            total=len(todo), desc=lookup.bound.family, unit=" captions"
+        ) as bar:
+            while start < len(todo):
+                rows = todo[start : start + pace.size]
                 texts = [lookup.items[row][0] for row in rows]
                 images = np.array([lookup.items[row][1] for row in rows], dtype=np.intp)
+                started = time.perf_counter()
                 table[rows] = checked_scores(scorer, texts, images)
+                pace.update(len(rows), time.perf_counter() - started)
                 if scorer.cacheable:
-                    new = {lookup.keys[row]: table[row].tobytes() for row in rows}
+                    lasting = [row for row in rows if row not in _temporary(scorer, rows)]
+                    unsure |= len(lasting) < len(rows)
+                    new = {lookup.keys[row]: table[row].tobytes() for row in lasting}
                     store.put_many(namespace, new)
+                start += len(rows)
                 bar.update(len(rows))
-    if lookup.whole is not None and lookup.keys:
+                line.report(start, len(todo))
+    if lookup.whole is not None and lookup.keys and not unsure:
         store.put_many(_namespace(scorer), {lookup.whole: table.tobytes()})
     n = len(scorer.columns)
     scores = table[inverse, :n]
@@ -366,8 +440,66 @@ def _compute(
     )
 
 
+def _temporary(scorer: Scorer, rows: Sequence[int]) -> set[int]:
+    """The rows of the batch just scored that are to be scored again by the next run."""
+    if scorer.temporary is None:
+        return set()
+    return {row for row, passes in zip(rows, scorer.temporary.tolist(), strict=True) if passes}
+
+
+class Pace:
+    """How many captions to score before the next write to the cache.
+
+    A batch is to take at most about eight seconds, so that a killed run loses no more. The time of
+    one more caption is measured by the difference of two batches: a call may have a fixed cost, and
+    the first one may load a model.
+
+    Attributes
+    ----------
+    size
+        Captions in the next batch.
+    """
+
+    SECONDS, GROWTH = 8.0, 4
+
+    def __init__(self, scorer: Scorer, most: int) -> None:
+        self._most, self._fixed = most, scorer.fixed_cost or scorer.saves_itself
+        self._last: tuple[int, float] | None = None
+        self._few = scorer.first_batch
+        self.size = most
+        if not self._fixed:
+            usual = scorer.usual_ms
+            first = (
+                scorer.first_batch if usual is None else int(1000 * self.SECONDS / max(usual, 1e-6))
+            )
+            self.size = max(1, min(most, first))
+
+    def update(self, n: int, seconds: float) -> None:
+        """Choose the next size after a batch of n captions that took so long."""
+        if self._fixed:
+            return
+        size, last = self.GROWTH * n, self._last
+        if last is None:
+            # where few captions are slow, the start may have been: one more shows it
+            least = n + 1 if n <= self._few else 1
+            size = min(size, max(least, int(n * self.SECONDS / max(seconds, 1e-9))))
+        elif last[0] != n:
+            each = (seconds - last[1]) / (n - last[0])
+            if each > 0:
+                size = min(size, int(self.SECONDS / each))
+        elif seconds > self.SECONDS:
+            size = int(n * self.SECONDS / seconds)
+        elif seconds > self.SECONDS / self.GROWTH:
+            size = n
+        self._last = n, seconds
+        self.size = max(1, min(self._most, size))
+
+
 def checked_scores(scorer: Scorer, captions: Sequence[str], images: npt.NDArray[np.intp]) -> Scores:
-    """Scores and counts of n captions, side by side; raises where the scorer breaks its word."""
+    """Scores rounded to their columns' precision, and counts: [n, columns + counted].
+
+    Raises TypeError or ValueError where the scorer breaks its contract.
+    """
     scores = scorer.score(captions, images)
     expected = (len(captions), len(scorer.columns))
     if scores.shape != expected or scores.dtype != np.float64:
@@ -383,7 +515,7 @@ def checked_scores(scorer: Scorer, captions: Sequence[str], images: npt.NDArray[
             f"tally() returned {list(tallies.shape)} "
             f"instead of {[len(captions), len(scorer.counted)]}"
         )
-    return np.concatenate([scores, tallies], axis=1)
+    return np.concatenate([round_scores(scorer.columns, scores), tallies], axis=1)
 
 
 def _require_in_bounds(
@@ -424,16 +556,16 @@ def _namespace(scorer: Scorer) -> str:
 
 def _counts(
     scorer: Scorer, tallies: npt.NDArray[np.float64], image_index: npt.NDArray[np.intp]
-) -> tuple[Count, ...]:
+) -> tuple[Tally, ...]:
     """The counts of a run from what was counted of each of its captions [n, len(counted)]."""
     counts = []
     for (what, unit), column in zip(scorer.counted.items(), tallies.T, strict=True):
         if unit == "images":
             n = len(np.unique(image_index[column > 0]))
-            counts.append(Count(what, unit, n, len(np.unique(image_index))))
+            counts.append(Tally(what, unit, n, len(np.unique(image_index))))
         else:
             of = len(column) if unit == "captions" else None
-            counts.append(Count(what, unit, int(column.sum()), of))
+            counts.append(Tally(what, unit, int(column.sum()), of))
     return tuple(counts)
 
 

@@ -1,4 +1,4 @@
-"""`python -m reports RUN_DIR`: write the report of a finished run, or of a sweep, once more."""
+"""`python -m metaeval.report RUN_DIR`: write the report of a run or of a sweep once more."""
 
 from __future__ import annotations
 
@@ -13,21 +13,24 @@ from jinja2 import UndefinedError
 
 from metaeval.errors import InputError, MetaevalError
 from metaeval.readers.files import one_line
+from metaeval.reports.captioners import page as captioners
+from metaeval.reports.forced_choice import page as forced_choice
+from metaeval.reports.graded import page as graded
+from metaeval.reports.judgments import page as judgments
+from metaeval.reports.pairs import page as pairs
+from metaeval.reports.references import page as references
+from metaeval.reports.sample_size import page as sample_size
+from metaeval.reports.score import page as score
+from metaeval.reports.sensitivity import page as sensitivity
+from metaeval.reports.shared.run import read_statistics
+from metaeval.reports.sweep.page import write_sweep
+from metaeval.results.run import SCHEMA
 from metaeval.runs import files
-from reports.captioners import page as captioners
-from reports.graded import page as graded
-from reports.judgments import page as judgments
-from reports.pairs import page as pairs
-from reports.references import page as references
-from reports.sample_size import page as sample_size
-from reports.score import page as score
-from reports.sensitivity import page as sensitivity
-from reports.shared.run import read_statistics
-from reports.sweep.page import write_sweep
 
 # experiment → its writer, and the options of this command that it has; all others are graded
 WRITERS: dict[str, tuple[Callable[..., Path], frozenset[str]]] = {
     "captioners": (captioners.write_report, frozenset({"photos"})),
+    "forced_choice": (forced_choice.write_report, frozenset()),
     "judgments": (judgments.write_report, frozenset()),
     "pairs": (pairs.write_report, frozenset({"figures"})),
     "references": (references.write_report, frozenset()),
@@ -47,10 +50,12 @@ def writer_of(directory: Path) -> tuple[Callable[..., Path], frozenset[str]]:
     jobs = list(directory.glob(f"*/{files.RUN}"))
     if jobs and not (directory / files.STATISTICS).is_file():
         return write_sweep, frozenset()
-    statistics = read_statistics(directory)
-    if (experiment := statistics["experiment"]) in WRITERS:
+    content = files.read_json(directory / files.STATISTICS)
+    typed = isinstance(content, dict) and content.get("schema") == SCHEMA
+    experiment = content["experiment"] if typed else read_statistics(directory)["experiment"]
+    if experiment in WRITERS:
         return WRITERS[experiment]
-    if "sets" in statistics:
+    if "sets" in content:
         return GRADED
     raise InputError(
         f"there is no report on experiment={experiment}",
@@ -62,7 +67,7 @@ def writer_of(directory: Path) -> tuple[Callable[..., Path], frozenset[str]]:
 def main(arguments: list[str] | None = None) -> int:
     """The command: write the report, print its path; 2 where the directory is not as it must be."""
     parser = argparse.ArgumentParser(
-        prog="python -m reports", description=__doc__, argument_default=argparse.SUPPRESS
+        prog="python -m metaeval.report", description=__doc__, argument_default=argparse.SUPPRESS
     )
     parser.add_argument("run_dir", type=Path, help="directory of a finished run or of a sweep")
     parser.add_argument(

@@ -195,7 +195,7 @@ def test_corrupt_is_what_an_experiment_does() -> None:
     scenes = load_scenes(limit=40)
     given = dict(zip(scenes.image_ids, scenes.human, strict=True))
     spoiled = metaeval.corrupt(given, "shuffle", rate=0.5, seed=3)
-    from corruptions.graded.shuffle import Shuffle
+    from metaeval.corruptions.graded.shuffle import Shuffle
 
     expected = Shuffle(0.5).apply(scenes, 3)
     assert spoiled["caption"].tolist() == [c.text for c in expected]
@@ -236,8 +236,11 @@ def test_a_run_is_the_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     options = {"dataset": "scenes", "dataset__limit": 20, "stats__replicates": 20}
     run = metaeval.run("shuffle", metrics=["rouge_l"], out="it's [here]", quiet=True, **options)
     assert run.directory == Path("it's [here]")
-    (record,) = run.statistics["metrics"]
-    assert (record["metric"], record["status"]) == ("ROUGE-L", "ok")
+    (metric,) = run.result.metrics
+    assert (metric.name, metric.status) == ("ROUGE-L", "ok")
+    table = run.table()
+    assert table["metric"].tolist() == ["ROUGE-L"]
+    assert table["rank_order_rho"][0] == metric.numbers.rank_order_rho.value
     assert len(run.scores) == 20 * 4
     assert set(run.captions["set"]) == {"Shuffle 100%", "Shuffle 50%", "Shuffle 25%", "Human"}
     assert run.config["dataset"]["limit"] == 20

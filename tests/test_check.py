@@ -9,7 +9,7 @@ import pytest
 
 from metaeval.check.__main__ import main
 from metaeval.check.contract import check, questions
-from metaeval.metrics.adapters.brought import brought
+from metaeval.metrics.adapters.metric_from import metric_from
 from metaeval.metrics.ngram.rouge_l import RougeL
 from tests.metrics.adapters.adapter_cases import workplace
 
@@ -79,9 +79,9 @@ def findings(what: str, **options: object) -> dict[str, tuple[bool, str]]:
     return {
         f.what: (f.ok, f.seen)
         for f in check(
-            brought(what, **options),
+            metric_from(what, **options),
             asked(5),
-            lambda **more: brought(what, **{**options, **more}),
+            lambda **more: metric_from(what, **{**options, **more}),
         )
     }
 
@@ -99,7 +99,8 @@ def test_our_own_metrics_keep_it() -> None:
     ("name", "broken"),
     [
         ("good", set()),
-        ("by_batch", {"neighbours", "batch size"}),
+        # `workers` and `retries` divide its captions into other batches
+        ("by_batch", {"neighbours", "batch size", "options"}),
         ("by_order", {"neighbours", "batch size", "order"}),
         ("by_chance", {"neighbours", "batch size", "order", "the same again"}),
         ("by_call", {"neighbours", "batch size", "order", "the same again"}),
@@ -152,6 +153,6 @@ def test_the_command_refuses_in_one_line(
     assert main(["no_such_module.x"]) == 2
     assert main(["json.dumps", "indent"]) == 2
     assert capsys.readouterr().err.splitlines() == [
-        "metaeval: metric: there is no module 'no_such_module' here",
+        "metaeval: metric: no module named 'no_such_module'; is its folder on PYTHONPATH?",
         "metaeval: 'indent' is no option: write name=value",
     ]

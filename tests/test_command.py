@@ -64,10 +64,10 @@ def test_a_run_leaves_every_file_of_the_design(tmp_path: Path) -> None:
     metrics = ["BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "ROUGE-L", "CIDEr"]
     assert list(scores["metric"].unique()) == metrics
     assert len(scores) == 40 * 4 * 6
-    assert [record["metric"] for record in summary["metrics"]] == metrics
+    assert [record["column"]["name"] for record in summary["metrics"]] == metrics
     assert {record["status"] for record in summary["metrics"]} == {"ok"}
     # wrong words cost BLEU-1 points, whatever the data: the order of the means is the truth
-    means = [summary["metrics"][0]["sets"][name]["mean"] for name in sets]
+    means = [summary["metrics"][0]["statistics"]["sets"][name]["mean"] for name in sets]
     assert means == sorted(means)
     assert len(set(means)) == 4
     record = results.read_json(out / results.RUN)
@@ -109,14 +109,14 @@ def test_a_warm_cache_gives_the_same_bytes_as_a_cold_one(tmp_path: Path) -> None
     [
         (
             (),
-            "choose an experiment: experiment=captioners|graded|judgments|models|",
+            "choose an experiment: experiment=attack|captioners|forced_choice|graded|judgments|",
         ),
         (
             ("experiment=replace", "metrics=[bleu,blue]"),
             "unknown metric 'blue'; did you mean 'bleu'? choose from bleu, sacrebleu",
         ),
         (("experiment=replace", "corruption.rates=[0.5,1.5]"), "1.5, not a number in (0, 1]"),
-        (("experiment=replace", "corruption.rates=[0.5,0.5]"), "holds a rate twice"),
+        (("experiment=replace", "corruption.rates=[0.5,0.5]"), "have the same name in tables"),
         (("experiment=replace", "metric.bleu.smooth=some"), "smooth"),
         (("experiment=replace", "seed=abc"), "seed is 'abc', not a whole number in "),
         (("experiment=graded",), "no corruption chosen"),
@@ -190,7 +190,8 @@ def test_a_metric_that_cannot_run_is_a_row_and_under_strict_an_error(tmp_path: P
     assert done.returncode == 0, done.stderr
     records = results.read_json(tmp_path / "OUT" / results.STATISTICS)["metrics"]
     scan = records[-1]
-    assert (scan["metric"], scan["status"], scan["n"]) == ("SCAN-sum", "skipped", 0)
+    assert (scan["column"]["name"], scan["status"]) == ("SCAN-sum", "skipped")
+    assert scan["statistics"] is None
     assert "there are no weights 'typo'" in scan["reason"]
     strict = metaeval(*arguments, "strict=true", "hydra.run.dir=S", cwd=tmp_path)
     assert strict.returncode == 1
@@ -218,7 +219,7 @@ def test_a_metric_that_the_list_leaves_out_is_a_name_like_any_other(tmp_path: Pa
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     records = results.read_json(tmp_path / "OUT" / results.STATISTICS)["metrics"]
-    assert [r["metric"] for r in records if r["part_of"] is None] == [
+    assert [r["column"]["name"] for r in records if r["column"]["part_of"] is None] == [
         "BLEU-1",
         "FAIEr (no references)",
     ]

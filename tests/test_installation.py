@@ -1,45 +1,143 @@
-"""The names `experiments`, `corruptions` and `reports` mean ours, wherever the command starts."""
+"""One import name: packages of the user's called `experiments` or `reports` are left alone."""
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
+import tarfile
+import venv
 from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
 
 import metaeval
 
+ROOT = Path(__file__).parents[1]
+NAMES = ("experiments", "corruptions", "reports", "conf")
 
-def test_a_folder_with_packages_of_our_names_does_not_disturb_the_command(tmp_path: Path) -> None:
-    for name in ("experiments", "corruptions", "reports"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "__init__.py").write_text("raise SystemExit('the wrong package')")
+
+def users_packages(folder: Path) -> None:
+    for name in NAMES:
+        (folder / name).mkdir()
+        (folder / name / "__init__.py").write_text("owner = 'the user'\n")
+    (folder / "experiments" / "mymetric.py").write_text(
+        "def score(candidates: list[str]) -> list[float]:\n"
+        "    return [float(len(text)) for text in candidates]\n"
+    )
+
+
+def python(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *arguments], cwd=folder, capture_output=True, text=True, check=False
+    )
+
+
+def test_a_program_with_packages_of_these_names_uses_the_library(tmp_path: Path) -> None:
+    users_packages(tmp_path)
+    program = (
+        f"import {', '.join(NAMES)}, metaeval\n"
+        "changed = metaeval.corrupt(['a man rides a brown horse'], 'shuffle', rate=1.0, seed=1)\n"
+        "print(bool(changed['applied'][0]))\n"
+        f"print({', '.join(f'{name}.owner' for name in NAMES)}, sep=';')\n"
+        "import metaeval.experiments.run, metaeval.reports.graded.page\n"
+        "print(metaeval.experiments.run.__file__)\n"
+    )
+    done = python(tmp_path, "-c", program)
+    assert done.returncode == 0, done.stderr
+    applied, owners, where = done.stdout.split("\n")[:3]
+    assert applied == "True"
+    assert owners == ";".join(["the user"] * 4)
+    assert where.startswith(str(Path(metaeval.__file__).parent))
+
+
+def test_the_command_runs_a_metric_from_the_users_experiments_package(tmp_path: Path) -> None:
+    users_packages(tmp_path)
+    done = python(
+        tmp_path, "-m", "metaeval", "experiment=replace", "dataset=scenes", "dataset.limit=20",
+        "metric=[bleu,callable]", "metric.callable.function=experiments.mymetric.score",
+        "report=none", "hydra.run.dir=out", f"paths.cache={tmp_path / 'cache'}",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    scores = metaeval.load_run(tmp_path / "out").scores
+    assert scores["metric"].nunique() == 5  # BLEU-1 to BLEU-4, and the user's
+    users = scores[~scores["metric"].str.startswith("BLEU")]
+    assert (users["score"] > 0).all()
+
+
+def test_importing_the_library_imports_no_dependency(tmp_path: Path) -> None:
+    program = (
+        "import sys; before = set(sys.modules); import metaeval; "
+        "print(*sorted({name.partition('.')[0] for name in set(sys.modules) - before}))"
+    )
+    done = python(tmp_path, "-c", program)
+    outside = {name for name in done.stdout.split() if name not in sys.stdlib_module_names}
+    assert outside == {"metaeval"}, done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["wheel", "sdist"])
+def test_it_is_installed_next_to_a_distribution_with_these_packages(
+    tmp_path: Path, form: str
+) -> None:
+    neighbour = tmp_path / "neighbour"
+    neighbour.mkdir()
+    users_packages(neighbour)
+    (neighbour / "pyproject.toml").write_text(
+        "[build-system]\nrequires = ['hatchling']\nbuild-backend = 'hatchling.build'\n"
+        "[project]\nname = 'neighbour'\nversion = '1'\n"
+        f"[tool.hatch.build.targets.wheel]\npackages = {list(NAMES)}\n"
+    )
+    checkout = tmp_path / "checkout"
+    tracked = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.split("\0")
+    for name in filter(None, tracked):
+        (checkout / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / name, checkout / name, follow_symlinks=False)
+    source = build(checkout, tmp_path / "dist", form)
+    if form == "sdist":
+        with tarfile.open(source) as archive:
+            archive.extractall(tmp_path / "unpacked", filter="data")
+        source = build(next((tmp_path / "unpacked").iterdir()), tmp_path / "dist2", "wheel")
+    with ZipFile(source) as wheel:
+        names = wheel.namelist()
+    assert "metaeval/experiments/run.py" in names
+    assert "metaeval/conf/config.yaml" in names
+    top = {name.partition("/")[0] for name in names}
+    assert {name for name in top if not name.endswith(".dist-info")} == {"metaeval"}
+    home = tmp_path / "home"
+    venv.create(home, with_pip=False)
+    target = next((home / "lib").iterdir()) / "site-packages"
+    for wheel_file in (source, build(neighbour, tmp_path / "dist3", "wheel")):
+        with ZipFile(wheel_file) as wheel:
+            assert [name for name in wheel.namelist() if (target / name).exists()] == []
+            wheel.extractall(target)
+    # the dependencies come from this environment, metaeval itself from the wheel
+    dependencies = os.pathsep.join(p for p in sys.path if Path(p).name == "site-packages")
+    program = (
+        "import experiments, metaeval, metaeval.experiments.run as run; "
+        "print(experiments.owner, run.__file__, sep=';'); "
+        "print(metaeval.corrupt(['a red bus stops'], 'shuffle', rate=1.0)['applied'].all())"
+    )
     done = subprocess.run(
-        [sys.executable, "-m", "metaeval", "--cfg", "job", "experiment=replace"],
+        [home / "bin" / "python", "-c", program],
         cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": f"{target}{os.pathsep}{dependencies}"},
         capture_output=True,
         text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert "experiments.graded.replace.Replace" in done.stdout
-    check = (
-        "import metaeval.__main__, experiments.graded.replace, corruptions.base, reports;"
-        "print(experiments.graded.replace.__file__, corruptions.base.__file__, reports.__file__)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", check], cwd=tmp_path, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    ours = str(Path(metaeval.__file__).resolve().parents[1])
-    assert all(path.startswith(ours) for path in done.stdout.split()), done.stdout
+    first, second = done.stdout.splitlines()
+    assert first.startswith(f"the user;{target}")
+    assert second == "True"
 
 
-def test_importing_the_library_leaves_the_users_packages_alone(tmp_path: Path) -> None:
-    (tmp_path / "experiments").mkdir()
-    (tmp_path / "experiments" / "__init__.py").write_text("whose = 'the user'")
-    code = (
-        "import metaeval, metaeval.scoring, metaeval.doctor, experiments; print(experiments.whose)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True
-    )
-    assert done.stdout.strip() == "the user", done.stderr
+def build(folder: Path, out: Path, form: str) -> Path:
+    """Build the distribution in `folder`, without fetching anything; return its file."""
+    command = [sys.executable, "-m", "hatchling", "build", "-t", form, "-d", str(out)]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    return next(out.iterdir())

@@ -85,7 +85,7 @@ def test_a_network_that_is_here_runs_offline_and_the_device_is_recorded(tmp_path
     assert done.returncode == 0, done.stderr
     assert not trace.exists(), trace.read_text()
     (record,) = results.read_json(tmp_path / "OUT" / results.STATISTICS)["metrics"]
-    assert record["metric"] == "BERTScore (MiniLM)"
+    assert record["column"]["name"] == "BERTScore (MiniLM)"
     assert results.read_json(tmp_path / "OUT" / results.RUN)["device"] == "cpu"
 
 

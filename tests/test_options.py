@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 from omegaconf import DictConfig, OmegaConf, open_dict
 
-from experiments.base import MetricExperiment
-from experiments.run import check_report
 from metaeval import installation
 from metaeval.config import build_all, component, compose_config, selected
 from metaeval.errors import ConfigError
+from metaeval.experiments.base import MetricExperiment
+from metaeval.experiments.run import check_report
 from metaeval.options import (
-    Count,
     Device,
     OptionsOf,
+    PositiveInt,
     Rate,
     Share,
     described,
@@ -49,7 +49,11 @@ CONFIGURATIONS = {
     "score": ("experiment=score", "captions=x.csv"),
     "sample_size": ("experiment=sample_size", "dataset=scenes"),
     "crowd": ("experiment=judgments", "dataset=flickr8k_cf", "vectors=file", "vectors.path=x"),
-    "pascal50s": ("experiment=judgments", "dataset=pascal50s"),
+    "pascal50s": ("experiment=forced_choice", "dataset=pascal50s"),
+    "audiocaps": ("experiment=forced_choice", "dataset=audiocaps_eval"),
+    "fense": ("experiment=forced_choice", "dataset=fense_pairs", "dataset.file=x.json"),
+    "rococo": ("experiment=pairs", "dataset=rococo"),
+    "attack": ("experiment=attack", "dataset=scenes"),
     "composite": ("experiment=judgments", "dataset=composite"),
     "thumb": ("experiment=judgments", "dataset=thumb"),
     "table": ("experiment=judgments", "dataset=table", "dataset.file=x.csv"),
@@ -180,7 +184,7 @@ def test_every_file_of_the_configuration_is_held_against_the_schema() -> None:
         ("seed=${sed}", "seed: Interpolation key 'sed' not found"),
         ("device=gpu", "device is 'gpu', not auto, cpu, cuda or cuda:1"),
         ("regions._target_=no.such", "regions._target_ is 'no.such': No module named 'no'"),
-        ("report=judgments", "report: reports.judgments.page.write_report reads the files of "),
+        ("report=judgments", "report: metaeval.reports.judgments.page.write_report reads "),
         ("metrics=[bleu,cidr]", "unknown metric 'cidr'; did you mean 'cider' or 'cider_r'? "),
         ("report._partial_=5", "report._partial_ is 5, not true or false"),
     ],
@@ -246,8 +250,8 @@ def test_annotations_and_values() -> None:
     def said(value: Any, annotation: Any) -> list[str]:
         return list(problems(value, annotation, "k"))
 
-    assert said(3, Count | None) == said(None, Count | None) == []
-    assert said(0, Count | None) == ["k is 0, not a whole number from 1 or null"]
+    assert said(3, PositiveInt | None) == said(None, PositiveInt | None) == []
+    assert said(0, PositiveInt | None) == ["k is 0, not a whole number from 1 or null"]
     assert said([0.5, 2], list[Rate]) == ["k[1] is 2, not a number in (0, 1]"]
     assert said(True, int) == ["k is true, not a whole number"]
     assert said(10**400, float) == ["k is " + "1" + "0" * 58 + "…, not a number"]

@@ -65,7 +65,7 @@ def test_a_failing_metric_leaves_its_traceback_and_a_line(tmp_path: Path) -> Non
     assert "in helper" in log
     assert "RuntimeError: the tenth bolt is loose" in log
     records = files.read_json(tmp_path / "OUT" / files.STATISTICS)["metrics"]
-    assert [(r["metric"], r["status"]) for r in records] == [
+    assert [(r["column"]["name"], r["status"]) for r in records] == [
         ("ROUGE-L", "ok"),
         ("breaks", "failed"),
     ]
@@ -113,7 +113,7 @@ def _install(folder: Path) -> None:
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: brought-package\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(
         "[metaeval.metrics]\nbrought_words = brought_package:words\n"
-        "[metaeval.corruptions]\nbrought_corruption = corruptions.graded.reverse:Reverse\n"
+        "[metaeval.corruptions]\nbrought_corruption = metaeval.corruptions.graded.reverse:Reverse\n"
         "[metaeval.datasets]\nbrought_dataset = brought_package:load\n"
     )
 
@@ -140,7 +140,9 @@ def test_an_installed_package_makes_its_metric_a_name(
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     statistics = files.read_json(work / "OUT" / files.STATISTICS)
-    assert [(r["metric"], r["status"], r["n"]) for r in statistics["metrics"]] == [
+    assert [
+        (r["column"]["name"], r["status"], r["statistics"]["n"]) for r in statistics["metrics"]
+    ] == [
         ("ROUGE-L", "ok", 14),
         ("words", "ok", 14),
     ]
@@ -162,7 +164,7 @@ def test_a_folder_of_ones_own_configuration(tmp_path: Path) -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     statistics = files.read_json(tmp_path / "OUT" / files.STATISTICS)
-    assert [r["metric"] for r in statistics["metrics"]] == ["ROUGE-L", "Long"]
+    assert [r["column"]["name"] for r in statistics["metrics"]] == ["ROUGE-L", "Long"]
 
 
 def test_lists_are_quick_and_complete(tmp_path: Path) -> None:
@@ -229,12 +231,13 @@ def test_images_without_captions_are_for_systems_captions(tmp_path: Path) -> Non
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     statistics = files.read_json(tmp_path / "OUT" / files.STATISTICS)
-    told = {r["column"]: r for r in statistics["metrics"]}
-    assert told["ROUGE-L"]["status"] == "skipped"
-    assert told["ROUGE-L"]["reason"] == "none of the images has a reference"
+    metrics = {m["column"]["name"]: m for m in statistics["metrics"]}
+    assert metrics["ROUGE-L"]["status"] == "skipped"
+    assert metrics["ROUGE-L"]["reason"] == "none of the images has a reference"
     sizes = {i: scenes.part("images").path(i).stat().st_size for i in scenes.image_ids}
     expected = sum(len("a thing") / size for size in sizes.values()) / 4
-    assert told["size"]["systems"]["nobody"]["score"] == pytest.approx(expected, rel=1e-12)
+    size = metrics["size"]["statistics"]["systems"]["nobody"]["value"]
+    assert size == pytest.approx(expected, rel=1e-12)
     assert statistics["against_human"] == []
     assert (tmp_path / "OUT" / files.REPORT).is_file()
     spoil = command(
@@ -262,7 +265,7 @@ def test_near_names_and_short_lists(tmp_path: Path) -> None:
             ["experiment=replace", "metric=[bleu,cidr]"],
             "did you mean 'cider' or 'cider_r'? choose from python",
         ),
-        (["experiment=replce"], "did you mean 'replace'? choose from captioners, "),
+        (["experiment=replce"], "did you mean 'replace'? choose from attack, captioners, "),
     ):
         done = command("metaeval", *arguments, cwd=tmp_path)
         assert done.returncode == 2

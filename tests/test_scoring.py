@@ -11,10 +11,10 @@ import pytest
 
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.metrics.base import Metric, ReferenceScorer, Scorer, Scores
-from metaeval.runs.records import Count, ScoreColumn
+from metaeval.runs.records import ScoreColumn, Tally
 from metaeval.runs.source import source_digest
 from metaeval.runs.store import MemoryStore, Store, content_digest
-from metaeval.scoring import bind, score_captions
+from metaeval.scoring import Pace, bind, score_captions
 
 
 class LengthRatio(Metric):
@@ -172,6 +172,11 @@ class Needy(LengthRatio):
         return Absent("weights", "no weights", "python -m metaeval.doctor --install weights")
 
 
+# A digest is kept for each class. It depends on whether the package `tests` is imported yet, which
+# other test modules decide: so it is computed here, when those above are.
+source_digest(Needy)
+
+
 def test_a_metric_that_lacks_something_is_skipped_with_reason_and_remedy() -> None:
     class Offline(Needy):
         def fetch(self, dataset: CaptionDataset) -> None:
@@ -235,9 +240,9 @@ def test_counts_are_those_of_the_run_whether_scored_now_or_before() -> None:
     store = MemoryStore()
     captions, images = [*CAPTIONS, "d e f", "c"], np.array([*INDEX, 0, 1])
     expected = (
-        Count("words cut", "words", 2, None),  # "d e f" stands there twice
-        Count("short captions", "captions", 2, 7),
-        Count("small images", "images", 1, 2),
+        Tally("words cut", "words", 2, None),  # "d e f" stands there twice
+        Tally("short captions", "captions", 2, 7),
+        Tally("small images", "images", 1, 2),
     )
     for n_scored in (4, 0):
         done = score_captions(
@@ -249,7 +254,7 @@ def test_counts_are_those_of_the_run_whether_scored_now_or_before() -> None:
     done = score_captions(
         LengthRatio(scorer_class=Counting), _dataset(), captions[:3], images[:3], store
     )
-    assert [count[2:] for count in done.counts] == [(0, None), (0, 3), (1, 2)]
+    assert [(count.n, count.of) for count in done.counts] == [(0, None), (0, 3), (1, 2)]
     assert done.n_scored == 0
 
 
@@ -331,3 +336,36 @@ def test_a_batch_of_fewer_than_no_captions_computes_nothing_and_says_so(size: in
 def test_the_digest_of_references_knows_where_one_ends() -> None:
     assert content_digest(["ab", "c"]) != content_digest(["a", "bc"])
     assert content_digest(["ab"]) != content_digest(["ab", ""])
+
+
+class _Clock:
+    """A scorer that takes a fixed time a call and a time a caption."""
+
+    def __init__(self, usual_ms: float | None, each: float, call: float = 0.0) -> None:
+        self.usual_ms, self.each, self.call = usual_ms, each, call
+        self.first_batch, self.fixed_cost, self.saves_itself = 8, False, False
+
+    def batches(self, n: int, most: int = 5000) -> list[tuple[int, float]]:
+        """Captions and seconds of each batch."""
+        pace, done, batches = Pace(self, most), 0, []  # type: ignore[arg-type]
+        while done < n:
+            size = min(pace.size, n - done)
+            seconds = self.call + self.each * size
+            pace.update(size, seconds)
+            batches.append((size, seconds))
+            done += size
+        return batches
+
+
+@pytest.mark.parametrize("each", [0.2, 0.9, 0.01])
+def test_no_batch_of_a_slow_metric_takes_more_than_ten_seconds(each: float) -> None:
+    batches = _Clock(None, each).batches(2000)
+    assert max(seconds for _, seconds in batches) <= 10
+    assert np.mean([seconds for _, seconds in batches[4:-1]]) > 6  # nor are they tiny
+
+
+def test_a_fast_metric_is_asked_for_all_and_a_fixed_cost_is_not_repeated_for_ever() -> None:
+    assert [n for n, _ in _Clock(0.05, 0.00005).batches(12_000)] == [5000, 5000, 2000]
+    assert len(_Clock(None, 0.001, call=20).batches(5000)) <= 10
+    wrong = _Clock(1.0, 0.05).batches(20_000)  # fifty times slower than it declares
+    assert max(seconds for _, seconds in wrong[1:]) <= 10

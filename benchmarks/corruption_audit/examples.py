@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby, islice, zip_longest
 from pathlib import Path
 
-from corruptions.base import Corruption
-from experiments.sensitivity.suite import kind_of, suite
+from metaeval.corruptions.base import Corruption
 from metaeval.data.dataset import CaptionDataset
 from metaeval.data.scenes import load_scenes
+from metaeval.experiments.sensitivity.suite import kind_of, suite
 
 EACH, SCENES, SEED = 20, 1000, 0
 _HEAD = f"""# Examples of every corruption

@@ -38,8 +38,8 @@ from benchmarks.corruption_audit.vocabulary import (
     ways_to_say,
     words_of_places,
 )
-from corruptions.base import Corrupted
-from corruptions.truth.facts import SHOWN_BEHIND
+from metaeval.corruptions.base import Corrupted
+from metaeval.corruptions.truth.facts import SHOWN_BEHIND
 from metaeval.data.scenes import AlignedCaption, Mark, SceneGraph, SceneObject
 from metaeval.data.scenes.lexicon import NUMBERS
 

@@ -13,10 +13,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from benchmarks.corruption_audit.reader import judgement, still_reads
-from corruptions.base import Corrupted
-from experiments.sensitivity.suite import suite
+from metaeval.corruptions.base import Corrupted
 from metaeval.data.dataset import CaptionDataset
 from metaeval.data.scenes import SceneGraph, load_scenes
+from metaeval.experiments.sensitivity.suite import suite
 
 CONTENT = ("objects", "attributes", "numbers", "relations", "people", "scene", "logic", "harmless")
 LANGUAGE = ("words", "grammar", "order", "spelling", "whole caption")

@@ -1,11 +1,11 @@
-"""Metrics combined to agree with people: fitted on one half of the images, told on the other.
+"""Metrics combined to agree with people: fitted on one half of the images, reported on the other.
 
     python -m benchmarks.judgments.ridge RUN
 
 RUN is a folder of experiment=judgments. Which half an image is in, a digest of its id says. On the
 first half ridge regression of the mean rating on the standardised scores is fitted, for every pair
 and triple of metrics and for all of them; the pair and the triple with the highest τ-b *there* are
-taken. What is printed is τ-b on the other half, which nothing was chosen by, beside each metric
+taken. What is printed is τ-b on the other half, which nothing was chosen by, next to each metric
 alone: all of it *learned*, and of this data set alone.
 """
 
@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from metaeval.results.files import read_result
 from metaeval.runs import files
 from metaeval.stats.correlation.kendall import kendall
 
@@ -44,19 +45,20 @@ def ridge(scores: Floats, ratings: Floats) -> Floats:
 def table(folder: Path) -> str:
     """The Markdown of a run."""
     judged = pd.read_parquet(folder / files.JUDGMENTS)
-    statistics = files.read_json(folder / files.STATISTICS)
-    names = [
-        record["metric"]
-        for record in statistics["metrics"]
-        if record["status"] == "ok" and record["headline"] and not record["control"]
-        and record["part_of"] is None
-    ]  # fmt: skip
+    metrics = [
+        m.column
+        for m in read_result(folder / files.STATISTICS).metrics
+        if m.ok and m.column.headline and not m.column.control and m.column.part_of is None
+    ]
+    names = [column.name for column in metrics]
     (dimension,) = [c for c in judged.columns if c.startswith("human_")][:1]
     wide = pd.read_parquet(folder / files.SCORES).pivot(
         index="caption", columns="metric", values="score"
     )
-    lower = {r["metric"]: -1.0 if not r["higher_is_better"] else 1.0 for r in statistics["metrics"]}
-    scores = np.stack([wide[name].to_numpy() * lower[name] for name in names], axis=1)
+    signs = [1.0 if column.higher_is_better else -1.0 for column in metrics]
+    scores = np.stack(
+        [wide[name].to_numpy() * sign for name, sign in zip(names, signs, strict=True)], axis=1
+    )
     ratings = np.array([np.mean(given) if len(given) else np.nan for given in judged[dimension]])
     known = ~np.isnan(ratings) & ~np.isnan(scores).any(axis=1)
     fit = first_half(judged["image_id"]) & known

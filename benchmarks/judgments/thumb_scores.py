@@ -1,11 +1,11 @@
-"""Our scores of THumB's captions beside the scores that its authors published, caption by caption.
+"""Our scores of THumB's captions against the scores that its authors published, caption by caption.
 
     python -m metaeval experiment=judgments dataset=thumb dataset.human_reference=true \\
         hydra.run.dir=RUN
     python benchmarks/judgments/thumb_scores.py RUN THUMB/metric_scores [NLTK_DATA]
 
 Prints Pearson's r of each of our columns with the published scores of the same metric, over the
-captions that both have: all of them, and those of the images whose references were surely the same.
+captions that both have: all of them, and those of the images whose references are equal.
 The published files (`SYSTEM__METRIC.csv`: SYS, seg_id, set_id, metric, score) hold no scores of
 people's captions; for the machines', a person's caption was the fifth reference, which the first
 command puts there. On some images that caption already stands among the four: there the authors'

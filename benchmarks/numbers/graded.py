@@ -6,11 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from benchmarks.numbers.tables import Command, Result, Table
+from metaeval.errors import InputError
+from metaeval.reports.graded.ranking import paper_distance
+from metaeval.results.files import read_info, read_result
+from metaeval.results.graded import MEASURES, GradedResult, GradedStatistics
+from metaeval.results.metric import MetricResult
 from metaeval.runs import files
 from metaeval.stats.correlation.rank_order import by_equation_12
-from reports.graded.ranking import paper_distance
 
-Record = Mapping[str, Any]
+GradedMetric = MetricResult[GradedStatistics]
 
 RULES = "[bleu,sacrebleu,meteor,rouge_l,cider,controls]"
 
@@ -28,29 +32,31 @@ SEEDED = "[bleu,sacrebleu,meteor,rouge_l,cider,controls]"
 
 
 class Run(NamedTuple):
-    """What a table reads of a run: its records by column, and what was published."""
+    """The metrics of a run by column, and the published values."""
 
-    records: dict[str, Record]
+    metrics: dict[str, GradedMetric]
     published: Mapping[str, float]
 
 
 def read(result: Result) -> Run:
-    """The records of the columns that ran; no parts of others."""
-    statistics = files.read_json(result.folder / files.STATISTICS)
-    published = files.read_json(result.folder / files.RUN)["published"] or {}
+    """The metrics that ran, without parts."""
+    run = read_result(result.folder / files.STATISTICS)
+    if not isinstance(run, GradedResult):
+        raise InputError(f"is a run of '{run.experiment}', not of graded corruption",
+                         file=result.folder / files.STATISTICS)  # fmt: skip
+    published = read_info(result.folder / files.RUN).published
     return Run(
-        {
-            r["metric"]: r
-            for r in statistics["metrics"]
-            if r["status"] == "ok" and r["part_of"] is None
-        },
-        published.get("rank_order_rho", {}) if published.get("comparable") else {},
+        {m.name: m for m in run.metrics if m.ok and m.column.part_of is None},
+        published.rank_order_rho if published is not None and published.comparable else {},
     )
 
 
-def best_first(run: Run) -> list[Record]:
+def best_first(run: Run) -> list[GradedMetric]:
     """Metrics by pooled ρ, the best first, then controls."""
-    return sorted(run.records.values(), key=lambda r: (r["control"], -r["rank_order_rho"]))
+    return sorted(
+        run.metrics.values(),
+        key=lambda m: (m.column.control, -(m.numbers.rank_order_rho.value or 0.0)),
+    )
 
 
 def three(value: float | None) -> str:
@@ -71,28 +77,32 @@ def head(*names: str) -> list[str]:
     return [row(*names), f"|---|{'---:|' * (len(names) - 1)}"]
 
 
-def title(record: Record) -> str:
-    """A column's name; controls in italics, which are no metrics."""
+def title_of(metric: GradedMetric) -> str:
+    """A column's name; controls in italics, as they are not metrics."""
+    return f"*{metric.name}*" if metric.column.control else metric.name
+
+
+def title(record: Mapping[str, Any]) -> str:
+    """A column's name; controls in italics, as they are not metrics."""
     return f"*{record['metric']}*" if record["control"] else str(record["metric"])
 
 
-def measures(record: Record) -> list[str]:
+def measures(metric: GradedMetric) -> list[str]:
     """Pooled ρ, ρ within an image, pairwise accuracy."""
-    names = ("rank_order_rho", "rank_order_rho_within", "pairwise_accuracy")
-    return [three(record[name]) for name in names]
+    return [three(metric.numbers.estimate(measure).value) for measure in MEASURES]
 
 
 def both_experiments(results: Sequence[Result]) -> str:
-    """Replace and Shuffle side by side, the published values beside the pooled ones."""
+    """Replace and Shuffle side by side, the published values next to the pooled ones."""
     replace, shuffle = map(read, results)
     columns = ("ρ", "published", "within", "pairs")
     names = [f"{e} {c}" if c == "ρ" else c for e in ("Replace", "Shuffle") for c in columns]
     lines = head("", *names)
-    for record in best_first(replace):
-        cells = [title(record)]
+    for metric in best_first(replace):
+        cells = [title_of(metric)]
         for run in (replace, shuffle):
-            pooled, within, pairs = measures(run.records[record["metric"]])
-            cells += [pooled, published(run, record["metric"]), within, pairs]
+            pooled, within, pairs = measures(run.metrics[metric.name])
+            cells += [pooled, published(run, metric.name), within, pairs]
         lines.append(row(*cells))
     return "\n".join(lines)
 
@@ -105,10 +115,17 @@ def of_shuffle(results: Sequence[Result]) -> str:
     """The measures on Shuffle, and how much of the scores' variance is offset between images."""
     (run,) = map(read, results)
     lines = head("", "pooled ρ", "ρ within", "pairwise", "all in order", "variance between images")
-    for record in best_first(run):
-        share = record["variance"]["image"]
+    for metric in best_first(run):
+        share = metric.numbers.variance.image or 0.0
         percent = ">99 %" if share > 0.995 else f"{100 * share:.0f} %"
-        lines.append(row(title(record), *measures(record), three(record["monotone_rate"]), percent))
+        lines.append(
+            row(
+                title_of(metric),
+                *measures(metric),
+                three(metric.numbers.monotone_rate.value),
+                percent,
+            )
+        )
     return "\n".join(lines)
 
 
@@ -118,10 +135,14 @@ def of_replace(results: Sequence[Result]) -> str:
     lines = head(
         "", "pooled ρ", "ρ within", "pairwise", "pooled without Random", "within without Random"
     )
-    for record in best_first(run):
-        degrees = record["without_floor"]
-        rest = [three(degrees[f"rank_order_rho{which}"]) for which in ("", "_within")]
-        lines.append(row(title(record), *measures(record), *rest))
+    for metric in best_first(run):
+        degrees = metric.numbers.without_floor
+        rest = ["–", "–"]
+        if degrees is not None:
+            rest = [
+                three(degrees.rank_order_rho.value), three(degrees.rank_order_rho_within.value)
+            ]  # fmt: skip
+        lines.append(row(title_of(metric), *measures(metric), *rest))
     return "\n".join(lines)
 
 
@@ -131,16 +152,17 @@ def of_seeds(results: Sequence[Result]) -> str:
     for name, result in zip(("Replace", "Shuffle"), results, strict=True):
         run = read(result)
         lines.append(row(f"**{name}**", *[""] * 6))
-        for record in best_first(run):
-            if (value := run.published.get(record["metric"])) is None or not record["seeds"]:
+        for metric in best_first(run):
+            seeds = metric.numbers.seeds
+            if (value := run.published.get(metric.name)) is None or seeds is None:
                 continue
-            parts = record["seeds"]["components"]
-            distance = paper_distance(record, value)
+            parts = seeds.components
+            distance = paper_distance(seeds, value)
             lines.append(
                 row(
-                    record["metric"],
-                    three(record["seeds"]["rank_order_rho"]["mean"]),
-                    *(f"{1000 * (parts[part] or 0.0):.1f}" for part in ("image", "seed", "ties")),
+                    metric.name,
+                    three(seeds.rank_order_rho.mean),
+                    *(f"{1000 * (sd or 0.0):.1f}" for sd in (parts.image, parts.seed, parts.ties)),
                     three(value),
                     "–" if distance is None else f"{distance:+.1f}".replace("-", "−"),
                 )
@@ -149,15 +171,15 @@ def of_seeds(results: Sequence[Result]) -> str:
 
 
 def equation_12(results: Sequence[Result]) -> str:
-    """ρ by levels, and by the paper's Eq. 12 on midranks, beside the published values."""
+    """ρ by levels, and by the paper's Eq. 12 on midranks, next to the published values."""
     run = read(results[0])
     lines = head("Replace", "published", "by levels", "Eq. 12 on midranks")
-    for record in best_first(run):
-        if (value := run.published.get(record["metric"])) is None:
+    for metric in best_first(run):
+        rho = metric.numbers.rank_order_rho.value
+        if (value := run.published.get(metric.name)) is None or rho is None:
             continue
-        rho = record["rank_order_rho"]
-        literal = by_equation_12(rho, record["n"], len(record["sets"]))
-        lines.append(row(record["metric"], three(value), three(rho), three(literal)))
+        literal = by_equation_12(rho, metric.numbers.n, len(metric.numbers.sets))
+        lines.append(row(metric.name, three(value), three(rho), three(literal)))
     return "\n".join(lines)
 
 

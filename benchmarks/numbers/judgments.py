@@ -1,98 +1,126 @@
-"""The tables of experiment=judgments."""
+"""The tables of experiment=judgments and experiment=forced_choice."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from benchmarks.numbers.graded import head, row, title
+from benchmarks.numbers.graded import head, row
 from benchmarks.numbers.tables import Command, Result, Table
+from metaeval.results.files import read_result
+from metaeval.results.forced_choice import ForcedChoiceResult, ForcedChoiceStatistics
+from metaeval.results.judgments import Correlation, JudgmentsResult, JudgmentStatistics
+from metaeval.results.metric import MetricResult
 from metaeval.runs import files
 
 METRICS = "[bleu,meteor,rouge_l,cider,spice]"
-STATISTICS = ("kendall_tau_c", "kendall_tau_b")
+STATISTICS: tuple[Correlation, ...] = ("kendall_tau_c", "kendall_tau_b")
 SHOWN = ("SPICE", "CIDEr", "METEOR", "BLEU-1", "ROUGE-L", "BLEU-4")
 
 
 def flickr8k(results: Sequence[Result]) -> str:
-    """τ × 100 on Flickr8k-Expert and -CF, each beside the published value."""
+    """τ × 100 on Flickr8k-Expert and -CF, each next to the published value."""
     lines = head("", "Expert τ-c", "published", "CF τ-b", "published")
-    runs = [files.read_json(result.folder / files.STATISTICS) for result in results]
+    runs = [read_ratings(result) for result in results]
     for metric in SHOWN:
         cells = [metric]
         for run, statistic in zip(runs, STATISTICS, strict=True):
-            (dimension,) = run["dimensions"]
-            records = {r["metric"]: r for r in run["metrics"] if r["status"] == "ok"}
-            if metric not in records:
+            (dimension,) = run.dimensions
+            columns = {m.name: m for m in run.metrics if m.ok}
+            if metric not in columns:
                 break
-            value = records[metric]["human"][dimension][statistic]
-            known = run["published"]["values"].get(dimension, {}).get(metric)
-            cells += [f"{100 * value:.3f}", "" if known is None else f"{known:.1f}"]
+            value = columns[metric].numbers.human[dimension].estimate(statistic).value
+            known = run.published.values.get(dimension, {}).get(metric)
+            cells += [times_100(value, 3), "" if known is None else f"{known:.1f}"]
         else:
             lines.append(row(*cells))
     return "\n".join(lines)
 
 
+def read_ratings(result: Result) -> JudgmentsResult:
+    """The result of a run of experiment=judgments."""
+    run = read_result(result.folder / files.STATISTICS)
+    assert isinstance(run, JudgmentsResult)
+    return run
+
+
+def read_choices(result: Result) -> ForcedChoiceResult:
+    """The result of a run of experiment=forced_choice."""
+    run = read_result(result.folder / files.STATISTICS)
+    assert isinstance(run, ForcedChoiceResult)
+    return run
+
+
+def times_100(value: float | None, digits: int = 1) -> str:
+    """A share or correlation, times 100; a dash where it is undefined."""
+    return "–" if value is None else f"{100 * value:.{digits}f}"
+
+
 def ratings(results: Sequence[Result]) -> str:
-    """Every metric of a run with ratings: the protocol's statistic × 100, with its interval, by
-    dimension, best first in the first; published values; controls in italics; on how many captions
-    a row rests."""
-    run = files.read_json(results[0].folder / files.STATISTICS)
-    statistic, names = run["protocol"]["statistic"], run["dimensions"]
-    published = run["published"]["values"] if run["published"] else {}
-    heads = [cell for name in names for cell in (name, "published") if _has(cell, name, published)]
+    """Every metric of a run with ratings, best first in the first dimension; controls in italics.
+
+    The protocol's statistic × 100 with its interval, in each dimension; published values; and on
+    how many captions a row rests.
+    """
+    run = read_ratings(results[0])
+    statistic, published = run.protocol.statistic, run.published.values
+    heads = []
+    for name in run.dimensions:
+        heads += [name, "published"] if name in published else [name]
     lines = head("", *heads, "captions")
-    records = [r for r in run["metrics"] if r["status"] == "ok"]
-    for record in sorted(records, key=lambda r: -r["human"][names[0]][statistic]):
-        cells = [title(record)]
-        for name in names:
-            told = record["human"][name]
-            low, high = told[f"{statistic}_ci"]
-            cells.append(f"{100 * told[statistic]:.1f} [{100 * low:.1f}, {100 * high:.1f}]")
+
+    def order(metric: MetricResult[JudgmentStatistics]) -> float:
+        return -(metric.numbers.human[run.dimensions[0]].estimate(statistic).value or 0.0)
+
+    for metric in sorted((m for m in run.metrics if m.ok), key=order):
+        cells = [italic(metric)]
+        for name in run.dimensions:
+            estimate = metric.numbers.human[name].estimate(statistic)
+            low, high = times_100(estimate.low), times_100(estimate.high)
+            cells.append(f"{times_100(estimate.value)} [{low}, {high}]")
             if name in published:
-                known = published[name].get(record["metric"])
+                known = published[name].get(metric.name)
                 cells.append("" if known is None else f"{100 * known:.1f}")
-        lines.append(row(*cells, f"{record['n']:,}"))
+        lines.append(row(*cells, f"{metric.numbers.n:,}"))
     return "\n".join(lines)
 
 
-def _has(cell: str, name: str, published: Mapping[str, object]) -> bool:
-    return cell != "published" or name in published
+def italic(metric: MetricResult[Any]) -> str:
+    """A metric's name; a control's in italics."""
+    return f"*{metric.name}*" if metric.column.control else metric.name
 
 
 def composite(results: Sequence[Result]) -> str:
     """Composite's τ-c × 100 of all captions and of its parts, the best on COCO first.
 
     The first run has every metric, the second SPICE by its authors' parser. A metric that needs
-    annotated objects has rows of COCO's captions alone, and no value for all.
+    annotated objects scores COCO's captions alone: it has a value on that part only, so that every
+    other column compares values on the same captions.
     """
-    records, published = [], {}
-    for result in results:
-        run = files.read_json(result.folder / files.STATISTICS)
-        records += [r for r in run["metrics"] if r["status"] == "ok" and r["part_of"] is None]
-        (dimension,) = run["dimensions"]
-        published = run["published"]["values"][dimension]
-        views = list(run["views"])
-        everything = int(run["facts"]["judged"])
+    runs = [read_ratings(result) for result in results]
+    last = runs[-1]
+    (dimension,) = last.dimensions  # Composite has one dimension: correctness
+    published, views = last.published.values.get(dimension, {}), list(last.views)
+    metrics = [m for run in runs for m in run.metrics if m.ok and m.column.part_of is None]
     lines = head("", "all", "published", *views, "captions")
 
-    def told(record: Mapping[str, Any]) -> Mapping[str, Any]:
-        (values,) = record["human"].values()  # Composite has one dimension: correctness
-        return dict(values)
+    def order(metric: MetricResult[JudgmentStatistics]) -> tuple[bool, float]:
+        on_last = metric.numbers.human[dimension].views[views[-1]]
+        return metric.column.control, -(on_last.kendall_tau_c.value or 0.0)
 
-    def order(record: Mapping[str, Any]) -> tuple[bool, float]:
-        return record["control"], -told(record)["views"][views[-1]]["kendall_tau_c"]
-
-    for record in sorted(records, key=order):
-        n = record["n"]
-        total = f"{100 * told(record)['kendall_tau_c']:.3f}"
-        known = published.get(record["metric"])
-        parts = [told(record)["views"][view] for view in views]
-        cells = [f"{100 * p['kendall_tau_c']:.1f}" if p["n"] > 2 else "–" for p in parts]
+    for metric in sorted(metrics, key=order):
+        n, agreement = metric.numbers.n, metric.numbers.human[dimension]
+        known = published.get(metric.name)
+        cells = [
+            times_100(agreement.views[view].kendall_tau_c.value)
+            if view == views[-1] or agreement.views[view].n == last.views[view]
+            else "–"  # of other captions than those of the other rows
+            for view in views
+        ]
         lines.append(
             row(
-                title(record),
-                total if n == everything else "–",
+                italic(metric),
+                times_100(agreement.kendall_tau_c.value, 3) if n == last.facts.judged else "–",
                 "" if known is None else f"{100 * known:.1f}",
                 *cells,
                 f"{n:,}",
@@ -102,26 +130,28 @@ def composite(results: Sequence[Result]) -> str:
 
 
 def choices(results: Sequence[Result]) -> str:
-    """PASCAL-50S: how often each metric chooses as people do, in per cent by kind of pair, with
-    the published value in brackets, for the most references of the run; people at the end."""
-    run = files.read_json(results[0].folder / files.STATISTICS)
-    published = run["published"]["values"] if run["published"] else {}
-    groups = run["groups"]
-    lines = head("", *groups, "interval of the mean")
-    records = [r for r in run["metrics"] if r["status"] == "ok" and r["part_of"] is None]
-    for record in sorted(
-        records, key=lambda r: (r["control"], -r["choice"][-1]["accuracy"]["mean"]["value"])
-    ):
-        told = record["choice"][-1]["accuracy"]
+    """PASCAL-50S: how often each metric chooses as people do, in per cent by kind of pair.
+
+    Published values are in brackets; with the most references of the run; people at the end.
+    """
+    run = read_choices(results[0])
+    lines = head("", *run.groups, "interval of the mean")
+
+    def order(metric: MetricResult[ForcedChoiceStatistics]) -> tuple[bool, float]:
+        return metric.column.control, -(metric.numbers.choice[-1].mean.value or 0.0)
+
+    metrics = [m for m in run.metrics if m.ok and m.column.part_of is None]
+    for metric in sorted(metrics, key=order):
+        choice = metric.numbers.choice[-1]
         cells = []
-        for group in groups:
-            known = published.get(record["metric"], {}).get(group)
-            beside = "" if known is None else f" ({100 * known:g})"
-            cells.append(f"{100 * told[group]['value']:.1f}{beside}")
-        low, high = told["mean"]["ci"]
-        lines.append(row(title(record), *cells, f"{100 * low:.1f} to {100 * high:.1f}"))
-    if people := run["people"]:
-        cells = [f"{100 * people[g]:.1f}" if g in people else "" for g in groups]
+        for group in run.groups:
+            known = run.published.values.get(metric.name, {}).get(group)
+            printed = "" if known is None else f" ({100 * known:g})"
+            cells.append(f"{times_100(choice.accuracy(group).value)}{printed}")
+        low, high = times_100(choice.mean.low), times_100(choice.mean.high)
+        lines.append(row(italic(metric), *cells, f"{low} to {high}"))
+    if people := run.people:
+        cells = [f"{100 * people[g]:.1f}" if g in people else "" for g in run.groups]
         lines.append(row("one person with the others", *cells, ""))
     return "\n".join(lines)
 

@@ -6,16 +6,17 @@ add a line to `PAGES`. Pages share the commands: one profile serves all metrics 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from statistics import fmean
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from benchmarks.numbers.graded import head, row, three
 from benchmarks.numbers.tables import Command, Result, Table
-from corruptions.base import KINDS
+from metaeval.corruptions.base import KINDS
+from metaeval.results.files import read_result
+from metaeval.results.sensitivity import SensitivityResult
 from metaeval.runs import files
 
-FLUENCY = "Bigram model per word"  # the control that stands beside each metric
+FLUENCY = "Bigram model per word"  # the control that stands next to each metric
 
 
 def profile(dataset: str, metrics: str) -> Command:
@@ -64,19 +65,22 @@ def by_kind(columns: Sequence[str]) -> Callable[[Sequence[Result]], str]:
     """The table of these columns: mean AUC of each kind of change, harmless ones last."""
 
     def write(results: Sequence[Result]) -> str:
-        run = files.read_json(results[0].folder / files.STATISTICS)
-        records = {r["metric"]: r for r in run["metrics"] if r["status"] == "ok"}
+        run = read_result(results[0].folder / files.STATISTICS)
+        assert isinstance(run, SensitivityResult)
         shown = [*columns, *([] if FLUENCY in columns else [FLUENCY])]
+        numbers = [run.metric(column).numbers for column in shown]
         lines = head("the caption, against one with changed …", "changes", *map(_title, shown))
         for kind in KINDS:
-            names = [entry["set"] for entry in run["sets"] if entry["kind"] == kind]
-            if not names:
+            n = sum(e.kind == kind and not e.experimental for e in run.sets)
+            if not n:
                 continue
-            cells = [three(_mean(records[column], names)) for column in shown]
+            means = (m.kinds.get(kind) for m in numbers)
             title = "*nothing of its meaning (harmless)*" if kind == "harmless" else kind
-            lines.append(row(title, str(len(names)), *cells))
-        cells = [three(records[column]["hard_positives"]["all"]) for column in shown]
-        lines.append(row("a harmless rewrite, against a false near-copy", "", *cells))
+            lines.append(row(title, str(n), *(three(m.value if m else None) for m in means)))
+        rewrites = [three(m.hard_positives.rewrites.value) for m in numbers]
+        lines.append(row("a harmless rewrite, against a false near-copy", "", *rewrites))
+        no_ops = [three(m.hard_positives.no_ops.value) for m in numbers]
+        lines.append(row("a change of less than two words, against one", "", *no_ops))
         return "\n".join(lines)
 
     return write
@@ -84,13 +88,6 @@ def by_kind(columns: Sequence[str]) -> Callable[[Sequence[Result]], str]:
 
 def _title(column: str) -> str:
     return f"*{column}*" if column == FLUENCY else column
-
-
-def _mean(record: Mapping[str, Any], names: Sequence[str]) -> float | None:
-    """Mean AUC over sets, those apart that no caption of the run offered a place for."""
-    values = [record["profile"][name]["auc"] for name in names]
-    known = [value for value in values if value is not None]
-    return fmean(known) if known else None
 
 
 TABLES = tuple(

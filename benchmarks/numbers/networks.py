@@ -18,7 +18,7 @@ from metaeval.errors import InputError
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "metrics"
 METRICS = "[bertscore,faier,tiger,vifidel]"
 CHOSEN = "¹"  # chosen on this experiment's dev images
-TAUGHT = "²"  # learned from spoiled captions
+TAUGHT = "²"  # learned from corrupted captions
 
 # name, column of the run that says how many captions have a score, page, words in the head of the
 # table there, its row; the page has Replace and Shuffle, with ρ within an image where it is known
@@ -54,22 +54,21 @@ def table(results: Sequence[Result], pages: Path = PAGES) -> str:
     lines = head("", "n", "Replace ρ", "within", "Shuffle ρ", "within")
 
     def n(metric: str) -> str:
-        record = replace.records[metric]
-        return f"{record['n'] - record['n_nan']:,}"
+        numbers = replace.metrics[metric].numbers
+        return f"{numbers.n - numbers.n_nan:,}"
 
     for name, metric, page, heading, first in TRAINED:
         cells = from_page(pages / page, heading, first)
         values = cells if len(cells) == 4 else [cells[0], "–", cells[1], "–"]
         lines.append(row(name, n(metric), *values))
-    for record in replace.records.values():
-        if record["family"] in ("bertscore", "vifidel"):
-            other = shuffle.records[record["metric"]]
+    for metric in replace.metrics.values():
+        if metric.family in ("bertscore", "vifidel"):
             values = [
-                three(r[measure])
-                for r in (record, other)
-                for measure in ("rank_order_rho", "rank_order_rho_within")
+                three(estimate.value)
+                for m in (metric, shuffle.metrics[metric.name])
+                for estimate in (m.numbers.rank_order_rho, m.numbers.rank_order_rho_within)
             ]
-            lines.append(row(record["metric"], n(record["metric"]), *values))
+            lines.append(row(metric.name, n(metric.name), *values))
     return re.sub(r" +", " ", "\n".join(lines))
 
 

@@ -25,16 +25,17 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.side_by_side import available, options_parser
-from corruptions.base import Caption, Corrupted, Corruption
-from corruptions.graded.random import Random
-from corruptions.graded.replace import Replace
-from corruptions.graded.shuffle import Shuffle
-from corruptions.tokens import rewritten, with_word, words
-from experiments.graded.published import REPLACE, SHUFFLE
-from experiments.graded.seeds import seed_spread
-from experiments.scores import open_store
 from metaeval.config import component, compose_config
+from metaeval.corruptions.base import Caption, Corrupted, Corruption
+from metaeval.corruptions.graded.random import Random
+from metaeval.corruptions.graded.replace import Replace
+from metaeval.corruptions.graded.shuffle import Shuffle
+from metaeval.corruptions.tokens import rewritten, with_word, words
 from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.errors import ConfigError
+from metaeval.experiments.graded.published import REPLACE, SHUFFLE
+from metaeval.experiments.graded.seeds import seed_spread
+from metaeval.experiments.scores import open_store
 from metaeval.metrics.base import Metric, ReferenceScorer, Scores
 from metaeval.metrics.meteor.metric import Meteor
 from metaeval.metrics.meteor.nltk_metric import NltkPairScore
@@ -42,12 +43,13 @@ from metaeval.metrics.meteor.wordnet import find_wordnet
 from metaeval.metrics.ngram.bleu import Bleu
 from metaeval.metrics.ngram.rouge_l import RougeL
 from metaeval.metrics.ngram.sacrebleu import SacreBleu
+from metaeval.reports.graded.ranking import paper_distance
+from metaeval.results.graded import CorruptionSeeds
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store
 from metaeval.scoring import score_captions
 from metaeval.stats.correlation.rank_order import rank_order, tie_breaking_seeds
 from metaeval.text.tokenizers import base as tokenizers
-from reports.graded.ranking import paper_distance
 
 Tokens = Sequence[str]
 Columns = dict[str, npt.NDArray[np.float64]]  # [n_images, n_sets] of each column
@@ -226,7 +228,7 @@ def hypotheses(wordnet: Path) -> dict[str, list[Hypothesis]]:
     }
 
 
-def spoiled(dataset: CaptionDataset, corruptions: Sequence[Corruption], seed: int) -> list[str]:
+def corrupted(dataset: CaptionDataset, corruptions: Sequence[Corruption], seed: int) -> list[str]:
     """All captions of the sets, worst first, the human ones last."""
     sets = [[each.text for each in c.apply(dataset, seed)] for c in corruptions]
     return [text for texts in (*sets, list(dataset.human)) for text in texts]
@@ -251,8 +253,8 @@ def experiments() -> dict[str, Callable[[], list[Corruption]]]:
 
 def measured(
     dataset: CaptionDataset, hypothesis: Hypothesis, sets: Sequence[list[str]], store: Store
-) -> dict[str, Any]:
-    """The record of a hypothesis in an experiment, as `paper_distance` reads it."""
+) -> CorruptionSeeds:
+    """The spread of a hypothesis over corruption seeds in an experiment."""
     levels = list(range(len(sets[0]) // len(dataset)))
     tables = []
     for captions in sets:
@@ -263,13 +265,16 @@ def measured(
         column = [c.name for c in scored.columns].index(hypothesis.column)
         tables.append(scored.scores[:, column].reshape(len(levels), -1).T)
     ties = rank_order(tables[0], levels, tie_breaking_seeds(20, 0))
-    return {"seeds": seed_spread(tables, levels, float("nan"), ties.tie_std)}
+    spread = seed_spread(tables, levels, float("nan"), ties.tie_std)
+    if spread is None:
+        raise ConfigError("--seeds: two or more are needed for a spread")
+    return spread
 
 
-def cell(record: Mapping[str, Any], published: float) -> tuple[str, bool]:
+def cell(spread: CorruptionSeeds, published: float) -> tuple[str, bool]:
     """A value and its distance for the table, and whether it is near enough."""
-    mean = record["seeds"]["rank_order_rho"]["mean"]
-    distance = paper_distance(record, published)
+    mean = spread.rank_order_rho.mean or float("nan")
+    distance = paper_distance(spread, published)
     if distance is None:
         return f"{mean:.3f}", False
     return f"{mean:.3f} ({distance:+.0f})", abs(distance) <= NEAR_SD
@@ -286,7 +291,7 @@ def main() -> None:
 
     @cache
     def sets(experiment: str, seed: int) -> list[str]:
-        return spoiled(dataset, experiments()[experiment](), seed)
+        return corrupted(dataset, experiments()[experiment](), seed)
 
     names = list(experiments())
     print(f"| published as | hypothesis | {' | '.join(names)} | fits both |")

@@ -1,10 +1,10 @@
-"""The tables that put the embedded scenes beside COCO."""
+"""The tables that compare the embedded scenes with COCO."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from benchmarks.numbers.graded import graded, head, read, row, three
+from benchmarks.numbers.graded import best_first, graded, head, read, row, three
 from benchmarks.numbers.tables import Command, Result, Table
 
 METRICS = "[bleu,sacrebleu,meteor,rouge_l,cider]"
@@ -31,13 +31,13 @@ def orders(results: Sequence[Result]) -> str:
     runs = [read(result) for result in results]
     names = [f"{e}, {d}" for e in ("Replace", "Shuffle") for d in ("scenes", "COCO")]
     lines = head("pooled ρ (within)", *names)
-    first = runs[0].records
-    for metric in sorted(first, key=lambda name: -first[name]["rank_order_rho"]):
-        records = [run.records[metric] for run in runs]
+    for first in best_first(runs[0]):
+        numbers = [run.metrics[first.name].numbers for run in runs]
         cells = [
-            f"{three(r['rank_order_rho'])} ({three(r['rank_order_rho_within'])})" for r in records
+            f"{three(n.rank_order_rho.value)} ({three(n.rank_order_rho_within.value)})"
+            for n in numbers
         ]
-        lines.append(row(metric, *cells))
+        lines.append(row(first.name, *cells))
     return "\n".join(lines)
 
 

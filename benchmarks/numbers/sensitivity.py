@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
-import numpy as np
+from collections.abc import Sequence
 
 from benchmarks.numbers.graded import head, row, three
 from benchmarks.numbers.tables import Command, Result, Table
-from corruptions.base import KINDS
+from metaeval.corruptions.base import KINDS
+from metaeval.results.files import read_result
+from metaeval.results.metric import MetricResult
+from metaeval.results.sensitivity import SensitivityResult, SensitivityStatistics
 from metaeval.runs import files
+
+Metric = MetricResult[SensitivityStatistics]
 
 PROFILE = Command(
     "-m metaeval experiment=sensitivity dataset=coco_val2017 metric.spice.parser=rules"
@@ -19,43 +21,43 @@ AUDIT = "-m benchmarks.corruption_audit"
 HARMFUL = KINDS[:-1]
 
 
-def _ran(result: Result) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
-    """The metrics that ran and are no parts, those that see most first, controls last; the sets."""
-    statistics = files.read_json(result.folder / files.STATISTICS)
-    sets = statistics["sets"]
-    ran = [r for r in statistics["metrics"] if r["status"] == "ok" and r["part_of"] is None]
-    return sorted(ran, key=lambda r: (r["control"], -mean_auc(r, sets, "lower"))), sets
+def _ran(result: Result) -> tuple[list[Metric], SensitivityResult]:
+    """The metrics that ran and are not parts, those that see most first, controls last."""
+    run = read_result(result.folder / files.STATISTICS)
+    assert isinstance(run, SensitivityResult)
+    ran = [m for m in run.metrics if m.ok and m.column.part_of is None]
+    return sorted(ran, key=lambda m: (m.column.control, -(m.numbers.harm.value or 0.0))), run
 
 
-def mean_auc(
-    record: Mapping[str, Any], sets: Sequence[Mapping[str, Any]], expected: str, kind: str = ""
-) -> float:
-    """The mean AUC over the sets that should harm ("lower") or should not, of a kind if given."""
-    values = [
-        record["profile"][s["set"]]["auc"]
-        for s in sets
-        if s["expected"] == expected and kind in ("", s["kind"])
-    ]
-    some = [v for v in values if v is not None and not np.isnan(v)]
-    return float(np.mean(some)) if some else float("nan")
+def _title(metric: Metric) -> str:
+    return metric.name + (" (control)" if metric.column.control else "")
 
 
 def metrics(results: Sequence[Result]) -> str:
-    """A line a metric: what it sees, what it punishes, hard positives, what it misses."""
-    ran, sets = _ran(results[0])
-    lines = head("metric", "harm", "harmless", "rewrite above near-copy", "misses", "undecided")
-    for record in ran:
-        positives = record["hard_positives"]["all"]
-        verdicts = [record["profile"][s["set"]]["verdict"] for s in sets]
-        low, high = positives["ci"]
+    """A line a metric: what it sees, what it punishes, severity, hard positives, what it misses."""
+    ran, run = _ran(results[0])
+    lines = head(
+        "metric", "harm", "harmless", "milder above severer", "rewrite above near-copy", "no-op",
+        "misses", "undecided: harm", "harmless",
+    )  # fmt: skip
+    expected = {entry.set: entry.expected for entry in run.sets}
+    for metric in ran:
+        numbers = metric.numbers
+        positives = numbers.hard_positives
+        verdicts = {name: cell.verdict for name, cell in numbers.profile.items()}
+        undecided = [expected[name] for name, v in verdicts.items() if v == "unsure"]
+        low, high = positives.rewrites.low, positives.rewrites.high
         lines.append(
             row(
-                record["metric"] + (" (control)" if record["control"] else ""),
-                three(mean_auc(record, sets, "lower")),
-                three(mean_auc(record, sets, "same")),
-                f"{three(positives['mean'])} [{three(low)}, {three(high)}]",
-                str(sum(v in ("blind", "prefers") for v in verdicts)),
-                str(verdicts.count("unsure")),
+                _title(metric),
+                three(numbers.harm.value),
+                three(numbers.harmless.value),
+                three(numbers.severity_order.value),
+                f"{three(positives.rewrites.value)} [{three(low)}, {three(high)}]",
+                three(positives.no_ops.value),
+                str(sum(v in ("blind", "prefers") for v in verdicts.values())),
+                str(undecided.count("lower")),
+                str(undecided.count("same")),
             )
         )
     return "\n".join(lines)
@@ -63,11 +65,11 @@ def metrics(results: Sequence[Result]) -> str:
 
 def kinds(results: Sequence[Result]) -> str:
     """Mean AUC by kind of change."""
-    ran, sets = _ran(results[0])
+    ran, _ = _ran(results[0])
     lines = head("metric", *HARMFUL)
-    for record in ran:
-        cells = [three(mean_auc(record, sets, "lower", kind)) for kind in HARMFUL]
-        lines.append(row(record["metric"] + (" (control)" if record["control"] else ""), *cells))
+    for metric in ran:
+        means = (metric.numbers.kinds.get(kind) for kind in HARMFUL)
+        lines.append(row(_title(metric), *(three(m.value if m else None) for m in means)))
     return "\n".join(lines)
 
 
@@ -78,6 +80,7 @@ def as_printed(results: Sequence[Result]) -> str:
 TABLES = (
     Table("sensitivity-metrics", (PROFILE,), metrics),
     Table("sensitivity-kinds", (PROFILE,), kinds),
+    Table("corruptions-second", (Command(f"{AUDIT} second"),), as_printed),
     Table("corruptions-made", (Command(f"{AUDIT} table"),), as_printed),
     Table("corruptions-audit", (Command(f"{AUDIT} report"),), as_printed),
     Table("corruptions-scenes", (Command(f"{AUDIT} scenes"),), as_printed),

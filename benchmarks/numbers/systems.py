@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from benchmarks.judgments import ridge
 from benchmarks.numbers.graded import graded, head, read, row, three, title
+from benchmarks.numbers.judgments import read_choices, read_ratings
 from benchmarks.numbers.tables import Command, Result, Table
-from experiments.graded.published import REPLACE, SHUFFLE
+from metaeval.experiments.graded.published import REPLACE, SHUFFLE
+from metaeval.results.judgments import JudgmentStatistics
+from metaeval.results.metric import MetricResult
 from metaeval.runs import files
 
 IMAGES = 300  # of val2017, the first: all systems together on all would take hours
@@ -78,7 +81,7 @@ class System(NamedTuple):
         What differs, or why it cannot run.
     composite
         The published Spearman's ρ with people's correctness on Composite's COCO images, and on what
-        else, if the paper tells of more.
+        else, if the paper mentions more.
     """
 
     name: str
@@ -155,7 +158,7 @@ SYSTEMS = (
         "learn_to_eval",
         "LearnToEval",
         None,
-        "gold regions, our weights; taught by spoiled captions",
+        "gold regions, our weights; taught by corrupted captions",
     ),
     System(
         "FAIEr, 1-ref",
@@ -194,12 +197,12 @@ SYSTEMS = (
 
 def table(results: Sequence[Result]) -> str:
     """Each system: where it runs, ρ on both experiments, accuracy on PASCAL-50S and agreement with
-    people on Composite's COCO images, published values beside them."""
+    people on Composite's COCO images, published values next to them."""
     *runs, pascal, composite = results
     replace, shuffle = map(read, runs)
     chosen = _accuracies(pascal)
-    rated = files.read_json(composite.folder / files.STATISTICS)["metrics"]
-    agreeing = {record["metric"]: record for record in rated if record["status"] == "ok"}
+    rated = read_ratings(composite).metrics
+    agreeing = {metric.name: metric for metric in rated if metric.ok}
     names = (
         "system", "papers", "metrics=", "Replace ρ", "published", "Shuffle ρ", "published",
         "PASCAL-50S MM", "published", "Composite-COCO ρ (captions)", "published", "note",
@@ -208,10 +211,10 @@ def table(results: Sequence[Result]) -> str:
     for system in SYSTEMS:
         cells = [system.name, system.papers, f"`{system.metric}`" if system.metric else "–"]
         for run, papers in ((replace, REPLACE), (shuffle, SHUFFLE)):
-            record = run.records.get(system.column)
-            if system.column and record is None:
-                raise KeyError(f"{system.name}: no column {system.column} in {list(run.records)}")
-            cells += [three(record["rank_order_rho"] if record else None)]
+            metric = run.metrics.get(system.column)
+            if system.column and metric is None:
+                raise KeyError(f"{system.name}: no column {system.column} in {list(run.metrics)}")
+            cells += [three(metric.numbers.rank_order_rho.value if metric else None)]
             published = papers.get(system.name)
             cells += ["none" if published is None else three(published)]
         name = "LearnToEval (text)" if system.name == "LearnToEval" else system.column
@@ -229,20 +232,23 @@ def table(results: Sequence[Result]) -> str:
 
 
 def added(results: Sequence[Result]) -> str:
-    """What runs without a download beside the systems of the papers: both experiments, and all
+    """What runs without a download next to the systems of the papers: both experiments, and all
     pairs of PASCAL-50S."""
     replace, shuffle, pascal = results
     runs, chosen = (read(replace), read(shuffle)), _by_category(pascal)
     families = (*ADDED.split(","), *GROUNDED.split(","))
     names = ("Replace ρ", "within", "Shuffle ρ", "within", "HC", "HI", "HM", "MM")
     lines = head("", *names)
-    for name, record in runs[0].records.items():
-        if record["family"] not in families:
+    for name, metric in runs[0].metrics.items():
+        if metric.family not in families:
             continue
         cells = [name]
         for run in runs:
-            of_run = run.records[name]
-            cells += [three(of_run[k]) for k in ("rank_order_rho", "rank_order_rho_within")]
+            numbers = run.metrics[name].numbers
+            cells += [
+                three(numbers.rank_order_rho.value),
+                three(numbers.rank_order_rho_within.value),
+            ]
         judged = chosen.get("LearnToEval (text)" if name == "LearnToEval" else name, {})
         cells += [_percent(judged.get(category)) for category in ("HC", "HI", "HM", "MM")]
         lines.append(row(*cells))
@@ -275,27 +281,26 @@ def components(results: Sequence[Result]) -> str:
     return "\n".join([*lines, "", f"Images in which the change can be made: {images}."])
 
 
-def _by_category(result: Result) -> dict[str, Mapping[str, float | None]]:
+def _by_category(result: Result) -> dict[str, dict[str, float | None]]:
     """Column → category → the share of its pairs in which it chose as most people did."""
-    run: dict[str, Any] = files.read_json(result.folder / files.STATISTICS)
-    return {r["metric"]: _shares(r) for r in run["metrics"] if r["status"] == "ok"}
-
-
-def _shares(record: Mapping[str, Any]) -> Mapping[str, float | None]:
-    (with_five,) = record["choice"]
-    return {name: each["value"] for name, each in with_five["accuracy"].items()}
+    shares: dict[str, dict[str, float | None]] = {}
+    for metric in read_choices(result).metrics:
+        if metric.ok:
+            (with_five,) = metric.numbers.choice
+            shares[metric.name] = {c: e.value for c, e in with_five.categories.items()}
+    return shares
 
 
 def _accuracies(result: Result) -> dict[str, float | None]:
     return {name: shares.get("MM") for name, shares in _by_category(result).items()}
 
 
-def _with_people(record: Mapping[str, Any] | None) -> str:
+def _with_people(metric: MetricResult[JudgmentStatistics] | None) -> str:
     """Spearman's ρ with people's correctness, and over how many captions."""
-    if record is None:
+    if metric is None:
         return "–"
-    given = record["human"]["correctness"]
-    return f"{three(given['spearman'])} ({given['n']:,})"
+    agreement = metric.numbers.human["correctness"]
+    return f"{three(agreement.spearman.value)} ({agreement.n:,})"
 
 
 def _percent(value: float | None) -> str:

@@ -1,6 +1,6 @@
 """A table of README.md or docs/: where it stands, which commands make it, and how it is written.
 
-To add one, add a `Table` to the list of a file beside this one (`graded.py` is the model), and put
+To add one, add a `Table` to the list of a file next to this one (`graded.py` is the model), and put
 its marks where it is to stand:
 
     <!-- numbers: NAME -->

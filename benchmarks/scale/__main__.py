@@ -1,4 +1,4 @@
-"""Scoring tables of many captions: rows a second, memory, Ray beside the local path, and kills.
+"""Scoring tables of many captions: rows a second, memory, Ray against the local path, and kills.
 
     python -m benchmarks.scale sizes [METRIC …] [--rows 20000 200000] [--folder DIR]
     python -m benchmarks.scale ray [METRIC …] [--rows 20000]       # needs the extra `ray`
@@ -62,10 +62,10 @@ def captions() -> Iterator[tuple[ImageId, str]]:
     bag = [word for _, words in human for word in words]
     while True:
         for image_id, words in human:
-            spoiled = list(words)
+            corrupted = list(words)
             for place in draw.sample(range(len(words)), len(words) // 2):
-                spoiled[place] = draw.choice(bag)
-            yield image_id, " ".join(spoiled)
+                corrupted[place] = draw.choice(bag)
+            yield image_id, " ".join(corrupted)
 
 
 def write(folder: Path, rows: int) -> float:
@@ -111,7 +111,7 @@ class ProcessorTime:
     """The processor seconds of all processes below this one, read five times a second.
 
     Asking the system for the time of ended children would be exact, and leave out Ray's workers:
-    nobody waits for them.
+    no process waits for them.
     """
 
     def __init__(self) -> None:
@@ -132,11 +132,11 @@ class ProcessorTime:
         return sum(self._spent.values())
 
     def read(self) -> None:
-        told = stats()
-        for pid in below(os.getpid(), told):
-            user, system = (int(told[pid][k]) for k in (11, 12))
+        stats_of = stats()
+        for pid in below(os.getpid(), stats_of):
+            user, system = (int(stats_of[pid][k]) for k in (11, 12))
             ticks = (user + system) / os.sysconf("SC_CLK_TCK")
-            self._spent[pid, told[pid][19]] = ticks
+            self._spent[pid, stats_of[pid][19]] = ticks
 
     def _read_on(self) -> None:
         while not self._ended.wait(0.2):
@@ -144,19 +144,19 @@ class ProcessorTime:
 
 
 def stats() -> dict[int, list[str]]:
-    """Process → what Linux tells of it in /proc/PID/stat, behind its name: proc(5), from 3 on."""
-    told = {}
+    """Process → the entries of /proc/PID/stat, behind its name: proc(5), from 3 on."""
+    stats_of = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
-            told[int(stat.parent.name)] = stat.read_text().rpartition(")")[2].split()
-    return told
+            stats_of[int(stat.parent.name)] = stat.read_text().rpartition(")")[2].split()
+    return stats_of
 
 
-def below(ancestor: int, told: dict[int, list[str]]) -> set[int]:
+def below(ancestor: int, stats_of: dict[int, list[str]]) -> set[int]:
     """The processes that the ancestor has started, and those that these have, and so on."""
     every, children = set[int](), {ancestor}
     while children:
-        children = {pid for pid, stat in told.items() if int(stat[1]) in children}
+        children = {pid for pid, stat in stats_of.items() if int(stat[1]) in children}
         every |= children
     return every
 
@@ -176,7 +176,7 @@ def same_parts(one: Path, other: Path) -> bool:
     return files[0] == files[1]
 
 
-def _told(peak: float) -> str:
+def _peak_text(peak: float) -> str:
     """A command's peak of memory: it begins with that of this process, which started it."""
     own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return f"at most {peak:,.0f}" if own >= peak else f"{peak:,.0f}"
@@ -191,7 +191,7 @@ def sizes(here: Path, rows: list[int], metrics: list[str]) -> None:
         wall, spent, peak = measured(command(here / f"{n}", here / f"out{n}", metrics))
         more = f"{(n - last[0]) / (spent - last[1]):,.0f}" if last[0] else ""
         print(f"| {n:,} | {distinct:.1%} | {wall:.0f} | {spent:.0f} | {n / spent:,.0f} | {more} |"
-              f" {_told(peak)} |", flush=True)  # fmt: skip
+              f" {_peak_text(peak)} |", flush=True)  # fmt: skip
         last = (n, spent)
 
 
@@ -204,7 +204,7 @@ def ray(here: Path, n: int, metrics: list[str]) -> None:
         block = f"task.block={max(5000, n // 100)}"
         wall, spent, peak = measured(command(here / "tables", out, metrics, block, *options))
         print(f"| {name} | {wall:.0f} | {n / wall:,.0f} | {spent:.0f} | {n / spent:,.0f} |"
-              f" {_told(peak)} |", flush=True)  # fmt: skip
+              f" {_peak_text(peak)} |", flush=True)  # fmt: skip
     print("the same bytes" if same_parts(here / "local", here / "ray") else "DIFFERENT bytes")
 
 

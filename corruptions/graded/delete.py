@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from corruptions.base import Caption, Corrupted, RatedCorruption
-from corruptions.tokens import words
+from metaeval.corruptions.base import Caption, Corrupted, RatedCorruption
+from metaeval.corruptions.tokens import words
 from metaeval.runs.records import MISSING_WORDS, Edit
 
 
@@ -23,6 +23,7 @@ class Delete(RatedCorruption):
 
     name = "delete"
     title = "Delete"
+    severity_by_rate = ((0, "major"), (0.5, "critical"))
     flaw = MISSING_WORDS
     kind = "words"
 

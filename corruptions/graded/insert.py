@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from corruptions.bag import FromBag
-from corruptions.base import Caption, Corrupted
-from corruptions.tokens import words
+from metaeval.corruptions.bag import FromBag
+from metaeval.corruptions.base import Caption, Corrupted
+from metaeval.corruptions.tokens import words
 from metaeval.runs.records import WRONG_WORDS, Edit
 
 
@@ -27,6 +27,7 @@ class Insert(FromBag):
 
     name = "insert"
     title = "Insert"
+    severity_by_rate = ((0, "major"), (0.5, "critical"))
     flaw = WRONG_WORDS
     kind = "words"
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from corruptions.base import Caption, Corrupted, Corruption
+from metaeval.corruptions.base import Caption, Corrupted, Corruption
 from metaeval.data.dataset import CaptionDataset, ImageId
 from metaeval.runs.records import OTHER_CAPTION
 
@@ -30,6 +30,7 @@ class Random(Corruption):
 
     name = "random"
     title = "Random"
+    severity = "critical"
     flaw = OTHER_CAPTION
     kind = "whole caption"
 

@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from corruptions.bag import MIN_COUNT, FromBag
-from corruptions.base import Caption, Corrupted
-from corruptions.tokens import rewritten, with_word, words
+from metaeval.corruptions.bag import MIN_COUNT, FromBag
+from metaeval.corruptions.base import Caption, Corrupted
+from metaeval.corruptions.tokens import rewritten, with_word, words
 from metaeval.data.dataset import CaptionDataset
-from metaeval.options import Count, Rate
+from metaeval.options import PositiveInt, Rate
 from metaeval.runs.records import WRONG_WORDS
 
 
@@ -45,10 +45,13 @@ class Replace(FromBag):
 
     name = "replace"
     title = "Replace"
+    severity_by_rate = ((0, "major"), (0.5, "critical"))
     flaw = WRONG_WORDS
     kind = "words"
 
-    def __init__(self, rate: Rate, distinct: bool = False, min_count: Count = MIN_COUNT) -> None:
+    def __init__(
+        self, rate: Rate, distinct: bool = False, min_count: PositiveInt = MIN_COUNT
+    ) -> None:
         super().__init__(rate, min_count)
         self.distinct = distinct
         self._place: dict[str, int] = {}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from corruptions.base import Caption, Corrupted, Corruption
-from corruptions.tokens import rewritten, words
+from metaeval.corruptions.base import Caption, Corrupted, Corruption
+from metaeval.corruptions.tokens import rewritten, words
 from metaeval.runs.records import WRONG_PLACES
 
 
@@ -18,6 +18,7 @@ class Reverse(Corruption):
 
     name = "reverse"
     title = "Reversed"
+    severity = "critical"
     flaw = WRONG_PLACES
     kind = "order"
 

@@ -9,8 +9,8 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from corruptions.base import Caption, Corrupted, RatedCorruption
-from corruptions.tokens import read, rewritten, with_word, words
+from metaeval.corruptions.base import Caption, Corrupted, RatedCorruption
+from metaeval.corruptions.tokens import read, rewritten, with_word, words
 from metaeval.errors import ConfigError
 from metaeval.options import Rate
 from metaeval.runs.records import WRONG_PLACES
@@ -44,6 +44,7 @@ class Shuffle(RatedCorruption):
 
     name = "shuffle"
     title = "Shuffle"
+    severity_by_rate = ((0, "major"), (0.5, "critical"))
     flaw = WRONG_PLACES
     kind = "order"
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from corruptions.language.base import LanguageCorruption, Places
-from corruptions.language.categories import family_of, mentions
-from corruptions.language.content.logic import acting
-from corruptions.language.inflection import verb_form, verb_lemma
-from corruptions.language.known import Known
-from corruptions.language.parsed import NO_THINGS, PEOPLE, NounPhrase, ParsedCaption
-from corruptions.language.rewriting import Rewording
+from metaeval.corruptions.language.base import LanguageCorruption, Places
+from metaeval.corruptions.language.categories import mentions, system_scores
+from metaeval.corruptions.language.content.logic import acting
+from metaeval.corruptions.language.inflection import verb_form, verb_lemma
+from metaeval.corruptions.language.known import Known
+from metaeval.corruptions.language.parsed import NO_THINGS, PEOPLE, NounPhrase, ParsedCaption
+from metaeval.corruptions.language.rewriting import Rewording
 from metaeval.text.scene_graphs.rules.function_words import words as word_set
 
 _PASSIVES = word_set(
@@ -19,8 +19,12 @@ _PASSIVES = word_set(
 _OPENS = frozenset({"a", "an", "two", "three", "some", "several"})
 _TIED = word_set(
     "his her their its he she they it him them himself herself while and together "
-    "each other who that which as being"
+    "each other who that which as being made to by"
 )
+_PLACES = word_set(
+    "at on in near next above over under up down through along across outside inside"
+)
+_TOP = frozenset({"next"})
 
 
 class Passive(LanguageCorruption):
@@ -32,6 +36,8 @@ class Passive(LanguageCorruption):
     name = "passive"
     title = "Passive"
     kind = "harmless"
+    severity = "none"
+    experimental = True
     expected = "same"
     lacks = "does not begin with somebody who does something to a thing"
 
@@ -48,7 +54,14 @@ class Passive(LanguageCorruption):
             ("NN", "RP", "RB")
         ):
             return []  # where the thing ends is not sure: "a broken up cell phone"
+        inside = range(thing.start, thing.end)
+        if caption.word(thing.head) in NO_THINGS or any(caption.tag(i) == "RB" for i in inside):
+            return []  # "a horse outside", "a wave very smooth"
         rest = caption.words[thing.end :]
+        if rest and not (
+            rest[0] in _PLACES and caption.phrase_at(thing.end + 1 + (rest[0] in _TOP))
+        ):
+            return []  # it may be about one of them: "a sandwich made of donuts"
         tied = _TIED & set(rest) or rest[:1] in (("about",), ("with",), ("for",))
         tied = tied or any(word.endswith("ing") for word in rest)
         if tied or caption.word(thing.start) not in _OPENS or caption.word(thing.end) == "of":
@@ -73,6 +86,7 @@ class RelativeClause(LanguageCorruption):
     name = "relative_clause"
     title = "Participle or relative clause"
     kind = "harmless"
+    severity = "none"
     expected = "same"
     lacks = "has neither a participle after its noun nor a relative clause"
 
@@ -83,22 +97,66 @@ class RelativeClause(LanguageCorruption):
             if caption.word(i) in ("who", "that") and caption.word(i + 1) in ("is", "are"):
                 if caption.tag(i + 2) == "VBG" and noun.is_noun and not noun.closes:
                     places.append([(Rewording(i, i + 2),)])
-            elif acting(caption, i) and noun.is_noun and noun.word not in NO_THINGS:
+            elif acting(caption, i) and noun.is_noun and self._is_subject(caption, i - 1):
                 who = "who" if noun.word in PEOPLE else "that"
-                many = noun.is_plural or noun.word in ("people", "sheep", "cattle")
+                many = noun.is_plural or noun.word in ("people", "cattle")
                 places.append([(Rewording(i, i, (who, "are" if many else "is")),)])
         return places
+
+    @staticmethod
+    def _is_subject(caption: ParsedCaption, place: int) -> bool:
+        """Whether the participle behind the noun can only be the noun's.
+
+        The noun is the first of the caption, follows "there is", or is what a group is of: behind
+        "two people at a dining table", "talking" belongs to the people.
+        """
+        phrase = caption.phrase_of(place)
+        if phrase is None or phrase.head != place or caption.word(place) in NO_THINGS | _UNMARKED:
+            return False
+        start = phrase.start
+        if start >= 2 and caption.word(start - 1) == "of":
+            if caption.word(start - 2) not in _GROUPS:
+                return False
+            group = caption.phrase_of(start - 2)
+            start = group.start if group else start
+        elif (
+            caption.word(place + 1) in _STATES or "and" in caption.words[phrase.start : phrase.end]
+        ):
+            return False
+        return start == 0 or caption.words[:start] in (("there", "is"), ("there", "are"))
+
+
+_GROUPS = word_set(
+    "group groups couple bunch herd herds flock crowd pair team family number picture photo image "
+    "photograph shot view"
+)
+# nouns whose plural looks like the singular: "a couple of giraffe standing"
+_UNMARKED = word_set("giraffe zebra elephant sheep deer fish bison buffalo luggage sheeps aircraft")
+# verbs that no "is" goes before: "a bowl that is containing fruit"
+_STATES = word_set("containing consisting featuring including having depicting reading showing")
+_ASSORTMENTS = word_set(
+    "assortment variety selection collection picture photo image array display mix mixture range "
+    "full"
+)
+_HAVING = frozenset({"holding", "wearing", "has", "eating", "containing"})
+_CLOTHES = word_set(
+    "hat hats cap shirt shirts tie ties suit suits jacket jackets helmet helmets glasses "
+    "sunglasses goggles pants shorts coat scarf gloves boots shoes dress vest jeans skirt backpack "
+    "uniform sweater watch mask"
+)
 
 
 class SwapConjuncts(LanguageCorruption):
     """ "A dog and a cat" becomes "a cat and a dog".
 
-    Two phrases at the end of the caption or before "are", so that nothing else is torn from them.
+    Two phrases at the end of the caption or before "are", so that nothing else is torn from them,
+    and only where both belong to the word before them ("a body of water and mountains" does not).
     """
 
     name = "swap_conjuncts"
     title = "Order of conjuncts"
     kind = "harmless"
+    severity = "none"
     expected = "same"
     lacks = "joins no two phrases at its end"
 
@@ -112,7 +170,7 @@ class SwapConjuncts(LanguageCorruption):
             ends = second.end == len(caption) or caption.word(second.end) == "are"
             same = caption.tag(first.start)[:2] == caption.tag(second.start)[:2]
             listed = caption.tokens[first.head].closes or "and" in caption.words[i + 1 : second.end]
-            if ends and same and not listed:
+            if ends and same and not listed and self._alike(caption, first, second):
                 places.append(
                     [
                         (
@@ -124,11 +182,27 @@ class SwapConjuncts(LanguageCorruption):
         return places
 
     @staticmethod
+    def _alike(caption: ParsedCaption, first: NounPhrase, second: NounPhrase) -> bool:
+        """Whether both can be had, held or worn alike: "wearing a hat and trees" is two clauses."""
+        before = caption.word(first.start - 1)
+        if before not in _HAVING and before != "with":
+            return True
+        named = {m.end: system_scores(m.category) for m in mentions(caption)}
+        kinds = {named.get(first.end, ""), named.get(second.end, "")}
+        if {caption.word(first.head), caption.word(second.head)} & PEOPLE or "person" in kinds:
+            return False
+        if before != "wearing":
+            return True
+        return {caption.word(first.head), caption.word(second.head)} <= _CLOTHES
+
+    @staticmethod
     def _free(caption: ParsedCaption, first: NounPhrase) -> bool:
         before = caption.word(first.start - 1)
-        listed = first.start and caption.tokens[first.start - 1].closes
-        return not listed and before in ("", "with", "of", "holding", "near", "wearing", "has",
-                                         "eating", "containing", "between", "by", "to")  # fmt: skip
+        if first.start and caption.tokens[first.start - 1].closes:
+            return False
+        if before == "of":
+            return caption.word(first.start - 2) in _ASSORTMENTS
+        return before in ("", "with", "near", "between", "by", "to", *_HAVING)
 
 
 _SYMMETRIC = (("next", "to"), ("beside",), ("near",), ("alongside",), ("is", "next", "to"),
@@ -145,6 +219,7 @@ class MirrorRelation(LanguageCorruption):
     name = "mirror_relation"
     title = "Symmetric relation mirrored"
     kind = "harmless"
+    severity = "none"
     expected = "same"
     lacks = "is not two things beside each other and nothing else"
 
@@ -179,7 +254,7 @@ class MirrorRelation(LanguageCorruption):
     @staticmethod
     def _alive(caption: ParsedCaption, *phrases: NounPhrase) -> bool:
         named = {m.end: m.category for m in mentions(caption)}
-        return all(family_of(named.get(p.end, "")) in ("person", "animal") for p in phrases)
+        return all(system_scores(named.get(p.end, "")) in ("person", "animal") for p in phrases)
 
 
 _CONTRACTED = {
@@ -200,6 +275,7 @@ class Contraction(LanguageCorruption):
     name = "contraction"
     title = "Contracted or expanded"
     kind = "harmless"
+    severity = "none"
     expected = "same"
     lacks = "has nothing to contract or expand"
 
@@ -227,6 +303,7 @@ class Possessive(LanguageCorruption):
     name = "possessive"
     title = "Possessive"
     kind = "harmless"
+    severity = "none"
     expected = "same"
     lacks = "has no possessive with an article"
 

@@ -7,9 +7,9 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from corruptions.truth.base import Change, Effect
-from corruptions.truth.facts import CaptionFacts
-from corruptions.truth.swap_arguments import (
+from metaeval.corruptions.truth.base import Change, Effect
+from metaeval.corruptions.truth.facts import CaptionFacts
+from metaeval.corruptions.truth.swap_arguments import (
     SwapArguments,
     swap_phrases,
     symmetric_preposition,
@@ -30,6 +30,7 @@ class SwapSymmetric(SwapArguments):
 
     name = "swap_symmetric"
     title = "Swap symmetric"
+    severity = "none"
     expected: ClassVar[Literal["lower", "same"]] = "same"
     effect: ClassVar[Effect | None] = None
     flaw: ClassVar[str | None] = None

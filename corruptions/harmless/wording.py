@@ -7,13 +7,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from corruptions.base import Caption, Corrupted, Corruption
-from corruptions.language.base import LanguageCorruption, Places, rewritten_whole
-from corruptions.language.content.logic import existential
-from corruptions.language.content.numbers import number_of
-from corruptions.language.known import Known, known_images
-from corruptions.language.parsed import NUMBER_WORDS, ParsedCaption
-from corruptions.language.rewriting import Rewording
+from metaeval.corruptions.base import Caption, Corrupted, Corruption
+from metaeval.corruptions.language.base import LanguageCorruption, Places, rewritten_whole
+from metaeval.corruptions.language.content.logic import existential
+from metaeval.corruptions.language.content.numbers import number_of
+from metaeval.corruptions.language.known import Known, known_images
+from metaeval.corruptions.language.parsed import NUMBER_WORDS, ParsedCaption
+from metaeval.corruptions.language.rewriting import Rewording
 from metaeval.data.dataset import CaptionDataset, ImageId
 from metaeval.text.scene_graphs.rules.function_words import words as word_set
 
@@ -55,6 +55,7 @@ class Synonym(LanguageCorruption):
     name = "synonym"
     title = "Synonym"
     kind = "harmless"
+    severity = "none"
     expected = "same"
     lacks = "has no word with a synonym that is sure"
 
@@ -105,6 +106,7 @@ class BritishSpelling(LanguageCorruption):
     name = "british_spelling"
     title = "British or American spelling"
     kind = "harmless"
+    severity = "none"
     expected = "same"
     lacks = "has no word that is spelt in two ways"
 
@@ -122,6 +124,7 @@ class NumberFormat(LanguageCorruption):
     name = "number_format"
     title = "Number in digits or letters"
     kind = "harmless"
+    severity = "none"
     expected = "same"
     lacks = "gives no number from two to twelve"
 
@@ -146,6 +149,7 @@ class ThereIsFrame(LanguageCorruption):
     name = "there_is"
     title = "There is"
     kind = "harmless"
+    severity = "none"
     expected = "same"
     lacks = "cannot follow there is"
 
@@ -171,6 +175,7 @@ class PhotoPrefix(_Prefix):
     name = "photo_prefix"
     title = "A photo of"
     kind = "harmless"
+    severity = "none"
     expected = "same"
     prefix = ("a", "photo", "of")
 
@@ -181,6 +186,7 @@ class Filler(_Prefix):
     name = "filler"
     title = "We see"
     kind = "harmless"
+    severity = "none"
     expected = "same"
     prefix = ("we", "see")
 
@@ -191,6 +197,7 @@ class DefiniteArticle(LanguageCorruption):
     name = "definite_article"
     title = "A becomes the"
     kind = "harmless"
+    severity = "none"
     expected = "same"
     lacks = 'does not begin with "a" and a thing'
 
@@ -213,6 +220,7 @@ class OwnReference(Corruption):
     name = "own_reference"
     title = "Another caption of the image"
     kind = "harmless"
+    severity = "none"
     expected = "same"
 
     def __init__(self) -> None:

@@ -6,12 +6,12 @@ import re
 
 import numpy as np
 
-from corruptions.base import Caption, Corrupted, Corruption
-from corruptions.language.base import LanguageCorruption, Places
-from corruptions.language.known import Known
-from corruptions.language.parsed import ParsedCaption
-from corruptions.language.rewriting import Rewording
-from corruptions.tokens import words
+from metaeval.corruptions.base import Caption, Corrupted, Corruption
+from metaeval.corruptions.language.base import LanguageCorruption, Places
+from metaeval.corruptions.language.known import Known
+from metaeval.corruptions.language.parsed import ParsedCaption
+from metaeval.corruptions.language.rewriting import Rewording
+from metaeval.corruptions.tokens import words
 from metaeval.runs.records import Edit
 
 
@@ -30,6 +30,7 @@ class LowerCase(Corruption):
     name = "lower_case"
     title = "Small letters"
     kind = "harmless"
+    severity = "none"
     expected = "same"
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
@@ -42,6 +43,7 @@ class FinalStop(Corruption):
     name = "final_stop"
     title = "Final stop"
     kind = "harmless"
+    severity = "none"
     expected = "same"
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
@@ -60,6 +62,7 @@ class WhiteSpace(Corruption):
     name = "white_space"
     title = "White space"
     kind = "harmless"
+    severity = "none"
     expected = "same"
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
@@ -88,6 +91,7 @@ class Hyphen(LanguageCorruption):
     name = "hyphen"
     title = "Hyphen"
     kind = "harmless"
+    severity = "none"
     expected = "same"
     lacks = "has no word that is written with and without a hyphen"
 
@@ -108,6 +112,7 @@ class TypographicQuotes(Corruption):
     name = "typographic_quotes"
     title = "Typographic quotes"
     kind = "harmless"
+    severity = "none"
     expected = "same"
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:

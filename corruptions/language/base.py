@@ -12,11 +12,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from corruptions.base import Caption, Corrupted, Corruption
-from corruptions.language.known import Known, known_images
-from corruptions.language.parsed import ParsedCaption, parse
-from corruptions.language.rewriting import Rewording, reworded
-from corruptions.tokens import words
+from metaeval.corruptions.base import Caption, Corrupted, Corruption
+from metaeval.corruptions.language.known import Known, known_images
+from metaeval.corruptions.language.parsed import ParsedCaption, parse
+from metaeval.corruptions.language.rewriting import Rewording, reworded
+from metaeval.corruptions.tokens import words
 from metaeval.data.dataset import CaptionDataset, ImageId
 from metaeval.errors import require_count
 from metaeval.runs.records import Edit

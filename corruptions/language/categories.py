@@ -6,7 +6,7 @@ from functools import cache
 from string import punctuation
 from typing import NamedTuple
 
-from corruptions.language.parsed import ParsedCaption
+from metaeval.corruptions.language.parsed import ParsedCaption
 from metaeval.data.scenes.lexicon import NOUNS, ROLES
 from metaeval.data.scenes.things import THINGS
 from metaeval.text.scene_graphs.rules.function_words import words as word_set
@@ -120,7 +120,7 @@ class Mention(NamedTuple):
     many: bool
 
 
-def family_of(category: str) -> str:
+def system_scores(category: str) -> str:
     """COCO's supercategory; of a category that is not COCO's, its own name."""
     return THINGS[category].family if category in THINGS else category
 

@@ -9,7 +9,9 @@ from typing import NamedTuple
 
 from metaeval.runs.records import Edit
 
-_VOWEL_SOUND = re.compile(r"(?:[aeiou]|hour|honest|heir|8|11\b|18\b|x-?ray|mp3)", re.IGNORECASE)
+_VOWEL_SOUND = re.compile(
+    r"(?:[aeiou]|hour|honest|heir|8|11\b|18\b|x-?ray|mp3|suv|rv\b|lcd|hd\b)", re.IGNORECASE
+)
 _CONSONANT_SOUND = re.compile(
     r"(?:uni(?!n|m)|use|ute|using|util|ewe|eu|one\b|once|one-|u\.?s\b|ukulele)", re.IGNORECASE
 )

@@ -8,15 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from corruptions.base import Caption, Corrupted, Corruption
-from corruptions.own.function import difference
+from metaeval.corruptions.base import Caption, Corrupted, Corruption
+from metaeval.corruptions.own.function import difference
 from metaeval.data.dataset import CaptionDataset
+from metaeval.data.identity import ImageIdRegistry, image_key
 from metaeval.data.own.tables import read_table, require_columns
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError
+from metaeval.readers.names import check_name
 from metaeval.readers.values import read_number
 
 EXPECTED = ("lower", "same")
+_RESERVED = ("human",)  # the set of the uncorrupted captions
 
 
 class FileCorruption(Corruption):
@@ -27,7 +30,8 @@ class FileCorruption(Corruption):
     title
         The version's name.
     captions
-        Image id, as text → caption. An image without one keeps its own: not applied.
+        Image id, as `image_key` compares it → caption. An image without one keeps its own: not
+        applied.
     expected
         What it should do to a score: "lower" or "same".
     """
@@ -45,7 +49,7 @@ class FileCorruption(Corruption):
         return {"version": self.title}
 
     def fit(self, dataset: CaptionDataset) -> None:
-        self._missing = sum(str(i) not in self._captions for i in dataset.image_ids)
+        self._missing = sum(image_key(i) not in self._captions for i in dataset.image_ids)
         if self._missing == len(dataset):
             first = next(iter(self._captions), "none")
             raise ConfigError(
@@ -57,7 +61,7 @@ class FileCorruption(Corruption):
         return {f"images_without_a_caption_in_{self.title}": self._missing}
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
-        text = self._captions.get(str(caption.image_id))
+        text = self._captions.get(image_key(caption.image_id))
         return difference(caption.text, caption.text if text is None else text, None)
 
 
@@ -66,41 +70,67 @@ def read_corruptions(file: str | Path | None = None) -> list[Corruption]:
 
     `set` is the version's name and `level` its place in the right order, 0 = worst; by default the
     order in which they come. `expected` is "lower" (by default) or "same". Raises InputError,
-    naming the record, where it is not so.
+    naming the record, where it is not so, for two sets with one level, and for a set with the name
+    of the uncorrupted captions.
     """
     if file is None:
         raise ConfigError("give the file of corrupted captions: corruption.file=FILE")
     path = Path(file).expanduser()
     table, tidy = read_table(path), Tidy()
     require_columns(table, ["image_id", "caption"], "a file of corrupted captions")
+    registry = ImageIdRegistry(path, "image_id")
     captions: dict[str, dict[str, str]] = {}
-    level: dict[str, float] = {}
+    levels: dict[str, float] = {}
     expected: dict[str, str] = {}
     for row in table.rows:
         where, fields = row
-        name = str(fields.get("set") or path.stem)
+        name = _set_name(fields.get("set"), path, where)
         of_set = captions.setdefault(name, {})
-        image = str(row.image_id(path))
-        if image in of_set:
+        image = row.image_id(path)
+        key = image_key(image)
+        registry.add(key, str(image), where)
+        if key in of_set:
             raise InputError(
                 f"'{name}' has another caption of the image '{image}'", file=path, record=where
             )
         text = row.cell("caption", path)
-        of_set[image] = tidy.read(text, file=path, record=where, field="caption")
-        told = _level(fields.get("level"), len(level), path, where)
-        wish = str(fields.get("expected") or "lower")
-        if wish not in EXPECTED:
+        of_set[key] = tidy.read(text, file=path, record=where, field="caption")
+        level = _level(fields.get("level"), len(levels), path, where)
+        effect = str(fields.get("expected") or "lower")
+        if effect not in EXPECTED:
             raise InputError(
-                f"'{wish}' is not lower or same", file=path, record=where, field="expected"
+                f"'{effect:.40}' is not lower or same", file=path, record=where, field="expected"
             )
-        if level.setdefault(name, told) != told and fields.get("level") not in (None, ""):
+        if levels.setdefault(name, level) != level and fields.get("level") not in (None, ""):
             raise InputError(f"'{name}' has two levels", file=path, record=where, field="level")
-        if expected.setdefault(name, wish) != wish:
+        if expected.setdefault(name, effect) != effect:
             raise InputError(
                 f"'{name}' is lower and same", file=path, record=where, field="expected"
             )
-    worst_first = sorted(captions, key=level.__getitem__)
+    _require_distinct(levels, path)
+    worst_first = sorted(captions, key=levels.__getitem__)
     return [FileCorruption(name, captions[name], expected[name]) for name in worst_first]
+
+
+def _set_name(value: Any, path: Path, where: str) -> str:
+    """The name of a record's set; that of the file where the record has none."""
+    if value is None or value == "":
+        value = path.stem
+    elif type(value) is int:
+        value = str(value)
+    name = check_name(value, file=path, record=where, field="set")
+    if name.casefold() in _RESERVED:
+        problem = f"'{name}' is the name of the uncorrupted captions; give the set another name"
+        raise InputError(problem, file=path, record=where, field="set")
+    return name
+
+
+def _require_distinct(levels: Mapping[str, float], path: Path) -> None:
+    by_level: dict[float, str] = {}
+    for name, level in levels.items():
+        if (other := by_level.setdefault(level, name)) != name:
+            problem = f"the sets '{other}' and '{name}' both have level {level:g}; number them"
+            raise InputError(problem, file=path, field="level")
 
 
 def _level(value: Any, default: int, path: Path, where: str) -> float:

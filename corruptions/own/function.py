@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from corruptions.base import Caption, Corrupted, Corruption
+from metaeval.corruptions.base import SEVERITIES, Caption, Corrupted, Corruption
 from metaeval.errors import ConfigError
 from metaeval.runs.records import Edit
 from metaeval.runs.source import imported
@@ -25,7 +25,7 @@ class FunctionCorruption(Corruption):
     Parameters
     ----------
     function
-        "my_module.spoil", found in the current folder or installed; or the function itself.
+        "my_module.corrupt", found in the current folder or installed; or the function itself.
     rate
         The share of words to change, in (0, 1], of a function that has a parameter `rate`.
     title
@@ -45,7 +45,7 @@ class FunctionCorruption(Corruption):
     ) -> None:
         option = "corruption.function"
         if function is None:
-            raise ConfigError(f"give the function: {option}=my_module.spoil")
+            raise ConfigError(f"give the function: {option}=my_module.corrupt")
         self.function = imported(function, option) if isinstance(function, str) else function
         if not callable(self.function):
             raise ConfigError(f"{option}: '{function}' is {type(self.function).__name__}")
@@ -115,6 +115,9 @@ class Mixture(Corruption):
             raise ConfigError("corruption.parts: a mixture is of two corruptions or more")
         self.parts, self.rate = tuple(parts), rate
         self.needs = frozenset(need for part in parts for need in part.needs)
+        declared = [part.severity for part in parts if part.severity is not None]
+        if len(declared) == len(parts):
+            self.severity = max(declared, key=SEVERITIES.index)
         self.title = " + ".join(part.title for part in parts)  # type: ignore[misc]
         if any(part.expected == "lower" for part in parts):
             self.expected = "lower"  # type: ignore[misc]

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from corruptions.truth.base import Change, Effect, TruthCorruption, noun_of, pick
-from corruptions.truth.facts import CaptionFacts
-from corruptions.truth.patch import Patch
+from metaeval.corruptions.truth.base import Change, Effect, TruthCorruption, noun_of, pick
+from metaeval.corruptions.truth.facts import CaptionFacts
+from metaeval.corruptions.truth.patch import Patch
 from metaeval.data.scenes.graph import Mark
 from metaeval.data.scenes.lexicon import article
 from metaeval.data.scenes.things import THINGS
@@ -27,6 +27,7 @@ class AddObject(TruthCorruption):
 
     name = "add_object"
     title = "Add object"
+    severity = "critical"
     flaw = WRONG_WORDS
     effect: ClassVar[Effect | None] = "hallucination"
 

@@ -14,13 +14,13 @@ from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
-from corruptions.base import Caption, Corrupted, Corruption
-from corruptions.truth.facts import CaptionFacts, Finder, SceneFinder, Statement
-from corruptions.truth.patch import Patch, patched
+from metaeval.corruptions.base import Caption, Corrupted, Corruption
+from metaeval.corruptions.truth.facts import CaptionFacts, Finder, SceneFinder, Statement
+from metaeval.corruptions.truth.patch import Patch, patched
 from metaeval.data.scenes.graph import Mark
 from metaeval.data.scenes.lexicon import NOUNS
 from metaeval.errors import require_count
-from metaeval.options import Count
+from metaeval.options import PositiveInt
 
 T = TypeVar("T")
 Effect = Literal["contradiction", "hallucination", "omission"]
@@ -76,12 +76,12 @@ class TruthCorruption(Corruption):
     times
         In how many places, at most; a caption that offers fewer is changed where it can be.
     finder
-        What tells the statements of a caption; by default the scene graphs of the dataset.
+        Finds the statements of a caption; by default the scene graphs of the dataset.
     """
 
     effect: ClassVar[Effect | None] = "contradiction"
 
-    def __init__(self, times: Count = 1, finder: Finder | None = None) -> None:
+    def __init__(self, times: PositiveInt = 1, finder: Finder | None = None) -> None:
         require_count(f"{self.name}: times", times)
         self.times = times
         self.finder: Finder = finder or SceneFinder()

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from corruptions.truth.base import Change, Effect, TruthCorruption, joined, other_number
-from corruptions.truth.facts import STATEMENTS, CaptionFacts, statement
-from corruptions.truth.patch import Patch
+from metaeval.corruptions.truth.base import Change, Effect, TruthCorruption, joined, other_number
+from metaeval.corruptions.truth.facts import STATEMENTS, CaptionFacts, statement
+from metaeval.corruptions.truth.patch import Patch
 from metaeval.data.scenes.graph import Mark
 from metaeval.runs.records import MISSING_WORDS
 
@@ -25,6 +25,7 @@ class DropSalient(TruthCorruption):
 
     name = "drop_salient"
     title = "Drop salient object"
+    severity = "major"
     flaw = MISSING_WORDS
     effect: ClassVar[Effect | None] = "omission"
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from corruptions.base import Caption
+from metaeval.corruptions.base import Caption
 from metaeval.data.scenes.graph import Mark, SceneGraph, SceneObject
 from metaeval.data.scenes.things import THINGS
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from corruptions.truth.base import Change, TruthCorruption, pick
-from corruptions.truth.facts import CaptionFacts, Referent, statement
-from corruptions.truth.patch import Patch
+from metaeval.corruptions.truth.base import Change, TruthCorruption, pick
+from metaeval.corruptions.truth.facts import CaptionFacts, Referent, statement
+from metaeval.corruptions.truth.patch import Patch
 from metaeval.data.scenes.graph import Mark
 from metaeval.data.scenes.things import LOOKALIKES, THINGS
 from metaeval.runs.records import WRONG_WORDS
@@ -28,6 +28,7 @@ class ReplaceAttribute(TruthCorruption):
 
     name = "replace_attribute"
     title = "Replace attribute"
+    severity = "major"
     flaw = WRONG_WORDS
 
     def places(self, facts: CaptionFacts, tokens: Sequence[str]) -> list[Mark]:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from corruptions.truth.base import Change, TruthCorruption, other_number, pick
-from corruptions.truth.facts import CaptionFacts, statement
-from corruptions.truth.patch import Patch
+from metaeval.corruptions.truth.base import Change, TruthCorruption, other_number, pick
+from metaeval.corruptions.truth.facts import CaptionFacts, statement
+from metaeval.corruptions.truth.patch import Patch
 from metaeval.data.scenes.graph import Mark
 from metaeval.data.scenes.lexicon import NUMBERS
 from metaeval.runs.records import WRONG_WORDS
@@ -25,6 +25,7 @@ class ReplaceCount(TruthCorruption):
 
     name = "replace_count"
     title = "Replace count"
+    severity = "major"
     flaw = WRONG_WORDS
 
     def places(self, facts: CaptionFacts, tokens: Sequence[str]) -> list[Mark]:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from corruptions.truth.base import Change, TruthCorruption, noun_of, pick
-from corruptions.truth.facts import CaptionFacts, statement
-from corruptions.truth.patch import Patch
+from metaeval.corruptions.truth.base import Change, TruthCorruption, noun_of, pick
+from metaeval.corruptions.truth.facts import CaptionFacts, statement
+from metaeval.corruptions.truth.patch import Patch
 from metaeval.data.scenes.graph import Mark
 from metaeval.data.scenes.things import THINGS
 from metaeval.runs.records import WRONG_WORDS
@@ -26,6 +26,7 @@ class ReplaceObject(TruthCorruption):
 
     name = "replace_object"
     title = "Replace object"
+    severity = "critical"
     flaw = WRONG_WORDS
 
     def places(self, facts: CaptionFacts, tokens: Sequence[str]) -> list[Mark]:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from corruptions.truth.base import Change, TruthCorruption, pick
-from corruptions.truth.facts import CaptionFacts, statement
-from corruptions.truth.patch import Patch
+from metaeval.corruptions.truth.base import Change, TruthCorruption, pick
+from metaeval.corruptions.truth.facts import CaptionFacts, statement
+from metaeval.corruptions.truth.patch import Patch
 from metaeval.data.scenes.graph import Mark
 from metaeval.runs.records import WRONG_WORDS
 
@@ -57,6 +57,7 @@ class ReplaceRelation(TruthCorruption):
 
     name = "replace_relation"
     title = "Replace relation"
+    severity = "major"
     flaw = WRONG_WORDS
 
     def places(self, facts: CaptionFacts, tokens: Sequence[str]) -> list[Mark]:

@@ -7,9 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from corruptions.truth.base import Change, TruthCorruption, joined, other_number
-from corruptions.truth.facts import CaptionFacts, statement
-from corruptions.truth.patch import Patch
+from metaeval.corruptions.base import Severity
+from metaeval.corruptions.truth.base import Change, TruthCorruption, joined, other_number
+from metaeval.corruptions.truth.facts import CaptionFacts, statement
+from metaeval.corruptions.truth.patch import Patch
 from metaeval.data.scenes.graph import Mark
 from metaeval.runs.records import WRONG_PLACES
 
@@ -29,6 +30,7 @@ class SwapArguments(TruthCorruption):
 
     name = "swap_arguments"
     title = "Swap arguments"
+    severity: Severity | None = "critical"
     flaw: ClassVar[str | None] = WRONG_PLACES
 
     def places(self, facts: CaptionFacts, tokens: Sequence[str]) -> list[Mark]:

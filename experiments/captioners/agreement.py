@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from metaeval.results.base import Estimate
+from metaeval.results.captioners import Agreement, AgreementMatrix, Disagreement
 from metaeval.runs.records import ScoreColumn
 from metaeval.stats.ordering.agreement import answers, kendall_matrix
 from metaeval.stats.ordering.disagreement import disagreement
@@ -39,44 +41,44 @@ def agreement(
     sentences: Sequence[Ordering],
     counts: Counts,
     confidence: float,
-) -> dict[str, Any]:
-    """Kendall's τ-b between all metrics (components left out) in three ways: docs/captioners.md.
+) -> Agreement | None:
+    """Kendall's τ-b between all metrics (parts left out) in three ways: docs/captioners.md.
 
     `whole` are the scores of systems in each bootstrap replicate, `points` the scores themselves by
-    name, `sentences` those of captions; `counts` [replicates, images] made the replicates.
+    name, `sentences` those of captions; `counts` [replicates, images] made the replicates. `None`
+    without any score.
     """
     whole = [score for score in whole if score.column.part_of is None]
     sentences = [score for score in sentences if score.column.part_of is None]
     if not sentences:
-        return {}
+        return None
     systems = np.array([[[x] for x in points[v.name]] for v in whole])
     signs = np.array([1.0 if score.column.higher_is_better else -1.0 for score in whole])
     drawn = answers(np.array([score.upward for score in whole])).tau_of_each()
     within = answers(np.array([score.upward for score in sentences]))
-    return {
-        "systems": {
-            "metrics": [score.name for score in whole],
-            "n_systems": systems.shape[1],
-            "tau_b": answers(systems * signs[:, None, None]).tau(),
-            "tau_b_ci": _intervals(drawn, confidence),
-        },
-        "within_image": {
-            "metrics": [score.name for score in sentences],
-            "n_images": sentences[0].values.shape[1],
-            "tau_b": within.tau(),
-            "tau_b_ci": _intervals(within.tau_resampled(counts), confidence),
-        },
-        "captions": {
-            "metrics": [score.name for score in sentences],
-            "tau_b": kendall_matrix([score.upward for score in sentences]),
-        },
-    }
+    names = tuple(score.name for score in sentences)
+    every = kendall_matrix([score.upward for score in sentences])
+    return Agreement(
+        systems=AgreementMatrix(
+            metrics=tuple(score.name for score in whole),
+            n=systems.shape[1],
+            tau_b=_estimates(answers(systems * signs[:, None, None]).tau(), drawn, confidence),
+        ),
+        within_image=AgreementMatrix(
+            metrics=names,
+            n=sentences[0].values.shape[1],
+            tau_b=_estimates(within.tau(), within.tau_resampled(counts), confidence),
+        ),
+        captions=AgreementMatrix(
+            metrics=names, tau_b=tuple(tuple(Estimate(value=x) for x in row) for row in every)
+        ),
+    )
 
 
 def disagreements(
     sentences: Sequence[Ordering], images: pd.Index[Any]
-) -> tuple[dict[str, Any], pd.DataFrame]:
-    """The metrics' disagreement per image: what votes in it, its mean, and the table of all images.
+) -> tuple[Disagreement, pd.DataFrame]:
+    """The metrics' disagreement: which columns vote, its mean, and the table of all images.
 
     Each metric has one vote: its first headline column.
     """
@@ -88,14 +90,21 @@ def disagreements(
     if votes:
         values = disagreement(np.array([score.upward for score in votes.values()]))
     defined = values[~np.isnan(values)]
-    summary = {
-        "votes": [score.name for score in votes.values()],
-        "n_images": len(defined),
-        "mean": float(defined.mean()) if len(defined) else float("nan"),
-    }
+    summary = Disagreement(
+        votes=tuple(score.name for score in votes.values()),
+        n_images=len(defined),
+        mean=float(defined.mean()) if len(defined) else None,
+    )
     return summary, pd.DataFrame({"image_id": images, "disagreement": values})
 
 
-def _intervals(replicates: Floats, confidence: float) -> list[list[list[float]]]:
-    """[m, m] intervals from [m, m, replicates]."""
-    return [[percentile_interval(cell, confidence) for cell in row] for row in replicates]
+def _estimates(
+    values: Floats, replicates: Floats, confidence: float
+) -> tuple[tuple[Estimate, ...], ...]:
+    """Values [m, m] with their intervals from [m, m, replicates]."""
+    rows = []
+    for row, drawn in zip(values, replicates, strict=True):
+        ends = [percentile_interval(cell, confidence) for cell in drawn]
+        pairs = zip(row, ends, strict=True)
+        rows.append(tuple(Estimate(value=x, low=low, high=high) for x, (low, high) in pairs))
+    return tuple(rows)

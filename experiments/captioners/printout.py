@@ -2,46 +2,50 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+
+from metaeval.results.captioners import CaptionersResult, LengthAnalysis
 
 
-def printout(summary: Mapping[str, Any], file: Path) -> str:
-    """A line a metric, a column a system, the systems by their mean rank; `*` marks a lead over
-    the next system that Holm's correction leaves standing.
+def printout(result: CaptionersResult, file: Path) -> str:
+    """A line a metric, a column a system, the systems by their mean rank; `*` marks a significant
+    lead over the system that is next in the ranking by this metric (not the next column).
 
     `file` is what to open next: the report, or the statistics of a run without one.
     """
-    done = [r for r in summary["metrics"] if r["status"] == "ok" and r["part_of"] is None]
-    names = by_mean_rank(summary)
+    names = result.by_mean_rank()
     wide = {name: max(9, len(name) + 1) for name in names}
-    left = max((len(r["metric"]) for r in done), default=0)
-    alpha = 1 - summary["settings"]["confidence"]
+    left = max((len(m.name) for m in result.scores), default=0)
     lines = [" " * left + "".join(f"{name:>{wide[name] + 1}}" for name in names)]
-    for record in done:
-        ahead = {
-            n["better"]
-            for n in record["neighbours"]
-            if n["p_permutation_holm"] is not None and n["p_permutation_holm"] <= alpha
-        }
+    for metric in result.scores:
+        numbers = metric.numbers
+        ahead = {name for k, name in enumerate(numbers.ranking) if numbers.is_ahead(k)}
         cells = [
-            f"{record['systems'][name]['score']:>{wide[name]}.4f}{'*' if name in ahead else ' '}"
+            f"{_score(numbers.systems[name].value):>{wide[name]}}{'*' if name in ahead else ' '}"
             for name in names
         ]
-        lines.append(f"{record['metric']:<{left}}" + "".join(cells))
-    lines.append(f"* ahead of the next by a paired permutation test (Holm, p ≤ {alpha:.2g})")
-    lacking = {r["family"]: r["status"] for r in summary["metrics"] if r["status"] != "ok"}
-    if lacking:  # the reasons went to stderr, and are in the report
-        told = ", ".join(f"{name} ({status})" for name, status in lacking.items())
-        lines.append(f"not run: {told}")
+        lines.append(f"{metric.name:<{left}}" + "".join(cells))
+    lines.append(
+        "* higher than the system that is next by this metric (which need not be the next "
+        f"column) by a paired permutation test (Holm, p < {result.settings.alpha:.2g})"
+    )
+    lines += _lengths(result.length)
+    missing = {m.family: m.status for m in result.metrics if not m.ok}
+    if missing:  # the reasons went to stderr, and are in the report
+        skipped = ", ".join(f"{name} ({status})" for name, status in missing.items())
+        lines.append(f"not run: {skipped}")
     return "\n".join([*lines, f"{file.stem}: {file}"])
 
 
-def by_mean_rank(summary: Mapping[str, Any]) -> list[str]:
-    """The systems by their mean rank over the headline scores, the best first."""
-    systems = summary["systems"]
-    ranks = [s["mean_rank"] if s["mean_rank"] == s["mean_rank"] else math.inf for s in systems]
-    order = sorted(range(len(systems)), key=ranks.__getitem__)
-    return [systems[k]["name"] for k in order]
+def _score(value: float | None) -> str:
+    return "nan" if value is None else f"{value:.4f}"
+
+
+def _lengths(length: LengthAnalysis) -> list[str]:
+    """A line for each system whose captions cannot be compared with the others' at equal length."""
+    return [
+        f"{s.name}: captions {s.ratio:.1f} times as long as the references, in no length bin with "
+        "the others'; its scores cannot be separated from length"
+        for s in length.systems
+        if not s.comparable and s.ratio is not None
+    ]

@@ -11,11 +11,11 @@ import numpy.typing as npt
 import pandas as pd
 from omegaconf import DictConfig
 
-from experiments.scores import score_all
 from metaeval.data.dataset import CaptionDataset
+from metaeval.experiments.scores import score_all
 from metaeval.metrics.base import Metric
 from metaeval.metrics.summable import StatisticsAdapter, SummableMetric
-from metaeval.scoring import Family, family_of
+from metaeval.scoring import SystemScores, system_scores
 from metaeval.stats.resampling.items import Floats
 
 
@@ -30,7 +30,7 @@ def with_all_references(dataset: CaptionDataset) -> CaptionDataset:
 
 def score_families(
     metrics: Sequence[Metric], dataset: CaptionDataset, captions: pd.DataFrame, config: DictConfig
-) -> list[Family]:
+) -> list[SystemScores]:
     """Score all captions with all metrics, through the cache.
 
     Of BLEU, SacreBLEU and METEOR the statistics are computed and kept; the scores of sentences are
@@ -38,7 +38,7 @@ def score_families(
     """
     asked = [StatisticsAdapter(m) if isinstance(m, SummableMetric) else m for m in metrics]
     results = score_all(asked, dataset, captions, config)
-    return [family_of(metric, scored) for metric, scored in zip(metrics, results, strict=True)]
+    return [system_scores(metric, scored) for metric, scored in zip(metrics, results, strict=True)]
 
 
 def by_image_and_set(
@@ -50,11 +50,3 @@ def by_image_and_set(
     column = pd.Index(sets).get_indexer(pd.Index(captions["set"]))
     table[row, column] = values
     return table
-
-
-def record_of(
-    family: Family, column: int, label: str, aggregate: str, **statistics: Any
-) -> dict[str, Any]:
-    """An entry of statistics.json; `label` is its name there, `aggregate` how systems get it."""
-    record = family.scored.record(column, **statistics).as_dict()
-    return {**record, "metric": label, "column": record["metric"], "aggregate": aggregate}

@@ -1,114 +1,112 @@
-"""From the scores of captioners' captions to what statistics.json says of systems and metrics."""
+"""From the scores of captioners' captions to the result of a run."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import NamedTuple
 
 import pandas as pd
 from omegaconf import DictConfig
 
-from experiments.captioners.agreement import Ordering, agreement, disagreements
-from experiments.captioners.human import against_human
-from experiments.captioners.scores import by_image_and_set
-from experiments.captioners.systems import CORPUS, absent, scales, system_records
+from metaeval.experiments.captioners.agreement import Ordering, agreement, disagreements
+from metaeval.experiments.captioners.human import against_human
+from metaeval.experiments.captioners.scores import by_image_and_set
+from metaeval.experiments.captioners.systems import scales, system_results
 from metaeval.progress import progress_bar
-from metaeval.scoring import Family
+from metaeval.results.captioners import (
+    HUMAN,
+    Agreement,
+    CaptionersSettings,
+    CaptionersStatistics,
+    Disagreement,
+    HumanStatistics,
+)
+from metaeval.results.metric import MetricResult
+from metaeval.scoring import SystemScores
 from metaeval.stats.correlation.rank_order import tie_breaking_seeds
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 
 
+class MetricNumbers(NamedTuple):
+    """What the scores of all metrics give; fields as in `CaptionersResult`.
+
+    `by_image` is the table of disagreement.csv, one row for each image.
+    """
+
+    n_images: int
+    settings: CaptionersSettings
+    metrics: list[MetricResult[CaptionersStatistics]]
+    against_human: list[MetricResult[HumanStatistics]]
+    agreement: Agreement | None
+    disagreement: Disagreement
+    by_image: pd.DataFrame
+
+    def mean_rank(self, system: str) -> float | None:
+        """A system's mean rank, 1 = first, over the headline scores that rank it."""
+        heads = [m.numbers.rank(system) for m in self.metrics if m.ok and m.column.headline]
+        ranks = [rank for rank in heads if rank is not None]
+        return sum(ranks) / len(ranks) if ranks else None
+
+
 def statistics(
     captions: pd.DataFrame,
-    families: Sequence[Family],
-    against: Sequence[Family],
+    families: Sequence[SystemScores],
+    against: Sequence[SystemScores],
     systems: list[str],
     config: DictConfig,
     permutations: int,
-) -> tuple[dict[str, Any], pd.DataFrame]:
-    """What statistics.json says, and the metrics' disagreement image by image.
+) -> MetricNumbers:
+    """The statistics of all metrics.
 
     The same resampled images serve every metric and every pair of systems.
     """
     images = pd.Index(captions["image_id"].unique()).sort_values()
-    human = "Human"
-    machines = captions[captions["set"] != human]
+    machines = captions[captions["set"] != HUMAN]
     counts = bootstrap_counts(len(images), config.stats.replicates, config.stats.seed)
-    records: list[dict[str, Any]] = []
+    metrics: list[MetricResult[CaptionersStatistics]] = []
     whole: list[Ordering] = []  # one per score of systems
     sentences: list[Ordering] = []  # one per score of captions
+    duels: list[MetricResult[HumanStatistics]] = []
     with progress_bar(total=len(families) + len(against), desc="statistics") as bar:
         for family in families:
-            if family.scored.scores is None:
-                records += [absent(family, c) for c in range(len(family.scored.columns))]
+            scored = family.scored
+            if scored.scores is None:
+                metrics += [scored.result(c, None) for c in range(len(scored.columns))]
                 bar.update()
                 continue
-            scores = by_image_and_set(family.scored.scores, machines, images, systems)
+            scores = by_image_and_set(scored.scores, machines, images, systems)
             for scale in scales(family, scores, machines, images, systems):
-                scaled, drawn = system_records(scale, systems, counts, config, permutations)
-                records += scaled
-                whole += [
-                    Ordering(r["metric"], column, drawn[c])
-                    for c, (r, column) in enumerate(zip(scaled, family.scored.columns, strict=True))
-                ]
+                results, drawn = system_results(scale, systems, counts, config, permutations)
+                metrics += results
+                whole += [Ordering(m.name, m.column, drawn[c]) for c, m in enumerate(results)]
             sentences += [
-                Ordering(column.name, column, scores[:, :, c].T, family.scored.family)
-                for c, column in enumerate(family.scored.columns)
+                Ordering(column.name, column, scores[:, :, c].T, scored.family)
+                for c, column in enumerate(scored.columns)
             ]
             bar.update()
-        duels = []
         for family in against:
-            duels += against_human(family, captions, images, [*systems, human], counts, config)
+            duels += against_human(family, captions, images, [*systems, HUMAN], counts, config)
             bar.update()
-    points = {
-        r["metric"]: [r["systems"][s]["score"] for s in systems] for r in records if r["systems"]
-    }
-    _mark_headlines(records)
-    votes, disagreed = disagreements(sentences, images)
-    summary = {
-        "n_images": len(images),
-        "settings": {
-            "seed": config.stats.seed,
-            "replicates": config.stats.replicates,
-            "permutations": permutations,
-            "confidence": config.stats.confidence,
-            "tie_seeds": tie_breaking_seeds(config.stats.tie_seeds, config.stats.seed),
-        },
-        "systems": [
-            {
-                "name": name,
-                "n": int((machines["set"] == name).sum()),
-                "mean_rank": _mean_rank(name, records),
-            }
-            for name in systems
-        ],
-        "metrics": records,
-        "against_human": duels,
-        "agreement": agreement(whole, points, sentences, counts, config.stats.confidence),
-        "disagreement": votes,
-    }
-    return summary, disagreed
+    points = {m.name: [_point(m, name) for name in systems] for m in metrics if m.ok}
+    disagreement, by_image = disagreements(sentences, images)
+    return MetricNumbers(
+        n_images=len(images),
+        settings=CaptionersSettings(
+            seed=config.stats.seed,
+            replicates=config.stats.replicates,
+            permutations=permutations,
+            confidence=config.stats.confidence,
+            tie_seeds=tuple(tie_breaking_seeds(config.stats.tie_seeds, config.stats.seed)),
+        ),
+        metrics=metrics,
+        against_human=duels,
+        agreement=agreement(whole, points, sentences, counts, config.stats.confidence),
+        disagreement=disagreement,
+        by_image=by_image,
+    )
 
 
-def _mark_headlines(records: list[dict[str, Any]]) -> None:
-    """Mark the scores that stand for their metrics where rankings are counted.
-
-    No components and no controls; the corpus score where there is one, else the mean of sentences;
-    of several orders, what the metric declares.
-    """
-    with_corpus = {r["family"] for r in records if r["aggregate"] == CORPUS}
-    for r in records:
-        r["headline"] = (
-            r["status"] == "ok"
-            and r["part_of"] is None
-            and (r["aggregate"] == CORPUS or r["family"] not in with_corpus)
-            and r["headline"]
-            and not r["control"]
-        )
-
-
-def _mean_rank(name: str, records: Sequence[dict[str, Any]]) -> float:
-    """A system's mean rank, 1 = first, over the headline scores that rank it; NaN if none does."""
-    heads = (r["ranking"] for r in records if r["headline"])
-    ranks = [1 + ranking.index(name) for ranking in heads if name in ranking]
-    return sum(ranks) / len(ranks) if ranks else float("nan")
+def _point(metric: MetricResult[CaptionersStatistics], system: str) -> float:
+    """A system's score, NaN where it is undefined."""
+    value = metric.numbers.systems[system].value
+    return float("nan") if value is None else value

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from omegaconf import DictConfig
 
-from experiments.captioners.scores import by_image_and_set, record_of
-from metaeval.scoring import Family
+from metaeval.experiments.captioners.scores import by_image_and_set
+from metaeval.results.base import Estimate
+from metaeval.results.captioners import CORPUS, MEAN, Aggregate, CaptionersStatistics
+from metaeval.results.comparison import Comparison, Comparisons
+from metaeval.results.metric import MetricResult
+from metaeval.scoring import SystemScores
 from metaeval.stats.resampling.bootstrap import Counts, percentile_interval
 from metaeval.stats.resampling.items import Floats
-from metaeval.stats.significance.holm import holm
+from metaeval.stats.significance.comparison import PairTest, compare, smallest_p
 from metaeval.stats.significance.system_scores import (
     OfSums,
     SystemDifference,
@@ -26,7 +29,7 @@ from metaeval.stats.significance.system_scores import (
     system_score,
 )
 
-MEAN, CORPUS = "mean of sentences", "corpus"
+_MEASURE, _FAMILY = "score", "neighbours in the ranking"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,18 +40,18 @@ class Scale:
     names of the scores in tables.
     """
 
-    family: Family
-    aggregate: str
+    family: SystemScores
+    aggregate: Aggregate
     labels: tuple[str, ...]
     parts: Floats
     of_sums: OfSums
 
 
 def scales(
-    family: Family,
+    family: SystemScores,
     scores: Floats,
     machines: pd.DataFrame,
-    images: pd.Index[Any],
+    images: pd.Index[int | str],
     systems: list[str],
 ) -> list[Scale]:
     """The corpus scores, if the metric has them, and the means of sentences."""
@@ -64,16 +67,10 @@ def scales(
     ]
 
 
-def absent(family: Family, column: int) -> dict[str, Any]:
-    """The record of a metric that did not run."""
-    name = family.scored.columns[column].name
-    return record_of(family, column, name, MEAN, n=0, n_nan=0, systems={}, ranking=[])
-
-
-def system_records(
+def system_results(
     scale: Scale, systems: list[str], counts: Counts, config: DictConfig, permutations: int
-) -> tuple[list[dict[str, Any]], Floats]:
-    """The records of a scale's scores, and the scores in each replicate of the images.
+) -> tuple[list[MetricResult[CaptionersStatistics]], Floats]:
+    """The results of a scale's scores, and the scores in each replicate of the images.
 
     These are float64 [c, systems, replicates].
     """
@@ -97,32 +94,51 @@ def system_records(
         seed=config.stats.seed,
     )
     differences = dict(zip(pairs, compared, strict=True))
-    records = []
+    results = []
     for c, (label, order) in enumerate(zip(scale.labels, orders, strict=True)):
-        ranking = [systems[s] for s in order]
-        tests = [differences[pair][c] for pair in pairwise(order)]
+        ranking = tuple(systems[s] for s in order)
         there = ~np.isnan(scale.parts[:, :, c if scale.aggregate == MEAN else 0])
-        records.append(
-            record_of(
-                scale.family,
-                c,
-                label,
-                scale.aggregate,
-                n=len(sentences),
-                n_nan=int(np.isnan(sentences[:, c]).sum()),
-                systems={
-                    systems[s]: {
-                        "n": int(there[:, s].sum()),
-                        "score": points[c, s],
-                        "score_ci": percentile_interval(drawn[s, c], config.stats.confidence),
-                    }
-                    for s in names
-                },
-                ranking=ranking,
-                neighbours=_neighbours(tests, ranking),
-            )
+        estimates = {}
+        for s in names:
+            low, high = percentile_interval(drawn[s, c], config.stats.confidence)
+            n = int(there[:, s].sum())
+            estimates[systems[s]] = Estimate(value=points[c, s], low=low, high=high, n=n)
+        tests = [differences[pair][c] for pair in pairwise(order)]
+        numbers = CaptionersStatistics(
+            sentence_column=scale.family.scored.columns[c].name,
+            aggregate=scale.aggregate,
+            n=len(sentences),
+            n_nan=int(np.isnan(sentences[:, c]).sum()),
+            systems=estimates,
+            ranking=ranking,
+            neighbours=_neighbours(
+                dict(zip(pairwise(ranking), tests, strict=True)),
+                smallest_p(permutations),
+                smallest_p(config.stats.replicates, 2),
+                1 - config.stats.confidence,
+            ),
         )
-    return records, np.swapaxes(drawn, 0, 1)
+        results.append(_named(scale, c, label, numbers))
+    return results, np.swapaxes(drawn, 0, 1)
+
+
+def _named(
+    scale: Scale, column: int, label: str, numbers: CaptionersStatistics
+) -> MetricResult[CaptionersStatistics]:
+    """The result of a score under its name in tables.
+
+    Headlines are the scores that stand for their metrics where rankings are counted: no parts and
+    no controls; the corpus score where there is one; of several orders what the metric declares.
+    """
+    result = scale.family.scored.result(column, numbers)
+    declared = result.column
+    headline = (
+        declared.headline
+        and declared.part_of is None
+        and not declared.control
+        and (scale.aggregate == CORPUS or scale.family.corpus is None)
+    )
+    return result.model_copy(update={"column": replace(declared, name=label, headline=headline)})
 
 
 def _ranking(points: Floats, higher: bool) -> list[int]:
@@ -133,22 +149,49 @@ def _ranking(points: Floats, higher: bool) -> list[int]:
 
 
 def _neighbours(
-    differences: Sequence[SystemDifference], ranking: Sequence[str]
-) -> list[dict[str, Any]]:
-    """The tests between neighbours of a ranking; Holm's family is that ranking's neighbours."""
-    bootstrap = holm([d.p_bootstrap for d in differences])
-    permutation = holm([d.p_permutation for d in differences])
-    return [
+    differences: Mapping[tuple[str, str], SystemDifference],
+    least_permutation: float,
+    least_bootstrap: float,
+    alpha: float,
+) -> Comparisons:
+    """The tests between neighbours of a ranking; Holm's family is that ranking's neighbours.
+
+    `least_permutation` and `least_bootstrap` are the smallest p-values that the tests can give.
+    """
+    by_swaps = compare(
         {
-            "better": ranking[k],
-            "worse": ranking[k + 1],
-            "n_images": d.n_images,
-            "difference": d.difference,
-            "difference_ci": [d.low, d.high],
-            "p_permutation": d.p_permutation,
-            "p_permutation_holm": permutation[k],
-            "p_bootstrap": d.p_bootstrap,
-            "p_bootstrap_holm": bootstrap[k],
-        }
-        for k, d in enumerate(differences)
-    ]
+            pair: PairTest(
+                d.difference,
+                d.low,
+                d.high,
+                d.p_permutation,
+                "permutation",
+                d.n_images,
+                least_permutation,
+            )
+            for pair, d in differences.items()
+        },
+        _FAMILY,
+        alpha=alpha,
+    )
+    by_resampling = compare(
+        {
+            pair: PairTest(
+                d.difference,
+                d.low,
+                d.high,
+                d.p_bootstrap,
+                "bootstrap",
+                d.n_images,
+                least_bootstrap,
+            )
+            for pair, d in differences.items()
+        },
+        _FAMILY,
+        alpha=alpha,
+    )
+    pairs = []
+    for one, two in zip(by_swaps, by_resampling, strict=True):
+        first, second = Comparison.of(one, _MEASURE), Comparison.of(two, _MEASURE)
+        pairs.append(first.model_copy(update={"tests": (*first.tests, *second.tests)}))
+    return Comparisons(measure=_MEASURE, alpha=alpha, pairs=tuple(pairs))

@@ -11,35 +11,41 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from experiments.base import MetricExperiment, Pass, ToScore
-from experiments.captioners.printout import printout
-from experiments.captioners.scores import score_families, with_all_references
-from experiments.captioners.statistics import statistics
-from experiments.captions import (
-    dataset_info,
-    reference_counts,
-    write_references,
-    write_versions,
-)
-from experiments.record import RunRecord
-from experiments.scores import write_scores
 from metaeval.config import load_dataset
 from metaeval.data.dataset import CaptionDataset, ImageId, RecordCount
 from metaeval.data.system_captions import SystemCaptions, find_system_files, read_system_captions
 from metaeval.data.tidy import count_captions
 from metaeval.errors import ConfigError, InputError
+from metaeval.experiments.base import MetricExperiment, Pass, ToScore
+from metaeval.experiments.captioners.length import length_analysis
+from metaeval.experiments.captioners.printout import printout
+from metaeval.experiments.captioners.scores import score_families, with_all_references
+from metaeval.experiments.captioners.statistics import statistics
+from metaeval.experiments.captions import (
+    dataset_info,
+    record_counts,
+    reference_counts,
+    write_references,
+    write_versions,
+)
+from metaeval.experiments.record import RunRecord
+from metaeval.experiments.scores import write_scores
 from metaeval.metrics.base import Metric
+from metaeval.results.captioners import (
+    HUMAN,
+    CaptionersResult,
+    CaptioningSystem,
+    ReferenceCounts,
+)
 from metaeval.runs import files
+from metaeval.runs.csv_text import spreadsheet_cell
 from metaeval.runs.records import Version
-from metaeval.scoring import Family
+from metaeval.scoring import SystemScores
 
 log = logging.getLogger(__name__)
-
-HUMAN = "Human"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +61,8 @@ class Captioned:
 class CaptionerScores:
     """The metrics over the systems' captions with all references, and over all against Human."""
 
-    systems: list[Family]
-    against_human: list[Family]
+    systems: list[SystemScores]
+    against_human: list[SystemScores]
 
 
 class Captioners(MetricExperiment[Captioned, CaptionerScores]):
@@ -125,16 +131,19 @@ class Captioners(MetricExperiment[Captioned, CaptionerScores]):
         write_versions(record.out, _versions(data))
         write_references(record.out, data.everyone, record.config)
         info = dataset_info(data.everyone)
+        sources, notes = dict(info.sources), list(info.notes)
         for system in data.systems:
-            info["sources"][f"{system.name} ({system.path.name})"] = system.sha256
-            info["notes"] += [f"{system.name}: {note}" for note in system.notes]
+            sources[f"{system.name} ({system.path.name})"] = system.sha256
+            notes += [f"{system.name}: {note}" for note in system.notes]
             if others := system.captions.keys() & data.dataset.excluded_ids:
                 captions = count_captions(len(others))
-                info["notes"].append(f"{system.name}: {captions} of images left out, not read.")
-        info["systems"] = {
-            system.name: system.records(data.dataset.image_ids).counts() for system in data.systems
+                notes.append(f"{system.name}: {captions} of images left out, not read.")
+        systems = {
+            system.name: record_counts(system.records(data.dataset.image_ids))
+            for system in data.systems
         }
-        record.info["dataset"] = info
+        changed = {"sources": sources, "notes": tuple(notes), "systems": systems}
+        record.update(dataset=info.model_copy(update=changed))
 
     def to_score(self, data: Captioned, record: RunRecord) -> Iterable[ToScore]:
         captions = files.read_table(record.out / files.CAPTIONS)
@@ -171,32 +180,53 @@ class Captioners(MetricExperiment[Captioned, CaptionerScores]):
 
     def statistics(
         self, data: Captioned, scores: CaptionerScores, record: RunRecord
-    ) -> dict[str, Any]:
-        summary, images = statistics(
-            files.read_table(record.out / files.CAPTIONS),
-            scores.systems,
-            scores.against_human,
-            [system.name for system in data.systems],
-            record.config,
-            self.permutations,
+    ) -> CaptionersResult:
+        captions = files.read_table(record.out / files.CAPTIONS)
+        names = [system.name for system in data.systems]
+        numbers = statistics(
+            captions, scores.systems, scores.against_human, names, record.config, self.permutations
         )
-        for entry, system in zip(summary["systems"], data.systems, strict=True):
-            entry |= _coverage(system, data.dataset)
+        machines = captions[captions["set"] != HUMAN].reset_index(drop=True)
+        everyone = data.everyone
+        length = length_analysis(
+            machines,
+            dict(zip(everyone.image_ids, everyone.references, strict=True)),
+            [family.scored for family in scores.systems],
+            names,
+        )
         files.atomic(
             record.out / files.DISAGREEMENT,
-            lambda p: images.to_csv(p, index=False, lineterminator="\n"),
+            lambda p: numbers.by_image.map(spreadsheet_cell).to_csv(
+                p, index=False, lineterminator="\n"
+            ),
         )
-        return {
-            "dataset": data.dataset.name,
-            "references": {
-                "systems": reference_counts(data.everyone),
-                "against_human": reference_counts(data.dataset),
-            },
-            **summary,
-        }
+        return CaptionersResult(
+            experiment=self.name,
+            dataset=data.dataset.name,
+            metrics=tuple(numbers.metrics),
+            n_images=numbers.n_images,
+            references=ReferenceCounts(
+                systems=tuple(reference_counts(data.everyone)),
+                against_human=tuple(reference_counts(data.dataset)),
+            ),
+            settings=numbers.settings,
+            systems=tuple(
+                _system(
+                    system,
+                    data.dataset,
+                    int((machines["set"] == system.name).sum()),
+                    numbers.mean_rank(system.name),
+                )
+                for system in data.systems
+            ),
+            against_human=tuple(numbers.against_human),
+            agreement=numbers.agreement,
+            disagreement=numbers.disagreement,
+            length=length,
+        )
 
-    def printout(self, summary: Mapping[str, Any], record: RunRecord, file: Path) -> str:
-        return printout(summary, file)
+    def printout(self, result: CaptionersResult, record: RunRecord, file: Path) -> str:
+        return printout(result, file)
 
 
 def _results_files(config: DictConfig) -> dict[str, Path]:
@@ -217,12 +247,17 @@ def _versions(data: Captioned) -> Iterator[tuple[ImageId, Version]]:
             yield image_id, Version(HUMAN, 1, human, human)
 
 
-def _coverage(system: SystemCaptions, dataset: CaptionDataset) -> Mapping[str, Any]:
-    """A system's file, and how it fits the images of the run."""
+def _system(
+    system: SystemCaptions, dataset: CaptionDataset, n: int, mean_rank: float | None
+) -> CaptioningSystem:
+    """A system with `n` captions in the run, its file, and how it fits the images of the run."""
     inside = sum(i in system.captions for i in dataset.image_ids)
-    return {
-        "file": system.path.name,
-        "n_missing": len(dataset) - inside,
-        "n_other_images": len(system.captions) - inside,
-        "n_empty": sum(system.captions.get(i) == "" for i in dataset.image_ids),
-    }
+    return CaptioningSystem(
+        name=system.name,
+        n=n,
+        mean_rank=mean_rank,
+        file=system.path.name,
+        n_missing=len(dataset) - inside,
+        n_other_images=len(system.captions) - inside,
+        n_empty=sum(system.captions.get(i) == "" for i in dataset.image_ids),
+    )

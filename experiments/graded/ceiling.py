@@ -6,19 +6,19 @@ import numpy as np
 import pandas as pd
 
 from metaeval.runs.records import ScoreColumn
-from metaeval.scoring import Scored
+from metaeval.scoring import MetricScores
 
 COLUMN = ScoreColumn("Ceiling", bounds=(0.0, float("inf")), control=True)
 
 
-def ceiling(captions: pd.DataFrame) -> Scored:
+def ceiling(captions: pd.DataFrame) -> MetricScores:
     """Each version scored by its own level; versions of an image with equal words by the highest.
 
     No metric can tell equal captions of an image apart, so none can do better, within an image or
     in every image at once. `captions` has `image_id`, `caption` and `level`.
     """
     levels = captions.groupby(["image_id", "caption"], sort=False)["level"].transform("max")
-    return Scored(
+    return MetricScores(
         "ceiling",
         (COLUMN,),
         ("ceiling|v:1",),

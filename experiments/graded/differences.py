@@ -2,135 +2,184 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from metaeval.stats.ordering.graded import GradedResult
+from metaeval.results.comparison import Comparison, Comparisons, Power
+from metaeval.results.graded import CEILING, MEASURES, Measure, Step
+from metaeval.runs.records import ScoreColumn
+from metaeval.stats.ordering.graded import ResampledGraded
 from metaeval.stats.resampling.items import Floats
+from metaeval.stats.significance.comparison import compare, is_significant, resampled_difference
 from metaeval.stats.significance.holm import holm
 from metaeval.stats.significance.paired_differences import (
-    PairedDifference,
     detectable_difference,
     images_needed,
     paired_difference,
 )
 
-MEASURES = ("rank_order_rho", "rank_order_rho_within", "pairwise_accuracy")
 POWER = 0.8
-CEILING = "ceiling"  # the family of the control that no metric can beat
 
 
-def replicates_of(result: GradedResult) -> dict[str, Floats]:
-    """Measure → its replicates, float64 [replicates]."""
-    return {
-        "rank_order_rho": result.resampled.rank_order_rho,
-        "rank_order_rho_within": result.within,
-        "pairwise_accuracy": result.resampled.pairwise_accuracy,
-    }
+class Comparable(NamedTuple):
+    """The measures of one column, and their replicates over the same resampled images.
+
+    `values` maps a measure to its value, `replicates` to float64 [replicates].
+    """
+
+    values: Mapping[Measure, float]
+    replicates: Mapping[Measure, Floats]
+
+
+class ComparedColumn(NamedTuple):
+    """A column that ran.
+
+    Attributes
+    ----------
+    column, family
+        What it is, and the metric that it belongs to.
+    scores
+        float64 [n_images, n_sets]; NaN = not scored.
+    comparable
+        Its measures on all its scores.
+    """
+
+    column: ScoreColumn
+    family: str
+    scores: Floats
+    comparable: Comparable
+
+
+# computes the measures of scores [n_images, n_sets]; the flag says whether higher is better
+MeasureScores = Callable[[Floats, bool], Comparable]
+
+
+class CommonItems:
+    """Measures of two columns on the items that both have.
+
+    An item is a version of an image. Most columns have all of them, and then nothing is computed.
+    """
+
+    def __init__(self, columns: Sequence[ComparedColumn], measure_scores: MeasureScores) -> None:
+        self._columns = {c.column.name: c for c in columns}
+        self._missing = {c.column.name: np.isnan(c.scores) for c in columns}
+        self._measure_scores = measure_scores
+        self._made: dict[tuple[str, bytes], Comparable] = {}
+
+    def of(self, a: str, b: str) -> tuple[Comparable, Comparable, int]:
+        """The measures of `a` and of `b`, and how many images have an item of both."""
+        missing = self._missing[a] | self._missing[b]
+        n = int((~missing.all(axis=1)).sum())
+        return self._of(a, missing), self._of(b, missing), n
+
+    def _of(self, name: str, missing: npt.NDArray[np.bool_]) -> Comparable:
+        entry = self._columns[name]
+        if np.array_equal(missing, self._missing[name]):
+            return entry.comparable
+        key = (name, np.packbits(missing).tobytes())
+        if key not in self._made:
+            scores = np.where(missing, np.nan, entry.scores)
+            self._made[key] = self._measure_scores(scores, entry.column.higher_is_better)
+        return self._made[key]
+
+
+def is_compared(column: ScoreColumn) -> bool:
+    """Whether a column takes part in comparisons: not a part, a control or an untrained network."""
+    return column.part_of is None and not column.untrained and not column.control
 
 
 def differences(
-    records: Sequence[Mapping[str, Any]],
-    resampled: Mapping[str, Mapping[str, Floats]],
-    n_images: int,
-    confidence: float,
-) -> dict[str, Any]:
-    """All pairs of metrics that are no parts, controls or untrained networks, by each measure.
+    columns: Sequence[ComparedColumn], common: CommonItems, confidence: float
+) -> dict[Measure, Comparisons]:
+    """All pairs of the metrics that are compared, by each measure.
 
-    `resampled` is column → measure → replicates. p-values are Holm-corrected over the pairs of a
-    measure; what is detectable, and the images needed, are at the level of the hardest of the
-    pairs, α/m.
+    p-values are Holm-corrected over the pairs of a measure; `detectable` and `images_needed` are at
+    the level of the hardest of the pairs, α/m.
     """
-    names = [
-        r["metric"]
-        for r in records
-        if r["status"] == "ok" and r["part_of"] is None and not r["untrained"] and not r["control"]
-    ]
-    by_name = {r["metric"]: r for r in records}
+    names = [c.column.name for c in columns if is_compared(c.column)]
+    pairs = list(combinations(names, 2))
     alpha = round(1 - confidence, 12)
-    measures = {}
-    for measure in MEASURES:
-        pairs = list(combinations(names, 2))
-        tested = [
-            paired_difference(
-                by_name[a][measure], by_name[b][measure],
-                resampled[a][measure], resampled[b][measure], n_images, confidence,
-            )
-            for a, b in pairs
-        ]  # fmt: skip
-        adjusted = holm([t.p for t in tested])
-        level = alpha / max(len(pairs), 1)
-        measures[measure] = {
-            "pairs": [
-                _pair(a, b, test, float(p), n_images, level)
-                for (a, b), test, p in zip(pairs, tested, adjusted, strict=True)
-            ]
-        }
-    return {"alpha": alpha, "power": POWER, "measures": measures}
-
-
-def _pair(
-    a: str, b: str, test: PairedDifference, p_holm: float, n_images: int, level: float
-) -> dict[str, Any]:
-    known = test.error == test.error
+    family = f"{len(names)} metrics, each pair"
     return {
-        "a": a,
-        "b": b,
-        "difference": test.difference,
-        "effect": test.effect,
-        "detectable": detectable_difference(test.error, level, POWER) if known else None,
-        "images_needed": images_needed(n_images, test.difference, test.error, level, POWER)
-        if known
-        else None,
-        "bootstrap": {"ci": [test.low, test.high], "p": test.p, "p_holm": p_holm},
+        measure: _compared(pairs, measure, common, confidence, alpha, family)
+        for measure in MEASURES
     }
 
 
 def against_controls(
-    records: Sequence[dict[str, Any]],
-    resampled: Mapping[str, Mapping[str, Floats]],
-    n_images: int,
-    confidence: float,
-) -> None:
-    """Set `against_control` of every column that ran: by each measure the best control, the
-    difference from it, its p-value (Holm's, over the columns) and whether the column beats it.
+    columns: Sequence[ComparedColumn], common: CommonItems, confidence: float
+) -> dict[Measure, Comparisons]:
+    """Every column that is not a control against the best control of each measure.
 
-    Arguments as for `differences`. The ceiling is no control to beat. Without controls nothing is
-    set.
+    The ceiling is not a control to beat. Empty without controls or without other columns.
     """
-    ran = [r for r in records if r["status"] == "ok"]
-    controls = [r for r in ran if r["control"] and r["family"] != CEILING]
-    columns = [r for r in ran if not r["control"]]
-    if not controls or not columns:
-        return
+    controls = [c for c in columns if c.column.control and c.family != CEILING]
+    others = [c for c in columns if not c.column.control]
+    if not controls or not others:
+        return {}
+    alpha, compared = round(1 - confidence, 12), {}
     for measure in MEASURES:
-        best = max(controls, key=lambda r: np.nan_to_num(r[measure], nan=-2.0))
-        tested = [
-            paired_difference(
-                r[measure], best[measure],
-                resampled[r["metric"]][measure], resampled[best["metric"]][measure],
-                n_images, confidence,
+        best = max(
+            controls, key=lambda c: float(np.nan_to_num(c.comparable.values[measure], nan=-2.0))
+        )
+        pairs = [(c.column.name, best.column.name) for c in others]
+        family = f"{len(others)} columns, each against {best.column.name}"
+        compared[measure] = _compared(pairs, measure, common, confidence, alpha, family)
+    return compared
+
+
+def _compared(
+    pairs: Sequence[tuple[str, str]],
+    measure: Measure,
+    common: CommonItems,
+    confidence: float,
+    alpha: float,
+    family: str,
+) -> Comparisons:
+    """The comparisons of one family."""
+    tests, powers = {}, []
+    level = alpha / max(len(pairs), 1)
+    for a, b in pairs:
+        of_a, of_b, n = common.of(a, b)
+        args = (
+            of_a.values[measure], of_b.values[measure],
+            of_a.replicates[measure], of_b.replicates[measure],
+        )  # fmt: skip
+        tests[a, b] = resampled_difference(*args, n, confidence=confidence)
+        paired = paired_difference(*args, n, confidence)
+        known = not math.isnan(paired.error)
+        powers.append(
+            Power(
+                effect=paired.effect,
+                detectable=detectable_difference(paired.error, level, POWER) if known else None,
+                images_needed=images_needed(n, paired.difference, paired.error, level, POWER)
+                if known
+                else None,
             )
-            for r in columns
-        ]  # fmt: skip
-        for r, test, p in zip(columns, tested, holm([t.p for t in tested]), strict=True):
-            r.setdefault("against_control", {})[measure] = {
-                "control": best["metric"],
-                "difference": test.difference,
-                "ci": [test.low, test.high],
-                "p_holm": float(p),
-                "beats": bool(test.difference > 0 and p <= 1 - confidence + 1e-12),
-            }
+        )
+    made = compare(tests, family, alpha=alpha)
+    return Comparisons(
+        measure=measure,
+        alpha=alpha,
+        pairs=tuple(
+            Comparison.of(tested, measure).model_copy(update={"power": power})
+            for tested, power in zip(made, powers, strict=True)
+        ),
+    )
 
 
-def extreme_steps(result: GradedResult, n_images: int, confidence: float) -> dict[str, Any]:
-    """The step between neighbouring levels that a metric sees least, and most, where that is sure.
+def extreme_steps(
+    result: ResampledGraded, n_images: int, confidence: float
+) -> tuple[Step | None, Step | None]:
+    """The step between neighbouring levels that a metric sees least, and most.
 
-    A step is named only if its AUC differs from that of *every* other step, after Holm's correction
-    over all pairs of steps; otherwise `None`.
+    A step is named only if its AUC differs significantly from that of *every* other step, after
+    Holm's correction over all pairs of steps; otherwise `None`.
     """
     steps = result.record["adjacent_auc"]
     aucs, resampled = [step["auc"] for step in steps], result.resampled.adjacent_auc
@@ -142,15 +191,14 @@ def extreme_steps(result: GradedResult, n_images: int, confidence: float) -> dic
     adjusted = holm([t.p for t in tested])
     sign = {}
     for (i, j), test, p in zip(pairs, tested, adjusted, strict=True):
-        real = p <= 1 - confidence + 1e-12
-        sign[i, j] = real * np.sign(test.difference)
+        sign[i, j] = is_significant(float(p), 1 - confidence) * np.sign(test.difference)
         sign[j, i] = -sign[i, j]
 
-    def extreme(direction: int) -> dict[str, str] | None:
+    def extreme(direction: int) -> Step | None:
         for i, step in enumerate(steps):
             others = [sign[i, j] for j in range(len(steps)) if j != i]
             if others and all(s == direction for s in others):
-                return {"lower": step["lower"], "upper": step["upper"]}
+                return Step(lower=step["lower"], upper=step["upper"])
         return None
 
-    return {"least_seen_step": extreme(-1), "clearest_step": extreme(1)}
+    return extreme(-1), extreme(1)

@@ -1,11 +1,13 @@
-"""Dose and response of a run with several rates of one corruption: `dose` in statistics.json."""
+"""Dose and response of a run with several rates of one corruption."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-FEWEST = 3  # rates that make a curve: with fewer the records of the metrics say all
+from metaeval.results.graded import CaptionSet, Dose, DoseCurve
+
+FEWEST = 3  # rates that make a curve
 
 
 class Curve(NamedTuple):
@@ -15,33 +17,36 @@ class Curve(NamedTuple):
     doses: list[float]
 
 
-def curve_of(sets: Sequence[Mapping[str, Any]], floor: bool) -> Curve | None:
-    """The curve that a run's sets make, or `None` where they are of fewer than FEWEST rates.
+def curve_of(sets: Sequence[CaptionSet], floor: bool) -> Curve | None:
+    """The curve of a run's sets; `None` where they have fewer than FEWEST rates.
 
     `sets` are worst first (see `set_table`); the last holds the human captions, and with `floor`
     the first those of other images.
     """
-    rated = [k for k in range(int(floor), len(sets) - 1) if sets[k]["requested_rate"] is not None]
-    if len(rated) < FEWEST or len(rated) < len(sets) - 1 - floor:
+    rates = [
+        (entry.requested_rate, k)
+        for k, entry in enumerate(sets[:-1])
+        if k >= floor and entry.requested_rate is not None
+    ]
+    if len(rates) < FEWEST or len(rates) < len(sets) - 1 - floor:
         return None
-    by_rate = sorted(rated, key=lambda k: float(sets[k]["requested_rate"]))
-    doses = [0.0, *(float(sets[k]["requested_rate"]) for k in by_rate)]
-    return Curve([len(sets) - 1, *by_rate], doses)
+    rates.sort(key=lambda pair: pair[0])
+    return Curve([len(sets) - 1, *(k for _, k in rates)], [0.0, *(rate for rate, _ in rates)])
 
 
 def dose_of_run(
-    sets: Sequence[Mapping[str, Any]],
+    sets: Sequence[CaptionSet],
     curve: Curve | None,
-    metrics: Mapping[str, Mapping[str, Any]],
+    metrics: Mapping[str, DoseCurve],
     floor: bool,
-) -> dict[str, Any] | None:
-    """The curves of a run; `metrics` is column → `dose_record`."""
+) -> Dose | None:
+    """The curves of a run; `metrics` is column → curve."""
     if curve is None:
         return None
-    return {
-        "doses": curve.doses,
-        "sets": [sets[k]["name"] for k in curve.order],
-        "realised": [sets[k]["mean_realised_rate"] for k in curve.order],
-        "floor": sets[0]["name"] if floor else None,
-        "metrics": metrics,
-    }
+    return Dose(
+        doses=tuple(curve.doses),
+        sets=tuple(sets[k].name for k in curve.order),
+        realised=tuple(sets[k].mean_realised_rate for k in curve.order),
+        floor=sets[0].name if floor else None,
+        metrics=metrics,
+    )

@@ -14,7 +14,7 @@ from metaeval.data.dataset import Absent, CaptionDataset
 Floats = npt.NDArray[np.float64]
 
 
-class ImageGroup(NamedTuple):
+class GroupMembers(NamedTuple):
     """Images that are alike in one respect: `by` says in which, `label` how, `members` bool [n]."""
 
     by: str
@@ -24,7 +24,7 @@ class ImageGroup(NamedTuple):
 
 def image_groups(
     dataset: CaptionDataset, images: Sequence[Any], captions: pd.DataFrame, floor: str | None
-) -> list[ImageGroup]:
+) -> list[GroupMembers]:
     """Up to three groups of about equal size by each respect in which the images differ.
 
     `images` are the ids in the order of the members; `floor` is the set of other images' captions.
@@ -61,7 +61,7 @@ def _object_counts(objects: Mapping[Any, Any], images: Sequence[Any]) -> Floats:
     )
 
 
-def thirds(by: str, values: Floats, digits: int = 0) -> list[ImageGroup]:
+def thirds(by: str, values: Floats, digits: int = 0) -> list[GroupMembers]:
     """Groups cut at the thirds of the values; equal values stay together, so there may be fewer."""
     cuts = np.unique(np.quantile(values, [1 / 3, 2 / 3]))
     group = np.searchsorted(cuts, values, side="left")
@@ -69,7 +69,7 @@ def thirds(by: str, values: Floats, digits: int = 0) -> list[ImageGroup]:
     if len(members) < 2:
         return []
     return [
-        ImageGroup(by, _range(values[m].min(), values[m].max(), digits), np.asarray(m))
+        GroupMembers(by, _range(values[m].min(), values[m].max(), digits), np.asarray(m))
         for m in members
     ]
 

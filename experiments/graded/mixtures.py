@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from corruptions.base import Corruption
-from corruptions.own.function import Mixture
 from metaeval.config import component, compose_config
+from metaeval.corruptions.base import Corruption
+from metaeval.corruptions.own.function import Mixture
 from metaeval.errors import ConfigError
 from metaeval.schema import Degrees
 

@@ -4,66 +4,80 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
-from metaeval.runs.records import Count, PaperValue, paper_value
+from metaeval.results.graded import GradedResult, GradedStatistics
+from metaeval.results.metric import MetricResult
+from metaeval.runs.records import PaperValue, paper_value
+
+Metric = MetricResult[GradedStatistics]
+NAN = float("nan")
 
 
-def printout(summary: Mapping[str, Any], published: Mapping[str, float], file: Path) -> str:
+def printout(result: GradedResult, published: Mapping[str, float], file: Path) -> str:
     """A plain table of rank-order ρ with its interval, ρ within an image, pairwise accuracy, the
     share of images all in order, ties, and the published value.
 
     Below it, what metrics counted (captions that were cut, images without objects, …).
     `file` is what to open next: the report, or the statistics of a run without one.
     """
-    return "\n".join([*_rows(summary, published), f"{file.stem}: {file}"])
+    return "\n".join([*_rows(result, published), f"{file.stem}: {file}"])
 
 
-def _rows(summary: Mapping[str, Any], published: Mapping[str, float]) -> Iterator[str]:
-    records = summary["metrics"]
-    done = [r for r in records if r["status"] == "ok"]
-    done.sort(key=lambda r: (r["control"], -r["rank_order_rho"]))
-    width = max((len(r["metric"]) for r in done), default=0)
+def _rows(result: GradedResult, published: Mapping[str, float]) -> Iterator[str]:
+    done = [m for m in result.metrics if m.ok]
+    done.sort(key=lambda m: (m.column.control, -_number(m.numbers.rank_order_rho.value)))
+    width = max((len(m.name) for m in done), default=0)
     head = (
         f"{'':<{width}}  rank-order ρ  {'95% interval':<16} "
         f"{'within':>7} {'pairs':>6} {'all':>6} {'ties':>6}"
     )
-    confidence = round(100 * summary["settings"]["confidence"], 6)
+    confidence = round(100 * result.settings.confidence, 6)
     yield head.replace("95%", f"{confidence:g}%") + ("  published" if published else "")
-    metrics = [r for r in done if not r["control"]]
-    for r in metrics:
-        yield _row(r, width, paper_value(published, r["metric"], r["variant_of"]))
+    metrics = [m for m in done if not m.column.control]
+    for m in metrics:
+        yield _row(m, width, paper_value(published, m.name, m.column.variant_of))
     if len(metrics) < len(done):
-        yield "controls, which are no metrics"
-        for r in done[len(metrics) :]:
-            yield _row(r, width, None)
-    if spread := [(r["metric"], r["seeds"]) for r in metrics if r.get("seeds")]:
-        sds = ", ".join(f"{name} {seeds['rank_order_rho']['sd']:.4f}" for name, seeds in spread)
-        yield f"sd of rank-order ρ over {spread[0][1]['n']} corruption seeds: {sds}"
-        once = [r["metric"] for r in metrics if not r.get("seeds") and not r.get("part_of")]
-        if once:
-            yield f"of one seed alone (corruption.reseeded): {', '.join(once)}"
-    if trained := [(r["metric"], r["training_seeds"]) for r in metrics if r.get("training_seeds")]:
-        sds = ", ".join(f"{name} {t['rank_order_rho']['sd']:.3f}" for name, t in trained)
-        yield f"sd of rank-order ρ over {len(trained[0][1]['seeds'])} training seeds: {sds}"
+        yield "controls, which are not metrics"
+        for m in done[len(metrics) :]:
+            yield _row(m, width, None)
+    yield from _spreads(metrics)
     counted: dict[str, None] = {}
-    for record in records:
-        counts = (Count(**count) for count in record.get("counts") or ())
-        if text := "; ".join(str(count) for count in counts if count.n):
-            counted[f"{record['family']}: {text}"] = None  # the columns of one metric say the same
+    for m in result.metrics:
+        if text := "; ".join(str(count) for count in m.counts if count.n):
+            counted[f"{m.family}: {text}"] = None  # the columns of one metric have the same counts
     yield from counted
-    lacking = {r["family"]: r["status"] for r in records if r["status"] != "ok"}
-    if lacking:  # the reasons went to stderr, and are in the report
-        yield "not run: " + ", ".join(f"{name} ({status})" for name, status in lacking.items())
+    missing = {m.family: m.status for m in result.metrics if not m.ok}
+    if missing:  # the reasons went to stderr, and are in the report
+        yield "not run: " + ", ".join(f"{name} ({status})" for name, status in missing.items())
 
 
-def _row(r: Mapping[str, Any], width: int, paper: PaperValue | None) -> str:
-    low, high = r["rank_order_rho_ci"]
-    interval = f"{low:.4f} {high:.4f}" if low == low else ""
+def _spreads(metrics: list[Metric]) -> Iterator[str]:
+    """The standard deviations over corruption seeds and over training seeds."""
+    if spread := [(m.name, m.numbers.seeds) for m in metrics if m.numbers.seeds]:
+        sds = ", ".join(f"{name} {_number(seeds.rank_order_rho.sd):.4f}" for name, seeds in spread)
+        yield f"sd of rank-order ρ over {spread[0][1].n} corruption seeds: {sds}"
+        once = [m.name for m in metrics if not m.numbers.seeds and not m.column.part_of]
+        if once:
+            yield f"with one corruption seed only (corruption.reseeded): {', '.join(once)}"
+    trained = [(m.name, m.training.seeds) for m in metrics if m.training and m.training.seeds]
+    if trained:
+        sds = ", ".join(f"{name} {_number(seeds.rank_order_rho.sd):.3f}" for name, seeds in trained)
+        yield f"sd of rank-order ρ over {len(trained[0][1].seeds)} training seeds: {sds}"
+
+
+def _row(m: Metric, width: int, paper: PaperValue | None) -> str:
+    s = m.numbers
+    ends = s.rank_order_rho.interval
+    interval = f"{ends[0]:.4f} {ends[1]:.4f}" if ends else ""
     line = (
-        f"{r['metric']:<{width}}  {r['rank_order_rho']:>12.4f}  {interval:<16} "
-        f"{r['rank_order_rho_within']:>7.3f} {100 * r['pairwise_accuracy']:>5.1f}% "
-        f"{100 * r['monotone_rate']:>5.1f}% {100 * r['tie_fraction']:>5.1f}%"
+        f"{m.name:<{width}}  {_number(s.rank_order_rho.value):>12.4f}  {interval:<16} "
+        f"{_number(s.rank_order_rho_within.value):>7.3f} "
+        f"{100 * _number(s.pairwise_accuracy.value):>5.1f}% "
+        f"{100 * _number(s.monotone_rate.value):>5.1f}% {100 * _number(s.tie_fraction):>5.1f}%"
     )
     other = "" if paper is None or paper.same_model else " (another model)"
     return line if paper is None else f"{line}  {paper.value:>9.4f}{other}"
+
+
+def _number(value: float | None) -> float:
+    return NAN if value is None else value

@@ -10,42 +10,18 @@ from collections.abc import Mapping
 
 from omegaconf import DictConfig
 
-from experiments.base import Published
 from metaeval.data.dataset import CaptionDataset
+from metaeval.experiments.base import Published
+from metaeval.papers.expected import values_of
 
 SOURCE = (
     "O. González-Chávez, G. Ruiz, D. Moctezuma, T. Ramirez-delReal (2022): Are metrics measuring "
     "what they should? An evaluation of image captioning task metrics, arXiv:2207.01733"
 )
 
-REPLACE = {
-    "BLEU-1": 0.640800,
-    "BLEU-2": 0.555879,
-    "BLEU-3": 0.330240,
-    "BLEU-4": 0.128960,
-    "SacreBLEU": 0.560640,
-    "METEOR": 0.575520,
-    "SPICE": 0.661920,
-    "CIDEr": 0.708320,
-    "ROUGE-L": 0.570840,
-    "BERTScore": 0.556920,
-    "CLIPScore": 0.774080,
-    "RefCLIPScore": 0.805640,
-}
-SHUFFLE = {
-    "BLEU-1": 0.027080,
-    "BLEU-2": 0.380119,
-    "BLEU-3": 0.338320,
-    "BLEU-4": 0.134680,
-    "SacreBLEU": 0.474120,
-    "METEOR": 0.216000,
-    "SPICE": 0.230680,
-    "CIDEr": 0.123240,
-    "ROUGE-L": 0.171400,
-    "BERTScore": 0.709639,
-    "CLIPScore": 0.225760,
-    "RefCLIPScore": 0.280159,
-}
+PAPER = "gonzalez2022metrics"
+REPLACE = values_of(PAPER, "replace")
+SHUFFLE = values_of(PAPER, "shuffle")
 
 
 def published(

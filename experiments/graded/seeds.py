@@ -1,27 +1,28 @@
-"""Other corruption seeds: how much of a result hangs on which words a corruption happened to take.
+"""Other corruption seeds: how much a result depends on the words that a corruption chose.
 
-A paper that used the same images differs from a run by its corruption's seed and by how it broke
-ties, not by its images: this spread, not the interval over images, is what its values are compared
-by.
+A paper that used the same images differs from a run by the seed of its corruption and by how it
+broke ties, not by its images. Published values are therefore compared by this spread, not by the
+interval over images.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from omegaconf import DictConfig, OmegaConf
 
-from corruptions.base import Corruption
-from experiments.graded.versions import versions
-from experiments.scores import score_all
 from metaeval.config import metric_names
+from metaeval.corruptions.base import Corruption
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError
+from metaeval.experiments.graded.versions import versions
+from metaeval.experiments.scores import score_all
 from metaeval.metrics.base import Metric
+from metaeval.results.graded import MEASURES, CorruptionSeeds, Measure, RhoComponents
+from metaeval.results.metric import Spread
 from metaeval.stats.correlation.rank_order import rank_order
 from metaeval.stats.correlation.rank_order_within import rank_order_within
 from metaeval.stats.ordering.pairwise import pairwise
@@ -89,7 +90,7 @@ def score_seeds(
     return pd.concat(parts, ignore_index=True) if parts else keys.assign(metric="", score=0.0)[:0]
 
 
-def measured(values: Floats, levels: Sequence[int]) -> dict[str, float]:
+def measured(values: Floats, levels: Sequence[int]) -> dict[Measure, float]:
     """The three measures of a table [n_images, n_sets], higher is better."""
     return {
         "rank_order_rho": rank_order(values, levels).rho,
@@ -100,7 +101,7 @@ def measured(values: Floats, levels: Sequence[int]) -> dict[str, float]:
 
 def seed_spread(
     tables: Sequence[Floats], levels: Sequence[int], error: float, tie_sd: float
-) -> dict[str, Any] | None:
+) -> CorruptionSeeds | None:
     """Mean and standard deviation of the measures over seeds, and the components of ρ's variance.
 
     Parameters
@@ -116,23 +117,30 @@ def seed_spread(
 
     Returns
     -------
-    dict
-        `n`; per measure `mean` and `sd` (n − 1 in the denominator); and `components`, standard
-        deviations of the pooled ρ: `seed`; `ties`; and `image`, the root of what the bootstrap's
-        variance exceeds the seeds' by, as each image's corruption is resampled with the image.
-        `None` with fewer than two seeds.
+    CorruptionSeeds or None
+        Per measure mean and standard deviation (n − 1 in the denominator), and `components`,
+        standard deviations of the pooled ρ: `seed`; `ties`; and `image`, the root of what the
+        bootstrap's variance exceeds the seeds' by, as each image's corruption is resampled with the
+        image. `None` with fewer than two seeds.
     """
     if len(tables) < 2:
         return None
     values = [measured(table, levels) for table in tables]
-    spread: dict[str, Any] = {"n": len(tables)}
-    for measure in values[0]:
-        drawn = np.array([v[measure] for v in values])
-        spread[measure] = {"mean": float(drawn.mean()), "sd": float(drawn.std(ddof=1))}
-    seed_sd = spread["rank_order_rho"]["sd"]
-    spread["components"] = {
-        "image": float(np.sqrt(max(error**2 - seed_sd**2, 0.0))),
-        "seed": seed_sd,
-        "ties": tie_sd,
-    }
-    return spread
+    spreads = {measure: _spread([v[measure] for v in values]) for measure in MEASURES}
+    seed_sd = spreads["rank_order_rho"].sd
+    return CorruptionSeeds(
+        n=len(tables),
+        rank_order_rho=spreads["rank_order_rho"],
+        rank_order_rho_within=spreads["rank_order_rho_within"],
+        pairwise_accuracy=spreads["pairwise_accuracy"],
+        components=RhoComponents(
+            image=float(np.sqrt(max(error**2 - (seed_sd or 0.0) ** 2, 0.0))),
+            seed=seed_sd,
+            ties=tie_sd,
+        ),
+    )
+
+
+def _spread(values: Sequence[float]) -> Spread:
+    drawn = np.array(values)
+    return Spread(mean=float(drawn.mean()), sd=float(drawn.std(ddof=1)))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from omegaconf import DictConfig
 
-from experiments.base import Published
-from experiments.graded.published import SHUFFLE, published
-from experiments.graded.task import Graded
 from metaeval.data.dataset import CaptionDataset
+from metaeval.experiments.base import Published
+from metaeval.experiments.graded.published import SHUFFLE, published
+from metaeval.experiments.graded.task import Graded
 
 
 class ShuffleExperiment(Graded):

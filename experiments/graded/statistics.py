@@ -1,4 +1,4 @@
-"""From scores.parquet to the records of statistics.json."""
+"""From scores.parquet to the result of a run."""
 
 from __future__ import annotations
 
@@ -11,18 +11,35 @@ import numpy.typing as npt
 import pandas as pd
 from omegaconf import DictConfig
 
-from corruptions.base import Corruption
-from experiments.graded.ceiling import COLUMN as CEILING
-from experiments.graded.column.kept import KeptColumns
-from experiments.graded.column.statistics import Design
-from experiments.graded.differences import against_controls, differences
-from experiments.graded.dose import curve_of, dose_of_run
-from experiments.graded.groups import image_groups
-from experiments.graded.training import training_seeds, versions_in_training
+from metaeval.corruptions.base import Corruption
 from metaeval.data.dataset import CaptionDataset
+from metaeval.experiments.graded.ceiling import COLUMN as CEILING
+from metaeval.experiments.graded.column.cached import CachedColumnStatistics
+from metaeval.experiments.graded.column.statistics import Design
+from metaeval.experiments.graded.differences import (
+    POWER,
+    CommonItems,
+    ComparedColumn,
+    against_controls,
+    differences,
+    is_compared,
+)
+from metaeval.experiments.graded.dose import curve_of, dose_of_run
+from metaeval.experiments.graded.groups import image_groups
+from metaeval.experiments.graded.training import training_seeds, versions_in_training
+from metaeval.results.graded import (
+    CaptionSet,
+    DoseCurve,
+    GradedResult,
+    GradedStatistics,
+    ImageGroup,
+    SelectedStatistics,
+    StatisticsSettings,
+)
+from metaeval.results.metric import MetricResult
 from metaeval.runs import files
 from metaeval.runs.store import MemoryStore, Store
-from metaeval.scoring import Scored
+from metaeval.scoring import MetricScores
 from metaeval.stats.correlation.rank_order import tie_breaking_seeds
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 
@@ -36,85 +53,102 @@ Floats = npt.NDArray[np.float64]
 
 def statistics(
     out: Path,
-    results: Sequence[Scored],
+    results: Sequence[MetricScores],
     config: DictConfig,
     dataset: CaptionDataset,
     corruptions: Sequence[Corruption] = (),
     experiment: str = "graded",
     floor: bool = False,
     store: Store | None = None,
-) -> dict[str, Any]:
+) -> GradedResult:
     """All statistics of a run, computed from its captions.parquet and scores.parquet.
 
     The same resampled images serve every metric, so that metrics can be compared in pairs. What
     `store` knows of a column is not computed again.
     `corruptions` are those of the run, worst first, and `experiment` is its name. With `floor`, the
-    lowest set holds other images' captions and no degree of corruption.
+    lowest set holds captions of other images, which is not a degree of corruption.
     """
     captions = files.read_table(out / files.CAPTIONS, _NEEDED)
     scores = files.read_table(out / files.SCORES)
     images = pd.Index(captions["image_id"].unique())
     sets = set_table(captions)
-    names = [entry["name"] for entry in sets]
-    levels = [entry["level"] for entry in sets]
+    names = [entry.name for entry in sets]
+    levels = [entry.level for entry in sets]
     applied = matrix(captions, "applied", images, names).astype(bool)
     counts = bootstrap_counts(len(images), config.stats.replicates, config.stats.seed)
-    confidence, curve = config.stats.confidence, curve_of(sets, floor)
+    confidence, curve = float(config.stats.confidence), curve_of(sets, floor)
     seeds = tie_breaking_seeds(config.stats.tie_seeds, config.stats.seed)
     groups = image_groups(dataset, images.tolist(), captions, names[0] if floor else None)
     members = [group.members for group in groups]
-    design = Design(names, levels, applied, floor, members, curve, counts, float(confidence), seeds)
-    statistics_of = KeptColumns(store or MemoryStore(), design)
+    design = Design(names, levels, applied, floor, members, curve, counts, confidence, seeds)
+    statistics_of = CachedColumnStatistics(store or MemoryStore(), design)
 
     columns = {str(name): part for name, part in scores.groupby("metric", sort=False)}
-    again = seed_tables(out, images, names)
-    records, compared, curves = [], {}, {}
-    of_groups: list[dict[str, Any]] = [{} for _ in groups]
+    of_seeds = seed_tables(out, images, names)
+    metrics: list[MetricResult[GradedStatistics]] = []
+    compared: list[ComparedColumn] = []
+    curves: dict[str, DoseCurve] = {}
+    of_groups: list[dict[str, SelectedStatistics]] = [{} for _ in groups]
     for scored in results:
         for c, column in enumerate(scored.columns):
-            numbers: dict[str, Any] = {"n": 0, "n_nan": 0, "sets": {}}
+            numbers = None
             if scored.status == "ok":
                 values = matrix(columns[column.name], "score", images, names)
-                # of the ceiling the scores are levels
+                # the scores of the ceiling are levels
                 whole = column.part_of is None and column.name != CEILING.name
-                told = statistics_of(
-                    [values, *again.get(column.name, ())],
+                computed = statistics_of(
+                    [values, *of_seeds.get(column.name, ())],
                     column.higher_is_better,
                     curve=whole and curve is not None,
                 )
-                compared[column.name] = told.replicates
-                if told.dose is not None:
-                    curves[column.name] = told.dose
-                for part, of_group in zip(of_groups, told.groups, strict=True):
+                compared.append(ComparedColumn(column, scored.family, values, computed.comparable))
+                if computed.dose is not None:
+                    curves[column.name] = computed.dose
+                for part, of_group in zip(of_groups, computed.groups, strict=True):
                     part[column.name] = of_group
-                worst = images[told.record["worst_images"]].tolist()
-                numbers = {**told.record, "worst_images": worst}
-            if (training := scored.training) is not None:
-                numbers["versions_in_training"] = versions_in_training(training.drawn, corruptions)
-                numbers["training_seeds"] = training_seeds(
-                    training.seeds, column.name, experiment, dataset.name,
-                    len(images) if not numbers["n_nan"] else 0, config.seed, corruptions,
-                )  # fmt: skip
-            records.append(scored.record(c, **numbers).as_dict())
-    against_controls(records, compared, len(images), confidence)
-    return {
-        "n_images": len(images),
-        "settings": {
-            "seed": config.stats.seed,
-            "replicates": config.stats.replicates,
-            "confidence": config.stats.confidence,
-            "tie_seeds": seeds,
-        },
-        "sets": sets,
-        "leading_column": leading_column(records),
-        "differences": differences(records, compared, len(images), confidence),
-        "dose": dose_of_run(sets, curve, curves, floor),
-        "groups": [
-            {"by": g.by, "label": g.label, "n_images": int(g.members.sum()), "metrics": part}
+                places = [int(place) for place in computed.statistics.worst_images]
+                worst = tuple(images[places].tolist())
+                numbers = computed.statistics.model_copy(update={"worst_images": worst})
+            training = scored.training
+            metrics.append(
+                scored.result(
+                    c,
+                    numbers,
+                    versions=None
+                    if training is None
+                    else versions_in_training(training.drawn, corruptions),
+                    seeds=None
+                    if training is None
+                    else training_seeds(
+                        training.seeds, column.name, experiment, dataset.name,
+                        len(images) if not (numbers and numbers.n_nan) else 0, config.seed,
+                        corruptions,
+                    ),
+                )
+            )  # fmt: skip
+    common = CommonItems(compared, statistics_of.comparable)
+    return GradedResult(
+        experiment=experiment,  # type: ignore[arg-type]  # validated
+        dataset=dataset.name,
+        metrics=tuple(metrics),
+        n_images=len(images),
+        settings=StatisticsSettings(
+            seed=config.stats.seed,
+            replicates=config.stats.replicates,
+            confidence=confidence,
+            tie_seeds=tuple(seeds),
+        ),
+        sets=tuple(sets),
+        leading_column=leading_column(metrics),
+        differences=differences(compared, common, confidence),
+        against_control=against_controls(compared, common, confidence),
+        power=POWER,
+        dose=dose_of_run(sets, curve, curves, floor),
+        groups=tuple(
+            ImageGroup(by=g.by, label=g.label, n_images=int(g.members.sum()), metrics=part)
             for g, part in zip(groups, of_groups, strict=True)
-        ],
-        "metrics": records,
-    }
+        ),
+    )
 
 
 def seed_tables(out: Path, images: pd.Index[Any], names: list[str]) -> dict[str, list[Floats]]:
@@ -128,11 +162,8 @@ def seed_tables(out: Path, images: pd.Index[Any], names: list[str]) -> dict[str,
     return tables
 
 
-def set_table(captions: pd.DataFrame) -> list[dict[str, Any]]:
-    """The caption sets, worst first, with how much of them was really spoiled.
-
-    `expected` is what those that were changed should do to a score, see `Version`.
-    """
+def set_table(captions: pd.DataFrame) -> list[CaptionSet]:
+    """The caption sets, worst first."""
     table = []
     sets = captions[["level", "set"]].drop_duplicates().sort_values("level")
     for level, name in zip(sets["level"], sets["set"], strict=True):
@@ -140,17 +171,17 @@ def set_table(captions: pd.DataFrame) -> list[dict[str, Any]]:
         requested = part["requested_rate"].dropna()
         expected = part.loc[part["applied"], "expected"]
         table.append(
-            {
-                "name": name,
-                "level": int(level),
-                "n": len(part),
-                "n_applied": int(part["applied"].sum()),
-                "n_unapplied": int((~part["applied"]).sum()),
-                "requested_rate": float(requested.iloc[0]) if len(requested) else None,
-                "mean_realised_rate": float(part["realised_rate"].mean()),
-                "mean_harm": float(part["harm"].mean()),
-                "expected": str(expected.iloc[0]) if len(expected) else None,
-            }
+            CaptionSet(
+                name=name,
+                level=int(level),
+                n=len(part),
+                n_applied=int(part["applied"].sum()),
+                n_unapplied=int((~part["applied"]).sum()),
+                requested_rate=float(requested.iloc[0]) if len(requested) else None,
+                mean_realised_rate=float(part["realised_rate"].mean()),
+                mean_harm=float(part["harm"].mean()),
+                expected=str(expected.iloc[0]) if len(expected) else None,
+            )
         )
     return table
 
@@ -164,18 +195,18 @@ def matrix(table: pd.DataFrame, value: str, images: pd.Index[Any], names: Sequen
     return values
 
 
-def leading_column(records: Sequence[dict[str, Any]]) -> str | None:
-    """The column with the best rank-order ρ, with which the report opens.
+def leading_column(metrics: Sequence[MetricResult[GradedStatistics]]) -> str | None:
+    """The column with the best rank-order ρ, whose images the report shows first.
 
-    No part of another one, no untrained network and no control, where there are others; `None`
-    where no metric ran. Of equal ones the first.
+    Parts, untrained networks and controls are chosen only where nothing else ran; `None` where no
+    metric ran. Of equal ones the first.
     """
-    ran = [r for r in records if r["status"] == "ok"]
-    whole = [r for r in ran if r["part_of"] is None and not r["untrained"] and not r["control"]]
-    rho = {r["metric"]: r["rank_order_rho"] for r in whole or ran}
-    return max(rho, key=lambda column: _known(rho[column]), default=None)
+    ran = [m for m in metrics if m.ok]
+    whole = [m for m in ran if is_compared(m.column)]
+    rho = {m.name: m.numbers.rank_order_rho.value for m in whole or ran}
+    return max(rho, key=lambda name: _or_last(rho[name]), default=None)
 
 
-def _known(rho: float | None) -> float:
-    """A correlation to sort by: what is not known comes last."""
-    return -2.0 if rho is None or np.isnan(rho) else rho
+def _or_last(rho: float | None) -> float:
+    """A correlation to sort by: an undefined one comes last."""
+    return -2.0 if rho is None else rho

@@ -15,32 +15,34 @@ from typing import Any
 from hydra.utils import get_object
 from omegaconf import DictConfig, OmegaConf
 
-from corruptions.base import Corruption
-from corruptions.graded.random import Random
-from experiments.base import MetricExperiment, Pass, Published, ToScore
-from experiments.captions import (
+from metaeval.config import component, load_dataset
+from metaeval.corruptions.base import Corruption
+from metaeval.corruptions.graded.random import Random
+from metaeval.data.dataset import CaptionDataset, ImageId
+from metaeval.errors import ConfigError
+from metaeval.experiments.base import MetricExperiment, Pass, Published, ToScore
+from metaeval.experiments.captions import (
     dataset_info,
     describe_dataset,
     require_captions,
     write_references,
     write_versions,
 )
-from experiments.graded.ceiling import ceiling
-from experiments.graded.printout import printout
-from experiments.graded.seeds import rescorable, score_seeds, seed_count
-from experiments.graded.statistics import statistics
-from experiments.graded.versions import versions
-from experiments.record import RunRecord
-from experiments.scores import open_store, score_all, write_scores
-from metaeval.config import component, load_dataset
-from metaeval.data.dataset import CaptionDataset
-from metaeval.errors import ConfigError
+from metaeval.experiments.graded.ceiling import ceiling
+from metaeval.experiments.graded.printout import printout
+from metaeval.experiments.graded.seeds import rescorable, score_seeds, seed_count
+from metaeval.experiments.graded.statistics import statistics
+from metaeval.experiments.graded.versions import versions
+from metaeval.experiments.record import RunRecord
+from metaeval.experiments.scores import open_store, score_all, write_scores
 from metaeval.metrics.base import Metric
+from metaeval.results.graded import GradedResult
+from metaeval.results.run import PublishedInfo, RunResult
 from metaeval.runs import files
-from metaeval.scoring import Scored
+from metaeval.scoring import MetricScores
 
 
-class Graded(MetricExperiment[CaptionDataset, list[Scored]]):
+class Graded(MetricExperiment[CaptionDataset, list[MetricScores]]):
     """Human captions, and the configured corruption at one level per rate.
 
     Parameters
@@ -51,7 +53,7 @@ class Graded(MetricExperiment[CaptionDataset, list[Scored]]):
 
     name = "graded"
     title = "Graded corruption"
-    question = "Does a metric score a caption lower the more of it has been spoiled?"
+    question = "Does a metric score a caption lower the more of it is corrupted?"
     report = "graded"
 
     def __init__(self, floor: bool = False) -> None:
@@ -73,8 +75,8 @@ class Graded(MetricExperiment[CaptionDataset, list[Scored]]):
         dataset = load_dataset(config)
         if not isinstance(dataset, CaptionDataset):
             raise ConfigError(
-                "there is nothing to spoil here: experiment=judgments is for captions that people "
-                "judged, experiment=pairs for true and false ones"
+                "this dataset has no captions to corrupt; use experiment=judgments for captions "
+                "that people judged, experiment=pairs for true and false ones"
             )
         require_captions(dataset)
         for corruption in self.corruptions(config):
@@ -93,14 +95,17 @@ class Graded(MetricExperiment[CaptionDataset, list[Scored]]):
         for corruption in corruptions:
             facts.update(corruption.facts())
         published = self.published(data, record.config)
-        record.info["dataset"] = dataset_info(data)
-        record.info["corruption"] = facts
-        record.info["published"] = published and {
-            "source": published.source,
-            "comparable": published.why_not is None,
-            "why_not": published.why_not,
-            "rank_order_rho": dict(published.rank_order_rho),
-        }
+        record.update(
+            dataset=dataset_info(data),
+            corruption=facts,
+            published=published
+            and PublishedInfo(
+                source=published.source,
+                comparable=published.why_not is None,
+                why_not=published.why_not,
+                rank_order_rho=published.rank_order_rho,
+            ),
+        )
 
     def to_score(self, data: CaptionDataset, record: RunRecord) -> Iterable[ToScore]:
         captions = files.read_table(record.out / files.CAPTIONS)
@@ -108,15 +113,15 @@ class Graded(MetricExperiment[CaptionDataset, list[Scored]]):
 
     def score(
         self, data: CaptionDataset, metrics: Mapping[str, Metric], record: RunRecord
-    ) -> list[Scored]:
+    ) -> list[MetricScores]:
         needed = ("image_id", "set", "level", "caption")
         captions = files.read_table(record.out / files.CAPTIONS, needed)
         results = score_all(metrics.values(), data, captions, record.config)
         if any(column.control for scored in results for column in scored.columns):
             results.append(ceiling(captions))
         write_scores(record.out, captions, results)
-        published = record.info["published"]
-        count = seed_count(record.config, bool(published and published["comparable"]))
+        published = record.info.published
+        count = seed_count(record.config, published is not None and published.comparable)
         if count > 1:
             again = rescorable(metrics, record.config)
             corruptions = self.corruptions(record.config)
@@ -124,25 +129,38 @@ class Graded(MetricExperiment[CaptionDataset, list[Scored]]):
             files.write_table(record.out / files.SEED_SCORES, table)
         return results
 
-    def passes(self, scores: list[Scored]) -> Sequence[Pass]:
+    def passes(self, scores: list[MetricScores]) -> Sequence[Pass]:
         return [Pass(scored) for scored in scores]
 
     def statistics(
-        self, data: CaptionDataset, scores: list[Scored], record: RunRecord
-    ) -> dict[str, Any]:
+        self, data: CaptionDataset, scores: list[MetricScores], record: RunRecord
+    ) -> RunResult[Any]:
+        return self.graded_result(data, scores, record, self.name)
+
+    def graded_result(
+        self, data: CaptionDataset, scores: list[MetricScores], record: RunRecord, name: str
+    ) -> GradedResult:
+        """The statistics of the graded versions; `name` is that of the experiment."""
         corruptions = self.corruptions(record.config)
         with open_store(record.config) as store:
-            numbers = statistics(
-                record.out, scores, record.config, data, corruptions, self.name, self.floor, store
+            return statistics(
+                record.out, scores, record.config, data, corruptions, name, self.floor, store
             )
-        return {"dataset": data.name, **numbers}
 
     def explained(self, data: CaptionDataset) -> CaptionDataset:
         return data
 
-    def printout(self, summary: Mapping[str, Any], record: RunRecord, file: Path) -> str:
-        published = record.info["published"]
-        values = published["rank_order_rho"] if published and published["comparable"] else {}
+    def explained_images(self, summary: Any, images: int) -> Mapping[str, Sequence[ImageId]]:
+        worst = {
+            m.name: m.statistics.worst_images[:images] if m.statistics else ()
+            for m in summary.metrics
+        }
+        leading = worst.get(summary.leading_column, ())
+        return {name: tuple(dict.fromkeys((*own, *leading))) for name, own in worst.items()}
+
+    def printout(self, summary: Any, record: RunRecord, file: Path) -> str:
+        published = record.info.published
+        values = published.rank_order_rho if published and published.comparable else {}
         return printout(summary, values, file)
 
 
@@ -168,11 +186,14 @@ def configured(node: DictConfig | None) -> list[Corruption]:
         return made if isinstance(made, list) else [made]
     if not isinstance(rates, list) or not rates:
         raise ConfigError(f"corruption.rates must be a list of rates in (0, 1], not {rates!r}")
-    if len(set(rates)) != len(rates):
-        raise ConfigError(f"corruption.rates holds a rate twice: {rates}")
     for rate in rates:
         if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 < rate <= 1:
             raise ConfigError(f"corruption.rates: {rate!r} is not a rate in (0, 1]")
+    if len({f"{100 * rate:g}" for rate in rates}) != len(rates):  # what a set's name shows of it
+        raise ConfigError(
+            f"corruption.rates: two of {rates} have the same name in tables (6 significant "
+            "digits); leave one out"
+        )
     ordered = sorted(rates, reverse=True)
     if "parts" in options:  # of several corruptions: each rate is that of all of them
         made = component({**options, "rates": ordered}, "corruption")

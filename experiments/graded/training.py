@@ -1,16 +1,16 @@
-"""What a metric's training has to do with a run: captions like the run's, and other training seeds.
+"""How the training of a metric relates to a run: similar captions, and other training seeds.
 
-A corruption is new to a metric only if its training drew nothing of the kind: not by its name, but
-by what is wrong with its captions (`Corruption.flaw`) and by how much of them. Words out of the bag
-at random places ("insert") were drawn by a training that replaced words out of a bag.
+A corruption is new to a metric only if its training drew nothing similar. Similar means: the same
+flaw (`Corruption.flaw`) at a rate in the same range, whatever the corruption is called. A training
+that replaced words by words of a bag has seen captions like those of "insert".
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
-from corruptions.base import Corruption
+from metaeval.corruptions.base import Corruption
+from metaeval.results.metric import Spread, TrainingSpread
 from metaeval.runs.records import DrawnCorruption, TrainingSeeds
 
 SEEN = "seen in training"  # the same corruption, at a rate that was drawn
@@ -41,8 +41,8 @@ def versions_in_training(
     """`in_training` by set of versions; empty for a metric whose training drew nothing."""
     if not drawn:
         return {}
-    told = {corruption.label: in_training(drawn, corruption) for corruption in corruptions}
-    return {label: status for label, status in told.items() if status is not None}
+    statuses = {corruption.label: in_training(drawn, corruption) for corruption in corruptions}
+    return {label: status for label, status in statuses.items() if status is not None}
 
 
 def training_seeds(
@@ -53,11 +53,11 @@ def training_seeds(
     n_images: int,
     seed: int,
     corruptions: Sequence[Corruption],
-) -> dict[str, Any] | None:
-    """The spread over training seeds that was measured on this very run, if one was.
+) -> TrainingSpread | None:
+    """The spread over training seeds that was measured on this run; `None` where none was.
 
-    The run is known by its experiment, data, number of images and seed, and by its corruptions'
-    names and parameters, which are all that its captions depend on.
+    A run is identified by its experiment, data, number of images and seed, and by the names and
+    parameters of its corruptions: its captions depend on nothing else.
     """
     versions = [[c.name, dict(c.parameters)] for c in corruptions]
     for spread in spreads:
@@ -65,10 +65,10 @@ def training_seeds(
         if same == (column, experiment, dataset, n_images, seed) and versions == [
             list(version) for version in spread.versions
         ]:
-            return {
-                "seeds": list(spread.seeds),
-                "rank_order_rho": dict(spread.rank_order_rho),
-                "rank_order_rho_within": spread.rank_order_rho_within
-                and dict(spread.rank_order_rho_within),
-            }
+            within = spread.rank_order_rho_within
+            return TrainingSpread(
+                seeds=tuple(spread.seeds),
+                rank_order_rho=Spread(**spread.rank_order_rho),
+                rank_order_rho_within=None if within is None else Spread(**within),
+            )
     return None

@@ -1,7 +1,7 @@
 """The files of a run against human judgements, which have schemas of their own.
 
-`judgments.parquet`: one judged caption a row; `scores.parquet`: one score a row, told by the
-caption's number. See docs/judgments.md.
+`judgments.parquet`: one judged caption a row; `scores.parquet`: one score a row, with the number of
+its caption. See docs/judgments.md.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from metaeval.data.judgments.judged import Judgments
-from metaeval.data.judgments.pascal50s import ForcedChoice
 from metaeval.runs import files
-from metaeval.scoring import Scored
+from metaeval.scoring import MetricScores
 from metaeval.stats.resampling.items import Floats
 
 
@@ -33,24 +32,10 @@ def write_judgments(out: Path, judged: Judgments) -> None:
     for name in judged.dimensions:
         given = [list(j.human.get(name, ())) for j in judged.judged]
         columns[f"human_{name}"] = pa.array(given, pa.list_(pa.float64()))
-    _write(out / files.JUDGMENTS, pa.table(columns))
+    write_table(out / files.JUDGMENTS, pa.table(columns))
 
 
-def write_pairs(out: Path, pairs: ForcedChoice) -> None:
-    """One pair a row: `pair` (its number), image_id, category, first, second, both votes."""
-    columns = {
-        "pair": pa.array(range(len(pairs)), pa.int64()),
-        "image_id": pa.array(pairs.image, pa.string()),
-        "category": pa.array(pairs.category, pa.string()),
-        "first": pa.array(pairs.first, pa.string()),
-        "second": pa.array(pairs.second, pa.string()),
-        "votes_first": pa.array(pairs.votes[:, 0]),
-        "votes_second": pa.array(pairs.votes[:, 1]),
-    }
-    _write(out / files.JUDGMENTS, pa.table(columns))
-
-
-def write_scores(out: Path, scored: Sequence[Scored]) -> None:
+def write_scores(out: Path, scored: Sequence[MetricScores]) -> None:
     """caption, metric, score (NaN = could not be scored); the ok metrics, one after another."""
     parts = [
         (column.name, values)
@@ -78,8 +63,9 @@ def write_score_columns(
         "metric": pa.array(np.repeat(names, sizes), pa.string()),
         "score": pa.array(np.concatenate([v for _, v in parts] or [empty]), pa.float64()),
     }
-    _write(out / files.SCORES, pa.table(columns))
+    write_table(out / files.SCORES, pa.table(columns))
 
 
-def _write(path: Path, table: pa.Table) -> None:
+def write_table(path: Path, table: pa.Table) -> None:
+    """Write a Parquet file, whole or not at all."""
     files.atomic(path, lambda p: pq.write_table(table, p, compression="zstd"))

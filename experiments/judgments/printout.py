@@ -1,4 +1,4 @@
-"""What a run against human judgements prints."""
+"""The printed summary of a run against human judgements."""
 
 from __future__ import annotations
 
@@ -6,152 +6,175 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from experiments.controls import is_ranked, verdicts
-from experiments.text_table import text_table
-from metaeval.stats.significance.holm import least_draws
+from metaeval.experiments.controls import is_ranked
+from metaeval.experiments.text_table import text_table
+from metaeval.results.comparison import Comparisons
+from metaeval.results.judgments import (
+    Correlation,
+    HumanAgreement,
+    JudgmentsResult,
+    JudgmentStatistics,
+    has_few_values,
+)
+from metaeval.results.metric import MetricResult
+from metaeval.results.run import RunResult
+from metaeval.stats.significance.comparison import is_significant, replicates_needed
 
-NEARLY_ALL = 0.9  # of the pairs, from where a tie calibration is remarked upon
+FEW_PAIRS = 30  # below this an accuracy is shown with its number of pairs
+NEARLY_ALL = 0.9  # the share of pairs made ties from which a tie calibration gets a warning
 
-SYMBOL = {
+SYMBOL: Mapping[Correlation, str] = {
     "pearson": "r", "spearman": "ρ", "kendall_tau_b": "τ-b", "kendall_tau_c": "τ-c",
 }  # fmt: skip
 
-
-def printout(summary: Mapping[str, Any], file: Path) -> str:
-    """A line a metric, best first by the protocol's statistic; where to look next."""
-    rows = _choice(summary) if summary["kind"] == "forced_choice" else _ratings(summary)
-    closing = [*_impossible(summary), *_lacking(summary), f"{file.stem}: {file}"]
-    return "\n".join([*rows, *closing])
+Metric = MetricResult[JudgmentStatistics]
 
 
-def _ratings(summary: Mapping[str, Any]) -> Iterator[str]:
-    statistic, published = summary["protocol"]["statistic"], summary["published"]
-    done = _results(summary)
-    for dimension in summary["dimensions"]:
-        rows = sorted(done, key=lambda r: _badness(r, dimension, statistic))
-        yield from text_table(
-            [
-                _rating_line(r, dimension, summary, published["values"].get(dimension, {}))
-                for r in rows
-            ],
-            dimension,
-        )
-        people = summary["people"][dimension]
+def printout(result: JudgmentsResult, file: Path) -> str:
+    """A line for each metric, best first by the protocol's statistic; then what to open next."""
+    settings = result.settings
+    most = max((len(c.pairs) for c in result.differences.values()), default=0)
+    closing = [
+        *too_few_draws(most, settings.permutations, settings.replicates, settings.alpha),
+        *not_run(result),
+        f"{file.stem}: {file}",
+    ]
+    return "\n".join([*_ratings(result), *closing])
+
+
+def _ratings(result: JudgmentsResult) -> Iterator[str]:
+    statistic = result.protocol.statistic
+    done = results_of(result)
+    for dimension in result.dimensions:
+
+        def order(metric: Metric, dimension: str = dimension) -> tuple[bool, float]:
+            """Controls last; then by the correlation on common rows."""
+            value = metric.numbers.human[dimension].ranked_by(statistic)
+            return metric.column.control, 2.0 if value is None else -value
+
+        rows = sorted(done, key=order)
+        yield from text_table([_rating_line(r, dimension, result) for r in rows], dimension)
+        people = result.people[dimension]
         if people is not None:
+            note = "; ratings are sorted within captions" if people.sorted_rows else ""
             yield (
-                f"a person with the {people['raters'] - 1} others: {SYMBOL[statistic]} "
-                f"{100 * people['value']:.3f}"
+                f"one rating with the {people.raters - 1} others (exchangeable raters{note}): "
+                f"{SYMBOL[statistic]} {_percent(people.value, 3)}"
             )
-        yield from _views(summary, rows, dimension)
-        yield from _systems(summary, rows, dimension)
-        yield _beaten(summary["differences"][dimension], summary["settings"]["alpha"])
-        yield from _not_above(summary, dimension)
+        yield from _views(result, rows, dimension)
+        yield from _systems(result, rows, dimension)
+        yield tests_line(result.differences[dimension])
+        yield from _not_above(result, dimension)
         yield from _nearly_all_tied(rows, dimension)
+        yield from _few_values(rows, dimension, statistic)
     yield from _unscored(done)
 
 
-def _results(summary: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return [r for r in summary["metrics"] if r["status"] == "ok" and r["part_of"] is None]
+def results_of(result: RunResult[Any]) -> list[MetricResult[Any]]:
+    """The metrics and controls that ran, without parts."""
+    return [m for m in result.metrics if m.ok and m.column.part_of is None]
 
 
-def _name(record: Mapping[str, Any]) -> str:
+def display_name(metric: MetricResult[Any]) -> str:
     """A metric's name; a control's in brackets."""
-    return f"({record['metric']})" if record["control"] else str(record["metric"])
+    return f"({metric.name})" if metric.column.control else metric.name
 
 
-def _badness(record: Mapping[str, Any], dimension: str, statistic: str) -> tuple[bool, float]:
-    """What rows are sorted by: controls last, and on the rows that all metrics share, where they do
-    not share all."""
-    agreement = record["human"][dimension]
-    common = agreement.get("common")
-    value = common["value"] if common else agreement[statistic]
-    return record["control"], -value if value == value else 2.0
-
-
-def _rating_line(
-    record: Mapping[str, Any],
-    dimension: str,
-    summary: Mapping[str, Any],
-    published: Mapping[str, float],
-) -> dict[str, str]:
-    statistic = summary["protocol"]["statistic"]
-    agreement = record["human"][dimension]
-    low, high = agreement[f"{statistic}_ci"]
-    confidence = f"{round(100 * summary['settings']['confidence'], 6):g}% interval"
-    common, value = agreement.get("common"), published.get(record["metric"])
+def _rating_line(metric: Metric, dimension: str, result: JudgmentsResult) -> dict[str, str]:
+    statistic = result.protocol.statistic
+    agreement = metric.numbers.human[dimension]
+    estimate, common = agreement.estimate(statistic), agreement.common
+    published = result.published.values.get(dimension, {}).get(metric.name)
+    confidence = f"{round(100 * result.settings.confidence, 6):g}% interval"
+    ends = estimate.interval
     return {
-        "metric": _name(record),
-        SYMBOL[statistic]: f"{100 * agreement[statistic]:.3f}",
-        confidence: f"{100 * low:.2f} {100 * high:.2f}" if low == low else "",
+        "metric": display_name(metric),
+        SYMBOL[statistic]: _percent(estimate.value, 3),
+        confidence: "" if ends is None else " ".join(f"{100 * end:.2f}" for end in ends),
         **{
-            symbol: f"{100 * agreement[name]:.2f}"
+            symbol: _percent(agreement.estimate(name).value)
             for name, symbol in SYMBOL.items()
             if name != statistic
         },
-        "accuracy": _percent(agreement["accuracy"]["value"]),
-        "n": f"{agreement['n']:,}",
-        "on common rows": f"{100 * common['value']:.3f} ({common['n']:,})" if common else "",
-        "published": "" if value is None else f"{100 * value:.1f}",
+        "accuracy": _accuracy(agreement),
+        "n": f"{agreement.n:,}",
+        "on common rows": f"{_percent(common.value, 3)} ({common.n:,})" if common else "",
+        "published": "" if published is None else f"{100 * published:.1f}",
     }
 
 
-def _views(
-    summary: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], dimension: str
-) -> Iterator[str]:
-    """The protocol's statistic on parts of the captions: without people's, by subset."""
-    if not summary["views"]:
+def _accuracy(agreement: HumanAgreement) -> str:
+    """The accuracy on pairs; with their number where they are few."""
+    shown, n = _percent(agreement.accuracy.accuracy.value), agreement.accuracy.n_pairs
+    return f"{shown} ({n} pair{'' if n == 1 else 's'})" if shown and n < FEW_PAIRS else shown
+
+
+def _few_values(rows: Sequence[Metric], dimension: str, statistic: Correlation) -> Iterator[str]:
+    """Metrics with so few values that τ-c overstates them, with their τ-b."""
+    if statistic != "kendall_tau_c":
         return
-    statistic, published = summary["protocol"]["statistic"], summary["published"]["views"]
+    few = [
+        f"{m.name} ({m.numbers.n_distinct} values, τ-b "
+        f"{_percent(m.numbers.human[dimension].kendall_tau_b.value)})"
+        for m in rows
+        if not m.column.control and has_few_values(m.numbers)
+    ]
+    if few:
+        yield f"τ-c overstates metrics with few values; compare by τ-b: {', '.join(few)}"
+
+
+def _views(result: JudgmentsResult, rows: Sequence[Metric], dimension: str) -> Iterator[str]:
+    """The protocol's statistic on parts of the captions: without people's, by subset."""
+    if not result.views:
+        return
+    statistic, published = result.protocol.statistic, result.published.views
     lines = []
-    for r in rows:
-        line = {"metric": _name(r)}
-        for view, of_view in r["human"][dimension]["views"].items():
-            shown = _percent(of_view[statistic], 3)
-            line[f"{view} ({summary['views'][view]:,})"] = shown
-            value = published.get(view, {}).get(dimension, {}).get(r["metric"])
+    for metric in rows:
+        line = {"metric": display_name(metric)}
+        for view, of_view in metric.numbers.human[dimension].views.items():
+            shown = _percent(of_view.estimate(statistic).value, 3)
+            line[f"{view} ({result.views[view]:,})"] = shown
+            value = published.get(view, {}).get(dimension, {}).get(metric.name)
             line[f"published {view}"] = "" if value is None else f"{100 * value:.1f}"
         lines.append(line)
     yield from text_table(lines, f"{dimension}, {SYMBOL[statistic]}")
 
 
-def _systems(
-    summary: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], dimension: str
-) -> Iterator[str]:
+def _systems(result: JudgmentsResult, rows: Sequence[Metric], dimension: str) -> Iterator[str]:
     """Which metrics agree with people about the systems."""
-    r = {
-        m["metric"]: (m["human"][dimension].get("system") or {}).get("pearson")
-        for m in rows
-        if not m["control"]
-    }
-    defined = {name: value for name, value in r.items() if value is not None and value == value}
-    if not defined:
+    r: dict[str, float] = {}
+    for metric in rows:
+        system = metric.numbers.human[dimension].system
+        if not metric.column.control and system is not None and system.pearson.value is not None:
+            r[metric.name] = system.pearson.value
+    if not r:
         return
-    positive = sorted((n for n in defined if defined[n] > 0), key=lambda n: -defined[n])
-    shown = ", ".join(f"{name} {defined[name]:.2f}" for name in positive) or "none"
+    positive = sorted((name for name in r if r[name] > 0), key=lambda name: -r[name])
+    shown = ", ".join(f"{name} {r[name]:.2f}" for name in positive) or "none"
     yield (
-        f"{len(summary['systems'])} systems: r above 0 for {len(positive)} of {len(defined)} "
-        f"metrics: {shown}"
+        f"{len(result.systems)} systems: r above 0 for {len(positive)} of {len(r)} metrics: {shown}"
     )
 
 
-def _not_above(summary: Mapping[str, Any], dimension: str) -> Iterator[str]:
-    """The metrics that are not surely above the best control."""
-    told = summary["controls"][dimension]
-    if told is None:
+def _not_above(result: JudgmentsResult, dimension: str) -> Iterator[str]:
+    """The metrics that are not significantly above the best control."""
+    against = result.controls[dimension]
+    if against is None:
         return
-    ranked = [r["metric"] for r in _results(summary) if is_ranked(r)]
-    if below := [name for name in ranked if name not in told["above"]]:
+    ranked = [m.name for m in results_of(result) if is_ranked(m.column)]
+    above = against.above
+    if below := [name for name in ranked if name not in above]:
         yield (
-            f"not surely above the best control ({told['control']}, {100 * told['value']:.3f}): "
-            f"{', '.join(below)}"
+            f"not significantly above the best control ({against.control}, "
+            f"{_percent(against.control_value, 3)}): {', '.join(below)}"
         )
 
 
-def _nearly_all_tied(rows: Sequence[Mapping[str, Any]], dimension: str) -> Iterator[str]:
-    tied = {
-        r["metric"]: r["human"][dimension]["accuracy"]["tied"] for r in rows if not r["control"]
-    }
-    names = [name for name, share in tied.items() if share >= NEARLY_ALL]
+def _nearly_all_tied(rows: Sequence[Metric], dimension: str) -> Iterator[str]:
+    def tied(agreement: HumanAgreement) -> bool:
+        return agreement.accuracy.tied is not None and agreement.accuracy.tied >= NEARLY_ALL
+
+    names = [m.name for m in rows if not m.column.control and tied(m.numbers.human[dimension])]
     if names:
         yield (
             f"tie calibration ties at least {NEARLY_ALL:.0%} of the pairs of {', '.join(names)}: "
@@ -159,73 +182,51 @@ def _nearly_all_tied(rows: Sequence[Mapping[str, Any]], dimension: str) -> Itera
         )
 
 
-def _unscored(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    for r in rows:
-        if n := r["n_nan"]:
-            bare = r["n_nan_without_references"]
+def _unscored(rows: Sequence[Metric]) -> Iterator[str]:
+    for metric in rows:
+        numbers = metric.numbers
+        if n := numbers.n_nan:
+            bare = numbers.n_nan_without_references
             verb = "has" if bare == 1 else "have"
             why = f" ({bare:,} of them {verb} no references)" if bare else ""
-            yield f"{r['metric']}: no score for {n:,} of {n + r['n']:,} captions{why}"
+            yield f"{metric.name}: no score for {n:,} of {n + numbers.n:,} captions{why}"
 
 
-def _impossible(summary: Mapping[str, Any]) -> Iterator[str]:
-    """The tests that drew too little to call anything significant."""
-    settings = summary["settings"]
-    pairs = max((len(d["pairs"]) for d in summary["differences"].values()), default=0)
+def too_few_draws(pairs: int, permutations: int, replicates: int, alpha: float) -> Iterator[str]:
+    """A line for each test with too few draws to call any of so many pairs significant."""
     for test, sides, drawn, option in (
-        ("permutation", 1, settings["permutations"], "task.permutations"),
-        ("bootstrap", 2, settings["replicates"], "stats.replicates"),
+        ("permutation", 1, permutations, "task.permutations"),
+        ("bootstrap", 2, replicates, "stats.replicates"),
     ):
-        if pairs and drawn < (needed := least_draws(pairs, sides, settings["alpha"])):
+        if pairs and drawn < (needed := replicates_needed(pairs, sides, alpha)):
             yield (
                 f"no difference can be significant by {test}: {drawn:,} draws for {pairs:,} "
                 f"pair{'' if pairs == 1 else 's'}; {option}={needed} or more"
             )
 
 
-def _beaten(differences: Mapping[str, Any], alpha: float) -> str:
-    pairs = differences["pairs"]
-    told = ", ".join(
-        f"{sum(p[test]['p_holm'] is not None and p[test]['p_holm'] <= alpha for p in pairs)} by "
-        f"{test}"
-        for test in ("permutation", "bootstrap", "williams")
-        if pairs and test in pairs[0]
+def tests_line(comparisons: Comparisons) -> str:
+    """How many pairs each test finds significant."""
+    significant: dict[str, int] = {}
+    for pair in comparisons.pairs:
+        for test in pair.tests:
+            significant.setdefault(test.method, 0)
+            significant[test.method] += is_significant(test.p_adjusted, comparisons.alpha)
+    by_test = ", ".join(f"{n} by {method}" for method, n in significant.items())
+    n = len(comparisons.pairs)
+    what = "1 pair" if n == 1 else f"{n} pairs"
+    return (
+        f"{what} of metrics, significant at {comparisons.alpha:g} after Holm: {by_test or 'none'}"
     )
-    what = "1 pair" if len(pairs) == 1 else f"{len(pairs)} pairs"
-    return f"{what} of metrics, significant at {alpha:g} after Holm: {told or 'none'}"
 
 
-def _choice(summary: Mapping[str, Any]) -> Iterator[str]:
-    done, groups, published = _results(summary), summary["groups"], summary["published"]
-    if (agreement := summary["label_agreement"]) is not None:
-        shares = ", ".join(f"{name} {100 * share:.1f}" for name, share in agreement.items())
-        yield f"labels: {summary['labels']}; direct and consensus agree on {shares} % of the pairs"
-    if (people := summary["people"]) is not None:
-        shares = ", ".join(f"{name} {100 * share:.2f}" for name, share in people.items())
-        yield f"one person with the majority of the others: {shares}"
-    for place, n in enumerate(summary["n_references"]):
-        rows = [(r, r["choice"][place]["accuracy"]) for r in done]
-        lines = []
-        in_order = sorted(rows, key=lambda row: (row[0]["control"], -row[1][groups[-1]]["value"]))
-        for r, accuracy in in_order:
-            line = {"metric": _name(r)}
-            line |= {g: f"{100 * accuracy[g]['value']:.2f}" for g in groups}
-            values = published["values"].get(r["metric"]) if published["n_references"] == n else {}
-            line["published"] = " ".join(f"{100 * v:.1f}" for v in (values or {}).values())
-            lines.append(line)
-        yield from text_table(lines, f"with {n} reference{'' if n == 1 else 's'}")
-        yield from verdicts(summary["controls"][str(n)])
-        if str(n) in summary["differences"]:
-            yield _beaten(summary["differences"][str(n)], summary["settings"]["alpha"])
-
-
-def _lacking(summary: Mapping[str, Any]) -> Iterator[str]:
-    missing = {r["family"]: r["status"] for r in summary["metrics"] if r["status"] != "ok"}
-    if missing:  # the reasons went to stderr, and are in the report
+def not_run(result: RunResult[Any]) -> Iterator[str]:
+    """The metrics that did not run; their reasons are on stderr and in the report."""
+    missing = {m.family: m.status for m in result.metrics if not m.ok}
+    if missing:
         yield "not run: " + ", ".join(f"{name} ({status})" for name, status in missing.items())
 
 
-def _percent(share: float, digits: int = 2) -> str:
-    """Nothing where there is no share: no image has two captions to compare, or none of a part has
-    a score."""
-    return f"{100 * share:.{digits}f}" if share == share else ""
+def _percent(share: float | None, digits: int = 2) -> str:
+    """Empty where the value is undefined: no pair of captions, or no score in a part."""
+    return "" if share is None else f"{100 * share:.{digits}f}"

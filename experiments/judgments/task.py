@@ -1,45 +1,43 @@
 """Metrics against people: `python -m metaeval experiment=judgments dataset=flickr8k_expert`.
 
-Captions that people have judged, scored by every metric: how far do the two agree, and which of two
-metrics agrees more? See docs/judgments.md for the protocols and for what each number means.
+Every metric scores captions that people have rated: how far do the two agree, and which of two
+metrics agrees more? See docs/judgments.md for the protocols and the meaning of each number.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 
-from experiments.base import MetricExperiment, Pass, ToScore
-from experiments.judgments.choice import (
-    ChoiceScores,
-    choice_statistics,
-    pairs_to_score,
-    score_choices,
-)
-from experiments.judgments.files import write_judgments, write_pairs, write_scores
-from experiments.judgments.printout import printout
-from experiments.judgments.published import published
-from experiments.judgments.statistics import statistics
-from experiments.record import RunRecord
-from experiments.scores import score_all
 from metaeval.config import load_dataset
 from metaeval.data.judgments.judged import Judgments
-from metaeval.data.judgments.pascal50s import ForcedChoice
 from metaeval.errors import ConfigError
+from metaeval.experiments.base import Experiment, MetricExperiment, Pass, ToScore
+from metaeval.experiments.captions import record_counts
+from metaeval.experiments.forced_choice.task import ForcedChoiceAgreement
+from metaeval.experiments.judgments.files import write_judgments, write_scores
+from metaeval.experiments.judgments.printout import printout
+from metaeval.experiments.judgments.sample import row_counts
+from metaeval.experiments.judgments.statistics import statistics
+from metaeval.experiments.record import RunRecord
+from metaeval.experiments.scores import score_all
 from metaeval.metrics.base import Metric
-from metaeval.scoring import Scored
+from metaeval.metrics.judge.diagnostics import RatedCaption
+from metaeval.results.judgments import JudgmentSettings, JudgmentsResult
+from metaeval.results.run import DatasetInfo
+from metaeval.scoring import MetricScores
 
 SWAPS = ("both", "image", "system")
+FORCED_CHOICE = "metaeval.data.judgments.pascal50s.load_pascal50s"
+_PAGE = "metaeval.reports.{}.page.write_report"
 
-Judged = Judgments | ForcedChoice
-Scores = list[Scored] | ChoiceScores
+Scores = list[MetricScores]
 
 
-class AgainstPeople(MetricExperiment[Judged, Scores]):
+class HumanCorrelation(MetricExperiment[Judgments, Scores]):
     """Every metric's agreement with human judgements, and the tests between metrics.
 
     Parameters
@@ -50,6 +48,9 @@ class AgainstPeople(MetricExperiment[Judged, Scores]):
         What it swaps: "both" (each caption on its own), "image" or "system".
     alpha
         The level at which the printout and the report call a difference significant.
+    fitted
+        Whether controls are fitted to the ratings: ridge regressions on the caption alone, on its
+        references alone, on the annotated objects alone, out of fold by image.
     """
 
     name = "judgments"
@@ -57,7 +58,9 @@ class AgainstPeople(MetricExperiment[Judged, Scores]):
     question = "Which metric agrees best with what people say about captions?"
     report = "judgments"
 
-    def __init__(self, permutations: int = 2000, swap: str = "both", alpha: float = 0.05) -> None:
+    def __init__(
+        self, permutations: int = 2000, swap: str = "both", alpha: float = 0.05, fitted: bool = True
+    ) -> None:
         if isinstance(permutations, bool) or not isinstance(permutations, int) or permutations < 1:
             raise ConfigError(f"task.permutations must be at least 1, not {permutations!r}")
         if swap not in SWAPS:
@@ -65,26 +68,34 @@ class AgainstPeople(MetricExperiment[Judged, Scores]):
         if not 0 < alpha < 1:
             raise ConfigError(f"task.alpha: {alpha!r} is not in (0, 1)")
         self.permutations, self.swap, self.alpha = permutations, swap, float(alpha)
+        self.fitted = fitted
 
-    def load(self, config: DictConfig) -> Judged:
+    def hand_over(self, config: DictConfig) -> tuple[Experiment, DictConfig]:
+        """Forced choice (PASCAL-50S) is an experiment of its own, with a page of its own."""
+        if config.dataset.get("_target_") != FORCED_CHOICE:
+            return self, config
+        changed: DictConfig = OmegaConf.create(config)
+        OmegaConf.set_struct(changed, False)
+        changed.task = {
+            "_target_": f"{ForcedChoiceAgreement.__module__}.{ForcedChoiceAgreement.__name__}",
+            "permutations": self.permutations,
+            "alpha": self.alpha,
+        }
+        if changed.report and changed.report.get("_target_") == _PAGE.format("judgments"):
+            changed.report["_target_"] = _PAGE.format("forced_choice")
+        return ForcedChoiceAgreement(self.permutations, self.alpha), changed
+
+    def load(self, config: DictConfig) -> Judgments:
         judged = load_dataset(config)
-        if not isinstance(judged, Judgments | ForcedChoice):
+        if not isinstance(judged, Judgments):
             raise ConfigError(
-                "experiment=judgments needs judged captions: dataset=flickr8k_expert, flickr8k_cf, "
-                "composite, pascal50s, thumb or table"
+                "experiment=judgments needs rated captions: dataset=flickr8k_expert, flickr8k_cf, "
+                "composite, thumb or table; dataset=pascal50s is for experiment=forced_choice"
             )
         return judged
 
-    def describe(self, data: Judged) -> str:
-        if isinstance(data, ForcedChoice):
-            *others, last = map(str, data.n_references)
-            numbers = f"{', '.join(others)} and {last}" if others else last
-            return (
-                f"{data.title}: {len(data):,} pairs of captions, {data.labels} labels, with "
-                f"{numbers} reference{'' if numbers == '1' else 's'}, {data.draws} "
-                f"draw{'' if data.draws == 1 else 's'}; {data.records}"
-            )
-        facts, rows = data.facts, dict.fromkeys(_row_counts(data).values())
+    def describe(self, data: Judgments) -> str:
+        facts, rows = data.facts, dict.fromkeys(row_counts(data).values())
         return (
             f"{data.title}: {facts['judged']:,} captions of {facts['images']:,} "
             f"images, {' and '.join(f'{n:,}' for n in rows)} rows "
@@ -93,36 +104,24 @@ class AgainstPeople(MetricExperiment[Judged, Scores]):
             f"{data.dataset.records}"
         )
 
-    def write_versions(self, data: Judged, record: RunRecord) -> None:
-        if isinstance(data, ForcedChoice):
-            write_pairs(record.out, data)
-            images, references = len(set(data.image)), list(data.n_references)
-            sources, notes = data.sources, data.notes
-        else:
-            write_judgments(record.out, data)
-            images = data.facts["images"]
-            references = sorted({len(j.references) for j in data.judged})
-            sources, notes = data.dataset.sources, data.dataset.notes
-        records = data.records if isinstance(data, ForcedChoice) else data.dataset.records
-        record.info["dataset"] = {
-            "name": data.name,
-            "n_images": images,
-            "n_references": references,
-            "sources": dict(sources),
-            "notes": list(notes),
-            "fallback": None,
-            "records": records.counts() if records else None,
-        }
+    def write_versions(self, data: Judgments, record: RunRecord) -> None:
+        write_judgments(record.out, data)
+        record.update(
+            dataset=DatasetInfo(
+                name=data.name,
+                n_images=data.facts["images"],
+                n_references=tuple(sorted({len(j.references) for j in data.judged})),
+                sources=dict(data.dataset.sources),
+                notes=tuple(data.dataset.notes),
+                records=record_counts(data.dataset.records),
+            )
+        )
 
-    def to_score(self, data: Judged, record: RunRecord) -> Iterable[ToScore]:
-        if isinstance(data, ForcedChoice):
-            return pairs_to_score(data, record.config.seed)
+    def to_score(self, data: Judgments, record: RunRecord) -> Iterable[ToScore]:
         keys = [data.dataset.image_ids[i] for i in data.image_index]
         return [ToScore(data.dataset, keys, [j.candidate for j in data.judged])]
 
-    def score(self, data: Judged, metrics: Mapping[str, Metric], record: RunRecord) -> Scores:
-        if isinstance(data, ForcedChoice):
-            return score_choices(data, list(metrics.values()), record.config, record.out)
+    def score(self, data: Judgments, metrics: Mapping[str, Metric], record: RunRecord) -> Scores:
         keys = data.dataset.image_ids
         captions = pd.DataFrame(
             {
@@ -135,46 +134,33 @@ class AgainstPeople(MetricExperiment[Judged, Scores]):
         return results
 
     def passes(self, scores: Scores) -> Sequence[Pass]:
-        results = scores.results if isinstance(scores, ChoiceScores) else scores
-        return [Pass(scored) for scored in results]
+        return [Pass(scored) for scored in scores]
 
-    def statistics(self, data: Judged, scores: Scores, record: RunRecord) -> dict[str, Any]:
-        config = record.config
-        if isinstance(data, ForcedChoice):
-            assert isinstance(scores, ChoiceScores)  # `score` gives these for pairs
-            specific = choice_statistics(data, scores, config, self.permutations, self.alpha)
-        else:
-            assert isinstance(scores, list)
-            specific = {
-                "kind": "ratings",
-                "protocol": data.protocol.as_dict(),
-                "facts": {**data.facts, "rows": _row_counts(data)},
-                "dimensions": list(data.dimensions),
-                "published": published(
-                    data,
-                    config.dataset.get("limit"),
-                    bool(config.dataset.get("human_reference")),
-                ),
-                **statistics(data, scores, config, self.permutations, self.swap, self.alpha),
-            }
-        return {
-            "dataset": data.name,
-            "title": data.title,
-            "settings": {
-                "replicates": config.stats.replicates,
-                "confidence": config.stats.confidence,
-                "seed": config.stats.seed,
-                "permutations": self.permutations,
-                "swap": self.swap,
-                "alpha": self.alpha,
-            },
-            **specific,
-        }
+    def statistics(self, data: Judgments, scores: Scores, record: RunRecord) -> JudgmentsResult:
+        stats = record.config.stats
+        settings = JudgmentSettings(
+            replicates=stats.replicates,
+            confidence=stats.confidence,
+            seed=stats.seed,
+            permutations=self.permutations,
+            swap=self.swap,
+            alpha=self.alpha,
+            fitted=self.fitted,
+        )
+        return statistics(data, scores, record.config, settings)
 
-    def printout(self, summary: Mapping[str, Any], record: RunRecord, file: Path) -> str:
+    def rated_captions(self, data: Judgments) -> Sequence[RatedCaption]:
+        ids = data.dataset.image_ids
+        means = {name: data.means(name) for name in data.dimensions}
+        return [
+            RatedCaption(
+                (str(ids[k]), j.image),
+                j.candidate,
+                j.system,
+                {name: float(values[n]) for name, values in means.items() if j.human.get(name)},
+            )
+            for n, (k, j) in enumerate(zip(data.image_index, data.judged, strict=True))
+        ]
+
+    def printout(self, summary: JudgmentsResult, record: RunRecord, file: Path) -> str:
         return printout(summary, file)
-
-
-def _row_counts(judged: Judgments) -> dict[str, int]:
-    """How many rows the correlations have in each dimension."""
-    return {name: len(judged.rows(name)[0]) for name in judged.dimensions}

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from experiments.pairs.statistics import PairScores
 from metaeval.data.pairs.pairs import CaptionPairs
+from metaeval.experiments.pairs.statistics import PairScores
+from metaeval.results.pairs import Accuracy, AccuracyByKind, PairsResult
 from metaeval.runs import files
+from metaeval.runs.csv_text import CsvWriter
 
 
 def write_pairs(out: Path, pairs: CaptionPairs) -> None:
@@ -52,32 +53,40 @@ def write_scores(out: Path, scores: Mapping[str, tuple[PairScores, bool]]) -> No
     _write(out / files.SCORES, pa.table(columns))
 
 
-def write_accuracies(out: Path, statistics: Mapping[str, Any]) -> None:
+def write_accuracies(out: Path, result: PairsResult) -> None:
     """accuracies.csv: a line a comparison, metric and kind, in full precision."""
     text = io.StringIO()
-    table = csv.writer(text, lineterminator="\n")
+    table = CsvWriter(text)
     table.writerow(
         ["comparison", "metric", "control", "kind", "accuracy", "low", "high", "ties", "untied",
          "n", "refined_accuracy", "refined_n"]
     )  # fmt: skip
-    refined = statistics["refinement"]
-    for comparison in statistics["comparisons"]:
-        for record in statistics["metrics"]:
-            of_metric = (record.get("accuracy") or {}).get(comparison, {})
-            for kind, a in of_metric.items():
-                after: Sequence[Any] = ("", "")
-                if refined is not None:
-                    cell = refined["accuracy"][record["metric"]][comparison][kind]
-                    after = (_plain(cell["value"]), cell["n"])
+    for comparison in result.comparisons:
+        for metric in result.metrics:
+            if metric.statistics is None:
+                continue
+            after = metric.statistics.refined
+            left = dict(_lines(after[comparison])) if after is not None else {}
+            for kind, a in _lines(metric.statistics.accuracy[comparison]):
+                refined = left.get(kind)
+                cells = (a.value, a.low, a.high, a.ties, a.untied)
                 table.writerow(
-                    [comparison, record["metric"], int(record["control"]), kind,
-                     *map(_plain, (a["value"], *a["ci"], a["ties"], a["untied"])), a["n"], *after]
+                    [comparison, metric.name, int(metric.column.control), kind,
+                     *map(_plain, cells), a.n,
+                     *(("", "") if refined is None else (_plain(refined.value), refined.n))]
                 )  # fmt: skip
     files.atomic(out / files.ACCURACIES, lambda p: p.write_text(text.getvalue(), encoding="utf-8"))
 
 
-def _plain(value: float) -> str:
-    return "" if value != value else repr(float(value))
+def _lines(accuracy: AccuracyByKind) -> Iterator[tuple[str, Accuracy]]:
+    yield from accuracy.kinds.items()
+    yield "mean", accuracy.mean
+    if accuracy.mean_of_shown is not None:
+        yield "mean of kinds that show something", accuracy.mean_of_shown
+
+
+def _plain(value: float | None) -> str:
+    return "" if value is None else repr(float(value))
 
 
 def _write(path: Path, table: pa.Table) -> None:

@@ -8,14 +8,14 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from metaeval.results.pairs import Ties
 from metaeval.stats.resampling.items import Floats, Ints
 
 TRUE, PARAPHRASE, BOTH = "true > false", "paraphrase > false", "both"
-MEAN = "mean"  # over the kinds
 
 
 class Outcomes(NamedTuple):
-    """What became of each pair under one comparison, float64 [n].
+    """The outcome of each pair under one comparison, float64 [n].
 
     Attributes
     ----------
@@ -24,33 +24,41 @@ class Outcomes(NamedTuple):
         has no score.
     tied
         1 where neither caption is higher.
+    credit
+        What the pair adds to the accuracy: 1, 0, and for a tie what the tie rule gives.
     """
 
     right: Floats
     tied: Floats
+    credit: Floats
 
 
 def outcomes_of(
-    true: Floats, false: Floats, paraphrase: Floats | None = None
+    true: Floats, false: Floats, paraphrase: Floats | None = None, ties: Ties = "wrong"
 ) -> dict[str, Outcomes]:
-    """Comparison → outcomes, from the scores (more is better) of the true captions, the false ones
-    and, where there are such, the true paraphrases.
+    """Comparison → outcomes.
 
-    "both" is right where both true captions are above the false one, and tied where neither is
-    below it but one is no higher.
+    The arguments are scores (higher is better) of the true captions, the false ones and, where the
+    data has them, the true paraphrases. "both" is right where both true captions are above the
+    false one, and tied where neither is below it and at least one is equal. With `ties` "half" the
+    credit is the chance of being right where a coin decides every tie: 1/2, and for "both" the
+    product of the two credits.
     """
-    first = _compared(true - false)
+    first = _compared(true - false, ties)
     if paraphrase is None:
         return {TRUE: first}
-    second = _compared(paraphrase - false)
+    second = _compared(paraphrase - false, ties)
     right = first.right * second.right
     tied = (first.right + first.tied) * (second.right + second.tied) - right
-    return {TRUE: first, PARAPHRASE: second, BOTH: Outcomes(right, tied)}
+    both = Outcomes(right, tied, first.credit * second.credit)
+    return {TRUE: first, PARAPHRASE: second, BOTH: both}
 
 
-def _compared(gap: Floats) -> Outcomes:
+def _compared(gap: Floats, ties: Ties) -> Outcomes:
     unscored = np.isnan(gap)
-    return Outcomes(np.where(unscored, np.nan, gap > 0), np.where(unscored, np.nan, gap == 0))
+    right = np.where(unscored, np.nan, gap > 0)
+    tied = np.where(unscored, np.nan, gap == 0)
+    return Outcomes(right, tied, right + tied / 2 if ties == "half" else right)
 
 
 class Groups(NamedTuple):
@@ -77,21 +85,26 @@ class Groups(NamedTuple):
 
 
 class Shares(NamedTuple):
-    """The mean of a value by kind and over the kinds, with bootstrap replicates.
+    """The mean of a value by kind, with bootstrap replicates.
 
-    `point` [kinds + 1] and `replicates` [r, kinds + 1] end with the mean over the kinds; `n`
-    [kinds] counts the pairs. NaN for a kind without pairs, and then for the mean.
+    `point` [kinds], `replicates` [r, kinds], and `n` [kinds], the number of pairs. NaN for a kind
+    without pairs.
     """
 
     point: Floats
     replicates: Floats
     n: Ints
 
+    def mean(self, kinds: npt.NDArray[np.bool_] | None = None) -> tuple[float, Floats]:
+        """The mean over the chosen kinds (all by default) and its replicates [r]."""
+        chosen = slice(None) if kinds is None else kinds
+        return float(self.point[chosen].mean()), self.replicates[:, chosen].mean(axis=1)
+
 
 def shares_of(
     values: Floats, groups: Groups, weights: Floats, rows: npt.NDArray[np.bool_] | None = None
 ) -> Shares:
-    """The mean of values [n] by kind and over kinds, NaN left out, with whole images resampled.
+    """The mean of values [n] by kind, NaN left out, with whole images resampled.
 
     Parameters
     ----------
@@ -101,14 +114,9 @@ def shares_of(
     rows
         Only these pairs.
     """
-    held = ~np.isnan(values) if rows is None else rows & ~np.isnan(values)
-    sums, sizes = groups.sums(values, held), groups.sums(np.ones(len(values)), held)
+    scored = ~np.isnan(values) if rows is None else rows & ~np.isnan(values)
+    sums, sizes = groups.sums(values, scored), groups.sums(np.ones(len(values)), scored)
     once = np.ones((1, groups.n_images))
-    point, replicates = (_means(w @ sums, w @ sizes) for w in (once, weights))
-    return Shares(point[0], replicates, sizes.sum(axis=0).astype(np.int64))
-
-
-def _means(sums: Floats, sizes: Floats) -> Floats:
     with np.errstate(invalid="ignore"):
-        means = sums / sizes
-    return np.concatenate([means, means.mean(axis=1, keepdims=True)], axis=1)
+        point, replicates = ((w @ sums) / (w @ sizes) for w in (once, weights))
+    return Shares(point[0], replicates, sizes.sum(axis=0).astype(np.int64))

@@ -2,109 +2,156 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
-from experiments.controls import verdicts
-from experiments.pairs.outcomes import MEAN
-from experiments.text_table import text_table
-from metaeval.stats.significance.holm import least_draws
+from metaeval.experiments.text_table import text_table
+from metaeval.results.base import Test
+from metaeval.results.comparison import AgainstControl, hypotheses, is_undecidable
+from metaeval.results.metric import MetricResult
+from metaeval.results.pairs import PairsResult, PairsStatistics
+from metaeval.stats.significance.comparison import is_significant, replicates_needed
+
+MEAN, SHOWN = "mean", "mean of shown"
+_VERDICTS = {
+    "nothing": "shows nothing",
+    "unsure": "is not certain to show anything",
+    "undecidable": "cannot be decided with so few permutations",
+}
 
 
-def printout(summary: Mapping[str, Any], file: Path) -> str:
-    """A table a comparison, best metric first and the controls below; where to look next."""
-    lines = [line for comparison in summary["comparisons"] for line in _table(summary, comparison)]
+def printout(result: PairsResult, file: Path) -> str:
+    """A table for each comparison, best metric first and controls last; then what to note."""
+    lines = [line for comparison in result.comparisons for line in _table(result, comparison)]
     return "\n".join(
-        [*lines, *_refinement(summary), *_unscored(summary), *_impossible(summary),
-         *_lacking(summary), f"{file.stem}: {file}"]
+        [*lines, *_refinement(result), *_unscored(result), *_undecidable(result),
+         *_not_run(result), f"{file.stem}: {file}"]
     )  # fmt: skip
 
 
-def _shown(summary: Mapping[str, Any], comparison: str) -> list[Mapping[str, Any]]:
+def _shown(result: PairsResult, comparison: str) -> list[MetricResult[PairsStatistics]]:
     """The metrics that ran, best first, then the controls."""
-    done = [r for r in summary["metrics"] if r["status"] == "ok" and r["part_of"] is None]
+    done = [m for m in result.metrics if m.statistics is not None and m.column.part_of is None]
 
-    def badness(record: Mapping[str, Any]) -> tuple[bool, float]:
-        value = record["accuracy"][comparison][MEAN]["value"]
-        return record["control"], -value if value == value else 2.0
+    def sort_key(metric: MetricResult[PairsStatistics]) -> tuple[bool, float]:
+        value = metric.numbers.accuracy[comparison].mean.value
+        return metric.column.control, 2.0 if value is None else -value
 
-    return sorted(done, key=badness)
+    return sorted(done, key=sort_key)
 
 
-def _table(summary: Mapping[str, Any], comparison: str) -> Iterator[str]:
-    confidence = f"{round(100 * summary['settings']['confidence'], 6):g}% interval"
+def _name(metric: MetricResult[PairsStatistics]) -> str:
+    return f"({metric.name})" if metric.column.control else metric.name
+
+
+def _table(result: PairsResult, comparison: str) -> Iterator[str]:
+    confidence = f"{round(100 * result.settings.confidence, 6):g}% interval"
     lines = []
-    for r in _shown(summary, comparison):
-        accuracy = r["accuracy"][comparison]
-        low, high = accuracy[MEAN]["ci"]
+    for metric in _shown(result, comparison):
+        accuracy = metric.numbers.accuracy[comparison]
+        ends = accuracy.mean.interval
         line = {
-            "metric": f"({r['metric']})" if r["control"] else r["metric"],
-            MEAN: _percent(accuracy[MEAN]["value"]),
-            confidence: f"{100 * low:.1f} {100 * high:.1f}" if low == low else "",
+            "metric": _name(metric),
+            MEAN: percent(accuracy.mean.value),
+            confidence: "" if ends is None else f"{100 * ends[0]:.1f} {100 * ends[1]:.1f}",
         }
-        line |= {kind: _percent(accuracy[kind]["value"]) for kind in summary["kinds"]}
-        lines.append(line | {"ties": _percent(accuracy[MEAN]["ties"])})
+        if accuracy.mean_of_shown is not None:
+            line[SHOWN] = percent(accuracy.mean_of_shown.value)
+        line |= {
+            f"{kind} ({result.kinds[kind]:,})": percent(a.value)
+            for kind, a in accuracy.kinds.items()
+        }
+        lines.append(line | {"ties": percent(accuracy.mean.ties)})
     yield from text_table(lines, comparison)
-    yield from verdicts(summary["controls"][comparison])
-    yield _beaten(summary["differences"][comparison]["pairs"], summary["settings"]["alpha"])
+    if result.settings.ties == "wrong":
+        yield "ties count as wrong, for metrics and controls"
+    yield from _verdicts(result.controls[comparison])
+    yield _differences(result, comparison)
 
 
-def _refinement(summary: Mapping[str, Any]) -> Iterator[str]:
-    refinement = summary["refinement"]
+def _verdicts(controls: Mapping[str, AgainstControl]) -> Iterator[str]:
+    """A line for each kind on which no metric is significantly above the best control."""
+    for kind, entry in controls.items():
+        if entry.shows in _VERDICTS:
+            yield (
+                f"{kind} {_VERDICTS[entry.shows]}: {entry.control} alone gets "
+                f"{percent(entry.control_value)}, the best metric ({entry.best}) "
+                f"{percent(entry.best_value)}"
+            )
+
+
+def _differences(result: PairsResult, comparison: str) -> str:
+    family = result.differences[comparison]
+    methods = list(dict.fromkeys(test.method for pair in family.pairs for test in pair.tests))
+    counts = ", ".join(
+        f"{sum(_rejected(pair.tests, method, family.alpha) for pair in family.pairs)} by {method}"
+        for method in methods
+    )
+    n = len(family.pairs)
+    pairs = "1 pair" if n == 1 else f"{n} pairs"
+    return f"{pairs} of metrics, significant at {family.alpha:g} after Holm: {counts or 'none'}"
+
+
+def _rejected(tests: Iterable[Test], method: str, alpha: float) -> bool:
+    return any(t.method == method and is_significant(t.p_adjusted, alpha) for t in tests)
+
+
+def _refinement(result: PairsResult) -> Iterator[str]:
+    refinement = result.refinement
     if refinement is None:
         return
-    comparison = summary["comparisons"][0]
-    lines = []
-    for r in _shown(summary, comparison):
-        after = refinement["accuracy"][r["metric"]][comparison]
-        before = r["accuracy"][comparison]
-        name = f"({r['metric']})" if r["control"] else r["metric"]
-        lines.append(
-            {"metric": name}
-            | {
-                f"{kind} ({refinement['kinds'].get(kind, sum(refinement['kinds'].values())):,})":
-                f"{_percent(before[kind]['value'])} {_percent(after[kind]['value'])}"
-                for kind in (MEAN, *summary["kinds"])
-            }
-        )  # fmt: skip
+    comparison, lines = result.comparisons[0], []
+    for metric in _shown(result, comparison):
+        refined = metric.numbers.refined
+        if refined is None:
+            continue
+        before, after = metric.numbers.accuracy[comparison], refined[comparison]
+        left = f"{MEAN} ({sum(refinement.kinds.values()):,})"
+        line = {
+            "metric": _name(metric),
+            left: f"{percent(before.mean.value)} {percent(after.mean.value)}",
+        }
+        line |= {
+            f"{kind} ({n:,})": f"{percent(before.kinds[kind].value)} "
+            f"{percent(after.kinds[kind].value)}"
+            for kind, n in refinement.kinds.items()
+        }
+        lines.append(line)
     yield from text_table(
-        lines, f"{comparison}, before and after {refinement['control']} is no use"
+        lines, f"{comparison}, before and after {refinement.control} is as often right as wrong"
     )
 
 
-def _beaten(pairs: Sequence[Mapping[str, Any]], alpha: float) -> str:
-    told = ", ".join(
-        f"{sum(p[test]['p_holm'] <= alpha for p in pairs)} by {test}"
-        for test in ("permutation", "bootstrap")
-        if pairs
-    )
-    what = "1 pair" if len(pairs) == 1 else f"{len(pairs)} pairs"
-    return f"{what} of metrics, significant at {alpha:g} after Holm: {told or 'none'}"
+def _unscored(result: PairsResult) -> Iterator[str]:
+    for metric in result.metrics:
+        numbers = metric.statistics
+        if numbers is not None and metric.column.part_of is None and numbers.n_nan:
+            total = numbers.n + numbers.n_nan
+            yield f"{metric.name}: no score for {numbers.n_nan:,} of {total:,} pairs"
 
 
-def _unscored(summary: Mapping[str, Any]) -> Iterator[str]:
-    for r in summary["metrics"]:
-        if r["status"] == "ok" and r["part_of"] is None and r["n_nan"]:
-            yield f"{r['metric']}: no score for {r['n_nan']:,} of {r['n'] + r['n_nan']:,} pairs"
+def _undecidable(result: PairsResult) -> Iterator[str]:
+    """Families that the permutation test drew too few arrangements to decide."""
+    drawn, alpha = result.settings.permutations, result.settings.alpha
+    pairs = max((len(d.pairs) for d in result.differences.values()), default=0)
+    against = max((hypotheses(c) for c in result.controls.values()), default=0)
+    for n, what in ((pairs, "pairs of metrics"), (against, "metrics × kinds against a control")):
+        if n and drawn < (needed := replicates_needed(n, 1, alpha)):
+            yield (
+                f"{what}: cannot be decided with {drawn:,} permutations for {n:,} hypotheses; "
+                f"set task.permutations={needed} or more"
+            )
+    if any(is_undecidable(c) for c in result.controls.values()) and drawn >= (
+        replicates_needed(against, 1, alpha)
+    ):
+        yield "some kinds have too few images for any metric to be above a control"
 
 
-def _impossible(summary: Mapping[str, Any]) -> Iterator[str]:
-    """Where the permutation test drew too little to call anything significant."""
-    settings = summary["settings"]
-    pairs = max((len(d["pairs"]) for d in summary["differences"].values()), default=0)
-    if pairs and settings["permutations"] < (needed := least_draws(pairs, 1, settings["alpha"])):
-        yield (
-            f"no difference can be significant by permutation: {settings['permutations']:,} draws "
-            f"for {pairs:,} pairs; task.permutations={needed} or more"
-        )
-
-
-def _lacking(summary: Mapping[str, Any]) -> Iterator[str]:
-    missing = {r["family"]: r["status"] for r in summary["metrics"] if r["status"] != "ok"}
+def _not_run(result: PairsResult) -> Iterator[str]:
+    missing = {m.family: m.status for m in result.metrics if not m.ok}
     if missing:  # the reasons went to stderr, and are in the report
         yield "not run: " + ", ".join(f"{name} ({status})" for name, status in missing.items())
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f}" if share == share else "–"
+def percent(share: float | None) -> str:
+    return "–" if share is None else f"{100 * share:.1f}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from experiments.pairs.outcomes import Groups
+from metaeval.experiments.pairs.outcomes import Groups
 from metaeval.stats.resampling.items import Floats
 
 _STREAM = 0x4EF1  # keeps the choice of pairs apart from the resampling under the same seed

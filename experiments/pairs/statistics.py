@@ -1,18 +1,16 @@
-"""How often metrics prefer the truth: the records of `statistics.json` of an experiment `pairs`."""
+"""How often metrics prefer the true caption: the result of the experiment `pairs`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from omegaconf import DictConfig
 
-from experiments.controls import against_controls, is_ranked
-from experiments.pairs.outcomes import (
-    MEAN,
+from metaeval.data.pairs.pairs import CaptionPairs
+from metaeval.experiments.pairs.outcomes import (
     TRUE,
     Groups,
     Outcomes,
@@ -20,211 +18,253 @@ from experiments.pairs.outcomes import (
     outcomes_of,
     shares_of,
 )
-from experiments.pairs.refinement import refined
-from metaeval.data.pairs.pairs import CaptionPairs
+from metaeval.experiments.pairs.refinement import refined
 from metaeval.progress import progress_bar
-from metaeval.scoring import Scored
+from metaeval.results.comparison import AgainstControl, Comparison, Comparisons
+from metaeval.results.pairs import (
+    Accuracy,
+    AccuracyByKind,
+    PairFacts,
+    PairsResult,
+    PairsSettings,
+    PairsStatistics,
+    Refinement,
+)
+from metaeval.runs.records import ScoreColumn
+from metaeval.scoring import MetricScores
 from metaeval.stats.resampling.bootstrap import bootstrap_counts, percentile_interval
 from metaeval.stats.resampling.items import Floats
-from metaeval.stats.significance.holm import holm
-from metaeval.stats.significance.paired_differences import paired_difference
-from metaeval.stats.significance.paired_permutation import permutation_of_gaps
+from metaeval.stats.significance.comparison import (
+    PairTest,
+    against_best_control,
+    compare,
+    gap_differences,
+    resampled_difference,
+)
 
-Record = dict[str, Any]
+_MEASURE = "accuracy"
 
 
 class PairScores(NamedTuple):
-    """The scores of one column, more is better, float64 [n] each."""
+    """The scores of one column, higher is better, float64 [n] each."""
 
     true: Floats
     false: Floats
     paraphrase: Floats | None
 
 
-class Settings(NamedTuple):
-    """What the statistics depend on beside the scores."""
+class RefineBy(NamedTuple):
+    """The refinement that is asked for: a control's column, and the bins of its gap."""
 
-    permutations: int
-    alpha: float
-    confidence: float
-    seed: int
-    refine: str | None
+    control: str
     bins: int
+
+
+class Shared(NamedTuple):
+    """What all statistics share: groups of pairs, resampled images, settings."""
+
+    groups: Groups
+    weights: Floats
+    settings: PairsSettings
+
+
+class ShareCounts(NamedTuple):
+    """The shares of one column under one comparison."""
+
+    credit: Shares
+    right: Shares
+    tied: Shares
 
 
 def statistics(
     pairs: CaptionPairs,
-    scored: Sequence[Scored],
+    scored: Sequence[MetricScores],
     scores: Mapping[str, PairScores],
-    config: DictConfig,
-    settings: Settings,
-) -> dict[str, Any]:
-    """Everything in `statistics.json` but its head.
+    settings: PairsSettings,
+    refine: RefineBy | None = None,
+) -> PairsResult:
+    """The result of a run; `scores` is column → its scores.
 
-    `scores` is column → its scores. Every comparison has accuracies by kind, with intervals by
-    resampling images; what the controls get, and which metrics do better; and the differences
-    between all pairs of metrics.
+    Every comparison has accuracies by kind with intervals by resampling images, the metrics against
+    the best control of each kind, and the differences between all pairs of metrics.
     """
     groups = Groups.of(pairs.kinds, [p.kind for p in pairs.pairs], [p.image for p in pairs.pairs])
-    weights = bootstrap_counts(groups.n_images, config.stats.replicates, config.stats.seed).astype(
-        np.float64
-    )
-    records = [s.record(c).as_dict() for s in scored for c in range(len(s.columns))]
-    outcomes = {name: outcomes_of(*given) for name, given in scores.items()}
-    by_name = {record["metric"]: record for record in records}
+    weights = bootstrap_counts(groups.n_images, settings.replicates, settings.seed)
+    shared = Shared(groups, weights.astype(np.float64), settings)
+    outcomes = {name: outcomes_of(*given, settings.ties) for name, given in scores.items()}
+    comparisons = tuple(next(iter(outcomes.values()), {TRUE: None}))
+    columns = [column for s in scored for column in s.columns if column.name in outcomes]
+    ranked = [c.name for c in columns if is_ranked(c)]
+    controls = [c.name for c in columns if c.control]
+    counted: dict[str, dict[str, ShareCounts]] = {}
     with progress_bar(outcomes.items(), desc="intervals") as bar:
         for name, of_column in bar:
-            given = scores[name]
-            unscored = np.isnan(given.true) | np.isnan(given.false)
-            by_name[name]["n"] = int((~unscored).sum())
-            by_name[name]["n_nan"] = int(unscored.sum())
-            by_name[name]["accuracy"] = {
-                comparison: accuracies(outcome, groups, weights, settings.confidence)
-                for comparison, outcome in of_column.items()
-            }
-    comparisons = list(next(iter(outcomes.values()), {TRUE: None}))
-    ranked = [r["metric"] for r in records if is_ranked(r) and r["metric"] in outcomes]
-    controls = [r["metric"] for r in records if r["control"] and r["metric"] in outcomes]
-    rights = {
-        comparison: {name: of[comparison].right for name, of in outcomes.items()}
-        for comparison in comparisons
+            counted[name] = {c: count(outcome, shared) for c, outcome in of_column.items()}
+    credits_of = {c: {name: of[c].credit for name, of in outcomes.items()} for c in comparisons}
+    against = {
+        c: against_controls(
+            {name: of[c] for name, of in counted.items()}, credits_of[c], ranked, controls, shared
+        )
+        for c in comparisons
     }
-    return {
-        "kinds": {k: int((groups.kind == i).sum()) for i, k in enumerate(groups.kinds)},
-        "comparisons": comparisons,
-        "metrics": records,
-        "controls": {
-            comparison: controls_by_kind(
-                by_name, rights[comparison], ranked, controls, groups, comparison, settings
-            )
-            for comparison in comparisons
-        },
-        "differences": {
-            comparison: differences(rights[comparison], ranked, groups, weights, settings)
-            for comparison in comparisons
-        },
-        "refinement": refinement(scores, outcomes, groups, weights, settings),
+    shown = {
+        c: np.array([kind in entry and entry[kind].shows == "something" for kind in groups.kinds])
+        for c, entry in against.items()
     }
+    rows, refinement = _refinement(scores, shared, refine)
+
+    def numbers(name: str) -> PairsStatistics:
+        given = scores[name]
+        unscored = np.isnan(given.true) | np.isnan(given.false)
+        return PairsStatistics(
+            n=int((~unscored).sum()),
+            n_nan=int(unscored.sum()),
+            accuracy={c: accuracies(counted[name][c], shared, shown[c]) for c in comparisons},
+            refined=None
+            if rows is None
+            else {
+                c: accuracies(count(outcomes[name][c], shared, rows), shared) for c in comparisons
+            },
+        )
+
+    return PairsResult(
+        experiment="pairs",
+        dataset=pairs.name,
+        title=pairs.title,
+        metrics=tuple(
+            s.result(k, numbers(column.name) if column.name in outcomes else None)
+            for s in scored
+            for k, column in enumerate(s.columns)
+        ),
+        settings=settings,
+        facts=PairFacts(**pairs.facts),
+        kinds={k: int((groups.kind == i).sum()) for i, k in enumerate(groups.kinds)},
+        comparisons=comparisons,
+        controls=against,
+        differences={c: differences(credits_of[c], ranked, shared) for c in comparisons},
+        refinement=refinement,
+    )
+
+
+def is_ranked(column: ScoreColumn) -> bool:
+    """Whether a column takes part in comparisons: not a part, not untrained, not a control."""
+    return column.part_of is None and not column.untrained and not column.control
+
+
+def count(
+    outcome: Outcomes, shared: Shared, rows: npt.NDArray[np.bool_] | None = None
+) -> ShareCounts:
+    """The shares of right, tied and credited pairs by kind, of the chosen rows."""
+    right, tied, credit = (shares_of(v, shared.groups, shared.weights, rows) for v in outcome)
+    return ShareCounts(credit, right, tied)
 
 
 def accuracies(
-    outcome: Outcomes,
-    groups: Groups,
-    weights: Floats,
-    confidence: float,
-    rows: npt.NDArray[np.bool_] | None = None,
-) -> Record:
-    """By kind and as their mean: `value`, the share of pairs put right; `ci`; `ties`, the share of
-    pairs with equal scores, which are not right; `untied`, the share of right ones among the
-    others; `n` (the mean's is their sum)."""
-    right, tied = (shares_of(v, groups, weights, rows) for v in outcome)
-    names = [*groups.kinds, MEAN]
-    sizes = [*right.n.tolist(), int(right.n.sum())]
-    return {
-        name: {
-            "value": float(right.point[k]),
-            "ci": percentile_interval(right.replicates[:, k], confidence),
-            "ties": float(tied.point[k]),
-            "untied": _ratio(float(right.point[k]), 1 - float(tied.point[k])),
-            "n": sizes[k],
-        }
-        for k, name in enumerate(names)
-    }
+    counted: ShareCounts, shared: Shared, shown: npt.NDArray[np.bool_] | None = None
+) -> AccuracyByKind:
+    """The accuracies by kind, their mean, and the mean over the kinds that are `shown`."""
+    confidence = shared.settings.confidence
 
+    def accuracy(value: float, replicates: Floats, right: float, tied: float, n: int) -> Accuracy:
+        low, high = percentile_interval(replicates, confidence)
+        untied = right / (1 - tied) if tied < 1 else float("nan")
+        return Accuracy(value=value, low=low, high=high, n=n, ties=tied, untied=untied)
 
-def controls_by_kind(
-    by_name: Mapping[str, Record],
-    right: Mapping[str, Floats],
-    ranked: Sequence[str],
-    controls: Sequence[str],
-    groups: Groups,
-    comparison: str,
-    settings: Settings,
-) -> Record | None:
-    """By kind the control that is right most often, and the metrics that are surely more often
-    (`against_controls`)."""
-    values = {
-        kind: {
-            name: float(by_name[name]["accuracy"][comparison][kind]["value"])
-            for name in (*ranked, *controls)
-        }
-        for kind in groups.kinds
-    }
+    def mean(chosen: npt.NDArray[np.bool_] | None) -> Accuracy:
+        value, replicates = counted.credit.mean(chosen)
+        n = counted.credit.n if chosen is None else counted.credit.n[chosen]
+        right, tied = counted.right.mean(chosen)[0], counted.tied.mean(chosen)[0]
+        return accuracy(value, replicates, right, tied, int(n.sum()))
 
-    def gaps(kind: str, name: str, control: str) -> Floats:
-        return _gaps(right[name], right[control], groups)[:, groups.kinds.index(kind)]
-
-    return against_controls(
-        values, ranked, controls, gaps,
-        permutations=settings.permutations, alpha=settings.alpha, seed=settings.seed,
+    return AccuracyByKind(
+        kinds={
+            kind: accuracy(
+                float(counted.credit.point[k]), counted.credit.replicates[:, k],
+                float(counted.right.point[k]), float(counted.tied.point[k]),
+                int(counted.credit.n[k]),
+            )
+            for k, kind in enumerate(shared.groups.kinds)
+        },
+        mean=mean(None),
+        mean_of_shown=mean(shown) if shown is not None and shown.any() else None,
     )  # fmt: skip
 
 
-def differences(
-    right: Mapping[str, Floats],
+def against_controls(
+    counted: Mapping[str, ShareCounts],
+    credits_of: Mapping[str, Floats],
     ranked: Sequence[str],
-    groups: Groups,
-    weights: Floats,
-    settings: Settings,
-) -> Record:
-    """Every pair of metrics in the mean accuracy over kinds, on the pairs that both could score: by
-    swapping images and by resampling them, each with Holm's correction over all pairs."""
-    tests = list(combinations(ranked, 2))
-    gaps = [_gaps(right[a], right[b], groups).mean(axis=1) for a, b in tests]
+    controls: Sequence[str],
+    shared: Shared,
+) -> dict[str, AgainstControl]:
+    """Kind → the metrics against its best control; one correction over metrics times kinds."""
+    groups, settings = shared.groups, shared.settings
+    place = {kind: k for k, kind in enumerate(groups.kinds)}
+    values = {
+        kind: {name: float(counted[name].credit.point[k]) for name in (*ranked, *controls)}
+        for kind, k in place.items()
+    }
+
+    def tests(hypotheses: Sequence[tuple[str, str, str]]) -> list[PairTest]:
+        gaps, n = [], []
+        for kind, metric, control in hypotheses:
+            a, b = credits_of[metric], credits_of[control]
+            gaps.append(_gaps(a, b, groups)[:, place[kind]])
+            n.append(_common_images(a, b, groups, place[kind]))
+        return gap_differences(
+            np.stack(gaps, axis=1), replicates=settings.permutations, seed=settings.seed, n=n
+        )
+
+    tested = against_best_control(
+        values, ranked, controls, tests, "metrics × kinds, each against the best control",
+        alpha=settings.alpha,
+    )  # fmt: skip
+    return {
+        kind: AgainstControl.of(entry, _MEASURE, settings.alpha) for kind, entry in tested.items()
+    }
+
+
+def differences(
+    credits_of: Mapping[str, Floats], ranked: Sequence[str], shared: Shared
+) -> Comparisons:
+    """Every pair of metrics in the mean accuracy over kinds, on the pairs that both could score.
+
+    Two tests, by swapping images and by resampling them, each corrected over all pairs.
+    """
+    groups, settings = shared.groups, shared.settings
+    pairs = list(combinations(ranked, 2))
+    gaps = [_gaps(credits_of[a], credits_of[b], groups).mean(axis=1) for a, b in pairs]
     table = np.stack(gaps, axis=1) if gaps else np.empty((groups.n_images, 0))
-    _, p = permutation_of_gaps(table, replicates=settings.permutations, seed=settings.seed)
-    resampled = []
-    for a, b in tests:
-        gap: Shares = shares_of(right[a] - right[b], groups, weights)
-        resampled.append(
-            paired_difference(
-                float(gap.point[-1]), 0.0, gap.replicates[:, -1], np.zeros(len(weights)),
-                groups.n_images, settings.confidence,
-            )
-        )  # fmt: skip
-    adjusted = zip(holm(p), holm([r.p for r in resampled]), strict=True)
-    return {
-        "statistic": "accuracy",
-        "pairs": [
-            {
-                "a": a,
-                "b": b,
-                "difference": r.difference,
-                "permutation": {"p": float(p_one), "p_holm": float(holm_one)},
-                "bootstrap": {"p": r.p, "p_holm": float(holm_two), "ci": [r.low, r.high]},
-            }
-            for (a, b), r, p_one, (holm_one, holm_two) in zip(
-                tests, resampled, p, adjusted, strict=True
-            )
-        ],
-    }
+    swapped = gap_differences(table, replicates=settings.permutations, seed=settings.seed)
+    resampled = {}
+    for a, b in pairs:
+        difference = credits_of[a] - credits_of[b]
+        value, replicates = shares_of(difference, groups, shared.weights).mean()
+        n = len(np.unique(groups.image[~np.isnan(difference)]))
+        resampled[a, b] = resampled_difference(
+            value, 0.0, replicates, np.zeros(len(shared.weights)), groups.n_images,
+            confidence=settings.confidence,
+        )._replace(method="bootstrap", n=n)  # fmt: skip
+    family = "pairs of metrics"
+    by_swaps = compare(dict(zip(pairs, swapped, strict=True)), family, alpha=settings.alpha)
+    by_resampling = compare(resampled, family, alpha=settings.alpha)
+    records = []
+    for one, two in zip(by_swaps, by_resampling, strict=True):
+        first, second = Comparison.of(one, _MEASURE), Comparison.of(two, _MEASURE)
+        records.append(second.model_copy(update={"tests": (*first.tests, *second.tests)}))
+    return Comparisons(measure=_MEASURE, alpha=settings.alpha, pairs=tuple(records))
 
 
-def refinement(
-    scores: Mapping[str, PairScores],
-    outcomes: Mapping[str, Mapping[str, Outcomes]],
-    groups: Groups,
-    weights: Floats,
-    settings: Settings,
-) -> Record | None:
-    """The accuracies on the pairs that are left when a control cannot tell them: `None` without a
-    control to refine by, or where it did not run."""
-    if settings.refine is None or settings.refine not in scores:
-        return None
-    control = scores[settings.refine]
-    rows = refined(control.true - control.false, groups, settings.bins, settings.seed)
-    return {
-        "control": settings.refine,
-        "bins": settings.bins,
-        "kinds": {k: int((rows & (groups.kind == i)).sum()) for i, k in enumerate(groups.kinds)},
-        "accuracy": {
-            name: {
-                comparison: accuracies(outcome, groups, weights, settings.confidence, rows)
-                for comparison, outcome in of_column.items()
-            }
-            for name, of_column in outcomes.items()
-        },
-    }
+def _refinement(
+    scores: Mapping[str, PairScores], shared: Shared, refine: RefineBy | None
+) -> tuple[npt.NDArray[np.bool_] | None, Refinement | None]:
+    """The pairs that the refinement keeps, and its record; `None` without one."""
+    if refine is None or refine.control not in scores:
+        return None, None
+    control, groups = scores[refine.control], shared.groups
+    rows = refined(control.true - control.false, groups, refine.bins, shared.settings.seed)
+    left = {k: int((rows & (groups.kind == i)).sum()) for i, k in enumerate(groups.kinds)}
+    return rows, Refinement(control=refine.control, bins=refine.bins, kinds=left)
 
 
 def _gaps(a: Floats, b: Floats, groups: Groups) -> Floats:
@@ -237,5 +277,7 @@ def _gaps(a: Floats, b: Floats, groups: Groups) -> Floats:
     return gaps
 
 
-def _ratio(part: float, whole: float) -> float:
-    return part / whole if whole > 0 else float("nan")
+def _common_images(a: Floats, b: Floats, groups: Groups, kind: int) -> int:
+    """The number of images with a pair of this kind that both columns could score."""
+    both = ~(np.isnan(a) | np.isnan(b)) & (groups.kind == kind)
+    return len(np.unique(groups.image[both]))

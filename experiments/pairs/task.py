@@ -8,28 +8,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import get_args
 
 import numpy as np
 import pandas as pd
 from omegaconf import DictConfig
 
-from experiments.base import MetricExperiment, Pass
-from experiments.pairs.files import write_accuracies, write_pairs, write_scores
-from experiments.pairs.printout import printout
-from experiments.pairs.statistics import PairScores, Settings, statistics
-from experiments.record import RunRecord
-from experiments.scores import score_all
 from metaeval.config import build_all, load_dataset, selected
 from metaeval.data.dataset import Absent
 from metaeval.data.pairs.pairs import CaptionPairs
 from metaeval.errors import ConfigError, require_count
+from metaeval.experiments.base import MetricExperiment, Pass
+from metaeval.experiments.captions import record_counts
+from metaeval.experiments.pairs.files import write_accuracies, write_pairs, write_scores
+from metaeval.experiments.pairs.printout import printout
+from metaeval.experiments.pairs.statistics import PairScores, RefineBy, statistics
+from metaeval.experiments.record import RunRecord
+from metaeval.experiments.scores import score_all
 from metaeval.metrics.base import Metric
-from metaeval.scoring import Scored
+from metaeval.results.pairs import PairsResult, PairsSettings, Ties
+from metaeval.results.run import DatasetInfo
+from metaeval.scoring import MetricScores
 
 
-class TrueAgainstFalse(MetricExperiment[CaptionPairs, list[Scored]]):
-    """How often each metric prefers the truth, beside what controls get that see nothing of it.
+class TrueAgainstFalse(MetricExperiment[CaptionPairs, list[MetricScores]]):
+    """How often each metric prefers the truth, next to controls that do not see the image.
 
     Parameters
     ----------
@@ -42,6 +45,9 @@ class TrueAgainstFalse(MetricExperiment[CaptionPairs, list[Scored]]):
         right as often as wrong.
     bins
         How many bins of the control's gap that thinning has.
+    ties
+        How equal scores count, for metrics and controls alike: "half", as if a coin decided, or
+        "wrong".
     """
 
     name = "pairs"
@@ -55,14 +61,16 @@ class TrueAgainstFalse(MetricExperiment[CaptionPairs, list[Scored]]):
         alpha: float = 0.05,
         refine: str | None = None,
         bins: int = 50,
+        ties: Ties = "half",
     ) -> None:
         require_count("task.permutations", permutations)
         require_count("task.bins", bins)
         if not 0 < alpha < 1:
             raise ConfigError(f"task.alpha: {alpha!r} is not in (0, 1)")
-        self.permutations, self.alpha, self.refine, self.bins = (
-            permutations, float(alpha), refine, bins,
-        )  # fmt: skip
+        if ties not in get_args(Ties):
+            raise ConfigError(f"task.ties: '{ties}' is not one of {', '.join(get_args(Ties))}")
+        self.permutations, self.alpha, self.ties = permutations, float(alpha), ties
+        self.refine, self.bins = refine, bins
 
     def check(self, config: DictConfig) -> None:
         self._control(config)
@@ -104,19 +112,21 @@ class TrueAgainstFalse(MetricExperiment[CaptionPairs, list[Scored]]):
 
     def write_versions(self, data: CaptionPairs, record: RunRecord) -> None:
         write_pairs(record.out, data)
-        record.info["dataset"] = {
-            "name": data.name,
-            "n_images": data.facts["images"],
-            "n_references": sorted({len(p.references or ()) for p in data.pairs}),
-            "sources": dict(data.dataset.sources),
-            "notes": list(data.dataset.notes),
-            "fallback": None,
-            "records": data.dataset.records.counts() if data.dataset.records else None,
-        }
+        record.update(
+            dataset=DatasetInfo(
+                name=data.name,
+                n_images=data.facts["images"],
+                n_references=tuple(sorted({len(p.references or ()) for p in data.pairs})),
+                sources=dict(data.dataset.sources),
+                notes=tuple(data.dataset.notes),
+                fallback=None,
+                records=record_counts(data.dataset.records),
+            )
+        )
 
     def score(
         self, data: CaptionPairs, metrics: Mapping[str, Metric], record: RunRecord
-    ) -> list[Scored]:
+    ) -> list[MetricScores]:
         keys = data.dataset.image_ids
         image_ids = [keys[i] for i in data.image_index]
         roles = [[p.true for p in data.pairs], [p.false for p in data.pairs]]
@@ -128,44 +138,39 @@ class TrueAgainstFalse(MetricExperiment[CaptionPairs, list[Scored]]):
                 "caption": [caption for role in roles for caption in role],
             }
         )
+        if not data.triplets:  # a pairwise metric compares two captions, not three
+            captions["rival"] = [caption for role in roles[::-1] for caption in role]
         results = score_all(metrics.values(), data.dataset, captions, record.config)
         higher = {c.name: c.higher_is_better for s in results for c in s.columns}
         scores = pair_scores(results, len(data))
         write_scores(record.out, {name: (s, higher[name]) for name, s in scores.items()})
         return results
 
-    def passes(self, scores: list[Scored]) -> Sequence[Pass]:
+    def passes(self, scores: list[MetricScores]) -> Sequence[Pass]:
         return [Pass(scored) for scored in scores]
 
     def statistics(
-        self, data: CaptionPairs, scores: list[Scored], record: RunRecord
-    ) -> dict[str, Any]:
-        config = record.config
-        settings = Settings(
-            self.permutations, self.alpha, config.stats.confidence, config.stats.seed,
-            self.refine, self.bins,
-        )  # fmt: skip
-        summary = {
-            "dataset": data.name,
-            "title": data.title,
-            "settings": {
-                "replicates": config.stats.replicates,
-                "confidence": config.stats.confidence,
-                "seed": config.stats.seed,
-                "permutations": self.permutations,
-                "alpha": self.alpha,
-            },
-            "facts": dict(data.facts),
-            **statistics(data, scores, pair_scores(scores, len(data)), config, settings),
-        }
-        write_accuracies(record.out, summary)
-        return summary
+        self, data: CaptionPairs, scores: list[MetricScores], record: RunRecord
+    ) -> PairsResult:
+        stats = record.config.stats
+        settings = PairsSettings(
+            replicates=stats.replicates,
+            confidence=stats.confidence,
+            seed=stats.seed,
+            permutations=self.permutations,
+            alpha=self.alpha,
+            ties=self.ties,
+        )
+        refine = None if self.refine is None else RefineBy(self.refine, self.bins)
+        result = statistics(data, scores, pair_scores(scores, len(data)), settings, refine)
+        write_accuracies(record.out, result)
+        return result
 
-    def printout(self, summary: Mapping[str, Any], record: RunRecord, file: Path) -> str:
-        return printout(summary, file)
+    def printout(self, result: PairsResult, record: RunRecord, file: Path) -> str:
+        return printout(result, file)
 
 
-def pair_scores(results: Sequence[Scored], n: int) -> dict[str, PairScores]:
+def pair_scores(results: Sequence[MetricScores], n: int) -> dict[str, PairScores]:
     """Column → the scores of the n true captions, the false ones and, if any, the paraphrases."""
     scores = {}
     for scored in results:

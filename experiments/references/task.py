@@ -1,7 +1,7 @@
 """How many references a metric needs: `python -m metaeval experiment=references`.
 
 On a captioning dataset the order of graded corruptions, on PASCAL-50S the agreement with people, by
-the number of references, none among them.
+the number of references, from none on.
 """
 
 from __future__ import annotations
@@ -9,43 +9,53 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from omegaconf import DictConfig
 
-from experiments.base import MetricExperiment, Pass
-from experiments.captions import describe_dataset
-from experiments.graded.statistics import matrix, set_table
-from experiments.graded.task import Graded
-from experiments.judgments.choice import ChoiceScores, choice_records, score_choices
-from experiments.judgments.files import write_pairs, write_score_columns
-from experiments.record import RunRecord
-from experiments.scores import score_all
-from experiments.text_table import text_table
 from metaeval.config import load_dataset
 from metaeval.data.dataset import CaptionDataset
 from metaeval.data.judgments.pascal50s import VOTES, ForcedChoice
 from metaeval.errors import ConfigError
+from metaeval.experiments.base import MetricExperiment, Pass
+from metaeval.experiments.captions import describe_dataset
+from metaeval.experiments.forced_choice.scores import ChoiceScores, score_choices, write_pairs
+from metaeval.experiments.forced_choice.statistics import choice_agreements
+from metaeval.experiments.graded.statistics import matrix, set_table
+from metaeval.experiments.graded.task import Graded
+from metaeval.experiments.judgments.files import write_score_columns
+from metaeval.experiments.record import RunRecord
+from metaeval.experiments.scores import score_all
+from metaeval.experiments.text_table import text_table
 from metaeval.metrics.base import Metric
-from metaeval.options import Whole
+from metaeval.options import NonNegativeInt
+from metaeval.results.base import Estimate
+from metaeval.results.graded import StatisticsSettings, estimate_of
+from metaeval.results.metric import MetricResult
+from metaeval.results.references import (
+    AtReferences,
+    ReferenceMeasure,
+    ReferencesResult,
+    ReferencesStatistics,
+)
+from metaeval.results.run import DatasetInfo
 from metaeval.runs import files
-from metaeval.scoring import Scored
+from metaeval.scoring import MetricScores
 from metaeval.stats.ordering.graded import graded_result
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 
 CHOICE_COUNTS = (0, 1, 2, 5, 10, 20, VOTES)
-GRADED_KEYS = ("rank_order_rho", "rank_order_rho_within", "pairwise_accuracy")
 
 Data = CaptionDataset | ForcedChoice
 
 
 class OfCount(NamedTuple):
-    """What became of the metrics with so many references; `outcomes` of a forced choice."""
+    """The scores with so many references; `choice` holds those of a forced choice."""
 
     n_references: int
-    scored: list[Scored]
+    scored: list[MetricScores]
     choice: ChoiceScores | None = None
 
 
@@ -66,7 +76,9 @@ class ByReferences(MetricExperiment[Data, list[OfCount]]):
     question = "How does a metric's agreement grow with the number of references?"
     report = "references"
 
-    def __init__(self, n_references: list[Whole] | None = None, floor: bool = True) -> None:
+    def __init__(
+        self, n_references: list[NonNegativeInt] | None = None, floor: bool = True
+    ) -> None:
         self.n_references = None if n_references is None else sorted(set(n_references))
         self.graded = Graded(floor)
 
@@ -108,15 +120,17 @@ class ByReferences(MetricExperiment[Data, list[OfCount]]):
             self.graded.write_versions(data, record)
             return
         write_pairs(record.out, data)
-        record.info["dataset"] = {
-            "name": data.name,
-            "n_images": len(set(data.image)),
-            "n_references": self.counts(data),
-            "sources": dict(data.sources),
-            "notes": list(data.notes),
-            "fallback": None,
-            "records": None,
-        }
+        record.update(
+            dataset=DatasetInfo(
+                name=data.name,
+                n_images=len(set(data.image)),
+                n_references=tuple(self.counts(data)),
+                sources=dict(data.sources),
+                notes=tuple(data.notes),
+                fallback=None,
+                records=None,
+            )
+        )
 
     def score(self, data: Data, metrics: Mapping[str, Metric], record: RunRecord) -> list[OfCount]:
         if isinstance(data, ForcedChoice):
@@ -157,87 +171,104 @@ class ByReferences(MetricExperiment[Data, list[OfCount]]):
                     best[each.family] = Pass(each, f"{n} references")
         return list(best.values())
 
-    def statistics(self, data: Data, scores: list[OfCount], record: RunRecord) -> dict[str, Any]:
+    def statistics(self, data: Data, scores: list[OfCount], record: RunRecord) -> ReferencesResult:
         config = record.config
-        records: dict[str, dict[str, Any]] = {}
-        by_count: dict[str, list[dict[str, Any]]] = {}
+        entries: dict[str, MetricResult[ReferencesStatistics]] = {}
+        by_count: dict[str, list[AtReferences]] = {}
         for of_count in scores:
-            told = (
+            values = (
                 self._of_pairs(data, of_count, config)
                 if isinstance(data, ForcedChoice)
                 else self._of_captions(record.out, of_count, config)
             )
-            for one in told:
-                name = one["metric"]
-                if name not in records or one["status"] == "ok":
-                    records[name] = {k: v for k, v in one.items() if k != "values"}
-                by_count.setdefault(name, []).append({
-                    "n_references": of_count.n_references, "status": one["status"],
-                    "reason": one["reason"], **one["values"],
-                })  # fmt: skip
-        return {
-            "dataset": data.name,
-            "kind": "choice" if isinstance(data, ForcedChoice) else "graded",
-            "n_references": self.counts(data),
-            "settings": {
-                "replicates": config.stats.replicates,
-                "confidence": config.stats.confidence,
-                "seed": config.stats.seed,
-            },
-            "metrics": [{**records[name], "by_references": by_count[name]} for name in records],
-        }
+            for scored in of_count.scored:
+                for c, column in enumerate(scored.columns):
+                    name = column.name
+                    if name not in entries or scored.status == "ok":
+                        entries[name] = scored.result(c, None)
+                    by_count.setdefault(name, []).append(
+                        values.get(name)
+                        or AtReferences(
+                            n_references=of_count.n_references,
+                            status=scored.status,
+                            reason=scored.reason,
+                        )
+                    )
+        return ReferencesResult(
+            dataset=data.name,
+            metrics=tuple(
+                entry.model_copy(
+                    update={"statistics": ReferencesStatistics(by_references=tuple(by_count[name]))}
+                )
+                for name, entry in entries.items()
+            ),
+            kind="choice" if isinstance(data, ForcedChoice) else "graded",
+            n_references=tuple(self.counts(data)),
+            settings=StatisticsSettings(
+                replicates=config.stats.replicates,
+                confidence=config.stats.confidence,
+                seed=config.stats.seed,
+            ),
+        )
 
     def _of_captions(
         self, out: Path, of_count: OfCount, config: DictConfig
-    ) -> list[dict[str, Any]]:
-        """A record a column with its ρ, pooled and within, and its pairwise accuracy."""
+    ) -> dict[str, AtReferences]:
+        """Column → its ρ, pooled and within, and its pairwise accuracy; of those that ran."""
         captions = files.read_table(out / files.CAPTIONS)
         images, sets = pd.Index(captions["image_id"].unique()), set_table(captions)
-        names, levels = [s["name"] for s in sets], np.array([s["level"] for s in sets])
+        names, levels = [s.name for s in sets], np.array([s.level for s in sets])
         counts = bootstrap_counts(len(images), config.stats.replicates, config.stats.seed)
         keys = captions[["image_id", "set"]]
-        records = []
+        values = {}
         for scored in of_count.scored:
             for c, column in enumerate(scored.columns):
-                values: dict[str, Any] = {}
-                if scored.status == "ok" and scored.scores is not None:
-                    table = matrix(keys.assign(score=scored.scores[:, c]), "score", images, names)
-                    told = graded_result(
-                        table, levels, names, higher_is_better=column.higher_is_better,
-                        counts=counts, confidence=config.stats.confidence,
-                    ).record  # fmt: skip
-                    values = {k: told[k] for key in GRADED_KEYS for k in (key, f"{key}_ci")}
-                records.append({**scored.record(c).as_dict(), "values": values})
-        return records
+                if scored.status != "ok" or scored.scores is None:
+                    continue
+                table = matrix(keys.assign(score=scored.scores[:, c]), "score", images, names)
+                computed = graded_result(
+                    table, levels, names, higher_is_better=column.higher_is_better,
+                    counts=counts, confidence=config.stats.confidence,
+                ).record  # fmt: skip
+                values[column.name] = AtReferences(
+                    n_references=of_count.n_references,
+                    status="ok",
+                    rank_order_rho=estimate_of(computed, "rank_order_rho"),
+                    rank_order_rho_within=estimate_of(computed, "rank_order_rho_within"),
+                    pairwise_accuracy=estimate_of(computed, "pairwise_accuracy"),
+                )
+        return values
 
     def _of_pairs(
         self, data: ForcedChoice, of_count: OfCount, config: DictConfig
-    ) -> list[dict[str, Any]]:
-        """A record a column with its accuracy: the mean of the categories, and each of them."""
+    ) -> dict[str, AtReferences]:
+        """Column → its agreement: the mean of the categories, and each of them."""
         pairs = replace(data, n_references=(of_count.n_references,))
         assert of_count.choice is not None
-        records = []
-        for told in choice_records(pairs, of_count.choice, config):
-            values: dict[str, Any] = {}
-            for choice in told.pop("choice"):
-                accuracy = choice["accuracy"]
-                values = {
-                    "agreement": accuracy["mean"]["value"],
-                    "agreement_ci": accuracy["mean"]["ci"],
-                    "categories": {k: v["value"] for k, v in accuracy.items() if k != "mean"},
-                }
-            records.append({**told, "values": values})
-        return records
+        values = {}
+        for name, agreements in choice_agreements(pairs, of_count.choice, config).items():
+            for choice in agreements:
+                values[name] = AtReferences(
+                    n_references=of_count.n_references,
+                    status="ok",
+                    agreement=choice.mean,
+                    categories={k: v.value for k, v in choice.categories.items()},
+                )
+        return values
 
-    def printout(self, summary: Mapping[str, Any], record: RunRecord, file: Path) -> str:
-        key = "agreement" if summary["kind"] == "choice" else "rank_order_rho"
-        what = "agreement with people" if summary["kind"] == "choice" else "rank-order ρ"
+    def printout(self, summary: ReferencesResult, record: RunRecord, file: Path) -> str:
+        measure: ReferenceMeasure = "agreement" if summary.kind == "choice" else "rank_order_rho"
+        what = "agreement with people" if summary.kind == "choice" else "rank-order ρ"
         lines = []
-        for told in summary["metrics"]:
-            if told["part_of"] is None:
+        for metric in summary.metrics:
+            if metric.column.part_of is None:
                 cells = {
-                    f"{v['n_references']} refs": "–" if v.get(key) is None else f"{v[key]:.4f}"
-                    for v in told["by_references"]
+                    f"{at.n_references} refs": _four_digits(at.estimate(measure))
+                    for at in metric.numbers.by_references
                 }
-                lines.append({"metric": told["metric"], **cells})
+                lines.append({"metric": metric.name, **cells})
         return "\n".join([*text_table(lines, what), f"{file.stem}: {file}"])
+
+
+def _four_digits(estimate: Estimate | None) -> str:
+    return "–" if estimate is None or estimate.value is None else f"{estimate.value:.4f}"

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
+from scipy.special import ndtri
 
-from experiments.graded.statistics import matrix, set_table
-from experiments.graded.task import Graded
-from experiments.record import RunRecord
-from experiments.text_table import text_table
 from metaeval.data.dataset import CaptionDataset
-from metaeval.options import Count, OpenShare
+from metaeval.experiments.graded.differences import is_compared
+from metaeval.experiments.graded.statistics import matrix, set_table
+from metaeval.experiments.graded.task import Graded
+from metaeval.experiments.record import RunRecord
+from metaeval.experiments.text_table import text_table
+from metaeval.options import OpenShare, PositiveInt
+from metaeval.results.base import Estimate
+from metaeval.results.graded import GradedResult, GradedStatistics
+from metaeval.results.metric import MetricResult
+from metaeval.results.sample_size import NeighbourPair, OrderStabilityResult, SampleSizeResult
 from metaeval.runs import files
-from metaeval.scoring import Scored
+from metaeval.scoring import MetricScores
 from metaeval.stats.correlation.rank_order_within import rank_orders_within
 from metaeval.stats.sample_size.order_stability import order_stability
 from metaeval.stats.sample_size.power import images_for_power, power_at
 
+Floats = npt.NDArray[np.float64]
 SIZES = (25, 50, 100, 200, 500, 1000, 2000, 5000)
 
 
@@ -48,7 +56,7 @@ class SampleSize(Graded):
 
     def __init__(
         self,
-        draws: Count = 1000,
+        draws: PositiveInt = 1000,
         stable: OpenShare = 0.95,
         power: OpenShare = 0.8,
         alpha: OpenShare = 0.05,
@@ -58,22 +66,18 @@ class SampleSize(Graded):
         self.draws, self.stable, self.power, self.alpha = draws, stable, power, alpha
 
     def statistics(
-        self, data: CaptionDataset, scores: list[Scored], record: RunRecord
-    ) -> dict[str, Any]:
-        summary = super().statistics(data, scores, record)
-        summary["sample_size"] = self._sample_size(summary, record)
-        return summary
+        self, data: CaptionDataset, scores: list[MetricScores], record: RunRecord
+    ) -> SampleSizeResult:
+        graded = self.graded_result(data, scores, record, self.name)
+        return SampleSizeResult(**dict(graded), sample_size=self._sample_size(graded, record))
 
-    def _sample_size(self, summary: Mapping[str, Any], record: RunRecord) -> dict[str, Any] | None:
+    def _sample_size(self, graded: GradedResult, record: RunRecord) -> OrderStabilityResult | None:
         """Stability of the order by ρ within an image; `None` with fewer than two metrics."""
-        names = [
-            r["metric"] for r in summary["metrics"]
-            if r["status"] == "ok" and r["part_of"] is None
-            and not r["untrained"] and not r["control"]
-        ]  # fmt: skip
+        metrics = [m for m in graded.metrics if m.ok and is_compared(m.column)]
+        names = [m.name for m in metrics]
         if len(names) < 2:
             return None
-        values = _of_images(record.out, summary["metrics"], names)
+        values = _of_images(record.out, metrics)
         values = values[~np.isnan(values).any(axis=1)]
         n = len(values)
         sizes = sorted({size for size in SIZES if size < n} | ({n} if n > 1 else set()))
@@ -84,48 +88,93 @@ class SampleSize(Graded):
         neighbours = []
         for k, (a, b) in enumerate(zip(found.order[:-1], found.order[1:], strict=True)):
             gap = values[:, a] - values[:, b]
-            difference, sd = float(gap.mean()), float(gap.std(ddof=1))
-            needed = images_for_power(difference, sd, alpha=self.alpha, power=self.power)
-            neighbours.append({
-                "better": names[a], "worse": names[b], "difference": difference, "sd": sd,
-                "images_for_power": needed if np.isfinite(needed) else None,
-                "images_observed": _first(sizes, found.significant[k], self.power),
-                "images_same_sign": _first(sizes, found.same_sign[k], self.stable),
-                "same_sign": found.same_sign[k].tolist(),
-                "significant": found.significant[k].tolist(),
-                "predicted": [power_at(s, difference, sd, alpha=self.alpha) for s in sizes],
-            })  # fmt: skip
-        return {
-            "n_images": n,
-            "sizes": sizes,
-            "draws": self.draws,
-            "stable": self.stable,
-            "power": self.power,
-            "alpha": self.alpha,
-            "order": [names[k] for k in found.order],
-            "same_order": found.same_order.tolist(),
-            "tau": found.tau.tolist(),
-            "images_stable": _first(sizes, found.same_order, self.stable),
-            "neighbours": neighbours,
-        }
+            neighbours.append(
+                NeighbourPair(
+                    better=names[a],
+                    worse=names[b],
+                    difference=mean_with_interval(gap),
+                    sd=float(gap.std(ddof=1)),
+                    images_for_power=images_with_interval(gap, self.alpha, self.power),
+                    images_observed=_first(sizes, found.significant[k], self.power),
+                    images_same_sign=_first(sizes, found.same_sign[k], self.stable),
+                    same_sign=tuple(found.same_sign[k].tolist()),
+                    significant=tuple(found.significant[k].tolist()),
+                    predicted=tuple(
+                        power_at(s, float(gap.mean()), float(gap.std(ddof=1)), alpha=self.alpha)
+                        for s in sizes
+                    ),
+                )
+            )
+        return OrderStabilityResult(
+            n_images=n,
+            sizes=tuple(sizes),
+            draws=self.draws,
+            stable=self.stable,
+            power=self.power,
+            alpha=self.alpha,
+            order=tuple(names[k] for k in found.order),
+            same_order=tuple(found.same_order.tolist()),
+            tau=tuple(found.tau.tolist()),
+            images_stable=_first(sizes, found.same_order, self.stable),
+            neighbours=tuple(neighbours),
+        )
 
-    def printout(self, summary: Mapping[str, Any], record: RunRecord, file: Path) -> str:
-        told = summary["sample_size"]
-        if told is None:
+    def printout(self, summary: SampleSizeResult, record: RunRecord, file: Path) -> str:
+        stability = summary.sample_size
+        if stability is None:
             return f"fewer than two metrics to compare\n{file.stem}: {file}"
         lines = [
-            {"metric": f"{p['better']} > {p['worse']}", "difference": f"{p['difference']:.4f}",
-             "same way round": _images(p["images_same_sign"]),
-             "significant": _images(p["images_observed"]),
-             "by the formula": _images(p["images_for_power"])}
-            for p in told["neighbours"]
+            {"metric": f"{p.better} > {p.worse}", "difference": f"{p.difference.value:.4f}",
+             "same order": _images(p.images_same_sign),
+             "significant": _images(p.images_observed),
+             "by the formula": _needed(p.images_for_power)}
+            for p in stability.neighbours
         ]  # fmt: skip
-        whole = _images(told["images_stable"])
+        whole = _images(stability.images_stable)
         return "\n".join([
             *text_table(lines, "images until"),
-            f"the whole order in {100 * told['stable']:g}% of samples: {whole} images",
+            f"the whole order in {100 * stability.stable:g}% of samples: {whole} images",
             f"{file.stem}: {file}",
         ])  # fmt: skip
+
+
+def mean_with_interval(values: Floats) -> Estimate:
+    """The mean over images with its 95 % interval, mean ± 1.96 · sd / √n.
+
+    >>> mean_with_interval(np.array([0.0, 1.0, 2.0, 1.0]))
+    Estimate(value=1.0, low=0.19983604600644323, high=1.8001639539935568, n=4)
+    """
+    mean = float(values.mean())
+    half = float(ndtri(0.975) * values.std(ddof=1) / np.sqrt(len(values)))
+    return Estimate(value=mean, low=mean - half, high=mean + half, n=len(values))
+
+
+def images_with_interval(values: Floats, alpha: float, power: float) -> Estimate:
+    """The images that a paired test needs, at the mean difference and at both ends of its interval.
+
+    Without a value where the interval contains 0: the data are compatible with no difference at
+    all, for which no number of images is enough.
+    """
+    mean, sd = mean_with_interval(values), float(values.std(ddof=1))
+    assert mean.value is not None
+    assert mean.interval is not None
+    low, high = mean.interval
+    if low <= 0 <= high:
+        return Estimate(value=None, n=mean.n)
+    near, far = sorted((low, high), key=abs)
+
+    def needed(difference: float) -> float:
+        return images_for_power(difference, sd, alpha=alpha, power=power)
+
+    return Estimate(value=needed(mean.value), low=needed(far), high=needed(near), n=mean.n)
+
+
+def _needed(images: Estimate) -> str:
+    """1,300 (900 to 2,100), or a dash where no number can be given."""
+    if images.value is None or images.interval is None:
+        return "–"
+    low, high = images.interval
+    return f"{_images(images.value)} ({_images(low)} to {_images(high)})"
 
 
 def _images(n: float | None) -> str:
@@ -138,16 +187,16 @@ def _first(sizes: list[int], shares: np.ndarray[Any, Any], wanted: float) -> int
     return next((size for size, ok in zip(sizes, enough, strict=True) if ok), None)
 
 
-def _of_images(out: Path, records: list[dict[str, Any]], names: list[str]) -> Any:
-    """[n_images, metrics] the rank-order ρ of each image alone."""
+def _of_images(out: Path, metrics: Sequence[MetricResult[GradedStatistics]]) -> Floats:
+    """[n_images, metrics]: the rank-order ρ of each image alone."""
     captions = files.read_table(out / files.CAPTIONS)
     scores = files.read_table(out / files.SCORES)
     images = pd.Index(captions["image_id"].unique())
     sets = set_table(captions)
-    labels, levels = [s["name"] for s in sets], [s["level"] for s in sets]
-    upward = {r["metric"]: r["higher_is_better"] for r in records}
+    labels, levels = [s.name for s in sets], [s.level for s in sets]
     columns = []
-    for name in names:
-        values = matrix(scores[scores["metric"] == name], "score", images, labels)
-        columns.append(rank_orders_within(values if upward[name] else -values, levels))
+    for metric in metrics:
+        values = matrix(scores[scores["metric"] == metric.name], "score", images, labels)
+        upward = metric.column.higher_is_better
+        columns.append(rank_orders_within(values if upward else -values, levels))
     return np.stack(columns, axis=1)

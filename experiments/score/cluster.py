@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.score.rows import Block, CaptionRow
-from experiments.score.worker import BlockScores, Worker, forget
 from metaeval.compute.networks import keep_networks
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError
+from metaeval.experiments.score.rows import Block, CaptionRow
+from metaeval.experiments.score.worker import BlockScores, Worker, forget
 from metaeval.metrics.base import Metric
 from metaeval.readers.files import one_line
 from metaeval.readers.json_text import read_json
@@ -84,7 +84,7 @@ def score_blocks(
     items = [_item(block, folder) for block in todo]
     if not items:
         return
-    for logger in ("ray", "ray.data"):  # they tell of every step
+    for logger in ("ray", "ray.data"):  # they report every step
         logging.getLogger(logger).setLevel(logging.ERROR)
     if not ray.is_initialized():
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from experiments.score.rows import CaptionRow
+from metaeval.experiments.score.rows import CaptionRow
 from metaeval.metrics.base import Metric
 from metaeval.metrics.ngram.cider import DATASET, Cider
 from metaeval.metrics.ngram.document_frequencies import (
@@ -18,7 +18,7 @@ from metaeval.runs import files
 from metaeval.runs.digests import digest
 from metaeval.runs.store import content_digest
 
-PATTERN = "idf-*.npz"
+PATTERN = "_idf-*.npz"  # pandas and pyarrow skip names that begin with "_"
 
 
 class CorpusPass:
@@ -75,10 +75,10 @@ class CorpusPass:
 
     def finish(self) -> dict[str, Metric]:
         """Write the frequencies, and return all metrics, these with the corpus of the tables."""
-        told = digest_documents(self._digests.values()) if self._digests else ""
+        combined = digest_documents(self._digests.values()) if self._digests else ""
         for signature, (_, file, frequencies) in self._counted.items():
             if not file.is_file():
-                corpus = CountedCorpus(len(self._digests), told, signature)
+                corpus = CountedCorpus(len(self._digests), combined, signature)
                 files.atomic(file, lambda p, f=frequencies, c=corpus: f.save(p, c))  # type: ignore[misc]
         return {
             name: self._cider[name].of_corpus(

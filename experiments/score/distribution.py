@@ -1,47 +1,66 @@
-"""What all scores of a run look like, and which captions to show of them.
+"""The distribution of the scores of a run, and the captions that its page shows.
 
-Exact, of all captions: a column of all parts is in memory at a time, 8 bytes a caption.
+All numbers are exact. One column of all parts is in memory at a time: 8 bytes a caption.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from metaeval.results.score import ExtremeRows, Histogram, RowSample, ScoreStatistics
 from metaeval.runs import files
 
 BINS = 60
 DRAWN, EXTREME = 400, 10  # captions drawn at random, and of each column the lowest and highest
 _SOME = 1 << 17  # scores at a time
-_QUANTILES = {"p5": 0.05, "p25": 0.25, "median": 0.5, "p75": 0.75, "p95": 0.95}
+_QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 Floats = npt.NDArray[np.float64]
 
 
-def distribution(scores: Floats) -> dict[str, Any]:
-    """Of scores [n] without NaN: sd, extremes and how many are the lowest, quantiles (interpolated,
-    as numpy does by default) and a histogram of bins of one width between the extremes; `None`
-    where there is no score. The scores may be in another order afterwards."""
+class Described(NamedTuple):
+    """Column → its statistics, and the rows to show."""
+
+    statistics: Mapping[str, ScoreStatistics]
+    shown: RowSample
+
+
+def distribution(scores: Floats, mean: float | None, n_nan: int = 0) -> ScoreStatistics:
+    """The statistics of scores [n] without NaN, whose mean is known; `n_nan` captions have none.
+
+    The order of `scores` may be changed.
+    """
     if not len(scores):
-        return dict.fromkeys(("sd", "min", "max", "n_lowest", *_QUANTILES, "histogram"))
+        return ScoreStatistics(
+            n=0, n_nan=n_nan, mean=mean, sd=None, min=None, max=None, n_lowest=None, p5=None,
+            p25=None, median=None, p75=None, p95=None, histogram=None,
+        )  # fmt: skip
     low, high = float(scores.min()), float(scores.max())
     counts, edges = np.histogram(scores, bins=BINS if high > low else 1)
     n_lowest = int(np.sum(scores == low))
     sd = float(np.std(scores, ddof=1)) if len(scores) > 1 else None
-    # last, because it reorders them: a copy would be as large as they are
-    quantiles = np.quantile(scores, list(_QUANTILES.values()), overwrite_input=True)
-    return {
-        "sd": sd,
-        "min": low,
-        "max": high,
-        "n_lowest": n_lowest,
-        **dict(zip(_QUANTILES, quantiles.tolist(), strict=True)),
-        "histogram": {"from": float(edges[0]), "to": float(edges[-1]), "counts": counts.tolist()},
-    }
+    # last, because it changes the order of the scores: a copy would take as much memory again
+    p5, p25, median, p75, p95 = np.quantile(scores, _QUANTILES, overwrite_input=True).tolist()
+    return ScoreStatistics(
+        n=len(scores),
+        n_nan=n_nan,
+        mean=mean,
+        sd=sd,
+        min=low,
+        max=high,
+        n_lowest=n_lowest,
+        p5=p5,
+        p25=p25,
+        median=median,
+        p75=p75,
+        p95=p95,
+        histogram=Histogram(low=edges[0], high=edges[-1], counts=counts.tolist()),
+    )
 
 
 def extremes(scores: Floats, most: int = EXTREME) -> tuple[list[int], list[int]]:
@@ -58,25 +77,24 @@ def extremes(scores: Floats, most: int = EXTREME) -> tuple[list[int], list[int]]
     return ends[0], ends[1]
 
 
-def describe(parts: Sequence[Path], columns: Sequence[str], seed: int) -> dict[str, Any]:
-    """The distribution of each column of scored parts, and the rows to show.
+def describe(parts: Sequence[Path], means: Mapping[str, float | None], seed: int) -> Described:
+    """The statistics of each column of scored parts, and the rows to show.
 
-    Returns `distributions`, column → `distribution`, and `shown`: `random` rows, and column →
-    (`lowest`, `highest`) rows.
+    `means` has the mean of each column; `None` for a column without scores.
     """
-    n, told, ends = 0, {}, {}
-    for name in columns:
+    n, statistics, ends = 0, {}, {}
+    for name, mean in means.items():
         scores = read_column(parts, name)
         n = len(scores)
         low, high = extremes(scores)
-        ends[name] = {"lowest": low, "highest": high}
+        ends[name] = ExtremeRows(lowest=tuple(low), highest=tuple(high))
         missing = np.isnan(scores)
-        told[name] = distribution(scores[~missing] if missing.any() else scores)
+        known = scores[~missing] if missing.any() else scores
+        statistics[name] = distribution(known, mean, n - len(known))
     drawn = np.random.default_rng(seed).choice(n, min(DRAWN, n), replace=False)
-    return {
-        "distributions": told,
-        "shown": {"seed": seed, "random": np.sort(drawn).tolist(), "extremes": ends},
-    }
+    return Described(
+        statistics, RowSample(seed=seed, random=tuple(np.sort(drawn).tolist()), extremes=ends)
+    )
 
 
 def read_column(parts: Sequence[Path], name: str) -> Floats:

@@ -12,19 +12,19 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from experiments.score.corpus import PATTERN
-from experiments.score.rows import Block
-from experiments.score.worker import BlockScores
+from metaeval.experiments.score.corpus import PATTERN
+from metaeval.experiments.score.rows import Block
+from metaeval.experiments.score.worker import BlockScores
 from metaeval.runs import files
 
-FOLDER, MANIFEST = files.BLOCKS, "manifest.json"
+FOLDER, MANIFEST = files.BLOCKS, files.MANIFEST
 _KEY = b"metaeval"
 
 
 class Parts:
     """The scored blocks of a run's folder.
 
-    A part is of a request (tables, block size, signatures, told by a digest) and of a block's
+    A part is of a request (tables, block size, signatures, as a digest) and of a block's
     content. One of another request or content, or one that a metric broke in, is made again.
     """
 
@@ -35,27 +35,27 @@ class Parts:
         return self.folder / f"part-{number:05d}.parquet"
 
     def known(self, block: Block) -> dict[str, Any] | None:
-        """What the manifest tells of a block that is scored already; `None` for one that is not."""
-        told = self._told(block.number)
-        if told is None or told["failed"] or told["captions"] != block.digest:
+        """The manifest entry of a block that is scored already; `None` for one that is not."""
+        entry = self._entry(block.number)
+        if entry is None or entry["failed"] or entry["captions"] != block.digest:
             return None
-        return told
+        return entry
 
-    def _told(self, number: int) -> dict[str, Any] | None:
+    def _entry(self, number: int) -> dict[str, Any] | None:
         path = self.path(number)
         try:
             metadata = pq.read_schema(path).metadata or {}
-            told: dict[str, Any] = json.loads(metadata[_KEY])
+            entry: dict[str, Any] = json.loads(metadata[_KEY])
         except (OSError, pa.ArrowException, KeyError, ValueError):
             return None  # it is not there, or half of it
-        return told if told.get("request") == self.request else None
+        return entry if entry.get("request") == self.request else None
 
     def write(
         self, block: Block, columns: Mapping[str, Sequence[str]], scores: Mapping[str, BlockScores]
     ) -> dict[str, Any]:
-        """Write a block's scores, by metric, and return what the manifest tells of it."""
+        """Write a block's scores, by metric, and return its manifest entry."""
         rows = block.rows
-        told: dict[str, Any] = {
+        entry: dict[str, Any] = {
             "part": self.path(block.number).name,
             "request": self.request,
             "captions": block.digest,
@@ -73,37 +73,37 @@ class Parts:
             for c, name in enumerate(names):
                 values = scores[metric].scores[:, c]
                 numbers = values[~np.isnan(values)]
-                told["columns"][name] = {"n": len(numbers), "sum": math.fsum(numbers.tolist())}
+                entry["columns"][name] = {"n": len(numbers), "sum": math.fsum(numbers.tolist())}
                 table[name] = pa.array(np.ascontiguousarray(values))
-        schema = pa.table(table).schema.with_metadata({_KEY: json.dumps(told).encode()})
+        schema = pa.table(table).schema.with_metadata({_KEY: json.dumps(entry).encode()})
         arrow = pa.table(table).cast(schema)
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.path(block.number)
         files.atomic(path, lambda p: pq.write_table(arrow, p, compression="zstd"))
-        return told
+        return entry
 
     def finish(
         self,
-        told: Sequence[Mapping[str, Any]],
+        entries: Sequence[Mapping[str, Any]],
         facts: Mapping[str, Any],
-        beside: Collection[str] = (),
-    ) -> dict[str, Any]:
-        """Write the manifest, remove what other requests left but for the files `beside`, and
-        return the whole's statistics."""
-        names = {part["part"] for part in told} | set(beside)
+        keep: Collection[str] = (),
+    ) -> dict[str, float | None]:
+        """Write the manifest, remove the files of other requests except `keep`, and return the mean
+        of each column; `None` for a column without scores."""
+        names = {part["part"] for part in entries} | set(keep)
         for path in (*self.folder.glob("*.parquet"), *self.folder.glob(PATTERN)):
             if path.name not in names:
                 path.unlink()
         for path in self.folder.glob(".*"):  # of one that was killed while it wrote
             path.unlink()
-        files.write_json(self.folder / MANIFEST, {"schema": 1, **facts, "parts": list(told)})
-        columns = dict.fromkeys(name for part in told for name in part["columns"])
-        return {name: _mean([part["columns"][name] for part in told]) for name in columns}
+        files.write_json(self.folder / MANIFEST, {"schema": 1, **facts, "parts": list(entries)})
+        columns = dict.fromkeys(name for part in entries for name in part["columns"])
+        return {name: _mean([part["columns"][name] for part in entries]) for name in columns}
 
 
-def _mean(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _mean(parts: Sequence[Mapping[str, Any]]) -> float | None:
     n = sum(part["n"] for part in parts)
-    return {"n": n, "mean": math.fsum(part["sum"] for part in parts) / n if n else None}
+    return math.fsum(part["sum"] for part in parts) / n if n else None
 
 
 def _ids(rows: Sequence[Any]) -> pa.Array:

@@ -120,6 +120,6 @@ def _row(
 def _references(path: Path, where: str, fields: Mapping[str, Any], tidy: Tidy) -> tuple[str, ...]:
     given = read_list(fields.get("references"), path, where, "references")
     if not isinstance(given, list) or not given:
-        problem = "is no list of references (or give dataset=NAME, whose images these are)"
+        problem = "is not a list of references; give one, or dataset=NAME with image ids"
         raise InputError(problem, file=path, record=where, field="references")
     return tuple(tidy.read(r, file=path, record=where, field="references") for r in given)

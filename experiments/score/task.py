@@ -15,27 +15,30 @@ from typing import Any, ClassVar, Literal
 
 from omegaconf import DictConfig, OmegaConf
 
-from experiments.base import Streaming
-from experiments.record import RunRecord
-from experiments.score.cluster import score_blocks
-from experiments.score.corpus import CorpusPass
-from experiments.score.distribution import describe
-from experiments.score.parts import FOLDER, MANIFEST, Parts
-from experiments.score.rows import Block, blocks, read_rows
-from experiments.score.worker import BlockScores, Worker, bound_to, forget
-from experiments.scores import open_store
-from experiments.text_table import text_table
 from metaeval import progress
 from metaeval.config import load_dataset
 from metaeval.data.dataset import CaptionDataset, ImageId
 from metaeval.data.own.tables import table_files
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError
+from metaeval.experiments.base import Streaming
+from metaeval.experiments.record import RunRecord
+from metaeval.experiments.score.cluster import score_blocks
+from metaeval.experiments.score.corpus import CorpusPass
+from metaeval.experiments.score.distribution import describe
+from metaeval.experiments.score.parts import FOLDER, MANIFEST, Parts
+from metaeval.experiments.score.rows import Block, blocks, read_rows
+from metaeval.experiments.score.worker import BlockScores, Worker, bound_to, forget
+from metaeval.experiments.scores import open_store
+from metaeval.experiments.text_table import text_table
 from metaeval.metrics.base import Metric
-from metaeval.options import Count
+from metaeval.options import PositiveInt
+from metaeval.results.metric import MetricResult
+from metaeval.results.run import DatasetInfo, FamilyInfo
+from metaeval.results.score import ScoreResult, ScoreStatistics
 from metaeval.runs.digests import digest, file_sha256
 from metaeval.runs.store import Store
-from metaeval.scoring import Scored, refuse_equal_columns
+from metaeval.scoring import MetricScores, refuse_equal_columns
 from metaeval.text.tokenizers.base import forget_texts
 
 REFERENCES = "references"  # the dataset of a table whose rows bring their references
@@ -60,7 +63,10 @@ class ScoreTables(Streaming):
     question: ClassVar[str] = "What do the metrics give these captions?"
 
     def __init__(
-        self, block: Count = 20_000, scoring: Literal["local", "ray"] = "local", workers: Count = 2
+        self,
+        block: PositiveInt = 20_000,
+        scoring: Literal["local", "ray"] = "local",
+        workers: PositiveInt = 2,
     ) -> None:
         self.block, self.scoring, self.workers = block, scoring, workers
 
@@ -70,7 +76,7 @@ class ScoreTables(Streaming):
         if isinstance(config.captions, Mapping):
             raise ConfigError("captions: experiment=score takes files, without names")
 
-    def stream(self, metrics: Mapping[str, Metric], record: RunRecord) -> dict[str, Any]:
+    def stream(self, metrics: Mapping[str, Metric], record: RunRecord) -> ScoreResult:
         config, out = record.config, record.out
         given = OmegaConf.to_container(config.captions) if OmegaConf.is_config(config.captions) \
             else config.captions  # fmt: skip
@@ -94,33 +100,33 @@ class ScoreTables(Streaming):
             parts = Parts(out, request)
             record.begin(keep=FOLDER)
             with record.stage("scores"):
-                told = self._score(parts, usable, bound, dataset, paths, known, n, config, store)
-        told.sort(key=lambda part: int(part["first_row"]))
+                entries = self._score(parts, usable, bound, dataset, paths, known, n, config, store)
+        entries.sort(key=lambda part: int(part["first_row"]))
         facts = {
             "request": request,
             "block": self.block,
             "files": [{"file": file, "sha256": sha256} for file, sha256 in sources.items()],
             "signatures": _signatures(bound),
         }
-        columns = parts.finish(told, facts, corpus.written)
+        means = parts.finish(entries, facts, corpus.written)
         with record.stage("statistics"):
-            every = [parts.folder / part["part"] for part in told]
-            described = describe(every, list(columns), config.seed)
-        record.info["dataset"] = {
-            "name": REFERENCES if dataset is None else dataset.name,
-            "n_captions": n,
-            "n_empty": empty,
-            "notes": tidy.notes(),
-            "sources": sources,
-        }
-        record.info["metrics"] = [{"metric": s.family} for s in bound.values()]
-        return {
-            "n_captions": n,
-            "n_empty": empty,
-            "dataset": record.info["dataset"]["name"],
-            "metrics": _records(bound, columns, told, described.pop("distributions")),
-            **described,
-        }
+            every = [parts.folder / part["part"] for part in entries]
+            statistics, shown = describe(every, means, config.seed)
+        name = REFERENCES if dataset is None else dataset.name
+        record.update(
+            dataset=DatasetInfo(
+                name=name, n_captions=n, n_empty=empty, notes=tuple(tidy.notes()), sources=sources
+            ),
+            metrics=[FamilyInfo(metric=s.family) for s in bound.values()],
+        )
+        return ScoreResult(
+            experiment=self.name,
+            dataset=name,
+            metrics=_metric_results(bound, entries, statistics),
+            n_captions=n,
+            n_empty=empty,
+            shown=shown,
+        )
 
     def _dataset(self, config: DictConfig) -> CaptionDataset | None:
         if config.dataset.get("_target_") == f"{__name__}.own_references":
@@ -131,16 +137,17 @@ class ScoreTables(Streaming):
         return dataset
 
     def _score(
-        self, parts: Parts, metrics: Mapping[str, Metric], bound: Mapping[str, Scored],
+        self, parts: Parts, metrics: Mapping[str, Metric], bound: Mapping[str, MetricScores],
         dataset: CaptionDataset | None, paths: list[Path], known: Set[ImageId] | None, n: int,
         config: DictConfig, store: Store,
     ) -> list[dict[str, Any]]:  # fmt: skip
-        """Score the blocks that no part holds; what the manifest tells of each."""
+        """Score the blocks that no part holds; return the manifest entry of each."""
         names = {m: [column.name for column in bound[m].columns] for m in metrics}
-        told: list[dict[str, Any]] = []
+        entries: list[dict[str, Any]] = []
 
         line = progress.current()
-        usual = sum(s.scorer.usual_ms for s in bound.values() if s.scorer) / 1000 * self.block
+        each = sum(s.scorer.usual_ms or 0.0 for s in bound.values() if s.scorer)
+        usual = each / 1000 * self.block
         planned = line.plan([("captions", usual)] * -(-n // self.block), kind="block")
         waiting: dict[int, progress.Part] = {}  # the blocks that are being scored, or will be
 
@@ -148,7 +155,7 @@ class ScoreTables(Streaming):
             for block in blocks(read_rows(paths, known, Tidy()), self.block):
                 part = planned[block.number]
                 if (done := parts.known(block)) is not None:
-                    told.append(done)
+                    entries.append(done)
                     line.strike(part)  # it takes no time, and says nothing of what others take
                     continue
                 if not waiting:
@@ -158,32 +165,30 @@ class ScoreTables(Streaming):
 
         if self.scoring == "ray":
             cache = Path(config.paths.cache).expanduser() / "content.sqlite"
-            kept = cache if config.cache.enabled else None
+            cache_file = cache if config.cache.enabled else None
             folder = parts.folder.parent
-            scored = score_blocks(todo(), metrics, dataset, self.workers, folder, kept)
+            scored = score_blocks(todo(), metrics, dataset, self.workers, folder, cache_file)
         else:
             scored = _scored_here(todo(), metrics, dataset, store)
         for block, scores in scored:
-            told.append(parts.write(block, names, scores))
+            entries.append(parts.write(block, names, scores))
             del waiting[block.number]
             if waiting:
                 line.begin(next(iter(waiting.values())))
-        return told
+        return entries
 
-    def printout(self, summary: Mapping[str, Any], out: Path, file: Path) -> str:
+    def printout(self, summary: ScoreResult, out: Path, file: Path) -> str:
         lines = []
-        for told in summary["metrics"]:
-            if told["status"] != "skipped" and told["signature"]:
-                lacking = summary["n_captions"] - told["n"]
-                mean = "" if told["mean"] is None else f"{told['mean']:.4f}"
-                lines.append(
-                    {"metric": told["metric"], "mean": mean, "not scored": str(lacking or "")}
-                )
+        for metric in summary.metrics:
+            if (numbers := metric.statistics) is not None:
+                mean = "" if numbers.mean is None else f"{numbers.mean:.4f}"
+                not_scored = str(numbers.n_nan or "")
+                lines.append({"metric": metric.name, "mean": mean, "not scored": not_scored})
         text = [*text_table(lines, "")]
-        absent = {m["family"]: m for m in summary["metrics"] if m["status"] != "ok"}
+        not_ok = {m.family: m for m in summary.metrics if not m.ok}
         text += [
-            f"{family} {m['status']}: {m['reason']}" + (f"; {m['remedy']}" if m["remedy"] else "")
-            for family, m in absent.items()
+            f"{family} {m.status}: {m.reason}" + (f"; {m.remedy}" if m.remedy else "")
+            for family, m in not_ok.items()
         ]
         text += [f"scores: {out / FOLDER}, {out / FOLDER / MANIFEST}", f"{file.stem}: {file}"]
         return "\n".join(text)
@@ -228,7 +233,7 @@ def _scored_here(
             worker.close()
 
 
-def _signatures(bound: Mapping[str, Scored]) -> dict[str, str]:
+def _signatures(bound: Mapping[str, MetricScores]) -> dict[str, str]:
     return {
         column.name: str(signature)
         for scored in bound.values()
@@ -237,28 +242,23 @@ def _signatures(bound: Mapping[str, Scored]) -> dict[str, str]:
     }
 
 
-def _request(sha256s: Any, block: int, bound: Mapping[str, Scored]) -> str:
-    told = [list(sha256s), block, list(_signatures(bound).values())]
-    return digest(json.dumps(told)).hex()
+def _request(sha256s: Any, block: int, bound: Mapping[str, MetricScores]) -> str:
+    parts = [list(sha256s), block, list(_signatures(bound).values())]
+    return digest(json.dumps(parts)).hex()
 
 
-def _records(
-    bound: Mapping[str, Scored],
-    columns: Mapping[str, Mapping[str, Any]],
-    told: Sequence[Mapping[str, Any]],
-    distributions: Mapping[str, Mapping[str, Any]],
-) -> list[dict[str, Any]]:
-    """What statistics.json tells of each column."""
-    records = []
+def _metric_results(
+    bound: Mapping[str, MetricScores],
+    entries: Sequence[Mapping[str, Any]],
+    statistics: Mapping[str, ScoreStatistics],
+) -> tuple[MetricResult[ScoreStatistics], ...]:
+    """The result of each column; `entries` are those of the manifest."""
+    results = []
     for name, scored in bound.items():
-        if failed := [part["failed"][name] for part in told if name in part["failed"]]:
-            reason = f"in {len(failed):,} of {len(told):,} blocks: {failed[0]}"
+        if failed := [part["failed"][name] for part in entries if name in part["failed"]]:
+            reason = f"in {len(failed):,} of {len(entries):,} blocks: {failed[0]}"
             scored = replace(scored, status="failed", reason=reason)
-        n = sum(part["rows"] for part in told)
-        for k, column in enumerate(scored.columns):
-            numbers = columns.get(column.name)
-            statistics = {} if numbers is None else {
-                **numbers, "n_nan": n - numbers["n"], **distributions[column.name],
-            }  # fmt: skip
-            records.append(scored.record(k, **statistics).as_dict())
-    return records
+        results += [
+            scored.result(k, statistics.get(column.name)) for k, column in enumerate(scored.columns)
+        ]
+    return tuple(results)

@@ -10,11 +10,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from experiments.score.rows import CaptionRow, own_dataset
 from metaeval.data.dataset import CaptionDataset
+from metaeval.experiments.score.rows import CaptionRow, own_dataset
 from metaeval.metrics.base import Metric, Scorer, Scores
 from metaeval.runs.store import MemoryStore, Store
-from metaeval.scoring import Scored, bind, checked_scores, distinct
+from metaeval.scoring import MetricScores, bind, checked_scores, distinct
 from metaeval.text.tokenizers.base import forget_texts
 
 log = logging.getLogger(__name__)
@@ -104,22 +104,22 @@ def _scores(scorer: Scorer, rows: Sequence[CaptionRow], index: npt.NDArray[np.in
 
 def bound_to(
     metric: Metric, dataset: CaptionDataset | None, rows: Sequence[CaptionRow], store: Store
-) -> Scored:
+) -> MetricScores:
     """What a metric says of itself before any score; its scorer is closed.
 
     Where each row brings its references, "skipped" if its signature is another on another block:
     such a score depends on all captions together, and blocks do not have them.
     """
     whole = own_dataset(rows)[0] if dataset is None else dataset
-    bound = _told(metric, whole, store)
+    bound = _bound(metric, whole, store)
     if dataset is None and bound.status == "skipped":
         return replace(bound, remedy="give dataset=NAME, whose images the rows name by image_id")
     if dataset is not None or bound.status != "ok" or len(whole) < 2:
         return bound
-    other = _told(metric, whole.subset(range(len(whole) // 2)), store)
+    other = _bound(metric, whole.subset(range(len(whole) // 2)), store)
     if other.signatures == bound.signatures:
         return bound
-    return Scored(
+    return MetricScores(
         bound.family,
         bound.columns,
         (None,) * len(bound.columns),
@@ -129,7 +129,7 @@ def bound_to(
     )
 
 
-def _told(metric: Metric, dataset: CaptionDataset, store: Store) -> Scored:
+def _bound(metric: Metric, dataset: CaptionDataset, store: Store) -> MetricScores:
     bound = bind(metric, dataset, store, fetch=True)
     if bound.scorer is not None:
         bound.scorer.close()

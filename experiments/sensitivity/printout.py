@@ -1,59 +1,93 @@
-"""What a finished profile prints: a line a metric, its blind spots, and where the report is."""
+"""What a finished profile prints: each metric with what it misses, and the report."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import numpy as np
+from metaeval.results.base import Estimate
+from metaeval.results.metric import MetricResult
+from metaeval.results.sensitivity import Combination, SensitivityResult, SensitivityStatistics
 
-_MOST = 4  # blind spots that are named
-
-
-def printout(summary: Mapping[str, Any], file: Path) -> str:
-    """Mean AUC over harmful and harmless changes, hard positives, and what is not seen."""
-    return "\n".join([*_rows(summary), f"{file.stem}: {file}"])
+_MOST = 4  # missed sets that are named
 
 
-def _rows(summary: Mapping[str, Any]) -> Iterator[str]:
-    sets, records = summary["sets"], summary["metrics"]
-    done = [r for r in records if r["status"] == "ok" and r["part_of"] is None]
-    done.sort(key=lambda r: (r["control"], -_mean(r, sets, "lower")))
-    width = max((len(r["metric"]) for r in done), default=0)
-    harmful = [s for s in sets if s["expected"] == "lower"]
+def printout(result: SensitivityResult, file: Path) -> str:
+    """Mean AUC over kinds that harm and kinds that do not, hard positives, and what is missed."""
+    return "\n".join([*_rows(result), f"{file.stem}: {file}"])
+
+
+def _rows(result: SensitivityResult) -> Iterator[str]:
+    done = [m for m in result.metrics if m.statistics is not None and m.column.part_of is None]
+    done.sort(key=lambda m: (m.column.control, -(m.numbers.harm.value or 0.0)))
+    width = max((len(m.name) for m in done), default=0)
+    harmful = sum(entry.expected == "lower" for entry in result.sets)
+    experimental = sum(entry.experimental for entry in result.sets)
+    left_out = f"; {experimental} experimental sets are not in the means" if experimental else ""
     yield (
-        f"{len(harmful)} sets that harm, {len(sets) - len(harmful)} that do not; "
-        "AUC within images, 0.5 = not told apart"
+        f"{harmful} sets that harm, {len(result.sets) - harmful} that do not; AUC within images, "
+        f"mean over kinds, 0.5 = chance{left_out}"
     )
-    yield f"{'':<{width}}  harm seen  harmless punished  harmless above harmful  misses"
-    for r in done:
-        positives = r["hard_positives"]["all"]["mean"]
-        blind = blind_spots(r, sets)
+    yield (
+        f"{'':<{width}}  harm seen  harmless punished  milder above severer  "
+        "rewrite above near-copy (no-op)  misses"
+    )
+    for metric in done:
+        numbers = metric.numbers
+        blind = missed(metric, result)
         named = ", ".join(blind[:_MOST]) + (" …" if len(blind) > _MOST else "")
+        above = numbers.hard_positives
+        positives = f"{_percent(above.rewrites)} ({_percent(above.no_ops)})"
         yield (
-            f"{r['metric']:<{width}}  {_mean(r, sets, 'lower'):>9.3f}  "
-            f"{_mean(r, sets, 'same'):>17.3f}  "
-            f"{f'{100 * positives:.1f}%':>22}  "
-            f"{len(blind)}{': ' if blind else ''}{named}{' (control)' if r['control'] else ''}"
+            f"{metric.name:<{width}}  {_three(numbers.harm):>9}  {_three(numbers.harmless):>17}  "
+            f"{_three(numbers.severity_order):>20}  {positives:>31}  "
+            f"{len(blind)}{': ' if blind else ''}{named}"
+            f"{' (control)' if metric.column.control else ''}"
         )
-    if summary["together"]:
-        best = summary["together"][0]
-        yield f"together see most: {best['a']} and {best['b']} (mean AUC {best['mean_auc']:.3f})"
-    lacking = {r["family"]: r["status"] for r in records if r["status"] != "ok"}
-    if lacking:
-        yield "not run: " + ", ".join(f"{name} ({status})" for name, status in lacking.items())
+    if (pair := result.together) is not None:
+        yield (
+            f"{name_of(pair.metrics)}, chosen on half of the images: mean AUC "
+            f"{_three(pair.metrics.held_out)} on the other half, {_signed(pair.over_single)} "
+            f"against {name_of(pair.single)}"
+            + (
+                f", {_signed(pair.over_control)} against {name_of(pair.with_control)}"
+                if pair.with_control is not None and pair.over_control is not None
+                else ""
+            )
+        )
+    missing = {m.family: m.status for m in result.metrics if not m.ok}
+    if missing:
+        yield "not run: " + ", ".join(f"{name} ({status})" for name, status in missing.items())
 
 
-def _mean(record: Mapping[str, Any], sets: list[Mapping[str, Any]], expected: str) -> float:
-    values = [record["profile"][s["set"]]["auc"] for s in sets if s["expected"] == expected]
-    known = [v for v in values if not np.isnan(v)]
-    return float(np.mean(known)) if known else float("nan")
+def name_of(combination: Combination) -> str:
+    """ "CIDEr + Length (sum of z-scores)", or the name of a metric alone."""
+    if len(combination.columns) == 1:
+        return combination.columns[0]
+    return f"{' + '.join(combination.columns)} ({combination.rule})"
 
 
-def blind_spots(record: Mapping[str, Any], sets: list[Mapping[str, Any]]) -> list[str]:
-    """Harmful sets that the metric does not see or whose changed captions it prefers, the least
+def missed(metric: MetricResult[SensitivityStatistics], result: SensitivityResult) -> list[str]:
+    """Harmful sets that the metric is blind to or whose changed captions it prefers, the least
     seen first."""
-    cells = [(record["profile"][s["set"]], s["set"]) for s in sets]
-    blind = [(cell["auc"], name) for cell, name in cells if cell["verdict"] in ("blind", "prefers")]
-    return [name for _, name in sorted(blind)]
+    cells = [(metric.numbers.profile[entry.set], entry.set) for entry in result.sets]
+    names = [
+        (cell.auc.value or 0.0, name)
+        for cell, name in cells
+        if cell.verdict in ("blind", "prefers")
+    ]
+    return [name for _, name in sorted(names)]
+
+
+def _three(estimate: Estimate) -> str:
+    return "–" if estimate.value is None else f"{estimate.value:.3f}"
+
+
+def _percent(estimate: Estimate) -> str:
+    return "–" if estimate.value is None else f"{100 * estimate.value:.1f}%"
+
+
+def _signed(estimate: Estimate) -> str:
+    if estimate.value is None or estimate.low is None or estimate.high is None:
+        return "–"
+    return f"{estimate.value:+.3f} [{estimate.low:+.3f}, {estimate.high:+.3f}]"

@@ -1,85 +1,134 @@
-"""Harmless rewrites beside harmful near-copies: what they cost, and which of the two wins.
+"""Harmless rewrites against harmful near-copies: what they cost, and which of the two wins.
 
-Near-copies are the corruptions of facts: all kinds that harm but those of form.
+Near-copies are the corruptions of facts: all kinds that harm except those of form.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
-from experiments.sensitivity.profile import Told, mean_and_interval
+from metaeval.data.tidy import letters_and_digits
+from metaeval.experiments.sensitivity.kinds import Sets, mean_of_images, summarised
+from metaeval.results.base import Estimate
+from metaeval.results.run import CorruptionInfo
+from metaeval.results.sensitivity import HardPositives, Invariance, SensitivityCell
 from metaeval.stats.ordering.detection import central_intervals, drawn_sums, won
 from metaeval.stats.resampling.bootstrap import Counts
 from metaeval.stats.resampling.items import Floats
 
 FORM = ("words", "grammar", "order", "spelling", "whole caption")  # kinds that change no fact alone
 BANDS = ((1, 1), (2, 3), (4, 10**6))  # edits of the same size: so many words changed
+NO_OP, REWRITE, REFERENCE = 0, 1, 2
+# words that carry the grammar of a caption and not its content
+FUNCTION_WORDS = frozenset({
+    "a", "an", "the", "this", "that", "these", "those", "some", "any", "each", "every", "and",
+    "or", "but", "nor", "so", "of", "in", "on", "at", "by", "for", "from", "to", "into", "onto",
+    "with", "without", "over", "under", "up", "down", "off", "out", "near", "as", "is", "are",
+    "was", "were", "be", "been", "being", "am", "has", "have", "had", "do", "does", "did", "it",
+    "its", "he", "she", "they", "them", "his", "her", "their", "there", "who", "which", "what",
+    "whose", "not", "no",
+})  # fmt: skip
 
 
-def hard_positives(table: Floats, told: Told, counts: Counts, confidence: float) -> dict[str, Any]:
+def sort_of_rewrite(human: str, changed: str, references: Sequence[str]) -> int:
+    """Whether a harmless change is a rewrite, a no-op or a verbatim reference.
+
+    A rewrite changes two content words or more, or their order. References are compared by letters
+    and digits.
+
+    >>> sort_of_rewrite("A dog runs.", "a dog runs", [])  # NO_OP
+    0
+    >>> sort_of_rewrite("A dog runs on grass.", "On grass, a dog runs.", [])  # REWRITE
+    1
+    """
+    if letters_and_digits(changed) in map(letters_and_digits, references):
+        return REFERENCE
+    before, after = _content(human), _content(changed)
+    a, b = Counter(before), Counter(after)
+    if a == b:
+        return REWRITE if before != after else NO_OP
+    return REWRITE if max((a - b).total(), (b - a).total()) >= 2 else NO_OP
+
+
+def _content(caption: str) -> list[str]:
+    words = (letters_and_digits(word) for word in caption.split())
+    return [word for word in words if word and word not in FUNCTION_WORDS]
+
+
+def hard_positives(
+    table: Floats,
+    sets: Sets,
+    sorts: npt.NDArray[np.int8],
+    counts: Counts,
+    confidence: float,
+) -> HardPositives:
     """How often a harmless rewrite scores above a harmful near-copy of the same image.
 
-    Per image the mean over its pairs of 1, ½ (equal scores) or 0; per harmless set and in all
-    ("all") the mean over images, with its interval.
+    `sorts` [n_images, n_sets] has the sort of each harmless change (`sort_of_rewrite`). Per image
+    the mean over its pairs of 1, ½ (equal scores) or 0; then the mean over images.
     """
-    harmful = [k for k, e in enumerate(told, 1) if _is_near_copy(e)]
-    harmless = [k for k, e in enumerate(told, 1) if e["expected"] == "same"]
-    by_set = {
-        told[k - 1]["set"]: _image_means(table, [k], harmful, counts, confidence) for k in harmless
-    }
-    return {"all": _image_means(table, harmless, harmful, counts, confidence), "sets": by_set}
+    places = summarised(sets)
+    harmful = [k + 1 for k in places if _is_near_copy(sets[k])]
+    harmless = [k + 1 for k in places if sets[k].expected == "same"]
+
+    def mean(chosen: Sequence[int], sort: int | None = None) -> Estimate:
+        total, n = np.zeros(len(table)), np.zeros(len(table))
+        for k in chosen if harmful else ():
+            wins = won(table[:, [k]] - table[:, harmful])
+            if sort is not None:
+                wins = np.where(sorts[:, [k - 1]] == sort, wins, np.nan)
+            total += np.nansum(wins, axis=1)
+            n += (~np.isnan(wins)).sum(axis=1)
+        with np.errstate(invalid="ignore"):
+            return mean_of_images(total / n, counts, confidence)
+
+    return HardPositives(
+        rewrites=mean(harmless, REWRITE),
+        no_ops=mean(harmless, NO_OP),
+        sets={sets[k - 1].set: mean([k]) for k in harmless},
+    )
 
 
-def _is_near_copy(entry: Any) -> bool:
-    return bool(entry["expected"] == "lower" and entry["kind"] not in FORM)
-
-
-def _image_means(
-    table: Floats, harmless: list[int], harmful: list[int], counts: Counts, confidence: float
-) -> dict[str, Any]:
-    total, n = np.zeros(len(table)), np.zeros(len(table))
-    for k in harmless if harmful else ():
-        wins = won(table[:, [k]] - table[:, harmful])
-        total += np.nansum(wins, axis=1)
-        n += (~np.isnan(wins)).sum(axis=1)
-    with np.errstate(invalid="ignore"):
-        # to whole 2^-20, so that resampled sums are exact
-        means = np.rint(total / n * 2**20) / 2**20
-    return mean_and_interval(means, counts, confidence)
+def _is_near_copy(entry: CorruptionInfo) -> bool:
+    return entry.expected == "lower" and entry.kind not in FORM
 
 
 def invariance(
-    table: Floats, told: Told, cells: dict[str, dict[str, Any]], counts: Counts, confidence: float
-) -> dict[str, Any]:
+    table: Floats,
+    sets: Sets,
+    cells: Mapping[str, SensitivityCell],
+    counts: Counts,
+    confidence: float,
+) -> dict[str, Invariance | None]:
     """Harmless set → its cost as a share of the mildest harm of the same size of edit.
 
     Sizes are compared by the median number of edited words: 1, 2 to 3, 4 or more. The mildest is
-    the near-copy of least mean cost among those that the metric sees (`verdict`). 0: the rewrite
-    costs nothing, 1: as much as that harm. Interval by resampled images, the same for both;
-    `None` where there is nothing to compare with.
+    the near-copy of least mean cost among those that the metric sees (`verdict`). Interval by
+    resampled images, the same for both; `None` where there is nothing to compare with.
     """
-    shares: dict[str, Any] = {}
-    for k, entry in enumerate(told, 1):
-        if entry["expected"] != "same":
+    shares: dict[str, Invariance | None] = {}
+    for k, entry in enumerate(sets, 1):
+        if entry.expected != "same":
             continue
-        size = _band(entry["median_edits"])
+        size = _band(entry.median_edits)
         mild = [
-            (cells[e["set"]]["cost"], j)
-            for j, e in enumerate(told, 1)
-            if _is_near_copy(e) and size is not None and _band(e["median_edits"]) == size
-            and cells[e["set"]]["verdict"] == "sees" and cells[e["set"]]["cost"] > 0
+            (cost, j)
+            for j, e in enumerate(sets, 1)
+            if _is_near_copy(e) and size is not None and _band(e.median_edits) == size
+            and cells[e.set].verdict == "sees" and (cost := cells[e.set].cost.value or 0.0) > 0
         ]  # fmt: skip
-        if not mild or not cells[entry["set"]]["n"]:
-            shares[entry["set"]] = None
+        own_cost = cells[entry.set].cost.value
+        if not mild or own_cost is None:
+            shares[entry.set] = None
             continue
         least, j = min(mild)
-        shares[entry["set"]] = {
-            "against": told[j - 1]["set"],
-            "share": cells[entry["set"]]["cost"] / least,
-            "ci": _ratio_interval(table, k, j, counts, confidence),
-        }
+        low, high = _ratio_interval(table, k, j, counts, confidence)
+        share = Estimate(value=own_cost / least, low=low, high=high)
+        shares[entry.set] = Invariance(against=sets[j - 1].set, share=share)
     return shares
 
 

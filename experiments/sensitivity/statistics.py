@@ -1,4 +1,4 @@
-"""From scores.parquet to the profiles of statistics.json: what each metric sees."""
+"""From scores.parquet to the result: what each metric sees."""
 
 from __future__ import annotations
 
@@ -7,16 +7,44 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from omegaconf import DictConfig
 
-from experiments.graded.statistics import matrix
-from experiments.sensitivity.alike import seriation, together
-from experiments.sensitivity.profile import CaptionsBySet, Told, monotone, profile, verdict
-from experiments.sensitivity.refinement import balanced
-from experiments.sensitivity.rewrites import hard_positives, invariance
+from metaeval.experiments.graded.statistics import matrix
+from metaeval.experiments.sensitivity.alike import seriation
+from metaeval.experiments.sensitivity.combinations import together
+from metaeval.experiments.sensitivity.kinds import (
+    MeanAuc,
+    Sets,
+    by_kind,
+    severities,
+    severity_order,
+    summarised,
+)
+from metaeval.experiments.sensitivity.profile import (
+    CaptionsBySet,
+    UntestedCell,
+    monotone,
+    profile,
+)
+from metaeval.experiments.sensitivity.refinement import balanced
+from metaeval.experiments.sensitivity.rewrites import (
+    NO_OP,
+    REFERENCE,
+    REWRITE,
+    hard_positives,
+    invariance,
+    sort_of_rewrite,
+)
+from metaeval.results.sensitivity import (
+    RewriteCounts,
+    SensitivityResult,
+    SensitivitySettings,
+    SensitivityStatistics,
+)
 from metaeval.runs import files
-from metaeval.scoring import Scored
+from metaeval.scoring import MetricScores
 from metaeval.stats.ordering.detection import auc_within_images
 from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts
 from metaeval.stats.resampling.items import Floats
@@ -24,69 +52,136 @@ from metaeval.stats.significance.holm import holm
 
 HUMAN = "Human"
 LANGUAGE_MODEL = "bigram_model"  # the family of the control that knows fluency alone
-CHANCE = "random_score"  # the control that knows nothing: right and wrong as often as it falls
-BINS = 2  # sizes of a control's gap that refinement keeps apart
+CHANCE = "random_score"  # the control whose scores are drawn at random
+BINS = 2  # sizes of a control's gap that the refinement separates
 
 
 def statistics(
     out: Path,
-    results: Sequence[Scored],
+    dataset: str,
+    results: Sequence[MetricScores],
     config: DictConfig,
-    told: Told,
+    sets: Sets,
     refine: bool = False,
-) -> dict[str, Any]:
-    """All statistics of a run, from its captions.parquet and scores.parquet.
+) -> SensitivityResult:
+    """The result of a run, from its captions.parquet, references.parquet and scores.parquet.
 
-    `told` is what `run.json` says of the corruptions, in the order of their levels. Resampled are
-    images, the same for all; p-values are Holm-corrected over all metrics and corruptions. With
-    `refine`, each cell has its numbers also on images on which no control is any good.
+    `sets` are the corruptions in the order of their levels. Resampled are images, the same for all;
+    p-values are Holm-corrected over all metrics and sets. With `refine`, each cell has its numbers
+    also on images on which the controls are balanced.
     """
     captions = files.read_table(out / files.CAPTIONS)
     scores = files.read_table(out / files.SCORES)
     images = pd.Index(captions["image_id"].unique())
-    names = [HUMAN, *(entry["set"] for entry in told)]
+    names = [HUMAN, *(entry.set for entry in sets)]
     applied = matrix(captions, "applied", images, names).astype(bool)
     counts = bootstrap_counts(len(images), config.stats.replicates, config.stats.seed)
     confidence = config.stats.confidence
     tables = _tables(results, scores, applied, images, names)
     fluency = _first_column(tables, results, LANGUAGE_MODEL)
     texts = CaptionsBySet(captions, images, names)
-    records = []
-    for scored in results:
-        for c, column in enumerate(scored.columns):
-            numbers: dict[str, Any] = {"n": 0, "n_nan": 0, "profile": {}}
-            if (table := tables.get(column.name)) is not None:
-                numbers = {
-                    "n": int(applied.sum()),
-                    "n_nan": int(np.isnan(table[applied]).sum()),
-                    "profile": profile(table, told, counts, fluency, texts, confidence),
-                    "monotone": monotone(table, told, counts, confidence),
-                    "hard_positives": hard_positives(table, told, counts, confidence),
-                }
-            records.append(scored.record(c, **numbers).as_dict())
-    _judge(records, told, 1 - confidence)
-    for record in records:
-        if (table := tables.get(record["metric"])) is not None:
-            cells = record["profile"]
-            record["invariance"] = invariance(table, told, cells, counts, confidence)
-    if refine:
-        _refine(records, tables, results, told, counts, config)
-    return {
-        "n_images": len(images),
-        "settings": {
-            "seed": config.stats.seed,
-            "replicates": config.stats.replicates,
-            "confidence": confidence,
-        },
-        "sets": [dict(entry) for entry in told],
-        "metrics": records,
-        **seriation(records, told),
-        "together": together(records, told),
+    sorts = _sorts(out, texts, applied, sets)
+    profiles = {
+        name: profile(table, sets, counts, fluency, texts, confidence)
+        for name, table in tables.items()
     }
+    if refine:
+        _refine(profiles, tables, results, sets, counts, config)
+    adjusted = _adjusted(profiles)
+    groups = by_kind(sets, summarised(sets))
+    harmful, harmless = (_expected(sets, groups, e) for e in ("lower", "same"))
+    of_severity = {
+        severity: [[k for k in g if sets[k].severity == severity] for g in harmful]
+        for severity in severities(sets)
+    }
+
+    def numbers(name: str) -> SensitivityStatistics:
+        table = tables[name]
+        means = MeanAuc(table, counts, confidence)
+        cells = {
+            entry.set: profiles[name][entry.set].cell(
+                adjusted[name, entry.set], entry.expected, 1 - confidence
+            )
+            for entry in sets
+        }
+        return SensitivityStatistics(
+            n=int(applied.sum()),
+            n_nan=int(np.isnan(table[applied]).sum()),
+            harm=means.over_kinds(harmful),
+            harmless=means.over_kinds(harmless),
+            kinds={kind: means.over_kinds([group]) for kind, group in groups.items()},
+            severity={s: means.over_kinds([g for g in of if g]) for s, of in of_severity.items()},
+            severity_order=severity_order(table, sets, counts, confidence),
+            profile=cells,
+            monotone=monotone(table, sets, counts, confidence),
+            hard_positives=hard_positives(table, sets, sorts, counts, confidence),
+            invariance=invariance(table, sets, cells, counts, confidence),
+        )
+
+    entries = tuple(
+        scored.result(k, numbers(column.name) if column.name in tables else None)
+        for scored in results
+        for k, column in enumerate(scored.columns)
+    )
+    shown = [m for m in entries if m.statistics is not None and m.column.part_of is None]
+    auc = np.array(
+        [[m.numbers.profile[e.set].auc.value for e in sets] for m in shown], dtype=np.float64
+    )
+    order = seriation([m.name for m in shown], auc.reshape(len(shown), len(sets)), sets)
+    return SensitivityResult(
+        experiment="sensitivity",
+        dataset=dataset,
+        metrics=entries,
+        n_images=len(images),
+        settings=SensitivitySettings(
+            seed=config.stats.seed, replicates=config.stats.replicates, confidence=confidence
+        ),
+        sets=tuple(sets),
+        harmless=RewriteCounts(
+            rewrites=int((sorts == REWRITE).sum()),
+            no_ops=int((sorts == NO_OP).sum()),
+            references=int((sorts == REFERENCE).sum()),
+        ),
+        order=order.order,
+        leaves=order.leaves,
+        tree=order.tree,
+        set_order=order.set_order,
+        together=together(
+            tables,
+            [m.name for m in shown if not m.column.control and not m.column.untrained],
+            [m.name for m in shown if m.column.control],
+            sets,
+            seed=config.stats.seed,
+            replicates=config.stats.replicates,
+            confidence=confidence,
+        ),
+    )
+
+
+def _expected(sets: Sets, groups: Mapping[str, Sequence[int]], expected: str) -> list[list[int]]:
+    """The places of the sets with this expectation, by kind; kinds without one are left out."""
+    places = ([k for k in group if sets[k].expected == expected] for group in groups.values())
+    return [group for group in places if group]
+
+
+def _sorts(
+    out: Path, texts: CaptionsBySet, applied: npt.NDArray[np.bool_], sets: Sets
+) -> npt.NDArray[np.int8]:
+    """The sort of each harmless change [n_images, n_sets]; -1 elsewhere."""
+    references = files.read_table(out / files.REFERENCES).set_index("image_id")["references"]
+    sorts = np.full((len(texts.images), len(sets)), -1, dtype=np.int8)
+    for k, entry in enumerate(sets):
+        if entry.expected != "same":
+            continue
+        for i in np.flatnonzero(applied[:, k + 1]).tolist():
+            human, changed = texts.table[i, 0], texts.table[i, k + 1]
+            others = references[texts.images[i]]
+            sorts[i, k] = sort_of_rewrite(human, changed, list(others))
+    return sorts
 
 
 def _tables(
-    results: Sequence[Scored],
+    results: Sequence[MetricScores],
     scores: pd.DataFrame,
     applied: Any,
     images: pd.Index[Any],
@@ -104,32 +199,30 @@ def _tables(
 
 
 def _first_column(
-    tables: Mapping[str, Floats], results: Sequence[Scored], family: str
+    tables: Mapping[str, Floats], results: Sequence[MetricScores], family: str
 ) -> Floats | None:
     ran = (s for s in results if s.family == family and s.status == "ok")
     return next((tables[scored.columns[0].name] for scored in ran), None)
 
 
-def _judge(records: Sequence[dict[str, Any]], told: Told, alpha: float) -> None:
-    """Set `p_holm` (over all metrics and corruptions) and the verdict of every cell."""
-    cells = [cell for record in records for cell in record["profile"].values()]
-    for cell, p in zip(cells, holm([cell["p"] for cell in cells]) if cells else (), strict=True):
-        cell["p_holm"] = float(p)
-    for record in records:
-        for entry in told if record["profile"] else ():
-            cell = record["profile"][entry["set"]]
-            cell["verdict"] = verdict(cell, entry["expected"], alpha)
+def _adjusted(profiles: Mapping[str, Mapping[str, UntestedCell]]) -> dict[tuple[str, str], float]:
+    """(Column, set) → its p-value after Holm's correction over all of them."""
+    cells = {(name, k): cell for name, of in profiles.items() for k, cell in of.items()}
+    if not cells:
+        return {}
+    adjusted = holm([cell.seen.p for cell in cells.values()])
+    return dict(zip(cells, map(float, adjusted), strict=True))
 
 
 def _refine(
-    records: Sequence[dict[str, Any]],
+    profiles: dict[str, dict[str, UntestedCell]],
     tables: Mapping[str, Floats],
-    results: Sequence[Scored],
-    told: Told,
+    results: Sequence[MetricScores],
+    sets: Sets,
     counts: Counts,
     config: DictConfig,
 ) -> None:
-    """Set `refined` in every cell: n, AUC and interval on images on which controls are balanced."""
+    """Set `refined` in every cell: the AUC on images on which the controls are balanced."""
     controls = [
         tables[column.name]
         for scored in results
@@ -143,12 +236,12 @@ def _refine(
     stays = np.column_stack(
         [
             balanced(np.stack([t[:, 0] - t[:, k] for t in controls], 1), BINS, config.stats.seed)
-            for k in range(1, 1 + len(told))
+            for k in range(1, 1 + len(sets))
         ]
     )
-    for record in records:
-        if (table := tables.get(record["metric"])) is not None:
-            kept = np.where(stays, table[:, 1:], np.nan)
-            seen = auc_within_images(table[:, 0], kept, counts, confidence=confidence)
-            for entry, auc in zip(told, seen, strict=True):
-                record["profile"][entry["set"]]["refined"] = auc._asdict()
+    for name, cells in profiles.items():
+        table = tables[name]
+        remaining = np.where(stays, table[:, 1:], np.nan)
+        seen = auc_within_images(table[:, 0], remaining, counts, confidence=confidence)
+        for entry, auc in zip(sets, seen, strict=True):
+            cells[entry.set] = cells[entry.set]._replace(refined=auc)

@@ -7,11 +7,11 @@ from typing import cast
 
 from omegaconf import DictConfig, OmegaConf
 
-from corruptions.base import KINDS, Corruption
-from experiments.graded.task import configured
 from metaeval import installation
+from metaeval.corruptions.base import KINDS, Corruption
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError
+from metaeval.experiments.graded.task import configured
 from metaeval.options import did_you_mean
 
 OWN = ("callable", "file", "mixture")

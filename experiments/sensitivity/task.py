@@ -6,36 +6,37 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 from omegaconf import DictConfig, ListConfig
 
-from corruptions.base import Corrupted, Corruption
-from corruptions.language.parsed import parse
-from experiments.base import MetricExperiment, Pass
-from experiments.captions import (
+from metaeval.config import load_dataset
+from metaeval.corruptions.base import Corrupted, Corruption
+from metaeval.corruptions.language.parsed import parse
+from metaeval.data.dataset import CaptionDataset, ImageId
+from metaeval.errors import ConfigError, require_count
+from metaeval.experiments.base import MetricExperiment, Pass
+from metaeval.experiments.captions import (
     dataset_info,
     describe_dataset,
     require_captions,
     write_references,
     write_versions,
 )
-from experiments.record import RunRecord
-from experiments.scores import score_all, write_scores
-from experiments.sensitivity.printout import printout
-from experiments.sensitivity.statistics import HUMAN, statistics
-from experiments.sensitivity.suite import kind_of, suite
-from metaeval.config import load_dataset
-from metaeval.data.dataset import CaptionDataset, ImageId
-from metaeval.errors import ConfigError, require_count
+from metaeval.experiments.record import RunRecord
+from metaeval.experiments.scores import score_all, write_scores
+from metaeval.experiments.sensitivity.printout import printout
+from metaeval.experiments.sensitivity.statistics import HUMAN, statistics
+from metaeval.experiments.sensitivity.suite import kind_of, suite
 from metaeval.metrics.base import Metric
+from metaeval.results.run import CorruptionInfo
+from metaeval.results.sensitivity import SensitivityResult
 from metaeval.runs import files
 from metaeval.runs.records import Version
-from metaeval.scoring import Scored
+from metaeval.scoring import MetricScores
 from metaeval.text.tokenizers.base import forget_texts
 
 
-class Sensitivity(MetricExperiment[CaptionDataset, list[Scored]]):
+class Sensitivity(MetricExperiment[CaptionDataset, list[MetricScores]]):
     """Every metric's profile over the corruptions, and its harmless changes.
 
     Parameters
@@ -45,7 +46,7 @@ class Sensitivity(MetricExperiment[CaptionDataset, list[Scored]]):
     images
         How many images at most, the first by id.
     refine
-        Give each number also on a part of the images on which no control is any good.
+        Give each number also on a part of the images on which the controls are balanced.
     """
 
     name = "sensitivity"
@@ -82,84 +83,69 @@ class Sensitivity(MetricExperiment[CaptionDataset, list[Scored]]):
         corruptions = suite(data, self.corruptions)
         if not corruptions:
             raise ConfigError(f"no corruption in {self.corruptions} can be made of {data.name}")
-        told: list[dict[str, Any]] = []
-        made = self._made(data, corruptions, record.config.seed, told)
+        entries: list[CorruptionInfo] = []
+        made = self._made(data, corruptions, record.config.seed, entries)
         write_versions(record.out, made)
         write_references(record.out, data, record.config)
-        record.info["dataset"] = dataset_info(data)
-        record.info["corruptions"] = told
-        parse.cache_clear()  # captions that were read: a hundred megabytes nobody needs any more
+        record.update(dataset=dataset_info(data), corruptions=tuple(entries))
+        parse.cache_clear()  # parsed captions: a hundred megabytes that are no longer needed
 
     @staticmethod
     def _made(
         data: CaptionDataset,
         corruptions: Sequence[Corruption],
         seed: int,
-        told: list[dict[str, Any]],
+        entries: list[CorruptionInfo],
     ) -> Iterator[tuple[ImageId, Version]]:
-        """Human captions and every corruption's versions; what they are goes into `told`."""
+        """Human captions and all versions; the facts of each corruption go into `entries`."""
         for image_id, text in zip(data.image_ids, data.human, strict=True):
             yield image_id, Version(HUMAN, 0, text, text, realised_rate=0.0)
         for level, corruption in enumerate(corruptions, 1):
             results = corruption.apply(data, seed)
-            told.append(_entry(corruption, results))
+            entries.append(_entry(corruption, results))
             for image_id, text, result in zip(data.image_ids, data.human, results, strict=True):
-                yield (
-                    image_id,
-                    Version(
-                        corruption.label,
-                        level,
-                        result.text,
-                        text,
-                        result.applied,
-                        corruption.expected if result.applied else "same",
-                        result.effect,
-                        result.harm,
-                        result.requested,
-                        result.realised,
-                        result.edits,
-                    ),
-                )
+                yield image_id, corruption.version(level, text, result)
 
     def score(
         self, data: CaptionDataset, metrics: Mapping[str, Metric], record: RunRecord
-    ) -> list[Scored]:
+    ) -> list[MetricScores]:
         captions = files.read_table(record.out / files.CAPTIONS)
         results = score_all(metrics.values(), data, captions, record.config)
         write_scores(record.out, captions, results)
         forget_texts()
         return results
 
-    def passes(self, scores: list[Scored]) -> Sequence[Pass]:
+    def passes(self, scores: list[MetricScores]) -> Sequence[Pass]:
         return [Pass(scored) for scored in scores]
 
     def statistics(
-        self, data: CaptionDataset, scores: list[Scored], record: RunRecord
-    ) -> dict[str, Any]:
-        told = record.info["corruptions"]
-        numbers = statistics(record.out, scores, record.config, told, self.refine)
-        return {"dataset": data.name, **numbers}
+        self, data: CaptionDataset, scores: list[MetricScores], record: RunRecord
+    ) -> SensitivityResult:
+        sets = record.info.corruptions or ()
+        return statistics(record.out, data.name, scores, record.config, sets, self.refine)
 
-    def printout(self, summary: Mapping[str, Any], record: RunRecord, file: Path) -> str:
-        return printout(summary, file)
+    def printout(self, result: SensitivityResult, record: RunRecord, file: Path) -> str:
+        return printout(result, file)
 
 
-def _entry(corruption: Corruption, results: Sequence[Corrupted]) -> dict[str, Any]:
-    """What `run.json` says of one corruption at one level."""
+def _entry(corruption: Corruption, results: Sequence[Corrupted]) -> CorruptionInfo:
+    """The facts of one corruption at one level, for `run.json`."""
     changed = [result for result in results if result.applied]
     reasons = Counter(
         result.reason or "nothing to change" for result in results if not result.applied
     )
     shares = [result.realised for result in changed if result.realised is not None]
     edits = [len(result.edits) for result in changed if result.edits]
-    return {
-        "set": corruption.label,
-        "name": corruption.name,
-        "kind": kind_of(corruption),
-        "expected": corruption.expected,
-        "n": len(results),
-        "n_applied": len(changed),
-        "mean_share_changed": sum(shares) / len(shares) if shares else None,
-        "median_edits": float(median(edits)) if edits else None,
-        "reasons": dict(sorted(reasons.items())),
-    }
+    return CorruptionInfo(
+        set=corruption.label,
+        name=corruption.name,
+        kind=kind_of(corruption),
+        expected=corruption.expected,
+        severity=corruption.severity,
+        experimental=corruption.experimental,
+        n=len(results),
+        n_applied=len(changed),
+        mean_share_changed=sum(shares) / len(shares) if shares else None,
+        median_edits=float(median(edits)) if edits else None,
+        reasons=dict(sorted(reasons.items())),
+    )

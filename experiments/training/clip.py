@@ -19,13 +19,13 @@ from typing import Any, ClassVar, TypedDict
 
 from omegaconf import DictConfig
 
-from experiments.training.grounded import CHECKPOINT, HERE, NetworkTraining
 from metaeval.config import plain
 from metaeval.data.scenes import load_scenes
 from metaeval.errors import ConfigError
+from metaeval.experiments.training.grounded import CHECKPOINT, HERE, NetworkTraining
 from metaeval.metrics.clipscore.text import WordTokenizer, words_of
 from metaeval.metrics.clipscore.training import PREFIX, ClipTask, captions_of, retrieval
-from metaeval.options import Count
+from metaeval.options import PositiveInt
 from metaeval.provenance import command
 from metaeval.training.loop import fit
 from metaeval.training.spoiling import drawn_corruptions
@@ -36,19 +36,19 @@ from metaeval.weights.cards import trained_on, write_card
 class VisionTower(TypedDict, total=False):
     """open_clip's `vision_cfg`: a ResNet where `layers` are four numbers, else a ViT."""
 
-    layers: Count | list[Count]
-    width: Count
-    head_width: Count
-    patch_size: Count | None
+    layers: PositiveInt | list[PositiveInt]
+    width: PositiveInt
+    head_width: PositiveInt
+    patch_size: PositiveInt | None
 
 
 class TextTower(TypedDict, total=False):
     """open_clip's `text_cfg`."""
 
-    context_length: Count
-    width: Count
-    heads: Count
-    layers: Count
+    context_length: PositiveInt
+    width: PositiveInt
+    heads: PositiveInt
+    layers: PositiveInt
 
 
 class TrainClip(NetworkTraining):
@@ -74,14 +74,14 @@ class TrainClip(NetworkTraining):
 
     def __init__(
         self,
-        n_train: Count,
-        n_held_out: Count,
-        image_size: Count,
-        embed_dim: Count,
+        n_train: PositiveInt,
+        n_held_out: PositiveInt,
+        image_size: PositiveInt,
+        embed_dim: PositiveInt,
         vision: VisionTower,
         text: TextTower,
-        batch: Count,
-        captions: Count,
+        batch: PositiveInt,
+        captions: PositiveInt,
         **options: Any,
     ) -> None:
         super().__init__(**options)
@@ -136,7 +136,7 @@ class TrainClip(NetworkTraining):
             "parameters": sum(p.numel() for p in model.parameters()),
             "prefix": PREFIX,
             "command": command(without=HERE),
-            "drawn": [drawn._asdict() for drawn in drawn_corruptions(spoiled=False)],
+            "drawn": [asdict(drawn) for drawn in drawn_corruptions(spoiled=False)],
             "seed": settings.seed,
             "data": {
                 "dataset": "scenes",

@@ -11,10 +11,10 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from corruptions.base import Corruption
-from corruptions.graded.random import Random
-from corruptions.graded.replace import Replace
-from corruptions.graded.shuffle import Shuffle
+from metaeval.corruptions.base import Corruption
+from metaeval.corruptions.graded.random import Random
+from metaeval.corruptions.graded.replace import Replace
+from metaeval.corruptions.graded.shuffle import Shuffle
 from metaeval.data.dataset import CaptionDataset
 from metaeval.stats.correlation.rank_order import rank_order
 from metaeval.stats.correlation.rank_order_within import rank_order_within

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from omegaconf import DictConfig
 
-from experiments.scores import open_store
-from experiments.training.grounded import CHECKPOINT, GroundedTraining
 from metaeval.config import component, plain
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError
+from metaeval.experiments.scores import open_store
+from metaeval.experiments.training.grounded import CHECKPOINT, GroundedTraining
 from metaeval.metrics.faier.variants import UNSEEN, find_variant
 from metaeval.options import OptionsOf
 from metaeval.weights import pretrained
@@ -95,8 +95,8 @@ class TrainFaier(GroundedTraining):
             return self._train(config, out, store)
 
     def _train(self, config: DictConfig, out: Path, store: Store) -> dict[str, Any]:
-        from experiments.training.dev_captions import turns_of
-        from experiments.training.faier_dev import HeldOut
+        from metaeval.experiments.training.dev_captions import turns_of
+        from metaeval.experiments.training.faier_dev import HeldOut
         from metaeval.metrics.faier import captions
         from metaeval.metrics.faier.network import FaierNetwork, FaierShape
         from metaeval.metrics.faier.training.task import FaierTask

@@ -10,8 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from experiments.training.dev_captions import LEVELS, SEED, captions_in_turns, rank_orders, turns_of
 from metaeval.data.dataset import CaptionDataset
+from metaeval.experiments.training.dev_captions import (
+    LEVELS,
+    SEED,
+    captions_in_turns,
+    rank_orders,
+    turns_of,
+)
 from metaeval.metrics.faier.captions import NO_REFERENCE, ParsedCaptions, encode
 from metaeval.metrics.faier.matcher import CaptionNodes, UnionMatcher
 from metaeval.metrics.faier.network import FaierNetwork

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from omegaconf import DictConfig
 
-from experiments.base import Training
 from metaeval.compute.requirements import missing_packages
 from metaeval.config import plain
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError
-from metaeval.options import Count, Device, OptionsOf
+from metaeval.experiments.base import Training
+from metaeval.options import Device, OptionsOf, PositiveInt
 from metaeval.provenance import command, machine
 from metaeval.training.spoiling import drawn_corruptions
 
@@ -55,13 +55,13 @@ class NetworkTraining(Training):
 
     def __init__(
         self,
-        dev: Count,
+        dev: PositiveInt,
         training: Annotated[
             Mapping[str, Any],
             OptionsOf("metaeval.training.settings.TrainingSettings", without=("seed",)),
         ],
         device: Device = "auto",
-        threads: Count | None = None,
+        threads: PositiveInt | None = None,
     ) -> None:
         if (absent := missing_packages(self.name, *self.packages)) is not None:
             raise ConfigError(str(absent))
@@ -111,7 +111,7 @@ class GroundedTraining(NetworkTraining):
         self,
         regions: Any,
         network: Mapping[str, Any],
-        min_count: Count = 4,
+        min_count: PositiveInt = 4,
         vectors: Any = None,
         **options: Any,
     ) -> None:
@@ -164,9 +164,9 @@ class GroundedTraining(NetworkTraining):
         return {
             "regions": self.regions.identity(),
             "start": started,
-            "caption_models": [model._asdict() for model in models],
+            "caption_models": [asdict(model) for model in models],
             "chosen_on": list(CHOSEN_ON),
-            "drawn": [drawn._asdict() for drawn in drawn_corruptions(spoiled)],
+            "drawn": [asdict(drawn) for drawn in drawn_corruptions(spoiled)],
             "training": {**asdict(settings), **trained.card()},
             "command": command(without=HERE),
             "seed": settings.seed,

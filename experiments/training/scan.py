@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypedDict
 import numpy as np
 from omegaconf import DictConfig, OmegaConf
 
-from experiments.scores import open_store
-from experiments.training.grounded import CHECKPOINT, GroundedTraining
 from metaeval.config import component, plain
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError
-from metaeval.options import Count, OptionsOf
+from metaeval.experiments.scores import open_store
+from metaeval.experiments.training.grounded import CHECKPOINT, GroundedTraining
+from metaeval.options import OptionsOf, PositiveInt
 from metaeval.weights import pretrained
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class HeldOutImages(TypedDict, total=False):
 
     split: str | None
     exclude: str | list[str] | None
-    n: Count
+    n: PositiveInt
 
 
 class TrainScan(GroundedTraining):
@@ -103,8 +103,8 @@ class TrainScan(GroundedTraining):
             return self._train(config, out, store)
 
     def _train(self, config: DictConfig, out: Path, store: Store) -> dict[str, Any]:
-        from experiments.training.dev_captions import turns_of
-        from experiments.training.scan_dev import measure
+        from metaeval.experiments.training.dev_captions import turns_of
+        from metaeval.experiments.training.scan_dev import measure
         from metaeval.metrics.scan.network import Scan, ScanShape
         from metaeval.metrics.scan.training.retrieval import retrieval
         from metaeval.metrics.scan.training.task import ScanTask

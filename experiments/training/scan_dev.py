@@ -5,8 +5,13 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from experiments.training.dev_captions import LEVELS, captions_in_turns, rank_orders, turns_of
 from metaeval.data.dataset import CaptionDataset
+from metaeval.experiments.training.dev_captions import (
+    LEVELS,
+    captions_in_turns,
+    rank_orders,
+    turns_of,
+)
 from metaeval.metrics.scan.grounding import Grounder
 from metaeval.metrics.scan.network import Scan
 from metaeval.metrics.scan.similarity import ScanSimilarity

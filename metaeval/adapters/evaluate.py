@@ -12,11 +12,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-import datasets
-import evaluate
-
 from metaeval.adapters import corpus
 from metaeval.adapters.corpus import CorpusScore
+
+try:
+    import datasets
+    import evaluate
+except ModuleNotFoundError as error:
+    problem = f"metaeval.adapters.evaluate needs {error.name}; pip install evaluate"
+    raise ModuleNotFoundError(problem, name=error.name) from None
 
 CITATIONS = {
     "bleu": "Papineni et al. (2002): BLEU. ACL.",

@@ -17,10 +17,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from torchmetrics import Metric as TorchMetric
 
 from metaeval.adapters import corpus
 from metaeval.adapters.corpus import CorpusScore
+
+try:
+    from torchmetrics import Metric as TorchMetric
+except ModuleNotFoundError as error:
+    problem = f"metaeval.adapters.torchmetrics needs {error.name}; pip install torchmetrics"
+    raise ModuleNotFoundError(problem, name=error.name) from None
 
 Result = torch.Tensor | tuple[torch.Tensor, torch.Tensor]
 

@@ -27,9 +27,9 @@ from metaeval.check.contract import (
     scores_of,
 )
 from metaeval.errors import ConfigError, MetaevalError
-from metaeval.metrics.adapters.brought import brought
 from metaeval.metrics.adapters.coco import CocoScorerMetric
 from metaeval.metrics.adapters.function import FunctionMetric
+from metaeval.metrics.adapters.metric_from import metric_from
 from metaeval.metrics.base import Metric
 
 
@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     try:
         options = dict(_option(text) for text in given.options)
-        metric = brought(given.what, **options)
+        metric = metric_from(given.what, **options)
         asked = questions(given.images)
         if given.write is not None:
             given.write.write_text(json.dumps(scores_of(metric, asked).tolist()))
@@ -67,7 +67,7 @@ def _all(
     given: argparse.Namespace, options: Mapping[str, Any], metric: Metric, asked: Asked
 ) -> Iterator[Observation]:
     own_class = not isinstance(metric, FunctionMetric | CocoScorerMetric)
-    remake = (lambda **more: brought(given.what, **{**options, **more})) if own_class else None
+    remake = (lambda **more: metric_from(given.what, **{**options, **more})) if own_class else None
     ran = False
     for finding in check(metric, asked, remake):
         ran = ran or finding.what == "time"

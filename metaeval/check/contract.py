@@ -73,7 +73,7 @@ def check(
 ) -> Iterator[Observation]:
     """All findings on a metric, in order; those after a failure that ends it are left out.
 
-    `remake` makes the metric with one more option, to see whether its signature tells.
+    `remake` makes the metric with one more option, to see whether its signature changes.
     """
     yield _travels(metric)
     scorer = metric.scorer(asked.dataset, MemoryStore())
@@ -122,8 +122,10 @@ def _shape(scores: Any, n: int, scorer: Scorer) -> Observation:
     if not isinstance(scores, np.ndarray):
         return Observation("scores", False, f"score() returned {type(scores).__name__}, no array")
     if scores.shape != expected or scores.dtype != np.float64:
-        told = f"score() returned {scores.dtype} {list(scores.shape)}, not float64 {list(expected)}"
-        return Observation("scores", False, told)
+        problem = (
+            f"score() returned {scores.dtype} {list(scores.shape)}, not float64 {list(expected)}"
+        )
+        return Observation("scores", False, problem)
     return Observation("scores", True, f"float64 {list(expected)}")
 
 
@@ -136,8 +138,8 @@ def _in_bounds(scorer: Scorer, scores: Scores, asked: Asked) -> Observation:
         if outside.any():
             k = int(np.argmax(outside))
             of = f"{column.name} of {asked.captions[k]!r}"
-            told = f"{of} is {values[k]:.6g}, not {low:g} to {high:g}"
-            return Observation("bounds", False, told)
+            problem = f"{of} is {values[k]:.6g}, not {low:g} to {high:g}"
+            return Observation("bounds", False, problem)
     low, high = float(np.nanmin(scores)), float(np.nanmax(scores))
     return Observation("bounds", True, f"seen {low:.4g} to {high:.4g}")
 
@@ -172,7 +174,7 @@ def _edges(metric: Metric, asked: Asked) -> Iterator[Observation]:
         yield Observation("empty caption", False, f"{type(error).__name__}: {error}")
     else:
         fine = not np.isinf(empty).any()
-        yield Observation("empty caption", fine, f"scores {_told(empty[0])}")
+        yield Observation("empty caption", fine, f"scores {_shown(empty[0])}")
     bare = replace(data, references=((), *data.references[1:]))
     try:
         none = scores_of(metric, replace(asked.at([0, 1]), dataset=bare))
@@ -182,7 +184,7 @@ def _edges(metric: Metric, asked: Asked) -> Iterator[Observation]:
     reads = _reads_references(metric, asked)
     fine = not np.isinf(none).any() and (not reads or bool(np.isnan(none[0]).all()))
     rule = "" if fine else ": a metric of references must give NaN, which is “not scored”"
-    yield Observation("no references", fine, f"scores {_told(none[0])}{rule}")
+    yield Observation("no references", fine, f"scores {_shown(none[0])}{rule}")
 
 
 def _reads_references(metric: Metric, asked: Asked) -> bool:
@@ -208,14 +210,16 @@ def _options(
             if isinstance(scorer, Absent) or isinstance(known, Absent):
                 continue
             changed = not np.array_equal(scores_of(other, asked), scores, equal_nan=True)
-        except Exception:  # an option that this metric refuses tells nothing
+        except Exception:  # an option that this metric refuses shows nothing
             continue
         tried.append(name)
         if changed and scorer.signatures == known.signatures:
             silent.append(f"{name}={value}")
     if silent:
-        told = f"{', '.join(silent)} changes scores and not the signature: put it into `settings`"
-        yield Observation("options", False, told)
+        problem = (
+            f"{', '.join(silent)} changes scores and not the signature: put it into `settings`"
+        )
+        yield Observation("options", False, problem)
     elif tried:
         yield Observation("options", True, f"{', '.join(tried)}: in the signature or of no effect")
 
@@ -254,11 +258,13 @@ def _same(
     if worst <= CLOSE * max(1.0, float(np.nanmax(np.abs(one), initial=1.0))):
         return Observation(what, True, "the same" if worst == 0 else f"the same to {worst:.1g}")
     k = int(np.argmax(gap.max(axis=1)))
-    told = f"{asked.captions[k]!r:.60} scores {_told(one[k])} {here} and {_told(other[k])} {there}"
-    return Observation(what, False, told)
+    problem = (
+        f"{asked.captions[k]!r:.60} scores {_shown(one[k])} {here} and {_shown(other[k])} {there}"
+    )
+    return Observation(what, False, problem)
 
 
-def _told(scores: npt.NDArray[np.float64]) -> str:
+def _shown(scores: npt.NDArray[np.float64]) -> str:
     return ", ".join("NaN" if np.isnan(v) else f"{v:.6g}" for v in scores)
 
 

@@ -5,10 +5,15 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
 
 from metaeval.data.dataset import Absent
 from metaeval.errors import ConfigError
+from metaeval.runs.records import NETWORK_PRECISION
 
 if TYPE_CHECKING:
     import torch
@@ -36,6 +41,14 @@ def resolve(name: str) -> torch.device:
         raise ConfigError(f"device '{name}': this machine has {count} CUDA devices")
     _used.add(str(device))
     return device
+
+
+def transport_device(name: str) -> torch.device | None:
+    """Where transport is computed: a GPU, or `None` for POT on the processor."""
+    if check_name(name) == "cpu" or (name == "auto" and find_spec("torch") is None):
+        return None
+    device = resolve(name)
+    return device if device.type == "cuda" else None
 
 
 def missing(name: str) -> Absent | None:
@@ -71,6 +84,40 @@ def check_dtype(name: str) -> str:
     if name not in DTYPES:
         raise ConfigError(f"unknown dtype '{name}': choose from {', '.join(DTYPES)}")
     return name
+
+
+def precision_of(dtype: str) -> float:
+    """The precision of a score from a network that computes in `dtype`, where scores are about 1.
+
+    The three types keep 24, 11 and 8 bits of a number.
+    """
+    return {"float32": NETWORK_PRECISION, "float16": 1e-3, "bfloat16": 1e-2}[check_dtype(dtype)]
+
+
+def to_device(device: torch.device, *arrays: npt.NDArray[Any]) -> tuple[torch.Tensor, ...]:
+    """The arrays as tensors on the device: the one place where a batch goes there."""
+    import torch
+
+    return tuple(torch.from_numpy(np.ascontiguousarray(array)).to(device) for array in arrays)
+
+
+def to_host(tensor: torch.Tensor) -> npt.NDArray[Any]:
+    """A tensor's values as an array: the one place where a batch comes back."""
+    values: npt.NDArray[Any] = tensor.cpu().numpy()
+    return values
+
+
+def free_bytes(device: torch.device) -> int | None:
+    """The free memory of a CUDA device; `None` for a processor."""
+    import torch
+
+    return torch.cuda.mem_get_info(device)[0] if device.type == "cuda" else None
+
+
+def fitting_batch(device: torch.device, n: int, bytes_per_item: int) -> int:
+    """How many of n items fit into half of the device's free memory, at least one."""
+    free = free_bytes(device)
+    return max(1, n if free is None else min(n, free // (2 * bytes_per_item)))
 
 
 def in_batches(n: int, size: int, work: Callable[[int, int, int], None]) -> int:

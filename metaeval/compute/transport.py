@@ -1,36 +1,40 @@
-"""Optimal transport, exact, for many small problems at once.
+"""Optimal transport, exact, for many small problems.
 
 A problem has m suppliers and n receivers, masses of equal total, and a cost for every pair; wanted
-is the flow of least total cost. A network-simplex code needs microseconds for one problem, and
-Python around it ten times as long; so problems of about the same size are padded to one size and
-solved side by side, every array operation serving all of them (`transport_paths.py`).
+is the flow of least total cost. On a processor each problem goes through POT's network simplex
+(`ot.emd`). On a GPU problems of about the same size are padded to one size and solved together
+(`transport_device.py`).
 
-For 19,808 captions of COCO that takes a sixth of the time of POT's solver, called one by one; from
-16 × 24 words on, which captions hardly reach, it takes longer (`benchmarks/vifidel.py`).
-
-Costs are compared as whole numbers, multiples of 2^-b of the problem's greatest cost. So there are
-no near-ties to decide, a problem has the same flow to the bit whatever other problems are in the
+On the device costs are compared as whole numbers, multiples of 2^-b of the problem's greatest cost.
+So a problem has the same flow to the bit on every device and whatever other problems are in the
 call, and how far it can be from the optimum is known: see `excess`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from metaeval.compute.batching import group_rows_by_keys
-from metaeval.compute.transport_paths import solve
+from metaeval.compute.device import fitting_batch, in_batches, to_device, to_host
+
+if TYPE_CHECKING:
+    import torch
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
 
-CHUNK = 2048  # problems side by side: arrays of a megabyte, which stay in the processor's cache
+FEWEST = 256  # problems of one size that are worth a device's time
 _SIZES = np.array([1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64], dtype=np.intp)
+_ARRAYS = 12  # int64 or float64 arrays [m, n, P] that the solver holds at its peak
 
 
-def flows(cost: Floats, supply: Floats, demand: Floats) -> Floats:
+def flows(
+    cost: Floats, supply: Floats, demand: Floats, device: torch.device | None = None
+) -> Floats:
     """The optimal flows of P problems of one size.
 
     Parameters
@@ -41,22 +45,56 @@ def flows(cost: Floats, supply: Floats, demand: Floats) -> Floats:
         [m, P], [n, P], at least 0, of equal sum in each problem (up to rounding). Whole numbers
         are carried exactly. A row or column without mass is padding; its costs do not matter.
 
+    device
+        A GPU, to solve there what is worth it; `None` or a processor: POT.
+
     Returns float64 [m, n, P]. Raises ValueError where the problems are not like that.
     """
     _check(cost, supply, demand)
     m, n, count = cost.shape
     if m == 1 or n == 1:  # there is but one flow
         return np.array(demand[None] if m == 1 else supply[:, None], dtype=np.float64)
+    if device is None or device.type == "cpu" or count < FEWEST:
+        return _flows_by_pot(cost, supply, demand)
+    return flows_on(device, cost, supply, demand)
+
+
+def _flows_by_pot(cost: Floats, supply: Floats, demand: Floats) -> Floats:
+    """One problem after another, each without its padding."""
+    import ot
+
+    flow = np.zeros(cost.shape)
+    for k in range(cost.shape[2]):
+        rows, columns = np.flatnonzero(supply[:, k] > 0), np.flatnonzero(demand[:, k] > 0)
+        prices = np.ascontiguousarray(cost[rows[:, None], columns, k])
+        greatest = prices.max(initial=0.0)
+        if greatest > 0:  # its tolerance is absolute
+            prices /= greatest
+        flow[rows[:, None], columns, k] = ot.emd(
+            supply[rows, k], demand[columns, k], prices, center_dual=False
+        )
+    return flow
+
+
+def flows_on(device: torch.device, cost: Floats, supply: Floats, demand: Floats) -> Floats:
+    """The same on a device, in batches that fit into its memory; arguments as of `flows`."""
+    from metaeval.compute import transport_device
+
+    m, n, count = cost.shape
     bits, shift = _bits(m, n)
     carries = (supply > 0)[:, None] & (demand > 0)[None]
     greatest = cost.max(axis=(0, 1), where=carries, initial=0)
     cost = np.where(carries, cost, greatest)  # so that padding is no one's nearest
     steps = 2.0**bits / np.where(greatest > 0, greatest, 1.0)
+    whole = np.rint(cost * steps).astype(np.int64)
     flow = np.empty((m, n, count))
-    for start in range(0, count, CHUNK):
-        part = np.s_[..., start : start + CHUNK]
-        whole = np.rint(cost[part] * steps[part]).astype(np.int64)
-        flow[part] = solve(whole, supply[part], demand[part], shift)
+
+    def work(start: int, stop: int, size: int) -> None:
+        part = np.s_[..., start:stop]
+        costs, gives, takes = to_device(device, whole[part], supply[part], demand[part])
+        flow[part] = to_host(transport_device.solve(costs, gives, takes, shift))
+
+    in_batches(count, fitting_batch(device, count, 8 * _ARRAYS * m * n), work)
     return flow
 
 

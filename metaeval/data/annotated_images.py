@@ -94,7 +94,7 @@ def annotated_images(
         **(names or {}),
     }
     return {
-        "objects": lambda: _objects(numbers, len(sources), given_file, data, checksums),
+        "objects": lambda: _objects(numbers, sources, given_file, data, checksums),
         "images": lambda: _images(by_name, given_folder, data),
     }
 
@@ -140,17 +140,19 @@ def instances_files(data: str | Path | None = None) -> list[Path]:
 
 def _objects(
     numbers: Mapping[ImageId, int],
-    n: int,
+    sources: Mapping[ImageId, ImageSource | None],
     given: Path | None,
     data: str | Path | None,
     checksums: dict[str, str] | None,
 ) -> ObjectsBySource | Absent:
     if not numbers:
-        return Absent(
-            "objects",
-            f"none of the {n:,} images is known to be one of COCO's",
-            "name their files as COCO does, or say dataset.image_source=coco where ids are COCO's",
-        )
+        known = {source for source in sources.values() if source is not None}
+        unknown = sum(source is None for source in sources.values())
+        reason = f"none of the {len(known) + unknown:,} images is known to be one of COCO's"
+        if not unknown:  # the photographs are known, and are of other collections
+            return Absent("objects", reason, "use a dataset whose images have annotated objects")
+        remedy = "name their files as COCO does, or set dataset.image_source=coco if ids are COCO's"
+        return Absent("objects", reason, remedy)
     files = [CocoObjects(path) for path in ([given] if given else instances_files(data))]
     if not files:
         looked = ", ".join(f"instances_{split}.json" for split in SPLITS)

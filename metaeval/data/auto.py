@@ -10,7 +10,7 @@ from typing import TypedDict, Unpack
 from metaeval.data.coco.files import find_coco_captions
 from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.options import Count, Limit
+from metaeval.options import Limit, PositiveInt
 
 STAND_IN = 1000  # scenes: with every metric a first run then ends within minutes
 
@@ -30,7 +30,7 @@ class CocoFiles(TypedDict, total=False):
 
 def load_auto(
     limit: Limit = None,
-    n_references: Count = 4,
+    n_references: PositiveInt = 4,
     cache: str | Path | None = None,
     **options: Unpack[CocoFiles],
 ) -> CaptionDataset:

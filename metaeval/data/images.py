@@ -25,7 +25,9 @@ class ImageFiles:
     names
         Image id → file name. A name may hold folders ("val2014/1.jpg"): the file is looked for
         there, then directly in the folder. A COCO 2014 name also finds the same image under its
-        COCO 2017 name (the numbers are the same). A name that leaves the folder finds nothing.
+        COCO 2017 name (the numbers are the same). A name that leaves the folder
+        finds nothing, and neither does a symbolic link to a file outside of it: a report embeds
+        photos, and must not embed other files of the user.
     """
 
     on_demand = False  # asking for a path makes nothing
@@ -37,19 +39,26 @@ class ImageFiles:
                 present = {entry.name for entry in entries if entry.is_file()}
         except (FileNotFoundError, NotADirectoryError):
             present = set()
+        home = os.path.realpath(folder)
         self._files: dict[ImageId, str] = {}
         self.total = len(names)
         for image_id, name in names.items():
             relative = PurePosixPath(name.replace("\\", "/"))
             if relative.is_absolute() or ".." in relative.parts or not relative.name:
                 continue
-            if len(relative.parts) > 1 and os.path.isfile(folder / relative):
+            if len(relative.parts) > 1 and self._inside(home, relative):
                 self._files[image_id] = str(relative)
                 continue
             for candidate in (relative.name, _PREFIX.sub("", relative.name)):
-                if candidate in present:
+                if candidate in present and self._inside(home, candidate):
                     self._files[image_id] = candidate
                     break
+
+    @staticmethod
+    def _inside(home: str, name: str | PurePosixPath) -> bool:
+        """Whether a name is a file of the folder, and not a link to one elsewhere."""
+        file = os.path.realpath(os.path.join(home, name))
+        return file.startswith(os.path.join(home, "")) and os.path.isfile(file)
 
     def path(self, image_id: ImageId) -> Path | None:
         """The image's file, or `None` if it is not there."""

@@ -90,4 +90,4 @@ def kind(value: Any) -> str:
     if isinstance(value, bool):
         return "a boolean"
     names = {int: "a number", float: "a number", str: "a string", list: "a list", dict: "an object"}
-    return names[type(value)]
+    return names.get(type(value)) or f"a value of the type {type(value).__name__}"

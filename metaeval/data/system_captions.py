@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from metaeval.data.dataset import ImageId, RecordCount
+from metaeval.data.identity import ImageIdRegistry, is_decimal
 from metaeval.data.json_records import Record, kind, require_fields
+from metaeval.data.own.tables import FORMATS, read_table
 from metaeval.data.tidy import Tidy, count_captions
 from metaeval.errors import ConfigError, InputError
-from metaeval.options import is_unicode
 from metaeval.readers.json_text import read_json
+from metaeval.readers.names import name_problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,7 @@ def read_system_captions(path: Path, name: str, known: Collection[ImageId]) -> S
     Raises InputError, naming record and field, for anything else than a list of records with an
     image id of the dataset, no image twice, and a string as caption.
     """
-    records, sha256 = _records(path)
+    records, sha256 = _records(path, isinstance(next(iter(known), None), int))
     captions: dict[ImageId, str] = {}
     place: dict[ImageId, int] = {}
     tidy = Tidy()
@@ -64,9 +66,19 @@ def read_system_captions(path: Path, name: str, known: Collection[ImageId]) -> S
     return SystemCaptions(name, path, sha256, captions, empty, tuple(notes))
 
 
-def _records(path: Path) -> tuple[list[Record], str]:
-    """The records of a results file, at least one, and the file's SHA-256."""
+def _records(path: Path, numbers: bool) -> tuple[list[Record], str]:
+    """The records of a results file, at least one, and the file's SHA-256.
+
+    With `numbers`, ids in files that hold all ids as texts (CSV, keys of an object) become numbers.
+    """
+    if path.suffix.lower() != ".json":
+        table = read_table(path)
+        untyped = path.suffix.lower() in (".csv", ".tsv")
+        records = [row.fields for row in table.rows]
+        return (_with_numbers(records, path) if untyped and numbers else records), table.sha256
     value, sha256 = read_json(path)
+    if isinstance(value, dict) and (by_image := _captions_by_image(value)):
+        return (_with_numbers(by_image, path) if numbers else by_image), sha256
     if not isinstance(value, list):
         wrong = kind(value)
         if isinstance(value, dict) and "annotations" in value:
@@ -79,6 +91,31 @@ def _records(path: Path) -> tuple[list[Record], str]:
         if not isinstance(record, dict):
             raise InputError(f"is {kind(record)}, not an object", file=path, record=f"record {i}")
     return value, sha256
+
+
+def _with_numbers(records: Sequence[Record], path: Path) -> list[Record]:
+    """The records with ids of digits as numbers; InputError where two forms of a number meet."""
+    registry = ImageIdRegistry(path, "image_id")
+    converted = []
+    for i, record in enumerate(records):
+        image = record.get("image_id")
+        if isinstance(image, str) and is_decimal(image):
+            record = {**record, "image_id": registry.add(int(image), image, f"record {i}")}
+        converted.append(record)
+    return converted
+
+
+def _captions_by_image(value: Mapping[str, Any]) -> list[Record]:
+    """The records of pycocoevalcap's `res.json`: image id → a list of one caption, or of one
+    object with a caption; none where it is something else."""
+    records = []
+    for image, listed in value.items():
+        one = listed[0] if isinstance(listed, list) and len(listed) == 1 else None
+        text = one.get("caption") if isinstance(one, dict) else one
+        if not isinstance(text, str):
+            return []
+        records.append({"image_id": image, "caption": text})
+    return records
 
 
 def _image_id(value: Any, known: Collection[ImageId], path: Path, where: str) -> ImageId:
@@ -96,9 +133,9 @@ def _image_id(value: Any, known: Collection[ImageId], path: Path, where: str) ->
 def find_system_files(given: Any) -> dict[str, Path]:
     """System name → file, for `captions=…`: a folder, a file, a list of those, or name → file.
 
-    A folder stands for its .json files by name. A system is called by its file's name without the
-    suffix, unless it is given as name → file. Raises ConfigError where nothing is given or two
-    systems have one name, InputError for what is not there.
+    A folder stands for its tables (.json, .jsonl, .csv, .tsv, .parquet) by name. A system is called
+    by its file's name without the suffix, unless it is given as name → file. Raises ConfigError
+    where nothing is given or two systems have one name, InputError for what is not there.
     """
     if given is None or given in ("", [], {}):
         raise ConfigError("give the systems' captions: captions=FOLDER or captions=[FILE,FILE]")
@@ -111,11 +148,11 @@ def find_system_files(given: Any) -> dict[str, Path]:
     for name, path in named:
         if not path.is_file():
             raise InputError("there is no such file; correct captions=…", file=path)
-        if not is_unicode(name):
+        if problem := name_problem(name):
             raise InputError(
-                f"the name is not UTF-8: {name!a}; rename the file, or name the system: "
-                "captions={NAME: FILE}", file=ascii(str(path)),
-            )  # fmt: skip
+                f"{problem}; rename the file, or name the system: captions={{NAME: FILE}}",
+                file=ascii(str(path)),
+            )
         if name in files:
             raise ConfigError(
                 f"two systems are called '{name}': {files[name]} and {path}; "
@@ -128,7 +165,7 @@ def find_system_files(given: Any) -> dict[str, Path]:
 def _expanded(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
-    inside = sorted(p for p in path.iterdir() if p.suffix == ".json" and p.is_file())
+    inside = sorted(p for p in path.iterdir() if p.suffix.lower() in FORMATS and p.is_file())
     if not inside:
-        raise InputError("the folder holds no .json file", file=path)
+        raise InputError(f"the folder holds no {', '.join(FORMATS)} file", file=path)
     return inside

@@ -4,7 +4,7 @@
    become a space: no tokeniser, pipe or table survives them alike.
 2. Runs of white space (blanks, tabs, newlines, U+0085, U+00A0, U+2028, …: what `str.split` takes
    for white space) become one space; white space at both ends goes.
-3. A lone surrogate is refused: it is half a character and cannot be written as UTF-8.
+3. An unpaired surrogate is refused: it is not a character and cannot be written as UTF-8.
 
 Nothing else changes: neither case nor punctuation nor Unicode normal form. The PTB tokeniser sees
 the same tokens as before, since it takes any white space for the same; and a caption stays one
@@ -44,10 +44,10 @@ class Tidy:
         self.controls = 0
 
     def __call__(self, caption: str) -> str:
-        """The tidied caption, possibly empty. Raises ValueError for a lone surrogate."""
+        """The tidied caption, possibly empty. Raises ValueError for an unpaired surrogate."""
         if not caption.isprintable():  # quick: true of nearly every caption, false of all below
             if half := _SURROGATE.search(caption):
-                raise ValueError(f"holds half a character (lone surrogate U+{ord(half[0]):04X})")
+                raise ValueError(f"contains an unpaired surrogate (U+{ord(half[0]):04X})")
             cleaned = _CONTROL.sub(" ", caption)
             self.controls += cleaned != caption
         else:

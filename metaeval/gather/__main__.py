@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-from importlib import import_module
 from pathlib import Path
 
-from metaeval import installation
 from metaeval.errors import MetaevalError
+from metaeval.reports.sweep.page import write_sweep
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -20,10 +19,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m metaeval.gather", description=__doc__)
     parser.add_argument("folder", type=Path, help="a folder with runs at any depth")
     folder = parser.parse_args(arguments).folder
-    installation.install()  # `reports` in the current folder may be somebody else's
     try:
-        # by name: the command hands over to the reports, but metaeval imports nothing above it
-        print(import_module("reports.sweep.page").write_sweep(folder))
+        print(write_sweep(folder))
     except MetaevalError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code

@@ -83,7 +83,7 @@ def _start(
     cwd: Path | None = None,
 ) -> subprocess.Popen[bytes]:
     """Start the launcher with its heap (MiB, cut to half the memory), locale and the rest."""
-    # what a JVM that crashes tells of it: not into the user's folder
+    # the crash report of a JVM does not go into the user's folder
     crash = f"-XX:ErrorFile={tempfile.gettempdir()}/hs_err_pid%p.log"
     command = [str(java.executable), f"-Xmx{heap_mib(heap)}m", crash, *_FIXED, *options, *args]
     try:
@@ -184,7 +184,7 @@ def _write(stream: IO[bytes], data: bytes) -> None:
         stream.write(data)
         stream.close()
     except (OSError, ValueError):
-        pass  # it ended without reading all: its exit code tells
+        pass  # it ended without reading all of it; its exit code is read below
 
 
 def _describe_exit(code: int) -> str:
@@ -270,7 +270,7 @@ class JavaProcess:
 
     @property
     def is_running(self) -> bool:
-        """Whether it can be asked: it lives, and nobody has closed it."""
+        """Whether it accepts requests: the process runs and is not closed."""
         stdin = self._process.stdin
         return self._process.poll() is None and stdin is not None and not stdin.closed
 
@@ -314,7 +314,7 @@ def _send(stream: IO[bytes], data: bytes) -> None:
         stream.write(data)
         stream.flush()
     except (OSError, ValueError):
-        pass  # it ended: the reading side tells
+        pass  # it ended: the reading side raises the error
 
 
 class _Watch(threading.Thread):

@@ -74,7 +74,7 @@ def compiler_release(javac: Path) -> str:
     done = subprocess.run([javac, "-version"], capture_output=True, text=True, errors="replace")
     version = re.search(r"javac (\d+)", done.stdout + done.stderr)
     if version is None:
-        raise InputError("this Java compiler does not tell its version", file=javac)
+        raise InputError("this Java compiler does not print its version", file=javac)
     return version[1]
 
 
@@ -105,7 +105,7 @@ def build(target: Path = JAR) -> Path:
     Raises
     ------
     InputError
-        There is no compiler, a jar to compile against is not there, or a source does not compile.
+        The compiler or a jar to compile against is missing, or a source does not compile.
     """
     javac, jars = find_compiler(), find_libraries()
     for part in (javac, jars):

@@ -20,11 +20,33 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.errors import MetaevalError
 from metaeval.runs.records import ScoreColumn, TrainingFacts
 from metaeval.runs.source import UNSAVED, source_digest
 from metaeval.runs.store import Store, content_digest
 
 Scores = npt.NDArray[np.float64]
+
+_PAIR = "\x1f"  # between a caption and its rival: no caption contains it
+
+
+class NotScored(MetaevalError):
+    """Raised by a scorer that was asked not to score: its metric is skipped for this reason."""
+
+    def __init__(self, problem: str, remedy: str = "") -> None:
+        super().__init__(problem)
+        self.remedy = remedy
+
+
+def join_pair(caption: str, rival: str) -> str:
+    """A caption and the one that it is compared with as one text, for a pairwise metric."""
+    return f"{caption}{_PAIR}{rival}"
+
+
+def split_pair(text: str) -> tuple[str, str | None]:
+    """The caption and its rival in a text of `join_pair`; `None` where there is no rival."""
+    caption, mark, rival = text.partition(_PAIR)
+    return caption, rival if mark else None
 
 
 class Metric(ABC):
@@ -38,10 +60,17 @@ class Metric(ABC):
         The configuration's name: "bleu".
     needs
         What must be there of the dataset: "references", "images", "objects", "scene_graphs".
+    pairwise
+        Whether it scores a caption against another one: its captions come as `join_pair` gives
+        them, and it runs only in experiments that compare two captions.
     """
 
     name: ClassVar[str]
     needs: ClassVar[frozenset[str]] = frozenset({"references"})
+
+    @property
+    def pairwise(self) -> bool:
+        return False
 
     @property
     @abstractmethod
@@ -78,7 +107,7 @@ class Metric(ABC):
         A run calls it before `bind`; whoever only looks does not.
         """
 
-    def lacks(self, dataset: CaptionDataset) -> Absent | None:
+    def missing_part(self, dataset: CaptionDataset) -> Absent | None:
         """The first of the parts that the metric needs and the dataset lacks."""
         for need in sorted(self.needs - {"references"}):
             part = dataset.part(need)
@@ -101,11 +130,22 @@ class Scorer(ABC):
     signatures
         The exact identity of each column: `bleu-4|tok:ptb-3.4.1|smooth:none|ref:closest|v:1`.
     batch_size
-        Captions per call of `score`: what a killed run may lose.
+        The most captions per call of `score`. Slow metrics are called with fewer, so that a killed
+        run loses at most about ten seconds of work.
     usual_ms
-        What a new caption usually takes on two cores, in milliseconds. Nothing but the estimate of
-        the time that is left reads it.
-    works_elsewhere
+        What a new caption usually takes on two cores, in milliseconds; `None` where that is not
+        known. The first batch and the first estimate of the remaining time are made with it.
+    first_batch
+        Captions in the first call where `usual_ms` is `None`.
+    fixed_cost
+        Whether a call takes about the same time for any number of captions: then it is always
+        called with `batch_size` captions.
+    saves_itself
+        Whether it stores its results while it works: then it is called once with all captions.
+    temporary
+        After `score`: the rows [n] whose NaN has a cause that may pass, such as a timeout. They
+        are not cached. `None` where there are none.
+    runs_in_subprocess
         Whether another process does the work, so that other metrics may be computed meanwhile.
     explanation_version
         Raised when `explain` comes to tell otherwise: explanations are kept under it, and under the
@@ -124,8 +164,12 @@ class Scorer(ABC):
     """
 
     batch_size: int = 5000
-    usual_ms: ClassVar[float] = 0.05
-    works_elsewhere: ClassVar[bool] = False
+    usual_ms: ClassVar[float | None] = 0.05
+    first_batch: int = 8
+    fixed_cost: ClassVar[bool] = False
+    saves_itself: ClassVar[bool] = False
+    temporary: npt.NDArray[np.bool_] | None = None
+    runs_in_subprocess: ClassVar[bool] = False
     explanation_version: ClassVar[int] = 1
     counted: Mapping[str, str] = MappingProxyType({})
     training: TrainingFacts | None = None
@@ -136,8 +180,11 @@ class Scorer(ABC):
 
     @property
     def signatures(self) -> tuple[str, ...]:
-        told = [f"{key}:{value}" for key, value in self.settings.items()]
-        return tuple("|".join([column.name.lower(), *told]) for column in self.columns)
+        settings = [f"{key}:{value}" for key, value in self.settings.items()]
+        return tuple(
+            "|".join([column.name.lower(), *settings, *_precision_part(column)])
+            for column in self.columns
+        )
 
     def add_source(self, digest: str) -> None:
         """Put the digest of code that is not metaeval's into the settings, beside others."""
@@ -158,7 +205,8 @@ class Scorer(ABC):
         """Score n captions, caption j against image `image_index[j]` of the dataset.
 
         Returns float64 [n, len(columns)]. NaN where a caption cannot be scored; never a silent 0.
-        The score of a caption must not depend on the others in the call.
+        The score of a caption must not depend on the others in the call, except within the
+        precision that its column declares.
         """
 
     def tally(
@@ -234,6 +282,30 @@ class ReferenceScorer(Scorer):
 
     def context(self, index: int) -> bytes:
         return reference_digests(self.dataset)[index]
+
+
+def _precision_part(column: ScoreColumn) -> list[str]:
+    """What a column's signature says of its precision; nothing where scores are exact."""
+    return [] if column.precision is None else [f"prec:{column.precision:g}"]
+
+
+def round_scores(columns: Sequence[ScoreColumn], scores: Scores) -> Scores:
+    """Scores [n, len(columns)] rounded to the precision that each column declares.
+
+    Two scores at the same place of the grid are the same float64. A column without a precision
+    stays as it is. Rounding cannot make kernels agree on a score that lies halfway between two
+    places: it may come out one step apart.
+
+    >>> column = ScoreColumn("BERTScore", precision=1e-5)
+    >>> round_scores([column], np.array([[0.1234567], [0.1234568]]))[:, 0].tolist()
+    [0.12346, 0.12346]
+    """
+    rounded = scores.copy()
+    for k, column in enumerate(columns):
+        if column.precision is not None:
+            steps = round(1 / column.precision)  # dividing by a whole number gives short decimals
+            rounded[:, k] = np.rint(scores[:, k] * steps) / steps + 0.0  # + 0.0: never -0.0
+    return rounded
 
 
 def reference_digests(dataset: CaptionDataset) -> list[bytes]:

@@ -23,7 +23,7 @@ Statistics = npt.NDArray[np.float64]
 
 
 class SummableMetric(Metric):
-    """A metric that can tell the sufficient statistics of a caption's score."""
+    """A metric that can return the sufficient statistics of a caption's score."""
 
     @property
     @abstractmethod
@@ -51,7 +51,7 @@ class SummableScorer(ReferenceScorer):
 
     @abstractmethod
     def statistics(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Statistics:
-        """Whole numbers [n, k] for n captions, asked as `score` is; NaN where there is no score."""
+        """Integers [n, k] for n captions, from the arguments of `score`; NaN without a score."""
 
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
         return self.metric.of_statistics(self.statistics(captions, image_index))

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from metaeval.errors import InputError
 from metaeval.readers.files import one_line, open_binary
+from metaeval.readers.native import native_errors
 from metaeval.readers.torch_archive import is_torch_archive, read_torch_archive
 
 if TYPE_CHECKING:
@@ -90,6 +91,18 @@ def read_safetensors(path: Path | str) -> tuple[dict[str, torch.Tensor], dict[st
         raise InputError(problem, file=path) from None
 
 
+def safetensors_shapes(path: Path) -> list[tuple[int, ...]]:
+    """The shapes of a safetensors file's tensors, without reading their numbers."""
+    with open_binary(path, _MOST):
+        pass  # a regular file that can be read
+    safetensors = import_module("safetensors")
+    with (
+        native_errors(path, "safetensors file"),
+        safetensors.safe_open(path, "pt", device="cpu") as file,
+    ):
+        return [tuple(file.get_slice(name).get_shape()) for name in file.keys()]  # noqa: SIM118
+
+
 def load_weights(model: torch.nn.Module, state: Any, path: Path | str) -> None:
     """Put tensors into a model; InputError, naming the first of them, where they do not fit.
 
@@ -115,6 +128,12 @@ def check_numbers(name: str, value: Any, path: Path | str) -> None:
 
     if not isinstance(value, torch.Tensor):
         raise InputError(f"is {type(value).__name__}, not a tensor", file=path, field=name)
+    if value.device.type != "cpu":
+        problem = f"is a tensor without numbers (device {value.device.type})"
+        raise InputError(problem, file=path, field=name)
+    if value.is_neg() or value.is_conj():
+        problem = "is a negated or conjugated view; save a copy of it"
+        raise InputError(problem, file=path, field=name)
     if value.is_complex() or value.is_quantized or value.is_sparse:
         raise InputError(f"holds numbers of {value.dtype}", file=path, field=name)
     if value.is_floating_point():

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from metaeval.errors import InputError
 from metaeval.readers.files import one_line, open_binary
 
@@ -17,14 +19,22 @@ if TYPE_CHECKING:
     from PIL import Image
 
 MOST_PIXELS = 120_000_000  # some telephones make photographs of 108 million
+MOST_SIDE = 65_535  # what JPEG can hold; a PNG may be one pixel high and a hundred million wide
+READING = "upright-1"  # how pixels are made of a file, for signatures of what looks at them
 _MOST_BYTES = 1 << 29
 _FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "PPM", "JPEG2000")  # none runs a program
 
 
 @contextmanager
 def open_image(path: Path) -> Iterator[Image.Image]:
-    """An image in RGB; InputError, naming the file, for what is none, is damaged or too large."""
+    """An image in RGB, as a viewer shows it: upright, dark to light as the file says.
+
+    The orientation that a camera noted (EXIF) is applied. Grey values of 16 bits are divided by
+    257; floating-point values must lie in [0, 1] and are multiplied by 255. Raises InputError,
+    naming the file, for what is not an image, is damaged, is too large, or has other numbers.
+    """
     from PIL import Image as images
+    from PIL import ImageOps
 
     try:
         with open_binary(path, _MOST_BYTES) as file, warnings.catch_warnings():
@@ -33,10 +43,28 @@ def open_image(path: Path) -> Iterator[Image.Image]:
                 if (n := image.width * image.height) > MOST_PIXELS:
                     problem = f"has {n / 1e6:,.0f} million pixels, at most {MOST_PIXELS / 1e6:,.0f}"
                     raise InputError(f"cannot be read as an image ({problem})", file=path)
-                rgb = image.convert("RGB")
+                if max(image.size) > MOST_SIDE:
+                    problem = f"has a side of {max(image.size):,} pixels, at most {MOST_SIDE:,}"
+                    raise InputError(f"cannot be read as an image ({problem})", file=path)
+                rgb = _rgb(ImageOps.exif_transpose(image))
     except (OSError, ValueError, SyntaxError, EOFError, TypeError, IndexError, KeyError,
             AttributeError, OverflowError, RuntimeError, MemoryError, struct.error, zlib.error,
             images.DecompressionBombError) as error:  # fmt: skip
         problem = f"cannot be read as an image ({one_line(error)})"
         raise InputError(problem, file=path) from None
     yield rgb
+
+
+def _rgb(image: Image.Image) -> Image.Image:
+    """An image in 8 bits a channel; Pillow's own conversion cuts off what is above 255."""
+    from PIL import Image as images
+
+    if image.mode not in ("F", "I") and not image.mode.startswith("I;"):
+        return image.convert("RGB")
+    values = np.asarray(image)
+    low, high = float(values.min()), float(values.max())  # NaN where one value is
+    limit = 1.0 if image.mode == "F" else 65_535.0
+    if not (low >= 0 and high <= limit):
+        raise ValueError(f"its values lie in {low:g} to {high:g}, not in 0 to {limit:g}")
+    grey = np.rint(np.multiply(values, 255 / limit, dtype=np.float32)).astype(np.uint8)
+    return images.fromarray(grey).convert("RGB")

@@ -41,7 +41,7 @@ Value = Any
 
 
 def read_matlab(path: Path) -> dict[str, Value]:
-    """The variables of a file by name; InputError for a file that is none, or is damaged."""
+    """The variables of a file by name; InputError where it is not one, or is damaged."""
     raw = read_bytes(path)
     if len(raw) < 128 or raw[126:128] not in (b"IM", b"MI"):
         hdf5 = " (it is of version 7.3: save it with -v7)" if b"MATLAB 7.3" in raw[:128] else ""
@@ -58,8 +58,9 @@ def read_matlab(path: Path) -> dict[str, Value]:
                 inner = _Elements(part, order, 0, len(part))
                 kind, *ends = inner.next()
                 data = (ends[0], ends[1])
+                inner.require_end("a compressed variable")
             if kind != _MATRIX:
-                continue
+                raise _DamagedError(f"a variable is of the unknown type {kind}")
             name, value = _matrix(_Elements(part, order, *data), 0)
             if name in variables:
                 raise _DamagedError(f"the variable '{name:.40}' is there twice")
@@ -84,6 +85,11 @@ class _Elements:
     def at_end(self) -> bool:
         return self.position >= self.end
 
+    def require_end(self, what: str) -> None:
+        """Refuse data after the last element: a wrong length would otherwise go unnoticed."""
+        if not self.at_end():
+            raise _DamagedError(f"{what} holds data after its end")
+
     def next(self) -> tuple[int, int, int]:
         at = self.position
         if at + 8 > self.end:
@@ -98,7 +104,7 @@ class _Elements:
         begin, stop = at + 8, at + 8 + size
         if stop > self.end:
             raise _DamagedError("an element is longer than the file")
-        # elements begin at multiples of eight bytes, but for compressed ones
+        # elements begin at multiples of eight bytes, except compressed ones
         self.position = stop if kind == _COMPRESSED else min(stop + -size % 8, self.end)
         return kind, begin, stop
 
@@ -137,6 +143,8 @@ def _inflated(packed: bytes) -> bytes:
         raise _DamagedError(f"a variable unpacks to more than {_MOST_VARIABLE:,} bytes")
     if not worker.eof:
         raise _DamagedError("a compressed variable is cut short")
+    if worker.unused_data:
+        raise _DamagedError("a compressed variable holds data after its end")
     return out
 
 
@@ -149,20 +157,26 @@ def _matrix(elements: _Elements, depth: int) -> tuple[str, Value]:
     flags, shape = elements.whole_numbers(), elements.whole_numbers()
     if len(flags) < 2 or len(shape) < 2 or min(shape) < 0:
         raise _DamagedError("an array has no shape")
-    kind, n = flags[0] & 0xFF, math.prod(shape)
     name = elements.text()
+    value = _value(elements, flags[0], shape, depth)
+    elements.require_end("an array")
+    return name, value
+
+
+def _value(elements: _Elements, flags: int, shape: tuple[int, ...], depth: int) -> Value:
+    kind, n = flags & 0xFF, math.prod(shape)
     if kind == _CELL:
-        return name, [_member(elements, depth) for _ in range(_counted(n, elements))]
+        return [_member(elements, depth) for _ in range(_counted(n, elements))]
     if kind == _STRUCT:
-        return name, _structs(elements, n, depth)
+        return _structs(elements, n, depth)
     if kind == _CHAR:
-        return name, _text(elements, shape, n)
-    if kind not in _CLASSES or flags[0] & _COMPLEX:
+        return _text(elements, shape, n)
+    if kind not in _CLASSES or flags & _COMPLEX:
         raise _DamagedError(f"arrays of the class {kind} are not known")
     values = elements.numbers()
     if len(values) != n:
         raise _DamagedError(f"an array of {n:,} numbers holds {len(values):,}")
-    return name, values.astype(_CLASSES[kind])
+    return values.astype(_CLASSES[kind])
 
 
 def _counted(n: int, elements: _Elements) -> int:
@@ -175,7 +189,7 @@ def _counted(n: int, elements: _Elements) -> int:
 def _member(elements: _Elements, depth: int) -> Value:
     kind, begin, end = elements.next()
     if kind != _MATRIX:
-        raise _DamagedError("a member of an array is no array")
+        raise _DamagedError("a member of an array is not an array")
     return _matrix(_Elements(elements.raw, elements.order, begin, end), depth + 1)[1]
 
 
@@ -199,9 +213,11 @@ def _structs(elements: _Elements, n: int, depth: int) -> list[dict[str, Value]]:
 
 def _text(elements: _Elements, shape: tuple[int, ...], n: int) -> str | list[str]:
     """A text, or the rows of one with several; characters lie in the file column by column."""
+    text = "" if elements.at_end() else elements.text()  # an empty text may have no data element
     if not n:
+        if text:
+            raise _DamagedError(f"a text of 0 characters holds {len(text):,}")
         return ""
-    text = elements.text()
     if shape[0] == 1 and len(text.encode("utf-16-le")) == 2 * n:
         return text  # characters outside the 16 bits count as two
     if len(text) != n:

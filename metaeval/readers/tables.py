@@ -10,6 +10,7 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from metaeval.readers.files import MOST_TEXT, TextFile, one_line, open_binary
 
 _MOST_CELL = 1 << 24  # characters
 _MOST_ROWS, _MOST_COLUMNS = 50_000_000, 10_000
+_BATCH = 2_000  # rows of a Parquet file in memory at a time
+_MOST_BATCH = 1 << 28  # bytes of their values
 
 
 def read_fields(file: TextFile, names: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
@@ -97,16 +100,17 @@ def _is_row(line: str, delimiter: str, width: int) -> bool:
 def read_parquet(path: Path, most: int | None = MOST_TEXT) -> Iterator[tuple[str, dict[str, Any]]]:
     """The rows of a Parquet file: where, and column → value.
 
-    Few of them are in memory at a time. With `most`, a file that unpacks to more bytes is refused:
-    for who keeps them all.
+    Few rows are in memory at a time. With `most`, a file whose values take more bytes is refused,
+    for callers that keep all rows. Texts are decoded from their dictionaries here: a file of 100 kB
+    may name one text of a megabyte a million times.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
-        with open_binary(path, most) as opened, pq.ParquetFile(opened) as file:
-            metadata = file.metadata
-            names = file.schema_arrow.names
+        with open_binary(path, most) as opened, pq.ParquetFile(opened) as plain:
+            metadata = plain.metadata
+            names = plain.schema_arrow.names
             if twice := [name for name, n in Counter(names).items() if n > 1]:
                 raise InputError("the column is there twice", file=path, field=twice[0])
             if metadata.num_rows > _MOST_ROWS or len(names) > _MOST_COLUMNS:
@@ -114,16 +118,77 @@ def read_parquet(path: Path, most: int | None = MOST_TEXT) -> Iterator[tuple[str
                 raise InputError(problem, file=path)
             if most is not None:
                 _check_parquet_size(metadata, path, most)
+            texts = _text_columns(plain.schema)
             number = 0
-            for batch in file.iter_batches(10_000):
-                for row in batch.to_pylist():
-                    number += 1
-                    yield f"row {number:,}", row
+            with pq.ParquetFile(opened, read_dictionary=texts) as file:
+                for batch in _checked_batches(file, path, most):
+                    for row in zip(*map(_values, batch.columns), strict=True):
+                        number += 1
+                        yield f"row {number:,}", dict(zip(names, row, strict=True))
+                    if not names:
+                        number += len(batch)
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
         raise InputError(f"not a readable Parquet file ({one_line(error)})", file=path) from None
+    except MemoryError:
+        problem = "does not fit into memory; write it in several smaller files"
+        raise InputError(problem, file=path) from None
     if number != metadata.num_rows:
         problem = f"holds {number:,} rows where it promises {metadata.num_rows:,}"
         raise InputError(problem, file=path)
+
+
+def _checked_batches(file: Any, path: Path, most: int | None) -> Iterator[Any]:
+    """The batches of a file; InputError where their values take too many bytes."""
+    number, size = 1, 0
+    for batch in file.iter_batches(_BATCH):
+        of_batch = sum(map(_decoded_bytes, batch.columns))
+        size += of_batch
+        if of_batch > _MOST_BATCH or (most is not None and size > most):
+            taken, limit = (of_batch, _MOST_BATCH) if of_batch > _MOST_BATCH else (size, most)
+            problem = (
+                f"its values take more than {limit:,} bytes ({taken:,} by row "
+                f"{number + len(batch) - 1:,}); write smaller files"
+            )
+            raise InputError(problem, file=path)
+        number += len(batch)
+        yield batch
+
+
+def _text_columns(schema: Any) -> list[str]:
+    """The paths of the columns of texts and bytes, also of those in lists."""
+    columns = (schema.column(k) for k in range(len(schema)))
+    return [c.path for c in columns if c.physical_type == "BYTE_ARRAY"]
+
+
+def _decoded_bytes(array: Any) -> int:
+    """How many bytes the values of an Arrow array take once dictionaries are expanded."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = array.type
+    if pa.types.is_dictionary(kind):
+        lengths = pc.binary_length(array.dictionary)
+        total = pc.sum(pc.take(lengths, array.indices)).as_py() or 0
+        return int(total + array.indices.nbytes)
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return int(_decoded_bytes(array.flatten()) + 4 * len(array))
+    if pa.types.is_struct(kind):
+        return sum(_decoded_bytes(part) for part in array.flatten())
+    return int(array.nbytes)
+
+
+def _values(array: Any) -> list[Any]:
+    """The values of an Arrow array; equal texts of a dictionary are one object."""
+    import pyarrow as pa
+
+    if pa.types.is_list(array.type) and pa.types.is_dictionary(array.type.value_type):
+        values = iter(_values(array.flatten()))
+        lengths = array.value_lengths().to_pylist()
+        return [None if n is None else list(islice(values, n)) for n in lengths]
+    if not pa.types.is_dictionary(array.type):
+        return list(array.to_pylist())
+    texts = array.dictionary.to_pylist()
+    return [None if k is None else texts[k] for k in array.indices.to_pylist()]
 
 
 def _check_parquet_size(metadata: Any, path: Path, most: int) -> None:

@@ -149,8 +149,16 @@ class _Dtype:
         self.name = name
 
 
-def _tensor(storage: Any, offset: Any, size: Any, stride: Any, *_: Any) -> torch.Tensor:
-    """A tensor in a storage, if it lies within it."""
+def _tensor(
+    storage: Any, offset: Any, size: Any, stride: Any, _grad: Any = False, _hooks: Any = None,
+    metadata: Any = None, *more: Any,
+) -> torch.Tensor:  # fmt: skip
+    """A tensor in a storage, if it lies within it.
+
+    `metadata` holds the bits `neg` and `conj` of a view whose numbers are not those of the storage.
+    """
+    if metadata or more:
+        raise ValueError("a tensor with metadata (a negated or conjugated view); save a copy of it")
     if not isinstance(storage, _Storage):
         raise ValueError("a tensor without numbers")
     numbers = (offset, *size, *stride)

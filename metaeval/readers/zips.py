@@ -18,7 +18,7 @@ _FREE = 1 << 20  # bytes to which any member may unpack
 
 
 def open_zip(path: Path, what: str = "zip archive") -> zipfile.ZipFile:
-    """An archive, open; InputError where the file is none, or names a member twice."""
+    """An archive, open; InputError where it is damaged or names a member twice."""
     with open_binary(path):
         pass  # a regular file that can be read
     archive: zipfile.ZipFile | None = None
@@ -29,6 +29,8 @@ def open_zip(path: Path, what: str = "zip archive") -> zipfile.ZipFile:
             raise ValueError(f"it has {len(names):,} members")
         if len(set(names)) != len(names):
             raise ValueError("a member is there twice")
+        if names and min(entry.header_offset for entry in archive.infolist()) > 0:
+            raise ValueError("other bytes stand before its first member")
         return archive
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, OverflowError,
             MemoryError, IndexError) as error:  # fmt: skip

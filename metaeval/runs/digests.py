@@ -21,7 +21,7 @@ def digest(content: bytes | str) -> bytes:
 def file_state(path: Path) -> bytes:
     """16 bytes that change when a file does: of its path, size and time of change.
 
-    Raises OSError where there is no such file.
+    Raises OSError where the file does not exist.
     """
     stat = path.stat()
     return digest(f"{path.resolve()}\0{stat.st_size}\0{stat.st_mtime_ns}")

@@ -11,7 +11,7 @@ import contextlib
 import json
 import math
 import os
-import tempfile
+import secrets
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from pathlib import Path
@@ -42,8 +42,10 @@ DISAGREEMENT = "disagreement.csv"  # see docs/captioners.md
 PAIRS = "pairs.parquet"  # see docs/pairs.md
 ACCURACIES = "accuracies.csv"  # see docs/pairs.md
 TO_SCORE = "captions_to_score.jsonl"  # of a run without metrics, see docs/own.md
+JUDGES = "judges.json"  # see docs/judges.md
 TABLES = "tables"  # a folder of tables for papers, see docs/own.md
 BLOCKS = "scores"  # a folder of scored blocks and their manifest, see docs/scale.md
+MANIFEST = "_manifest.json"  # pandas.read_parquet(folder) skips names that begin with "_"
 BY_REFERENCES = "references_"  # and a number: folders with SCORES, see docs/sweeps.md
 AGAINST_HUMAN = "against_human"  # a folder with SCORES, of captioners against the other references
 
@@ -56,19 +58,19 @@ _FIGURES = (
 WRITTEN = (
     *(CONFIG, CAPTIONS, REFERENCES, SCORES, SEED_SCORES, STATISTICS, EXPLANATIONS, REPORT),
     f"{BY_REFERENCES}*/{SCORES}",
-    *(JUDGMENTS, DISAGREEMENT, f"{AGAINST_HUMAN}/{SCORES}", PAIRS, ACCURACIES, TO_SCORE),
+    *(JUDGMENTS, DISAGREEMENT, f"{AGAINST_HUMAN}/{SCORES}", PAIRS, ACCURACIES, TO_SCORE, JUDGES),
     *(f"{FIGURES}/{name}.{suffix}" for name in _FIGURES for suffix in ("svg", "pdf")),
     *(f"{TABLES}/*.{suffix}" for suffix in ("tex", "md", "csv")),
-    *(f"{BLOCKS}/part-*.parquet", f"{BLOCKS}/idf-*.npz", f"{BLOCKS}/manifest.json"),
+    *(f"{BLOCKS}/part-*.parquet", f"{BLOCKS}/_idf-*.npz", f"{BLOCKS}/{MANIFEST}"),
 )
 
 # what `RUN` says of itself as its "status"
 UNFINISHED, FINISHED, FAILED = "unfinished", "finished", "failed"
 
 # EXPLANATIONS is {"schema": 1, "images_per_column": N, "metrics": {name: {"columns": [column, …],
-# "images": [{"image_id": id, "sets": {set: payload}}, …]}}}: of the metrics that tell how a score
-# came about, by their names in the configuration, what `Scorer.explain` says of each version of an
-# image; a run need not have it.
+# "images": [{"image_id": id, "sets": {set: payload}}, …]}}}: of the metrics that explain how a
+# score came about, by their names in the configuration, what `Scorer.explain` returns for each
+# version of an image; a run need not have it.
 
 _BLOCK = 20_000  # rows that are made at a time
 
@@ -84,6 +86,7 @@ _COLUMNS: dict[str, dict[str, pa.DataType]] = {
         "source_caption": pa.string(),
         "applied": pa.bool_(),
         "expected": pa.string(),
+        "severity": pa.string(),
         "effect": pa.string(),
         "harm": pa.float64(),
         "requested_rate": pa.float64(),
@@ -109,6 +112,9 @@ _COLUMNS: dict[str, dict[str, pa.DataType]] = {
     },
 }
 
+# columns that files of older versions do not have
+_ADDED_COLUMNS = {CAPTIONS: ("severity",)}
+
 
 def atomic(path: Path, write: Callable[[Path], object]) -> None:
     """Call `write` on a temporary path beside `path`, then rename it to `path`.
@@ -118,11 +124,11 @@ def atomic(path: Path, write: Callable[[Path], object]) -> None:
     temporary: Path | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        os.close(handle)
-        temporary = Path(name)
+        new = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+        # unlike mkstemp's 0600, this mode leaves it to the user's umask who may read the file
+        os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+        temporary = new
         write(temporary)
-        temporary.chmod(0o644)  # mkstemp's 0600 would make a shared run unreadable to others
         temporary.replace(path)
     except OSError as error:
         raise InputError(f"cannot be written ({error.strerror or error})", file=path) from error
@@ -164,7 +170,7 @@ def require_unicode(path: Path) -> None:
 
 
 def write_table(path: Path, table: pd.DataFrame) -> None:
-    """Write captions, references or scores (told by the file's name) under their schema."""
+    """Write captions, references or scores (by the file's name) under their schema."""
     ids = pa.int64() if pd.api.types.is_integer_dtype(table["image_id"]) else pa.string()
     schema = _schema(path, ids)
     arrow = pa.Table.from_pandas(table[schema.names], schema=schema, preserve_index=False)
@@ -191,9 +197,9 @@ def write_scores(
     """SCORES from the keys of n captions (image_id, set, level) and the n scores of each column."""
     whole = pd.api.types.is_integer_dtype(keys["image_id"])
     schema = _schema(path, pa.int64() if whole else pa.string())
-    told = [pa.array(keys[name], schema.field(name).type) for name in schema.names[:3]]
+    shared = [pa.array(keys[name], schema.field(name).type) for name in schema.names[:3]]
     parts = [  # which share the keys
-        pa.Table.from_arrays([*told, pa.repeat(name, len(keys)), pa.array(scores)], schema=schema)
+        pa.Table.from_arrays([*shared, pa.repeat(name, len(keys)), pa.array(scores)], schema=schema)
         for name, scores in columns
     ]
     _write(path, pa.concat_tables(parts) if parts else schema.empty_table())
@@ -209,19 +215,26 @@ def _write(path: Path, table: pa.Table) -> None:
 
 
 def read_table(path: Path, columns: Sequence[str] | None = None) -> pd.DataFrame:
-    """Read captions, references or scores, refusing a file that lacks one of its columns.
+    """Read captions, references or scores; a missing column is an error.
 
-    With `columns` only these: edits and texts take memory that not every reader has use for.
+    With `columns` only these: edits and texts take memory that not every reader has use for. A
+    column that older versions did not write is filled with null.
     """
-    return read_columns(path, ["image_id", *_COLUMNS[path.name]], columns)
+    added = _ADDED_COLUMNS.get(path.name, ())
+    needed = ["image_id", *(c for c in _COLUMNS[path.name] if c not in added)]
+    optional = [c for c in added if columns is None or c in columns]
+    return read_columns(path, needed, columns, optional)
 
 
 def read_columns(
-    path: Path, needed: Sequence[str], columns: Sequence[str] | None = None
+    path: Path,
+    needed: Sequence[str],
+    columns: Sequence[str] | None = None,
+    optional: Sequence[str] = (),
 ) -> pd.DataFrame:
-    """Read any Parquet file of a run, refusing one that lacks a column of `needed`.
+    """Read any Parquet file of a run; a missing column of `needed` is an error.
 
-    With `columns` only these.
+    With `columns` only these. A missing column of `optional` is filled with null.
     """
     if not path.is_file():
         raise InputError("no such file: is this the directory of a finished run?", file=path)
@@ -230,11 +243,12 @@ def read_columns(
         for column in needed:
             if column not in there:
                 raise InputError("the column is missing", file=path, field=column)
-        chosen = None if columns is None else list(columns)
+        absent = [c for c in optional if c not in there]
+        chosen = None if columns is None else [c for c in columns if c not in absent]
         table: pd.DataFrame = pq.read_table(path, columns=chosen).to_pandas()
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
         raise InputError(f"not a readable Parquet file ({one_line(error)})", file=path) from None
-    return table
+    return table.assign(**dict.fromkeys(absent)) if absent else table
 
 
 def write_json(path: Path, value: Any, *, indent: int | None = 1) -> None:

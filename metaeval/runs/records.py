@@ -1,16 +1,27 @@
 """The records that the stages of a run hand to one another: what a file's row or entry *means*.
 
 A metric declares its `ScoreColumn`s; an experiment makes `Version`s of captions; statistics writes
-a `MetricRecord` a column. Whoever comes later reads these fields. Nothing is told by the spelling
+a `MetricRecord` a column. The next stages read these fields. Nothing depends on the spelling
 of a name, by a bracket or by a part of a signature.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import BeforeValidator
+
+
+def _unbounded(value: Any) -> Any:
+    """Null, by which JSON writes an infinite bound, as infinity on that side."""
+    if not isinstance(value, list | tuple) or len(value) != 2:
+        return value
+    low, high = value
+    return (-math.inf if low is None else low, math.inf if high is None else high)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +49,19 @@ class ScoreColumn:
     untrained
         The network's weights are random: no result, whatever the score is.
     learned_from_corruptions
-        The weights were trained on spoiled captions, so that corruptions are no test of it.
+        The weights were trained on corrupted captions, so that corruptions do not test it.
     control
-        It is no metric but what metrics must beat: length, chance, a language model. Never ranked.
+        It is not a metric but what metrics must beat: length, chance, a language model. Never
+        ranked.
+    precision
+        The step of the grid that scores are rounded to before they are stored or used; `None`
+        where the arithmetic is exact on every machine. A network's float32 sums depend on the
+        processor, the number of threads and the batch; its scores hold to this step only.
     """
 
     name: str
     part_of: str | None = None
-    bounds: tuple[float, float] = (0.0, 1.0)
+    bounds: Annotated[tuple[float, float], BeforeValidator(_unbounded)] = (0.0, 1.0)
     higher_is_better: bool = True
     headline: bool = True
     variant_of: str | None = None
@@ -53,26 +69,31 @@ class ScoreColumn:
     untrained: bool = False
     learned_from_corruptions: bool = False
     control: bool = False
+    precision: float | None = None
 
 
-# What is wrong with a spoiled caption. A corruption of a run and one that a training drew are
+NETWORK_PRECISION = 1e-5  # of a score from a float32 network: 30 times what its kernels differ by
+
+# What is wrong with a corrupted caption. A corruption of a run and one that a training drew are
 # compared by it.
 WRONG_WORDS, WRONG_PLACES = "wrong words", "words at wrong places"
 MISSING_WORDS, OTHER_CAPTION = "missing words", "another image's caption"
 
 
-class CaptionModel(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class CaptionModel:
     """A model of others that was trained on captions of benchmark images: pairs by data set."""
 
     model: str
     pairs: Mapping[str, int]
 
 
-class DrawnCorruption(NamedTuple):
-    """Spoiled captions that a training drew.
+@dataclass(frozen=True, slots=True)
+class DrawnCorruption:
+    """Corrupted captions that a training drew.
 
     `corruption` is the one of `corruptions/` that makes such captions, `flaw` what is wrong with
-    them, `rates` the least and the greatest share of words, `None` where there is no rate.
+    them, `rates` the least and the greatest share of words, `None` without a rate.
     """
 
     corruption: str
@@ -80,7 +101,8 @@ class DrawnCorruption(NamedTuple):
     rates: tuple[float, float] | None = None
 
 
-class TrainingSeeds(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class TrainingSeeds:
     """What trainings that differ in their seed alone gave on one run: mean and sd of a column's ρ.
 
     `versions` are the run's corruptions as [name, parameters], worst first, and `seed` theirs;
@@ -110,26 +132,30 @@ class TrainingFacts:
     chosen_on
         The experiments by whose ρ, on images held out, the recipe of the training was chosen.
     drawn
-        The spoiled captions that the training drew.
+        The corrupted captions that the training drew.
     seeds
         What other seeds of the training gave, on the runs on which that was measured.
+    own
+        The metric's own training in one line, by the card of its weights.
     """
 
     caption_models: tuple[CaptionModel, ...] = ()
     chosen_on: tuple[str, ...] = ()
     drawn: tuple[DrawnCorruption, ...] = ()
     seeds: tuple[TrainingSeeds, ...] = ()
+    own: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """As `statistics.json` holds it; which seeds bear on a run, the experiment says."""
         return {
-            "caption_models": [model._asdict() for model in self.caption_models],
+            "caption_models": [asdict(model) for model in self.caption_models],
             "chosen_on": list(self.chosen_on),
-            "drawn": [drawn._asdict() for drawn in self.drawn],
+            "drawn": [asdict(drawn) for drawn in self.drawn],
         }
 
 
-class Count(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Tally:
     """How often something that a metric counts occurred: `n`, of `of` where the unit has a total.
 
     `unit` is "captions", "images" or "words", as in `Scorer.counted`.
@@ -183,7 +209,7 @@ class MetricRecord:
         "ok", "skipped" (something it needs is not there) or "failed" (it broke), why, and what
         would help.
     counts
-        What the metric counted beside its scores.
+        What the metric counted besides its scores.
     training
         What its models have learned from; `None` where it has none, or nothing is known.
     statistics
@@ -196,22 +222,22 @@ class MetricRecord:
     status: str
     reason: str | None = None
     remedy: str | None = None
-    counts: tuple[Count, ...] = ()
+    counts: tuple[Tally, ...] = ()
     training: TrainingFacts | None = None
     statistics: Mapping[str, Any] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         """One flat entry of `statistics.json`; the column's name is its `metric`."""
-        told = asdict(self.column)
+        column = asdict(self.column)
         return {
-            "metric": told.pop("name"),
+            "metric": column.pop("name"),
             "family": self.family,
             "signature": self.signature,
             "status": self.status,
             "reason": self.reason,
             "remedy": self.remedy,
-            **told,
-            "counts": [count._asdict() for count in self.counts],
+            **column,
+            "counts": [asdict(count) for count in self.counts],
             "training": self.training and self.training.as_dict(),
             **self.statistics,
         }
@@ -244,6 +270,9 @@ class Version:
     expected
         What it should do to a score, against the source: "lower", "same", or "none" (nothing is
         known: another system's caption, the source itself).
+    severity
+        How bad the version is: "none", "mild", "major" or "critical" (docs/corruptions.md); `None`
+        of sets that do not declare it.
     effect, harm
         Of corruptions that know the truth: "contradiction", "hallucination" or "omission", and the
         share of the caption's statements that became false or were lost, in [0, 1].
@@ -259,6 +288,7 @@ class Version:
     source_caption: str
     applied: bool = True
     expected: str = "none"
+    severity: str | None = None
     effect: str | None = None
     harm: float | None = None
     requested_rate: float | None = None

@@ -1,8 +1,8 @@
 """Code that is not metaeval's: how it is found, and a digest of it, so that an edit is noticed.
 
 A score is kept for ever under its metric's signature. Our own code raises a version there when a
-number changes; of a metric that a user brings nobody can ask that. So its signature carries a
-digest of the code itself: of the module and of those beside it.
+number changes; a user's metric does not do so. Therefore its signature carries a
+digest of the code itself: of the module and of those next to it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from weakref import WeakKeyDictionary
 
 from metaeval.errors import ConfigError
 
-OURS = frozenset({"metaeval", "corruptions", "experiments", "reports"})
+OURS = frozenset({"metaeval"})
 UNSAVED = "unsaved"
 _CODE = frozenset({".py", ".pyx", ".so", ".pyd"})
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
@@ -47,7 +47,9 @@ def imported(path: str, option: str) -> Any:
             value = getattr(value, part)
     except ModuleNotFoundError as error:
         if error.name and f"{module}.".startswith(f"{error.name}."):
-            raise ConfigError(f"{option}: there is no module '{error.name}' here") from None
+            raise ConfigError(
+                f"{option}: no module named '{error.name}'; is its folder on PYTHONPATH?"
+            ) from None
         raise ConfigError(f"{option}: {module} needs the module '{error.name}'") from None
     except AttributeError as error:
         raise ConfigError(f"{option}: {error}") from None
@@ -65,11 +67,11 @@ def source_digest(thing: Any) -> str | None:
     Python counts for nothing: `None` where that is all. The source of a module is
 
     - in a package: all code files of the outermost package;
-    - else: the code files in the module's folder, and the folders beside it that they import (of an
-      installed module its own file alone).
+    - else: the code files in the module's folder, and the folders next to it that they import (of
+      an installed module its own file alone).
 
     `UNSAVED` where some of it is in no file (a notebook cell, standard input): then nothing can
-    tell whether it has changed.
+    show whether it has changed.
     """
     key = thing if inspect.isclass(thing) or inspect.isroutine(thing) else type(thing)
     if key not in _seen:
@@ -119,9 +121,9 @@ def _files(module: ModuleType) -> set[tuple[str, Path]]:
         return {pair for folder in folders for pair in _below(Path(folder).resolve())}
     if path.parent.name in _INSTALLED:
         return {(path.name, path)}
-    beside = [p for p in path.parent.iterdir() if p.suffix in _CODE and p.is_file()]
-    files = {(p.name, p) for p in {*beside, path}}
-    for name in {name for p in (*beside, path) for name in _imported(p)} - OURS:
+    siblings = [p for p in path.parent.iterdir() if p.suffix in _CODE and p.is_file()]
+    files = {(p.name, p) for p in {*siblings, path}}
+    for name in {name for p in (*siblings, path) for name in _imported(p)} - OURS:
         folder = path.parent / name
         if folder.is_dir():
             files |= {(f"{name}/{label}", p) for label, p in _below(folder)}

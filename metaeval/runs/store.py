@@ -6,8 +6,7 @@ digest of what it was computed from). Same namespace, same key: same value, for 
 is ever updated, and several processes can share the file.
 
 Every value has a checksum. One that is damaged is as good as unknown: it is counted, computed again
-and replaced. The table of older versions (`content`) had no checksums; it is still read, where the
-new one (`checked`) has nothing, and never written.
+and replaced.
 """
 
 from __future__ import annotations
@@ -99,7 +98,6 @@ class SqliteStore:
         self._lock = threading.Lock()
         self._namespaces: dict[str, int] = {}
         self._unsound: set[tuple[int, bytes]] = set()
-        self._unchecked = False  # whether there is a table of an older version
         self._memory: MemoryStore | None = None  # what takes new values where the file cannot
         self._db: sqlite3.Connection | None = None
         try:
@@ -113,8 +111,6 @@ class SqliteStore:
         except (OSError, sqlite3.DatabaseError) as error:
             self._give_up_writing(error)
             self._db = self._read_only()
-        if self._db is not None:
-            self._unchecked = _has_table(self._db, "content")
 
     def get_many(self, namespace: str, keys: Sequence[bytes]) -> dict[bytes, bytes]:
         values: dict[bytes, bytes] = {}
@@ -123,9 +119,6 @@ class SqliteStore:
                 if self._db is not None and (number := self._number(self._db, namespace)):
                     for chunk in _chunks(keys):
                         values.update(self._checked(self._db, number, chunk))
-                        if self._unchecked and len(values) < len(keys):
-                            rest = [key for key in chunk if key not in values]
-                            values.update(_select(self._db, "value", "content", number, rest))
             except sqlite3.DatabaseError as error:
                 self._give_up_writing(error)
             if self._memory is not None:
@@ -137,7 +130,7 @@ class SqliteStore:
     ) -> dict[bytes, bytes]:
         """The sound values of some keys; the damaged ones are noted."""
         values = {}
-        for key, value, checksum in _select(db, "value, checksum", "checked", number, keys):
+        for key, value, checksum in _select(db, number, keys):
             if isinstance(value, bytes) and checksum == _checksum(key, value):
                 values[key] = value
             else:
@@ -212,7 +205,7 @@ class SqliteStore:
                 db = sqlite3.connect(
                     f"{self._path.resolve().as_uri()}?{how}", uri=True, check_same_thread=False
                 )
-                if _has_table(db, "checked") or _has_table(db, "content"):
+                if _has_scores(db):
                     return db
             except sqlite3.DatabaseError:
                 continue
@@ -223,17 +216,15 @@ class SqliteStore:
             self._db.close()
 
 
-def _has_table(db: sqlite3.Connection, name: str) -> bool:
-    question = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
-    return db.execute(question, (name,)).fetchone() is not None
+def _has_scores(db: sqlite3.Connection) -> bool:
+    question = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'checked'"
+    return db.execute(question).fetchone() is not None
 
 
-def _select(
-    db: sqlite3.Connection, columns: str, table: str, number: int, keys: Sequence[bytes]
-) -> sqlite3.Cursor:
+def _select(db: sqlite3.Connection, number: int, keys: Sequence[bytes]) -> sqlite3.Cursor:
     marks = ",".join("?" * len(keys))
     return db.execute(
-        f"SELECT key, {columns} FROM {table} WHERE namespace = ? AND key IN ({marks})",
+        f"SELECT key, value, checksum FROM checked WHERE namespace = ? AND key IN ({marks})",
         (number, *keys),
     )
 

@@ -39,7 +39,7 @@ class CaptionData:
         return [self.captions[i] for i in images]
 
     def card(self, **more: Any) -> dict[str, Any]:
-        """What a card tells of the data."""
+        """The data as a card describes it."""
         return {
             "dataset": self.dataset.name,
             "n_train": len(self.train),
@@ -67,8 +67,8 @@ def read_caption_data(options: argparse.Namespace) -> CaptionData:
 
 def command_line(module: str, arguments: Sequence[str] | None) -> str:
     """The command for a card: files and folders by their names, whatever machine they were on."""
-    told = sys.argv[1:] if arguments is None else arguments
-    return " ".join(["python -m", module, *(Path(each).name for each in told)])
+    given = sys.argv[1:] if arguments is None else arguments
+    return " ".join(["python -m", module, *(Path(each).name for each in given)])
 
 
 def add_data_options(parser: argparse.ArgumentParser, min_count: int) -> None:

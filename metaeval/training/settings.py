@@ -7,7 +7,14 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from metaeval.errors import ConfigError
-from metaeval.options import Below1, Count, NotNegative, Positive, Whole, require_fields
+from metaeval.options import (
+    Below1,
+    NonNegativeInt,
+    NotNegative,
+    Positive,
+    PositiveInt,
+    require_fields,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +47,16 @@ class TrainingSettings:
         float32. A processor trains in float32 either way.
     """
 
-    epochs: Count = 30
+    epochs: PositiveInt = 30
     learning_rate: Positive = 5e-4
     schedule: Literal["step", "cosine", "constant"] = "step"
-    decay_every: Count = 15
+    decay_every: PositiveInt = 15
     decay: Positive = 0.1
     warmup: NotNegative = 0.0
     weight_decay: NotNegative = 0.0
     clip: NotNegative = 2.0
     average: Below1 = 0.0
-    patience: Whole = 0
+    patience: NonNegativeInt = 0
     select: str = "rsum"
     seed: int = 0
     bf16: bool = False

@@ -138,7 +138,7 @@ class PretrainedWeights:
         return {k: v.float() if v.is_floating_point() else v for k, v in tensors.items()}
 
 
-def family_of(dataset: CaptionDataset) -> str:
+def system_scores(dataset: CaptionDataset) -> str:
     """Which images these are, to a model: "scenes" (drawn) or "coco" (photographs)."""
     return SCENES if dataset.is_scenes else COCO
 
@@ -174,7 +174,7 @@ def save(
     """
     card = {
         **card,
-        "family": family_of(dataset),
+        "family": system_scores(dataset),
         "words": len(vocabulary),
         "vocabulary": vocabulary.digest(),
         "parameters": sum(p.numel() for p in model.parameters()),
@@ -300,7 +300,7 @@ def _fitting(
         for weights in shipped()
         if weights.card["kind"] == kind
         and weights.card["variant"] == variant
-        and weights.card["family"] == family_of(dataset)
+        and weights.card["family"] == system_scores(dataset)
         and str(weights.card["regions"]).split("-")[0] == regions
     ]
     if not fit:

@@ -15,7 +15,8 @@ SHIPPED = Path(__file__).resolve().parent
 
 def lines(folder: Path = SHIPPED) -> list[str]:
     """One line for each folder of weights: name, size, what it is; or what is wrong with it."""
-    folders = sorted(f for f in folder.iterdir() if f.is_dir()) if folder.is_dir() else []
+    there = folder.iterdir() if folder.is_dir() else ()
+    folders = sorted(f for f in there if f.is_dir() and not f.name.startswith(("_", ".")))
     width = max((len(f.name) for f in folders), default=0)
     return [f"{f.name:<{width}}  {_describe(f)}" for f in folders]
 

@@ -20,8 +20,20 @@ def training_facts(card: Mapping[str, Any], settings: Mapping[str, Any]) -> Trai
         caption_models=tuple(CaptionModel(**each) for each in card.get("caption_models", ())),
         chosen_on=tuple(card.get("chosen_on", ())),
         drawn=tuple(_drawn(each) for each in card.get("drawn", ())),
+        own=_own_training(card),
         seeds=tuple(spread for spread in spreads if _suits(spread.settings, settings)),
     )
+
+
+def _own_training(card: Mapping[str, Any]) -> str | None:
+    """ "own training on captions of 4,000 images of coco_karpathy_test, with annotated objects"."""
+    data = card.get("data") or {}
+    if "dataset" not in data or "n_train" not in data:
+        return None
+    text = f"own training on captions of {data['n_train']:,} images of {data['dataset']}"
+    if str(card.get("regions", "")).startswith("gold"):
+        text += ", with annotated objects (gold)"
+    return text
 
 
 def _drawn(entry: Mapping[str, Any]) -> DrawnCorruption:

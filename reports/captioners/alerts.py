@@ -4,49 +4,57 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reports.captioners.run import CaptionersRun
-from reports.shared.elements import Alert
-from reports.shared.formatting import amount, capital, count, percent
+from metaeval.reports.captioners.length import length_alerts
+from metaeval.reports.captioners.run import CaptionersRun
+from metaeval.reports.shared.elements import Alert
+from metaeval.reports.shared.formatting import amount, capital, count, percent
+from metaeval.results.captioners import CORPUS
 
 
 def alerts(run: CaptionersRun) -> list[Alert]:
     """All alerts, in the order of the page."""
-    return [*_of_metrics(run), *_of_systems(run), *_of_scores(run), *_of_run(run)]
+    return [
+        *_of_metrics(run),
+        *_of_systems(run),
+        *length_alerts(run.result.length),
+        *_of_scores(run),
+        *_of_run(run),
+    ]
 
 
 def _of_metrics(run: CaptionersRun) -> Iterator[Alert]:
-    if fallback := run.dataset.get("fallback"):
+    if fallback := run.dataset.fallback:
         yield Alert("error", "Dataset", capital(fallback) + ".")
     for r in run.absent:
-        level = "error" if r["status"] == "failed" else "warn"
-        text = f"{capital(r['status'])}: {(r['reason'] or 'no reason given').rstrip('.')}."
-        yield Alert(level, r["column"], text, r["remedy"] or "")
+        level = "error" if r.status == "failed" else "warn"
+        text = f"{capital(r.status)}: {(r.reason or 'no reason given').rstrip('.')}."
+        yield Alert(level, r.name, text, r.remedy or "")
 
 
 def _of_systems(run: CaptionersRun) -> Iterator[Alert]:
-    for s in run.statistics["systems"]:
-        if s["n_missing"]:
-            text = f"No caption of {amount(s['n_missing'], 'image')} of the run."
-            yield Alert("warn", s["name"], text)
-        if s["n_empty"]:
-            yield Alert("warn", s["name"], f"{count(s['n_empty'])} captions are empty.")
-        if s["n_other_images"]:
-            n = amount(s["n_other_images"], "caption")
-            yield Alert("note", s["name"], f"{capital(n)} of images outside this run left aside.")
+    for s in run.result.systems:
+        if s.n_missing:
+            text = f"No caption of {amount(s.n_missing, 'image')} of the run."
+            yield Alert("warn", s.name, text)
+        if s.n_empty:
+            yield Alert("warn", s.name, f"{count(s.n_empty)} captions are empty.")
+        if s.n_other_images:
+            n = amount(s.n_other_images, "caption")
+            yield Alert("note", s.name, f"{capital(n)} of images outside this run left aside.")
 
 
 def _of_scores(run: CaptionersRun) -> Iterator[Alert]:
-    for r in run.score_records:
-        if r["n_nan"] and r["aggregate"] != "corpus":
-            share = percent(r["n_nan"] / r["n"])
-            text = f"{count(r['n_nan'])} of {count(r['n'])} captions ({share}) have no score."
-            yield Alert("note", r["column"], text)
+    for metric in run.scores_of_systems:
+        r = metric.numbers
+        if r.n_nan and r.aggregate != CORPUS:
+            share = percent(r.n_nan / r.n)
+            text = f"{count(r.n_nan)} of {count(r.n)} captions ({share}) have no score."
+            yield Alert("note", r.sentence_column, text)
 
 
 def _of_run(run: CaptionersRun) -> Iterator[Alert]:
-    git = run.info.get("git")
-    if git and git.get("dirty"):
+    if run.info.git is not None and run.info.git.dirty:
         text = "The working tree had changes, so the commit alone does not identify the code."
         yield Alert("warn", "Code", text)
-    for note in run.dataset.get("notes") or ():
+    for note in run.dataset.notes:
         yield Alert("note", "Data", note)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reports.shared.elements import Term
+from metaeval.reports.shared.elements import Term
 
 _TEXTS = {
     "Corpus score": (

@@ -9,29 +9,37 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from metaeval.options import Count, Whole
+from metaeval.options import NonNegativeInt, PositiveInt
+from metaeval.reports.captioners import tables
+from metaeval.reports.captioners.alerts import alerts
+from metaeval.reports.captioners.glossary import TERMS
+from metaeval.reports.captioners.length import length_table
+from metaeval.reports.captioners.paper import forest_figure, print_tables
+from metaeval.reports.captioners.run import CaptionersRun, read_captioners_run
+from metaeval.reports.captioners.summary import headline, summary
+from metaeval.reports.paper.citations import cite
+from metaeval.reports.paper.figures import inline, write_figure
+from metaeval.reports.paper.links import save_links
+from metaeval.reports.paper.saved import SavedTable, saved_table
+from metaeval.reports.shared import page, payload
+from metaeval.reports.shared.elements import Header
+from metaeval.reports.shared.formatting import amount, count, listed, number
+from metaeval.reports.shared.photos import thumbnails
+from metaeval.reports.shared.print_tables import write_tables
+from metaeval.reports.shared.provenance import Provenance, date_and_version, reproduction
+from metaeval.results.captioners import LengthAnalysis
+from metaeval.results.files import dump
 from metaeval.runs import files
-from reports.captioners import tables
-from reports.captioners.alerts import alerts
-from reports.captioners.glossary import TERMS
-from reports.captioners.paper import forest_figure, print_tables
-from reports.captioners.run import CaptionersRun, read_captioners_run
-from reports.captioners.summary import headline, summary
-from reports.paper.citations import citation
-from reports.paper.figures import inline, write_figure
-from reports.paper.links import save_links
-from reports.shared import page, payload
-from reports.shared.elements import Header
-from reports.shared.formatting import amount, count, listed, number
-from reports.shared.photos import thumbnails
-from reports.shared.print_tables import write_tables
-from reports.shared.provenance import Provenance, date_and_version, provenance
 
 FOREST = "forest"
 
 
 def write_report(
-    run_dir: Path | str, *, examples: Count = 6, photos: Whole = 0, max_bytes: Count = 5_000_000
+    run_dir: Path | str,
+    *,
+    examples: PositiveInt = 6,
+    photos: NonNegativeInt = 0,
+    max_bytes: PositiveInt = 5_000_000,
 ) -> Path:
     """Write `report.html`, `tables/` and `figures/` into the directory of a finished run, from its
     files alone.
@@ -44,7 +52,8 @@ def write_report(
     Raises InputError for a file that is missing or broken, and for a run of another experiment.
     """
     run = read_captioners_run(Path(run_dir))
-    write_tables(run.directory, print_tables(run).values())
+    length = _lengths(run.result.length).table
+    write_tables(run.directory, [*print_tables(run).values(), length])
     if (forest := forest_figure(run)) is not None:
         write_figure(forest, run.directory / files.FIGURES, FOREST, f"{run.title}: ρ against Human")
     order = run.most_disagreement_first()
@@ -90,8 +99,8 @@ def _render(
 
 def _meta(run: CaptionersRun, examples: int, shots: Mapping[str, str]) -> dict[str, Any]:
     """What the script knows at once; `sd` is the spread of all captions' scores."""
-    higher = {r["column"]: r["higher_is_better"] for r in run.score_records}
-    votes = set(run.statistics["disagreement"]["votes"])
+    higher = {m.numbers.sentence_column: m.column.higher_is_better for m in run.scores_of_systems}
+    votes = set(run.result.disagreement.votes)
     spread = [float(np.nanstd(v)) if not np.isnan(v).all() else 0.0 for v in run.scores]
     return {
         "sets": [{"name": name, "colour": run.colour(name)} for name in run.systems],
@@ -101,14 +110,18 @@ def _meta(run: CaptionersRun, examples: int, shots: Mapping[str, str]) -> dict[s
         ],
         "examples": examples,
         "config": run.config,
-        "name": run.statistics["experiment"],
+        "name": run.result.experiment,
         "photos": dict(shots),
     }
 
 
 def _context(run: CaptionersRun) -> dict[str, Any]:
-    """What the page holds beside captions and scores of captions."""
-    references = {who: _range(n) for who, n in run.statistics["references"].items()}
+    """What the page holds except captions and scores of captions."""
+    result = run.result
+    references = {
+        "systems": _range(result.references.systems),
+        "against_human": _range(result.references.against_human),
+    }
     return {
         "run": run,
         "header": Header(
@@ -116,7 +129,7 @@ def _context(run: CaptionersRun) -> dict[str, Any]:
             run.title,
             run.question,
             [
-                ("Dataset", run.statistics["dataset"]),
+                ("Dataset", result.dataset),
                 ("Size", headline(run)),
                 ("References", references["systems"]),
                 *date_and_version(run.info),
@@ -124,7 +137,7 @@ def _context(run: CaptionersRun) -> dict[str, Any]:
             legend_label="Systems by mean rank, best first",
             legend_class="legend systems",
             legend=[(run.colour(name), name) for name in run.systems],
-            fallback=run.dataset.get("fallback"),
+            fallback=run.dataset.fallback,
         ),
         "findings": summary(run),
         "alerts": alerts(run),
@@ -135,13 +148,14 @@ def _context(run: CaptionersRun) -> dict[str, Any]:
         "systems": tables.systems(run),
         "rankings": tables.rankings(run),
         "tests": tables.tests(run),
+        "length": _lengths(result.length),
         "human": tables.against_human(run),
         "agreement": tables.agreement(run),
         "links": {name: save_links([table]) for name, table in print_tables(run).items()},
         "forest": None
         if (forest := forest_figure(run)) is None
         else inline(forest, "Rank-order ρ against Human of every system by every score"),
-        "citation": citation(run),
+        "citation": cite(run),
         "provenance": _provenance(run, references),
         "downloads": {
             "config": "Resolved config",
@@ -151,8 +165,15 @@ def _context(run: CaptionersRun) -> dict[str, Any]:
         },
         "wide_times": True,
         "terms": TERMS,
-        "statistics": payload.pack_json(run.statistics),
+        "statistics": payload.pack_json(dump(result)),
     }
+
+
+def _lengths(length: LengthAnalysis) -> SavedTable:
+    """Mean scores by length bins, as a table that can be saved."""
+    heads, rows = length_table(length)
+    caption = "Mean scores by the length of captions, as a share of the references' length."
+    return saved_table("", "length", caption, heads, rows)
 
 
 def _range(n: Sequence[int]) -> str:
@@ -162,27 +183,26 @@ def _range(n: Sequence[int]) -> str:
 
 def _provenance(run: CaptionersRun, references: Mapping[str, str]) -> Provenance:
     """With a signature against Human as well where it is another (CIDEr's)."""
-    settings = run.statistics["settings"]
-    against_human = {r["column"]: r["signature"] for r in run.statistics["against_human"]}
+    result, settings = run.result, run.result.settings
+    against_human = {m.name: m.signature for m in result.against_human}
     systems = {
-        r["column"]: r["signature"]
-        for r in run.statistics["metrics"]
-        if r["status"] == "ok" and r["signature"]
+        m.numbers.sentence_column: m.signature for m in result.metrics if m.ok and m.signature
     }
     signatures = []
     for column, signature in systems.items():
         signatures.append((column, signature))
-        if against_human.get(column) not in (None, signature):
-            signatures.append((f"{column} against Human", against_human[column]))
-    return provenance(run)._replace(
+        other = against_human.get(column)
+        if other is not None and other != signature:
+            signatures.append((f"{column} against Human", other))
+    return reproduction(run, {})._replace(
         settings=[
             ("references of systems", references["systems"]),
             ("references against Human", references["against_human"]),
-            ("bootstrap replicates", count(settings["replicates"])),
-            ("permutations", count(settings["permutations"])),
-            ("confidence", number(settings["confidence"], 2)),
-            ("seed of resampling", str(settings["seed"])),
-            ("votes in disagreement", listed(run.statistics["disagreement"]["votes"])),
+            ("bootstrap replicates", count(settings.replicates)),
+            ("permutations", count(settings.permutations)),
+            ("confidence", number(settings.confidence, 2)),
+            ("seed of resampling", str(settings.seed)),
+            ("votes in disagreement", listed(result.disagreement.votes)),
         ],
         signatures=signatures,
     )

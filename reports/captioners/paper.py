@@ -1,15 +1,18 @@
-"""What of a run of captioners goes into a paper: its tables for print, and the forest plot."""
+"""The tables for print and the forest plot of a run on captioners."""
 
 from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from reports.captioners import tables
-from reports.captioners.run import CaptionersRun
-from reports.paper.forest import Estimate, ForestRow, forest
-from reports.shared import palette
-from reports.shared.formatting import interval, number
-from reports.shared.print_tables import PrintTable, plain_table
+from metaeval.reports.captioners import tables
+from metaeval.reports.captioners.run import CaptionersRun
+from metaeval.reports.paper.forest import ForestRow, PlottedEstimate, forest
+from metaeval.reports.shared import palette
+from metaeval.reports.shared.formatting import interval, number
+from metaeval.reports.shared.print_tables import PrintTable, plain_table
+from metaeval.results.base import Estimate
+from metaeval.results.captioners import AgainstHuman, HumanStatistics
+from metaeval.results.metric import MetricResult
 
 TESTS = (
     "Score", "Better", "Worse", "Images", "Difference", "Interval", "Permutation p", "Holm",
@@ -19,50 +22,50 @@ TESTS = (
 
 def print_tables(run: CaptionersRun) -> dict[str, PrintTable]:
     """The tables of the page by name; "human" and the agreements only where there are any."""
-    where = f"{run.title} on {run.statistics['dataset']}"
-    found = {"systems": tables.systems_for_print(run)}
+    where = f"{run.title} on {run.result.dataset}"
+    printed = {"systems": tables.systems_for_print(run)}
     rows = [[metric, *row] for metric, part in tables.tests(run) for row in part]
     caption = f"{where}: tests between neighbours in the ranking of each score."
-    found["tests"] = plain_table("tests", caption, TESTS, rows)
-    if human := run.human_records:
-        found["human"] = plain_table(
+    printed["tests"] = plain_table("tests", caption, TESTS, rows)
+    if human := run.result.human_scores:
+        printed["human"] = plain_table(
             "human",
             f"{where}: rank-order ρ against Human, with intervals.",
             ["Score", *run.systems],
-            [[r["metric"], *(_duel(r["systems"][s]) for s in run.systems)] for r in human],
+            [[m.name, *(_duel(m.numbers.systems[s]) for s in run.systems)] for m in human],
         )
     for m in tables.agreement(run):
-        name = f"agreement-{m['key'].replace('_', '-')}"
-        found[name] = plain_table(
+        name = f"agreement-{m.key.replace('_', '-')}"
+        printed[name] = plain_table(
             name,
-            f"{where}: agreement of metrics (Kendall's τ-b), {m['label'].lower()}.",
-            ["", *m["names"]],
-            [[metric, *(number(c.value) for c in cells)] for metric, cells in m["rows"]],
+            f"{where}: agreement of metrics (Kendall's τ-b), {m.label.lower()}.",
+            ["", *m.names],
+            [[metric, *(number(c.value) for c in cells)] for metric, cells in m.rows],
         )
-    return found
+    return printed
 
 
-def _duel(system: object) -> str:
-    assert isinstance(system, dict)
-    ci = interval(system["rank_order_rho_ci"], 2)
-    return f"{number(system['rank_order_rho'], 2)} ({ci})"
+def _duel(system: AgainstHuman) -> str:
+    rho = system.rank_order_rho
+    return f"{number(rho.value, 2)} ({interval(rho.interval, 2)})"
+
+
+def _rhos(run: CaptionersRun, metric: MetricResult[HumanStatistics]) -> list[Estimate]:
+    return [metric.numbers.systems[name].rank_order_rho for name in run.systems]
 
 
 def forest_figure(run: CaptionersRun) -> Figure | None:
     """ρ against Human of every system by every score; None where nothing ran against Human."""
-    if not run.human_records:
+    if not run.result.human_scores:
         return None
     colours = palette.levels(len(run.systems))[::-1]  # the best has the last, as in the page
     rows = [
         ForestRow(
-            r["metric"],
+            m.name,
             "result",
-            [
-                Estimate(r["systems"][s]["rank_order_rho"], r["systems"][s]["rank_order_rho_ci"])
-                for s in run.systems
-            ],
+            [PlottedEstimate(rho.value, rho.interval) for rho in _rhos(run, m)],
         )
-        for r in run.human_records
+        for m in run.result.human_scores
     ]
     axis = "rank-order ρ against Human: above 0, people are ranked higher"
     return forest(rows, axis, series=list(zip(run.systems, colours, strict=True)))

@@ -14,21 +14,22 @@ from metaeval.errors import InputError
 from metaeval.readers.files import read_text
 from metaeval.readers.tables import read_csv
 from metaeval.readers.values import read_number
+from metaeval.reports.shared.formatting import cut
+from metaeval.reports.shared.run import LoadedRun, cell_indices, image_paths, load_run_files
+from metaeval.results.captioners import HUMAN, CaptionersResult, CaptionersStatistics
+from metaeval.results.metric import MetricResult
 from metaeval.runs import files
-from reports.shared.formatting import cut
-from reports.shared.row_kind import Record
-from reports.shared.run import FinishedRun, cell_indices, image_paths, read_run
+from metaeval.runs.csv_text import without_apostrophe
 
-EXPERIMENT = "captioners"
-HUMAN = "Human"
+SystemsScore = MetricResult[CaptionersStatistics]
 
 
 @dataclass(frozen=True)
-class CaptionersRun(FinishedRun):
+class CaptionersRun(LoadedRun[CaptionersResult]):
     """One run directory in memory.
 
     With s systems in order of mean rank (the best first), n images and c sentence scores that are
-    no components of others, `captions[s][n]` holds captions (`None` where a system lacks the
+    no parts of others, `captions[s][n]` holds captions (`None` where a system has none of the
     image), `scores` is float64 [c, s, n], NaN where there is no score, and `disagreement` [n].
     """
 
@@ -42,33 +43,28 @@ class CaptionersRun(FinishedRun):
     disagreement: npt.NDArray[np.float64]
 
     @property
-    def score_records(self) -> list[Record]:
-        """The records of scores of systems that ran, without components of others."""
-        return _whole(self.statistics["metrics"])
+    def scores_of_systems(self) -> tuple[SystemsScore, ...]:
+        """The scores of systems that ran, without parts of others."""
+        return self.result.scores
 
     @property
-    def headlines(self) -> list[Record]:
-        """The records that stand for their metrics."""
-        return [r for r in self.score_records if r["headline"]]
+    def headlines(self) -> tuple[SystemsScore, ...]:
+        """The scores that stand for their metrics."""
+        return self.result.headlines
 
     @property
-    def human_records(self) -> list[Record]:
-        """The records of sentence scores against Human, without components of others."""
-        return _whole(self.statistics["against_human"])
-
-    @property
-    def absent(self) -> list[Record]:
-        """One record per metric that did not run, and reason."""
-        records: dict[tuple[str, str], Record] = {}
-        for r in self.statistics["metrics"]:
-            if r["status"] != "ok":
-                records.setdefault((r["family"], str(r["reason"])), r)
-        return list(records.values())
+    def absent(self) -> list[SystemsScore]:
+        """One column for each metric that did not run and reason."""
+        metrics: dict[tuple[str, str | None], SystemsScore] = {}
+        for metric in self.result.metrics:
+            if not metric.ok:
+                metrics.setdefault((metric.family, metric.reason), metric)
+        return list(metrics.values())
 
     @property
     def alpha(self) -> float:
         """The level of the tests: what the intervals leave out."""
-        return 1 - float(self.statistics["settings"]["confidence"])
+        return self.result.settings.alpha
 
     def colour(self, system: str) -> str:
         """The class of a system's colour: the best has the last."""
@@ -80,27 +76,20 @@ class CaptionersRun(FinishedRun):
         return [int(i) for i in np.argsort(-values, kind="stable")]
 
 
-def _whole(records: list[Record]) -> list[Record]:
-    return [r for r in records if r["status"] == "ok" and r["part_of"] is None]
-
-
 def read_captioners_run(directory: Path) -> CaptionersRun:
     """Read all files of a run; `InputError` names the file that is missing or broken."""
-    run = read_run(directory)
-    if run.statistics.get("experiment") != EXPERIMENT:
-        raise InputError(
-            f"these are not the statistics of experiment={EXPERIMENT}",
-            file=directory / files.STATISTICS,
-            field="experiment",
-        )
+    run = load_run_files(directory, CaptionersResult)
     references = files.read_table(directory / files.REFERENCES)
     captions = files.read_table(directory / files.CAPTIONS)
     scores = files.read_table(directory / files.SCORES)
     images = pd.Index(references["image_id"])
-    ranks = {s["name"]: s["mean_rank"] for s in run.statistics["systems"]}
-    systems = sorted(ranks, key=lambda name: (ranks[name] is None, ranks[name] or 0.0))
+    systems = run.result.by_mean_rank()
     names = pd.Index(systems)
-    parts = {r["column"] for r in run.statistics["metrics"] if r["part_of"] is not None}
+    parts = {
+        m.numbers.sentence_column
+        for m in run.result.metrics
+        if m.ok and m.column.part_of is not None
+    }
     columns = [c for c in dict.fromkeys(scores["metric"]) if c not in parts]
 
     text = np.full((len(systems), len(images)), None, dtype=object)
@@ -133,5 +122,6 @@ def _disagreement(file: Path, images: pd.Index[Any]) -> npt.NDArray[np.float64]:
         if not {"image_id", "disagreement"} <= row.keys():
             raise InputError("is not as it was written: a column is missing", file=file)
         if cell := row["disagreement"]:
-            values[row["image_id"]] = read_number(cell, file, where, "disagreement")
+            image = without_apostrophe(row["image_id"])
+            values[image] = read_number(cell, file, where, "disagreement")
     return np.array([values.get(str(i), float("nan")) for i in images])

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from itertools import combinations
 
-from reports.captioners.run import CaptionersRun
-from reports.captioners.tables import apart
-from reports.shared.elements import Finding
-from reports.shared.formatting import (
+from metaeval.reports.captioners.length import length_finding
+from metaeval.reports.captioners.run import CaptionersRun, SystemsScore
+from metaeval.reports.shared.elements import Finding
+from metaeval.reports.shared.formatting import (
     amount,
     capital,
     count,
@@ -18,13 +18,14 @@ from reports.shared.formatting import (
     percent,
     spelled,
 )
-from reports.shared.row_kind import Record
+from metaeval.results.captioners import CORPUS
 
 
 def summary(run: CaptionersRun) -> list[Finding]:
     """The findings that apply, in the order in which a reader asks for them."""
     findings = [
         _first(run),
+        _length(run),
         _last(run),
         _human(run),
         _undecided(run),
@@ -38,18 +39,23 @@ def summary(run: CaptionersRun) -> list[Finding]:
 
 def headline(run: CaptionersRun) -> str:
     """One line on the size of the run."""
-    n = sum(s["n"] for s in run.statistics["systems"])
+    n = sum(s.n for s in run.result.systems)
     systems = amount(len(run.systems), "system")
     return f"{amount(len(run.image_ids), 'image')}, {systems}, {count(n)} captions"
 
 
+def _length(run: CaptionersRun) -> Finding | None:
+    names = [m.numbers.sentence_column for m in run.headlines]
+    return length_finding(run.result.length, names)
+
+
 def _first(run: CaptionersRun) -> Finding:
-    heads = [r for r in run.headlines if r["ranking"]]
+    heads = [m for m in run.headlines if m.numbers.ranking]
     if not heads:
         return Finding("First.", "No metric gave the systems a score.")
-    firsts = Counter(r["ranking"][0] for r in heads).most_common()
+    firsts = Counter(m.numbers.ranking[0] for m in heads).most_common()
     best, n = firsts[0]
-    sure = [r for r in heads if r["ranking"][0] == best and _ahead(run, r, 0)]
+    sure = [m for m in heads if m.numbers.ranking[0] == best and m.numbers.is_ahead(0)]
     text = f"{best} is first by {_of(n, len(heads))}"
     if len(run.systems) > 1 and len(sure) == n:
         text += ", each time further ahead of the second than chance explains"
@@ -58,52 +64,53 @@ def _first(run: CaptionersRun) -> Finding:
         text += f", by {share} of them further ahead of the second than chance explains"
     text += "."
     for name, _ in firsts[1:]:
-        by = [r["metric"] for r in heads if r["ranking"][0] == name]
+        by = [m.name for m in heads if m.numbers.ranking[0] == name]
         text += f" {name} is first by {listed(by)}."
-    ranks = {s["name"]: s["mean_rank"] for s in run.statistics["systems"]}
+    ranks = {s.name: s.mean_rank for s in run.result.systems}
     means = [f"{name} {number(ranks[name], 1)}" for name in run.systems if known(ranks[name])]
     return Finding("First.", f"{text} Mean ranks: {listed(means)}.")
 
 
 def _last(run: CaptionersRun) -> Finding | None:
-    heads = [r for r in run.headlines if len(r["ranking"]) > 1]
+    heads = [m for m in run.headlines if len(m.numbers.ranking) > 1]
     if len(run.systems) < 3 or not heads:
         return None
-    (worst, n), *_ = Counter(r["ranking"][-1] for r in heads).most_common()
-    mine = [r for r in heads if r["ranking"][-1] == worst]
-    unsure = [r["metric"] for r in mine if not _ahead(run, r, len(r["ranking"]) - 2)]
+    (worst, n), *_ = Counter(m.numbers.ranking[-1] for m in heads).most_common()
+    mine = [m for m in heads if m.numbers.ranking[-1] == worst]
+    unsure = [m.name for m in mine if not m.numbers.is_ahead(len(m.numbers.ranking) - 2)]
     text = f"{worst} is last by {_of(n, len(heads))}"
     if not unsure:
         text += ", each time further behind the last but one than chance explains."
     else:
         text += f"; by {listed(unsure)} no further behind the last but one than chance explains."
-    for r in heads:
-        if r not in mine and worst in r["ranking"]:
-            place = 1 + r["ranking"].index(worst)
-            text += f" By {r['metric']} it is {_ordinal(place)}, and {r['ranking'][-1]} is last."
+    for m in heads:
+        last = m.numbers.ranking[-1]
+        place = m.numbers.rank(worst)
+        if last != worst and place is not None:
+            text += f" By {m.name} it is {_ordinal(place)}, and {last} is last."
     return Finding("Last.", text)
 
 
 def _human(run: CaptionersRun) -> Finding | None:
     columns = _head_columns(run)
-    records = [r for r in run.human_records if r["column"] in columns]
-    if not records:
+    scores = [m for m in run.result.human_scores if m.name in columns]
+    if not scores:
         return None
     above: dict[str, list[str]] = {}
     below = []
-    for r in records:
+    for m in scores:
         names = [
             name
             for name in run.systems
-            if (ci := r["systems"][name]["rank_order_rho_ci"]) and None not in ci and ci[1] < 0
+            if (ends := m.numbers.systems[name].rank_order_rho.interval) and ends[1] < 0
         ]
         if names:
-            above[r["metric"]] = names
+            above[m.name] = names
         else:
-            below.append(r["metric"])
+            below.append(m.name)
     if not above:
-        scores = amount(len(records), "score")
-        return Finding("Human.", f"No system is ranked above people by any of {scores}.")
+        n = amount(len(scores), "score")
+        return Finding("Human.", f"No system is ranked above people by any of {n}.")
     groups: dict[tuple[str, ...], list[str]] = {}
     for metric, names in above.items():
         groups.setdefault(tuple(names), []).append(metric)
@@ -120,12 +127,12 @@ def _human(run: CaptionersRun) -> Finding | None:
 def _undecided(run: CaptionersRun) -> Finding | None:
     pairs: dict[tuple[str, str], list[str]] = {}
     total = 0
-    for r in run.headlines:
-        for test in r["neighbours"]:
+    for m in run.headlines:
+        for k, neighbours in enumerate(m.numbers.neighbours.pairs):
             total += 1
-            if not apart(test, run.alpha):
-                one, other = sorted((test["better"], test["worse"]), key=run.systems.index)
-                pairs.setdefault((one, other), []).append(r["metric"])
+            if not m.numbers.is_ahead(k):
+                one, other = sorted((neighbours.a, neighbours.b), key=run.systems.index)
+                pairs.setdefault((one, other), []).append(m.name)
     if not total:
         return None
     if not pairs:
@@ -140,11 +147,14 @@ def _undecided(run: CaptionersRun) -> Finding | None:
 
 
 def _aggregates(run: CaptionersRun) -> Finding | None:
-    means = {r["column"]: r for r in run.score_records if r["aggregate"] != "corpus"}
-    both = [(r, means[r["column"]]) for r in run.score_records if r["aggregate"] == "corpus"]
+    scores = run.scores_of_systems
+    means = {_column(m): m for m in scores if m.numbers.aggregate != CORPUS}
+    both = [(m, means[_column(m)]) for m in scores if m.numbers.aggregate == CORPUS]
     if not both:
         return None
-    differ = [corpus["column"] for corpus, mean in both if corpus["ranking"] != mean["ranking"]]
+    differ = [
+        _column(corpus) for corpus, mean in both if corpus.numbers.ranking != mean.numbers.ranking
+    ]
     text = (
         "A corpus score adds up the counts of all captions, a mean of sentences averages scores. "
     )
@@ -152,33 +162,37 @@ def _aggregates(run: CaptionersRun) -> Finding | None:
         text += f"The two put the systems in different orders for {listed(differ)}."
     else:
         text += (
-            f"Both put the systems in the same order for {listed([c['column'] for c, _ in both])}."
+            f"Both put the systems in the same order for {listed([_column(c) for c, _ in both])}."
         )
     gaps = [(_between(*pair, s), pair, s) for pair in both for s in run.systems]
     _, (corpus, mean), name = max(gaps, key=lambda gap: gap[0])
     text += (
-        f" They are different numbers all the same: {name}'s {corpus['column']} is "
-        f"{number(corpus['systems'][name]['score'])} as a corpus and "
-        f"{number(mean['systems'][name]['score'])} as a mean."
+        f" They are different numbers all the same: {name}'s {_column(corpus)} is "
+        f"{number(corpus.numbers.systems[name].value)} as a corpus and "
+        f"{number(mean.numbers.systems[name].value)} as a mean."
     )
     return Finding("Corpus and mean.", text)
 
 
-def _between(corpus: Record, mean: Record, name: str) -> float:
-    one, other = corpus["systems"][name]["score"], mean["systems"][name]["score"]
-    return abs(one - other) if known(one) and known(other) else -1.0
+def _between(corpus: SystemsScore, mean: SystemsScore, name: str) -> float:
+    one, other = corpus.numbers.systems[name].value, mean.numbers.systems[name].value
+    return -1.0 if one is None or other is None else abs(one - other)
+
+
+def _column(score: SystemsScore) -> str:
+    return score.numbers.sentence_column
 
 
 def _agreement(run: CaptionersRun) -> Finding | None:
-    matrix = run.statistics["agreement"].get("within_image")
-    if not matrix:
+    if run.result.agreement is None:
         return None
+    matrix = run.result.agreement.within_image
     heads = _head_columns(run)
-    places = [i for i, name in enumerate(matrix["metrics"]) if name in heads]
+    places = [i for i, name in enumerate(matrix.metrics) if name in heads]
     pairs = [
-        (matrix["tau_b"][i][j], matrix["metrics"][i], matrix["metrics"][j])
+        (tau, matrix.metrics[i], matrix.metrics[j])
         for i, j in combinations(places, 2)
-        if known(matrix["tau_b"][i][j])
+        if (tau := matrix.tau_b[i][j].value) is not None
     ]
     if len(pairs) < 2:
         return None
@@ -191,38 +205,33 @@ def _agreement(run: CaptionersRun) -> Finding | None:
 
 
 def _disagreement(run: CaptionersRun) -> Finding | None:
-    disagreement = run.statistics["disagreement"]
-    if not known(disagreement["mean"]) or len(disagreement["votes"]) < 2:
+    disagreement = run.result.disagreement
+    if disagreement.mean is None or len(disagreement.votes) < 2:
         return None
     return Finding(
         "Contradictions.",
         f"Two metrics that both prefer one of two captions of an image contradict each other in "
-        f"{percent(disagreement['mean'])} of cases, on the average image; the images with the most "
+        f"{percent(disagreement.mean)} of cases, on the average image; the images with the most "
         f"come first among the captions below.",
     )
 
 
 def _missing(run: CaptionersRun) -> Finding | None:
     parts = [
-        f"{s['name']} has no caption of {amount(s['n_missing'], 'image')}; its scores are those of "
+        f"{s.name} has no caption of {amount(s.n_missing, 'image')}; its scores are those of "
         f"the others, and comparisons use the images that both systems have."
-        for s in run.statistics["systems"]
-        if s["n_missing"]
+        for s in run.result.systems
+        if s.n_missing
     ]
     for status, words in (("skipped", "could not run"), ("failed", "failed")):
-        names = [r["column"] for r in run.absent if r["status"] == status]
+        names = [m.name for m in run.absent if m.status == status]
         if names:
             parts.append(f"{listed(names)} {words}; see the alerts for the remedy.")
     return Finding("Missing.", " ".join(parts)) if parts else None
 
 
 def _head_columns(run: CaptionersRun) -> set[str]:
-    return {r["column"] for r in run.headlines}
-
-
-def _ahead(run: CaptionersRun, record: Record, place: int) -> bool:
-    """Whether the system at this place of a ranking is told apart from the next."""
-    return place < len(record["neighbours"]) and apart(record["neighbours"][place], run.alpha)
+    return {_column(m) for m in run.headlines}
 
 
 def _of(n: int, total: int) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from reports.captioners.run import CaptionersRun
-from reports.shared.formatting import DASH, count, interval, known, number, with_interval
-from reports.shared.print_tables import PrintTable, bold_best
-from reports.shared.row_kind import Record
+from metaeval.reports.captioners.run import CaptionersRun, SystemsScore
+from metaeval.reports.shared.formatting import DASH, count, interval, number, with_interval
+from metaeval.reports.shared.print_tables import PrintTable, bold_best
+from metaeval.results.base import Test
+from metaeval.results.captioners import CORPUS, AgainstHuman, AgreementMatrix
+from metaeval.results.comparison import Comparison
 
 
 class ShadedCell(NamedTuple):
@@ -41,12 +43,14 @@ class RankingPlace(NamedTuple):
 
 def columns(run: CaptionersRun) -> list[SystemsColumn]:
     """One per score of systems."""
-    both = {r["family"] for r in run.score_records if r["aggregate"] == "corpus"}
+    scores = run.scores_of_systems
+    both = {m.family for m in scores if m.numbers.aggregate == CORPUS}
     columns = []
-    for r in run.score_records:
-        kind = "" if r["family"] not in both else "corpus" if r["aggregate"] == "corpus" else "mean"
-        tip = f"{r['metric']}: {_WHAT[kind]} {_DIRECTION[r['higher_is_better']]}"
-        columns.append(SystemsColumn(r["metric"], r["column"], tip, kind))
+    for m in scores:
+        corpus = m.numbers.aggregate == CORPUS
+        kind = "" if m.family not in both else "corpus" if corpus else "mean"
+        tip = f"{m.name}: {_WHAT[kind]} {_DIRECTION[m.column.higher_is_better]}"
+        columns.append(SystemsColumn(m.name, m.numbers.sentence_column, tip, kind))
     return columns
 
 
@@ -60,130 +64,150 @@ _DIRECTION = {True: "Higher is better.", False: "Lower is better."}
 
 def systems(run: CaptionersRun) -> list[tuple[str, list[ShadedCell]]]:
     """One row per system, the best mean rank first: mean rank, then a cell per score."""
-    ranks = {s["name"]: s["mean_rank"] for s in run.statistics["systems"]}
+    ranks = {s.name: s.mean_rank for s in run.result.systems}
     rows = []
     for name in run.systems:
         rank = ranks[name]
         cells = [ShadedCell(number(rank, 1), rank, f"over {len(run.headlines)} scores")]
-        for r in run.score_records:
-            system = r["systems"][name]
-            place = 1 + r["ranking"].index(name) if name in r["ranking"] else None
-            title = f"{_percent(run)} interval {interval(system['score_ci'], 4)}; "
-            title += f"{count(system['n'])} captions" + (f"; rank {place}" if place else "")
+        for m in run.scores_of_systems:
+            score, place = m.numbers.systems[name], m.numbers.rank(name)
+            title = f"{_percent(run)} interval {interval(score.interval, 4)}; "
+            title += f"{count(score.n or 0)} captions" + (f"; rank {place}" if place else "")
             kind = "best" if place == 1 else ""
-            cells.append(ShadedCell(number(system["score"], 4), system["score"], title, kind))
+            cells.append(ShadedCell(number(score.value, 4), score.value, title, kind))
         rows.append((name, cells))
     return rows
 
 
 def systems_for_print(run: CaptionersRun) -> PrintTable:
     """The same for a paper: systems best first, scores with their intervals, the best bold."""
-    records = [r["systems"] for r in run.score_records]
-    heads = ["System", *(r["metric"] for r in run.score_records)]
+    scores = run.scores_of_systems
+    estimates = {name: [m.numbers.systems[name] for m in scores] for name in run.systems}
+    heads = ["System", *(m.name for m in scores)]
     rows = [
-        [name, *(with_interval(s[name]["score"], s[name]["score_ci"]) for s in records)]
-        for name in run.systems
+        [name, *(with_interval(e.value, e.interval) for e in of_system)]
+        for name, of_system in estimates.items()
     ]
-    values = [[None, *(s[name]["score"] for s in records)] for name in run.systems]
-    higher = [True, *(r["higher_is_better"] for r in run.score_records)]
-    caption = f"{run.title} on {run.statistics['dataset']}: scores with {_percent(run)} intervals."
+    values = [[None, *(e.value for e in of_system)] for of_system in estimates.values()]
+    higher = [True, *(m.column.higher_is_better for m in scores)]
+    caption = f"{run.title} on {run.result.dataset}: scores with {_percent(run)} intervals."
     return PrintTable("systems", caption, heads, [bold_best(rows, values, higher)])
 
 
-def rankings(run: CaptionersRun) -> list[tuple[Record, list[RankingPlace]]]:
+def rankings(run: CaptionersRun) -> list[tuple[SystemsScore, list[RankingPlace]]]:
     """Per score its ranking, with what lies between neighbours: a difference, or none shown."""
-    return [(r, _places(run, r)) for r in run.score_records]
+    return [(m, _places(run, m)) for m in run.scores_of_systems]
 
 
-def _places(run: CaptionersRun, record: Record) -> list[RankingPlace]:
+def _places(run: CaptionersRun, metric: SystemsScore) -> list[RankingPlace]:
+    numbers = metric.numbers
     places = []
-    for k, name in enumerate(record["ranking"]):
+    for k, name in enumerate(numbers.ranking):
         sign, title = "", ""
         if k:
-            test = record["neighbours"][k - 1]
-            sign = ">" if apart(test, run.alpha) else "≈"
+            pair = numbers.neighbours.pairs[k - 1]
+            sign = ">" if numbers.is_ahead(k - 1) else "≈"
+            tests = [
+                f"{t.method} p {p_value(t.p)}, Holm {p_value(t.p_adjusted)}" for t in pair.tests
+            ]
             title = (
-                f"{test['better']} − {test['worse']}: {number(test['difference'], 4)} "
-                f"({interval(test['difference_ci'], 4)}), {count(test['n_images'])} images; "
-                f"permutation p {p_value(test['p_permutation'])}, "
-                f"Holm {p_value(test['p_permutation_holm'])}; "
-                f"bootstrap p {p_value(test['p_bootstrap'])}, "
-                f"Holm {p_value(test['p_bootstrap_holm'])}"
+                f"{pair.a} − {pair.b}: {number(pair.difference.value, 4)} "
+                f"({interval(pair.difference.interval, 4)}), {count(pair.n or 0)} images; "
+                f"{'; '.join(tests)}"
             )
-        score = number(record["systems"][name]["score"], 4)
+        score = number(numbers.systems[name].value, 4)
         places.append(RankingPlace(name, run.colour(name), score, sign, title))
     return places
-
-
-def apart(test: Record, alpha: float) -> bool:
-    """Whether the permutation test, corrected, tells two neighbours apart."""
-    p = test["p_permutation_holm"]
-    return p is not None and p <= alpha
 
 
 def tests(run: CaptionersRun) -> list[tuple[str, list[list[str]]]]:
     """Per score, a line for each pair of neighbours, as in statistics.json."""
     return [
-        (
-            r["metric"],
-            [
-                [
-                    t["better"], t["worse"], count(t["n_images"]), number(t["difference"], 4),
-                    interval(t["difference_ci"], 4), p_value(t["p_permutation"]),
-                    p_value(t["p_permutation_holm"]), p_value(t["p_bootstrap"]),
-                    p_value(t["p_bootstrap_holm"]),
-                ]
-                for t in r["neighbours"]
-            ],
-        )
-        for r in run.score_records
-    ]  # fmt: skip
+        (m.name, [_test_row(pair) for pair in m.numbers.neighbours.pairs])
+        for m in run.scores_of_systems
+    ]
+
+
+def _test_row(pair: Comparison) -> list[str]:
+    return [
+        pair.a,
+        pair.b,
+        count(pair.n or 0),
+        number(pair.difference.value, 4),
+        interval(pair.difference.interval, 4),
+        *(cell for test in pair.tests for cell in _p_values(test)),
+    ]
+
+
+def _p_values(test: Test) -> tuple[str, str]:
+    return p_value(test.p), p_value(test.p_adjusted)
 
 
 def against_human(run: CaptionersRun) -> list[tuple[str, list[ShadedCell]]]:
     """Per sentence score, each system's rank-order ρ against Human."""
     return [
-        (r["metric"], [_duel(run, r["systems"][name], name) for name in run.systems])
-        for r in run.human_records
+        (m.name, [_duel(run, m.numbers.systems[name], name) for name in run.systems])
+        for m in run.result.human_scores
     ]
 
 
-def _duel(run: CaptionersRun, system: Record, name: str) -> ShadedCell:
-    rho, ci = system["rank_order_rho"], system["rank_order_rho_ci"]
-    if not known(rho):
+def _duel(run: CaptionersRun, system: AgainstHuman, name: str) -> ShadedCell:
+    rho, ends = system.rank_order_rho.value, system.rank_order_rho.interval
+    if rho is None:
         return ShadedCell(number(rho))
-    open_ = not ci or None in ci or ci[0] <= 0 <= ci[1]
+    open_ = ends is None or ends[0] <= 0 <= ends[1]
     kind = "open" if open_ else "human" if rho > 0 else "machine"
     title = (
-        f"{name}: ρ {number(rho, 4)}, {_percent(run)} interval {interval(ci, 4)}; mean "
-        f"{number(system['mean'], 4)}, Human {number(system['human_mean'], 4)}; Human's caption "
-        f"scores higher on {number(100 * system['pairwise_accuracy'], 1)}% of "
-        f"{count(system['n'])} images, lower on {number(100 * system['inversion_rate'], 1)}%"
+        f"{name}: ρ {number(rho, 4)}, {_percent(run)} interval {interval(ends, 4)}; mean "
+        f"{number(system.mean, 4)}, Human {number(system.human_mean, 4)}; Human's caption "
+        f"scores higher on {_hundred(system.pairwise_accuracy.value)}% of "
+        f"{count(system.n)} images, lower on {_hundred(system.inversion_rate.value)}%"
     )
     return ShadedCell(number(rho, 2), rho, title, kind, min(1.0, abs(rho)))
 
 
-def agreement(run: CaptionersRun) -> list[dict[str, Any]]:
+def _hundred(share: float | None) -> str:
+    return number(None if share is None else 100 * share, 1)
+
+
+class AgreementTable(NamedTuple):
+    """A matrix of τ-b: its key, what stands above it, and a row of cells for each metric."""
+
+    key: str
+    label: str
+    lead: str
+    names: tuple[str, ...]
+    rows: list[tuple[str, list[ShadedCell]]]
+
+
+def agreement(run: CaptionersRun) -> list[AgreementTable]:
     """The three matrices of τ-b: systems, captions of one image, all captions."""
-    matrices = []
-    for key, (label, lead) in _LEVELS.items():
-        matrix = run.statistics["agreement"].get(key)
-        if not matrix:
-            continue
-        names, taus, cis = matrix["metrics"], matrix["tau_b"], matrix.get("tau_b_ci")
-        rows = []
-        for i, name in enumerate(names):
-            cells = []
-            for j, other in enumerate(names):
-                tau = taus[i][j]
-                ci = f"; {_percent(run)} interval {interval(cis[i][j], 2)}" if cis else ""
-                title = f"{name} and {other}: τ-b {number(tau, 3)}{ci}"
-                kind = "self" if i == j else "machine" if known(tau) and tau < 0 else "human"
-                share = abs(tau) if known(tau) else 0.0
-                cells.append(ShadedCell(_short(tau), tau, title, kind, share))
-            rows.append((name, cells))
-        matrices.append({"key": key, "label": label, "lead": lead, "names": names, "rows": rows})
-    return matrices
+    agreed = run.result.agreement
+    if agreed is None:
+        return []
+    matrices = (agreed.systems, agreed.within_image, agreed.captions)
+    return [
+        AgreementTable(key, label, lead, matrix.metrics, _agreement_rows(run, matrix))
+        for (key, (label, lead)), matrix in zip(_LEVELS.items(), matrices, strict=True)
+    ]
+
+
+def _agreement_rows(
+    run: CaptionersRun, matrix: AgreementMatrix
+) -> list[tuple[str, list[ShadedCell]]]:
+    rows = []
+    for i, name in enumerate(matrix.metrics):
+        cells = []
+        for j, other in enumerate(matrix.metrics):
+            estimate = matrix.tau_b[i][j]
+            tau, ends = estimate.value, estimate.interval
+            title = f"{name} and {other}: τ-b {number(tau, 3)}"
+            if ends is not None:
+                title += f"; {_percent(run)} interval {interval(ends, 2)}"
+            kind = "self" if i == j else "machine" if tau is not None and tau < 0 else "human"
+            cells.append(ShadedCell(_short(tau), tau, title, kind, abs(tau or 0.0)))
+        rows.append((name, cells))
+    return rows
 
 
 _LEVELS = {
@@ -207,7 +231,7 @@ _LEVELS = {
 
 def _short(value: float | None) -> str:
     """Two digits, as they stand in a matrix: .83, −.12, 1."""
-    if not known(value):
+    if value is None:
         return DASH
     return "1" if value == 1 else number(value, 2).replace("0.", ".", 1)
 

@@ -1,13 +1,11 @@
-"""The curves of dose and response as figure, table and words have them."""
+"""The curves of dose and response, for figures, tables and findings."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from reports.shared.row_kind import Record, row_kind
-
-Curve = Mapping[str, Any]  # what `dose_record` says of one metric
+from metaeval.results.graded import DoseCurve
 
 
 class Panel(NamedTuple):
@@ -35,33 +33,41 @@ class Panel(NamedTuple):
     realised: Sequence[float | None]
     floor: str | None
     n_seeds: int
-    curves: Mapping[str, Curve]
+    curves: Mapping[str, DoseCurve]
     controls: frozenset[str]
 
     @property
-    def results(self) -> dict[str, Curve]:
-        """The curves that are no controls."""
+    def results(self) -> dict[str, DoseCurve]:
+        """The curves of metrics, without those of controls."""
         return {m: c for m, c in self.curves.items() if m not in self.controls}
 
 
-def panel(title: str, dose: Mapping[str, Any], records: Sequence[Record]) -> Panel:
-    """The panel of a run's `dose`; parts of metrics and random weights have no line."""
-    kinds = {r["metric"]: row_kind(r) for r in records}
-    shown = [m for m in dose["metrics"] if kinds.get(m) in ("result", "control")]
-    curves = {m: dose["metrics"][m] for m in shown}
+def panel(
+    title: str,
+    doses: Sequence[float],
+    realised: Sequence[float | None],
+    floor: str | None,
+    curves: Mapping[str, DoseCurve],
+    kinds: Mapping[str, str],
+) -> Panel:
+    """The panel of one corruption; `kinds` are the kinds of the metrics' rows.
+
+    Parts of metrics and random weights have no line.
+    """
+    shown = {m: curve for m, curve in curves.items() if kinds.get(m) in ("result", "control")}
     return Panel(
         title,
-        dose["doses"],
-        dose["realised"],
-        dose["floor"],
-        max((c["n_seeds"] for c in curves.values()), default=1),
-        curves,
+        doses,
+        realised,
+        floor,
+        max((curve.n_seeds for curve in shown.values()), default=1),
+        shown,
         frozenset(m for m in shown if kinds[m] == "control"),
     )
 
 
 def corruption_title(names: Sequence[str]) -> str:
-    """ "Replace" of the sets "Human", "Replace 10%", "Replace 20%": what all but the first share.
+    """The common start of all set names except the first.
 
     >>> corruption_title(["Human", "Replace 10%", "Replace 20%"])
     'Replace'

@@ -9,9 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from metaeval.runs import files
-from reports.dose.curves import Curve, Panel
-from reports.shared.figure_style import (
+from metaeval.reports.dose.curves import Panel
+from metaeval.reports.shared.figure_style import (
     GREY,
     SOFT,
     STYLE,
@@ -20,13 +19,16 @@ from reports.shared.figure_style import (
     label_ends,
     save_figure,
 )
-from reports.shared.formatting import known
+from metaeval.reports.shared.formatting import known
+from metaeval.results.base import Estimate
+from metaeval.results.graded import DoseCurve
+from metaeval.runs import files
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 FIGURE = "dose"
-WIDTH, HEIGHT, LABELS = 2.7, 2.75, 1.6  # inches: of axes, and beside them for the names
+WIDTH, HEIGHT, LABELS = 2.7, 2.75, 1.6  # inches: of axes, and next to them for the names
 LEFT, TOP, BETWEEN, BOTTOM = 0.8, 0.3, 0.5, 0.75
 
 
@@ -64,24 +66,25 @@ def _draw_change(axes: Axes, panel: Panel, colours: Mapping[str, str]) -> None:
     """The standardised score by dose: a band of the images, bars of the seeds, and the floor."""
     doses, beyond = panel.doses, _beyond(panel)
 
-    def draw(metric: str, curve: Curve, style: dict[str, Any]) -> float:
-        low, high = zip(*curve["change_ci"], strict=True)
+    def draw(metric: str, curve: DoseCurve, style: dict[str, Any]) -> float:
+        change, low, high = _numbers(curve.change)
         axes.fill_between(doses, low, high, color=style["color"], alpha=0.15, linewidth=0)
-        axes.plot(doses, curve["change"], **style)
-        if curve["seed_sd"]:
+        axes.plot(doses, change, **style)
+        if curve.seed_sd:
             axes.errorbar(
-                doses[1:], curve["change"][1:], curve["seed_sd"][1:], fmt="none", capsize=1.6,
+                doses[1:], change[1:], _known(curve.seed_sd)[1:], fmt="none", capsize=1.6,
                 elinewidth=0.7, capthick=0.7, ecolor=style["color"],
             )  # fmt: skip
-        half = curve["half_effect"]["dose"]
-        whole = curve["change"][-1] if curve["floor"] is None else curve["floor"]
+        half = curve.half_effect.dose
+        floor = None if curve.floor is None else _known([curve.floor.value])[0]
+        whole = change[-1] if floor is None else floor
         if half is not None:
             axes.plot(half, whole / 2, "o", mfc="white", mec=style["color"], ms=4, mew=1)
-        if curve["floor"] is not None:
-            axes.plot([doses[-1], beyond], [curve["change"][-1], whole], lw=0.6, ls=":",
+        if floor is not None:
+            axes.plot([doses[-1], beyond], [change[-1], whole], lw=0.6, ls=":",
                       color=style["color"])  # fmt: skip
             axes.plot(beyond, whole, "D", color=style["color"], ms=2.6)
-        return float(whole)
+        return whole
 
     _draw_lines(axes, panel, colours, draw, beyond)
     ticks = _ticks(doses)
@@ -94,16 +97,16 @@ def _draw_change(axes: Axes, panel: Panel, colours: Mapping[str, str]) -> None:
 def _draw_rho(axes: Axes, panel: Panel, colours: Mapping[str, str]) -> None:
     doses = panel.doses[1:]
 
-    def draw(metric: str, curve: Curve, style: dict[str, Any]) -> float:
-        low, high = zip(*curve["rho_ci"], strict=True)
+    def draw(metric: str, curve: DoseCurve, style: dict[str, Any]) -> float:
+        rho, low, high = _numbers(curve.rho)
         axes.fill_between(doses, low, high, color=style["color"], alpha=0.15, linewidth=0)
-        axes.plot(doses, curve["rho"], **style)
-        if curve["seed_sd"]:
+        axes.plot(doses, rho, **style)
+        if curve.seed_sd:
             axes.errorbar(
-                doses, curve["rho"], curve["rho_seed_sd"], fmt="none", capsize=1.6,
+                doses, rho, _known(curve.rho_seed_sd), fmt="none", capsize=1.6,
                 elinewidth=0.7, capthick=0.7, ecolor=style["color"],
             )  # fmt: skip
-        return float(curve["rho"][-1])
+        return rho[-1]
 
     _draw_lines(axes, panel, colours, draw, doses[-1])
     axes.set_xlim(0, _beyond(panel))
@@ -116,10 +119,10 @@ def _draw_lines(
     axes: Axes,
     panel: Panel,
     colours: Mapping[str, str],
-    draw: Callable[[str, Curve, dict[str, Any]], float],
+    draw: Callable[[str, DoseCurve, dict[str, Any]], float],
     last: float,
 ) -> None:
-    """Draw every metric's line, and write its name beside the end that `draw` returns."""
+    """Draw every metric's line, and write its name next to the end that `draw` returns."""
     axes.axhline(0, color="#d5d9e0", lw=0.8, zorder=0)
     ends: list[LineEnd] = []
     for metric, curve in panel.curves.items():
@@ -131,6 +134,19 @@ def _draw_lines(
             ends.append(LineEnd(metric, colour, end))
     axes.set_xlim(0, last)
     label_ends(axes, ends, last, 72 * HEIGHT)
+
+
+def _numbers(estimates: Sequence[Estimate]) -> tuple[list[float], list[float], list[float]]:
+    """The values and both ends of their intervals; NaN where there is none."""
+    return (
+        _known([e.value for e in estimates]),
+        _known([e.low for e in estimates]),
+        _known([e.high for e in estimates]),
+    )
+
+
+def _known(values: Sequence[float | None]) -> list[float]:
+    return [float("nan") if value is None else value for value in values]
 
 
 def _beyond(panel: Panel) -> float:

@@ -1,12 +1,11 @@
-"""What the curves of dose and response say, in words: every sentence follows from the numbers."""
+"""Findings on dose and response; every sentence follows from the numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from reports.dose.curves import Curve, Panel
-from reports.shared.elements import Finding
-from reports.shared.formatting import amount, capital, known, listed, number
+from metaeval.reports.dose.curves import Panel
+from metaeval.reports.shared.elements import Finding
+from metaeval.reports.shared.formatting import amount, capital, listed, number
+from metaeval.results.graded import DoseCurve, HalfDose
 
 # why there is no half-effect dose; see `metaeval.stats.dose.response`
 NOT_REACHED, NO_FALL = "not reached", "no fall"
@@ -14,14 +13,14 @@ NOT_REACHED, NO_FALL = "not reached", "no fall"
 
 def finding(panel: Panel) -> Finding:
     """What holds of the panel: where scores fall and rise, the half-effect doses, the seeds."""
-    told = [_monotone(panel), _half(panel), _controls(panel), _seeds(panel)]
-    return Finding(f"{panel.title}.", " ".join(text for text in told if text))
+    texts = [_monotone(panel), _half(panel), _controls(panel), _seeds(panel)]
+    return Finding(f"{panel.title}.", " ".join(text for text in texts if text))
 
 
 def _monotone(panel: Panel) -> str:
     """Which metrics fall at every step, and which rise somewhere."""
-    curves = {m: c for m, c in panel.results.items() if c["n"]}
-    falling = [m for m, c in curves.items() if c["falls_throughout"]]
+    curves = {m: c for m, c in panel.results.items() if c.n}
+    falling = [m for m, c in curves.items() if c.falls_throughout]
     steps = len(panel.doses) - 1
     sentences = []
     if falling:
@@ -30,44 +29,42 @@ def _monotone(panel: Panel) -> str:
             "(the interval of every step lies below 0)."
         )
     for metric, curve in curves.items():
-        if curve["rises"]:
+        if curve.rises:
             where = listed([f"from {_rate(panel, k)} to {_rate(panel, k + 1)}"
-                            for k in curve["rises"]])  # fmt: skip
+                            for k in curve.rises])  # fmt: skip
             sentences.append(f"{metric} rises {where}.")
-    unsure = [m for m, c in curves.items() if not c["falls_throughout"] and not c["rises"]]
+    unsure = [m for m, c in curves.items() if not c.falls_throughout and not c.rises]
     if unsure:
         sentences.append(
-            f"Of {listed(unsure)} at least one step is not surely a fall, and none surely a rise."
+            f"Of {listed(unsure)} at least one step is not significantly a fall, and none a rise."
         )
     return " ".join(sentences)
 
 
 def _half(panel: Panel) -> str:
     """Which metric reaches half of its effect first, which last, and which never."""
-    halves: dict[str, Mapping[str, object]] = {
-        m: c["half_effect"] for m, c in panel.results.items()
-    }
-    reached = {m: h for m, h in halves.items() if h["dose"] is not None}
+    halves = {m: c.half_effect for m, c in panel.results.items()}
+    reached = {m: h.dose for m, h in halves.items() if h.dose is not None}
     aim = f"the fall to {panel.floor}" if panel.floor else f"the fall to {_rate(panel, -1)}"
     sentences = []
     if reached:
-        order = sorted(reached, key=lambda m: float(str(reached[m]["dose"])))
+        order = sorted(reached, key=lambda m: reached[m])
         named = [f"{m} at {half_text(halves[m], panel)}" for m in order]
         if len(order) == 1:
             sentences.append(f"Half of {aim} is reached by {named[0]}.")
         else:
             sentences.append(f"Half of {aim} is reached first by {named[0]}, last by {named[-1]}.")
-    beyond = [m for m, h in halves.items() if h["why"] == NOT_REACHED]
+    beyond = [m for m, h in halves.items() if h.why == NOT_REACHED]
     if beyond:
         sentences.append(
             f"{capital(listed(beyond))} {'does' if len(beyond) == 1 else 'do'} not get there up to "
             f"{_rate(panel, -1)}."
         )
-    flat = [m for m, h in halves.items() if h["why"] == NO_FALL]
+    flat = [m for m, h in halves.items() if h.why == NO_FALL]
     if flat:
         sentences.append(
-            f"{capital(listed(flat))} {'does' if len(flat) == 1 else 'do'} not surely fall to "
-            f"{panel.floor or _rate(panel, -1)} at all, so that there is no half of it."
+            f"{capital(listed(flat))} {'does' if len(flat) == 1 else 'do'} not significantly "
+            f"fall to {panel.floor or _rate(panel, -1)}, so that half of the fall is not defined."
         )
     return " ".join(sentences)
 
@@ -76,7 +73,7 @@ def _controls(panel: Panel) -> str:
     """Controls that fall as a metric would: what falls may be what they measure."""
     falling = [
         m for m in panel.curves
-        if m in panel.controls and panel.curves[m]["n"] and panel.curves[m]["falls_throughout"]
+        if m in panel.controls and panel.curves[m].n and panel.curves[m].falls_throughout
     ]  # fmt: skip
     if not falling:
         return ""
@@ -91,9 +88,9 @@ def _seeds(panel: Panel) -> str:
     moves = [
         (sd, metric, dose)
         for metric, curve in panel.results.items()
-        if curve["seed_sd"]
-        for dose, sd in zip(panel.doses, curve["seed_sd"], strict=True)
-        if known(sd)
+        if curve.seed_sd
+        for dose, sd in zip(panel.doses, curve.seed_sd, strict=True)
+        if sd is not None
     ]
     if not moves:
         return ""
@@ -104,27 +101,25 @@ def _seeds(panel: Panel) -> str:
     )
 
 
-def half_text(half: Mapping[str, object], panel: Panel) -> str:
+def half_text(half: HalfDose, panel: Panel) -> str:
     """35.2% [34.1%, 36.0%]; an end beyond the largest dose is "more than 100%"."""
-    dose = half["dose"]
-    if dose is None:
-        return str(half["why"])
-    ends = half["ci"]
-    assert isinstance(ends, list | tuple)
+    if half.dose is None:
+        return str(half.why)
+    ends = half.ci or (None, None)
     low, high = (f">{_rate(panel, -1)}" if end is None else f"{100 * end:.1f}%" for end in ends)
-    return f"{100 * float(str(dose)):.1f}% [{low}, {high}]"
+    return f"{100 * half.dose:.1f}% [{low}, {high}]"
 
 
 def _rate(panel: Panel, k: int) -> str:
     return f"{100 * panel.doses[k]:g}%"
 
 
-def steps_text(curve: Curve, panel: Panel) -> str:
+def steps_text(curve: DoseCurve, panel: Panel) -> str:
     """ "falls" (at every step), "rises 40–50%", or "unsure"."""
-    if curve["falls_throughout"]:
+    if curve.falls_throughout:
         return "falls"
-    if curve["rises"]:
+    if curve.rises:
         return "rises " + ", ".join(
-            f"{100 * panel.doses[k]:g}–{_rate(panel, k + 1)}" for k in curve["rises"]
+            f"{100 * panel.doses[k]:g}–{_rate(panel, k + 1)}" for k in curve.rises
         )
-    return "unsure" if curve["n"] else "–"
+    return "unsure" if curve.n else "–"

@@ -1,4 +1,4 @@
-"""The section of a page on dose and response, and the files beside the page."""
+"""The section of a page on dose and response, and the files next to the page."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from metaeval.reports.dose.curves import Panel
+from metaeval.reports.dose.findings import finding
+from metaeval.reports.dose.table import POINTS, print_table, table_name, write_dose_tables
+from metaeval.reports.shared.elements import Finding
+from metaeval.reports.shared.figure_style import as_data_uri
+from metaeval.reports.shared.print_tables import PrintTable
 from metaeval.runs import files
-from reports.dose.curves import Panel
-from reports.dose.findings import finding
-from reports.dose.table import POINTS, print_table, table_name, write_dose_tables
-from reports.shared.elements import Finding
-from reports.shared.figure_style import as_data_uri
-from reports.shared.print_tables import PrintTable
 
 
 class DoseSection(NamedTuple):
     """What the template `dose.html.j2` reads.
 
     `image` is the figure as a data address, empty where none was drawn; `links` are the files
-    beside the page as (text, address).
+    next to the page as (text, address).
     """
 
     image: str
@@ -30,14 +30,14 @@ class DoseSection(NamedTuple):
 
 def dose_section(directory: Path, panels: Sequence[Panel], figures: bool) -> DoseSection | None:
     """Write the figure (where `figures`) and the tables; `None` where there is nothing to show."""
-    panels = [panel for panel in panels if any(c["n"] for c in panel.curves.values())]
+    panels = [panel for panel in panels if any(c.n for c in panel.curves.values())]
     if not panels:
         return None
     write_dose_tables(directory, panels)
     links = [("every point as CSV", f"{files.TABLES}/{POINTS}")]
     image = ""
     if figures:
-        from reports.dose.figure import write_dose_figure  # matplotlib is slow to import
+        from metaeval.reports.dose.figure import write_dose_figure  # matplotlib is slow to import
 
         written = write_dose_figure(directory, panels)
         image = as_data_uri(written[0])

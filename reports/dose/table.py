@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import csv
 import io
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+from metaeval.reports.dose.curves import Panel
+from metaeval.reports.dose.findings import half_text, steps_text
+from metaeval.reports.shared.formatting import count, known, number, with_interval
+from metaeval.reports.shared.print_tables import PrintCell, PrintTable, write_tables
+from metaeval.results.base import Estimate
+from metaeval.results.graded import DoseCurve
 from metaeval.runs import files
-from reports.dose.curves import Curve, Panel
-from reports.dose.findings import half_text, steps_text
-from reports.shared.formatting import count, known, number, with_interval
-from reports.shared.print_tables import PrintCell, PrintTable, write_tables
+from metaeval.runs.csv_text import CsvWriter
 
 POINTS = "dose-points.csv"
 
@@ -40,21 +42,25 @@ def print_table(panel: Panel, name: str) -> PrintTable:
     )
 
 
-def _row(metric: str, curve: Curve, panel: Panel) -> list[PrintCell]:
-    floor = [with_interval(curve["floor"], curve["floor_ci"])] if panel.floor else []
+def _row(metric: str, curve: DoseCurve, panel: Panel) -> list[PrintCell]:
+    floor = [_with_interval(curve.floor)] if panel.floor else []
     texts = [
         metric,
-        with_interval(curve["change"][-1], curve["change_ci"][-1]),
+        _with_interval(curve.change[-1]),
         *floor,
-        half_text(curve["half_effect"], panel),
+        half_text(curve.half_effect, panel),
         steps_text(curve, panel),
-        _p(curve["trend_p"]),
-        with_interval(curve["rho"][0], curve["rho_ci"][0]),
-        with_interval(curve["rho"][-1], curve["rho_ci"][-1]),
-        with_interval(curve["within"][-1], curve["within_ci"][-1]),
-        count(curve["n"]),
+        _p(curve.trend_p),
+        _with_interval(curve.rho[0]),
+        _with_interval(curve.rho[-1]),
+        _with_interval(curve.within[-1]),
+        count(curve.n),
     ]
     return [PrintCell(text) for text in texts]
+
+
+def _with_interval(estimate: Estimate | None) -> str:
+    return number(None) if estimate is None else with_interval(estimate.value, estimate.interval)
 
 
 def _p(value: float | None) -> str:
@@ -79,7 +85,7 @@ def write_dose_tables(directory: Path, panels: Sequence[Panel]) -> None:
 def _points(panels: Sequence[Panel]) -> str:
     """One line a corruption, metric and dose, in full."""
     out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
+    writer = CsvWriter(out)
     writer.writerow([
         "corruption", "metric", "control", "dose", "realised", "n_images", "n_seeds", "change",
         "change_ci_low", "change_ci_high", "change_seed_sd", "rho", "rho_ci_low", "rho_ci_high",
@@ -88,15 +94,20 @@ def _points(panels: Sequence[Panel]) -> str:
     for panel in panels:
         for metric, curve in panel.curves.items():
             for k, dose in enumerate(panel.doses):
-                told: list[float | None] = [None] * 7
+                against_0: list[float | None] = [None] * 7
                 if k:
-                    told = [
-                        curve["rho"][k - 1], *curve["rho_ci"][k - 1], curve["rho_seed_sd"][k - 1],
-                        curve["within"][k - 1], *curve["within_ci"][k - 1],
+                    against_0 = [
+                        *_three(curve.rho[k - 1]), curve.rho_seed_sd[k - 1],
+                        *_three(curve.within[k - 1]),
                     ]  # fmt: skip
                 writer.writerow([
                     panel.title, metric, metric in panel.controls, dose, panel.realised[k],
-                    curve["n"], curve["n_seeds"], curve["change"][k], *curve["change_ci"][k],
-                    curve["seed_sd"][k] if curve["seed_sd"] else None, *told,
+                    curve.n, curve.n_seeds, *_three(curve.change[k]),
+                    curve.seed_sd[k] if curve.seed_sd else None, *against_0,
                 ])  # fmt: skip
     return out.getvalue()
+
+
+def _three(estimate: Estimate) -> list[float | None]:
+    """The value and both ends of the interval."""
+    return [estimate.value, estimate.low, estimate.high]

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from markupsafe import Markup, escape
 
-from reports.graded.bins import Array, Density
-from reports.shared.formatting import number, percent, plainly
+from metaeval.reports.graded.bins import Array, Density
+from metaeval.reports.shared.formatting import number, percent, plainly
 
 WIDTH = 320
 ORDER_HEIGHT, RIDGE = 92, 27

@@ -1,4 +1,4 @@
-"""The data of the images that the page shows: captions, scores, and how a few scores came about."""
+"""The data of the images that the page shows: captions, scores, and explanations of some scores."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from reports.graded.run import GradedRun
-from reports.shared.payload import fit, pack_json, pack_scores
+from metaeval.reports.graded.run import GradedRun
+from metaeval.reports.shared.payload import fit, pack_json, pack_scores
 
 
 class PackedExplanations(NamedTuple):
@@ -65,8 +65,8 @@ def embed(
 def _pack_captions(run: GradedRun, images: Sequence[int]) -> str:
     """Per image [id, source, applied flags, [marked captions], [references]], images together.
 
-    What is similar stands together, so that it is told once. A lone surrogate, which UTF-8 cannot
-    hold, does not get past the dataset readers.
+    Similar texts are stored together, so that they compress well. Unpaired surrogates, which UTF-8
+    cannot encode, are refused by the dataset readers.
     """
     return pack_json(
         [
@@ -86,7 +86,7 @@ def _pack_explanations(run: GradedRun, images: Collection[int], most: int) -> Pa
     """The explanations of those `images` (positions) that are among the `most` first ones.
 
     First in the order of any column of the metric, or of the column that the page opens with.
-    `data` is metric → image id → position of the set → what the metric says.
+    `data` is metric → image id → position of the set → explanation.
     """
     brief: list[dict[str, Any]] = []
     data: dict[str, Any] = {}
@@ -99,8 +99,9 @@ def _pack_explanations(run: GradedRun, images: Collection[int], most: int) -> Pa
         columns = [column for column in explained["columns"] if column in places]
         if not columns:  # the metric has no scores here
             continue
-        opening = run.statistics["leading_column"]
-        turn = np.min([places[column] for column in (*columns, opening)], axis=0)
+        opening = run.result.leading_column
+        opened = [opening] if opening in places else []
+        turn = np.min([places[column] for column in (*columns, *opened)], axis=0)
         kept = {
             str(entry["image_id"]): {
                 sets[which]: payload for which, payload in entry["sets"].items() if which in sets

@@ -1,5 +1,5 @@
-"""The figures of a run, as SVG and PDF: per metric the order of all captions and the densities of
-the scores, and the slope chart of all metrics.
+"""The figures of a run, as SVG and on request as PDF: the order of all captions and the densities
+of the scores for each metric, and the slope chart of all metrics.
 
 Made with Matplotlib on two figures that are drawn anew for every metric. The bytes depend on the
 run alone: a fixed salt for ids, no date, text as text.
@@ -18,14 +18,14 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle, StepPatch
 
+from metaeval.reports.graded.bins import Array, Density, density, order_counts
+from metaeval.reports.graded.run import GradedRun
+from metaeval.reports.graded.slopes import Slope, slopes
+from metaeval.reports.paper.figures import BLUE, INK, RULE, SOFT, write_figure
+from metaeval.reports.shared import palette
+from metaeval.reports.shared.figure_style import STYLE, label_places
+from metaeval.reports.shared.formatting import file_stem, percent, plainly
 from metaeval.runs import files
-from reports.graded.bins import Array, Density, density, order_counts
-from reports.graded.run import GradedRun
-from reports.graded.slopes import Slope, slopes
-from reports.paper.figures import BLUE, INK, RULE, SOFT, write_figure
-from reports.shared import palette
-from reports.shared.figure_style import STYLE, label_places
-from reports.shared.formatting import file_stem, percent, plainly
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,17 +34,21 @@ BINS = 50
 SHELF = 1.15  # from one ridge's foot to the next, where the tallest possible ridge is 1
 
 
-def write_figures(run: GradedRun) -> list[Path]:
-    """Write `figures/<metric>-order` and `-density` for every metric that ran, and `slopes`."""
+def write_figures(run: GradedRun, pdf: bool = False) -> list[Path]:
+    """Write `figures/<metric>-order` and `-density` for every metric that ran, and `slopes`.
+
+    With `pdf` also as PDF: two files a metric, which take most of the time of a report.
+    """
+    forms = ("svg", "pdf") if pdf else ("svg",)
     folder = run.directory / files.FIGURES
     colours = palette.levels(len(run.sets))
     written = []
     with mpl.rc_context(STYLE):
         order, spread = _order_axes(run.names, colours), _density_axes(run.names)
         for metric, scores in zip(run.columns, run.scores, strict=True):
-            record = run.records[metric]
-            title = f"{metric} (random weights: not a result)" if record["untrained"] else metric
-            counts = order_counts(scores, run.seed, BINS, record["higher_is_better"])
+            column = run.ran[metric].column
+            title = f"{metric} (random weights: not a result)" if column.untrained else metric
+            counts = order_counts(scores, run.seed, BINS, column.higher_is_better)
             for axes, kind in ((order, "order"), (spread, "density")):
                 for artist in [*axes.patches, *axes.artists, *axes.texts]:
                     artist.remove()
@@ -57,7 +61,7 @@ def write_figures(run: GradedRun) -> list[Path]:
                 figure = axes.get_figure(root=True)
                 assert isinstance(figure, Figure)
                 stem = f"{file_stem(metric)}-{kind}"
-                written += write_figure(figure, folder, stem, f"{metric}: {kind}")
+                written += write_figure(figure, folder, stem, f"{metric}: {kind}", forms)
         if lines := slopes(run.metrics):
             title = "Rank-order ρ of every metric, pooled and within an image"
             written += write_figure(_slopes(lines), folder, "slopes", title)

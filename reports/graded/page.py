@@ -9,31 +9,34 @@ from typing import Any
 
 from markupsafe import Markup
 
-from metaeval.options import Count, Whole
+from metaeval.options import NonNegativeInt, PositiveInt
+from metaeval.reports.dose.curves import corruption_title, panel
+from metaeval.reports.dose.section import DoseSection, dose_section
+from metaeval.reports.graded.alerts import alerts
+from metaeval.reports.graded.bins import density, order_counts
+from metaeval.reports.graded.drawings import density_chart, order_chart
+from metaeval.reports.graded.embedded import EmbeddedData, PackedExplanations, embed
+from metaeval.reports.graded.glossary import TERMS
+from metaeval.reports.graded.paper import GradedTables, forest_figure, tables
+from metaeval.reports.graded.ranking import block
+from metaeval.reports.graded.run import GradedRun, read_graded_run
+from metaeval.reports.graded.slopes import slope_chart, slopes
+from metaeval.reports.graded.statements.counts import counts
+from metaeval.reports.graded.statements.groups import group_tables
+from metaeval.reports.graded.summary import headline, summary
+from metaeval.reports.graded.table import metrics_table
+from metaeval.reports.paper.citations import cite
+from metaeval.reports.paper.links import save_links
+from metaeval.reports.shared import formatting, page, payload
+from metaeval.reports.shared.elements import Header, Row
+from metaeval.reports.shared.formatting import count, percent
+from metaeval.reports.shared.photos import thumbnails
+from metaeval.reports.shared.print_tables import write_tables
+from metaeval.reports.shared.provenance import date_and_version, reproduction
+from metaeval.reports.shared.row_kind import kind_of
+from metaeval.results.files import dump
+from metaeval.results.graded import CaptionSet
 from metaeval.runs import files
-from reports.dose.curves import corruption_title, panel
-from reports.dose.section import DoseSection, dose_section
-from reports.graded.alerts import alerts
-from reports.graded.bins import density, order_counts
-from reports.graded.drawings import density_chart, order_chart
-from reports.graded.embedded import EmbeddedData, PackedExplanations, embed
-from reports.graded.glossary import TERMS
-from reports.graded.paper import GradedTables, forest_figure, tables
-from reports.graded.run import GradedRun, read_graded_run
-from reports.graded.slopes import slope_chart, slopes
-from reports.graded.statements.counts import counts
-from reports.graded.statements.groups import group_tables
-from reports.graded.summary import headline, summary
-from reports.graded.table import metrics_table
-from reports.paper.citations import citation
-from reports.paper.links import save_links
-from reports.shared import formatting, page, payload
-from reports.shared.elements import Header, Row
-from reports.shared.formatting import count, percent
-from reports.shared.photos import thumbnails
-from reports.shared.print_tables import write_tables
-from reports.shared.provenance import date_and_version, provenance
-from reports.shared.row_kind import row_kind
 
 ORDER_BINS = 50
 
@@ -42,10 +45,11 @@ def write_report(
     run_dir: Path | str,
     *,
     figures: bool = True,
-    examples: Count = 6,
-    explanations: Whole = 12,
-    photos: Whole = 0,
-    max_bytes: Count = 5_000_000,
+    pdf: bool = False,
+    examples: PositiveInt = 6,
+    explanations: NonNegativeInt = 12,
+    photos: NonNegativeInt = 0,
+    max_bytes: PositiveInt = 5_000_000,
 ) -> Path:
     """Write `report.html`, `tables/`, and with `figures` the SVG and PDF files, into a run's
     directory.
@@ -56,15 +60,17 @@ def write_report(
         The directory of a finished run; its files are all that is read.
     figures
         Whether to draw the forest plot, and to write it and each metric's order and densities
-        into `figures/`, as SVG and PDF.
+        into `figures/`, as SVG; the forest and slope plots also as PDF.
+    pdf
+        Whether to write each metric's order and densities as PDF as well.
     examples
         Example images shown at a time.
     explanations
-        How many images to explain for each column of a metric that tells how its scores came
-        about; the run holds no more than it was asked for. 0: none.
+        How many images to explain for each column of a metric that explains its scores; the run
+        contains at most as many as it was asked for. 0: none.
     photos
         How many images' photos to embed as thumbnails (those of the worst inversions), where the
-        run knows an image file. 0 by default: photos have owners, and weigh.
+        run knows an image file. 0 by default: photos have owners, and are large.
     max_bytes
         The report's size limit. Captions and scores of all images are embedded where they fit;
         where not, those of the worst inversions, and the page says so.
@@ -82,15 +88,17 @@ def write_report(
     run = read_graded_run(Path(run_dir))
     forest = Markup("")
     if figures:
-        from reports.graded.figures import write_figures  # matplotlib takes a second to import
+        from metaeval.reports.graded.figures import (
+            write_figures,  # matplotlib takes a second to import
+        )
 
-        write_figures(run)
+        write_figures(run, pdf)
         forest = forest_figure(run)
     printed = tables(run)
     write_tables(run.directory, printed.all)
     order = run.worst_first()
     shots = thumbnails(run.image_ids, run.image_paths, order[:photos])
-    context = _context(run, printed, forest, figures)
+    context = _context(run, printed, forest, figures, pdf)
     render = partial(_render, run, context, examples, shots)
     nothing = EmbeddedData("", "", PackedExplanations([], ""))
     room = max_bytes - len(render(nothing, 0).encode())
@@ -108,15 +116,16 @@ def _render(
     kept: int,
 ) -> str:
     """The page around the data of `kept` images, `examples` of which it shows at a time."""
+    experiment = run.result.experiment
     meta = {
-        "sets": [{"name": s["name"], "level": s["level"]} for s in run.sets],
+        "sets": [{"name": s.name, "level": s.level} for s in run.sets],
         "metrics": [
-            {"name": name, "kind": row_kind(r), "higher": r["higher_is_better"]}
-            for name, r in run.records.items()
+            {"name": m.name, "kind": block(m, experiment), "higher": m.column.higher_is_better}
+            for m in run.ran.values()
         ],
         "examples": examples,
         "config": run.config,
-        "name": run.statistics["experiment"],
+        "name": experiment,
         "photos": dict(shots),
         "explained": data.explanations.brief,
     }
@@ -128,7 +137,7 @@ def _render(
 
 
 def _context(
-    run: GradedRun, printed: GradedTables, forest: Markup, figures: bool
+    run: GradedRun, printed: GradedTables, forest: Markup, figures: bool, pdf: bool
 ) -> dict[str, Any]:
     """What the page holds whatever the data."""
     table = metrics_table(run)
@@ -138,7 +147,7 @@ def _context(
         "findings": summary(run),
         "alerts": alerts(run),
         "no_alerts": "every metric ran, every caption was scored, every corruption changed its "
-        "caption, and no ρ hangs on ties.",
+        "caption, and ties affect no ρ.",
         "table": table,
         "table_caption": "Every metric's agreement with the known order of the versions.",
         "counts": counts(run),
@@ -154,9 +163,12 @@ def _context(
         "files": figures,
         "dose": _dose(run, figures),
         "charts": _charts(run, table.bodies[0][1], figures),
+        "pdf": pdf,
         "bins": ORDER_BINS,
-        "citation": citation(run),
-        "provenance": provenance(run)._replace(versions=[_version_row(s) for s in run.sets]),
+        "citation": cite(run),
+        "provenance": reproduction(run, run.result.settings.model_dump())._replace(
+            versions=[_version_row(s) for s in run.sets]
+        ),
         "downloads": {
             "config": "Resolved config",
             "table": "Table as CSV",
@@ -165,16 +177,19 @@ def _context(
         },
         "wide_times": False,
         "terms": TERMS,
-        "statistics": payload.pack_json(run.statistics),
+        "statistics": payload.pack_json(dump(run.result)),
     }
 
 
 def _dose(run: GradedRun, figures: bool) -> DoseSection | None:
     """The curves of a run with several rates."""
-    dose = run.statistics.get("dose")
-    if not dose:
+    dose = run.result.dose
+    if dose is None:
         return None
-    curves = panel(corruption_title(dose["sets"]), dose, run.metrics)
+    kinds = {m.name: kind_of(m) for m in run.metrics}
+    curves = panel(
+        corruption_title(dose.sets), dose.doses, dose.realised, dose.floor, dose.metrics, kinds
+    )
     return dose_section(run.directory, [curves], figures)
 
 
@@ -184,33 +199,30 @@ def _header(run: GradedRun) -> Header:
         run.title,
         run.question,
         [
-            ("Dataset", run.statistics["dataset"]),
+            ("Dataset", run.result.dataset),
             ("Size", headline(run)),
             ("Seed", str(run.seed)),
             *date_and_version(run.info),
         ],
         legend_label="Versions, worst to best",
         legend=[(f"l{k}", name) for k, name in enumerate(run.names)],
-        fallback=run.dataset.get("fallback"),
+        fallback=run.dataset.fallback,
     )
 
 
-def _version_row(s: Mapping[str, Any]) -> tuple[str, str, str, str, str]:
+def _version_row(s: CaptionSet) -> tuple[str, str, str, str, str]:
     """Name, level, captions, unchanged ones, words of one set."""
-    requested, realised, harm = (
-        s.get(key) for key in ("requested_rate", "mean_realised_rate", "mean_harm")
-    )
+    requested, realised = s.requested_rate, s.mean_realised_rate
     words = [f"{percent(requested, 0)} asked"] if requested is not None else []
     if realised or requested is not None:
         words.append(f"{percent(realised)} changed")
-    if harm is not None:
-        words.append(f"{percent(harm)} of the statements false or lost")
-    n, unapplied = s["n"], s["n_unapplied"]
+    if s.mean_harm is not None:
+        words.append(f"{percent(s.mean_harm)} of the statements false or lost")
     return (
-        s["name"],
-        str(s["level"]),
-        count(n),
-        f"{count(unapplied)} ({percent(unapplied / n)})" if n else "0",
+        s.name,
+        str(s.level),
+        count(s.n),
+        f"{count(s.n_unapplied)} ({percent(s.n_unapplied / s.n)})" if s.n else "0",
         ", ".join(words),
     )
 
@@ -221,14 +233,14 @@ def _charts(run: GradedRun, rows: Sequence[Row], figures: bool) -> list[dict[str
     for row in rows:
         if row.kind == "absent":
             continue
-        record, scores = run.records[row.metric], run.scores[run.columns.index(row.metric)]
-        places = order_counts(scores, run.seed, ORDER_BINS, record["higher_is_better"])
+        metric, scores = run.ran[row.metric], run.scores[run.columns.index(row.metric)]
+        places = order_counts(scores, run.seed, ORDER_BINS, metric.column.higher_is_better)
         charts.append(
             {
                 "metric": row.metric,
                 "stem": formatting.file_stem(row.metric),
                 "kind": row.kind,
-                "record": record,
+                "rho": metric.numbers.rank_order_rho.value,
                 "order": order_chart(places, run.names),
                 "density": density_chart(density(scores), run.names),
                 "files": figures,

@@ -1,4 +1,4 @@
-"""What of a graded run goes into a paper: its tables for print, and the forest plot."""
+"""The parts of a graded run for a paper: tables for print, and the forest plot."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
+from metaeval.reports.graded.ranking import ranked, results, rho
+from metaeval.reports.graded.run import GradedRun
+from metaeval.reports.graded.statements.controls import controls_of
+from metaeval.reports.graded.statements.groups import group_tables
+from metaeval.reports.graded.statements.measures import WORDS, value_of
+from metaeval.reports.graded.summary import headline
+from metaeval.reports.graded.table import metrics_table
+from metaeval.reports.paper.saved import SavedMatrix, saved_comparisons
+from metaeval.reports.shared.formatting import capital, known
+from metaeval.reports.shared.print_tables import PrintTable, plain_table, print_tables
+from metaeval.results.graded import Measure
 from metaeval.runs import files
-from reports.graded.ranking import ranked, rho
-from reports.graded.run import GradedRun
-from reports.graded.statements.controls import controls_of
-from reports.graded.statements.groups import group_tables
-from reports.graded.statements.measures import MEASURES
-from reports.graded.summary import headline
-from reports.graded.table import metrics_table
-from reports.paper.differences import equal_to_best
-from reports.paper.saved import SavedMatrix, saved_matrix
-from reports.shared.formatting import capital, known
-from reports.shared.print_tables import PrintTable, plain_table, print_tables
 
 FOREST = "forest"
-MEASURE = "rank_order_rho"
+MEASURE: Measure = "rank_order_rho"
 FULL = ("spearman", "tau", "auc", "inversions")  # columns that the page shows on demand
 
 
@@ -38,7 +38,7 @@ class GradedTables(NamedTuple):
 
 def tables(run: GradedRun) -> GradedTables:
     """All tables of a run for print; no matrices where no differences were tested."""
-    where = f"{run.title} on {run.statistics['dataset']}"
+    where = f"{run.title} on {run.result.dataset}"
     caption = f"{where}: agreement with the known order of the versions, {headline(run)}."
     equal = _equal(run)
     metrics = print_tables(metrics_table(run), "metrics", caption, equal, FULL)
@@ -54,30 +54,26 @@ def tables(run: GradedRun) -> GradedTables:
     return GradedTables(metrics, _matrices(run, where), groups)
 
 
-def _equal(run: GradedRun) -> dict[str, set[str]]:
-    """The metrics that are not told apart from the best by the pooled ρ, of all items."""
-    tested, rows = run.statistics.get("differences"), ranked(run.metrics)
-    if not tested or not rows:
+def _equal(run: GradedRun) -> dict[str, frozenset[str]]:
+    """The metrics that are not separated from the best by the pooled ρ, of all items."""
+    comparisons, rows = run.result.differences.get(MEASURE), ranked(run)
+    if comparisons is None or not rows:
         return {}
-    pairs = tested["measures"].get(MEASURE, {"pairs": []})
-    return {"all": set(equal_to_best(pairs, rows[0]["metric"], tested["alpha"]))}
+    return {"all": comparisons.not_separated_from(rows[0].name)}
 
 
 def _matrices(run: GradedRun, where: str) -> list[SavedMatrix]:
     """The differences by each measure, metrics best first."""
-    tested = run.statistics.get("differences")
-    if not tested:
-        return []
-    rows = ranked(run.metrics)
     matrices = []
-    for measure, pairs in tested["measures"].items():
+    for measure, comparisons in run.result.differences.items():
         best_first = sorted(
-            ((r[measure], r["metric"]) for r in rows if known(r[measure])), reverse=True
+            ((v, m.name) for m in results(run) if (v := value_of(m, measure)) is not None),
+            reverse=True,
         )
         order = [metric for _, metric in best_first]
-        name, stem = MEASURES[measure], f"differences-{measure.replace('_', '-')}"
+        name, stem = WORDS[measure], f"differences-{measure.replace('_', '-')}"
         caption = f"{where}: differences times 100, {name}."
-        made = saved_matrix(capital(name), stem, caption, pairs, order, tested["alpha"])
+        made = saved_comparisons(capital(name), stem, caption, comparisons, order)
         if made.lines:
             matrices.append(made)
     return matrices
@@ -85,22 +81,22 @@ def _matrices(run: GradedRun, where: str) -> list[SavedMatrix]:
 
 def forest_figure(run: GradedRun) -> Markup:
     """Draw every metric's ρ with its interval, controls below; files, and the page's drawing."""
-    from reports.paper.figures import inline, write_figure
-    from reports.paper.forest import Estimate, ForestRow, forest
+    from metaeval.reports.paper.figures import inline, write_figure
+    from metaeval.reports.paper.forest import ForestRow, PlottedEstimate, forest
 
     published = {
-        r["metric"]: paper.value
-        for r in run.metrics
-        if (paper := run.paper(r)) is not None and paper.same_model
+        m.name: paper.value
+        for m in run.metrics
+        if (paper := run.paper(m)) is not None and paper.same_model
     }
     rows = [
         ForestRow(
-            r["metric"],
-            "control" if r.get("control") else "result",
-            [Estimate(rho(r), r.get(f"{MEASURE}_ci"), published.get(r["metric"]))],
+            m.name,
+            "control" if m.column.control else "result",
+            [PlottedEstimate(rho(m), m.numbers.rank_order_rho.interval, published.get(m.name))],
         )
-        for r in [*ranked(run.metrics), *controls_of(run.metrics)]
-        if known(rho(r))
+        for m in [*results(run), *controls_of(run.metrics)]
+        if known(rho(m))
     ]
     drawing = forest(rows, "rank-order ρ, all captions pooled; bars: intervals by resampled images")
     title = f"{run.title}: rank-order ρ of every metric"

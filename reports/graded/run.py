@@ -1,4 +1,4 @@
-"""A finished run of graded corruption as its report sees it: its files in arrays of one shape."""
+"""A finished run of graded corruption as its report reads it: its files in arrays of one shape."""
 
 from __future__ import annotations
 
@@ -12,26 +12,29 @@ import numpy.typing as npt
 import pandas as pd
 
 from metaeval.errors import InputError
+from metaeval.reports.graded.diff_markup import marked
+from metaeval.reports.shared.formatting import MOST_CHARACTERS, cut
+from metaeval.reports.shared.run import LoadedRun, cell_indices, image_paths, load_run_files
+from metaeval.results.graded import CaptionSet, GradedResult, GradedStatistics
+from metaeval.results.metric import MetricResult
 from metaeval.runs import files
 from metaeval.runs.records import PaperValue, paper_value
-from reports.graded.diff_markup import marked
-from reports.shared.formatting import MOST_CHARACTERS, cut
-from reports.shared.row_kind import Record
-from reports.shared.run import FinishedRun, cell_indices, image_paths, read_run
+
+Metric = MetricResult[GradedStatistics]
 
 
 @dataclass(frozen=True)
-class GradedRun(FinishedRun):
+class GradedRun(LoadedRun[GradedResult]):
     """One run directory in memory.
 
-    `sets` are the records of statistics.json in ascending level (0 = worst). With s sets, n images
+    `sets` are in ascending level (0 = worst). With s sets, n images
     and c metric columns that ran, `captions[s][n]` holds marked captions (see
-    `reports.graded.diff_markup`; None where a set lacks the image), `applied` is bool [s, n] and
-    `scores` float64 [c, s, n], NaN where there is no score. `explanations` are the metrics of
-    explanations.json, none where the run has no such file.
+    `metaeval.reports.graded.diff_markup`; None where a set lacks the image), `applied` is bool
+    [s, n] and `scores` float64 [c, s, n], NaN where there is no score. `explanations` are the
+    metrics of explanations.json, none where the run has no such file.
     """
 
-    sets: tuple[Mapping[str, Any], ...]
+    sets: tuple[CaptionSet, ...]
     image_ids: tuple[int | str, ...]
     image_paths: tuple[str | None, ...]
     sources: tuple[str, ...]
@@ -44,38 +47,51 @@ class GradedRun(FinishedRun):
 
     @property
     def seed(self) -> int:
-        return int(self.info.get("seed") or 0)
+        return self.info.seed or 0
 
     @property
     def names(self) -> list[str]:
         """The names of the sets, worst first."""
-        return [s["name"] for s in self.sets]
+        return [s.name for s in self.sets]
 
     @property
-    def records(self) -> dict[str, Record]:
-        """Column → record, of the columns that ran."""
-        return {r["metric"]: r for r in self.metrics if r["status"] == "ok"}
+    def metrics(self) -> tuple[Metric, ...]:
+        """The metrics that the page shows, in the order of the configuration."""
+        return self.result.visible
 
     @property
-    def published(self) -> Mapping[str, Any]:
-        """What run.json says of the paper's values; empty where there are none."""
-        return self.info.get("published") or {}
+    def ran(self) -> dict[str, Metric]:
+        """Column → metric, of the columns that ran."""
+        return {m.name: m for m in self.metrics if m.ok}
 
-    def paper(self, record: Record) -> PaperValue | None:
-        """What was published of a column, if anything."""
-        values = self.published.get("rank_order_rho") or {}
-        return paper_value(values, record["metric"], record["variant_of"])
+    @property
+    def comparable(self) -> bool:
+        """Whether published values, if there are any, can be compared with this run's."""
+        return self.info.published is None or self.info.published.comparable
+
+    @property
+    def why_not_comparable(self) -> str:
+        """Why published values cannot be compared; empty where they can."""
+        published = self.info.published
+        return (
+            "" if published is None or published.comparable else published.why_not or "other data"
+        )
+
+    def paper(self, metric: Metric) -> PaperValue | None:
+        """The published value of a column; `None` where nothing was published."""
+        values = self.info.published.rank_order_rho if self.info.published else {}
+        return paper_value(values, metric.name, metric.column.variant_of)
 
     def places(self) -> dict[str, npt.NDArray[np.intp]]:
         """Column → the place of each image [n] in the column's `worst_images`, worst first.
 
-        Images that are not among those all have the place n.
+        All other images have the place n.
         """
         position = {image: k for k, image in enumerate(self.image_ids)}
         places = {}
-        for column, record in self.records.items():
+        for column, metric in self.ran.items():
             place = np.full(len(position), len(position), dtype=np.intp)
-            worst = [position[image] for image in record["worst_images"]]
+            worst = [position[image] for image in metric.numbers.worst_images]
             place[worst] = np.arange(len(worst))
             places[column] = place
         return places
@@ -107,7 +123,8 @@ def _shown(source: str, caption: str, edits: Iterable[Mapping[str, Any]] | None)
 
 def read_graded_run(directory: Path) -> GradedRun:
     """Read all files of a run; `InputError` names the file that is missing or broken."""
-    run, explanations = read_run(directory), directory / files.EXPLANATIONS
+    run = load_run_files(directory, GradedResult)
+    explanations = directory / files.EXPLANATIONS
     references = files.read_table(directory / files.REFERENCES)
     captions = files.read_table(directory / files.CAPTIONS)
     scores = files.read_table(directory / files.SCORES)
@@ -117,9 +134,9 @@ def read_graded_run(directory: Path) -> GradedRun:
         raise InputError(
             "an image occurs twice", file=directory / files.REFERENCES, field="image_id"
         )
-    sets = tuple(sorted(run.statistics["sets"], key=lambda s: (s["level"], s["name"])))
-    names = pd.Index([s["name"] for s in sets])
-    columns = tuple(m["metric"] for m in run.metrics if m["status"] == "ok")
+    sets = tuple(sorted(run.result.sets, key=lambda s: (s.level, s.name)))
+    names = pd.Index([s.name for s in sets])
+    columns = tuple(m.name for m in run.result.visible if m.ok)
 
     shape = (len(names), len(images))
     cells = cell_indices(captions, names, images, directory / files.CAPTIONS)

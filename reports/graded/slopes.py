@@ -7,16 +7,17 @@ from typing import NamedTuple
 
 from markupsafe import Markup, escape
 
-from reports.shared.figure_style import label_places
-from reports.shared.formatting import known, number
-from reports.shared.row_kind import Record, row_kind
+from metaeval.reports.graded.run import Metric
+from metaeval.reports.shared.figure_style import label_places
+from metaeval.reports.shared.formatting import number
+from metaeval.reports.shared.row_kind import kind_of
 
 WIDTH, LEFT, RIGHT, TOP, LINE = 560, 190, 370, 22, 15
 KINDS = ("result", "control")
 
 
 class Slope(NamedTuple):
-    """One line: the metric, its kind (see `row_kind`), its two values."""
+    """One line: the metric, its kind (see `kind_of`), its two values."""
 
     metric: str
     kind: str
@@ -24,15 +25,16 @@ class Slope(NamedTuple):
     within: float
 
 
-def slopes(records: Sequence[Record]) -> list[Slope]:
-    """The lines of the metrics that have both values, in the order of the records."""
-    return [
-        Slope(r["metric"], row_kind(r), r["rank_order_rho"], r["rank_order_rho_within"])
-        for r in records
-        if row_kind(r) in KINDS
-        and known(r.get("rank_order_rho"))
-        and known(r.get("rank_order_rho_within"))
-    ]
+def slopes(metrics: Sequence[Metric]) -> list[Slope]:
+    """The lines of the metrics that have both values, in the order of the metrics."""
+    lines = []
+    for m in metrics:
+        if kind_of(m) in KINDS:
+            pooled = m.numbers.rank_order_rho.value
+            within = m.numbers.rank_order_rho_within.value
+            if pooled is not None and within is not None:
+                lines.append(Slope(m.name, kind_of(m), pooled, within))
+    return lines
 
 
 def slope_chart(lines: Sequence[Slope]) -> Markup:

@@ -2,38 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 
+from metaeval.reports.graded.glossary import COLUMNS
+from metaeval.reports.graded.ranking import against_paper, block, rho
+from metaeval.reports.graded.run import GradedRun, Metric
+from metaeval.reports.graded.statements.controls import is_above
+from metaeval.reports.shared.elements import Cell, ColumnHead, Row
+from metaeval.reports.shared.formatting import DASH, interval, number, percent, with_interval
+from metaeval.reports.shared.interval_bar import Span, axis, interval_bar, span_of
+from metaeval.reports.shared.row_kind import kind_of
+from metaeval.reports.shared.table import MetricsTable, in_order, result_row
+from metaeval.reports.shared.training import training_footnotes
+from metaeval.results.base import Estimate
+from metaeval.results.graded import GradedStatistics, Measure, SelectedStatistics, VarianceShares
 from metaeval.runs.records import PaperValue
-from reports.graded.glossary import COLUMNS
-from reports.graded.ranking import against_paper, rho
-from reports.graded.run import GradedRun
-from reports.shared.elements import Cell, ColumnHead, Row
-from reports.shared.formatting import DASH, interval, known, number, percent, with_interval
-from reports.shared.interval_bar import Span, axis, interval_bar, span_of
-from reports.shared.row_kind import Record, row_kind
-from reports.shared.table import MetricsTable, in_order, metric_row
-from reports.shared.training import footnotes
 
 OTHER_MODEL = (
     "The paper's value is of the same metric with another model. The two do not compare, so no "
     "difference is given."
 )
 
-# the switch's value → the field of a record that holds the statistics of the selection
-SELECTIONS = {"applied": "every_level_applied", "degrees": "without_floor"}
-_MEASURED = {
-    f"{name}{end}"
-    for name in (
-        "rank_order_rho", "rank_order_rho_within", "pairwise_accuracy", "monotone_rate",
-        "inversion_rate", "spearman_rho", "kendall_tau_b",
-    )
-    for end in ("", "_ci")
-} | {
-    "rank_order_rho_bounds", "tie_fraction", "pairwise_ties", "adjacent_auc", "variance",
-    "against_control",
-}  # fmt: skip
+SELECTIONS = ("applied", "degrees")  # the values of the switch, besides "all"
 
 
 def metrics_table(run: GradedRun) -> MetricsTable:
@@ -42,154 +33,189 @@ def metrics_table(run: GradedRun) -> MetricsTable:
     The columns on a paper are there only where there is one to compare with.
     """
     span = span_of(_ends(run))
-    compared = any(run.paper(r) for r in run.metrics)
+    compared = any(run.paper(m) for m in run.metrics)
     keys = [key for key in COLUMNS if compared or key not in ("paper", "delta")]
     heads = [
         ColumnHead(key, COLUMNS[key].name, COLUMNS[key].short, axis(span) if key == "rho" else "")
         for key in keys
     ]
-    papers = {r["metric"]: paper for r in run.metrics if (paper := run.paper(r))}
-    bodies = [("all", _rows(run, run.metrics, papers, keys, span))]
-    for name, field in SELECTIONS.items():
-        if any(r.get(field) for r in run.metrics):
-            # no paper reports on such a selection
-            part = [_selected(r, field) for r in run.metrics]
-            bodies.append((name, _rows(run, part, {}, keys, span)))
+
+    def every(m: Metric) -> list[Cell]:
+        paper = run.paper(m)
+        bar = _bar(run, m, m.numbers.rank_order_rho, paper, span)
+        return [bar, *_statistics(run, m), *_paper(m, paper, run.why_not_comparable)]
+
+    bodies = [("all", _rows(run, keys, every, {m.name: rho(m) for m in run.metrics}))]
+    for name in SELECTIONS:
+        parts = {m.name: part for m in run.metrics if (part := _selected(m, name)) is not None}
+        if parts:
+            values = {metric: part.rank_order_rho.value for metric, part in parts.items()}
+            bodies.append((name, _rows(run, keys, partial(_part_cells, parts, span), values)))
     table = MetricsTable(heads, bodies)
-    return table.with_footnotes(footnotes(run.metrics, run.statistics["experiment"]))
+    return table.with_footnotes(training_footnotes(run.metrics, run.result.experiment))
 
 
-def _selected(record: Record, field: str) -> Record:
-    """The record with the statistics of a selection in the place of all, and no others."""
-    kept = {key: None if key in _MEASURED else value for key, value in record.items()}
-    return {**kept, **(record.get(field) or {})}
+def _selected(metric: Metric, selection: str) -> SelectedStatistics | None:
+    """The statistics of a part of the items; `None` where the metric has none."""
+    if metric.statistics is None:
+        return None
+    if selection == "applied":
+        return metric.statistics.every_level_applied
+    return metric.statistics.without_floor
 
 
 def _ends(run: GradedRun) -> Iterator[float | None]:
-    """All that the axis must hold: intervals and published values. Tie ranges are cut at its ends.
+    """The values that the axis must include: intervals and published values.
 
-    They may span almost everything.
+    Tie ranges are cut at its ends: they may span almost everything.
     """
-    for record in run.metrics:
-        if row_kind(record) not in ("result", "part", "control"):
+    for m in run.metrics:
+        if kind_of(m) not in ("result", "part", "control"):
             continue
-        for statistics in (record, *(record.get(f) or {} for f in SELECTIONS.values())):
-            yield from statistics.get("rank_order_rho_ci") or (rho(statistics),)
-        if (paper := run.paper(record)) is not None:
+        parts = [part for name in SELECTIONS if (part := _selected(m, name)) is not None]
+        for estimate in (m.numbers.rank_order_rho, *(part.rank_order_rho for part in parts)):
+            yield from estimate.interval or (estimate.value,)
+        if (paper := run.paper(m)) is not None:
             yield paper.value
 
 
 def _rows(
     run: GradedRun,
-    records: Sequence[Record],
-    papers: Mapping[str, PaperValue],
     keys: Sequence[str],
-    span: Span,
+    cells: Callable[[Metric], Iterable[Cell]],
+    values: Mapping[str, float | None],
 ) -> list[Row]:
     """The rows in their first order: by ρ, parts under their metric, the rest below."""
-    why_not = _not_comparable(run)
-
-    def cells(r: Record) -> list[Cell]:
-        paper = papers.get(r["metric"])
-        return [_bar(r, paper, span), *_statistics(r), *_paper(r, paper, why_not)]
-
-    rows = [metric_row(r, keys, cells) for r in records]
-    return in_order(rows, {r["metric"]: rho(r) for r in records})
+    experiment = run.result.experiment
+    rows = [
+        result_row(m, keys, partial(_of_metric, m, cells))._replace(kind=block(m, experiment))
+        for m in run.metrics
+    ]
+    return in_order(rows, values)
 
 
-def _not_comparable(run: GradedRun) -> str:
-    """Why the published values do not compare with this run; empty if they do."""
-    if run.published.get("comparable", True):
-        return ""
-    return run.published.get("why_not") or "other data"
+def _of_metric(
+    metric: Metric, cells: Callable[[Metric], Iterable[Cell]], _: GradedStatistics
+) -> Iterable[Cell]:
+    """The cells of a metric: they depend on the whole run, not only on its statistics."""
+    return cells(metric)
 
 
-def _bar(r: Record, paper: PaperValue | None, span: Span) -> Cell:
-    ci, bounds = r.get("rank_order_rho_ci"), r.get("rank_order_rho_bounds")
+def _part_cells(parts: Mapping[str, SelectedStatistics], span: Span, metric: Metric) -> list[Cell]:
+    """The cells of a selection, which no paper reports on."""
+    part = parts.get(metric.name)
+    if part is None:
+        return []
+    pooled = part.rank_order_rho
+    bar = interval_bar(pooled.value, pooled.interval, span, title=f"ρ {number(pooled.value, 4)}")
+    return [
+        Cell("rho", bar, pooled.value, printed=with_interval(pooled.value, pooled.interval)),
+        _number("within", part.rank_order_rho_within),
+        _share("accuracy", part.pairwise_accuracy),
+        _share("monotone", part.monotone_rate),
+    ]
+
+
+def _bar(run: GradedRun, m: Metric, pooled: Estimate, paper: PaperValue | None, span: Span) -> Cell:
+    bounds = m.numbers.rank_order_rho_bounds
     title = [
-        f"ρ {number(rho(r), 4)}",
-        f"interval {interval(ci, 4)}",
+        f"ρ {number(pooled.value, 4)}",
+        f"interval {interval(pooled.interval, 4)}",
         f"tie-breaking alone: {interval(bounds, 4)}",
     ]
     if paper is not None:
         whose = "" if paper.same_model else " for another model"
         title.append(f"published{whose}: {number(paper.value, 4)}")
-    bar = interval_bar(rho(r), ci, span, published=paper, bounds=bounds, title="; ".join(title))
-    note, hover = _beaten(r, "rank_order_rho")
-    printed = with_interval(rho(r), ci)
-    return Cell("rho", bar, rho(r), hover, note, "outside" if note else "", printed)
+    bar = interval_bar(
+        pooled.value, pooled.interval, span, published=paper, bounds=bounds, title="; ".join(title)
+    )
+    note, hover = _below_control(run, m, "rank_order_rho")
+    printed = with_interval(pooled.value, pooled.interval)
+    return Cell("rho", bar, pooled.value, hover, note, "outside" if note else "", printed)
 
 
-def _beaten(r: Record, measure: str) -> tuple[str, str]:
-    """A note and a hover text where the metric does not beat the best control on the measure."""
-    against = (r.get("against_control") or {}).get(measure)
-    if not against or against["beats"]:
+def _below_control(run: GradedRun, m: Metric, measure: Measure) -> tuple[str, str]:
+    """A note and a hover text where the metric is not significantly above the best control."""
+    pair = run.result.control_comparison(m.name, measure)
+    if pair is None or is_above(pair, run.result.alpha()):
         return "", ""
-    return "below control", (
-        f"does not beat {against['control']}: difference {number(against['difference'])} "
-        f"({interval(against['ci'])}), p = {number(against['p_holm'])} after Holm"
+    p = pair.test.p_adjusted if pair.test else None
+    return "not above control", (
+        f"not significantly above {pair.b}: difference {number(pair.difference.value)} "
+        f"({interval(pair.difference.interval)}), p = {number(p)} after Holm"
     )
 
 
-def _statistics(r: Record) -> list[Cell]:
-    steps: Sequence[Mapping[str, Any]] = r.get("adjacent_auc") or ()
-    aucs = [step["auc"] for step in steps]
+def _statistics(run: GradedRun, m: Metric) -> list[Cell]:
+    numbers = m.numbers
+    aucs = [step.auc.value for step in numbers.adjacent_auc]
     each = "; ".join(
-        f"{step['lower']} → {step['upper']}: {number(step['auc'])} ({interval(step.get('ci'))})"
-        for step in steps
+        f"{step.lower} → {step.upper}: {number(step.auc.value)} ({interval(step.auc.interval)})"
+        for step in numbers.adjacent_auc
     )
-    ties = r.get("pairwise_ties")
-    parts = r.get("variance") or {}
+    within = _number("within", numbers.rank_order_rho_within)
+    accuracy = _share("accuracy", numbers.pairwise_accuracy)
     return [
-        _marked(r, _number(r, "within", "rank_order_rho_within"), "rank_order_rho_within"),
-        Cell("offset", percent(parts.get("image"), 0), parts.get("image"), _parts(parts)),
-        _number(r, "spearman", "spearman_rho"),
-        _number(r, "tau", "kendall_tau_b"),
-        _share(r, "ties", "tie_fraction")._replace(
-            note="" if ties is None else f"{percent(ties)} in image"
+        _marked(within, _below_control(run, m, "rank_order_rho_within")),
+        Cell(
+            "offset",
+            percent(numbers.variance.image, 0),
+            numbers.variance.image,
+            _parts(numbers.variance),
         ),
-        _marked(r, _share(r, "accuracy", "pairwise_accuracy"), "pairwise_accuracy"),
+        _number("spearman", numbers.spearman_rho),
+        _number("tau", numbers.kendall_tau_b),
+        Cell(
+            "ties",
+            percent(numbers.tie_fraction),
+            numbers.tie_fraction,
+            note=f"{percent(numbers.pairwise_ties)} in image",
+        ),
+        _marked(accuracy, _below_control(run, m, "pairwise_accuracy")),
         Cell(
             "auc",
             "  ".join(number(a, 2) for a in aucs) or DASH,
-            min((a for a in aucs if known(a)), default=None),
+            min((a for a in aucs if a is not None), default=None),
             each,
         ),
-        _share(r, "monotone", "monotone_rate"),
-        _share(r, "inversions", "inversion_rate"),
+        _share("monotone", numbers.monotone_rate),
+        _share("inversions", numbers.inversion_rate),
     ]
 
 
-def _marked(r: Record, cell: Cell, measure: str) -> Cell:
-    note, hover = _beaten(r, measure)
+def _marked(cell: Cell, below: tuple[str, str]) -> Cell:
+    note, hover = below
     if not note:
         return cell
     title = "; ".join(text for text in (cell.title, hover) if text)
     return cell._replace(note=note, note_class="outside", title=title)
 
 
-def _parts(parts: Mapping[str, Any]) -> str:
+def _parts(parts: VarianceShares) -> str:
     """The shares of the variance, for the hover text."""
-    if not known(parts.get("image")):
+    if parts.image is None:
         return ""
-    shares = [f"{percent(parts[part])} {part}" for part in ("image", "level", "rest")]
-    return f"variance: {', '.join(shares)}"
+    return (
+        f"variance: {percent(parts.image)} image, {percent(parts.level)} level, "
+        f"{percent(parts.rest)} rest"
+    )
 
 
-def _number(r: Record, key: str, field: str) -> Cell:
-    ci = interval(r.get(f"{field}_ci"))
-    return Cell(key, number(r.get(field)), r.get(field), "" if ci == DASH else f"interval {ci}")
+def _number(key: str, estimate: Estimate) -> Cell:
+    ci = interval(estimate.interval)
+    hover = "" if ci == DASH else f"interval {ci}"
+    return Cell(key, number(estimate.value), estimate.value, hover)
 
 
-def _share(r: Record, key: str, field: str) -> Cell:
-    ci = r.get(f"{field}_ci")
-    hover = f"interval {percent(ci[0])} to {percent(ci[1])}" if ci and None not in ci else ""
-    return Cell(key, percent(r.get(field)), r.get(field), hover)
+def _share(key: str, estimate: Estimate) -> Cell:
+    ends = estimate.interval
+    hover = f"interval {percent(ends[0])} to {percent(ends[1])}" if ends else ""
+    return Cell(key, percent(estimate.value), estimate.value, hover)
 
 
-def _paper(r: Record, paper: PaperValue | None, why_not: str) -> list[Cell]:
+def _paper(m: Metric, paper: PaperValue | None, why_not: str) -> list[Cell]:
     """The published value, and how far ours is from it where the two compare."""
-    value = rho(r)
+    value = rho(m)
     if paper is None:
         return []
     if not paper.same_model:
@@ -199,7 +225,7 @@ def _paper(r: Record, paper: PaperValue | None, why_not: str) -> list[Cell]:
         ]
     if value is None:
         return []
-    short, long = ("not comparable", why_not) if why_not else against_paper(r, paper.value)
+    short, long = ("not comparable", why_not) if why_not else against_paper(m, paper.value)
     off = value - paper.value
     marked = "outside" if short.endswith(("above", "below")) else ""
     return [

@@ -1,200 +1,232 @@
-"""What a run against human judgements found, in sentences."""
+"""The findings of a run against people who rated captions, in sentences."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from metaeval.stats.significance.holm import least_draws
-from reports.judgments.table import STATISTICS, equal_as_printed
-from reports.shared.elements import Finding, Row
-from reports.shared.formatting import (
+from metaeval.reports.judgments.table import STATISTICS, equal_as_printed
+from metaeval.reports.shared.elements import Finding, Row
+from metaeval.reports.shared.formatting import (
     amount,
     capital,
     count,
-    known,
     listed,
     number,
     percent,
     spelled,
 )
-from reports.shared.matrix import DifferenceRow, beats_the_others, control_sentences
-from reports.shared.row_kind import row_kind
-from reports.shared.table import MetricsTable
+from metaeval.reports.shared.row_kind import kind_of
+from metaeval.reports.shared.table import MetricsTable
+from metaeval.results.comparison import Comparisons
+from metaeval.results.judgments import JudgmentsResult, JudgmentStatistics, has_few_values
+from metaeval.results.metric import MetricResult
+from metaeval.stats.significance.comparison import replicates_needed
 
-NEARLY_ALL = 0.9  # of the pairs, from where a tie calibration is remarked upon
+NEARLY_ALL = 0.9  # the share of pairs made ties from which a tie calibration gets a warning
 
 
-def findings(
-    statistics: Mapping[str, Any], table: MetricsTable, matrices: Sequence[Sequence[DifferenceRow]]
-) -> list[Finding]:
-    """The first sentence is the one that is set large; the others follow."""
+def findings(result: JudgmentsResult, table: MetricsTable) -> list[Finding]:
+    """The first sentence is set large; the others follow."""
     sentences: list[str] = []
-    choice = statistics["kind"] == "forced_choice"
-    keys = map(str, statistics["n_references" if choice else "dimensions"])
-    for key, (name, rows), differences in zip(keys, table.bodies, matrices, strict=True):
-        best = next((row for row in rows if row.kind == "result"), None)
-        if best is None:
+    name_of = STATISTICS[result.protocol.statistic][0]
+    for dimension, rows in table.bodies:
+        ranked = _comparable(result, [row.metric for row in rows if row.kind == "result"])
+        if not ranked:
             continue
-        value = next(c.value for c in best.cells if c.key == "rho")
-        shown = value if isinstance(value, float) else None
-        what = (
-            f"mean accuracy {percent(shown)}"
-            if choice
-            else f"{STATISTICS[statistics['protocol']['statistic']][0]} {number(shown)}"
-        )
-        word = "With" if choice else "By"
-        where = f"{word} {name}, " if len(table.bodies) > 1 else ""
-        sentences.append(capital(f"{where}{best.metric} agrees best with people: {what}."))
-        sentences += beats_the_others(best.metric, differences, "every test")
-        sentences += _controls(statistics, key, rows, where)
-    sentences += _systems(statistics)
-    sentences += _without_people(statistics)
-    sentences += _label_agreement(statistics)
-    sentences += _ceiling(statistics)
-    sentences += _published(statistics)
-    sentences += _calibration(statistics)
-    sentences += too_few(statistics)
+        where = f"by {dimension}, " if len(table.bodies) > 1 else ""
+        numbers = result.metric(ranked[0]).numbers.human[dimension]
+        value = f"{name_of} {number(numbers.ranked_by(result.protocol.statistic))}"
+        best, comparisons = result.metric(ranked[0]), result.differences[dimension]
+        sentences.append(capital(where + leader(best, value, ranked, comparisons)))
+        sentences += _controls(result, dimension, rows, where)
+    sentences += _few_values(result)
+    sentences += _systems(result)
+    sentences += _without_people(result)
+    sentences += _control_without_people(result)
+    sentences += _ceiling(result)
+    sentences += _published(result)
+    sentences += _calibration(result)
+    settings = result.settings
+    sentences += too_few(
+        result.differences.values(), settings.permutations, settings.replicates, settings.alpha
+    )
     return [Finding("", sentence) for sentence in sentences or ["No metric ran."]]
 
 
+def _comparable(result: JudgmentsResult, ranked: list[str]) -> list[str]:
+    """The metrics that a leading sentence compares: by τ-c not those with few values, if others
+    are left."""
+    if result.protocol.statistic != "kendall_tau_c":
+        return ranked
+    many = [name for name in ranked if not has_few_values(result.metric(name).numbers)]
+    return many or ranked
+
+
+def leader(
+    best: MetricResult[Any], value: str, ranked: Sequence[str], comparisons: Comparisons
+) -> str:
+    """Who agrees best with people: one metric only where every test separates it from all others.
+
+    A metric whose model saw captions of benchmark images is named with that fact.
+    """
+    head = f"{best.name}{disclosure(best)} agrees best with people: {value}"
+    if len(ranked) < 2:
+        return f"{head}."
+    tied = comparisons.not_separated_from(best.name)
+    others = [name for name in ranked if name in tied]
+    if others:
+        return f"{head}, not separated from {listed(others, 'or')}."
+    return f"{head}, higher than {'the other' if len(ranked) == 2 else 'every other metric'}."
+
+
+def disclosure(metric: MetricResult[Any]) -> str:
+    """What a metric's model has seen of benchmark captions, in brackets; empty for nothing."""
+    if metric.training is None or not metric.training.caption_models:
+        return ""
+    seen = [
+        f"{model.model} was trained on {listed([f'{count(n)} of {data}' for data, n in pairs])}"
+        for model in metric.training.caption_models
+        for pairs in [list(model.pairs.items())]
+    ]
+    return f" (built on a model that saw captions of benchmark images: {'; '.join(seen)} pairs)"
+
+
 def _controls(
-    statistics: Mapping[str, Any], key: str, rows: Sequence[Row], where: str
+    result: JudgmentsResult, dimension: str, rows: Sequence[Row], where: str
 ) -> list[str]:
-    """What a control gets that sees nothing of the truth: the categories that it wins, or the
-    metrics that do not surely agree better with people."""
-    told = statistics["controls"][key]
-    if told is None:
+    """The metrics that do not agree significantly better with people than the best control."""
+    against = result.controls[dimension]
+    if against is None:
         return []
-    if statistics["kind"] == "forced_choice":
-        return control_sentences(told, where)
-    beside = f"{told['control']}, a control that is no metric ({number(told['value'])})"
-    ranked = [row.metric for row in rows if row.kind == "result"]
-    below = [metric for metric in ranked if metric not in told["above"]]
+    control = f"the best control, {against.control} ({number(against.control_value)})"
+    if against.shows == "undecidable":
+        return [
+            capital(
+                f"{where}whether a metric is above {control} cannot be decided with so few "
+                "replicates."
+            )
+        ]
+    ranked, above = [row.metric for row in rows if row.kind == "result"], against.above
+    below = [metric for metric in ranked if metric not in above]
     if not below:
-        return [capital(f"{where}every metric is surely above {beside}.")]
+        return [capital(f"{where}every metric is above {control}.")]
     if len(below) == len(ranked):
-        return [capital(f"{where}no metric is surely above {beside}.")]
+        return [capital(f"{where}no metric is significantly above {control}.")]
     verb = "is" if len(below) == 1 else "are"
-    return [capital(f"{where}{listed(below)} {verb} not surely above {beside}.")]
+    return [capital(f"{where}{listed(below)} {verb} not significantly above {control}.")]
 
 
-def _published(statistics: Mapping[str, Any]) -> list[str]:
+def _published(result: JudgmentsResult) -> list[str]:
     """How many of the values that a paper printed for these captions come out, to its digit."""
-    if statistics["kind"] == "forced_choice":
-        return _published_choice(statistics)
-    published = statistics["published"]
-    statistic = statistics["protocol"]["statistic"]
-    ours = {
-        (r["metric"], dimension): (r["human"][dimension][statistic], values[r["metric"]])
-        for dimension, values in published["values"].items()
-        for r in statistics["metrics"]
-        if r["status"] == "ok" and r["metric"] in values
-    }
-    if not ours:
+    published, statistic = result.published, result.protocol.statistic
+    gaps = [
+        (m.numbers.human[dimension].estimate(statistic).value, values[m.name])
+        for dimension, values in published.values.items()
+        for m in result.metrics
+        if m.ok and m.name in values
+    ]
+    if not gaps:
         return []
-    digits = published["digits"]
-    same = sum(known(v) and equal_as_printed(v, paper, digits) for v, paper in ours.values())
+    same = sum(v is not None and equal_as_printed(v, paper, published.digits) for v, paper in gaps)
     return [
-        f"Of {amount(len(ours), 'value')} that {published['source']} printed, "
+        f"Of {amount(len(gaps), 'value')} that {published.source} printed, "
         f"{spelled(same) if same else 'none'} come{'s' if same < 2 else ''} out equal to the last "
         "printed digit."
     ]
 
 
-def _published_choice(statistics: Mapping[str, Any]) -> list[str]:
-    published = statistics["published"]
-    if not published["values"]:
-        return []
-    place = statistics["n_references"].index(published["n_references"])
-    gaps = {
-        (r["metric"], category): r["choice"][place]["accuracy"][category]["value"] - value
-        for r in statistics["metrics"]
-        if r.get("choice")
-        for category, value in published["values"].get(r["metric"], {}).items()
-    }
-    if not gaps:
-        return []
-    (metric, category), gap = max(gaps.items(), key=lambda item: abs(item[1]))
-    return [
-        f"Of {amount(len(gaps), 'value')} that {published['source']} printed, the one farthest "
-        f"from ours is {metric}'s on {category}: ours is {number(abs(100 * gap), 1)} points "
-        f"{'higher' if gap > 0 else 'lower'}."
-    ]
-
-
-def _label_agreement(statistics: Mapping[str, Any]) -> list[str]:
-    agreement = statistics.get("label_agreement") or {}
-    shares = {name: share for name, share in agreement.items() if name != "all"}
-    if not shares:
-        return []
-    least = min(shares, key=lambda name: shares[name])
-    return [
-        "People who saw the image and people who compared the captions with references prefer the "
-        f"same caption in {percent(agreement['all'])} of the pairs, on {least} in "
-        f"{percent(shares[least])}."
-    ]
-
-
-def _ceiling(statistics: Mapping[str, Any]) -> list[str]:
-    """One person against the others, where single ratings exist."""
-    if statistics["kind"] == "forced_choice":
-        people = statistics.get("people")
+def _ceiling(result: JudgmentsResult) -> list[str]:
+    """One rating against the others of its caption, where single ratings exist."""
+    statistic, sentences = STATISTICS[result.protocol.statistic][0], []
+    for name, people in result.people.items():
         if people is None:
-            return []
-        return [
-            "One person's vote is the majority's of the others in "
-            f"{percent(people['mean'])} of the pairs, averaged over the categories."
-        ]
-    statistic = STATISTICS[statistics["protocol"]["statistic"]][0]
-    return [
-        f"One person's ratings agree with those of the {count(people['raters'] - 1)} others by "
-        f"{statistic} {number(people['value'])} ({name})."
-        for name, people in statistics["people"].items()
-        if people is not None
+            continue
+        sentence = (
+            f"One rating of a caption, taken at random, agrees with the {count(people.raters - 1)} "
+            f"others by {statistic} {number(people.value)} ({name})"
+        )
+        if people.sorted_rows:
+            sentence += (
+                "; the ratings are sorted within every caption, so nothing is known of single "
+                "raters"
+            )
+        sentences.append(f"{sentence}.")
+    return sentences
+
+
+def _few_values(result: JudgmentsResult) -> list[str]:
+    """Metrics with so few different scores that τ-c overstates them, in the first dimension."""
+    if result.protocol.statistic != "kendall_tau_c":
+        return []
+    dimension = result.dimensions[0]
+    few = [
+        f"{m.name} ({m.numbers.n_distinct} values, τ-b "
+        f"{number(m.numbers.human[dimension].kendall_tau_b.value)})"
+        for m in _metrics(result)
+        if has_few_values(m.numbers)
     ]
+    return [f"τ-c overstates metrics with few values: compare {listed(few)} by τ-b."] if few else []
 
 
-def _without_people(statistics: Mapping[str, Any]) -> list[str]:
+def _metrics(result: JudgmentsResult) -> list[MetricResult[JudgmentStatistics]]:
+    return [m for m in result.metrics if m.ok and m.column.part_of is None and not m.column.control]
+
+
+def _without_people(result: JudgmentsResult) -> list[str]:
     """How much of a metric's agreement is people's captions against machines'."""
     view = "without Human"
-    if view not in (statistics.get("views") or {}):
+    if view not in result.views:
         return []
-    statistic, dimension = statistics["protocol"]["statistic"], statistics["dimensions"][0]
-    falls = [
-        (whole - part, r["metric"], whole, part)
-        for r in statistics["metrics"]
-        if r["status"] == "ok" and r["part_of"] is None and not r["control"]
-        for whole in [r["human"][dimension][statistic]]
-        for part in [r["human"][dimension]["views"][view][statistic]]
-        if known(whole) and known(part)
-    ]
-    if not falls:
+    statistic, dimension = result.protocol.statistic, result.dimensions[0]
+    changes = []
+    for m in _metrics(result):
+        agreement = m.numbers.human[dimension]
+        whole = agreement.estimate(statistic).value
+        part = agreement.views[view].estimate(statistic).value
+        if whole is not None and part is not None:
+            changes.append((whole - part, m.name, whole, part))
+    if not changes:
         return []
-    gap, metric, whole, part = max(falls, key=lambda fall: abs(fall[0]))
-    name = STATISTICS[statistic][0]
+    gap, metric, whole, part = max(changes, key=lambda change: abs(change[0]))
     verb = "falls" if gap > 0 else "rises"
     return [
-        f"Without people's captions {metric}'s {name} {verb} from {number(whole)} to "
-        f"{number(part)} ({dimension}), the greatest change of all metrics."
+        f"Without people's captions {metric}'s {STATISTICS[statistic][0]} {verb} from "
+        f"{number(whole)} to {number(part)} ({dimension}), the greatest change of all metrics."
     ]
 
 
-def _systems(statistics: Mapping[str, Any]) -> list[str]:
+def _control_without_people(result: JudgmentsResult) -> list[str]:
+    """What the best control gets with people's captions and without, in each dimension."""
+    view, sentences = "without Human", []
+    name = STATISTICS[result.protocol.statistic][0]
+    for dimension, against in result.controls.items():
+        if against is None or view not in result.views:
+            continue
+        agreement = result.metric(against.control).numbers.human[dimension]
+        whole = agreement.estimate(result.protocol.statistic).value
+        part = agreement.views[view].estimate(result.protocol.statistic).value
+        sentences.append(
+            f"The best control by {dimension}, {against.control}, has {name} {number(whole)} with "
+            f"people's captions and {number(part)} without them."
+        )
+    return sentences
+
+
+def _systems(result: JudgmentsResult) -> list[str]:
     """Which metrics agree with people about systems, in the first dimension."""
-    if statistics["kind"] == "forced_choice" or len(statistics.get("systems") or ()) < 2:
+    if len(result.systems) < 2:
         return []
-    dimension = statistics["dimensions"][0]
-    r = {
-        m["metric"]: m["human"][dimension]["system"]["pearson"]
-        for m in statistics["metrics"]
-        if row_kind(m) == "result"
-    }
-    r = {name: value for name, value in r.items() if known(value)}
+    dimension = result.dimensions[0]
+    r: dict[str, float] = {}
+    for m in result.metrics:
+        system = m.numbers.human[dimension].system if kind_of(m) == "result" else None
+        if system is not None and system.pearson.value is not None:
+            r[m.name] = system.pearson.value
     if not r:
         return []
     positive = sorted((name for name in r if r[name] > 0), key=lambda name: -r[name])
-    over = f"Over the {count(len(statistics['systems']))} systems ({dimension})"
+    over = f"Over the {count(len(result.systems))} systems ({dimension})"
     if not positive:
         return [f"{over} no metric's mean scores follow people's mean ratings: every r is below 0."]
     best = f"{positive[0]} (r {number(r[positive[0]], 2)})"
@@ -209,19 +241,20 @@ def _systems(statistics: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def too_few(statistics: Mapping[str, Any]) -> list[str]:
-    """Tests that cannot call anything significant, because they drew too little for so many pairs.
+def too_few(
+    families: Iterable[Comparisons], permutations: int, replicates: int, alpha: float
+) -> list[str]:
+    """The tests that cannot find any difference significant with so few draws for so many pairs.
 
     With m pairs, the smallest p-value after Holm's correction is m/(R + 1) for R arrangements of
     the permutation test and 2m/(R + 1) for R replicates of the two-sided bootstrap.
     """
-    settings, sentences = statistics["settings"], []
-    pairs = max((len(d["pairs"]) for d in statistics["differences"].values()), default=0)
+    pairs, sentences = max((len(family.pairs) for family in families), default=0), []
     for sides, drawn, option, test in (
-        (1, settings["permutations"], "task.permutations", "permutation test"),
-        (2, settings["replicates"], "stats.replicates", "bootstrap"),
+        (1, permutations, "task.permutations", "permutation test"),
+        (2, replicates, "stats.replicates", "bootstrap"),
     ):
-        if pairs and drawn < (needed := least_draws(pairs, sides, settings["alpha"])):
+        if pairs and drawn < (needed := replicates_needed(pairs, sides, alpha)):
             sentences.append(
                 f"{count(drawn)} draws are too few for the {test} to call any of {count(pairs)} "
                 f"differences significant: set {option} to {count(needed)} or more."
@@ -229,27 +262,23 @@ def too_few(statistics: Mapping[str, Any]) -> list[str]:
     return sentences
 
 
-def _calibration(statistics: Mapping[str, Any]) -> list[str]:
-    if statistics["kind"] == "forced_choice":
-        return []
-    dimension = statistics["dimensions"][0]
+def _calibration(result: JudgmentsResult) -> list[str]:
     gains = [
-        (a["value"] - a["uncalibrated"], r["metric"], a)
-        for r in statistics["metrics"]
-        if r["status"] == "ok" and r["part_of"] is None and not r["control"]
-        for a in [r["human"][dimension]["accuracy"]]
-        if known(a["value"])
+        (a.accuracy.value - a.uncalibrated, m.name, a)
+        for m in _metrics(result)
+        for a in [m.numbers.human[result.dimensions[0]].accuracy]
+        if a.accuracy.value is not None and a.uncalibrated is not None
     ]
     if not gains:
         return []
     _, metric, accuracy = max(gains, key=lambda gain: gain[0])
     sentence = (
         f"Tie calibration does most for {metric}: its pairwise accuracy goes from "
-        f"{percent(accuracy['uncalibrated'])} to {percent(accuracy['value'])}"
+        f"{percent(accuracy.uncalibrated)} to {percent(accuracy.accuracy.value)}"
     )
-    if accuracy["tied"] >= NEARLY_ALL:
+    if accuracy.tied is not None and accuracy.tied >= NEARLY_ALL:
         sentence += (
-            f", by tying {percent(accuracy['tied'])} of the pairs: that says how often people tie "
+            f", by tying {percent(accuracy.tied)} of the pairs: that says how often people tie "
             "captions, not what the metric sees"
         )
     return [f"{sentence}."]

@@ -2,155 +2,161 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
+from metaeval.reports.judges.section import JudgesSection, judges_section, statistics_of
+from metaeval.reports.judgments.findings import findings
+from metaeval.reports.judgments.paper import forests, tables
+from metaeval.reports.judgments.table import STATISTICS
+from metaeval.reports.paper.citations import cite
+from metaeval.reports.paper.figures import inline, write_figure
+from metaeval.reports.paper.links import save_links
+from metaeval.reports.shared import page
+from metaeval.reports.shared.elements import Header
+from metaeval.reports.shared.formatting import count, listed
+from metaeval.reports.shared.print_tables import write_tables
+from metaeval.reports.shared.provenance import date_and_version, reproduction
+from metaeval.reports.shared.run import LoadedRun, load_run_files
+from metaeval.results.comparison import Comparisons
+from metaeval.results.judgments import JudgmentsResult
 from metaeval.runs import files
-from reports.judgments.findings import findings
-from reports.judgments.paper import forests, is_choice, tables
-from reports.paper.citations import citation
-from reports.paper.figures import inline, write_figure
-from reports.paper.links import save_links
-from reports.shared import page
-from reports.shared.elements import Header
-from reports.shared.formatting import count, listed, percent
-from reports.shared.print_tables import write_tables
-from reports.shared.provenance import date_and_version, provenance
-from reports.shared.run import FinishedRun, read_run
+
+EXAMPLES = (
+    "Of each metric the captions whose place by its score is furthest from their place by people’s "
+    "mean rating; a place is the share of the rated captions below (“above 90%”), ties half."
+)
+_TESTS = {
+    "permutation": "P the paired permutation test",
+    "bootstrap": "B the paired bootstrap over images",
+    "williams": "W Williams' test (of Pearson's r with the captions' mean ratings)",
+}
 
 
 def write_report(run_dir: Path | str) -> Path:
-    """Write `report.html`, `tables/` and `figures/` into a run's directory, from its files alone.
+    """Write `report.html`, `tables/` and `figures/` into a run's directory, from its files.
 
-    The same run files give the same bytes. Raises InputError for a file that is missing or broken.
+    The same run files give the same bytes. Raises InputError for a missing or damaged file.
     """
-    run = read_run(Path(run_dir))
+    run = load_run_files(Path(run_dir), JudgmentsResult)
     printed = tables(run)
-    write_tables(run.directory, printed.all)
-    for name, stem, drawing in forests(run, printed.table):
+    judges = section_of_judges(run)
+    write_tables(run.directory, [*printed.all, *([judges.table] if judges else [])])
+    for name, stem, drawing in forests(run.result, printed.table):
         write_figure(drawing, run.directory / files.FIGURES, stem, f"{run.title}, {name}")
     return page.write_page(run.directory / files.REPORT, render(run))
 
 
-def render(run: FinishedRun) -> str:
+def render(run: LoadedRun[JudgmentsResult]) -> str:
     """The page as text."""
-    statistics, choice = run.statistics, is_choice(run)
-    printed = tables(run)
+    result, printed = run.result, tables(run)
     return page.render(
         "judgments.html.j2",
         1,
         room="judgments",
         scripts="[01]-*.js",
         run=run,
-        header=_header(run, choice),
-        choice=choice,
+        header=_header(run),
         table=printed.table,
         table_links=save_links(printed.metrics),
         table_caption="Every metric's agreement with human judgements.",
         forests=[
             (name, stem, inline(drawing, f"Agreement of every metric with people, {name}"))
-            for name, stem, drawing in forests(run, printed.table)
+            for name, stem, drawing in forests(result, printed.table)
         ],
         matrices=printed.matrices,
-        findings=findings(statistics, printed.table, [m.lines for m in printed.matrices]),
+        compared=printed.table.heads[1].name,
+        findings=findings(result, printed.table),
         systems=printed.systems,
+        judges=section_of_judges(run),
         views=printed.views,
         examples=printed.examples,
-        citation=citation(run),
-        provenance=provenance(run),
+        examples_lead=EXAMPLES,
+        citation=cite(run),
+        provenance=reproduction(run, settings_of(result)),
         downloads={},
         beside=["scores.parquet", "judgments.parquet"],
         wide_times=False,
-        protocol=_protocol(statistics),
-        tests=listed(_tests(statistics)),
-        alpha=statistics["settings"]["alpha"],
+        protocol=_protocol(result),
+        tests=listed(tests_made(result.differences.values())),
+        alpha=result.settings.alpha,
     )
 
 
-def _header(run: FinishedRun, choice: bool) -> Header:
-    statistics = run.statistics
-    n = statistics["facts"]
-    size = (
-        [("Pairs", count(n["pairs"]))]
-        if choice
-        else [("Protocol", statistics["protocol"]["name"]), ("Captions", count(n["judged"]))]
-    )
+def section_of_judges(run: LoadedRun[JudgmentsResult]) -> JudgesSection | None:
+    """The section on the run's judges; their agreement is the protocol's correlation."""
+    result = run.result
+    statistic = result.protocol.statistic
+
+    def agreement(judge: str) -> dict[str, float | None]:
+        entry = statistics_of(result, judge)
+        if entry is None:
+            return {}
+        title, human = STATISTICS[statistic][0], entry.numbers.human
+        return {f"{title}, {name}": a.estimate(statistic).value for name, a in human.items()}
+
+    return judges_section(run.directory, agreement)
+
+
+def settings_of(result: JudgmentsResult) -> dict[str, int | float | str]:
+    """The settings by name, for the section on reproduction."""
+    settings = result.settings
+    return {
+        "replicates": settings.replicates,
+        "confidence": settings.confidence,
+        "seed": settings.seed,
+        "permutations": settings.permutations,
+        "swap": settings.swap,
+        "alpha": settings.alpha,
+        "fitted controls": str(settings.fitted),
+    }
+
+
+def _header(run: LoadedRun[JudgmentsResult]) -> Header:
+    result = run.result
     return Header(
         "Meta-evaluation of captioning metrics",
-        f"Metrics against people on {statistics['title']}",
+        f"Metrics against people on {result.title}",
         run.question,
         [
-            ("Dataset", statistics["title"]),
-            *size,
-            ("Images", count(n["images"])),
-            ("Seed", str(statistics["settings"]["seed"])),
+            ("Dataset", result.title),
+            ("Protocol", result.protocol.name),
+            ("Captions", count(result.facts.judged)),
+            ("Images", count(result.facts.images)),
+            ("Seed", str(result.settings.seed)),
             *date_and_version(run.info),
         ],
-        fallback=run.dataset.get("fallback"),
+        fallback=run.dataset.fallback,
     )
 
 
-def _tests(statistics: Mapping[str, Any]) -> list[str]:
+def tests_made(families: Iterable[Comparisons]) -> list[str]:
     """The tests that were made, each with its letter."""
-    descriptions = {
-        "permutation": "P the paired permutation test",
-        "bootstrap": "B the paired bootstrap over images",
-        "williams": "W Williams' test (of Pearson's r with the captions' mean ratings)",
-    }
-    pair: Mapping[str, Any] = next(
-        (p for d in statistics["differences"].values() for p in d["pairs"]), {}
-    )
-    return [text for test, text in descriptions.items() if test in pair]
+    pair = next((pair for family in families for pair in family.pairs), None)
+    made = [test.method for test in pair.tests] if pair is not None else []
+    return [text for method, text in _TESTS.items() if method in made]
 
 
-_LABELS = {
-    "consensus": "consensus: 48 people who compared the captions with one reference each",
-    "direct": "direct: 10 or 11 people who saw the image",
-}
-
-
-def _agreement_of_labels(statistics: Mapping[str, Any]) -> list[tuple[str, str]]:
-    agreement = statistics["label_agreement"]
-    if agreement is None:
-        return []
-    shares = ", ".join(f"{name} {percent(share)}" for name, share in agreement.items())
-    return [("Direct and consensus labels agree on", shares)]
-
-
-def _protocol(statistics: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _protocol(result: JudgmentsResult) -> list[tuple[str, str]]:
     """The protocol and the counts, in words."""
-    n = statistics["facts"]
-    if statistics["kind"] == "forced_choice":
-        return [
-            ("Pairs", f"{n['pairs']:,} of {n['images']:,} images"),
-            ("Labels", _LABELS[statistics["labels"]]),
-            *_agreement_of_labels(statistics),
-            ("Equal scores", {"half": "count one half", "wrong": "are wrong"}[statistics["ties"]]),
-            ("Undecided by people", f"{n['undecided']:,} (as equal scores)"),
-            ("Draws of references", str(statistics["draws"])),
-        ]
-    protocol = statistics["protocol"]
+    facts, protocol = result.facts, result.protocol
     own_captions = {
         "drop": "left out",
         "unreference": "kept, and taken out of their image's references",
         "keep": "kept, and compared with themselves",
-    }[protocol["own_captions"]]
+    }[protocol.own_captions]
     documents = {
         "rating": "every rating",
         "pair": "every judged caption with its references",
         "image": "every image",
-    }[protocol["documents"]]
-    a_row = {"each": "every rating", "mean": "every caption, with its mean rating"}
+    }[protocol.documents]
+    row = {"each": "every rating", "mean": "every caption, with its mean rating"}[protocol.ratings]
+    rows = ", ".join(f"{dimension}: {n:,}" for dimension, n in facts.rows.items())
     return [
-        ("Protocol", protocol["name"]),
-        ("Judged captions", f"{n['judged']:,} of {n['images']:,} images"),
-        (f"Own captions ({n['own_captions']:,})", own_captions),
-        (
-            "A row of the correlations is",
-            f"{a_row[protocol['ratings']]} "
-            f"({', '.join(f'{d}: {rows:,}' for d, rows in n['rows'].items())})",
-        ),
-        ("A document of CIDEr's idf is", f"{documents} ({n['documents']:,})"),
-        ("Captions without references", f"{n['without_references']:,}"),
+        ("Protocol", protocol.name),
+        ("Judged captions", f"{facts.judged:,} of {facts.images:,} images"),
+        (f"Own captions ({facts.own_captions:,})", own_captions),
+        ("A row of the correlations is", f"{row} ({rows})"),
+        ("A document of CIDEr's idf is", f"{documents} ({facts.documents:,})"),
+        ("Captions without references", f"{facts.without_references:,}"),
     ]

@@ -1,28 +1,30 @@
-"""What of a run against people goes into a paper: its tables for print, and forest plots."""
+"""The tables for print and the forest plots of a run against people."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from matplotlib.figure import Figure
 
-from reports.judgments.examples import Examples, examples
-from reports.judgments.table import (
-    STATISTICS,
-    choice_table,
-    ratings_table,
-    system_table,
-    view_tables,
+from metaeval.reports.judgments.examples import Examples, examples
+from metaeval.reports.judgments.table import STATISTICS, ratings_table, system_table, view_tables
+from metaeval.reports.paper.forest import ForestRow, PlottedEstimate, forest
+from metaeval.reports.paper.links import save_links
+from metaeval.reports.paper.saved import (
+    SavedMatrix,
+    SavedTable,
+    file_name,
+    saved_comparisons,
+    saved_table,
 )
-from reports.paper.differences import equal_to_best
-from reports.paper.forest import Estimate, ForestRow, forest
-from reports.paper.links import save_links
-from reports.paper.saved import SavedMatrix, SavedTable, file_name, saved_matrix, saved_table
-from reports.shared.print_tables import PrintTable, print_tables
-from reports.shared.run import FinishedRun
-from reports.shared.table import MetricsTable
+from metaeval.reports.shared.print_tables import PrintTable, print_tables
+from metaeval.reports.shared.run import LoadedRun
+from metaeval.reports.shared.table import MetricsTable
+from metaeval.results.comparison import Comparisons
+from metaeval.results.judgments import JudgmentsResult
 
-FULL = ("gain", "ties", "delta")  # columns that CSV alone has
+FULL = ("gain", "ties", "delta")  # columns that only CSV has
 SYSTEM_HEADS = ("Pearson r", "τ-b", "Pairwise accuracy")
 
 
@@ -38,7 +40,7 @@ class JudgmentTables(NamedTuple):
 
     @property
     def all(self) -> list[PrintTable]:
-        """Every one that has a file."""
+        """Every table that is written to a file."""
         return [
             *self.metrics,
             *(m.table for m in self.matrices if m.table is not None),
@@ -47,37 +49,50 @@ class JudgmentTables(NamedTuple):
         ]
 
 
-def is_choice(run: FinishedRun) -> bool:
-    return bool(run.statistics["kind"] == "forced_choice")
-
-
-def tables(run: FinishedRun) -> JudgmentTables:
-    """All tables of a run. Raises InputError for a file that is missing or broken."""
-    table = choice_table(run) if is_choice(run) else ratings_table(run)
-    title = run.statistics["title"]
-    matrices, equal = [], {}
-    alpha = run.statistics["settings"]["alpha"]
-    for k, ((name, rows), differences) in enumerate(
-        zip(table.bodies, run.statistics["differences"].values(), strict=True)
-    ):
-        order = [row.metric for row in rows if row.kind == "result"]
-        caption = f"Differences times 100 on {title}, {name}."
-        stem = file_name("differences", k, name)
-        matrices.append(saved_matrix(name, stem, caption, differences, order, alpha))
-        if order:
-            equal[name] = equal_to_best(differences, order[0], alpha)
-    caption = f"Agreement with human judgements on {title}."
+def tables(run: LoadedRun[JudgmentsResult]) -> JudgmentTables:
+    """All tables of a run. Raises InputError for a file that is missing or damaged."""
+    result = run.result
+    table = ratings_table(result)
+    metrics, matrices = tables_and_matrices(table, result.title, result.differences)
     return JudgmentTables(
         table,
-        print_tables(table, "metrics", caption, equal, FULL),
+        metrics,
         matrices,
-        [] if is_choice(run) else _views(run),
-        _systems(run),
-        _examples(run),
+        _views(result),
+        _systems(result),
+        saved_examples(examples(run)),
     )
 
 
-def _views(run: FinishedRun) -> list[SavedTable]:
+def tables_and_matrices(
+    table: MetricsTable, title: str, differences: Mapping[str, Comparisons]
+) -> tuple[list[PrintTable], list[SavedMatrix]]:
+    """The metrics' table for print, one for each body, and who beats whom in each.
+
+    `differences` has the comparisons of each body, by the body's name.
+    """
+    matrices, equal = [], {}
+    for k, (name, rows) in enumerate(table.bodies):
+        order = [row.metric for row in rows if row.kind == "result"]
+        caption = f"Differences times 100 on {title}, {name}."
+        stem = file_name("differences", k, name)
+        matrices.append(saved_comparisons(name, stem, caption, differences[name], order))
+        if order:
+            equal[name] = differences[name].not_separated_from(order[0])
+    caption = f"Agreement with human judgements on {title}."
+    return print_tables(table, "metrics", caption, equal, FULL), matrices
+
+
+def saved_examples(groups: list[Examples]) -> list[tuple[Examples, SavedTable]]:
+    """The examples of each group with their table for print."""
+    listed = []
+    for k, part in enumerate(groups):
+        table = part.table(file_name("examples", k, part.dimension))
+        listed.append((part, SavedTable(part.dimension, table, save_links([table]))))
+    return listed
+
+
+def _views(result: JudgmentsResult) -> list[SavedTable]:
     return [
         saved_table(
             name,
@@ -86,12 +101,12 @@ def _views(run: FinishedRun) -> list[SavedTable]:
             ("Metric", *heads),
             [[metric, *cells] for metric, cells in rows],
         )
-        for k, (name, heads, rows) in enumerate(view_tables(run))
+        for k, (name, heads, rows) in enumerate(view_tables(result))
     ]
 
 
-def _systems(run: FinishedRun) -> list[SavedTable]:
-    if len(run.statistics.get("systems") or []) < 2:
+def _systems(result: JudgmentsResult) -> list[SavedTable]:
+    if len(result.systems) < 2:
         return []
     return [
         saved_table(
@@ -99,48 +114,25 @@ def _systems(run: FinishedRun) -> list[SavedTable]:
             file_name("systems", k, name),
             f"Systems, {name}.",
             ("Metric", *SYSTEM_HEADS),
-            [[metric, *cells] for metric, cells in system_table(run, name)],
+            [[metric, *cells] for metric, cells in system_table(result, name)],
         )
-        for k, name in enumerate(run.statistics["dimensions"])
+        for k, name in enumerate(result.dimensions)
     ]
 
 
-def _examples(run: FinishedRun) -> list[tuple[Examples, SavedTable]]:
-    listed = []
-    for k, part in enumerate(examples(run)):
-        table = part.table(file_name("examples", k, part.dimension))
-        listed.append((part, SavedTable(part.dimension, table, save_links([table]))))
-    return listed
-
-
-def forests(run: FinishedRun, table: MetricsTable) -> list[tuple[str, str, Figure]]:
-    """Name, file stem and drawing of the quoted statistic, one a dimension or reference number."""
+def forests(result: JudgmentsResult, table: MetricsTable) -> list[tuple[str, str, Figure]]:
+    """Name, file stem and drawing of the quoted statistic, one for each dimension."""
+    quoted = result.protocol.statistic
     drawings = []
     for k, (name, rows) in enumerate(table.bodies):
-        shown = {row.metric: row.kind for row in rows if row.kind in ("result", "control")}
-        found = {
-            r["metric"]: _estimate(run, r, k, name) for r in run.metrics if r["metric"] in shown
-        }
-        lines = [ForestRow(m, kind, [found[m]]) for m, kind in shown.items()]
-        what = "mean accuracy" if is_choice(run) else _statistic(run)
-        drawing = forest(
-            lines, f"{what}, {name}; bars: intervals by resampled images",
-            chance=0.5 if is_choice(run) else 0.0,
-        )  # fmt: skip
-        drawings.append((name, file_name("forest", k, name), drawing))
+        papers = result.published.values.get(name, {})
+        lines = []
+        for row in rows:
+            if row.kind in ("result", "control"):
+                estimate = result.metric(row.metric).numbers.human[name].estimate(quoted)
+                ends = (estimate.low, estimate.high)
+                plotted = PlottedEstimate(estimate.value, ends, papers.get(row.metric))
+                lines.append(ForestRow(row.metric, row.kind, [plotted]))
+        axis = f"{STATISTICS[quoted][0]}, {name}; bars: intervals by resampled images"
+        drawings.append((name, file_name("forest", k, name), forest(lines, axis)))
     return drawings
-
-
-def _statistic(run: FinishedRun) -> str:
-    return STATISTICS[run.statistics["protocol"]["statistic"]][0]
-
-
-def _estimate(run: FinishedRun, record: object, place: int, name: str) -> Estimate:
-    assert isinstance(record, dict)
-    if is_choice(run):
-        mean = record["choice"][place]["accuracy"]["mean"]
-        return Estimate(mean["value"], mean["ci"])
-    quoted = run.statistics["protocol"]["statistic"]
-    agreement = record["human"][name]
-    papers = run.statistics["published"]["values"].get(name, {})
-    return Estimate(agreement[quoted], agreement[f"{quoted}_ci"], papers.get(record["metric"]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import matplotlib as mpl
 from markupsafe import Markup, escape
@@ -11,10 +10,14 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from reports.paper.figures import BLUE, RED
-from reports.shared.figure_style import STYLE
-from reports.shared.formatting import percent
-from reports.shared.row_kind import Record, row_kind
+from metaeval.reports.paper.figures import BLUE, RED
+from metaeval.reports.shared.figure_style import STYLE
+from metaeval.reports.shared.formatting import percent
+from metaeval.reports.shared.row_kind import kind_of
+from metaeval.results.metric import MetricResult
+from metaeval.results.pairs import PairsStatistics
+
+Metrics = Sequence[MetricResult[PairsStatistics]]
 
 WIDTH, ROW, LEFT, RIGHT, TOP = 760, 34, 110, 250, 22
 _TEXT = "font-family:sans-serif;font-size:11px"
@@ -23,10 +26,10 @@ _RULE, _LINK = "var(--strong-rule,#c4c7c4)", "var(--link,#1f4f8f)"
 _BAD = "var(--bad,#a8322a)"
 
 
-def accuracy_figure(records: Sequence[Record], kinds: Sequence[str], comparison: str) -> Markup:
+def accuracy_figure(metrics: Metrics, kinds: Sequence[str], comparison: str) -> Markup:
     """A row a kind: a dot a metric, a ring a control, a bar at the best control; at the right the
     best of both by name. Outside the page the colours are those of its light theme."""
-    shown = [r for r in records if row_kind(r) in ("result", "control")]
+    shown = [m for m in metrics if kind_of(m) in ("result", "control")]
     height = TOP + ROW * len(kinds) + 8
     parts = [
         f'<text x="{_place(k / 4):.1f}" y="12" text-anchor="middle" '
@@ -44,9 +47,9 @@ def accuracy_figure(records: Sequence[Record], kinds: Sequence[str], comparison:
     )
 
 
-def print_figure(records: Sequence[Record], kinds: Sequence[str], comparison: str) -> Figure:
+def print_figure(metrics: Metrics, kinds: Sequence[str], comparison: str) -> Figure:
     """The same by matplotlib: metrics as dots, controls as rings below, a bar at the best one."""
-    shown = [r for r in records if row_kind(r) in ("result", "control")]
+    shown = [m for m in metrics if kind_of(m) in ("result", "control")]
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(6.2, 0.42 * len(kinds) + 0.95))
         FigureCanvasAgg(figure)
@@ -60,9 +63,9 @@ def print_figure(records: Sequence[Record], kinds: Sequence[str], comparison: st
         for y, kind in enumerate(kinds):
             for control, offset, face in ((False, -0.12, BLUE), (True, 0.16, "none")):
                 values = [
-                    r["accuracy"][comparison][kind]["value"]
-                    for r in shown
-                    if (row_kind(r) == "control") is control
+                    m.numbers.accuracy[comparison].kinds[kind].value
+                    for m in shown
+                    if m.column.control is control
                 ]
                 known = [v for v in values if v is not None]
                 edge = RED if control else BLUE
@@ -80,36 +83,32 @@ def print_figure(records: Sequence[Record], kinds: Sequence[str], comparison: st
     return figure
 
 
-def _row(records: Sequence[Record], kind: str, comparison: str, y: float) -> str:
-    def value(r: Any) -> float | None:
-        v: float | None = r["accuracy"][comparison][kind]["value"]
-        return v
-
-    scored = [r for r in records if value(r) is not None]
+def _row(metrics: Metrics, kind: str, comparison: str, y: float) -> str:
+    values = {m.name: m.numbers.accuracy[comparison].kinds[kind].value for m in metrics}
+    points = [(m.name, m.column.control, v) for m in metrics if (v := values[m.name]) is not None]
     parts = [
         f'<text x="{LEFT - 14}" y="{y + 4:g}" text-anchor="end" style="{_TEXT};fill:{_INK}">'
         f"{escape(kind)}</text>"
     ]
-    best: dict[bool, Any] = {}
-    for r in scored:
-        control = row_kind(r) == "control"
-        if control not in best or (value(r) or 0) > (value(best[control]) or 0):
-            best[control] = r
+    best: dict[bool, tuple[str, float]] = {}
+    for name, control, value in points:
+        if control not in best or value > best[control][1]:
+            best[control] = (name, value)
         paint = f"fill:none;stroke:{_BAD}" if control else f"fill:{_LINK};fill-opacity:.75"
         parts.append(
-            f'<circle cx="{_place(value(r) or 0):.1f}" cy="{y + (7 if control else -3):g}" r="3.6" '
-            f'style="{paint}"><title>{escape(r["metric"])} {percent(value(r))}</title></circle>'
+            f'<circle cx="{_place(value):.1f}" cy="{y + (7 if control else -3):g}" r="3.6" '
+            f'style="{paint}"><title>{escape(name)} {percent(value)}</title></circle>'
         )
     if True in best:
-        x = _place(value(best[True]) or 0)
+        x = _place(best[True][1])
         parts.append(
             f'<path d="M{x:.1f} {y - 13:g}V{y + 13:g}" style="stroke:{_BAD};stroke-width:1.6"/>'
         )
-    for control, r in best.items():
+    for control, (name, value) in best.items():
         colour, dy = (_BAD, 12) if control else (_INK, -1)
         parts.append(
             f'<text x="{WIDTH - RIGHT + 22}" y="{y + dy:g}" style="{_TEXT};fill:{colour}">'
-            f"{escape(r['metric'])} {percent(value(r))}</text>"
+            f"{escape(name)} {percent(value)}</text>"
         )
     return "".join(parts)
 

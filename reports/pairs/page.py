@@ -5,18 +5,21 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
+from metaeval.reports.judges.section import JudgesSection, judges_section, statistics_of
+from metaeval.reports.pairs.findings import findings
+from metaeval.reports.pairs.paper import drawings, tables
+from metaeval.reports.pairs.table import TIES
+from metaeval.reports.paper.citations import cite
+from metaeval.reports.paper.figures import inline, write_figure
+from metaeval.reports.paper.links import save_links
+from metaeval.reports.shared import page
+from metaeval.reports.shared.elements import Header
+from metaeval.reports.shared.formatting import count
+from metaeval.reports.shared.print_tables import write_tables
+from metaeval.reports.shared.provenance import date_and_version, reproduction
+from metaeval.reports.shared.run import LoadedRun, load_run_files
+from metaeval.results.pairs import PairsResult
 from metaeval.runs import files
-from reports.pairs.findings import findings
-from reports.pairs.paper import drawings, tables
-from reports.paper.citations import citation
-from reports.paper.figures import inline, write_figure
-from reports.paper.links import save_links
-from reports.shared import page
-from reports.shared.elements import Header
-from reports.shared.formatting import count
-from reports.shared.print_tables import write_tables
-from reports.shared.provenance import date_and_version, provenance
-from reports.shared.run import FinishedRun, read_run
 
 
 def write_report(run_dir: Path | str, figures: bool = True) -> Path:
@@ -25,12 +28,13 @@ def write_report(run_dir: Path | str, figures: bool = True) -> Path:
 
     The same run files give the same bytes. Raises InputError for a file that is missing or broken.
     """
-    run = read_run(Path(run_dir))
+    run = load_run_files(Path(run_dir), PairsResult)
     printed = tables(run)
-    write_tables(run.directory, printed.all)
+    judges = section_of_judges(run)
+    write_tables(run.directory, [*printed.all, *([judges.table] if judges else [])])
     if figures:
         folder = run.directory / files.FIGURES
-        for comparison in drawings(run, printed.table):
+        for comparison in drawings(run.result, printed.table):
             text = f"{comparison.kinds}\n"
             file = folder / f"{comparison.kinds_stem}.svg"
             files.atomic(file, partial(Path.write_text, data=text, encoding="utf-8"))
@@ -40,9 +44,9 @@ def write_report(run_dir: Path | str, figures: bool = True) -> Path:
     return page.write_page(run.directory / files.REPORT, render(run, figures))
 
 
-def render(run: FinishedRun, figures: bool = True) -> str:
+def render(run: LoadedRun[PairsResult], figures: bool = True) -> str:
     """The page as text; `figures`: whether it names the files of its figures."""
-    statistics, printed = run.statistics, tables(run)
+    result, printed = run.result, tables(run)
     return page.render(
         "true_false.html.j2",
         1,
@@ -54,61 +58,70 @@ def render(run: FinishedRun, figures: bool = True) -> str:
         table_links=save_links(printed.metrics),
         table_caption="How often every metric prefers the truth.",
         matrices=printed.matrices,
-        findings=findings(statistics, printed.table, [m.lines for m in printed.matrices]),
+        findings=findings(result, printed.table),
         files=figures,
         figures=[
             (drawn, inline(drawn.forest, f"Mean accuracy of every metric, {drawn.name}"))
-            for drawn in drawings(run, printed.table)
+            for drawn in drawings(run.result, printed.table)
         ],
         controls=printed.controls,
         refinements=printed.refinements,
         examples=printed.examples,
-        citation=citation(run),
-        provenance=provenance(run),
+        judges=section_of_judges(run),
+        citation=cite(run),
+        provenance=reproduction(run, result.settings.model_dump()),
         downloads={},
         beside=["accuracies.csv", "scores.parquet", "pairs.parquet"],
         wide_times=False,
         protocol=_protocol(run),
-        alpha=statistics["settings"]["alpha"],
+        alpha=result.settings.alpha,
+        ties=TIES[result.settings.ties],
     )
 
 
-def _header(run: FinishedRun) -> Header:
-    statistics = run.statistics
-    facts = statistics["facts"]
-    what = "Triplets" if len(statistics["comparisons"]) > 1 else "Pairs"
+def section_of_judges(run: LoadedRun[PairsResult]) -> JudgesSection | None:
+    """The section on the run's judges; their agreement is the mean accuracy over kinds."""
+
+    def agreement(judge: str) -> dict[str, float | None]:
+        entry = statistics_of(run.result, judge)
+        accuracy = entry.numbers.accuracy if entry is not None else {}
+        return {f"accuracy, {name}": value.mean.value for name, value in accuracy.items()}
+
+    return judges_section(run.directory, agreement)
+
+
+def _header(run: LoadedRun[PairsResult]) -> Header:
+    result = run.result
+    what = "Triplets" if len(result.comparisons) > 1 else "Pairs"
     return Header(
         "Meta-evaluation of captioning metrics",
-        f"True against false captions on {statistics['title']}",
+        f"True against false captions on {result.title}",
         run.question,
         [
-            ("Dataset", statistics["title"]),
-            (what, count(facts["pairs"])),
-            ("Images", count(facts["images"])),
-            ("Kinds", count(len(statistics["kinds"]))),
-            ("Seed", str(statistics["settings"]["seed"])),
+            ("Dataset", result.title),
+            (what, count(result.facts.pairs)),
+            ("Images", count(result.facts.images)),
+            ("Kinds", count(len(result.kinds))),
+            ("Seed", str(result.settings.seed)),
             *date_and_version(run.info),
         ],
-        fallback=run.dataset.get("fallback"),
+        fallback=run.dataset.fallback,
     )
 
 
-def _protocol(run: FinishedRun) -> list[tuple[str, str]]:
-    facts = run.statistics["facts"]
-    pairs = count(facts["pairs"])
+def _protocol(run: LoadedRun[PairsResult]) -> list[tuple[str, str]]:
+    facts = run.result.facts
+    dropped = "; taken out" if facts.near_copies_dropped else "; they stay"
     return [
-        ("Pairs", f"{pairs} of {count(facts['images'])} images"),
-        ("In the files", f"{count(facts['pairs_in_files'])} valid pairs"),
-        ("Right", "the true caption's score is strictly higher; equal scores are not right"),
+        ("Pairs", f"{count(facts.pairs)} of {count(facts.images)} images"),
+        ("In the files", f"{count(facts.pairs_in_files)} valid pairs"),
+        ("Right", f"the true caption's score is higher. {TIES[run.result.settings.ties]}"),
         (
             "True caption among the references",
-            f"in {count(facts['true_among_references'])} pairs; taken out, by letters and digits",
+            f"in {count(facts.true_among_references)} pairs; taken out, by letters and digits",
         ),
-        ("Near-copies among the references", f"in {count(facts['near_copies'])} pairs"),
-        (
-            "False caption among the references",
-            f"in {count(facts['false_among_references'])} pairs",
-        ),
-        ("Pairs without references", count(facts["without_references"])),
-        ("Documents of CIDEr's idf", f"{count(facts['documents'])}: an image with its references"),
+        ("Near-copies among the references", f"in {count(facts.near_copies)} pairs{dropped}"),
+        ("False caption among the references", f"in {count(facts.false_among_references)} pairs"),
+        ("Pairs without references", count(facts.without_references)),
+        ("Documents of CIDEr's idf", f"{count(facts.documents)}: an image with its references"),
     ]

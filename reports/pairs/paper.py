@@ -1,4 +1,4 @@
-"""What of a run on true and false captions goes into a paper: its tables for print, and figures."""
+"""The tables for print and the figures of a run on true and false captions."""
 
 from __future__ import annotations
 
@@ -7,15 +7,21 @@ from typing import NamedTuple
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from reports.pairs.drawing import accuracy_figure, print_figure
-from reports.pairs.examples import HEADS, examples
-from reports.pairs.table import MEAN, accuracy_table, control_rows, refinement_table
-from reports.paper.differences import equal_to_best
-from reports.paper.forest import Estimate, ForestRow, forest
-from reports.paper.saved import SavedMatrix, SavedTable, file_name, saved_matrix, saved_table
-from reports.shared.print_tables import PrintTable, print_tables
-from reports.shared.run import FinishedRun
-from reports.shared.table import MetricsTable
+from metaeval.reports.pairs.drawing import accuracy_figure, print_figure
+from metaeval.reports.pairs.examples import HEADS, examples
+from metaeval.reports.pairs.table import accuracy_table, control_rows, refinement_table
+from metaeval.reports.paper.forest import ForestRow, PlottedEstimate, forest
+from metaeval.reports.paper.saved import (
+    SavedMatrix,
+    SavedTable,
+    file_name,
+    saved_comparisons,
+    saved_table,
+)
+from metaeval.reports.shared.print_tables import PrintTable, print_tables
+from metaeval.reports.shared.run import LoadedRun
+from metaeval.reports.shared.table import MetricsTable
+from metaeval.results.pairs import PairsResult
 
 CONTROL_HEADS = ("Kind", "Best control", "Best metric", "Metrics above it", "What the kind shows")
 
@@ -56,30 +62,29 @@ class PairDrawings(NamedTuple):
     forest: Figure
 
 
-def tables(run: FinishedRun) -> PairTables:
+def tables(run: LoadedRun[PairsResult]) -> PairTables:
     """All tables of a run. Raises InputError for a file that is missing or broken."""
-    statistics, table = run.statistics, accuracy_table(run)
-    title, alpha = statistics["title"], statistics["settings"]["alpha"]
+    result, table = run.result, accuracy_table(run.result)
+    title = result.title
     matrices, equal = [], {}
     for k, (name, rows) in enumerate(table.bodies):
         order = [row.metric for row in rows if row.kind == "result"]
         caption = f"Differences in points of mean accuracy on {title}, {name}."
         stem = file_name("differences", k, name)
-        made = saved_matrix(name, stem, caption, statistics["differences"][name], order, alpha)
-        matrices.append(made)
+        family = result.differences[name]
+        matrices.append(saved_comparisons(name, stem, caption, family, order))
         if order:
-            equal[name] = equal_to_best(statistics["differences"][name], order[0], alpha)
+            equal[name] = family.not_separated_from(order[0])
     controls, refinements = [], []
-    for k, name in enumerate(statistics["comparisons"]):
-        rows_of_kinds = [[kind, *cells] for kind, cells in control_rows(run, name)]
+    for k, name in enumerate(result.comparisons):
         caption = f"What each kind of {title} shows, {name}."
         stem = file_name("controls", k, name)
+        rows_of_kinds = control_rows(result, name)
         controls.append(saved_table(name, stem, caption, CONTROL_HEADS, rows_of_kinds))
-        heads, lines = refinement_table(run, name)
-        before_after = [[metric, *cells] for metric, cells in lines]
+        heads, lines = refinement_table(result, name)
         caption = f"Accuracy in percent before and after refinement on {title}, {name}."
         stem = file_name("refinement", k, name)
-        refinements.append(saved_table(name, stem, caption, ["Metric", *heads], before_after))
+        refinements.append(saved_table(name, stem, caption, ["Metric", *heads], lines))
     listed = examples(run)
     caption = f"Where metrics err most on {title}."
     rows_of = [[metric, *row] for metric, rows in listed for row in rows]
@@ -93,25 +98,23 @@ def tables(run: FinishedRun) -> PairTables:
     )
 
 
-def drawings(run: FinishedRun, table: MetricsTable) -> list[PairDrawings]:
+def drawings(result: PairsResult, table: MetricsTable) -> list[PairDrawings]:
     """The figures of each comparison: accuracies by kind, and their means with intervals."""
-    kinds, drawn = list(run.statistics["kinds"]), []
+    kinds, drawn = list(result.kinds), []
     for k, (name, rows) in enumerate(table.bodies):
         shown = {row.metric: row.kind for row in rows if row.kind in ("result", "control")}
-        means = {
-            r["metric"]: r["accuracy"][name][MEAN] for r in run.metrics if r["metric"] in shown
-        }
+        means = {m: result.metric(m).numbers.accuracy[name].mean for m in shown}
         lines = [
-            ForestRow(metric, kind, [Estimate(means[metric]["value"], means[metric]["ci"])])
-            for metric, kind in shown.items()
+            ForestRow(m, kind, [PlottedEstimate(means[m].value, (means[m].low, means[m].high))])
+            for m, kind in shown.items()
         ]
         axis = f"mean accuracy, {name}; bars: intervals by resampled images"
         drawn.append(
             PairDrawings(
                 name,
                 file_name("accuracy", k, name),
-                accuracy_figure(run.metrics, kinds, name),
-                print_figure(run.metrics, kinds, name),
+                accuracy_figure(result.visible, kinds, name),
+                print_figure(result.visible, kinds, name),
                 file_name("forest", k, name),
                 forest(lines, axis, chance=0.5),
             )

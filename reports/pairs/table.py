@@ -2,35 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator
 from functools import partial
-from typing import Any
 
-from reports.shared.elements import Cell, ColumnHead
-from reports.shared.formatting import count, percent, with_interval
-from reports.shared.interval_bar import Span, axis, interval_bar, span_of
-from reports.shared.row_kind import Record, row_kind
-from reports.shared.run import FinishedRun
-from reports.shared.table import MetricsTable, in_order, metric_row
+from metaeval.reports.shared.elements import Cell, ColumnHead
+from metaeval.reports.shared.formatting import count, percent, with_interval
+from metaeval.reports.shared.interval_bar import Span, axis, interval_bar, span_of
+from metaeval.reports.shared.row_kind import kind_of
+from metaeval.reports.shared.table import MetricsTable, in_order, result_row
+from metaeval.results.metric import MetricResult
+from metaeval.results.pairs import AccuracyByKind, PairsResult, PairsStatistics
 
-MEAN = "mean"
+TIES = {
+    "half": "Equal scores count half, for metrics and controls.",
+    "wrong": "Equal scores count as wrong, for metrics and controls.",
+}
+VERDICTS = {
+    "nothing": "nothing: a control does as well as every metric",
+    "unsure": "not certain: no metric is significantly above the control",
+    "undecidable": "cannot be decided with so few permutations or images",
+    "something": "something: these metrics see what no control sees",
+}
 
 
-def accuracy_table(run: FinishedRun) -> MetricsTable:
+def shown_by(result: PairsResult, comparison: str) -> list[str]:
+    """The kinds on which some metric is significantly above the best control."""
+    return [k for k, c in result.controls[comparison].items() if c.shows == "something"]
+
+
+def accuracy_table(result: PairsResult) -> MetricsTable:
     """A row a metric, a column a kind, a body a comparison; best first by the mean over kinds."""
-    kinds: Mapping[str, int] = run.statistics["kinds"]
-    span = span_of(
-        v
-        for r in run.metrics
-        for of_comparison in (r.get("accuracy") or {}).values()
-        for v in (of_comparison[MEAN]["value"], *of_comparison[MEAN]["ci"])
-    )
+    span = span_of(_ends(result))
+    ties = TIES[result.settings.ties]
     heads = [
-        ColumnHead("metric", "Metric", "Controls, in italics, stand below the metrics."),
-        ColumnHead("rho", "Mean", "The mean of the accuracies of the kinds.", axis(span)),
+        ColumnHead("metric", "Metric", "Controls, in italics, are below the metrics."),
+        ColumnHead("rho", "Mean", "The mean of the accuracies of all kinds.", axis(span)),
+        ColumnHead(
+            "shown",
+            "Shown",
+            "The mean over the kinds on which some metric is significantly above the best control.",
+        ),
         *(
-            ColumnHead(f"kind-{i}", kind, f"{count(n)} pairs. Ties are not right.")
-            for i, (kind, n) in enumerate(kinds.items())
+            ColumnHead(f"kind-{i}", f"{kind} ({count(n)})", f"{count(n)} pairs. {ties}")
+            for i, (kind, n) in enumerate(result.kinds.items())
         ),
         ColumnHead("ties", "Ties", "Share of pairs with equal scores, mean over the kinds."),
         ColumnHead("untied", "Untied", "Accuracy on the pairs that are not tied."),
@@ -38,104 +52,101 @@ def accuracy_table(run: FinishedRun) -> MetricsTable:
     ]
     keys = [head.key for head in heads]
     bodies = []
-    for comparison in run.statistics["comparisons"]:
-        cells = partial(
-            _cells, comparison=comparison, kinds=list(kinds), span=span,
-            controls=run.statistics["controls"][comparison],
-        )  # fmt: skip
+    for comparison in result.comparisons:
+        rows = [
+            result_row(
+                m, keys, partial(_cells, metric=m, result=result, comparison=comparison, span=span)
+            )
+            for m in result.visible
+        ]
         values = {
-            r["metric"]: r["accuracy"][comparison][MEAN]["value"]
-            for r in run.metrics
-            if r.get("accuracy")
+            m.name: m.statistics.accuracy[comparison].mean.value
+            for m in result.visible
+            if m.statistics is not None
         }
-        bodies.append(
-            (comparison, in_order([metric_row(r, keys, cells) for r in run.metrics], values))
-        )
+        bodies.append((comparison, in_order(rows, values)))
     return MetricsTable(heads, bodies)
 
 
+def _ends(result: PairsResult) -> Iterator[float | None]:
+    for metric in result.visible:
+        if metric.statistics is not None:
+            for accuracy in metric.statistics.accuracy.values():
+                yield from (accuracy.mean.value, accuracy.mean.low, accuracy.mean.high)
+
+
 def _cells(
-    r: Record,
+    statistics: PairsStatistics,
+    metric: MetricResult[PairsStatistics],
+    result: PairsResult,
     comparison: str,
-    kinds: Sequence[str],
     span: Span,
-    controls: Mapping[str, Any] | None,
 ) -> list[Cell]:
-    accuracy = r["accuracy"][comparison]
-    mean = accuracy[MEAN]
-    bar = interval_bar(mean["value"], mean["ci"], span)
-    printed = with_interval(mean["value"], mean["ci"])
-    cells = [Cell("rho", bar, mean["value"], printed=printed)]
-    for i, kind in enumerate(kinds):
-        a = accuracy[kind]
-        hover = (
-            f"{count(a['n'])} pairs; interval {' to '.join(map(percent, a['ci']))}; ties "
-            f"{percent(a['ties'])}"
+    accuracy, controls = statistics.accuracy[comparison], result.controls[comparison]
+    mean = accuracy.mean
+    bar = interval_bar(mean.value, mean.interval, span)
+    cells = [Cell("rho", bar, mean.value, printed=with_interval(mean.value, (mean.low, mean.high)))]
+    if (shown := accuracy.mean_of_shown) is not None:
+        cells.append(
+            Cell("shown", percent(shown.value), shown.value, f"{count(shown.n or 0)} pairs")
         )
-        above = controls is None or r["metric"] in controls[kind]["above"]
-        note = "" if above or row_kind(r) != "result" else "not above"
-        cells.append(Cell(f"kind-{i}", percent(a["value"]), a["value"], hover, note, "outside"))
+    for i, (kind, a) in enumerate(accuracy.kinds.items()):
+        hover = (
+            f"{count(a.n or 0)} pairs; interval {percent(a.low)} to {percent(a.high)}; ties "
+            f"{percent(a.ties)}"
+        )
+        above = kind not in controls or metric.name in controls[kind].above
+        note = "" if above or kind_of(metric) != "result" else "not above"
+        cells.append(Cell(f"kind-{i}", percent(a.value), a.value, hover, note, "outside"))
     return [
         *cells,
-        Cell("ties", percent(mean["ties"]), mean["ties"]),
-        Cell("untied", percent(mean["untied"]), mean["untied"]),
-        Cell("n", count(mean["n"]), mean["n"]),
+        Cell("ties", percent(mean.ties), mean.ties),
+        Cell("untied", percent(mean.untied), mean.untied),
+        Cell("n", count(mean.n or 0), mean.n),
     ]
 
 
-def control_rows(run: FinishedRun, comparison: str) -> list[tuple[str, list[str]]]:
-    """Kind → best control and what it gets, best metric and what it gets, how many are above."""
-    controls = run.statistics["controls"][comparison] or {}
-    ranked = sum(row_kind(r) == "result" for r in run.metrics)
+def control_rows(result: PairsResult, comparison: str) -> list[list[str]]:
+    """Kind, best control with its value, best metric with its value, how many are above."""
+    ranked = sum(kind_of(m) == "result" for m in result.visible)
     return [
-        (
-            kind,
-            [
-                f"{c['control']} {percent(c['value'])}",
-                f"{c['best']} {percent(c['best_value'])}",
-                f"{len(c['above'])} of {ranked}",
-                VERDICTS[c["shows"]],
-            ],
-        )
-        for kind, c in controls.items()
+        [
+            f"{kind} ({count(result.kinds[kind])})",
+            f"{c.control} {percent(c.control_value)}",
+            f"{c.best} {percent(c.best_value)}",
+            f"{len(c.above)} of {ranked}",
+            VERDICTS[c.shows],
+        ]
+        for kind, c in result.controls[comparison].items()
     ]
 
 
-VERDICTS = {
-    "nothing": "nothing: a control does as well as every metric",
-    "unsure": "not sure: no metric is surely above the control",
-    "something": "something: these metrics see what no control sees",
-}
-
-
-def refinement_table(
-    run: FinishedRun, comparison: str
-) -> tuple[list[str], list[tuple[str, list[str]]]]:
+def refinement_table(result: PairsResult, comparison: str) -> tuple[list[str], list[list[str]]]:
     """Heads with the numbers of pairs, and of each metric and control the accuracies before and
     after; nothing without a refinement."""
-    refinement = run.statistics["refinement"]
+    refinement = result.refinement
     if refinement is None:
         return [], []
-    kinds: Mapping[str, int] = run.statistics["kinds"]
-    left_of = refinement["kinds"]
-    heads = [f"{kind} {count(n)}\u00a0→\u00a0{count(left_of[kind])}" for kind, n in kinds.items()]
-    rows = []
-    shown = [r for r in run.metrics if row_kind(r) in ("result", "control")]
-    after = refinement["accuracy"]
-    order = sorted(
-        shown,
-        key=lambda r: (
-            row_kind(r) == "control",
-            -(after[r["metric"]][comparison][MEAN]["value"] or 0.0),
-        ),
-    )
-    for r in order:
-        before, left = r["accuracy"][comparison], after[r["metric"]][comparison]
-        cells = [
-            f"{_points(before[k]['value'])} → {_points(left[k]['value'])}" for k in (MEAN, *kinds)
-        ]
-        rows.append((f"({r['metric']})" if row_kind(r) == "control" else r["metric"], cells))
-    return ["Mean", *heads], rows
+    heads = [
+        f"{kind} {count(n)}\u00a0→\u00a0{count(refinement.kinds[kind])}"
+        for kind, n in result.kinds.items()
+    ]
+    lines: list[tuple[bool, float, list[str]]] = []
+    for metric in result.visible:
+        numbers = metric.statistics
+        if kind_of(metric) not in ("result", "control") or numbers is None or not numbers.refined:
+            continue
+        before, after = numbers.accuracy[comparison], numbers.refined[comparison]
+        name = f"({metric.name})" if metric.column.control else metric.name
+        cells = [name, *_before_and_after(before, after)]
+        lines.append((metric.column.control, -(after.mean.value or 0.0), cells))
+    return ["Mean", *heads], [cells for *_, cells in sorted(lines, key=lambda line: line[:2])]
+
+
+def _before_and_after(before: AccuracyByKind, after: AccuracyByKind) -> Iterator[str]:
+    yield f"{_points(before.mean.value)} → {_points(after.mean.value)}"
+    for kind in before.kinds:
+        yield f"{_points(before.kinds[kind].value)} → {_points(after.kinds[kind].value)}"
 
 
 def _points(share: float | None) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from reports.shared.row_kind import row_kind
-from reports.shared.run import FinishedRun
+from metaeval.reports.shared.row_kind import kind_of, row_kind
+from metaeval.reports.shared.run import FinishedRun, LoadedRun
 
 BIB = Path(__file__).with_name("citations.bib")
 PROTOCOL = "gonzalez2022metrics"  # of the experiments replace and shuffle
@@ -87,6 +87,25 @@ def citation(run: FinishedRun) -> Citation:
         *((CONTROLS,) if any(r.get("control") for r in records) else ()),
     ]
     missing = dict.fromkeys(r["metric"] for r in scores if r["family"] not in OF_FAMILY)
+    known = entries()
+    parts = [software(str(version)), *(known[key] for key in dict.fromkeys(keys))]
+    sentence = f"Scores by metaeval {version}" + (f": {named}." if named else ".")
+    return Citation(sentence, "\n\n".join(parts), tuple(missing))
+
+
+def cite(run: LoadedRun[Any]) -> Citation:
+    """What to cite of a run: metaeval, the protocol, the data and the metrics that ran."""
+    version = run.info.metaeval
+    metrics = [m for m in run.result.visible if m.ok]
+    scores = [m for m in metrics if kind_of(m) == "result" and m.signature]
+    named = "; ".join(f"{m.name} ({m.signature})" for m in scores)
+    keys = [
+        *((PROTOCOL,) if run.result.experiment in ("replace", "shuffle") else ()),
+        *_of_dataset(run.dataset.name),
+        *(key for m in metrics for key in OF_FAMILY.get(m.family, ())),
+        *((CONTROLS,) if any(m.column.control for m in metrics) else ()),
+    ]
+    missing = dict.fromkeys(m.name for m in scores if m.family not in OF_FAMILY)
     known = entries()
     parts = [software(str(version)), *(known[key] for key in dict.fromkeys(keys))]
     sentence = f"Scores by metaeval {version}" + (f": {named}." if named else ".")

@@ -12,8 +12,8 @@ import matplotlib as mpl
 from markupsafe import Markup, escape
 from matplotlib.figure import Figure
 
+from metaeval.reports.shared.figure_style import STYLE
 from metaeval.runs import files
-from reports.shared.figure_style import STYLE
 
 # colours of the page's light theme, by which files are drawn → their names in its style
 INK, SOFT, FAINT, RULE = "#1d2128", "#5b6370", "#767d89", "#c4c7c4"

@@ -11,9 +11,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from reports.paper.figures import BLUE, INK, PAPER, RED, RULE, SOFT
-from reports.shared.figure_style import STYLE
-from reports.shared.formatting import known, with_interval
+from metaeval.reports.paper.figures import BLUE, INK, PAPER, RED, RULE, SOFT
+from metaeval.reports.shared.figure_style import STYLE
+from metaeval.reports.shared.formatting import known, with_interval
 
 WIDTH, LINE, HEAD, FOOT = 7.0, 0.235, 0.32, 0.62  # in inches
 LEFT, RIGHT = 1.95, 1.75
@@ -22,7 +22,7 @@ _TEXT = 9  # points: twelve pixels of the page
 _SPREAD = 0.62  # of a line's height, what several points of one line take
 
 
-class Estimate(NamedTuple):
+class PlottedEstimate(NamedTuple):
     """A value with its interval, and the published value, where there is one."""
 
     value: float | None
@@ -35,7 +35,7 @@ class ForestRow(NamedTuple):
 
     name: str
     kind: str
-    estimates: Sequence[Estimate]
+    estimates: Sequence[PlottedEstimate]
 
 
 def forest(
@@ -91,9 +91,9 @@ def _forest(
             colour = series[k][1] if series else (SOFT if control else BLUE)
             _draw(axes, y + offset, estimate, colour, hollow=control)
         if not series and row.estimates and known(row.estimates[0].value):
-            told = with_interval(row.estimates[0].value, row.estimates[0].ci)
+            text = with_interval(row.estimates[0].value, row.estimates[0].ci)
             axes.text(
-                1.03, y, told, transform=axes.get_yaxis_transform(), va="center", fontsize=_TEXT,
+                1.03, y, text, transform=axes.get_yaxis_transform(), va="center", fontsize=_TEXT,
                 color=SOFT if control else INK,
             )  # fmt: skip
     published = any(e.published is not None for row in rows for e in row.estimates)
@@ -101,7 +101,7 @@ def _forest(
     return figure
 
 
-def _draw(axes: Axes, y: float, estimate: Estimate, colour: str, *, hollow: bool) -> None:
+def _draw(axes: Axes, y: float, estimate: PlottedEstimate, colour: str, *, hollow: bool) -> None:
     ends = [end for end in estimate.ci or () if end is not None and known(end)]
     if len(ends) == 2:
         axes.plot(ends, [y, y], color=colour, linewidth=1.5, solid_capstyle="butt")

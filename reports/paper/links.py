@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 from urllib.parse import quote
 
-from reports.shared.print_tables import PrintTable, to_csv, to_latex, to_markdown
+from metaeval.reports.shared.print_tables import PrintTable, to_csv, to_latex, to_markdown
 
 _FORMS = (
     ("CSV", "csv", "text/csv", to_csv),

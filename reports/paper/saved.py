@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from reports.paper.differences import difference_table
-from reports.paper.links import SaveLinks, save_links
-from reports.shared.formatting import file_stem
-from reports.shared.matrix import DifferenceRow, matrix
-from reports.shared.print_tables import PrintTable, plain_table
+from metaeval.reports.paper.differences import comparison_table, difference_table
+from metaeval.reports.paper.links import SaveLinks, save_links
+from metaeval.reports.shared.formatting import file_stem
+from metaeval.reports.shared.matrix import DifferenceRow, comparison_matrix, matrix
+from metaeval.reports.shared.print_tables import PrintTable, plain_table
+from metaeval.results.comparison import Comparisons
 
 
 class SavedTable(NamedTuple):
@@ -49,6 +50,15 @@ def saved_matrix(
     table = difference_table(differences, order, stem, caption)
     links = save_links([table]) if table else []
     return SavedMatrix(name, matrix(differences, order, alpha), table, links)
+
+
+def saved_comparisons(
+    name: str, stem: str, caption: str, comparisons: Comparisons, order: Sequence[str]
+) -> SavedMatrix:
+    """The comparisons between the metrics of `order`, best first; the file is called `stem`."""
+    table = comparison_table(comparisons, order, stem, caption)
+    links = save_links([table]) if table else []
+    return SavedMatrix(name, comparison_matrix(comparisons, order), table, links)
 
 
 def file_name(stem: str, place: int, name: str) -> str:

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from metaeval.reports.paper.citations import cite
+from metaeval.reports.paper.links import save_links
+from metaeval.reports.shared import page
+from metaeval.reports.shared.elements import Finding, Header
+from metaeval.reports.shared.figure_style import as_data_uri
+from metaeval.reports.shared.formatting import amount, capital, listed, number, spelled
+from metaeval.reports.shared.print_tables import PrintTable, bold_best, write_tables
+from metaeval.reports.shared.provenance import date_and_version, reproduction
+from metaeval.reports.shared.row_kind import kind_of
+from metaeval.reports.shared.run import LoadedRun, load_run_files
+from metaeval.reports.sweep.figure import write_figure
+from metaeval.reports.sweep.groups import JobGroup, SeedSpread, spread
+from metaeval.reports.sweep.measures import Value
+from metaeval.results.graded import SWEEP_MEASURES
+from metaeval.results.references import ReferenceMeasure, ReferencesResult
+from metaeval.results.run import Measure
 from metaeval.runs import files
-from reports.paper.citations import citation
-from reports.paper.links import save_links
-from reports.shared import page
-from reports.shared.elements import Finding, Header
-from reports.shared.figure_style import as_data_uri
-from reports.shared.formatting import amount, known, listed, number
-from reports.shared.print_tables import PrintTable, bold_best, write_tables
-from reports.shared.provenance import date_and_version, provenance
-from reports.shared.row_kind import row_kind
-from reports.shared.run import FinishedRun, read_run
-from reports.sweep.figure import write_figure
-from reports.sweep.groups import JobGroup, spread
-from reports.sweep.measures import GRADED, Measure, Value
 
 AXIS = "references"
+MOST_NAMES = 4  # that a sentence lists
 CHOICE = Measure("agreement", "agreement with people")
 
 
@@ -30,11 +34,11 @@ def write_report(run_dir: Path | str) -> Path:
 
     The same run files give the same bytes. Raises InputError for a file that is missing or broken.
     """
-    run = read_run(Path(run_dir))
-    measures = [CHOICE] if run.statistics["kind"] == "choice" else list(GRADED[:3])
-    groups = groups_of(run.statistics, measures)
+    run = load_run_files(Path(run_dir), ReferencesResult)
+    measures = [CHOICE] if run.result.kind == "choice" else list(SWEEP_MEASURES[:3])
+    groups = groups_of(run.result, measures)
     measures = [m for m in measures if any(m in g.values for g in groups)]
-    controls = frozenset(r["metric"] for r in run.metrics if row_kind(r) == "control")
+    controls = frozenset(m.name for m in run.result.metrics if kind_of(m) == "control")
     tables = [_table(groups, m, controls) for m in measures]
     write_tables(run.directory, tables)
     image, drawn = "", []
@@ -58,8 +62,8 @@ def write_report(run_dir: Path | str) -> Path:
             lead="Each metric by the number of references; bands are intervals over images. A "
             "metric without a point needs more references than that.",
             tables=[(table, save_links([table])) for table in tables],
-            citation=citation(run),
-            provenance=provenance(run),
+            citation=cite(run),
+            provenance=reproduction(run, run.result.settings.model_dump()),
             downloads={},
             beside=[f"{files.FIGURES}/{path.name}" for path in drawn],
             wide_times=False,
@@ -67,56 +71,115 @@ def write_report(run_dir: Path | str) -> Path:
     )
 
 
-def groups_of(statistics: Mapping[str, Any], measures: list[Measure]) -> list[JobGroup]:
-    """A group a number of references, with the values of every metric that has one."""
+_NAMES: Mapping[str, ReferenceMeasure] = {
+    "rank_order_rho": "rank_order_rho",
+    "rank_order_rho_within": "rank_order_rho_within",
+    "pairwise_accuracy": "pairwise_accuracy",
+    "agreement": "agreement",
+}
+
+
+def groups_of(result: ReferencesResult, measures: Sequence[Measure]) -> list[JobGroup]:
+    """A group for each number of references, with the values of every metric that has one."""
     groups = []
-    for k, n in enumerate(statistics["n_references"]):
+    for k, n in enumerate(result.n_references):
         values: dict[Measure, dict[str, Any]] = {}
-        for record in statistics["metrics"]:
-            if row_kind(record) not in ("result", "control"):
+        for metric in result.metrics:
+            if kind_of(metric) not in ("result", "control"):
                 continue
-            told = record["by_references"][k]
+            at = metric.numbers.by_references[k]
             for measure in measures:
-                if known(value := told.get(measure.key)):
-                    ci = told.get(f"{measure.key}_ci")
-                    ends = (ci[0], ci[1]) if ci and all(map(known, ci)) else None
-                    values.setdefault(measure, {})[record["metric"]] = spread([Value(value, ends)])
+                estimate = at.estimate(_NAMES[measure.key])
+                if estimate is not None and estimate.value is not None:
+                    value = Value(estimate.value, estimate.interval)
+                    values.setdefault(measure, {})[metric.name] = spread([value])
         groups.append(JobGroup(((AXIS, str(n)),), 1, values))
     return groups
 
 
-def findings(groups: list[JobGroup], measure: Measure, controls: frozenset[str]) -> list[Finding]:
-    """Who leads with the fewest and the most references, who gains most, who needs some."""
+class Gain(NamedTuple):
+    """What a metric gains from its first number of references that gives a value to its last."""
+
+    metric: str
+    first: int
+    last: int
+    gain: float
+    separated: bool  # whether the intervals at both ends do not overlap
+
+
+def gains(groups: Sequence[JobGroup], measure: Measure, controls: frozenset[str]) -> list[Gain]:
+    """The gain of every metric with two values or more, greatest first."""
+    points: dict[str, list[tuple[int, SeedSpread]]] = {}
+    for group in groups:
+        for name, value in group.values.get(measure, {}).items():
+            if name not in controls:
+                points.setdefault(name, []).append((int(group.settings[0][1]), value))
+    made = []
+    for name, values in points.items():
+        (n_first, first), (n_last, last) = values[0], values[-1]
+        if n_first != n_last:
+            apart = (
+                first.ci is not None
+                and last.ci is not None
+                and (first.ci[1] < last.ci[0] or last.ci[1] < first.ci[0])
+            )
+            made.append(Gain(name, n_first, n_last, last.mean - first.mean, apart))
+    return sorted(made, key=lambda gain: -gain.gain)
+
+
+def findings(
+    groups: Sequence[JobGroup], measure: Measure, controls: frozenset[str]
+) -> list[Finding]:
+    """Which metrics lead with the fewest and the most references, and which gain."""
     there = [g for g in groups if set(g.values.get(measure, {})) - controls]
     if not there:
         return []
     sentences = []
     first, last = there[0], there[-1]
-    for group in dict.fromkeys([groups.index(first), groups.index(last)]):
-        values = {m: s.mean for m, s in groups[group].values[measure].items() if m not in controls}
-        best = max(values, key=lambda m: values[m])
-        n = int(groups[group].settings[0][1])
-        sentences.append(
-            f"With {amount(n, 'reference')} {best} is highest ({number(values[best])})."
-        )
-    gains = {
-        m: last.values[measure][m].mean - s.mean
-        for m, s in first.values[measure].items()
-        if m not in controls and m in last.values[measure]
-    }
-    if first is not last and gains:
-        most = max(gains, key=lambda m: gains[m])
-        told = f"{most} gains most ({number(gains[most], sign=True)})"
-        sentences.append(
-            f"From {first.settings[0][1]} to {last.settings[0][1]} "
-            f"{told if gains[most] > 0 else 'no metric gains'}."
-        )
-    needy = [m for m in last.values[measure] if m not in first.values[measure]
-             and m not in controls]  # fmt: skip
-    if needy:
+    for group in (first,) if first is last else (first, last):
+        n = int(group.settings[0][1])
+        sentences.append(f"With {amount(n, 'reference')} {_leaders(group, measure, controls)}.")
+    made = gains(groups, measure, controls)
+    if made:
+        named = [_gain(gain) for gain in made if gain.gain > 0 and gain.separated]
+        if named:
+            more = len(named) - MOST_NAMES
+            rest = [f"{spelled(more)} more"] if more > 0 else []
+            sentences.append(
+                "From the first number of references that gives a value to the last, with "
+                f"intervals that do not overlap: {listed([*named[:MOST_NAMES], *rest])}."
+            )
+        else:
+            sentences.append(
+                "No metric gains from its first number of references to the last: the intervals "
+                "at both ends overlap, or the value falls."
+            )
+    late = [m for m in last.values[measure] if m not in first.values[measure]
+            and m not in controls]  # fmt: skip
+    if late:
         fewest = amount(int(first.settings[0][1]), "reference")
-        sentences.append(f"With {fewest} {listed(needy)} cannot score.")
-    return [Finding(f"{measure.title[0].upper()}{measure.title[1:]}.", " ".join(sentences))]
+        sentences.append(f"With {fewest} {listed(late)} cannot score.")
+    return [Finding(f"{capital(measure.title)}.", " ".join(sentences))]
+
+
+def _leaders(group: JobGroup, measure: Measure, controls: frozenset[str]) -> str:
+    """The highest metric, and those whose intervals overlap with its own."""
+    values = {m: s for m, s in group.values[measure].items() if m not in controls}
+    order = sorted(values, key=lambda m: -values[m].mean)
+    best, ends = order[0], values[order[0]].ci
+    text = f"{best} is highest ({number(values[best].mean)})"
+    if ends is None:
+        return text
+    near = [m for m in order[1:] if (ci := values[m].ci) is None or ci[1] >= ends[0]]
+    if not near:
+        return text
+    more = len(near) - MOST_NAMES
+    rest = [f"{spelled(more)} more"] if more > 0 else []
+    return f"{text}; its interval overlaps with {listed([*near[:MOST_NAMES], *rest], 'and')}"
+
+
+def _gain(gain: Gain) -> str:
+    return f"{gain.metric} {number(gain.gain, sign=True)} (from {gain.first} to {gain.last})"
 
 
 def _table(groups: list[JobGroup], measure: Measure, controls: frozenset[str]) -> PrintTable:
@@ -134,21 +197,21 @@ def _table(groups: list[JobGroup], measure: Measure, controls: frozenset[str]) -
         made.append(bold_best(texts, means, [True] * (1 + len(groups))))
     return PrintTable(
         f"references-{measure.key}",
-        f"{measure.title[0].upper()}{measure.title[1:]} by the number of references.",
+        f"{capital(measure.title)} by the number of references.",
         ["Metric", *(g.settings[0][1] for g in groups)],
         [rows for rows in made if rows],
     )
 
 
-def _header(run: FinishedRun) -> Header:
+def _header(run: LoadedRun[ReferencesResult]) -> Header:
     return Header(
         "Meta-evaluation of captioning metrics",
         run.title,
         run.question,
         [
-            ("Dataset", run.statistics["dataset"]),
-            ("References", ", ".join(map(str, run.statistics["n_references"]))),
+            ("Dataset", run.result.dataset),
+            ("References", ", ".join(map(str, run.result.n_references))),
             *date_and_version(run.info),
         ],
-        fallback=run.dataset.get("fallback"),
+        fallback=run.dataset.fallback,
     )

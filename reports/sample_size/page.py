@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-from metaeval.runs import files
-from reports.paper.citations import citation
-from reports.paper.links import save_links
-from reports.shared import page
-from reports.shared.elements import Finding, Header
-from reports.shared.figure_style import (
+from metaeval.reports.paper.citations import cite
+from metaeval.reports.paper.links import save_links
+from metaeval.reports.shared import page
+from metaeval.reports.shared.elements import Finding, Header
+from metaeval.reports.shared.figure_style import (
     GREY,
     STYLE,
     LineEnd,
@@ -20,10 +17,13 @@ from reports.shared.figure_style import (
     label_ends,
     save_figure,
 )
-from reports.shared.formatting import DASH, amount, count, listed, number, percent
-from reports.shared.print_tables import PrintCell, PrintTable, write_tables
-from reports.shared.provenance import date_and_version, provenance
-from reports.shared.run import read_run
+from metaeval.reports.shared.formatting import DASH, count, interval, listed, number, percent
+from metaeval.reports.shared.print_tables import PrintCell, PrintTable, write_tables
+from metaeval.reports.shared.provenance import date_and_version, reproduction
+from metaeval.reports.shared.run import load_run_files
+from metaeval.results.base import Estimate
+from metaeval.results.sample_size import NeighbourPair, OrderStabilityResult, SampleSizeResult
+from metaeval.runs import files
 
 FIGURE = "sample_size"
 
@@ -33,13 +33,13 @@ def write_report(run_dir: Path | str) -> Path:
 
     The same run files give the same bytes. Raises InputError for a file that is missing or broken.
     """
-    run = read_run(Path(run_dir))
-    told = run.statistics["sample_size"]
+    run = load_run_files(Path(run_dir), SampleSizeResult)
+    stability = run.result.sample_size
     tables, image, beside = [], "", ["scores.parquet", "captions.parquet"]
-    if told:
-        tables = [neighbour_table(told)]
+    if stability is not None:
+        tables = [neighbour_table(stability)]
         write_tables(run.directory, tables)
-        drawn = _draw(run.directory, told)
+        drawn = _draw(run.directory, stability)
         image = as_data_uri(drawn[0])
         beside = [f"{files.FIGURES}/{p.name}" for p in drawn] + beside
     return page.write_page(
@@ -55,21 +55,21 @@ def write_report(run_dir: Path | str) -> Path:
                 run.title,
                 run.question,
                 [
-                    ("Dataset", run.statistics["dataset"]),
-                    ("Images", count(run.statistics["n_images"])),
+                    ("Dataset", run.result.dataset),
+                    ("Images", count(run.result.n_images)),
                     *date_and_version(run.info),
                 ],
-                fallback=run.dataset.get("fallback"),
+                fallback=run.dataset.fallback,
             ),
-            findings=findings(told),
+            findings=findings(stability),
             image=image,
             alt="Share of samples in the order of all images, by the number of images",
             lead="Left, how often a sample of images puts all metrics into the order that all "
             "images give, and how often two neighbours; right, how often a paired test of two "
             "neighbours is significant (lines), and what the power formula says (dotted).",
             tables=[(table, save_links([table])) for table in tables],
-            citation=citation(run),
-            provenance=provenance(run),
+            citation=cite(run),
+            provenance=reproduction(run, run.result.settings.model_dump()),
             downloads={},
             beside=beside,
             wide_times=False,
@@ -77,55 +77,37 @@ def write_report(run_dir: Path | str) -> Path:
     )
 
 
-def findings(told: Mapping[str, Any] | None) -> list[Finding]:
-    """What the samples say, in words."""
-    if not told:
+def findings(stability: OrderStabilityResult | None) -> list[Finding]:
+    """Statements on the samples."""
+    if stability is None:
         return [Finding("Order.", "Fewer than two metrics gave a result: there is no order.")]
-    order = " > ".join(told["order"])
-    share, n = percent(told["stable"], 0), told["images_stable"]
+    order = " > ".join(stability.order)
+    share, n = percent(stability.stable, 0), stability.images_stable
     if n is None:
         text = (
-            f"Not even {count(told['sizes'][-1])} images give the order {order} in {share} of the "
-            f"samples ({percent(told['same_order'][-1])} of {count(told['draws'])} do)."
+            f"Not even {count(stability.sizes[-1])} images give the order {order} in {share} of "
+            f"the samples ({percent(stability.same_order[-1])} of {count(stability.draws)} do)."
         )
     else:
-        text = f"From {count(n)} images on, {share} of the samples give the order {order}."
-    made = [Finding("Order.", text)]
-    hardest = max(
-        told["neighbours"],
-        key=lambda p: float("inf") if p["images_for_power"] is None else p["images_for_power"],
-    )
-    needed = hardest["images_for_power"]
-    made.append(
-        Finding(
-            "Hardest.",
-            f"{hardest['better']} and {hardest['worse']} are the hardest to tell apart: they "
-            f"differ by {number(hardest['difference'], 4)}, "
-            + (
-                "and no number of images suffices."
-                if needed is None
-                else f"and by the power formula {amount_of_images(needed)} are needed for a power "
-                f"of {percent(told['power'], 0)}."
-            ),
-        )
-    )
+        text = f"From {count(round(n))} images on, {share} of the samples give the order {order}."
+    made = [Finding("Order.", text), _hardest(stability)]
     gaps = [
         (abs(seen - predicted), size, pair)
-        for pair in told["neighbours"]
+        for pair in stability.neighbours
         for size, seen, predicted in zip(
-            told["sizes"], pair["significant"], pair["predicted"], strict=True
+            stability.sizes, pair.significant, pair.predicted, strict=True
         )
     ]
     gap, size, pair = max(gaps, key=lambda g: g[0])
     made.append(
         Finding(
             "Formula.",
-            f"The power formula is off by at most {number(gap)} from what the samples show "
-            f"({pair['better']} and {pair['worse']}, {count(size)} images).",
+            f"The power formula is off by at most {number(gap)} from the share in the samples "
+            f"({pair.better} and {pair.worse}, {count(size)} images).",
         )
     )
-    never = [f"{p['better']} and {p['worse']}" for p in told["neighbours"]
-             if p["images_same_sign"] is None]  # fmt: skip
+    never = [f"{p.better} and {p.worse}" for p in stability.neighbours
+             if p.images_same_sign is None]  # fmt: skip
     if never:
         made.append(
             Finding(
@@ -136,41 +118,75 @@ def findings(told: Mapping[str, Any] | None) -> list[Finding]:
     return made
 
 
-def amount_of_images(n: float) -> str:
-    return amount(int(-(-n // 1)), "image")
+def _hardest(stability: OrderStabilityResult) -> Finding:
+    """The neighbours of which no number of images can be given, or that need the most."""
+    open_pairs = [p for p in stability.neighbours if p.images_for_power.value is None]
+    if open_pairs:
+        named = [f"{p.better} and {p.worse} ({_difference(p)})" for p in open_pairs]
+        return Finding(
+            "Hardest.",
+            f"How many images would separate {listed(named, 'or')} cannot be given: the interval "
+            "of the difference contains 0.",
+        )
+    pair = max(stability.neighbours, key=lambda p: p.images_for_power.value or 0.0)
+    return Finding(
+        "Hardest.",
+        f"{pair.better} and {pair.worse} need the most images: they differ by "
+        f"{_difference(pair)}, and by the power formula {_needed(pair.images_for_power)} images "
+        f"are needed for a power of {percent(stability.power, 0)}.",
+    )
 
 
-def neighbour_table(told: Mapping[str, Any]) -> PrintTable:
-    """A row a pair of neighbours in the order of all images."""
+def _difference(pair: NeighbourPair) -> str:
+    """0.0123, interval 0.0100 to 0.0146."""
+    d = pair.difference
+    return f"{number(d.value, 4)}, interval {interval(d.interval, 4)}"
+
+
+def _needed(images: Estimate) -> str:
+    """1,300 (900 to 2,100): at the difference, and at both ends of its interval."""
+    if images.value is None or images.interval is None:
+        return DASH
+    low, high = images.interval
+    return f"{_whole(images.value)} ({_whole(low)} to {_whole(high)})"
+
+
+def _whole(n: float) -> str:
+    return count(int(-(-n // 1)))
+
+
+def neighbour_table(stability: OrderStabilityResult) -> PrintTable:
+    """A row for each pair of neighbours in the order of all images."""
 
     def images(value: float | None) -> str:
-        return f">{count(told['sizes'][-1])}" if value is None else count(int(-(-value // 1)))
+        return f">{count(stability.sizes[-1])}" if value is None else _whole(value)
 
     rows = [
-        [p["better"], p["worse"], number(p["difference"], 4), number(p["sd"]),
-         images(p["images_same_sign"]), images(p["images_observed"]),
-         DASH if p["images_for_power"] is None else images(p["images_for_power"])]
-        for p in told["neighbours"]
+        [p.better, p.worse, _difference(p), number(p.sd), images(p.images_same_sign),
+         images(p.images_observed), _needed(p.images_for_power)]
+        for p in stability.neighbours
     ]  # fmt: skip
     return PrintTable(
         "sample_size",
-        f"Neighbours in the order by ρ within an image: images until {percent(told['stable'], 0)} "
-        f"of the samples have them the same way round, and until a paired test is significant in "
-        f"{percent(told['power'], 0)}, observed and by the power formula.",
-        ["Better", "Worse", "Difference", "Sd over images", "Same way round", "Significant",
+        f"Neighbours in the order by ρ within an image ({count(stability.n_images)} images that "
+        f"every metric scored): images until {percent(stability.stable, 0)} "
+        f"of the samples have them in the same order, and until a paired test is significant in "
+        f"{percent(stability.power, 0)}, observed and by the power formula (at the difference, and "
+        f"at both ends of its interval; a dash where the interval contains 0).",
+        ["Better", "Worse", "Difference", "Sd over images", "Same order", "Significant",
          "By the formula"],
         [[[PrintCell(text) for text in row] for row in rows]],
     )  # fmt: skip
 
 
-def _draw(directory: Path, told: Mapping[str, Any]) -> list[Path]:
+def _draw(directory: Path, stability: OrderStabilityResult) -> list[Path]:
     """Two axes: shares of the samples in order, and tests that are significant."""
     import matplotlib as mpl  # a second to import
     from matplotlib.figure import Figure
 
-    pairs = [f"{p['better']} > {p['worse']}" for p in told["neighbours"]]
+    pairs = [f"{p.better} > {p.worse}" for p in stability.neighbours]
     colours = colours_of(pairs)
-    sizes = told["sizes"]
+    sizes = stability.sizes
     width, height, labels, left = 2.7, 2.9, 1.9, 0.7  # inches
     size = (2 * (width + labels) + left, height + 1.0)
     with mpl.rc_context(STYLE):
@@ -181,16 +197,20 @@ def _draw(directory: Path, told: Mapping[str, Any]) -> list[Path]:
             place = ((left + k * (width + labels)) / size[0], 0.6 / size[1])
             axes = figure.add_axes((*place, width / size[0], height / size[1]))
             ends = []
-            for name, pair in zip(pairs, told["neighbours"], strict=True):
-                axes.plot(sizes, pair[key], color=colours[name], lw=1.3, marker="o", ms=2.5)
+            for name, pair in zip(pairs, stability.neighbours, strict=True):
+                shares = pair.same_sign if key == "same_sign" else pair.significant
+                axes.plot(sizes, shares, color=colours[name], lw=1.3, marker="o", ms=2.5)
                 if key == "significant":
-                    axes.plot(sizes, pair["predicted"], color=colours[name], lw=1, ls=":")
-                ends.append(LineEnd(name, colours[name], pair[key][-1]))
+                    axes.plot(sizes, pair.predicted, color=colours[name], lw=1, ls=":")
+                ends.append(LineEnd(name, colours[name], shares[-1]))
             if key == "same_sign":
-                axes.plot(sizes, told["same_order"], color="#1c2430", lw=1.8, marker="s", ms=3)
-                ends.append(LineEnd("the whole order", "#1c2430", told["same_order"][-1]))
+                axes.plot(sizes, stability.same_order, color="#1c2430", lw=1.8, marker="s", ms=3)
+                ends.append(LineEnd("the whole order", "#1c2430", stability.same_order[-1]))
             axes.axhline(
-                told["stable"] if key == "same_sign" else told["power"], color=GREY, lw=0.7, ls="--"
+                stability.stable if key == "same_sign" else stability.power,
+                color=GREY,
+                lw=0.7,
+                ls="--",
             )
             axes.set_xscale("log")
             axes.set_xticks(sizes, [count(s) for s in sizes], rotation=40)

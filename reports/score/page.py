@@ -1,29 +1,33 @@
-"""The report of `experiment=score`: how each metric's scores are spread, and some captions.
+"""The report of `experiment=score`: the distribution of each metric's scores, and some captions.
 
-Tables and histograms are of all captions; captions are shown of those rows that the run has chosen
-(a random draw, and the extremes of each column), so that the page stays small whatever the number.
+Tables and histograms cover all captions. The page shows only the captions of the rows that the run
+has chosen (a random draw, and the extremes of each column), so that its size has a limit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from markupsafe import Markup
 
+from metaeval.reports.shared import page
+from metaeval.reports.shared.elements import Finding, Header
+from metaeval.reports.shared.formatting import amount, count, cut, listed, number, percent
+from metaeval.reports.shared.print_tables import PrintTable, plain_table, write_tables
+from metaeval.reports.shared.provenance import date_and_version, reproduction
+from metaeval.reports.shared.run import LoadedRun, load_run_files
+from metaeval.results.metric import MetricResult
+from metaeval.results.score import ScoreResult, ScoreStatistics
 from metaeval.runs import files
-from reports.shared import page
-from reports.shared.elements import Finding, Header
-from reports.shared.formatting import amount, count, cut, listed, number, percent
-from reports.shared.print_tables import PrintTable, plain_table, write_tables
-from reports.shared.provenance import date_and_version, provenance
-from reports.shared.run import FinishedRun, read_run
 
 MOST_LETTERS = 300  # of a caption; the files have them in full
 WIDTH, HEIGHT = 260, 90  # of a histogram
-_FLOOR = 0.5  # a share of equal scores that is told
+_FLOOR = 0.5  # a share of equal scores that is reported
+
+Column = MetricResult[ScoreStatistics]
 
 
 class ShownRow(NamedTuple):
@@ -41,8 +45,10 @@ def write_report(run_dir: Path | str) -> Path:
 
     The same run files give the same bytes. Raises InputError for a file that is missing or broken.
     """
-    run = read_run(Path(run_dir))
-    scored = [record for record in run.metrics if record.get("n") is not None]
+    run = load_run_files(Path(run_dir), ScoreResult)
+    result = run.result
+    scored = with_statistics(result)
+    columns = [metric.name for metric in scored]
     table = value_table(scored)
     write_tables(run.directory, [table])
     return page.write_page(
@@ -58,71 +64,85 @@ def write_report(run_dir: Path | str) -> Path:
                 run.title,
                 run.question,
                 [
-                    ("References", run.statistics["dataset"]),
-                    ("Captions", count(run.statistics["n_captions"])),
+                    ("References", result.dataset),
+                    ("Captions", count(result.n_captions)),
                     *date_and_version(run.info),
                 ],
             ),
-            findings=findings(run.statistics),
-            charts=[(record["metric"], histogram(record)) for record in scored if record["n"]],
+            findings=findings(result),
+            charts=[(metric.name, histogram(metric)) for metric in scored if metric.numbers.n],
             tables=[table],
-            columns=[record["metric"] for record in scored],
-            rows=shown_rows(run, [record["metric"] for record in scored]),
-            drawn=len(run.statistics["shown"]["random"]),
-            seed=run.statistics["shown"]["seed"],
-            provenance=provenance(run),
+            columns=columns,
+            rows=shown_rows(run, columns),
+            drawn=len(result.shown.random),
+            seed=result.shown.seed,
+            provenance=reproduction(run, {}),
             downloads={},
-            beside=[f"{files.BLOCKS}/manifest.json", f"{files.BLOCKS}/part-*.parquet"],
+            beside=[f"{files.BLOCKS}/{files.MANIFEST}", f"{files.BLOCKS}/part-*.parquet"],
             wide_times=False,
         ),
     )
 
 
-def findings(statistics: Mapping[str, Any]) -> list[Finding]:
-    """What the numbers of all captions say, in words."""
-    n, records = statistics["n_captions"], statistics["metrics"]
-    scored = [r for r in records if r.get("n") is not None]
-    empty = statistics["n_empty"]
-    text = f"{amount(n, 'caption')} of tables, {amount(len(scored), 'score')} each"
+def with_statistics(result: ScoreResult) -> list[Column]:
+    """The columns that the page shows and that have statistics."""
+    return [metric for metric in result.visible if metric.statistics is not None]
+
+
+def findings(result: ScoreResult) -> list[Finding]:
+    """The findings on all captions, in words."""
+    scored = [metric for metric in result.metrics if metric.statistics is not None]
+    empty = result.n_empty
+    text = f"{amount(result.n_captions, 'caption')} of tables, {amount(len(scored), 'score')} each"
     text += f"; {amount(empty, 'caption')} empty." if empty else "."
     made = [Finding("Scored.", text)]
-    if lacking := [f"{r['metric']} {count(r['n_nan'])}" for r in scored if r["n_nan"]]:
-        made.append(Finding("Not scored.", f"Captions without a score: {listed(lacking)}."))
-    floors = [
-        f"{r['metric']} ({percent(r['n_lowest'] / r['n'])}: {number(r['min'])})"
-        for r in scored
-        if r["n"] and r["min"] < r["max"] and r["n_lowest"] / r["n"] >= _FLOOR
-    ]
-    if floors:
-        told = f"The lowest score is that of most captions: {listed(floors)}."
-        made.append(Finding("Floor.", f"{told} These scores tell few captions apart."))
-    absent = {r["family"]: r for r in records if r["status"] != "ok"}
-    for family, r in absent.items():
-        remedy = f"; {r['remedy']}" if r["remedy"] else ""
-        made.append(Finding(f"{family} {r['status']}.", f"{r['reason']}{remedy}"))
+    if missing := [f"{m.name} {count(m.numbers.n_nan)}" for m in scored if m.numbers.n_nan]:
+        made.append(Finding("Not scored.", f"Captions without a score: {listed(missing)}."))
+    if floors := [sentence for metric in scored if (sentence := _floor(metric))]:
+        sentence = f"Most captions have the lowest score: {listed(floors)}."
+        made.append(Finding("Floor.", f"{sentence} These scores distinguish few captions."))
+    for family, metric in {m.family: m for m in result.metrics if not m.ok}.items():
+        remedy = f"; {metric.remedy}" if metric.remedy else ""
+        made.append(Finding(f"{family} {metric.status}.", f"{metric.reason}{remedy}"))
     return made
 
 
-def value_table(records: Sequence[Mapping[str, Any]]) -> PrintTable:
-    """A row a column of scores: all that is exact of all captions."""
-    keys = ("mean", "sd", "min", "p5", "p25", "median", "p75", "p95", "max")
+def _floor(metric: Column) -> str:
+    """The share of captions with the lowest score; empty where that is a minority, or all."""
+    numbers = metric.numbers
+    low, high, n_lowest = numbers.min, numbers.max, numbers.n_lowest
+    if low is None or high is None or n_lowest is None or low == high:
+        return ""
+    share = n_lowest / numbers.n
+    return f"{metric.name} ({percent(share)}: {number(low)})" if share >= _FLOOR else ""
+
+
+def value_table(metrics: Sequence[Column]) -> PrintTable:
+    """One row a column of scores: its statistics over all captions."""
     heads = ["Score", "Captions", "Mean", "Sd", "Lowest", "5%", "25%", "Median", "75%", "95%",
              "Highest"]  # fmt: skip
-    rows = [[r["metric"], count(r["n"]), *(number(r[k], 4) for k in keys)] for r in records]
+    rows = [_row(metric.name, metric.numbers) for metric in metrics]
     return plain_table("scores", "Scores of all captions.", heads, rows)
 
 
-def histogram(record: Mapping[str, Any]) -> Markup:
-    """The histogram of a column as a drawing; its height is the greatest bin."""
-    told = record["histogram"]
-    counts, most = told["counts"], max(told["counts"])
+def _row(name: str, of: ScoreStatistics) -> list[str]:
+    values = (of.mean, of.sd, of.min, of.p5, of.p25, of.median, of.p75, of.p95, of.max)
+    return [name, count(of.n), *(number(value, 4) for value in values)]
+
+
+def histogram(metric: Column) -> Markup:
+    """The histogram of a column with scores as a drawing; the highest bin has the full height."""
+    bins, average = metric.numbers.histogram, metric.numbers.mean
+    if bins is None or average is None:
+        raise ValueError(f"'{metric.name}' has no scores")
+    counts, most = bins.counts, max(bins.counts)
     width = WIDTH / len(counts)
     bars = "".join(
         f"M{k * width:.1f} {HEIGHT}V{HEIGHT - HEIGHT * c / most:.1f}h{width:.1f}V{HEIGHT}z"
         for k, c in enumerate(counts)
         if c
     )
-    mean = WIDTH * (record["mean"] - told["from"]) / (told["to"] - told["from"])
+    mean = WIDTH * (average - bins.low) / (bins.high - bins.low)
     return Markup(
         '<svg class="order" viewBox="0 0 {} {}" role="img" aria-label="Histogram of {}">'
         '<g class="l0"><path d="{}"/></g><path class="base" d="M0 {}H{}"/>'
@@ -130,23 +150,23 @@ def histogram(record: Mapping[str, Any]) -> Markup:
         '<text class="axis" x="0" y="{}">{}</text>'
         '<text class="axis" x="{}" y="{}" text-anchor="end">{}</text></svg>'
     ).format(
-        WIDTH, HEIGHT + 18, record["metric"], Markup(bars), HEIGHT, WIDTH,
-        f"{mean:.1f}", HEIGHT, HEIGHT + 15, number(told["from"]), WIDTH,
-        HEIGHT + 15, number(told["to"]),
+        WIDTH, HEIGHT + 18, metric.name, Markup(bars), HEIGHT, WIDTH,
+        f"{mean:.1f}", HEIGHT, HEIGHT + 15, number(bins.low), WIDTH,
+        HEIGHT + 15, number(bins.high),
     )  # fmt: skip
 
 
-def shown_rows(run: FinishedRun, columns: Sequence[str]) -> list[ShownRow]:
+def shown_rows(run: LoadedRun[ScoreResult], columns: Sequence[str]) -> list[ShownRow]:
     """The captions of the rows that the run has chosen, read from the parts that hold them."""
-    shown, reasons = run.statistics["shown"], dict[int, list[str]]()
-    for row in shown["random"]:
-        reasons[row] = []
+    shown = run.result.shown
+    reasons: dict[int, list[str]] = {row: [] for row in shown.random}
     for column in columns:
-        for end in ("lowest", "highest"):
-            for row in shown["extremes"][column][end]:
+        ends = shown.extremes[column]
+        for end, rows_of_end in (("lowest", ends.lowest), ("highest", ends.highest)):
+            for row in rows_of_end:
                 reasons.setdefault(row, []).append(f"{end} {column}")
     folder = run.directory / files.BLOCKS
-    parts = files.read_json(folder / "manifest.json")["parts"]
+    parts = files.read_json(folder / files.MANIFEST)["parts"]
     rows = []
     for part in parts:
         first, n = part["first_row"], part["rows"]

@@ -7,7 +7,7 @@ from html import escape
 
 from markupsafe import Markup
 
-from reports.shared.formatting import number
+from metaeval.reports.shared.formatting import number
 
 _ROW, _WIDTH, _NAMES, _FOOT = 19, 460, 160, 34
 

@@ -6,40 +6,41 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from metaeval.reports.paper.citations import cite
+from metaeval.reports.paper.links import save_links
+from metaeval.reports.sensitivity.dendrogram import dendrogram
+from metaeval.reports.sensitivity.findings import combination, findings
+from metaeval.reports.sensitivity.people import agreement
+from metaeval.reports.sensitivity.print_cards import write_cards
+from metaeval.reports.sensitivity.profile import cards, heat_map, shown
+from metaeval.reports.shared import page
+from metaeval.reports.shared.elements import Header
+from metaeval.reports.shared.formatting import capital, count, number, percent, with_interval
+from metaeval.reports.shared.print_tables import PrintCell, PrintTable, write_tables
+from metaeval.reports.shared.provenance import date_and_version, reproduction
+from metaeval.reports.shared.run import LoadedRun, load_run_files
+from metaeval.results.sensitivity import SensitivityResult
 from metaeval.runs import files
-from reports.paper.citations import citation
-from reports.paper.links import save_links
-from reports.sensitivity.dendrogram import dendrogram
-from reports.sensitivity.findings import findings
-from reports.sensitivity.people import agreement
-from reports.sensitivity.print_cards import write_cards
-from reports.sensitivity.profile import cards, heat_map, shown
-from reports.shared import page
-from reports.shared.elements import Header
-from reports.shared.formatting import count, number, percent
-from reports.shared.print_tables import PrintCell, PrintTable, write_tables
-from reports.shared.provenance import date_and_version, provenance
-from reports.shared.run import FinishedRun, read_run
 
 
 def write_report(run_dir: Path | str, figures: bool = True, judgments: Sequence[str] = ()) -> Path:
     """Write `report.html` into a run's directory, from its files alone.
 
-    With `figures`, each metric's card comes for print, too (`print_cards`). `judgments` are folders
-    of runs of experiment=judgments: what they say of a metric stands on its card. The same run
+    With `figures`, each metric's card is also written for print (`print_cards`). `judgments` are
+    folders of runs of experiment=judgments; their agreement is shown on the cards. The same run
     files give the same bytes. Raises InputError for a file that is missing or broken.
     """
-    run = read_run(Path(run_dir))
+    run = load_run_files(Path(run_dir), SensitivityResult)
     people = agreement(judgments)
-    write_tables(run.directory, [auc_table(run)])
+    write_tables(run.directory, [auc_table(run.result)])
     if figures:
         write_cards(run)
     return page.write_page(run.directory / files.REPORT, render(run, people))
 
 
-def render(run: FinishedRun, people: Mapping[str, Sequence[str]]) -> str:
+def render(run: LoadedRun[SensitivityResult], people: Mapping[str, Sequence[str]]) -> str:
     """The page as text."""
-    statistics = run.statistics
+    result = run.result
     return page.render(
         "sensitivity.html.j2",
         1,
@@ -47,86 +48,133 @@ def render(run: FinishedRun, people: Mapping[str, Sequence[str]]) -> str:
         scripts="0-*.js",
         run=run,
         header=_header(run),
-        findings=findings(run),
-        metrics=[r["metric"] for r in shown(run)],
-        groups=heat_map(run),
-        map_links=save_links([auc_table(run)]),
-        citation=citation(run),
+        findings=findings(result),
+        metrics=[m.name for m in shown(result)],
+        groups=heat_map(result),
+        map_links=save_links([auc_table(run.result)]),
+        citation=cite(run),
         cards=cards(run, people),
-        examples=_examples(run),
-        together=[
-            (pair["a"], pair["b"], number(pair["mean_auc"]), number(pair["gain"]))
-            for pair in statistics["together"][:5]
-        ],
-        tree=dendrogram(statistics["order"], statistics["leaves"], statistics["tree"]),
+        examples=_examples(result),
+        kinds=_kinds(result),
+        together=_together(result),
+        tree=dendrogram(result.order, result.leaves, result.tree),
         absent=[
-            (r["metric"], r["status"], r["reason"] or "", r["remedy"] or "")
-            for r in run.metrics
-            if r["status"] != "ok"
+            (m.name, m.status, m.reason or "", m.remedy or "") for m in result.visible if not m.ok
         ],
-        provenance=provenance(run),
+        provenance=reproduction(run, result.settings.model_dump()),
         downloads={},
         beside=["scores.parquet", "captions.parquet"],
         wide_times=False,
     )
 
 
-def auc_table(run: FinishedRun) -> PrintTable:
-    """The heat map for print: a row a change, its kinds parted by rules, a column a metric."""
-    heads = ["Change", "Made in", *(r["metric"] for r in shown(run))]
+def auc_table(result: SensitivityResult) -> PrintTable:
+    """The heat map for print: a row a change, its kinds separated by rules, a column a metric."""
+    heads = ["Change", "Made in", *(m.name for m in shown(result))]
     groups = [
         [
             [PrintCell(text) for text in (row.name, row.applied, *(c.text for c in row.cells))]
             for row in group.rows
         ]
-        for group in heat_map(run)
+        for group in heat_map(result)
     ]
     caption = "How often the human caption scores above the changed one (AUC times 100)."
     return PrintTable("auc", caption, heads, groups)
 
 
-def _header(run: FinishedRun) -> Header:
-    sets = [entry for entry in run.statistics["sets"] if entry["n_applied"]]
-    harmful = sum(entry["expected"] == "lower" for entry in sets)
+def _header(run: LoadedRun[SensitivityResult]) -> Header:
+    result = run.result
+    sets = [entry for entry in result.sets if entry.n_applied]
+    harmful = sum(entry.expected == "lower" for entry in sets)
     return Header(
         "Meta-evaluation of captioning metrics",
         "What does each metric see?",
         run.question,
         [
-            ("Dataset", run.statistics["dataset"]),
-            ("Images", count(run.statistics["n_images"])),
+            ("Dataset", result.dataset),
+            ("Images", count(result.n_images)),
             ("Sets that harm", str(harmful)),
             ("Harmless sets", str(len(sets) - harmful)),
-            ("Seed", str(run.statistics["settings"]["seed"])),
+            ("Seed", str(result.settings.seed)),
             *date_and_version(run.info),
         ],
-        fallback=run.dataset.get("fallback"),
+        fallback=run.dataset.fallback,
     )
 
 
-def _examples(run: FinishedRun) -> list[dict[str, Any]]:
+def _kinds(result: SensitivityResult) -> list[list[str]]:
+    """Kind, number of sets, and the mean AUC of each metric; then severities, mildest first."""
+    metrics = shown(result)
+    first = metrics[0].numbers if metrics else None
+    if first is None:
+        return []
+    rows = []
+    for kind in first.kinds:
+        n = sum(e.kind == kind and e.n_applied > 0 and not e.experimental for e in result.sets)
+        means = [number(m.numbers.kinds[kind].value) for m in metrics]
+        rows.append([capital(kind), str(n), *means])
+    rows.append(["All kinds that harm", "", *(number(m.numbers.harm.value) for m in metrics)])
+    for severity in first.severity:
+        n = sum(
+            e.severity == severity and e.expected == "lower" and not e.experimental
+            for e in result.sets
+        )
+        means = [number(m.numbers.severity[severity].value) for m in metrics]
+        rows.append([f"Severity: {severity}", str(n), *means])
+    means = [number(m.numbers.severity_order.value) for m in metrics]
+    rows.append(["Milder above severer", "", *means])
+    positives = [m.numbers.hard_positives for m in metrics]
+    counts = result.harmless
+    rows.append(
+        ["Rewrite above near-copy", count(counts.rewrites)]
+        + [number(p.rewrites.value) for p in positives]
+    )
+    rows.append(
+        ["The same without real change", count(counts.no_ops)]
+        + [number(p.no_ops.value) for p in positives]
+    )
+    return rows
+
+
+def _together(result: SensitivityResult) -> list[tuple[str, str, str]]:
+    """A row a combination: its name, its mean AUC where it was chosen, and on the other half."""
+    if (made := result.together) is None:
+        return []
+    rows = [made.metrics, made.with_control, made.single]
+    return [
+        (
+            combination(row),
+            number(row.chosen_on),
+            with_interval(row.held_out.value, (row.held_out.low, row.held_out.high)),
+        )
+        for row in rows
+        if row is not None
+    ]
+
+
+def _examples(result: SensitivityResult) -> list[dict[str, Any]]:
     """Per set: what was changed how often and why not, and where metrics erred most."""
     listed = []
-    for k, entry in enumerate(run.statistics["sets"]):
+    for k, entry in enumerate(result.sets):
         rows = []
-        for record in shown(run):
-            for example in record["profile"][entry["set"]]["examples"][:1]:
-                human, changed = example["scores"]
+        for metric in shown(result):
+            for example in metric.numbers.profile[entry.set].examples[:1]:
+                human, changed = example.scores
                 rows.append(
-                    (record["metric"], example["human"], example["changed"],
-                     number(human), number(changed))
-                )  # fmt: skip
+                    (metric.name, example.human, example.changed, number(human), number(changed))
+                )
+        severity = f", {entry.severity}" if entry.severity else ""
         listed.append(
             {
                 "anchor": f"set-{k}",
-                "name": entry["set"],
-                "kind": entry["kind"],
-                "expected": {"lower": "should lower the score", "same": "should leave the score"}[
-                    entry["expected"]
-                ],
-                "applied": f"{count(entry['n_applied'])} of {count(entry['n'])} captions",
-                "words": percent(entry["mean_share_changed"]),
-                "reasons": [f"{why}: {count(n)}" for why, n in entry["reasons"].items()],
+                "name": entry.set,
+                "kind": entry.kind,
+                "expected": "should lower the score" + severity
+                if entry.expected == "lower"
+                else "should leave the score",
+                "applied": f"{count(entry.n_applied)} of {count(entry.n)} captions",
+                "words": percent(entry.mean_share_changed),
+                "reasons": [f"{why}: {count(n)}" for why, n in entry.reasons.items()],
                 "rows": rows,
             }
         )

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from metaeval.errors import InputError
+from metaeval.reports.judgments.table import STATISTICS
+from metaeval.reports.shared.formatting import with_interval
+from metaeval.results.files import read_result
+from metaeval.results.judgments import JudgmentsResult
 from metaeval.runs import files
-from reports.judgments.table import STATISTICS
-from reports.shared.formatting import with_interval
-from reports.shared.run import read_statistics
 
 
 def agreement(folders: Iterable[Path | str]) -> Mapping[str, tuple[str, ...]]:
@@ -17,21 +18,20 @@ def agreement(folders: Iterable[Path | str]) -> Mapping[str, tuple[str, ...]]:
 
     Raises InputError for a folder that holds no run of experiment=judgments.
     """
-    told: dict[str, list[str]] = {}
+    lines: dict[str, list[str]] = {}
     for folder in map(Path, folders):
-        statistics = read_statistics(folder)
-        if statistics["experiment"] != "judgments" or "statistic" not in statistics.get(
-            "protocol", {}
-        ):
+        result = read_result(folder / files.STATISTICS)
+        if not isinstance(result, JudgmentsResult):
             raise InputError(
-                "is no run of experiment=judgments on ratings",
+                f"is a run of experiment={result.experiment}; name runs of experiment=judgments",
                 file=folder / files.STATISTICS,
                 field="experiment",
             )
-        quoted = statistics["protocol"]["statistic"]
-        for record in statistics["metrics"]:
-            for dimension, segment in (record.get("human") or {}).items():
-                value = with_interval(segment[quoted], segment[f"{quoted}_ci"])
-                line = f"{statistics['dataset']}, {dimension}: {STATISTICS[quoted][0]} {value}"
-                told.setdefault(record["metric"], []).append(line)
-    return {metric: tuple(lines) for metric, lines in told.items()}
+        quoted = result.protocol.statistic
+        for metric in result.metrics:
+            for dimension, human in metric.numbers.human.items() if metric.ok else ():
+                estimate = human.estimate(quoted)
+                value = with_interval(estimate.value, (estimate.low, estimate.high))
+                line = f"{result.dataset}, {dimension}: {STATISTICS[quoted][0]} {value}"
+                lines.setdefault(metric.name, []).append(line)
+    return {metric: tuple(of_metric) for metric, of_metric in lines.items()}

@@ -1,28 +1,31 @@
-"""What the page shows of a profile: the heat map, each metric's card, examples; arrays of text."""
+"""The heat map of a profile, the card of each metric, and its examples, as texts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from metaeval.runs import files
-from reports.shared.formatting import (
+from metaeval.reports.shared.formatting import (
     DASH,
     count,
     cut,
     file_stem,
     interval,
-    known,
     listed,
     number,
     percent,
     with_interval,
 )
-from reports.shared.row_kind import row_kind
-from reports.shared.run import FinishedRun
+from metaeval.reports.shared.row_kind import kind_of
+from metaeval.reports.shared.run import LoadedRun
+from metaeval.results.base import Estimate
+from metaeval.results.metric import MetricResult
+from metaeval.results.run import CorruptionInfo
+from metaeval.results.sensitivity import SensitivityCell, SensitivityResult, SensitivityStatistics
+from metaeval.runs import files
 
-Record = Mapping[str, Any]
+Metric = MetricResult[SensitivityStatistics]
 _MOST = 6  # changes that a card names as seen best
 _EXAMPLES = 3  # blind spots that a card shows with captions
 _WRONG, _MIDDLE, _RIGHT = (217, 112, 27), (247, 247, 245), (44, 111, 187)  # orange, grey, blue
@@ -68,25 +71,23 @@ class Card(NamedTuple):
     files: tuple[str, ...]
 
 
-def shown(run: FinishedRun) -> list[Record]:
-    """Metrics that ran and are no parts, in the order of the seriation."""
-    by_name = {r["metric"]: r for r in run.statistics["metrics"]}
-    return [by_name[name] for name in run.statistics["order"]]
+def shown(result: SensitivityResult) -> list[Metric]:
+    """Metrics that ran and are not parts, in the order of the seriation."""
+    return [result.metric(name) for name in result.order]
 
 
-def heat_map(run: FinishedRun) -> list[HeatGroup]:
-    """Rows by kind, within it those side by side that metrics see alike; columns as in `shown`."""
-    places = _places(run)
-    sets = run.statistics["sets"]
-    ordered = [sets[places[name]] for name in run.statistics["set_order"]]
+def heat_map(result: SensitivityResult) -> list[HeatGroup]:
+    """Rows by kind, alike ones next to each other within it; columns as in `shown`."""
+    places = _places(result)
+    ordered = [result.sets[places[name]] for name in result.set_order]
     groups = []
-    for kind, entries in groupby(ordered, key=lambda e: e["kind"]):
+    for kind, entries in groupby(ordered, key=lambda e: e.kind):
         rows = tuple(
             HeatRow(
-                entry["set"],
-                f"set-{places[entry['set']]}",
-                percent(entry["n_applied"] / entry["n"], 0),
-                tuple(_cell(r, entry) for r in shown(run)),
+                f"{entry.set} (experimental)" if entry.experimental else entry.set,
+                f"set-{places[entry.set]}",
+                percent(entry.n_applied / entry.n, 0),
+                tuple(_cell(m, entry) for m in shown(result)),
             )
             for entry in entries
         )
@@ -94,28 +95,27 @@ def heat_map(run: FinishedRun) -> list[HeatGroup]:
     return groups
 
 
-def _cell(record: Record, entry: Mapping[str, Any]) -> HeatCell:
-    cell = record["profile"][entry["set"]]
-    name = f"{record['metric']}, {entry['set']}"
-    if not known(cell["auc"]):
+def _cell(metric: Metric, entry: CorruptionInfo) -> HeatCell:
+    cell = metric.numbers.profile[entry.set]
+    name = f"{metric.name}, {entry.set}"
+    if cell.auc.value is None:
         return HeatCell("–", "transparent", "inherit", f"{name}: no caption was changed", False)
-    background, ink = colour(cell["auc"])
-    beyond = cell["beyond_fluency"]
+    background, ink = colour(cell.auc.value)
     title = [
-        f"{name}: AUC {number(cell['auc'])} {interval(cell['ci'])}",
-        f"original above {percent(cell['detected'])}, equal {percent(cell['tied'])}",
-        f"n {count(cell['n'])}",
-        f"effect {number(cell['effect'], 2)} {interval(cell['effect_ci'], 2)}",
-        cell["verdict"],
+        f"{name}: AUC {number(cell.auc.value)} {interval(cell.auc.interval)}",
+        f"original above {percent(cell.detected.value)}, equal {percent(cell.tied)}",
+        f"n {count(cell.n)}",
+        f"effect {number(cell.effect.value, 2)} {interval(cell.effect.interval, 2)}",
+        cell.verdict,
     ]
-    if known(cell["share_of_another"]):
-        title.append(f"costs {percent(cell['share_of_another'])} of another image's caption")
-    if beyond and known(beyond["auc"]):
-        title.append(f"where the language model is wrong {number(beyond['auc'])} (n {beyond['n']})")
-    if (refined := cell.get("refined")) and refined["n"]:
-        title.append(f"controls balanced {number(refined['auc'])} (n {refined['n']})")
-    text = number(100 * cell["auc"], 0)
-    return HeatCell(text, background, ink, "; ".join(title), cell["verdict"] != "unsure")
+    if cell.share_of_another is not None:
+        title.append(f"costs {percent(cell.share_of_another)} of another image's caption")
+    if (beyond := cell.beyond_fluency) is not None and beyond.value is not None:
+        title.append(f"where the language model is wrong {number(beyond.value)} (n {beyond.n})")
+    if (refined := cell.refined) is not None and refined.n:
+        title.append(f"controls balanced {number(refined.value)} (n {refined.n})")
+    text = number(100 * cell.auc.value, 0)
+    return HeatCell(text, background, ink, "; ".join(title), cell.verdict != "unsure")
 
 
 def colour(auc: float) -> tuple[str, str]:
@@ -126,113 +126,134 @@ def colour(auc: float) -> tuple[str, str]:
 
 
 def of_verdict(
-    record: Record, run: FinishedRun, *verdicts: str, whole: bool = True
-) -> list[tuple[str, Mapping[str, Any]]]:
-    """The (set, cell) of these verdicts (`experiments.sensitivity.profile.verdict`), the lowest AUC
-    first; without `whole`, whole captions are left out, since every metric sees them."""
+    metric: Metric, result: SensitivityResult, *verdicts: str, whole: bool = True
+) -> list[tuple[CorruptionInfo, SensitivityCell]]:
+    """The sets with these verdicts (`metaeval.experiments.sensitivity.profile.verdict`), the lowest
+    AUC first; without `whole`, whole captions are left out, since every metric sees them."""
     cells = [
-        (entry["set"], record["profile"][entry["set"]])
-        for entry in run.statistics["sets"]
-        if whole or entry["kind"] != "whole caption"
+        (entry, metric.numbers.profile[entry.set])
+        for entry in result.sets
+        if whole or entry.kind != "whole caption"
     ]
-    some = [(name, cell) for name, cell in cells if cell["verdict"] in verdicts and cell["n"]]
-    return sorted(some, key=lambda pair: pair[1]["auc"])
+    some = [(entry, cell) for entry, cell in cells if cell.verdict in verdicts and cell.n]
+    return sorted(some, key=lambda pair: pair[1].auc.value or 0.0)
 
 
-def cards(run: FinishedRun, people: Mapping[str, Sequence[str]]) -> list[Card]:
-    """A card a metric, controls last, in the order of the heat map; `people` are lines on agreement
-    with them."""
-    records = sorted(shown(run), key=lambda record: row_kind(record) == "control")
-    return [_card(record, run, people.get(record["metric"], ())) for record in records]
+def cards(run: LoadedRun[SensitivityResult], people: Mapping[str, Sequence[str]]) -> list[Card]:
+    """A card for each metric, controls last, in the order of the heat map; `people` are lines on
+    agreement with people."""
+    metrics = sorted(shown(run.result), key=lambda m: kind_of(m) == "control")
+    return [_card(m, run, people.get(m.name, ())) for m in metrics]
 
 
-def _card(record: Record, run: FinishedRun, people: Sequence[str]) -> Card:
-    sees = of_verdict(record, run, "sees", whole=False)[::-1]
-    blind = of_verdict(record, run, "prefers", "blind")
-    punished = of_verdict(record, run, "punishes")[::-1]
-    undecided = of_verdict(record, run, "unsure")
+def _card(metric: Metric, run: LoadedRun[SensitivityResult], people: Sequence[str]) -> Card:
+    result = run.result
+    sees = of_verdict(metric, result, "sees", whole=False)[::-1]
+    blind = of_verdict(metric, result, "prefers", "blind")
+    punished = of_verdict(metric, result, "punishes")[::-1]
     return Card(
-        record["metric"],
-        row_kind(record) == "control",
-        (*_facts(record, run, len(undecided)), *(("Agreement with people", p) for p in people)),
-        _named(sees[:_MOST], run),
-        _named(blind, run),
-        tuple(_worst(pair, run) for pair in blind[:_EXAMPLES]),
-        tuple(_punished(pair, record, run) for pair in punished),
-        tuple(name for name in card_files(record["metric"]) if (run.directory / name).is_file()),
+        metric.name,
+        kind_of(metric) == "control",
+        (*_facts(metric, run), *(("Agreement with people", p) for p in people)),
+        _named(sees[:_MOST], result),
+        _named(blind, result),
+        tuple(_worst(entry, cell) for entry, cell in blind[:_EXAMPLES]),
+        tuple(_punished(entry, cell, metric, result) for entry, cell in punished),
+        tuple(name for name in card_files(metric.name) if (run.directory / name).is_file()),
     )
 
 
-def _facts(record: Record, run: FinishedRun, undecided: int) -> Iterator[tuple[str, str]]:
-    positives = record["hard_positives"]["all"]
-    told: Record = next((m for m in run.info["metrics"] if m["metric"] == record["family"]), {})
+def _facts(metric: Metric, run: LoadedRun[SensitivityResult]) -> Iterator[tuple[str, str]]:
+    result, numbers = run.result, metric.numbers
+    undecided = of_verdict(metric, result, "unsure")
+    harmful = sum(entry.expected == "lower" for entry, _ in undecided)
+    family = next((f for f in run.info.metrics if f.metric == metric.family), None)
+    positives = numbers.hard_positives
+    yield "Mean AUC over kinds that harm", _estimate(numbers.harm)
+    yield "Mean AUC over harmless changes", _estimate(numbers.harmless)
+    for severity, value in numbers.severity.items():
+        yield f"AUC of {severity} harm", _estimate(value)
+    yield "Milder change above severer one", _estimate(numbers.severity_order)
+    yield "Rewrite above harmful near-copy", _estimate(positives.rewrites)
+    yield "The same without real change", _estimate(positives.no_ops)
+    yield "Sets that it sees better than every control", _above_controls(metric, result)
     yield (
-        "Harmless rewrite above harmful near-copy",
-        with_interval(positives["mean"], positives["ci"]),
+        "Sets not decided by these images",
+        f"{harmful} that harm, {len(undecided) - harmful} harmless",
     )
-    yield "Sets that it sees better than every control", _above_controls(record, run)
-    yield "Sets not decided by these images", str(undecided)
-    yield "Model", record["model"] or DASH
-    yield "Learned from", learned_from(record)
-    yield "Captions scored", f"{count(record['n'] - record['n_nan'])} of {count(record['n'])}"
-    if told.get("n_scored"):
-        speed = f"{count(round(told['n_scored'] / max(told['seconds'], 1e-3)))} captions a second"
-        yield "Speed in this run", f"{speed} ({count(told['n_scored'])} computed)"
-    yield "Signature", record["signature"] or DASH
+    yield "Model", metric.column.model or DASH
+    yield "Learned from", learned_from(metric)
+    yield "Captions scored", f"{count(numbers.n - numbers.n_nan)} of {count(numbers.n)}"
+    if family is not None and family.n_scored and family.seconds is not None:
+        speed = f"{count(round(family.n_scored / max(family.seconds, 1e-3)))} captions a second"
+        yield "Speed in this run", f"{speed} ({count(family.n_scored)} computed)"
+    yield "Signature", metric.signature or DASH
 
 
-def _above_controls(record: Record, run: FinishedRun) -> str:
+def _estimate(estimate: Estimate) -> str:
+    return with_interval(estimate.value, (estimate.low, estimate.high))
+
+
+def _above_controls(metric: Metric, result: SensitivityResult) -> str:
     """In how many sets that harm the interval begins above every control's AUC."""
-    controls = [r for r in shown(run) if r["control"] and r["metric"] != record["metric"]]
+    controls = [m for m in shown(result) if m.column.control and m.name != metric.name]
     if not controls:
         return DASH
-    harmful = [e["set"] for e in run.statistics["sets"] if e["expected"] == "lower"]
     above, comparable = 0, 0
-    for name in harmful:
-        cell = record["profile"][name]
-        best = [r["profile"][name]["auc"] for r in controls if known(r["profile"][name]["auc"])]
-        if known(cell["auc"]) and best:
+    for entry in result.sets:
+        if entry.expected != "lower":
+            continue
+        auc = metric.numbers.profile[entry.set].auc
+        aucs = [m.numbers.profile[entry.set].auc.value for m in controls]
+        best = [value for value in aucs if value is not None]
+        if auc.value is not None and best:
             comparable += 1
-            above += known(cell["ci"][0]) and cell["ci"][0] > max(best)
+            above += auc.low is not None and auc.low > max(best)
     return f"{above} of {comparable}"
 
 
-def learned_from(record: Record) -> str:
-    """What the models behind a metric have seen of captions, in words."""
-    told = ["corruptions like these"] if record["learned_from_corruptions"] else []
-    for model in (record["training"] or {}).get("caption_models", ()):
-        pairs = listed([f"{count(n)} of {name}" for name, n in model["pairs"].items()])
-        told.append(f"{model['model']}: {pairs}" if pairs else model["model"])
-    return "; ".join(told) or "nothing known"
+def learned_from(metric: Metric) -> str:
+    """What the metric's own training and the models behind it have seen of captions, in words."""
+    parts = ["corruptions like these"] if metric.column.learned_from_corruptions else []
+    training = metric.training
+    if training is not None:
+        if training.own is not None:
+            parts.append(training.own)
+        if training.drawn:
+            drawn = listed([f"{d.corruption} ({d.flaw})" for d in training.drawn])
+            parts.append(f"negatives: {drawn}")
+        for model in training.caption_models:
+            pairs = listed([f"{count(n)} of {name}" for name, n in model.pairs.items()])
+            parts.append(f"{model.model}: {pairs}" if pairs else model.model)
+        if training.chosen_on:
+            parts.append(f"recipe chosen on {listed(training.chosen_on)}")
+    return "; ".join(parts) or "nothing known"
 
 
 def _named(
-    pairs: Sequence[tuple[str, Mapping[str, Any]]], run: FinishedRun
+    pairs: Sequence[tuple[CorruptionInfo, SensitivityCell]], result: SensitivityResult
 ) -> tuple[tuple[str, str, str], ...]:
-    places = _places(run)
-    return tuple((name, f"set-{places[name]}", number(cell["auc"])) for name, cell in pairs)
+    places = _places(result)
+    return tuple((e.set, f"set-{places[e.set]}", number(c.auc.value)) for e, c in pairs)
 
 
 def _punished(
-    pair: tuple[str, Mapping[str, Any]], record: Record, run: FinishedRun
+    entry: CorruptionInfo, cell: SensitivityCell, metric: Metric, result: SensitivityResult
 ) -> tuple[str, str, str]:
-    """A harmless change, and what it costs beside the mildest harm of its size."""
-    name, cell = pair
-    beside = record["invariance"].get(name)
-    told = number(cell["auc"])
-    if beside:
-        told += f"; {number(beside['share'], 2)} × “{beside['against']}”"
-    return name, f"set-{_places(run)[name]}", told
+    """A harmless change, and what it costs against the mildest harm of its size."""
+    text = number(cell.auc.value)
+    if mildest := metric.numbers.invariance.get(entry.set):
+        text += f"; {number(mildest.share.value, 2)} × “{mildest.against}”"
+    return entry.set, f"set-{_places(result)[entry.set]}", text
 
 
-def _worst(pair: tuple[str, Mapping[str, Any]], run: FinishedRun) -> tuple[str, str, str]:
-    name, cell = pair
-    example = cell["examples"][0]
-    return name, cut(example["human"], 200), cut(example["changed"], 200)
+def _worst(entry: CorruptionInfo, cell: SensitivityCell) -> tuple[str, str, str]:
+    example = cell.examples[0]
+    return entry.set, cut(example.human, 200), cut(example.changed, 200)
 
 
-def _places(run: FinishedRun) -> dict[str, int]:
-    return {entry["set"]: k for k, entry in enumerate(run.statistics["sets"])}
+def _places(result: SensitivityResult) -> dict[str, int]:
+    return {entry.set: k for k, entry in enumerate(result.sets)}
 
 
 def card_stem(metric: str) -> str:

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 
 from markupsafe import Markup, escape
 
+from metaeval.reports.shared.formatting import interval, known, number
 from metaeval.runs.records import PaperValue
-from reports.shared.formatting import interval, known, number
 
 WIDTH, HEIGHT, PAD = 176, 18, 9
 

@@ -5,7 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from reports.shared.formatting import capital, count, interval, known, listed, number, percent
+from metaeval.reports.shared.formatting import (
+    capital,
+    count,
+    interval,
+    known,
+    listed,
+    number,
+    percent,
+)
+from metaeval.results.comparison import (
+    AgainstControl,
+    Comparison,
+    Comparisons,
+    groups_by_verdict,
+    hypotheses,
+)
+from metaeval.stats.significance.comparison import is_significant
 
 TESTS = {"permutation": "P", "bootstrap": "B", "williams": "W"}
 
@@ -80,6 +96,52 @@ def _cell(pair: Mapping[str, Any], sign: int, alpha: float) -> DifferenceCell:
     return DifferenceCell(number(100 * sign * value, 1, sign=True), letters, kind, "; ".join(title))
 
 
+def comparison_matrix(comparisons: Comparisons, order: Sequence[str]) -> list[DifferenceRow]:
+    """Rows and columns in the given order, best first; empty where nothing was compared."""
+    compared = {name for pair in comparisons.pairs for name in (pair.a, pair.b)}
+    names = [name for name in order if name in compared]
+    rows = []
+    for name in names:
+        cells = [
+            DifferenceCell("", "", "self", "")
+            if name == other
+            else _comparison_cell(comparisons.between(name, other), comparisons.alpha)
+            for other in names
+        ]
+        rows.append(DifferenceRow(name, sum(c.kind == "better" for c in cells), tuple(cells)))
+    return rows
+
+
+def _comparison_cell(pair: Comparison | None, alpha: float) -> DifferenceCell:
+    if pair is None or pair.difference.value is None:
+        return DifferenceCell("–", "", "even", "not defined")
+    value, ends = pair.difference.value, pair.difference.interval
+    significant = [test for test in pair.tests if is_significant(test.p_adjusted, alpha)]
+    if not significant:
+        kind = "even"
+    elif not pair.is_significant(alpha):
+        kind = "mixed"
+    else:
+        kind = "better" if value > 0 else "worse"
+    title = [f"{pair.a} − {pair.b}: {number(100 * value, 2, sign=True)}"]
+    if ends is not None:
+        title.append(f"interval {interval([100 * v for v in ends], 2)}")
+    title += [
+        f"{t.method} p = {number(t.p, 4)}, after Holm {number(t.p_adjusted, 4)}" for t in pair.tests
+    ]
+    if pair.n is not None:
+        title.append(f"n = {count(pair.n)}")
+    power = pair.power
+    if power is not None and power.effect is not None:
+        title.append(f"effect {number(power.effect, 2, sign=True)} sd of an image")
+    if power is not None and power.detectable is not None:
+        title.append(f"detectable {number(100 * power.detectable, 2)}")
+    if power is not None and power.images_needed is not None:
+        title.append(f"images needed {count(round(power.images_needed))}")
+    letters = "".join(TESTS.get(test.method, test.method[:1].upper()) for test in significant)
+    return DifferenceCell(number(100 * value, 1, sign=True), letters, kind, "; ".join(title))
+
+
 def beats_the_others(best: str, rows: Sequence[DifferenceRow], tests: str) -> list[str]:
     """A sentence on whether the best metric beats all others: by `tests` ("every test"), or not
     surely. None where there is nothing to compare it with."""
@@ -97,27 +159,31 @@ def beats_the_others(best: str, rows: Sequence[DifferenceRow], tests: str) -> li
     return [f"It beats {others} by {tests}, after Holm's correction."]
 
 
-def control_sentences(controls: Mapping[str, Mapping[str, Any]], where: str) -> list[str]:
-    """The kinds of pairs that a control wins, and those on which no metric is surely above one."""
+def against_control_sentences(controls: Mapping[str, AgainstControl], where: str) -> list[str]:
+    """On which kinds a metric is significantly above the best control, and on which not."""
+    groups = groups_by_verdict(controls)
     sentences = []
-    won = {kind: c for kind, c in controls.items() if c["shows"] == "nothing"}
-    if won:
-        told = [
-            f"{kind} ({c['control']} {percent(c['value'])}, best metric {c['best']} "
-            f"{percent(c['best_value'])})"
-            for kind, c in won.items()
+    if won := groups.get("nothing"):
+        values = [
+            f"{kind} ({c.control} {percent(c.control_value)}, best metric {c.best} "
+            f"{percent(c.best_value)})"
+            for kind in won
+            if (c := controls[kind])
         ]
         sentences.append(
-            capital(
-                f"{where}nothing is shown by {listed(told)}: a control, which is no metric, gets "
-                "as much as every metric."
-            )
+            f"{where}nothing is shown by {listed(values)}: a control gets as much as every metric."
         )
-    unsure = [kind for kind, c in controls.items() if c["shows"] == "unsure"]
-    if unsure:
+    if unsure := groups.get("unsure"):
         sentences.append(
-            capital(f"{where}on {listed(unsure)} no metric is surely above the best control.")
+            f"{where}on {listed(unsure)} no metric is significantly above the best control."
         )
-    if not won and not unsure:
-        sentences.append(capital(f"{where}on every kind some metric is above the best control."))
-    return sentences
+    if undecidable := groups.get("undecidable"):
+        n = hypotheses(controls)
+        sentences.append(
+            f"{where}whether a metric is above the best control on {listed(undecidable)} cannot be "
+            f"decided with so few permutations or images: {count(n)} hypotheses are corrected "
+            "together."
+        )
+    if set(groups) == {"something"}:
+        sentences.append(f"{where}on every kind some metric is above the best control.")
+    return [capital(sentence) for sentence in sentences]

@@ -12,8 +12,8 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from metaeval.reports.shared import formatting, palette
 from metaeval.runs import files
-from reports.shared import formatting, palette
 
 _REPORTS = Path(__file__).resolve().parents[1]
 

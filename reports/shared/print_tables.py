@@ -8,18 +8,19 @@ and Markdown may leave out columns that CSV has.
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from markupsafe import Markup
+
+from metaeval.reports.shared.elements import Row
+from metaeval.reports.shared.formatting import DASH
+from metaeval.reports.shared.table import MetricsTable
 from metaeval.runs import files
-from reports.shared.elements import Row
-from reports.shared.formatting import DASH
-from reports.shared.table import MetricsTable
+from metaeval.runs.csv_text import csv_text
 
 MARKS = "†‡§¶‖"  # one a kind of note
 EQUAL = "not every test tells it apart from the best"
@@ -38,6 +39,12 @@ _LATEX = {
     "σ": r"$\sigma$", "≈": r"$\approx$",
     "Δ": r"$\Delta$", "†": r"$^\dagger$", "‡": r"$^\ddagger$", "§": r"$^\S$", "¶": r"$^\P$",
     "‖": r"$^\|$",
+}  # fmt: skip
+
+
+_ENTITY = re.compile(r"&(?=#?\w+;)")  # what would be shown as another letter
+_MARKDOWN = {
+    "<": "&lt;", ">": "&gt;", "|": r"\|", "\n": " ",
 }  # fmt: skip
 
 
@@ -152,32 +159,34 @@ def to_markdown(table: PrintTable) -> str:
     """A Markdown table, its caption before it and its notes behind it."""
     table = table.brief()
     lines = [
-        f"**{table.caption}**",
+        f"**{markdown(table.caption)}**",
         "",
-        _markdown_row(table.heads),
+        _markdown_row([markdown(head) for head in table.heads]),
         _markdown_row(["---", *["---:"] * (len(table.heads) - 1)]),
     ]
     for group in table.groups:
         for row in group:
-            cells = [c.text.replace("|", r"\|") for c in row]
+            cells = [markdown(c.text) for c in row]
             marked = [
                 f"**{text}**{c.mark}" if c.best else f"{text}{c.mark}"
                 for text, c in zip(cells, row, strict=True)
             ]
             lines.append(_markdown_row(marked))
     if table.notes:
-        lines += ["", "; ".join(f"{mark} {note}" for mark, note in table.notes)]
+        lines += ["", "; ".join(f"{mark} {markdown(note)}" for mark, note in table.notes)]
     return "\n".join([*lines, ""])
 
 
 def to_csv(table: PrintTable) -> str:
     """The texts as they are printed; the report's own CSV has all numbers in full."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(table.heads)
-    for group in table.groups:
-        writer.writerows([f"{c.text}{c.mark}" for c in row] for row in group)
-    return out.getvalue()
+    rows = [[f"{c.text}{c.mark}" for c in row] for group in table.groups for row in group]
+    return csv_text([table.heads, *rows])
+
+
+def markdown(text: str) -> str:
+    """A text as Markdown shows it: no HTML, no end of a cell, no emphasis."""
+    text = _ENTITY.sub("&amp;", text)
+    return "".join(_MARKDOWN.get(letter, letter) for letter in text)
 
 
 def latex(text: str) -> str:
@@ -213,11 +222,11 @@ def _of_body(
     def marked(notes: Iterable[str]) -> str:
         return "".join(marks.setdefault(note, MARKS[len(marks) % len(MARKS)]) for note in notes)
 
-    groups: list[list[list[PrintCell]]] = [[], [], []]
+    groups: list[list[list[PrintCell]]] = [[], [], [], []]
     for row in rows:
         cells = []
         for cell in row.cells:
-            text = cell.printed or _plain(str(cell.text))
+            text = cell.printed or _plain(cell.text)
             if cell.key == "metric" and row.kind == "part":
                 text = f"– {text}"
             notes = [cell.note] if cell.note else []
@@ -227,7 +236,7 @@ def _of_body(
                 notes.append(EQUAL)
             wins = row.kind == "result" and cell.value is not None
             cells.append(PrintCell(text, wins and cell.value == best.get(cell.key), marked(notes)))
-        groups[{"control": 1, "random": 2}.get(row.kind, 0)].append(cells)
+        groups[{"trained": 1, "control": 2, "random": 3}.get(row.kind, 0)].append(cells)
     if len(table.bodies) > 1:
         caption = f"{caption.rstrip('.')} ({choice})."
     return PrintTable(
@@ -303,9 +312,10 @@ def _markdown_row(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def _plain(text: str) -> str:
-    """A cell's text without markup."""
-    return re.sub(r"<[^>]*>", "", text).strip() or DASH
+def _plain(text: str | Markup) -> str:
+    """A cell's text: of markup without its tags, of a plain text (a metric's name) all of it."""
+    plain = text.striptags() if isinstance(text, Markup) else text
+    return plain.strip() or DASH
 
 
 def _file_name(text: str) -> str:

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reports.shared.formatting import count, listed, number, seconds
-from reports.shared.run import FinishedRun
+from metaeval.reports.shared.formatting import count, listed, number, seconds
+from metaeval.reports.shared.run import FinishedRun, LoadedRun
+from metaeval.results.run import RunInfo
 
 _ENVIRONMENT = {
     "python": "Python",
@@ -81,8 +82,14 @@ def command(arguments: Sequence[Any]) -> str:
     return shlex.join(parts)
 
 
-def date_and_version(info: Mapping[str, Any]) -> list[tuple[str, str]]:
+def date_and_version(info: Mapping[str, Any] | RunInfo) -> list[tuple[str, str]]:
     """Two facts for the head of a page."""
+    if isinstance(info, RunInfo):
+        commit = f", {info.git.commit[:7]}{'+' if info.git.dirty else ''}" if info.git else ""
+        return [
+            ("Date", (info.finished or "")[:10]),
+            ("Version", f"metaeval {info.metaeval}{commit}"),
+        ]
     version, git = f"metaeval {info.get('metaeval')}", info.get("git")
     if git:
         version += f", {git['commit'][:7]}{'+' if git['dirty'] else ''}"
@@ -101,3 +108,37 @@ def _print(value: Any) -> str:
     if isinstance(value, int):
         return count(value) if abs(value) >= 10_000 else str(value)
     return number(value, 2) if isinstance(value, float) else str(value)
+
+
+def reproduction(run: LoadedRun[Any], settings: Mapping[str, Any]) -> Provenance:
+    """The facts of run.json; `settings` are those of the statistics, by name."""
+    info = run.info
+    dirty = " (with uncommitted changes)" if info.git and info.git.dirty else ""
+    environment = [
+        ("metaeval", info.metaeval),
+        ("git commit", f"{info.git.commit}{dirty}" if info.git else None),
+        ("Python", info.python),
+        ("platform", info.platform),
+        ("CPU cores", info.cpu_count),
+        ("Java", info.java),
+        ("CUDA", info.cuda),
+        ("device", info.device),
+        ("seed", info.seed),
+        ("started", info.started),
+        ("finished", info.finished),
+        ("directory", info.working_directory),
+    ]
+    every = {**settings, **(info.corruption or {})}
+    return Provenance(
+        command=command(info.command),
+        environment=[(k, str(v)) for k, v in environment if v not in (None, "")],
+        settings=[(k.replace("_", " "), _print(v)) for k, v in every.items()],
+        stages=[(stage.name, seconds(stage.seconds)) for stage in info.stages],
+        packages=_sorted_pairs(info.packages),
+        sources=_sorted_pairs(run.dataset.sources),
+        signatures=[(m.name, m.signature) for m in run.result.visible if m.signature],
+        metrics=[
+            (family.metric, seconds(family.seconds), count(family.n_scored), count(family.n_cached))
+            for family in info.metrics
+        ],
+    )

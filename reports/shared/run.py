@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,11 +13,73 @@ import pandas as pd
 
 from metaeval.errors import InputError
 from metaeval.readers.files import read_text
+from metaeval.reports.shared.row_kind import Record, visible_records
+from metaeval.results.files import read_info, read_result
+from metaeval.results.run import DatasetInfo, RunInfo, RunResult
 from metaeval.runs import files
 from metaeval.runs.records import ScoreColumn
-from reports.shared.row_kind import Record, visible_records
 
 _DECLARED = ("metric", *(f.name for f in fields(ScoreColumn) if f.name != "name"))
+
+
+Result = TypeVar("Result", bound=RunResult[Any])
+
+
+@dataclass(frozen=True)
+class LoadedRun(Generic[Result]):
+    """The files that every run has, read and checked.
+
+    Attributes
+    ----------
+    directory
+        The folder of the run.
+    result
+        The content of statistics.json.
+    info
+        The content of run.json.
+    config
+        The text of config.yaml; empty where the file is missing.
+    """
+
+    directory: Path
+    result: Result
+    info: RunInfo
+    config: str
+
+    @property
+    def dataset(self) -> DatasetInfo:
+        """The dataset as run.json describes it."""
+        return self.info.dataset or DatasetInfo(name=self.result.dataset)
+
+    @property
+    def title(self) -> str:
+        """The title of the experiment, or its name."""
+        experiment = self.info.experiment
+        return experiment.title if experiment is not None else self.result.experiment
+
+    @property
+    def question(self) -> str:
+        """The question of the experiment."""
+        return self.info.experiment.question if self.info.experiment is not None else ""
+
+
+def load_run_files(directory: Path, expected: type[Result]) -> LoadedRun[Result]:
+    """Read the files that every run has.
+
+    Raises InputError where a file is missing or damaged, and where the result is of another class
+    than `expected`.
+    """
+    path = directory / files.STATISTICS
+    result = read_result(path)
+    if not isinstance(result, expected):
+        raise InputError(
+            f"this is a run of '{result.experiment}', and this page shows other experiments",
+            file=path,
+            field="experiment",
+        )
+    config = directory / files.CONFIG
+    text = read_text(config).text if config.is_file() else ""
+    return LoadedRun(directory, result, read_info(directory / files.RUN), text)
 
 
 @dataclass(frozen=True)

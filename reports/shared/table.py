@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
-from reports.shared.elements import Cell, ColumnHead, Row
-from reports.shared.formatting import DASH
-from reports.shared.row_kind import Record, row_kind
-from reports.shared.training import Footnote, marked
+from metaeval.reports.shared.elements import Cell, ColumnHead, Row
+from metaeval.reports.shared.formatting import DASH
+from metaeval.reports.shared.row_kind import Record, kind_of, row_kind
+from metaeval.reports.shared.training import Footnote, marked
+from metaeval.results.base import Model
+from metaeval.results.metric import MetricResult
+
+Result = TypeVar("Result", bound=Model)
 
 
 class MetricsTable(NamedTuple):
@@ -41,10 +45,28 @@ def metric_row(
     return Row(name, kind, record["part_of"], record["signature"] or "", row)
 
 
-def in_order(rows: Sequence[Row], values: Mapping[str, float | None]) -> list[Row]:
-    """Results best first with their parts under them, then controls, random weights, the absent.
+def result_row(
+    metric: MetricResult[Result], keys: Sequence[str], cells_of: Callable[[Result], Iterable[Cell]]
+) -> Row:
+    """The row of a metric in the order of the columns' `keys`, a dash where it has no cell.
 
-    `values` is metric → what it is ranked by. Parts whose metric is no result stand last.
+    `cells_of` makes the cells of a metric's statistics, except that of the name.
+    """
+    name, kind = metric.name, kind_of(metric)
+    head = Cell("metric", name, name.lower())
+    if metric.statistics is None:
+        reason = f"{metric.status}: {metric.reason or ''}"
+        return Row(name, kind, metric.column.part_of, "", (head,), reason, metric.remedy or "")
+    cells = {cell.key: cell for cell in (head, *cells_of(metric.statistics))}
+    row = tuple(cells.get(key, Cell(key, DASH)) for key in keys)
+    return Row(name, kind, metric.column.part_of, metric.signature or "", row)
+
+
+def in_order(rows: Sequence[Row], values: Mapping[str, float | None]) -> list[Row]:
+    """Results best first with their parts under them, then those that learned from the test
+    ("trained"), controls, random weights and absent metrics.
+
+    `values` is metric → what it is ranked by. Parts of metrics that are not results come last.
     """
 
     def badness(row: Row) -> float:
@@ -52,9 +74,10 @@ def in_order(rows: Sequence[Row], values: Mapping[str, float | None]) -> list[Ro
         return 2.0 if value is None else -value
 
     ordered: list[Row] = []
-    for row in sorted((r for r in rows if r.kind == "result"), key=badness):
-        ordered.append(row)
-        ordered += [r for r in rows if r.kind == "part" and r.parent == row.metric]
+    for kind in ("result", "trained"):
+        for row in sorted((r for r in rows if r.kind == kind), key=badness):
+            ordered.append(row)
+            ordered += [r for r in rows if r.kind == "part" and r.parent == row.metric]
     ordered += sorted((r for r in rows if r.kind == "control"), key=badness)
     ordered += [r for kind in ("random", "absent") for r in rows if r.kind == kind]
     placed = {r.metric for r in ordered}

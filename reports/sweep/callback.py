@@ -21,9 +21,9 @@ class SweepReport(Callback):
     """Writes the sweep's page, and prints what was saved and where the page is."""
 
     def on_multirun_end(self, config: Any, **_: Any) -> None:
-        from reports.sweep.findings import saved_scores
-        from reports.sweep.jobs import read_jobs
-        from reports.sweep.page import write_sweep
+        from metaeval.reports.sweep.findings import saved_scores
+        from metaeval.reports.sweep.jobs import read_jobs
+        from metaeval.reports.sweep.page import write_sweep
 
         try:
             directory = Path(config.hydra.sweep.dir)

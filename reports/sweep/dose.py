@@ -10,16 +10,17 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from metaeval.reports.dose.curves import Panel, corruption_title, panel
+from metaeval.reports.shared.row_kind import kind_of
+from metaeval.reports.sweep.groups import SEED
+from metaeval.reports.sweep.jobs import SweepJob
+from metaeval.results.graded import CEILING, CaptionSet, DoseCurve, GradedResult
 from metaeval.runs import files
 from metaeval.stats.dose.record import dose_record
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
-from reports.dose.curves import Panel, corruption_title, panel
-from reports.sweep.groups import SEED
-from reports.sweep.jobs import SweepJob
 
 RATES = "corruption.rates"
 HUMAN = "Human"
-CEILING = "ceiling"  # its scores are the levels of a job: they make no curve
 FEWEST = 3  # rates that make a curve
 REPLICATES = 500  # a band of every metric, rate and seed in seconds
 
@@ -27,25 +28,26 @@ Floats = npt.NDArray[np.float64]
 
 
 class Curves(NamedTuple):
-    """The jobs that make one panel: `settings` are their overrides but rates and seed."""
+    """The jobs that make one panel: `settings` are their overrides except rates and seed."""
 
     title: str
     settings: tuple[tuple[str, str], ...]
-    jobs: list[SweepJob]
+    jobs: list[tuple[SweepJob, GradedResult]]
 
 
 def dose_panels(directory: Path, jobs: Sequence[SweepJob]) -> list[Panel]:
-    """A panel a corruption (and setting, where others than rates and seed were varied).
+    """A panel for each corruption (and setting, where others than rates and seed were varied).
 
     Only jobs of graded corruption count, and of their seeds those that have all the rates.
     """
     together: dict[tuple[Any, ...], Curves] = {}
     for job in jobs:
-        if job.statistics and (rated := _rated(job.statistics)):
-            title = corruption_title([HUMAN, str(rated[0]["name"])])
+        result = job.statistics
+        if isinstance(result, GradedResult) and (rated := _rated(result)):
+            title = corruption_title([HUMAN, rated[0].name])
             rest = tuple(sorted((k, v) for k, v in job.overrides.items() if k not in (RATES, SEED)))
-            key = (title, rest, job.statistics["dataset"], _floor(job.statistics))
-            together.setdefault(key, Curves(title, rest, [])).jobs.append(job)
+            key = (title, rest, result.dataset, _floor(result))
+            together.setdefault(key, Curves(title, rest, [])).jobs.append((job, result))
     titles = [curves.title for curves in together.values()]
     panels = []
     for curves in together.values():
@@ -60,67 +62,62 @@ def dose_panels(directory: Path, jobs: Sequence[SweepJob]) -> list[Panel]:
     return panels
 
 
-def _rated(statistics: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _rated(result: GradedResult) -> list[CaptionSet]:
     """The sets of a graded run that are corrupted at a rate."""
-    sets = statistics.get("sets") or []
-    return [s for s in sets if s.get("requested_rate") is not None and "level" in s]
+    return [s for s in result.sets if s.requested_rate is not None]
 
 
-def _floor(statistics: Mapping[str, Any]) -> str | None:
-    """The set of other images' captions, if there is one: the lowest, and of no rate."""
-    lowest = min(statistics["sets"], key=lambda s: s["level"])
-    bare = lowest.get("requested_rate") is None and lowest["name"] != HUMAN
-    return str(lowest["name"]) if bare else None
+def _floor(result: GradedResult) -> str | None:
+    """The set of other images' captions, if there is one: the lowest, and without a rate."""
+    lowest = min(result.sets, key=lambda s: s.level)
+    return lowest.name if lowest.requested_rate is None and lowest.name != HUMAN else None
 
 
-def _panel(directory: Path, title: str, jobs: Sequence[SweepJob]) -> Panel | None:
+def _panel(
+    directory: Path, title: str, jobs: Sequence[tuple[SweepJob, GradedResult]]
+) -> Panel | None:
     """The curves of jobs that differ in rates and seeds; `None` with fewer than FEWEST rates."""
     names: dict[float, tuple[str, float | None]] = {}
     by_seed: dict[int, list[SweepJob]] = {}
-    for job in jobs:
-        assert job.statistics is not None
+    for job, result in jobs:
         by_seed.setdefault(job.seed, []).append(job)
-        for s in _rated(job.statistics):
-            names[float(s["requested_rate"])] = (s["name"], s["mean_realised_rate"])
+        for s in _rated(result):
+            names[float(s.requested_rate or 0.0)] = (s.name, s.mean_realised_rate)
     doses = sorted(names)
     if len(doses) < FEWEST:
         return None
-    first = jobs[0].statistics
-    assert first is not None
+    first = jobs[0][1]
     floor = _floor(first)
     order = [HUMAN, *(names[dose][0] for dose in doses), *([floor] if floor else [])]
     tables = [_tables(directory, members) for _, members in sorted(by_seed.items())]
     whole = [t for t in tables if t and all(set(order) <= set(sets) for sets in t.values())]
     if not whole:
         return None
-    records = [
-        r for r in first["metrics"]
-        if r["status"] == "ok" and r["part_of"] is None and r["family"] != CEILING
-    ]  # fmt: skip
+    metrics = [
+        m for m in first.metrics if m.ok and m.column.part_of is None and m.family != CEILING
+    ]
     images = _common_images(whole)
     if not len(images):
         return None
-    settings = first["settings"]
-    counts = bootstrap_counts(
-        len(images), min(REPLICATES, settings["replicates"]), settings["seed"]
-    )
-    metrics = {}
-    for record in records:
-        name = record["metric"]
+    settings = first.settings
+    counts = bootstrap_counts(len(images), min(REPLICATES, settings.replicates), settings.seed)
+    curves = {}
+    for metric in metrics:
+        name = metric.name
         if all(name in table for table in whole):
             values = np.stack([table[name].loc[images, order].to_numpy(float) for table in whole])
-            if not record["higher_is_better"]:
+            if not metric.column.higher_is_better:
                 values = -values
             k = len(doses) + 1
-            metrics[name] = dose_record(
-                values[:, :, :k], [0.0, *doses], counts,
-                floor=values[:, :, k] if floor else None, confidence=settings["confidence"],
+            curves[name] = DoseCurve.of(
+                dose_record(
+                    values[:, :, :k], [0.0, *doses], counts,
+                    floor=values[:, :, k] if floor else None, confidence=settings.confidence,
+                )
             )  # fmt: skip
-    told = {
-        "doses": [0.0, *doses], "realised": [0.0, *(names[d][1] for d in doses)], "floor": floor,
-        "metrics": metrics,
-    }  # fmt: skip
-    return panel(title, told, records) if metrics else None
+    realised = [0.0, *(names[d][1] for d in doses)]
+    kinds = {m.name: kind_of(m) for m in metrics}
+    return panel(title, [0.0, *doses], realised, floor, curves, kinds) if curves else None
 
 
 def _tables(directory: Path, jobs: Sequence[SweepJob]) -> dict[str, pd.DataFrame]:

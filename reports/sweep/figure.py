@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reports.shared.figure_style import (
+from metaeval.reports.shared.figure_style import (
     GREY,
     SOFT,
     STYLE,
@@ -19,8 +19,8 @@ from reports.shared.figure_style import (
     label_ends,
     save_figure,
 )
-from reports.sweep.groups import JobGroup, SeedSpread, Settings, is_axis, number
-from reports.sweep.measures import Measure
+from metaeval.reports.sweep.groups import JobGroup, SeedSpread, Settings, is_axis, number
+from metaeval.results.run import Measure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -90,10 +90,10 @@ def _columns(gathered: Sequence[JobGroup]) -> dict[str, list[JobGroup]]:
 def _legend(gathered: Sequence[JobGroup]) -> str:
     """What bands and bars are, of those that are there."""
     spreads = [s for g in gathered for metrics in g.values.values() for s in metrics.values()]
-    told = ["bands and thin lines: intervals over images"] if any(s.ci for s in spreads) else []
+    parts = ["bands and thin lines: intervals over images"] if any(s.ci for s in spreads) else []
     if seeds := max((len(s.values) for s in spreads if s.sd is not None), default=0):
-        told.append(f"capped bars: ± sd over {seeds} seeds")
-    return "; ".join([*told, "dashed grey: controls"])
+        parts.append(f"capped bars: ± sd over {seeds} seeds")
+    return "; ".join([*parts, "dashed grey: controls"])
 
 
 def draw_measure(

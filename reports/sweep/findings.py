@@ -6,11 +6,19 @@ from collections.abc import Mapping, Sequence
 
 from scipy.stats import kendalltau
 
-from reports.shared.elements import Finding
-from reports.shared.formatting import amount, capital, count, known, listed, number, percent
-from reports.sweep.groups import SEED, JobGroup
-from reports.sweep.jobs import SweepJob
-from reports.sweep.measures import Measure
+from metaeval.reports.shared.elements import Finding
+from metaeval.reports.shared.formatting import (
+    amount,
+    capital,
+    count,
+    known,
+    listed,
+    number,
+    percent,
+)
+from metaeval.reports.sweep.groups import SEED, JobGroup
+from metaeval.reports.sweep.jobs import SweepJob
+from metaeval.results.run import Measure
 
 
 def findings(
@@ -21,7 +29,7 @@ def findings(
     constants: Mapping[str, str],
 ) -> list[Finding]:
     """Jobs, what was varied, and of each measure who leads, how orders differ, what seeds do."""
-    told = [_jobs(jobs), _varied(jobs, gathered, constants)]
+    findings = [_jobs(jobs), _varied(jobs, gathered, constants)]
     for measure in measures:
         sentences = [
             _leaders(gathered, measure, controls),
@@ -30,8 +38,8 @@ def findings(
         ]
         text = " ".join(s for s in sentences if s)
         if text:
-            told.append(Finding(f"{capital(measure.title)}.", text))
-    return told
+            findings.append(Finding(f"{capital(measure.title)}.", text))
+    return findings
 
 
 def _jobs(jobs: Sequence[SweepJob]) -> Finding:

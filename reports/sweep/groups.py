@@ -6,8 +6,9 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from reports.sweep.jobs import SweepJob
-from reports.sweep.measures import Measure, Value, values_of
+from metaeval.reports.sweep.jobs import SweepJob
+from metaeval.reports.sweep.measures import Value, values_of
+from metaeval.results.run import Measure
 
 SEED = "seed"
 DEFAULT = "default"

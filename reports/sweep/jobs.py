@@ -7,22 +7,23 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from metaeval.reports.shared.run import read_statistics
+from metaeval.results.files import read_result
+from metaeval.results.run import SCHEMA, RunResult
 from metaeval.runs import files
-from reports.shared.row_kind import Record
-from reports.shared.run import read_statistics
 
 
 class SweepJob(NamedTuple):
     """One job: its folder below the sweep's, its overrides, and its statistics.
 
-    `statistics` is `None` of a job that did not finish; `error` says why, if it could be told.
+    `statistics` is `None` for a job that did not finish; `error` says why, where that is known.
     `seed` is that of its corruptions; `n_scored` scores were computed, `n_cached` came from the
     cache: from the jobs before, or from earlier runs.
     """
 
     name: str
     overrides: Mapping[str, str]
-    statistics: Mapping[str, Any] | None
+    statistics: RunResult[Any] | Mapping[str, Any] | None
     error: str = ""
     seed: int = 0
     has_page: bool = False
@@ -30,16 +31,36 @@ class SweepJob(NamedTuple):
     n_cached: int = 0
 
     @property
-    def records(self) -> Sequence[Record]:
-        """The records of its metrics; none of a job that did not finish."""
-        return self.statistics["metrics"] if self.statistics else ()
+    def columns(self) -> Sequence[tuple[str, str, str]]:
+        """Name, status and reason of each score column; empty for a job that did not finish."""
+        if isinstance(self.statistics, RunResult):
+            return [(m.name, m.status, m.reason or "") for m in self.statistics.metrics]
+        records = self.statistics["metrics"] if self.statistics else ()
+        return [(r["metric"], r["status"], r["reason"] or "") for r in records]
+
+    @property
+    def controls(self) -> frozenset[str]:
+        """The names of the controls."""
+        if isinstance(self.statistics, RunResult):
+            return frozenset(m.name for m in self.statistics.metrics if m.column.control)
+        records = self.statistics["metrics"] if self.statistics else ()
+        return frozenset(record["metric"] for record in records if record.get("control"))
+
+    @property
+    def experiment_and_dataset(self) -> tuple[str, str]:
+        """The names of the experiment and of the dataset; empty where the job did not finish."""
+        if isinstance(self.statistics, RunResult):
+            return self.statistics.experiment, self.statistics.dataset
+        if self.statistics is None:
+            return "", ""
+        return str(self.statistics["experiment"]), str(self.statistics["dataset"])
 
 
 def read_jobs(sweep_dir: Path) -> list[SweepJob]:
     """The jobs below a sweep's directory, at any depth, in the order of their numbers.
 
-    A folder is a job's where it holds run.json, or directly below the sweep has a number for its
-    name. A number that is left out is a job, too, of which nothing is there.
+    A job's folder contains run.json, or is directly below the sweep and named by a number. A
+    number that is left out is a job without any files.
     """
     folders = {path.parent for path in sweep_dir.rglob(files.RUN)} - {sweep_dir}
     folders |= {p for p in sweep_dir.iterdir() if p.is_dir() and p.name.isdigit()}
@@ -47,14 +68,14 @@ def read_jobs(sweep_dir: Path) -> list[SweepJob]:
     jobs = [_read_job(folder, sweep_dir) for folder in folders - inner]
     numbers = {int(job.name) for job in jobs if job.name.isdigit()}
     gaps = set(range(max(numbers, default=-1) + 1)) - numbers
-    jobs += [SweepJob(str(k), {}, None, "nothing is there") for k in gaps]
+    jobs += [SweepJob(str(k), {}, None, "it has no files") for k in gaps]
     return sorted(jobs, key=lambda job: _by_number(job.name))
 
 
 def _read_job(folder: Path, sweep_dir: Path) -> SweepJob:
     name = folder.relative_to(sweep_dir).as_posix()
     if not (folder / files.RUN).is_file():
-        return SweepJob(name, {}, None, "ended before it could tell anything")
+        return SweepJob(name, {}, None, "ended before it wrote anything")
     info = files.read_json(folder / files.RUN)
     overrides = dict(
         str(text).lstrip("+").partition("=")[::2] for text in info.get("overrides") or ()
@@ -70,12 +91,20 @@ def _read_job(folder: Path, sweep_dir: Path) -> SweepJob:
     return SweepJob(
         name,
         overrides,
-        read_statistics(folder),
+        _statistics(folder),
         seed=int(info.get("seed") or 0),
         has_page=(folder / files.REPORT).is_file(),
         n_scored=sum(int(m.get("n_scored") or 0) for m in metrics),
         n_cached=sum(int(m.get("n_cached") or 0) for m in metrics),
     )
+
+
+def _statistics(folder: Path) -> RunResult[Any] | Mapping[str, Any]:
+    """The typed result, or the dictionary of an experiment that is not yet converted."""
+    content = files.read_json(folder / files.STATISTICS)
+    if isinstance(content, dict) and content.get("schema") == SCHEMA:
+        return read_result(folder / files.STATISTICS)
+    return read_statistics(folder)
 
 
 def _by_number(name: str) -> tuple[int, str]:

@@ -6,26 +6,26 @@ the jobs ran. `python -m metaeval.gather DIR` does the same at any time.
 
 from __future__ import annotations
 
-import csv
 import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from metaeval.errors import InputError
+from metaeval.reports.dose.section import dose_section
+from metaeval.reports.shared import formatting, page
+from metaeval.reports.shared.elements import Header
+from metaeval.reports.shared.figure_style import as_data_uri
+from metaeval.reports.shared.formatting import number
+from metaeval.reports.shared.print_tables import PrintTable, bold_best, write_tables
+from metaeval.reports.sweep.dose import dose_panels
+from metaeval.reports.sweep.findings import findings
+from metaeval.reports.sweep.groups import JobGroup, SeedSpread, constant, groups, swept
+from metaeval.reports.sweep.jobs import SweepJob, read_jobs
+from metaeval.reports.sweep.measures import values_of
+from metaeval.results.run import Measure
 from metaeval.runs import files
-from reports.dose.section import dose_section
-from reports.shared import formatting, page
-from reports.shared.elements import Header
-from reports.shared.figure_style import as_data_uri
-from reports.shared.formatting import number
-from reports.shared.print_tables import PrintTable, bold_best, write_tables
-from reports.shared.row_kind import row_kind
-from reports.sweep.dose import dose_panels
-from reports.sweep.findings import findings
-from reports.sweep.groups import JobGroup, SeedSpread, constant, groups, swept
-from reports.sweep.jobs import SweepJob, read_jobs
-from reports.sweep.measures import Measure, values_of
+from metaeval.runs.csv_text import CsvWriter
 
 CSV, HTML = "sweep.csv", "sweep.html"
 
@@ -54,14 +54,12 @@ def read_sweep(directory: Path) -> Sweep:
     done = [job for job in jobs if job.statistics]
     if not done:
         reasons = "; ".join(dict.fromkeys(job.error for job in jobs if job.error))
-        told = f" ({reasons})" if reasons else ""
-        raise InputError(f"no job of this sweep has written its statistics{told}", file=directory)
+        reason = f" ({reasons})" if reasons else ""
+        raise InputError(f"no job of this sweep has written its statistics{reason}", file=directory)
     overrides = [job.overrides for job in done]
     gathered = groups(done, parameters := swept(overrides))
     measures = list(dict.fromkeys(m for g in gathered for m in g.values))
-    controls = frozenset(
-        r["metric"] for job in done for r in job.records if row_kind(r) == "control"
-    )
+    controls = frozenset(name for job in done for name in job.controls)
     return Sweep(jobs, parameters, constant(overrides), gathered, measures, controls)
 
 
@@ -79,7 +77,9 @@ def write_sweep(sweep_dir: Path | str) -> Path:
     write_tables(directory, [_print_table(sweep, measure) for measure in sweep.shown])
     image = ""
     if sweep.shown:
-        from reports.sweep.figure import write_figure  # matplotlib takes a second to import
+        from metaeval.reports.sweep.figure import (
+            write_figure,  # matplotlib takes a second to import
+        )
 
         drawn = write_figure(directory, sweep.gathered, sweep.shown, sweep.controls)
         image = as_data_uri(drawn[0])
@@ -91,18 +91,18 @@ def _csv(sweep: Sweep) -> str:
     """One line a job and metric, every measure in full with its interval."""
     keys = sorted({key for job in sweep.jobs for key in job.overrides})
     out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
+    writer = CsvWriter(out)
     heads = [f"{m.key}{end}" for m in sweep.measures for end in ("", "_ci_low", "_ci_high")]
     writer.writerow(["job", *keys, "metric", "status", *heads])
     for job in sweep.jobs:
         values = values_of(job.statistics) if job.statistics else {}
-        for record in job.records:
+        for metric, status, _ in job.columns:
             cells: list[float | None] = []
             for measure in sweep.measures:
-                value = values.get(measure, {}).get(record["metric"])
+                value = values.get(measure, {}).get(metric)
                 cells += [value and value.value, *((value and value.ci) or (None, None))]
             given = (job.overrides.get(key, "") for key in keys)
-            writer.writerow([job.name, *given, record["metric"], record["status"], *cells])
+            writer.writerow([job.name, *given, metric, status, *cells])
     return out.getvalue()
 
 
@@ -151,10 +151,8 @@ def _print_table(sweep: Sweep, measure: Measure) -> PrintTable:
 
 def _html(sweep: Sweep, image: str, dose: Any) -> str:
     done = [job for job in sweep.jobs if job.statistics]
-    first = done[0].statistics
-    assert first is not None
-    experiments = dict.fromkeys(str(j.statistics["experiment"]) for j in done if j.statistics)
-    datasets = dict.fromkeys(str(j.statistics["dataset"]) for j in done if j.statistics)
+    experiments = dict.fromkeys(j.experiment_and_dataset[0] for j in done)
+    datasets = dict.fromkeys(j.experiment_and_dataset[1] for j in done)
     return page.render(
         "sweep.html.j2",
         1,
@@ -182,13 +180,12 @@ def _html(sweep: Sweep, image: str, dose: Any) -> str:
 
 
 def _absent(jobs: Sequence[SweepJob]) -> list[tuple[str, str, str]]:
-    """(metric, reason, jobs) of what did not run."""
+    """(metric, reason, jobs) of the metrics that did not run."""
     absent: dict[tuple[str, str], list[str]] = {}
     for job in jobs:
-        for record in job.records:
-            if record["status"] != "ok":
-                reason = f"{record['status']}: {record['reason'] or ''}"
-                absent.setdefault((record["metric"], reason), []).append(job.name)
+        for metric, status, reason in job.columns:
+            if status != "ok":
+                absent.setdefault((metric, f"{status}: {reason}"), []).append(job.name)
     return [
         (metric, reason, formatting.listed(names)) for (metric, reason), names in absent.items()
     ]

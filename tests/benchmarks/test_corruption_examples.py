@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.corruption_audit.examples import EACH, SCENES, section, write_examples
-from experiments.sensitivity.suite import suite
 from metaeval.data.scenes import load_scenes
+from metaeval.experiments.sensitivity.suite import suite
 
 PAGE = Path(__file__).parents[2] / "docs" / "corruption_examples.md"
 

@@ -14,9 +14,9 @@ import torch
 
 from benchmarks.faier import variants, words
 from benchmarks.faier.coco_words import WORDS
-from experiments.training.faier_dev import HeldOut
 from metaeval.data.dataset import CaptionDataset
 from metaeval.data.scenes import load_scenes
+from metaeval.experiments.training.faier_dev import HeldOut
 from metaeval.metrics.faier.captions import encode
 from metaeval.metrics.faier.matcher import UnionMatcher
 from metaeval.metrics.faier.network import load_network

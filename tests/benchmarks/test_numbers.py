@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,8 +14,31 @@ from benchmarks.numbers.graded import both_experiments, of_replace, three
 from benchmarks.numbers.metric_pages import FLUENCY, by_kind
 from benchmarks.numbers.networks import TRAINED, from_page
 from benchmarks.numbers.tables import Command, Result, Table, marked, rewritten
+from metaeval.config import component, compose_config
 from metaeval.errors import InputError
+from metaeval.experiments.run import run as carry_out
+from metaeval.results.base import Estimate
+from metaeval.results.files import read_result, write_result
+from metaeval.results.forced_choice import ChoiceAgreement
+from metaeval.results.judgments import JudgmentStatistics
+from metaeval.results.metric import MetricResult
+from metaeval.results.pairs import (
+    Accuracy,
+    AccuracyByKind,
+    PairFacts,
+    PairsResult,
+    PairsSettings,
+    PairsStatistics,
+)
+from metaeval.results.sensitivity import SensitivityResult
 from metaeval.runs import files
+from metaeval.runs.records import ScoreColumn
+from tests.results.examples import (
+    choice_result,
+    human_agreement,
+    ratings_metric,
+    ratings_result,
+)
 
 PAGE = "Before.\n\n<!-- numbers: T -->\nold\n<!-- end of T -->\n\nAfter.\n"
 
@@ -155,29 +176,27 @@ def test_three_places(value: float | None, text: str) -> None:
 
 
 def test_what_a_metric_sees_is_the_mean_over_each_kind(tmp_path: Path) -> None:
-    """Two kinds of change; of one set no caption offered a place, so it has no AUC."""
-    sets = [
-        {"set": "a", "kind": "objects"}, {"set": "b", "kind": "objects"},
-        {"set": "c", "kind": "objects"}, {"set": "d", "kind": "harmless"},
-    ]  # fmt: skip
-
-    def record(metric: str, *aucs: float | None) -> dict[str, Any]:
-        profile = {s["set"]: {"auc": auc} for s, auc in zip(sets, aucs, strict=True)}
-        return {
-            "metric": metric, "status": "ok", "profile": profile, "hard_positives": {"all": 0.7},
-        }  # fmt: skip
-
-    records = [record("M", 0.8, 0.9, None, 0.5), record(FLUENCY, 0.5, 0.5, 0.5, 0.6)]
-    absent = {"metric": "N", "status": "skipped"}
-    (tmp_path / files.STATISTICS).write_text(
-        json.dumps({"sets": sets, "metrics": [*records, absent]})
+    """The table of a real run on scenes has the result's means, and the fluency control."""
+    config = compose_config(
+        [
+            "experiment=sensitivity", "dataset=scenes", "dataset.n=12", "report=none",
+            "task.corruptions=[wrong_colour,typos,there_is]", "metrics=[rouge_l,bigram_model]",
+            "stats.replicates=20", f"paths.cache={tmp_path / 'cache'}",
+        ]
+    )  # fmt: skip
+    carry_out(component(config.task, "task"), config, tmp_path / "OUT")
+    run = read_result(tmp_path / "OUT" / files.STATISTICS)
+    assert isinstance(run, SensitivityResult)
+    rouge, fluency = (run.metric(name).numbers for name in ("ROUGE-L", FLUENCY))
+    lines = by_kind(["ROUGE-L"])([Result(tmp_path / "OUT", "")]).splitlines()
+    n = sum(entry.kind == "attributes" for entry in run.sets)
+    means = [three(m.kinds["attributes"].value) for m in (rouge, fluency)]
+    assert f"| attributes | {n} | {means[0]} | {means[1]} |" in lines
+    positives = [three(m.hard_positives.rewrites.value) for m in (rouge, fluency)]
+    above = (
+        f"| a harmless rewrite, against a false near-copy |  | {positives[0]} | {positives[1]} |"
     )
-    lines = by_kind(["M"])([Result(tmp_path, "")]).splitlines()
-    assert lines[2:] == [
-        "| objects | 3 | .850 | .500 |",
-        "| *nothing of its meaning (harmless)* | 1 | .500 | .600 |",
-        "| a harmless rewrite, against a false near-copy |  | .700 | .700 |",
-    ]
+    assert above in lines
 
 
 def test_tables_of_metrics_stand_on_their_pages() -> None:
@@ -208,48 +227,62 @@ def test_captioners_are_compared_on_images_that_every_metric_scores(tmp_path: Pa
     assert lines[2:] == [f"| {metric} | −1.000 |" for metric in captioners.SHOWN]
 
 
-def record_of_pairs(metric: str, control: bool, *shares: float) -> dict[str, Any]:
-    """A record of experiment=pairs with one comparison or three, of one kind and their mean."""
-    names = ["true > false", "paraphrase > false", "both"][: len(shares)]
-    told = {
-        name: {kind: {"value": share, "ties": 0.25} for kind in ("mean", "swap_obj")}
-        for name, share in zip(names, shares, strict=True)
-    }
-    return {
-        "metric": metric, "status": "ok", "part_of": None, "control": control, "accuracy": told,
-    }  # fmt: skip
+def write_pairs_result(folder: Path, means: dict[tuple[str, bool], tuple[float, ...]]) -> None:
+    """A result of one kind: (metric, whether it is a control) → its mean in each comparison."""
+    comparisons = ("true > false", "paraphrase > false", "both")[: len(next(iter(means.values())))]
+
+    def entry(name: str, control: bool, values: tuple[float, ...]) -> MetricResult[PairsStatistics]:
+        accuracies = {}
+        for comparison, value in zip(comparisons, values, strict=True):
+            one = Accuracy(value=value, low=0.1, high=0.9, n=1245, ties=0.25, untied=value)
+            shown = None if control else one
+            accuracies[comparison] = AccuracyByKind(
+                kinds={"swap_obj": one}, mean=one, mean_of_shown=shown
+            )
+        statistics = PairsStatistics(n=1245, n_nan=0, accuracy=accuracies)
+        return MetricResult(
+            column=ScoreColumn(name, control=control), family=name, statistics=statistics
+        )
+
+    skipped = MetricResult[PairsStatistics](
+        column=ScoreColumn("none"), family="none", status="skipped"
+    )
+    facts = dict.fromkeys(PairFacts.model_fields, 0)
+    result = PairsResult(
+        experiment="pairs",
+        dataset="sugarcrepe",
+        title="SugarCrepe",
+        metrics=(*(entry(*key, values) for key, values in means.items()), skipped),
+        settings=PairsSettings(
+            replicates=1, confidence=0.95, seed=0, permutations=1, alpha=0.05, ties="half"
+        ),
+        facts=PairFacts(**facts),
+        kinds={"swap_obj": 1245},
+        comparisons=comparisons,
+        controls={},
+        differences={},
+    )
+    write_result(folder / files.STATISTICS, result)
 
 
-def test_pairs_stand_best_first_with_controls_below(tmp_path: Path) -> None:
-    records = [
-        record_of_pairs("low", False, 0.5),
-        record_of_pairs("blind", True, 0.99),
-        record_of_pairs("high", False, 0.7),
-        {"metric": "none", "status": "skipped"},
-    ]
-    summary = {"comparisons": ["true > false"], "kinds": {"swap_obj": 1245}, "metrics": records}
-    (tmp_path / files.STATISTICS).write_text(json.dumps(summary))
+def test_pairs_are_sorted_best_first_with_controls_below(tmp_path: Path) -> None:
+    write_pairs_result(
+        tmp_path, {("low", False): (0.5,), ("blind", True): (0.99,), ("high", False): (0.7,)}
+    )
     assert pairs.of_pairs([Result(tmp_path, "")]).splitlines() == [
-        "|  | mean | swap_obj | ties |",
-        "|---|---:|---:|---:|",
-        "| high | 70.0 | 70.0 | 25.0 |",
-        "| low | 50.0 | 50.0 | 25.0 |",
-        "| *blind* | 99.0 | 99.0 | 25.0 |",
-        "| n |  | 1,245 |  |",
+        "|  | mean | mean of shown | swap_obj | ties |",
+        "|---|---:|---:|---:|---:|",
+        "| high | 70.0 | 70.0 | 70.0 | 25.0 |",
+        "| low | 50.0 | 50.0 | 50.0 | 25.0 |",
+        "| *blind* | 99.0 | – | 99.0 | 25.0 |",
+        "| n |  |  | 1,245 |  |",
     ]
 
 
 def test_triplets_are_sorted_by_both(tmp_path: Path) -> None:
-    records = [
-        record_of_pairs("first alone", False, 0.9, 0.4, 0.3),
-        record_of_pairs("both", False, 0.8, 0.5, 0.45),
-    ]
-    summary = {
-        "comparisons": ["true > false", "paraphrase > false", "both"],
-        "kinds": {"swap_obj": 1245},
-        "metrics": records,
-    }
-    (tmp_path / files.STATISTICS).write_text(json.dumps(summary))
+    write_pairs_result(
+        tmp_path, {("first alone", False): (0.9, 0.4, 0.3), ("both", False): (0.8, 0.5, 0.45)}
+    )
     assert pairs.of_triplets([Result(tmp_path, "")]).splitlines()[2:] == [
         "| both | 80.0 | 50.0 | 45.0 | 50.0 |",
         "| first alone | 90.0 | 40.0 | 30.0 | 40.0 |",
@@ -260,28 +293,22 @@ def test_triplets_are_sorted_by_both(tmp_path: Path) -> None:
 def test_composite_names_what_scores_only_a_part(tmp_path: Path) -> None:
     """Metrics by their τ-c on the last part; no value of all captions where only a part has one."""
 
-    def record(metric: str, n: int, total: float, first: float | None, last: float) -> Any:
-        views = {
-            "8k": {"n": 0 if first is None else 4, "kendall_tau_c": first},
-            "coco": {"n": 6, "kendall_tau_c": last},
-        }
-        human = {"correctness": {"kendall_tau_c": total, "views": views}}
-        return {
-            "metric": metric, "status": "ok", "part_of": None, "control": False, "n": n,
-            "human": human,
-        }  # fmt: skip
+    def metric(
+        name: str, n: int, total: float, first: float | None, last: float
+    ) -> MetricResult[JudgmentStatistics]:
+        views = {"8k": (0 if first is None else 4, first), "coco": (6, last)}
+        return ratings_metric(name, n, correctness=human_agreement(n, total, views))
 
-    for folder, records in (
-        ("all", [record("CIDEr", 10, 0.37690, 0.3, 0.4), record("FAIEr", 6, 0.5, None, 0.5)]),
-        ("spice", [record("SPICE", 10, 0.40353, 0.2, 0.3)]),
+    for folder, metrics in (
+        ("all", [metric("CIDEr", 10, 0.37690, 0.3, 0.4), metric("FAIEr", 6, 0.5, None, 0.5)]),
+        ("spice", [metric("SPICE", 10, 0.40353, 0.2, 0.3)]),
     ):
-        summary = {
-            "dimensions": ["correctness"], "views": {"8k": 4, "coco": 6},
-            "facts": {"judged": 10}, "metrics": records,
-            "published": {"values": {"correctness": {"CIDEr": 0.377}}},
-        }  # fmt: skip
+        result = ratings_result(
+            metrics, ["correctness"], 10, {"8k": 4, "coco": 6},
+            {"correctness": {"CIDEr": 0.377}},
+        )  # fmt: skip
         (tmp_path / folder).mkdir()
-        (tmp_path / folder / files.STATISTICS).write_text(json.dumps(summary))
+        write_result(tmp_path / folder / files.STATISTICS, result)
     results = [Result(tmp_path / "all", ""), Result(tmp_path / "spice", "")]
     assert judgments.composite(results).splitlines() == [
         "|  | all | published | 8k | coco | captions |",
@@ -292,19 +319,17 @@ def test_composite_names_what_scores_only_a_part(tmp_path: Path) -> None:
     ]
 
 
-def test_forced_choices_stand_beside_published_ones_and_people(tmp_path: Path) -> None:
-    accuracy = {
-        "HC": {"value": 0.5387}, "mean": {"value": 0.75, "ci": [0.7, 0.8]},
-    }  # fmt: skip
-    record = {
-        "metric": "CIDEr", "status": "ok", "part_of": None, "control": False,
-        "choice": [{"accuracy": {}}, {"accuracy": accuracy}],
-    }  # fmt: skip
-    summary = {
-        "groups": ["HC", "mean"], "metrics": [record], "people": {"HC": 0.6616},
-        "published": {"values": {"CIDEr": {"HC": 0.546}}},
-    }  # fmt: skip
-    (tmp_path / files.STATISTICS).write_text(json.dumps(summary))
+def test_forced_choices_are_compared_with_published_ones_and_people(tmp_path: Path) -> None:
+    choice = ChoiceAgreement(
+        n_references=5,
+        draws=1,
+        categories={"HC": Estimate(value=0.5387)},
+        mean=Estimate(value=0.75, low=0.7, high=0.8),
+    )
+    result = choice_result(
+        {"CIDEr": [choice]}, ["HC", "mean"], {"CIDEr": {"HC": 0.546}}, {"HC": 0.6616}
+    )
+    write_result(tmp_path / files.STATISTICS, result)
     assert judgments.choices([Result(tmp_path, "")]).splitlines()[2:] == [
         "| CIDEr | 53.9 (54.6) | 75.0 | 70.0 to 80.0 |",
         "| one person with the others | 66.2 |  |  |",

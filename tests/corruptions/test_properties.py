@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
-from corruptions.base import KINDS, Caption, Corruption
-from corruptions.language.rewriting import with_edits
-from experiments.sensitivity.suite import OWN
+from metaeval.corruptions.base import KINDS, Caption, Corruption
+from metaeval.corruptions.language.rewriting import with_edits
 from metaeval.data.scenes import load_scenes
+from metaeval.experiments.sensitivity.suite import OWN
 from tests.corruptions.language.captions import HUMAN, dataset
 
 ALL = {

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from corruptions.base import Corruption
-from corruptions.graded.delete import Delete
-from corruptions.graded.insert import Insert
-from corruptions.graded.random import Random
-from corruptions.graded.replace import Replace
-from corruptions.graded.reverse import Reverse
-from corruptions.graded.shuffle import Shuffle
+from metaeval.corruptions.base import Corruption
+from metaeval.corruptions.graded.delete import Delete
+from metaeval.corruptions.graded.insert import Insert
+from metaeval.corruptions.graded.random import Random
+from metaeval.corruptions.graded.replace import Replace
+from metaeval.corruptions.graded.reverse import Reverse
+from metaeval.corruptions.graded.shuffle import Shuffle
 from metaeval.data.dataset import CaptionDataset
 
 ROOT = Path(__file__).parents[2]

@@ -84,6 +84,11 @@ def test_objects_and_images_by_coco_id(tmp_path: Path) -> None:
     assert sorted(own["objects"]()) == ["a", "b"]
     with pytest.raises(InputError, match=r"there is no such file; correct dataset\.instances"):
         annotated_images(sources, tmp_path / "none.json")
+    flickr = {f"{k} x": "flickr8k:x" for k in range(3)}  # three documents of one photograph
+    one = annotated_images(flickr, data=tmp_path)["objects"]()
+    assert isinstance(one, Absent)
+    assert "none of the 1 images is known" in one.reason
+    assert "image_source=coco" not in one.remedy  # these are known not to be COCO's
     nobody = annotated_images({"d": "flickr8k:x", "e": None}, data=tmp_path)["objects"]()
     assert isinstance(nobody, Absent)
     assert "none of the 2 images is known to be one of COCO's" in nobody.reason

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from metaeval.data.images import ImageFiles
 
 
@@ -45,3 +47,17 @@ def test_no_folder_holds_no_image(tmp_path):
     (tmp_path / "file").write_bytes(b"")
     assert len(ImageFiles(tmp_path / "nothing", {1: "a.jpg"})) == 0
     assert len(ImageFiles(tmp_path / "file", {1: "a.jpg"})) == 0
+
+
+def test_a_link_to_a_file_elsewhere_is_not_followed(tmp_path: Path) -> None:
+    folder, secret = tmp_path / "images", tmp_path / "secret.jpg"
+    folder.mkdir()
+    secret.write_bytes(b"x")
+    (folder / "1.jpg").symlink_to(secret)
+    (folder / "2.jpg").write_bytes(b"y")
+    (folder / "3.jpg").symlink_to(folder / "2.jpg")
+    files = ImageFiles(folder, {1: "1.jpg", 2: "2.jpg", 3: "3.jpg"})
+    assert [files.path(i) is None for i in (1, 2, 3)] == [True, False, False]
+    linked = tmp_path / "linked"
+    linked.symlink_to(folder)  # the folder itself may be a link: the user named it
+    assert ImageFiles(linked, {2: "2.jpg"}).path(2) == linked / "2.jpg"

@@ -29,7 +29,9 @@ KARPATHY = {
 def test_karpathys_file(tmp_path: Path) -> None:
     path = tmp_path / "dataset_coco.json"
     path.write_text(json.dumps(KARPATHY))
-    data = load_own(path)
+    with pytest.raises(InputError, match=r"has the splits test, train, all; choose one: dataset"):
+        load_own(path)
+    data = load_own(path, split="all")
     assert (data.name, data.image_ids, data.human) == (
         "dataset_coco",
         (7, 42),
@@ -42,8 +44,8 @@ def test_karpathys_file(tmp_path: Path) -> None:
     assert (test.name, test.references) == ("mine", (("Two dogs.",),))
     assert str(data.records) == "4 records read, 4 used, 0 left out"
     assert str(test.records) == "4 records read, 2 used, 2 left out"
-    assert str(load_own(path, limit=1).records) == "4 records read, 1 used, 3 left out"
-    with pytest.raises(InputError, match="holds no caption of split 'tset'"):
+    assert str(load_own(path, split="all", limit=1).records) == "4 records read, 1 used, 3 left out"
+    with pytest.raises(InputError, match="has no split 'tset'; choose from test, train, all"):
         load_own(path, split="tset")
 
 
@@ -61,6 +63,92 @@ def test_flickrs_tokens(tmp_path: Path) -> None:
         "other:results/1_a",
         "other:results/2_b",
     )
+
+
+def test_captions_of_tokens_are_in_the_order_of_their_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "results.token"
+    path.write_text("1.jpg#1\tSecond.\n1.jpg#0\tFirst.\n")
+    data = load_own(path)
+    assert (data.human, data.references) == (("First.",), (("Second.",),))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "problem"),
+    [
+        (
+            "c.csv", "image_id,caption\n007,A dog.\n7,A cat.\n",
+            "c.csv, line 3, field 'image_id': '7' and '007' (line 2) become the same image 7",
+        ),
+        (
+            "c.token", "a/1.jpg#0\tA dog.\nb/1.jpg#0\tA cat.\n",
+            "c.token, line 2, field 'FILE': 'b/1.jpg' and 'a/1.jpg' (line 1) become the same image",
+        ),
+        (
+            "c.token", "1.jpg#0\tA dog.\n1.png#1\tA cat.\n",
+            "c.token, line 2, field 'FILE': '1.png' and '1.jpg' (line 1) become the same image '1'",
+        ),
+        (
+            "c.token", "1.jpg#0\tA dog.\n1.jpg#0\tA cat.\n",
+            "line 2, field 'FILE#NUMBER': '1.jpg#0' is there twice: line 1 has it too",
+        ),
+    ],
+)  # fmt: skip
+def test_ids_that_would_merge_are_refused(name, content, problem, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_text(content)
+    with pytest.raises(InputError) as refused:
+        load_own(path)
+    assert problem in str(refused.value)
+
+
+@pytest.mark.parametrize("other", [
+    {"filename": "x.jpg", "cocoid": 42},
+    {"filename": "COCO_val2014_000000000042.jpg", "cocoid": 42, "filepath": "train2014"},
+])  # fmt: skip
+def test_an_image_that_is_twice_in_karpathys_file_is_refused(other, tmp_path: Path) -> None:
+    path = tmp_path / "dataset_coco.json"
+    extra = {**other, "split": "test", "sentences": [{"raw": "A fish."}]}
+    path.write_text(json.dumps({"images": [*KARPATHY["images"], extra]}))
+    with pytest.raises(InputError, match=r"images\[2\]: .* become the same image 42"):
+        load_own(path, split="all")
+    flickr = [{**{k: v for k, v in extra.items() if k != "cocoid"}, "filepath": p} for p in "ab"]
+    path.write_text(json.dumps({"images": flickr}))
+    with pytest.raises(InputError, match=r"images\[1\]: .*'b/.* and 'a/.* become the same image"):
+        load_own(path)
+
+
+def test_a_table_with_other_names_for_its_columns(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("imgid,text\na.jpg,A dog.\na.jpg,Dogs.\n")
+    for fields in (None, {"image_id": "imgid", "caption": "text"}):
+        data = load_own(path, fields=fields)
+        assert (data.image_ids, data.human, data.references) == (
+            ("a.jpg",), ("A dog.",), (("Dogs.",),)
+        )  # fmt: skip
+    assert any("image_id is 'imgid', caption is 'text'" in note for note in load_own(path).notes)
+
+
+@pytest.mark.parametrize(
+    ("image", "file"),
+    [("photo_00.jpg", "photo_00.jpg"), ("imgs/photo_00.jpg", "photo_00.jpg"),
+     ("000007", "7.png"), ("7", "000000000007.jpg"), ("photo_00", "photo_00.jpg")],
+)  # fmt: skip
+def test_an_id_finds_its_image_file(image: str, file: str, tmp_path: Path) -> None:
+    folder = tmp_path / "images"
+    folder.mkdir()
+    (folder / file).write_bytes(b"x")
+    path = tmp_path / "t.csv"
+    path.write_text(f"image_id,caption\n{image},A dog.\n")
+    data = load_own(path, images=folder)
+    assert data.part("images").path(data.image_ids[0]) == folder / file
+
+
+def test_images_that_are_not_there_show_an_id_and_a_file(tmp_path: Path) -> None:
+    (tmp_path / "b.jpg").write_bytes(b"x")
+    path = tmp_path / "t.csv"
+    path.write_text("image_id,caption\na1,A dog.\n")
+    part = load_own(path, images=tmp_path).part("images")
+    assert "ids are like 'a1', its files are like 'b.jpg'" in str(part)
 
 
 @pytest.mark.coco

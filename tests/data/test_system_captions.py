@@ -53,7 +53,7 @@ def test_reads_tidies_and_counts(tmp_path: Path) -> None:
              {"image_id": 1, "caption": "a"}],
             r"record 2, field 'image_id': 1 is there twice: record 0 has it too",
         ),
-        ([{"image_id": 1, "caption": "\ud800"}], "half a character"),
+        ([{"image_id": 1, "caption": "\ud800"}], "unpaired surrogate"),
     ],
 )  # fmt: skip
 def test_refuses_with_file_record_and_field(tmp_path: Path, value: Any, message: str) -> None:
@@ -91,7 +91,7 @@ def test_files_that_cannot_be_meant(tmp_path: Path) -> None:
             find_system_files(given)
     with pytest.raises(InputError, match="no such file"):
         find_system_files(str(tmp_path / "gone.json"))
-    with pytest.raises(InputError, match=r"holds no \.json file"):
+    with pytest.raises(InputError, match=r"holds no .*\.json"):
         find_system_files(str(tmp_path / "empty"))
     with pytest.raises(ConfigError, match="two systems are called 'a'"):
         find_system_files([str(a), str(other)])
@@ -101,6 +101,21 @@ def test_a_file_name_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
     """Before anything is read: no table could hold the system's name."""
     path = tmp_path / os.fsdecode(b"caf\xe9.json")
     path.write_text("[]")
-    with pytest.raises(InputError, match=r"caf\\udce9.json': the name is not UTF-8: 'caf\\udce9'"):
+    with pytest.raises(InputError, match=r"caf\\udce9.json': .*contains an unpaired surrogate"):
         find_system_files(tmp_path)
     assert find_system_files({"cafe": str(path)}) == {"cafe": path}
+
+
+@pytest.mark.parametrize("form", ["csv", "tsv", "jsonl", "res.json"])
+def test_captions_in_other_forms(form: str, tmp_path: Path) -> None:
+    """CSV, and `res.json` of pycocoevalcap, hold ids as texts."""
+    path = tmp_path / f"system.{form}"
+    path.write_text({
+        "csv": "image_id,caption\n1,a dog\n2,a cat\n",
+        "tsv": "image_id\tcaption\n1\ta dog\n2\ta cat\n",
+        "jsonl": '{"image_id": 1, "caption": "a dog"}\n{"image_id": 2, "caption": "a cat"}\n',
+        "res.json": '{"1": [{"caption": "a dog"}], "2": ["a cat"]}',
+    }[form])  # fmt: skip
+    read = read_system_captions(path, "system", (1, 2))
+    assert dict(read.captions) == {1: "a dog", 2: "a cat"}
+    assert path in find_system_files(tmp_path).values()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -41,7 +42,7 @@ def blocks() -> list[Block]:
 
 def _shell(line: str, folder: Path, runs: int) -> Path:
     """Run a command of the page; where it wrote."""
-    words = line.split()
+    words = shlex.split(line.replace("\\\n", " "))
     assert words[:2] == ["python", "-m"], line
     arguments = words[3:]
     out = folder / f"run{runs}"
@@ -66,7 +67,9 @@ def _environment(folder: Path) -> dict[str, str]:
 
 def _columns(out: Path) -> dict[str, str]:
     records = files.read_json(out / files.STATISTICS)["metrics"]
-    return {record["metric"]: record["status"] for record in records}
+    return {
+        record.get("metric") or record["column"]["name"]: record["status"] for record in records
+    }
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from reports.paper.citations import entries
+from metaeval.reports.paper.citations import entries
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -30,7 +30,7 @@ PAGE_OF = {
     "longest_copy": "controls", "refpacscore": "pacscore", "spider": "mean",
     "vifidel_cider": "mean", "vifidel_lm": "mean",
 }  # fmt: skip
-OWN = {"callable", "coco", "torchmetrics", "evaluate", "scores"}  # docs/own.md
+OWN = {"callable", "coco", "torchmetrics", "evaluate", "scores", "judge"}  # docs/own.md, judges.md
 
 _FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")

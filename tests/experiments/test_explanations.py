@@ -11,18 +11,20 @@ import numpy.typing as npt
 import pandas as pd
 import pytest
 
-from experiments.explanations import explanations
-from experiments.graded.statistics import leading_column, statistics
-from experiments.scores import write_scores
 from metaeval.config import compose_config
 from metaeval.data.dataset import CaptionDataset
+from metaeval.experiments.explanations import explanations
+from metaeval.experiments.graded.statistics import leading_column, statistics
+from metaeval.experiments.graded.task import Graded
+from metaeval.experiments.scores import write_scores
 from metaeval.metrics.base import Metric, ReferenceScorer, Scorer, Scores
+from metaeval.results.graded import GradedResult
 from metaeval.runs import files as results
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import MemoryStore, Store
-from metaeval.scoring import Scored, score_captions
+from metaeval.scoring import MetricScores, score_captions
 from metaeval.stats.ordering.inversions import worst_inversion
-from tests.experiments.vifidel_run import run_vifidel
+from tests.reports.graded_results import graded_metric
 
 SETS = ("Random", "Half", "Human")  # levels 0, 1, 2
 
@@ -95,7 +97,9 @@ class SilentScorer(LettersScorer):
     explain = Scorer.explain
 
 
-def _run(out: Path, metrics: Sequence[Metric], n: int = 30) -> tuple[list[Scored], CaptionDataset]:
+def _run(
+    out: Path, metrics: Sequence[Metric], n: int = 30
+) -> tuple[list[MetricScores], CaptionDataset, GradedResult]:
     """The files of a run of `n` images: random letters, and each metric's own scores."""
     rng = np.random.default_rng(0)
     word = lambda: "".join(rng.choice(list("abcdefgx"), 5))  # noqa: E731
@@ -107,7 +111,8 @@ def _run(out: Path, metrics: Sequence[Metric], n: int = 30) -> tuple[list[Scored
             {"image_id": i, "set": name, "level": level, "source_caption": human[k],
              "caption": human[k] if level == 2 else word(),
              "applied": level == 2 or bool(rng.random() < 0.8), "expected": "lower",
-             "requested_rate": 0.5, "realised_rate": 0.5, "effect": None, "harm": None, "edits": []}
+             "requested_rate": 0.5, "realised_rate": 0.5, "effect": None, "harm": None,
+             "severity": None, "edits": []}
             for level, name in enumerate(SETS) for k, i in enumerate(ids)
         ]
     )  # fmt: skip
@@ -116,19 +121,20 @@ def _run(out: Path, metrics: Sequence[Metric], n: int = 30) -> tuple[list[Scored
     scored = [score_captions(m, dataset, texts, index, MemoryStore()) for m in metrics]
     write_scores(out, frame, scored)
     config = compose_config(["stats.replicates=0", "stats.tie_seeds=2"])
-    results.write_json(out / results.STATISTICS, statistics(out, scored, config, dataset))
-    return scored, dataset
+    return scored, dataset, statistics(out, scored, config, dataset)
 
 
 def test_the_worst_inversions_of_each_column_and_of_the_opening_one_are_explained(
     tmp_path: Path,
 ) -> None:
     silent, letters = Silent(), Letters()
-    scored, dataset = _run(tmp_path, [silent, letters])
+    scored, dataset, result = _run(tmp_path, [silent, letters])
     # not always the class's own name
     named = {"silent": (silent, scored[0]), "letters_neg": (letters, scored[1])}
     letters.bound.clear()
-    told = explanations(tmp_path, named, dataset, 4, MemoryStore())
+    told = explanations(
+        tmp_path, named, dataset, Graded().explained_images(result, 4), 4, MemoryStore()
+    )
     assert (told["schema"], told["images_per_column"], list(told["metrics"])) == (
         1,
         4,
@@ -139,7 +145,7 @@ def test_the_worst_inversions_of_each_column_and_of_the_opening_one_are_explaine
     applied = captions["applied"].to_numpy().reshape(3, 30)
     scores = results.read_table(tmp_path / results.SCORES)
     expected = set()
-    leading = results.read_json(tmp_path / results.STATISTICS)["leading_column"]
+    leading = result.leading_column
     for column in ("Letters", "Letters-first", leading):
         values = scores[scores["metric"] == column]["score"].to_numpy().reshape(3, 30)
         severity = worst_inversion(values, [0, 1, 2], applied)
@@ -166,11 +172,20 @@ def test_the_worst_inversions_of_each_column_and_of_the_opening_one_are_explaine
 
 def test_what_is_known_is_not_explained_again(tmp_path: Path) -> None:
     letters, store = Letters(), MemoryStore()
-    scored, dataset = _run(tmp_path, [letters])
+    scored, dataset, result = _run(tmp_path, [letters])
     named = {"letters": (letters, scored[0])}
-    fewer = explanations(tmp_path, named, dataset, 2, store)
-    first, warm = (explanations(tmp_path, named, dataset, 4, store) for _ in range(2))
-    assert first == warm == explanations(tmp_path, named, dataset, 4, MemoryStore())
+    fewer = explanations(tmp_path, named, dataset, Graded().explained_images(result, 2), 2, store)
+    first, warm = (
+        explanations(tmp_path, named, dataset, Graded().explained_images(result, 4), 4, store)
+        for _ in range(2)
+    )
+    assert (
+        first
+        == warm
+        == explanations(
+            tmp_path, named, dataset, Graded().explained_images(result, 4), 4, MemoryStore()
+        )
+    )
     assert len(fewer["metrics"]["letters"]["images"]) < len(first["metrics"]["letters"]["images"])
     # the first run scored; of the others, the third found all of it in the store
     assert [scorer.prepared for scorer in letters.bound] == [1, 1, 1, 0, 1]
@@ -180,10 +195,17 @@ def test_another_kind_of_explanation_is_another_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     letters, store = Letters(), MemoryStore()
-    scored, dataset = _run(tmp_path, [letters])
+    scored, dataset, result = _run(tmp_path, [letters])
     for version in (1, 2, 2):
         monkeypatch.setattr(LettersScorer, "explanation_version", version)
-        explanations(tmp_path, {"letters": (letters, scored[0])}, dataset, 2, store)
+        explanations(
+            tmp_path,
+            {"letters": (letters, scored[0])},
+            dataset,
+            Graded().explained_images(result, 2),
+            2,
+            store,
+        )
     assert [scorer.prepared for scorer in letters.bound] == [1, 1, 1, 0]
 
 
@@ -191,9 +213,16 @@ def test_a_metric_that_cannot_explain_is_a_warning(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     broken = Letters(breaks=True)
-    scored, dataset = _run(tmp_path, [broken])
+    scored, dataset, result = _run(tmp_path, [broken])
     broken.bound.clear()
-    told = explanations(tmp_path, {"letters": (broken, scored[0])}, dataset, 3, MemoryStore())
+    told = explanations(
+        tmp_path,
+        {"letters": (broken, scored[0])},
+        dataset,
+        Graded().explained_images(result, 3),
+        3,
+        MemoryStore(),
+    )
     assert told["metrics"] == {}
     assert "no explanations of letters: ValueError: no letters left" in caplog.text
     assert [scorer.closed for scorer in broken.bound] == [1]
@@ -205,52 +234,30 @@ def test_another_metric_than_the_one_that_scored_explains_nothing(
     class Other(Letters):
         version = 2
 
-    scored, dataset = _run(tmp_path, [Letters()])
-    told = explanations(tmp_path, {"letters": (Other(), scored[0])}, dataset, 3, MemoryStore())
+    scored, dataset, result = _run(tmp_path, [Letters()])
+    told = explanations(
+        tmp_path,
+        {"letters": (Other(), scored[0])},
+        dataset,
+        Graded().explained_images(result, 3),
+        3,
+        MemoryStore(),
+    )
     assert told["metrics"] == {}
-    assert "it is another metric" in caplog.text
+    assert "its signature differs" in caplog.text
 
 
 def test_the_leading_column_is_a_result() -> None:
-    def record(metric: str, rho: float | None, **fields: Any) -> dict[str, Any]:
-        return {
-            "metric": metric, "status": "ok", "rank_order_rho": rho,
-            **{"part_of": None, "untrained": False, "control": False, **fields},
-        }  # fmt: skip
+    def metric(name: str, rho: float | None, **fields: Any) -> Any:
+        return graded_metric({"metric": name, "rank_order_rho": rho, **fields})
 
-    records = [
-        record("TIGEr (x)", 0.6),
-        record("TIGEr-WDS (x)", 0.9, part_of="TIGEr (x)"),
-        record("BLEU-1", 0.7),
-        record("X", None),
-        record("CLIPScore (random)", 0.95, untrained=True),
+    metrics = [
+        metric("TIGEr (x)", 0.6),
+        metric("TIGEr-WDS (x)", 0.9, part_of="TIGEr (x)"),
+        metric("BLEU-1", 0.7),
+        metric("X", None),
+        metric("CLIPScore (random)", 0.95, untrained=True),
     ]
-    assert leading_column(records) == "BLEU-1"
-    assert leading_column(records[-1:]) == "CLIPScore (random)"
-    assert leading_column([record("Y", 0.9) | {"status": "failed"}]) is None
-
-
-@pytest.mark.slow
-def test_the_command_writes_the_same_bytes_warm_and_cold(tmp_path: Path) -> None:
-    pytest.importorskip("sklearn")
-    cold, warm = (
-        run_vifidel(tmp_path, out, "report.explanations=3") / results.EXPLANATIONS
-        for out in ("cold", "warm")
-    )
-    assert cold.read_bytes() == warm.read_bytes()
-    told = results.read_json(cold)
-    assert told["metrics"]["vifidel"]["columns"] == ["VIFIDEL", "VIFIDEL-ref"]
-    scores = results.read_table(tmp_path / "warm" / results.SCORES)
-    known = scores.set_index(["image_id", "set", "metric"])["score"]
-    seen = 0
-    for entry in told["metrics"]["vifidel"]["images"]:
-        for name, payload in entry["sets"].items():
-            for column, plan in payload["plans"].items():
-                assert plan["score"] == pytest.approx(
-                    known[entry["image_id"], name, column], abs=1e-6
-                )
-                seen += 1
-    assert seen >= 3 * 4 * 2
-    record = results.read_json(tmp_path / "warm" / results.RUN)
-    assert "explanations" in [stage["name"] for stage in record["stages"]]
-    assert record["metrics"][1]["n_scored"] == 0  # explained without having been scored
+    assert leading_column(metrics) == "BLEU-1"
+    assert leading_column(metrics[-1:]) == "CLIPScore (random)"
+    assert leading_column([metric("Y", 0.9, status="failed")]) is None

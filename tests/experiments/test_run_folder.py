@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from omegaconf import DictConfig
+from omegaconf import DictConfig, open_dict
 
-from experiments.run import run_configured
 from metaeval.config import compose_config
-from metaeval.errors import ConfigError, InputError
+from metaeval.errors import ConfigError, InputError, StageError
+from metaeval.experiments.run import run_configured
 from metaeval.runs import files
 from metaeval.runs.store import MemoryStore
 
@@ -95,7 +95,7 @@ def test_until_the_end_a_run_is_unfinished_and_if_it_breaks_failed(
     def breaking(*_: Any, **__: Any) -> None:
         raise RuntimeError("a bolt is loose")
 
-    monkeypatch.setattr("experiments.graded.task.statistics", breaking)
+    monkeypatch.setattr("metaeval.experiments.graded.task.statistics", breaking)
     with pytest.raises(RuntimeError):
         run_configured(config, out)
     told = files.read_json(out / files.RUN)
@@ -192,3 +192,26 @@ def test_captions_of_thousands_of_words_are_cut_in_the_page_and_not_explained(
     page = (out / files.REPORT).read_text(encoding="utf-8")
     assert (out / files.REPORT).stat().st_size < 500_000
     assert words[:2100] not in page
+
+
+class FailingReport:
+    """A report of one's own that breaks on a value that is not there."""
+
+    explanations = 0
+
+    def __call__(self, out: Path) -> None:
+        raise TypeError("unsupported operand type(s) for -: 'NoneType' and 'float'")
+
+
+def test_a_report_that_fails_leaves_scores_and_statistics(tmp_path: Path) -> None:
+    out = tmp_path / "OUT"
+    config = configured(tmp_path)
+    with open_dict(config):
+        config.report = {"_target_": f"{__name__}.{FailingReport.__name__}"}
+    with pytest.raises(StageError, match="report failed: TypeError: unsupported") as failed:
+        run_configured(config, out)
+    assert failed.value.exit_code == 1
+    assert status(out) == "finished"
+    run = files.read_json(out / files.RUN)
+    assert [s["name"] for s in run["stages"] if s.get("error")] == ["report"]
+    assert {files.SCORES, files.STATISTICS} <= set(content(out))

@@ -11,9 +11,9 @@ import numpy.typing as npt
 import pandas as pd
 import pytest
 
-from experiments.scores import score_all
 from metaeval.config import compose_config
 from metaeval.data.dataset import CaptionDataset
+from metaeval.experiments.scores import score_all
 from metaeval.metrics.base import Metric, ReferenceScorer, Scorer, Scores
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import MemoryStore, Store
@@ -57,7 +57,7 @@ class LengthScorer(ReferenceScorer):
 
 
 class ElsewhereScorer(LengthScorer):
-    works_elsewhere = True
+    runs_in_subprocess = True
 
 
 def _score(metrics: Sequence[Metric]) -> list[tuple[str, str, object]]:
@@ -100,5 +100,5 @@ def test_a_lookup_tells_what_is_to_be_done() -> None:
     ids, human = (1, 2), ("a", "bb")
     dataset = CaptionDataset("two", ids, human, (("x",), ("y",)), ids, human)
     lookup = look_up(Length("A", elsewhere=True), dataset, human, np.arange(2), MemoryStore())
-    assert (lookup.title, lookup.works_elsewhere, lookup.todo) == ("A", True, [0, 1])
+    assert (lookup.title, lookup.runs_in_subprocess, lookup.todo) == ("A", True, [0, 1])
     assert lookup.usual_seconds == pytest.approx(2 * Scorer.usual_ms / 1000)

@@ -273,14 +273,20 @@ def make_tokens(folder: Path) -> None:
 
 
 def strict_tokens(folder: Path) -> Any:
-    out: dict[str, list[str]] = {}
+    captions: dict[tuple[str, int], str] = {}
     for line in strict.text(folder / "own.token").split("\n"):
         if line.strip():
             name, tab, text = line.rstrip("\r").partition("\t")
-            strict.require(tab and "#" in name and strict.caption(text))
-            stem = Path(name.rsplit("#", 1)[0]).stem
-            out.setdefault(stem, []).append(strict.caption(text))
-    return out
+            file, _, number = name.rpartition("#")
+            strict.require(tab and number.isascii() and number.isdigit() and strict.caption(text))
+            strict.require((file, int(number)) not in captions)
+            captions[file, int(number)] = strict.caption(text)
+    files = {file for file, _ in captions}
+    strict.require(len({Path(file).stem for file in files}) == len(files))
+    return {
+        Path(file).stem: [captions[key] for key in sorted(captions) if key[0] == file]
+        for file in files
+    }
 
 
 def make_own(folder: Path) -> None:
@@ -292,7 +298,7 @@ def read_own(name: str) -> Read:
     def read(folder: Path) -> Any:
         from metaeval.data.own.captions import load_own
 
-        data = load_own(folder / name)
+        data = load_own(folder / name, split="all" if name == "karpathy.json" else None)
         rows = zip(data.image_ids, data.human, data.references, strict=True)
         return {str(i): [human, *references] for i, human, references in rows}
 
@@ -797,7 +803,7 @@ def strict_training(folder: Path) -> Any:
 
 
 def make_folder(folder: Path) -> None:
-    write_json(folder / "m" / "config.json", {"model_type": "bert", "hidden_size": 8})
+    write_json(folder / "m" / "config.json", {"model_type": "bert", "hidden_size": 3})
     write_json(folder / "m" / "tokenizer_config.json", {"do_lower_case": True})
     torch.save(network().state_dict(), folder / "m" / "pytorch_model.bin")
 
@@ -813,7 +819,12 @@ def strict_folder(folder: Path) -> Any:
     for name in ("config.json", "tokenizer_config.json"):
         value = strict.parsed(strict.text(folder / "m" / name))
         strict.require(not isinstance(value, dict) or not value.get("auto_map"))
-        strict.require(isinstance(value, dict) or name != "config.json")
+        if name == "config.json":
+            strict.require(isinstance(value, dict) and value.get("model_type") == "bert")
+            size = value.get("hidden_size")
+            strict.require(size is None or (type(size) is int and 0 <= size <= 3))
+            others = [v for k, v in value.items() if k not in ("model_type", "hidden_size")]
+            strict.require(not any(isinstance(v, str | dict) for v in others))
     return "checked"
 
 
@@ -902,7 +913,7 @@ def make_run(folder: Path) -> None:
 def read_run(folder: Path) -> Any:
     """The page as the command writes it. What it must not do is end in anything but a line."""
     from metaeval.errors import InputError
-    from reports.__main__ import main
+    from metaeval.reports.__main__ import main
 
     error = io.StringIO()
     with redirect_stderr(error), redirect_stdout(io.StringIO()):
@@ -936,6 +947,10 @@ LOADERS: Sequence[Loader] = (
     Loader("THumB", make_thumb, read_thumb, strict.thumb, {".jsonl": LINES, ".json": LINES}),
     Loader("SugarCrepe", more.make_sugarcrepe, more.read_sugarcrepe,
            more.strict_sugarcrepe("sugarcrepe", paraphrased=False), {".json": JSON}, more.COCO),
+    Loader("RoCOCO", more.make_rococo, more.read_rococo, more.strict_rococo,
+           {".json": JSON}, more.COCO),
+    Loader("AudioCaps-Eval", more.make_clip_pairs, more.read_clip_pairs, more.strict_clip_pairs,
+           {".json": JSON}),
     Loader("SugarCrepe++", more.make_sugarcrepe_pp, more.read_sugarcrepe_pp,
            more.strict_sugarcrepe("sugarcrepe_pp", paraphrased=True), {".json": JSON}, more.COCO),
     Loader("VALSE", more.make_valse, more.read_valse, more.strict_valse, {".json": JSON},

@@ -81,6 +81,98 @@ def members(path: Path) -> list[dict[str, Any]]:
     return listed
 
 
+def make_rococo(folder: Path) -> None:
+    pair_files.rococo(folder)
+    pair_files.coco(folder)
+
+
+def read_rococo(folder: Path) -> Any:
+    from metaeval.data.pairs.rococo import load_rococo
+
+    pairs = load_rococo(root=folder / "rococo", data=folder)
+    return sorted((p.image, p.kind, p.false) for p in pairs.pairs)
+
+
+def strict_rococo(folder: Path) -> Any:
+    out = []
+    for path in (folder / "rococo").iterdir():
+        for record in members(path):
+            image = strict.caption(record.get("image")).split("/")[-1]
+            given = record.get("caption")
+            strict.require(isinstance(given, list) and len(given) > 1)
+            texts = [strict.caption(text) for text in given]
+            split = len(texts) - len(texts) // 2
+            true = {"".join(c for c in t.lower() if c.isalnum()) for t in texts[:split]}
+            false = [
+                t for t in texts[split:] if "".join(filter(str.isalnum, t.lower())) not in true
+            ]
+            out += [(image, path.stem, plain_words(text)) for text in false if known(image)]
+    return sorted(out)
+
+
+def plain_words(text: str) -> str:
+    """Lower case; punctuation goes, except hyphens and apostrophes between letters."""
+    kept = []
+    low = f" {text.lower()} "
+    for k, c in enumerate(low):
+        inside = c in "'-" and word(low[k - 1]) and word(low[k + 1])
+        kept.append(c if word(c) or inside else " ")
+    return " ".join("".join(kept).split())
+
+
+def word(c: str) -> bool:
+    return c.isalnum() or c == "_"
+
+
+def make_clip_pairs(folder: Path) -> None:
+    references = ["a dog barks", "a dog is barking", "barking", "a hound barks", "Dog barks."]
+    record = {
+        "audio_id": "x1", "references": references,
+        "HC": [references[0], references[2], "g", "g", [1, 1, -1, 1]],
+        "HM": [references[0], "a dog", "g", "m", [1, -1, 1, -1]],
+        "MM_1": ["a dog", "a cat barks", "m", "m", 0, [0, -1, -1, 1]],
+        "MM_2": None,
+    }  # fmt: skip
+    pair_files.write(folder / "pairs.json", [record, {**record, "audio_id": 7}])
+
+
+def read_clip_pairs(folder: Path) -> Any:
+    from metaeval.data.judgments.audiocaps import load_clip_pairs
+
+    p = load_clip_pairs(folder / "pairs.json")
+    columns = (p.image, p.category, p.first, p.second, p.references, p.votes.tolist())
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def strict_clip_pairs(folder: Path) -> Any:
+    value = strict.parsed(strict.text(folder / "pairs.json"))
+    strict.require(isinstance(value, list))
+    out: list[Any] = []
+    for record in value:
+        strict.require(isinstance(record, dict))
+        names = ("audio_id", "raw_name", "file_name", "id")
+        clip = record[next((n for n in names if n in record), "audio_id")]
+        strict.require(type(clip) in (str, int) and clip != "")
+        strict.require(isinstance(record["references"], list) and len(record["references"]) > 1)
+        references = tuple(strict.caption(r) for r in record["references"])
+        for field in ("HC", "HI", "HM", *(f"MM_{k}" for k in range(1, 6))):
+            if record.get(field) is None:
+                continue
+            pair = record[field]
+            strict.require(isinstance(pair, list) and len(pair) > 4 and isinstance(pair[-1], list))
+            strict.require(pair[-1] and all(type(v) is int and v in (-1, 0, 1) for v in pair[-1]))
+            one, two = strict.caption(pair[0]), strict.caption(pair[1])
+            if field[0] == "H":
+                removed = (one, two) if field == "HC" else (one,)
+                strict.require(all(set(references) - {r} for r in removed))
+            votes = [pair[-1].count(1), pair[-1].count(-1)]
+            if votes[0] != votes[1]:
+                row = [strict.caption(str(clip)), field[:2], one, two, references, votes]
+                out.append(row)
+    strict.require(out)
+    return out
+
+
 VALSE_KINDS = ("plurals", "relations", "foil-it")
 VALSE_VOTES = (3, 2, 1, 3, 0)
 
@@ -279,7 +371,7 @@ def read_scores(form: str) -> Read:
     def read(folder: Path) -> Any:
         from metaeval.data.own.score_files import read_scores as read_files
 
-        held = read_files(folder / form)
+        held = read_files(folder / form, ["Mine", "Other"] if form == "wide.csv" else None)
         return sorted(
             (image, caption, list(references or ()), name, score)
             for (image, caption, references), of_item in held.scores.items()
@@ -295,16 +387,15 @@ def strict_scores(form: str) -> Read:
         rows = table_rows(folder / form)
         strict.require({"image_id", "caption"} <= set(rows[0]))
         long = {"metric", "score"} <= set(rows[0])
-        names = dict.fromkeys(n for row in rows for n in row) if not long else {}
-        fields = {"image_id", "caption", "references", "system", "metric", "score"}
-        names = [n for n in names if n not in fields and n in rows[0]]
-        names = [n for n in names if any(like_a_number(row.get(n)) for row in rows)]
+        names = [n for n in ("Mine", "Other") if any(n in row for row in rows) and not long]
+        strict.require(long or len(names) == 2)
         out: dict[Any, float] = {}
         for row in rows:
             key = strict.image_id(row["image_id"]), strict.caption(row["caption"])
             references = tuple(texts(row.get("references")))
             for name in [row["metric"]] if long else names:
-                strict.require(isinstance(name, str) and name)
+                strict.require(name)
+                strict.name(name)
                 value = row.get("score" if long else name)
                 if value is None or value == "" or str(value).strip().lower() == "nan":
                     value = float("nan")
@@ -316,14 +407,6 @@ def strict_scores(form: str) -> Read:
         return sorted((i, c, list(r), n, v) for (i, c, r, n), v in out.items() if v == v)
 
     return read
-
-
-def like_a_number(value: Any) -> bool:
-    try:
-        float(value)
-    except (TypeError, ValueError, OverflowError):
-        return False
-    return not isinstance(value, bool)
 
 
 # captions of one's own, and what a program hands over
@@ -366,8 +449,8 @@ def make_score_rows(suffix: str) -> Read:
 
 def read_score_rows(suffix: str) -> Read:
     def read(folder: Path) -> Any:
-        from experiments.score.rows import read_rows
         from metaeval.data.tidy import Tidy
+        from metaeval.experiments.score.rows import read_rows
 
         rows = list(read_rows([folder / f"rows{suffix}"], None, Tidy()))
         assert rows
@@ -453,7 +536,7 @@ def make_corruptions(folder: Path) -> None:
 
 
 def read_corruptions(folder: Path) -> Any:
-    import corruptions.own.file as own
+    import metaeval.corruptions.own.file as own
 
     versions = own.read_corruptions(folder / "versions.csv")
     return [[v.title, v.expected, dict(v._captions)] for v in versions]  # type: ignore[attr-defined]
@@ -464,15 +547,19 @@ def strict_corruptions(folder: Path) -> Any:
     strict.require({"image_id", "caption"} <= set(rows[0]))
     sets: dict[str, dict[str, str]] = {}
     levels: dict[str, float] = {}
+    written: dict[str, str] = {}
     for row in rows:
-        name = row.get("set") or "versions"
+        name = strict.name(row.get("set") or "versions")
+        strict.require(name.lower() != "human")
         of_set = sets.setdefault(name, {})
         image = strict.image_id(row["image_id"])
-        strict.require(image not in of_set)
-        of_set[image] = strict.caption(row["caption"])
-        told = row.get("level")
-        level = float(len(levels)) if told in (None, "") else strict.number(told)
-        strict.require(levels.setdefault(name, level) == level or told in (None, ""))
+        key = strict.compared_id(image)
+        strict.require(written.setdefault(key, image) == image and key not in of_set)
+        of_set[key] = strict.caption(row["caption"])
+        cell = row.get("level")
+        level = float(len(levels)) if cell in (None, "") else strict.number(cell)
+        strict.require(levels.setdefault(name, level) == level or cell in (None, ""))
+    strict.require(len(set(levels.values())) == len(levels))
     return [[n, "lower", sets[n]] for n in sorted(sets, key=levels.__getitem__)]
 
 

@@ -169,6 +169,25 @@ def image_id(value: Any) -> str:
     return str(value)
 
 
+def name(value: Any) -> str:
+    """A name as tables hold it: one line of 1 to 200 printable characters."""
+    require(isinstance(value, str) and value.strip() and value.isprintable() and len(value) <= 200)
+    return str(value)
+
+
+def compared_id(image: str) -> str:
+    """An id as it is compared across files: without folder, suffix and leading zeros."""
+    base = image.replace("\\", "/").split("/")[-1]
+    stem, dot, suffix = base.rpartition(".")
+    if dot and suffix.lower() in {
+        *("jpg", "jpeg", "png", "webp", "bmp", "gif", "tif", "tiff", "npy", "npz"),
+    }:
+        base = stem
+    if base.startswith("COCO_") and base[5:].split("_")[-1].isdigit() and base.isascii():
+        base = base[5:].split("_")[-1]
+    return str(int(base)) if base.isascii() and base.isdigit() else base
+
+
 def coco_captions(path: Path) -> Any:
     value = parsed(text(path))
     require(isinstance(value, dict))
@@ -239,7 +258,7 @@ def table(rows: list[dict[str, Any]]) -> Any:
         require(system is None or isinstance(system, str))
         out.append((
             image, caption(row["candidate"]), [caption(r) for r in references], ratings,
-            system or None,
+            name(system) if system else None,
         ))  # fmt: skip
     return out
 
@@ -296,7 +315,7 @@ def vectors(rows: dict[str, list[float]], wanted: list[str]) -> Any:
 
 
 def vectors_text(path: Path, wanted: list[str]) -> Any:
-    lines = path.read_bytes().split(b"\n")
+    lines = path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n")
     head = lines[0].split()
     counted = len(head) == 2 and all(f.isdigit() for f in head)
     if counted:
@@ -305,21 +324,29 @@ def vectors_text(path: Path, wanted: list[str]) -> Any:
     require(width >= 1)
     rows: dict[str, list[float]] = {}
     n = 0
+    number = re.compile(rb"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?|[-+]?(nan|inf)")
     for line in lines:
-        if not line.strip():
+        fields = line.split()
+        if not fields:
             continue
-        fields = line.rstrip().rsplit(b" ", width)
-        require(len(fields) == width + 1 and fields[0])
+        require(len(fields) > width)
+        parts = fields[:-width]
+        require(len(parts) == 1 or not number.fullmatch(parts[-1]))
         n += 1
-        word = fields[0].decode("utf-8", "surrogateescape")
-        if word in wanted and word not in rows:
-            try:
-                rows[word] = np.array(b" ".join(fields[1:]).split(), dtype=np.float32).tolist()
-            except ValueError:
-                raise Wrong from None
-            require(len(rows[word]) == width)
+        word = line[: line.rindex(parts[-1] + fields_after(line, width)) + len(parts[-1])].strip()
+        name = word.decode("utf-8", "surrogateescape")
+        if name in wanted and name not in rows:
+            require(all(number.fullmatch(f) for f in fields[-width:]))
+            rows[name] = np.array(fields[-width:], dtype=np.float32).tolist()
     require(n and (not counted or n == int(head[0])))
     return vectors(rows, wanted)
+
+
+def fields_after(line: bytes, width: int) -> bytes:
+    """The end of a line from the white space before its last fields on."""
+    match = re.search(rb"(\s+\S+){%d}\s*$" % width, line)
+    require(match)
+    return match[0] if match else b""
 
 
 def vectors_binary(path: Path, wanted: list[str]) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.java.kept import keep_services
+from metaeval.java.shared_services import shared_java_services
 from metaeval.metrics.meteor.metric import Meteor, MeteorScorer
 from metaeval.runs.store import MemoryStore
 
@@ -34,7 +34,7 @@ def pid_and_score(data: CaptionDataset) -> tuple[int, bool, float]:
 
 @pytest.mark.slow
 def test_jobs_share_a_process_and_get_the_same_scores() -> None:
-    with keep_services():
+    with shared_java_services():
         first = pid_and_score(dataset("a dog", "a running dog"))
         again = pid_and_score(dataset("a dog", "a running dog"))
         other = pid_and_score(dataset("a cat"))

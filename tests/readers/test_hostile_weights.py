@@ -14,11 +14,13 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import save_file
 
 from metaeval.errors import InputError
 from metaeval.readers.arrays import ArrayArchive, map_array
 from metaeval.readers.checkpoints import load_torch_checkpoint, load_weights
 from metaeval.readers.hdf5 import Hdf5File
+from metaeval.readers.native import native_errors
 from metaeval.readers.torch_archive import is_torchscript, read_torchscript
 from metaeval.text.transformers.locate import TextModel, check_folder
 from metaeval.text.word_vectors.gensim import GensimTable
@@ -237,15 +239,63 @@ def test_weights_are_numbers_of_the_model_s_kind(tmp_path: Path, value: Any, pro
         load_weights(model, state, "w")
 
 
+def model_folder(folder: Path, **config: Any) -> TextModel:
+    """A folder of a BERT with two small tensors."""
+    plain = {"model_type": "bert", "hidden_size": 8, "num_hidden_layers": 2}
+    (folder / "config.json").write_text(json.dumps({**plain, **config}))
+    (folder / "tokenizer_config.json").write_text(json.dumps({"do_lower_case": True}))
+    weights = folder / "model.safetensors"
+    save_file({"a": torch.zeros(8, 8), "b": torch.zeros(4)}, weights)
+    return TextModel("m", folder, weights)
+
+
 @pytest.mark.parametrize("name", ["config.json", "tokenizer_config.json"])
 def test_a_model_s_folder_that_brings_code_is_refused(tmp_path: Path, name: str) -> None:
-    for file in ("config.json", "tokenizer_config.json"):
-        (tmp_path / file).write_text(json.dumps({"model_type": "bert"}))
-    model = TextModel("m", tmp_path, tmp_path / "model.safetensors")
+    model = model_folder(tmp_path)
     check_folder(model)
     (tmp_path / name).write_text(json.dumps({"auto_map": {"AutoModel": "evil.Model"}}))
     with pytest.raises(InputError, match=rf"{name}, field 'auto_map': asks to run code"):
         check_folder(model)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "problem"),
+    [
+        ("attn_implementation", "evil/kernel", "asks to run code"),
+        ("_attn_implementation", "evil/kernel", "asks to run code"),
+        ("quantization_config", {"quant_method": "gptq"}, "asks to run code"),
+        ("some_new_loader", "evil/repository", "is not an option of the architecture 'bert'"),
+        ("nested", {"repo": "evil"}, "is not an option of the architecture 'bert'"),
+        ("model_type", "evil", "'evil' is not an architecture that transformers knows"),
+        ("num_hidden_layers", 1_000_000, "1000000 does not fit the weights, which have 2 tensors"),
+        ("hidden_size", 10**9, "does not fit the weights, which have tensors of at most 8 rows"),
+        ("vocab_size", -1, "does not fit the weights"),
+        ("hidden_size", "8", "does not fit the weights"),
+    ],
+)
+def test_a_config_says_nothing_but_options_of_sizes_that_fit(
+    key: str, value: Any, problem: str, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match=rf"config\.json, field '{key}': .*{problem}"):
+        check_folder(model_folder(tmp_path, **{key: value}))
+
+
+def test_numbers_under_other_keys_are_harmless(tmp_path: Path) -> None:
+    check_folder(model_folder(tmp_path, my_temperature=0.5, my_flags=[True, 1]))
+
+
+def test_a_panic_of_a_tokenizer_is_an_error_of_its_file(tmp_path: Path) -> None:
+    """`tokenizers` is written in Rust: what it raises here is not an Exception."""
+
+    class Panic(BaseException):
+        pass
+
+    path = tmp_path / "tokenizer.json"
+    problem = r"tokenizer\.json: is not a readable tokenizer \(index"
+    with pytest.raises(InputError, match=problem), native_errors(path, "tokenizer"):
+        raise Panic("index out of bounds")
+    with pytest.raises(KeyboardInterrupt), native_errors(tmp_path, "tokenizer"):
+        raise KeyboardInterrupt
 
 
 def test_what_is_no_regular_file_is_not_waited_for(tmp_path: Path) -> None:
@@ -300,3 +350,22 @@ def test_a_header_of_numpy_is_padded_by_blanks_alone(tmp_path: Path) -> None:
         np.load(tmp_path / "a.npy")
     with pytest.raises(InputError, match=r"a\.npy"):
         map_array(tmp_path / "a.npy")
+
+
+@pytest.mark.parametrize("bit", ["neg", "conj"])
+def test_a_view_with_other_signs_than_its_numbers_is_refused(bit: str, tmp_path: Path) -> None:
+    """`torch.save` writes the numbers and notes the sign; read without it they are wrong."""
+    complex_numbers = torch.tensor([1 + 2j, 3 - 4j])
+    view = torch.conj(complex_numbers) if bit == "conj" else torch.conj(complex_numbers).imag
+    assert view.is_neg() or view.is_conj()
+    torch.save({"w": view}, tmp_path / "w.pt")
+    with pytest.raises(InputError, match=r"w\.pt: .*a negated or conjugated view"):
+        load_torch_checkpoint(tmp_path / "w.pt")
+
+
+def test_a_tensor_of_the_device_meta_is_refused(tmp_path: Path) -> None:
+    value = {"weight": torch.empty(1, 2, device="meta"), "bias": torch.zeros(1)}
+    torch.save(value, tmp_path / "w.pt", _use_new_zipfile_serialization=False)
+    path = tmp_path / "w.pt"
+    with pytest.raises(InputError, match=r"field 'weight': is a tensor without numbers"):
+        load_weights(torch.nn.Linear(2, 1), load_torch_checkpoint(path), path)

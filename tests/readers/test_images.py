@@ -55,6 +55,51 @@ def test_pictures_are_as_pillow_reads_them(tmp_path: Path) -> None:
             assert (opened(path) == np.asarray(image.convert("RGB"))).all()
 
 
+@pytest.mark.parametrize(
+    ("values", "suffix"),
+    [
+        (np.array([[0, 32_639], [32_896, 65_535]], np.uint16), "png"),
+        (np.array([[0, 32_639], [32_896, 65_535]], np.int32), "tif"),
+        (np.array([[0, 0.498], [0.502, 1]], np.float32), "tif"),
+    ],
+)
+def test_deep_grey_is_scaled_and_not_cut_off(values, suffix, tmp_path: Path) -> None:
+    path = tmp_path / f"a.{suffix}"
+    Image.fromarray(values).save(path)
+    expected = np.repeat(np.array([[0, 127], [128, 255]])[..., None], 3, axis=2)
+    np.testing.assert_array_equal(opened(path), expected)
+
+
+@pytest.mark.parametrize("value", [2.0, -0.1, np.nan])
+def test_floating_point_values_of_another_scale_are_refused(value, tmp_path: Path) -> None:
+    Image.fromarray(np.array([[0, value]], np.float32)).save(tmp_path / "a.tif")
+    with pytest.raises(InputError, match=r"a\.tif: cannot be read as an image \(its values lie in"):
+        opened(tmp_path / "a.tif")
+
+
+def test_an_image_is_upright_as_its_camera_noted(tmp_path: Path) -> None:
+    pixels = np.zeros((2, 4, 3), np.uint8)
+    pixels[0, 0] = 255
+    image = Image.fromarray(pixels)
+    exif = image.getexif()
+    exif[0x0112] = 6  # to be turned by a quarter, clockwise
+    image.save(tmp_path / "a.png", exif=exif)
+    upright = opened(tmp_path / "a.png")
+    assert upright.shape == (4, 2, 3)
+    assert upright[0, 1].tolist() == [255, 255, 255]
+
+
+def test_one_very_long_row_is_refused_before_it_is_decoded(tmp_path: Path) -> None:
+    path = tmp_path / "row.png"
+    header = struct.pack(">IIBBBBB", 119_999_999, 1, 8, 0, 0, 0, 0)
+    chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(bytes(120_000_000))), (b"IEND", b""))
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(d)) + t + d + struct.pack(">I", zlib.crc32(t + d)) for t, d in chunks
+    ))  # fmt: skip
+    with pytest.raises(InputError, match="a side of 119,999,999 pixels, at most 65,535"):
+        opened(path)
+
+
 def test_a_damaged_scene_is_drawn_anew(tmp_path: Path) -> None:
     scenes = load_scenes(n=3, cache=tmp_path)
     first = scenes.image_ids[0]

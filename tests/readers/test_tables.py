@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,7 @@ from metaeval.data.judgments.table import load_table
 from metaeval.errors import InputError
 from metaeval.readers.files import TextFile, one_line
 from metaeval.readers.json_text import parse_json, read_json_lines
-from metaeval.readers.tables import read_csv
+from metaeval.readers.tables import read_csv, read_parquet
 from metaeval.readers.values import is_number, read_list, read_number
 from metaeval.text.word_vectors.base import VectorFile
 
@@ -92,7 +94,6 @@ def test_what_was_guessed_is_refused(tmp_path: Path, text: str, problem: str) ->
     '{"image_id": "1", "candidate": "a", "human": 1' + "0" * 400 + "}",
     '{"image_id": "1", "candidate": "a", "human": ' + "[" * 10_000,
     '{"image_id": "1", "candidate": "a", "human": 1, "human": 5}',
-    '{"image_id": "1", "candidate": "a", "human": true}',
 ])  # fmt: skip
 def test_a_json_line_is_named(tmp_path: Path, line: str) -> None:
     good = '{"image_id": "0", "candidate": "a", "human": 1}\n'
@@ -278,3 +279,47 @@ def test_words_from_elsewhere_can_be_printed_in_one_line() -> None:
     assert one_line("a\0b\x1b[31m") == "a\\x00b\\x1b[31m"
     assert one_line("é 犬 \ud800") == "é 犬 \\ud800"
     assert one_line("x" * 200) == "x" * 159 + "…"
+
+
+def test_a_small_parquet_that_expands_to_gigabytes_is_refused(tmp_path: Path) -> None:
+    """A dictionary of one text of a million letters, which 9,000 rows name."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    one = pa.array(["x" * 1_000_000])
+    named = pa.DictionaryArray.from_arrays(pa.array([0] * 9_000, pa.int32()), one)
+    texts = pa.array(["x" * 300_000] * 1_000)
+    lists = pa.ListArray.from_arrays(pa.array(range(1_001), pa.int32()), texts)
+    for name, table in {
+        "flat.parquet": pa.table({"image_id": range(9_000), "caption": named}),
+        "nested.parquet": pa.table({"image_id": range(1_000), "captions": lists}),
+    }.items():
+        path = tmp_path / name
+        pq.write_table(table, path, compression="zstd")
+        assert path.stat().st_size < 400_000
+        code = (
+            "import resource, sys; from pathlib import Path\n"
+            "from metaeval.readers.tables import read_parquet\n"
+            "import pyarrow, pyarrow.parquet, pyarrow.compute\n"
+            "base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+            "try:\n    for _ in read_parquet(Path(sys.argv[1])): pass\n"
+            "except Exception as error:\n    print(error)\n"
+            "print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - base) // 1024)\n"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True
+        )
+        problem, grown = done.stdout.strip().split("\n")
+        assert "its values take more than" in problem
+        assert int(grown) < 200  # MB
+
+
+def test_lists_and_texts_of_a_parquet_are_as_pandas_reads_them(tmp_path: Path) -> None:
+    rows = [
+        {"image_id": "a", "caption": "a dog", "references": ["x", "y"], "n": 1.5},
+        {"image_id": "b", "caption": None, "references": [], "n": None},
+        {"image_id": "a", "caption": "a dog", "references": None, "n": 2.0},
+    ]
+    pd.DataFrame(rows).to_parquet(tmp_path / "t.parquet")
+    read = [row for _, row in read_parquet(tmp_path / "t.parquet")]
+    assert [{**row, "n": rows[k]["n"]} for k, row in enumerate(read)] == rows

@@ -18,8 +18,12 @@ import pandas as pd
 import sacrebleu
 from scipy import stats
 
+from metaeval.results.files import write_info, write_result
+from metaeval.results.graded import CaptionSet, StatisticsSettings
+from metaeval.results.run import RunInfo
 from metaeval.runs import files as results
 from metaeval.runs.records import ScoreColumn
+from tests.reports.graded_results import graded_metric, graded_result
 
 Image = tuple[int | str, str, tuple[str, ...]]  # id, human caption, references
 Scorer = Callable[[str, Sequence[str]], float]
@@ -108,6 +112,7 @@ def corrupt(images: Sequence[Image], seed: int) -> pd.DataFrame:
                     "realised_rate": None if rate is None else rate if applied else 0.0,
                     "effect": None,
                     "harm": None,
+                    "severity": None,
                     "edits": edits,
                 }
             )
@@ -225,10 +230,12 @@ def write_run(
     columns: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
     captions: pd.DataFrame | None = None,
     scores: dict[str, np.ndarray[Any, Any]] | None = None,
+    result: Mapping[str, Any] | None = None,
 ) -> Path:
     """Write all files of a run of `images`; `run` overrides entries of run.json.
 
-    `columns` are the fields that a column declares beside its name, where they are not the default.
+    `columns` are the fields that a column declares besides its name, where they are not the
+    default, and `result` further fields of the result.
     """
     captions = corrupt(images, seed) if captions is None else captions
     references = {image: refs for image, _, refs in images}
@@ -266,13 +273,12 @@ def write_run(
             }  # fmt: skip
     sets = []
     for (level, name), g in captions.groupby(["level", "set"]):
-        sets.append({
-            "name": name, "level": int(level), "n": len(g), "n_applied": int(g["applied"].sum()),
-            "n_unapplied": int((~g["applied"]).sum()),
-            "requested_rate": g["requested_rate"].iloc[0],
-            "mean_realised_rate": None if g["realised_rate"].isna().all()
-            else float(g["realised_rate"].mean()),
-        })  # fmt: skip
+        sets.append(CaptionSet(
+            name=name, level=int(level), n=len(g), n_applied=int(g["applied"].sum()),
+            n_unapplied=int((~g["applied"]).sum()),
+            requested_rate=g["requested_rate"].iloc[0],
+            mean_realised_rate=float(g["realised_rate"].mean()),
+        ))  # fmt: skip
     results.write_table(out / results.CAPTIONS, captions)
     results.write_table(
         out / results.REFERENCES,
@@ -280,33 +286,38 @@ def write_run(
                       "references": [list(r) for _, _, r in images], "image_path": None}),
     )  # fmt: skip
     results.write_table(out / results.SCORES, pd.concat([empty, *frames]) if frames else empty)
-    results.write_json(
+    leading = max((r for r in records if r["part_of"] is None),
+                  key=lambda r: r["rank_order_rho"], default={"metric": None})  # fmt: skip
+    write_result(
         out / results.STATISTICS,
-        {"schema": 1, "experiment": "replace", "dataset": "hand-written", "n_images": len(images),
-         "settings": {"seed": seed, "replicates": 40, "confidence": 0.95, "tie_seeds": [0, 1, 2]},
-         "sets": sets, "metrics": [*records, *absents],
-         "leading_column": max(
-             (r for r in records if r["part_of"] is None),
-             key=lambda r: r["rank_order_rho"], default={"metric": None})["metric"]},
-    )  # fmt: skip
-    results.write_json(
-        out / results.RUN,
-        {"schema": 1, "metaeval": "0.1.0", "command": ["python", "-m", "metaeval"],
-         "working_directory": "/home/user", "started": "2026-01-01T10:00:00+00:00",
-         "finished": "2026-01-01T10:01:10+00:00", "git": {"commit": "0" * 40, "dirty": False},
-         "python": "3.11", "platform": "Linux", "cpu_count": 2, "packages": {"numpy": "2.0"},
-         "java": None, "cuda": None, "device": "cpu", "seed": seed,
-         "dataset": {"name": "hand-written", "n_images": len(images),
-                     "n_references": 4 * len(images), "sources": {"captions.json": "ab" * 32},
-                     "notes": [], "fallback": None},
-         "corruption": {"bag_words": 42}, "stages": [{"name": "scores", "seconds": 1.0}],
-         "metrics": [{"metric": n, "seconds": 0.5, "n_scored": len(captions), "n_cached": 0}
-                     for n in scores],
-         "published": {"source": "González-Chávez et al.", "comparable": True, "why_not": None,
-                       "rank_order_rho": {"SacreBLEU": 0.56064}},
-         "experiment": {"name": "replace", "title": "Replaced words",
-                        "question": "Does a metric notice words replaced at random?"},
-         **(run or {})},
-    )  # fmt: skip
+        graded_result(
+            [graded_metric(record) for record in (*records, *absents)],
+            n_images=len(images),
+            settings=StatisticsSettings(
+                seed=seed, replicates=40, confidence=0.95, tie_seeds=(0, 1, 2)
+            ),
+            sets=tuple(sets),
+            leading_column=leading["metric"],
+            **(result or {}),
+        ),
+    )
+    facts: dict[str, Any] = {
+        "status": "finished", "metaeval": "0.1.0", "command": ["python", "-m", "metaeval"],
+        "working_directory": "/home/user", "started": "2026-01-01T10:00:00+00:00",
+        "finished": "2026-01-01T10:01:10+00:00", "git": {"commit": "0" * 40, "dirty": False},
+        "python": "3.11", "platform": "Linux", "cpu_count": 2, "packages": {"numpy": "2.0"},
+        "java": None, "cuda": None, "device": "cpu", "seed": seed,
+        "dataset": {"name": "hand-written", "n_images": len(images),
+                    "n_references": (4,), "sources": {"captions.json": "ab" * 32}},
+        "corruption": {"bag_words": 42}, "stages": [{"name": "scores", "seconds": 1.0}],
+        "metrics": [{"metric": n, "seconds": 0.5, "n_scored": len(captions), "n_cached": 0}
+                    for n in scores],
+        "published": {"source": "González-Chávez et al.", "comparable": True, "why_not": None,
+                      "rank_order_rho": {"SacreBLEU": 0.56064}},
+        "experiment": {"name": "replace", "title": "Replaced words",
+                       "question": "Does a metric notice words replaced at random?"},
+        **(run or {}),
+    }  # fmt: skip
+    write_info(out / results.RUN, RunInfo.model_validate(facts))
     (out / results.CONFIG).write_text("experiment: replace\nseed: 3\n", encoding="utf-8")
     return out

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from metaeval.reports.graded.page import write_report
+from metaeval.reports.sweep.page import write_sweep
+from metaeval.results.files import read_result
 from metaeval.runs import files as results
-from reports.graded.page import write_report
-from reports.sweep.page import write_sweep
 from tests.reports.browser import EXECUTABLE, Page, chromium
 from tests.reports.run_files import HOSTILE, IMAGES, SCORERS, absent, corrupt, write_run
 
@@ -103,8 +104,10 @@ def test_only_applied_corruptions(opened: Page, run: Path) -> None:
     before = column(opened, 1)
     opened.run("document.querySelector('[name=items][value=applied]').click()")
     after = column(opened, 1)
-    records = results.read_json(run / "statistics.json")["metrics"][:-1]
-    expected = sorted((r["every_level_applied"]["rank_order_rho"] for r in records), reverse=True)
+    metrics = read_result(run / "statistics.json").metrics[:-1]
+    expected = sorted(
+        (m.numbers.every_level_applied.rank_order_rho.value for m in metrics), reverse=True
+    )
     assert [float(v) for v in after[:-1]] == expected
     assert after != before
 
@@ -213,22 +216,23 @@ def test_csv_files_made_in_the_browser(opened: Page, run: Path) -> None:
         )  # fmt: skip
     for record in captions.itertuples():
         assert downloaded[str(record.image_id), record.set]["caption"] == record.caption
-    statistics = results.read_json(run / "statistics.json")["metrics"]
+    metrics = read_result(run / "statistics.json").metrics
     lines = list(csv.DictReader(io.StringIO(opened.run("tableCsv().then(l => l.join(''))"))))
     assert [(line["metric"], line["items"]) for line in lines] == [
-        (r["metric"], items)
-        for r in statistics
-        for items, told in (("all", True), ("applied", r.get("every_level_applied")))
-        if told
+        (m.name, items)
+        for m in metrics
+        for items in ("all", "applied")
+        if items == "all" or (m.statistics and m.statistics.every_level_applied)
     ]
     assert {line["items"] for line in lines} == {"all", "applied"}
     applied = next(line for line in lines if line["items"] == "applied")
     assert (
-        float(applied["rank_order_rho"]) == (statistics[0]["every_level_applied"]["rank_order_rho"])
+        float(applied["rank_order_rho"])
+        == metrics[0].numbers.every_level_applied.rank_order_rho.value
     )
-    assert applied["n"] == ""
+    assert int(applied["n"]) == metrics[0].numbers.every_level_applied.n_images
     first: dict[str, Any] = lines[0]
-    assert float(first["rank_order_rho"]) == statistics[0]["rank_order_rho"]
+    assert float(first["rank_order_rho"]) == metrics[0].numbers.rank_order_rho.value
     assert lines[-1]["reason"] == "no parser"
 
 

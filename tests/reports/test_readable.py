@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from experiments.run import run as carry_out
 from metaeval.config import component, compose_config
+from metaeval.experiments.run import run as carry_out
+from metaeval.reports.__main__ import main
 from metaeval.runs import files
-from reports.__main__ import main
 from tests.data.pairs.pair_files import coco, sugarcrepe_pp
 from tests.experiments.judgments.test_judgments import own_table
 from tests.experiments.judgments.test_judgments import run_in as run_judgments
@@ -148,9 +148,11 @@ def test_what_a_paper_needs_is_there(
     )
     assert {"figures/forest.svg", "figures/forest.pdf"} <= set(drawn) or make in SMALL
     assert all((run / link).is_file() for link in drawn)
-    assert make is sensitivity or sorted(  # whose cards are SVG and LaTeX
-        Path(link).stem for link in drawn if link.endswith("svg")
-    ) == sorted(Path(link).stem for link in drawn if link.endswith("pdf"))
+    vector = {Path(link).stem for link in drawn if link.endswith("svg")}
+    printed = {Path(link).stem for link in drawn if link.endswith("pdf")}
+    # only what a paper prints is a PDF by default; the cards of sensitivity are SVG and LaTeX
+    assert printed <= vector
+    assert make in (graded, sensitivity) or printed == vector
     cited = page.run("document.querySelector('#cite').textContent")
     assert "Scores by metaeval" in cited
     assert "@software{metaeval," in cited

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -33,8 +34,27 @@ def test_captions_hold_the_fields_of_a_version(captions: Path) -> None:
     assert table["harm"].isna().all()
 
 
+def test_severity_of_older_captions_is_null(captions: Path) -> None:
+    table = files.read_table(captions)
+    table.drop(columns="severity").to_parquet(captions)
+    assert files.read_table(captions)["severity"].isna().all()
+    assert list(files.read_table(captions, ["set", "severity"])) == ["set", "severity"]
+    assert list(files.read_table(captions, ["set"])) == ["set"]
+
+
 def test_older_captions_are_refused(captions: Path) -> None:
     table = files.read_table(captions).drop(columns="expected")
     table.to_parquet(captions)
     with pytest.raises(InputError, match=r"captions.parquet.*'expected': the column is missing"):
         files.read_table(captions)
+
+
+@pytest.mark.parametrize("umask", [0o022, 0o027, 0o077, 0o002])
+def test_who_may_read_a_file_is_left_to_the_umask(umask: int, tmp_path: Path) -> None:
+    before = os.umask(umask)
+    try:
+        files.atomic(tmp_path / "x.json", lambda p: p.write_text("{}"))
+    finally:
+        os.umask(before)
+    assert (tmp_path / "x.json").stat().st_mode & 0o777 == 0o666 & ~umask
+    assert [p.name for p in tmp_path.iterdir()] == ["x.json"]

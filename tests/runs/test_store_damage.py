@@ -79,22 +79,6 @@ def test_damaged_scores_are_never_taken(tmp_path: Path, damaged: str, n_damaged:
         assert again.scores.tobytes() == first.scores.tobytes()
 
 
-def test_a_cache_of_an_older_version_answers(tmp_path: Path) -> None:
-    path = tmp_path / "c.sqlite"
-    with closing(sqlite3.connect(path)) as db, db:
-        db.executescript(
-            "CREATE TABLE namespace (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);"
-            "CREATE TABLE content (namespace INTEGER, key BLOB, value BLOB,"
-            " PRIMARY KEY (namespace, key)) WITHOUT ROWID;"
-            "INSERT INTO namespace VALUES (7, 'a');"
-            "INSERT INTO content VALUES (7, x'31', x'6f6e65');"
-        )
-    with closing(SqliteStore(path)) as store:
-        assert store.get_many("a", [b"1", b"2"]) == {b"1": b"one"}
-        store.put_many("a", {b"2": b"two"})
-        assert store.get_many("a", [b"1", b"2"]) == ITEMS
-
-
 def test_a_page_of_garbage_is_named(tmp_path: Path) -> None:
     path = tmp_path / "c.sqlite"
     with closing(SqliteStore(path)) as store:

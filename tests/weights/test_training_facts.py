@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from corruptions.graded.replace import Replace
-from corruptions.graded.shuffle import Shuffle
+from metaeval.corruptions.graded.replace import Replace
+from metaeval.corruptions.graded.shuffle import Shuffle
 from metaeval.metrics.clipscore.weights import SCENES_CLIP
 from metaeval.runs.records import WRONG_PLACES, WRONG_WORDS, CaptionModel
 from metaeval.text.transformers.locate import MINILM, known_caption_models

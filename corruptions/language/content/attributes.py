@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from corruptions.language.base import Change, LanguageCorruption, Places
-from corruptions.language.content.objects import things
-from corruptions.language.known import Known
-from corruptions.language.parsed import PEOPLE, ParsedCaption
-from corruptions.language.rewriting import Rewording
+from metaeval.corruptions.language.base import Change, LanguageCorruption, Places
+from metaeval.corruptions.language.content.objects import things
+from metaeval.corruptions.language.known import Known
+from metaeval.corruptions.language.parsed import PEOPLE, ParsedCaption
+from metaeval.corruptions.language.rewriting import Rewording
 from metaeval.data.scenes.things import LOOKALIKES
 from metaeval.text.scene_graphs.rules.function_words import words as word_set
 
@@ -60,7 +60,7 @@ OPPOSITES = _both_ways({"happy": "sad", "beautiful": "ugly", "high": "low", "out
                         "colorful": "colorless", "healthy": "unhealthy", "steep": "flat"}) | {
     "pretty": "ugly", "cute": "ugly", "nice": "horrible", "many": "few", "several": "few",
     "various": "identical", "same": "different", "adorable": "ugly", "delicious": "disgusting",
-    "grassy": "barren", "fluffy": "hairless", "single": "double", "colored": "colorless",
+    "grassy": "barren", "fluffy": "hairless", "colored": "colorless",
     "electric": "manual", "fancy": "plain", "ornate": "plain", "rural": "urban", "urban": "rural",
     "rocky": "smooth", "curved": "straight", "striped": "plain", "tiled": "carpeted",
     "mounted": "unmounted", "smiling": "frowning", "good": "bad", "sharp": "blunt",
@@ -95,6 +95,7 @@ class WrongColour(LanguageCorruption):
     name = "wrong_colour"
     title = "Colour"
     kind = "attributes"
+    severity = "major"
     lacks = "gives no thing a single colour"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
@@ -138,6 +139,7 @@ class WrongSize(_FromTable):
     name = "wrong_size"
     title = "Size"
     kind = "attributes"
+    severity = "major"
     lacks = "gives no thing a size"
     table = SIZES
     not_with = word_set(
@@ -152,6 +154,7 @@ class WrongAge(_FromTable):
     name = "wrong_age"
     title = "Age of things and people"
     kind = "attributes"
+    severity = "major"
     lacks = "calls nothing old, young or new"
     table = AGES | {"young": "elderly"}
     not_with = word_set("year years fashioned york school boy girl")
@@ -171,6 +174,7 @@ class WrongMaterial(LanguageCorruption):
     name = "wrong_material"
     title = "Material"
     kind = "attributes"
+    severity = "major"
     lacks = "says of nothing what it is made of"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
@@ -192,13 +196,15 @@ class WrongState(_FromTable):
     name = "wrong_state"
     title = "State"
     kind = "attributes"
+    severity = "major"
+    experimental = True
     lacks = "says of nothing in what state it is"
     table = STATES
     predicates = True
     not_with = word_set(
         "field area space air fields sky water teddy animal animals bear bears toy toys "
         "lid land cheese room french fries chicken of plain plains range green blue red "
-        "light lights colors colored yellow goods orange pink"
+        "light lights colors colored yellow goods orange pink view views length moon size course"
     )
 
 
@@ -208,11 +214,13 @@ class OppositeAdjective(_FromTable):
     name = "opposite_adjective"
     title = "Antonym"
     kind = "attributes"
+    severity = "major"
     lacks = "has no adjective with an opposite"
     table = OPPOSITES
     predicates = True
     not_with = word_set(
-        "rod rods air cocoa tub bed chair chairs school way sauce brightly very pot"
+        "rod rods air cocoa tub bed chair chairs school way sauce brightly very pot screen "
+        "screens panel iron bread"
     )
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
@@ -243,6 +251,7 @@ class DropAttribute(LanguageCorruption):
     name = "drop_attribute"
     title = "Attribute dropped"
     kind = "attributes"
+    severity = "mild"
     lacks = "gives no thing an attribute"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
@@ -267,6 +276,7 @@ class MoveAttribute(LanguageCorruption):
     name = "move_attribute"
     title = "Attribute moved"
     kind = "attributes"
+    severity = "major"
     lacks = "does not name a thing with a colour and one without"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:

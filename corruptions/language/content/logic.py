@@ -4,11 +4,44 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from corruptions.language.base import LanguageCorruption, Places
-from corruptions.language.inflection import verb_form
-from corruptions.language.known import Known
-from corruptions.language.parsed import ING_NOUNS, NO_THINGS, NUMBER_WORDS, PEOPLE, ParsedCaption
-from corruptions.language.rewriting import Rewording
+from metaeval.corruptions.language.base import LanguageCorruption, Places
+from metaeval.corruptions.language.inflection import verb_form
+from metaeval.corruptions.language.known import Known
+from metaeval.corruptions.language.parsed import (
+    ING_NOUNS,
+    NO_THINGS,
+    NUMBER_WORDS,
+    PEOPLE,
+    ParsedCaption,
+)
+from metaeval.corruptions.language.rewriting import Rewording
+from metaeval.text.scene_graphs.rules.function_words import words as word_set
+
+# words in -ing that form a compound with a noun right after them: "a touring motorcycle"
+_COMPOUND_PARTS = ING_NOUNS | word_set(
+    "touring gaming racing fishing swimming sailing skating training hiking camping hunting "
+    "sleeping waiting cooking baking steering rocking frying mixing batting bathing "
+    "boarding bowling chopping coaching farming fighting grooming ironing "
+    "jogging running standing "
+    "surfing teaching vending walking weighing welding working writing"
+)
+_COMPOUND_HEADS = word_set(
+    "area areas room rooms board boards machine machines pan pans pool pools bag bags bowl bowls "
+    "pin stick sticks shoe shoes fountain jet jets wheel chair chairs boat boats vessel vessels "
+    "park parks rink stove pot pots gear boots table tables block station lot meter meters track "
+    "tracks dish tray trays utensils suit suits mill grounds console motorcycle motorcycles car "
+    "cars bike bikes hotel store net mask trunks outfit helmet"
+)
+
+
+def _is_compound(caption: ParsedCaption, place: int) -> bool:
+    """Whether the word in -ing belongs to the noun right after it: "a BMW touring motorcycle"."""
+    word, after = caption.word(place), caption.word(place + 1)
+    if not caption.tag(place + 1).startswith("NN") or caption.tokens[place].closes:
+        return False
+    if word in ING_NOUNS or word in ("looking", "gaming", "touring"):
+        return True
+    return word in _COMPOUND_PARTS and after in _COMPOUND_HEADS
 
 
 def acting(caption: ParsedCaption, place: int) -> bool:
@@ -16,12 +49,8 @@ def acting(caption: ParsedCaption, place: int) -> bool:
     word = caption.word(place)
     if not word.endswith("ing") or caption.tag(place) != "VBG" or not place:
         return False
-    if (
-        word in ING_NOUNS
-        and caption.tokens[place + 1 : place + 2]
-        and caption.tokens[place + 1].is_noun
-    ):
-        return False  # "a living room"
+    if word in ("during", "wing") or _is_compound(caption, place):
+        return False
     if caption.word(place - 1) in ("is", "are"):
         return True
     before = caption.phrase_of(place - 1)
@@ -66,6 +95,7 @@ class NegateVerb(LanguageCorruption):
     name = "negate_verb"
     title = "Verb negated"
     kind = "logic"
+    severity = "critical"
     lacks = "has no verb that can be negated"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
@@ -98,6 +128,7 @@ class NegateNoun(LanguageCorruption):
     name = "negate_noun"
     title = "Noun negated"
     kind = "logic"
+    severity = "critical"
     lacks = "names no second thing that could be absent"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
@@ -105,6 +136,7 @@ class NegateNoun(LanguageCorruption):
             [(Rewording(p.start, p.start + 1, ("no",)),)]
             for p in caption.phrases[1:]
             if caption.word(p.start) in ("a", "an")
+            and caption.word(p.start + 1) not in ("both", "a", "an", "the")
             and caption.word(p.head) not in NO_THINGS
             and caption.word(p.start - 1) not in ("as", "like", "than", "of")
             and not caption.says({"not", "no", "without"})
@@ -117,6 +149,7 @@ class NegateExistence(LanguageCorruption):
     name = "negate_existence"
     title = "Existence negated"
     kind = "logic"
+    severity = "critical"
     lacks = "does not begin with what there is"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
@@ -137,6 +170,7 @@ class WithoutIt(LanguageCorruption):
     name = "without_it"
     title = "With becomes without"
     kind = "logic"
+    severity = "critical"
     lacks = 'has no "with" before a thing'
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
@@ -158,6 +192,7 @@ class Modality(LanguageCorruption):
     name = "modality"
     title = "Modality"
     kind = "logic"
+    severity = "mild"
     lacks = "has no verb in -ing that says what is"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:

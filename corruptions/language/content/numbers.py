@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-from corruptions.language.base import Change, LanguageCorruption, Places
-from corruptions.language.inflection import singular, verb_form
-from corruptions.language.known import Known
-from corruptions.language.parsed import NUMBER_WORDS, NounPhrase, ParsedCaption
-from corruptions.language.rewriting import Rewording
+import re
+
+from metaeval.corruptions.language.base import Change, LanguageCorruption, Places
+from metaeval.corruptions.language.inflection import singular, verb_form
+from metaeval.corruptions.language.known import Known
+from metaeval.corruptions.language.parsed import NUMBER_WORDS, PEOPLE, NounPhrase, ParsedCaption
+from metaeval.corruptions.language.rewriting import Rewording
 from metaeval.text.scene_graphs.rules.function_words import words as word_set
 
 _GROUPS = word_set("group bunch herd crowd couple flock pair team number lot row")
 _PEOPLE = {"people": "person", "men": "man", "women": "woman", "children": "child"}
+# words that only several things can be said with: "one man standing side by side"
+_ONLY_MANY = word_set(
+    "their they each together themselves other others them both all another gathered gather "
+    "gathering lined line lines row rows pile piles stack stacked scattered surround surrounding "
+    "surrounded side-by-side between different same similar identical various matching formation "
+    "group groups bunch assorted competing compete race racing passing meeting teams crowd "
+    "around about among amongst milling men women people"
+)
+_HAD_BY_EACH = word_set("in with on wearing holding riding carrying using under")
+_ONE_OF = r"\b(?:a|an|one|single|lone|another|this|each|the)\s(?:[\w'-]+\s){0,3}"
+_PERSON = r"(?:person|man|woman|boy|girl|child|kid|guy|lady|player|he|she|someone|rider|\w+er)"
 
 
 def number_of(caption: ParsedCaption, place: int) -> int | None:
@@ -38,6 +51,7 @@ class OneMore(LanguageCorruption):
     name = "one_more"
     title = "Number too high"
     kind = "numbers"
+    severity = "major"
     lacks = "gives no number of things"
 
     def __init__(self, times: int = 1, more: int = 1) -> None:
@@ -69,6 +83,7 @@ class WrongDigits(LanguageCorruption):
     name = "wrong_digits"
     title = "Digits"
     kind = "numbers"
+    severity = "major"
     lacks = "has no number in digits"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
@@ -92,6 +107,7 @@ class VagueNumber(LanguageCorruption):
     name = "vague_number"
     title = "Number made vague"
     kind = "numbers"
+    severity = "mild"
     lacks = "gives no number of things"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
@@ -109,24 +125,37 @@ class ManyToOne(LanguageCorruption):
     name = "many_to_one"
     title = "Many become one"
     kind = "numbers"
+    severity = "major"
     lacks = "does not begin with several things that could be one"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         many = self._many(caption)
-        told = {"their", "they", "each", "together", "themselves", "other", "them", "both", "all"}
-        if many is None or told & set(caption.words):
+        if many is None:
             return []
         start, phrase = many
+        rest = caption.words[phrase.end :]
+        if _ONLY_MANY & set(rest) or " ".join(rest[1:4]) == "side by side":
+            return []
         noun = caption.word(phrase.head)
         one = _PEOPLE.get(noun) or singular(noun)
-        if one == noun or ({"a", "an", one} <= known.words and f"a {one}" in _lower(known)):
+        if one == noun or noun in _GROUPS_OF or _says_one(one, known):
             return []
-        first: tuple[Rewording, ...] = (
-            Rewording(start, phrase.head, ("one", *self._modifiers(caption, phrase))),
-            Rewording(phrase.head, phrase.end, (one,)),
-        )
-        verb = self._agreeing(caption, phrase.end)
-        return [[first if verb is None else (*first, verb)]]
+        if any(t.is_plural for t in caption.tokens[phrase.start : phrase.head]):
+            return []  # "a pair of shoes flips": read as one phrase
+        if self._distributes(caption, phrase.end):
+            return []
+        verbs = self._agreeing(caption, phrase.end)
+        if verbs is None:
+            return []
+        return [
+            [
+                (
+                    Rewording(start, phrase.head, ("one", *self._modifiers(caption, phrase))),
+                    Rewording(phrase.head, phrase.end, (one,)),
+                    *verbs,
+                )
+            ]
+        ]
 
     @staticmethod
     def _many(caption: ParsedCaption) -> tuple[int, NounPhrase] | None:
@@ -147,18 +176,52 @@ class ManyToOne(LanguageCorruption):
         opening = caption.tag(phrase.start) in ("DT", "CD") or caption.word(phrase.start) in (
             "several", "many", "some", "different", "various",
         )  # fmt: skip
-        return [caption.word(i) for i in range(phrase.start + opening, phrase.head)]
+        words = [caption.word(i) for i in range(phrase.start + opening, phrase.head)]
+        return [word for word in words if word not in ("different", "various", "assorted")]
 
     @staticmethod
-    def _agreeing(caption: ParsedCaption, place: int) -> Rewording | None:
-        word, tag = caption.word(place), caption.tag(place)
+    def _distributes(caption: ParsedCaption, place: int) -> bool:
+        """Whether several bare things follow, one for each: "two women in swimsuits"."""
+        if caption.word(place) == "and":
+            return True
+        for i in range(place, len(caption)):
+            thing = caption.phrase_at(i + 1)
+            if caption.word(i) not in _HAD_BY_EACH or thing is None:
+                continue
+            opening = caption.tag(thing.start) in ("DT", "CD")
+            if caption.tokens[thing.head].is_plural and not opening:
+                return True
+        return False
+
+    @staticmethod
+    def _agreeing(caption: ParsedCaption, place: int) -> tuple[Rewording, ...] | None:
+        """The verb of the phrase that ends there, in the singular; `None` where some verb in the
+        plural may belong to it and is not sure to be found."""
         be = {"are": "is", "were": "was", "have": "has"}
+        at = place + (caption.word(place) in ("that", "who", "which"))
+        word, found = caption.word(at), -1
+        verbs: tuple[Rewording, ...] = ()
         if word in be:
-            return Rewording(place, place + 1, (be[word],))
-        if tag == "VBP":
-            return Rewording(place, place + 1, (verb_form(word, "VBZ"),))
-        return None
+            found, verbs = at, (Rewording(at, at + 1, (be[word],)),)
+        elif caption.tag(at) == "VBP":
+            found, verbs = at, (Rewording(at, at + 1, (verb_form(word, "VBZ"),)),)
+        elif word.endswith("s") or caption.tag(at) in ("NN", "NNS", "VB"):
+            return None  # "two men walk": read as a noun
+        others = (i for i in range(place, len(caption)) if i != found)
+        if any(caption.word(i) in be or caption.tag(i) == "VBP" for i in others):
+            return None
+        return verbs
 
 
-def _lower(known: Known) -> str:
-    return " ".join(known.references).lower()
+_GROUPS_OF = word_set(
+    "groups bunches herds crowds couples flocks pairs teams numbers lots rows slices pieces types "
+    "kinds sets stacks piles plates bowls views pictures photos images shots sides types scissors "
+    "skis glasses pants jeans shorts"
+)
+
+
+def _says_one(noun: str, known: Known) -> bool:
+    """Whether a reference speaks of one such thing; of people, of one person by any name."""
+    person = noun in PEOPLE or noun.endswith("er")
+    pattern = re.compile(_ONE_OF + (_PERSON if person else re.escape(noun)) + r"\b")
+    return any(pattern.search(text.lower()) for text in known.references)

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from corruptions.language.base import Change, LanguageCorruption, Places
-from corruptions.language.categories import Mention, family_of, mentions, namable, name_of
-from corruptions.language.inflection import plural
-from corruptions.language.known import Known
-from corruptions.language.parsed import NO_THINGS, NounPhrase, ParsedCaption
-from corruptions.language.rewriting import Rewording, article_for
+from metaeval.corruptions.language.base import Change, LanguageCorruption, Places
+from metaeval.corruptions.language.categories import (
+    Mention,
+    mentions,
+    namable,
+    name_of,
+    system_scores,
+)
+from metaeval.corruptions.language.inflection import plural
+from metaeval.corruptions.language.known import Known
+from metaeval.corruptions.language.parsed import NO_THINGS, NounPhrase, ParsedCaption
+from metaeval.corruptions.language.rewriting import Rewording, article_for
 from metaeval.text.scene_graphs.rules.function_words import words as word_set
 
 _ALIVE = ("animal", "person")
@@ -37,11 +43,12 @@ class FoilObject(LanguageCorruption):
     name = "foil_object"
     title = "Other object, same kind"
     kind = "objects"
+    severity = "critical"
     lacks = "names no object of COCO's categories that could be another"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         named = [m for m in mentions(caption) if m.category != "person"]
-        options = [_renamed(m, absent(known, [family_of(m.category)])) for m in named]
+        options = [_renamed(m, absent(known, [system_scores(m.category)])) for m in named]
         return [changes for changes in options if changes]
 
 
@@ -51,14 +58,15 @@ class OtherObject(LanguageCorruption):
     name = "other_object"
     title = "Other object, any kind"
     kind = "objects"
+    severity = "critical"
     lacks = "names no object of COCO's categories that could be another"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         places: Places = []
         for mention in mentions(caption):
-            family = family_of(mention.category)
+            family = system_scores(mention.category)
             if mention.category != "person":
-                others = [c for c in absent(known, ()) if family_of(c) != family]
+                others = [c for c in absent(known, ()) if system_scores(c) != family]
                 places += [_renamed(mention, others)] if others else []
         return places
 
@@ -85,7 +93,7 @@ def one_up(category: str) -> str | None:
         return "utensil"
     if category in ("toilet", "potted plant", "bed"):
         return None
-    return _ONE_UP.get(family_of(category))
+    return _ONE_UP.get(system_scores(category))
 
 
 class _Vaguer(LanguageCorruption):
@@ -118,6 +126,7 @@ class GeneralObject(_Vaguer):
     name = "general_object"
     title = "Hypernym, one level up"
     kind = "objects"
+    severity = "mild"
 
     def called(self, category: str) -> str | None:
         return one_up(category)
@@ -132,9 +141,10 @@ class VagueObject(_Vaguer):
     name = "vague_object"
     title = "Hypernym, two levels up"
     kind = "objects"
+    severity = "major"
 
     def called(self, category: str) -> str | None:
-        return "living thing" if family_of(category) in _ALIVE else "object"
+        return "living thing" if system_scores(category) in _ALIVE else "object"
 
 
 _WAYS = ("with {} nearby", "next to {}", "with {} to the side")
@@ -146,6 +156,7 @@ class HallucinateObject(LanguageCorruption):
     name = "hallucinate_object"
     title = "Object added"
     kind = "objects"
+    severity = "critical"
     lacks = "is more than one sentence, or nothing could be added that the image lacks"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
@@ -184,6 +195,7 @@ class DropObject(LanguageCorruption):
     name = "drop_object"
     title = "Object dropped"
     kind = "objects"
+    severity = "major"
     lacks = "does not end in a phrase that it can do without"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
@@ -220,6 +232,7 @@ class DropSubject(LanguageCorruption):
     name = "drop_subject"
     title = "Subject dropped"
     kind = "objects"
+    severity = "major"
     lacks = "does not begin with somebody who handles something"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
@@ -240,6 +253,10 @@ class DropSubject(LanguageCorruption):
         return [[(Rewording(0, verb + 1),)]]
 
 
+# adjectives that make one name with the noun: "a hot dog cart", "a flat screen tv"
+_COMPOUNDING = frozenset({"hot", "flat", "wide", "high", "fast", "double", "remote"})
+
+
 def things(caption: ParsedCaption) -> list[NounPhrase]:
     """Phrases that name a thing of their own, with an article or a number before it."""
     return [
@@ -250,6 +267,7 @@ def things(caption: ParsedCaption) -> list[NounPhrase]:
         and caption.word(p.end) != "of"
         and caption.word(p.start - 1) != "of"
         and caption.tag(p.start) in ("DT", "CD")
+        and caption.word(p.noun - 1) not in _COMPOUNDING
     ]
 
 
@@ -263,6 +281,8 @@ class SwapObjects(LanguageCorruption):
     name = "swap_objects"
     title = "Objects swapped"
     kind = "objects"
+    severity = "critical"
+    experimental = True
     lacks = "has no two things of which one has an attribute"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
@@ -303,6 +323,7 @@ class RepeatObject(LanguageCorruption):
     name = "repeat_object"
     title = "Object repeated"
     kind = "objects"
+    severity = "major"
     lacks = "names no single thing beside its verb's subject"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
@@ -313,8 +334,8 @@ class RepeatObject(LanguageCorruption):
                 continue
             noun = caption.words[mention.start : mention.end]
             after = caption.tag(mention.end)
-            told = {plural(noun[-1]), "two", "couple", "several"} & known.words
-            if after not in ("VBZ", "VBP", "MD") and not told and not self._listed(caption, phrase):
+            many = {plural(noun[-1]), "two", "couple", "several"} & known.words
+            if after not in ("VBZ", "VBP", "MD") and not many and not self._listed(caption, phrase):
                 new = ("and", "another", *noun)
                 places.append([(Rewording(mention.end, mention.end, new),)])
         return places

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from corruptions.language.base import LanguageCorruption, Places
-from corruptions.language.known import Known
-from corruptions.language.parsed import ParsedCaption
-from corruptions.language.rewriting import Rewording
+from metaeval.corruptions.language.base import LanguageCorruption, Places
+from metaeval.corruptions.language.known import Known
+from metaeval.corruptions.language.parsed import ParsedCaption
+from metaeval.corruptions.language.rewriting import Rewording
 from metaeval.text.scene_graphs.rules.function_words import words as word_set
 
 _HE_SHE = {
@@ -25,6 +25,7 @@ class WrongGender(LanguageCorruption):
     name = "wrong_gender"
     title = "Gender"
     kind = "people"
+    severity = "critical"
     lacks = "names no gender, or both, or another caption names the other"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
@@ -63,6 +64,7 @@ class WrongAgeGroup(LanguageCorruption):
     name = "wrong_age_group"
     title = "Age of people"
     kind = "people"
+    severity = "major"
     lacks = "names nobody whose age the captions agree on"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
@@ -96,6 +98,7 @@ class WrongRole(LanguageCorruption):
     name = "wrong_role"
     title = "Role"
     kind = "people"
+    severity = "critical"
     lacks = "names nobody by what they do"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from corruptions.language.base import Change, LanguageCorruption, Places
-from corruptions.language.inflection import verb_form, verb_lemma
-from corruptions.language.known import Known
-from corruptions.language.parsed import ARTICLES, NO_THINGS, PEOPLE, NounPhrase, ParsedCaption
-from corruptions.language.rewriting import Rewording
+from metaeval.corruptions.language.base import Change, LanguageCorruption, Places
+from metaeval.corruptions.language.inflection import verb_form, verb_lemma
+from metaeval.corruptions.language.known import Known
+from metaeval.corruptions.language.parsed import (
+    ARTICLES,
+    ING_NOUNS,
+    NO_THINGS,
+    PEOPLE,
+    NounPhrase,
+    ParsedCaption,
+)
+from metaeval.corruptions.language.rewriting import Rewording
 from metaeval.text.scene_graphs.rules.function_words import words as word_set
 
 VERB_TAGS = ("VB", "VBZ", "VBP", "VBG", "VBD", "VBN")
@@ -64,6 +71,7 @@ class WrongVerb(LanguageCorruption):
     name = "wrong_verb"
     title = "Verb"
     kind = "relations"
+    severity = "critical"
     lacks = "has no verb in -ing of somebody's that could be another"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
@@ -91,6 +99,7 @@ class OppositeVerb(LanguageCorruption):
     name = "opposite_verb"
     title = "Antonymous verb"
     kind = "relations"
+    severity = "critical"
     lacks = "has no verb with an opposite"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
@@ -151,7 +160,13 @@ INVERSE = {
     ("out", "of"): "into",
 }
 _UP_DOWN = {("up",): "down", ("down",): "up"}
-_SLOPES = word_set("hill slope mountain stairs ramp street road steps path hillside wave")
+# where up and down exclude each other; whoever goes down a street may as well go up it
+_SLOPES = word_set("hill slope mountain stairs ramp steps hillside wave")
+
+
+def said_of(phrase: str, known: Known) -> bool:
+    """Whether a reference contains the words: then it may be true of the image."""
+    return f" {phrase} " in " ".join(known.references).lower()
 
 
 class InvertedRelation(LanguageCorruption):
@@ -160,6 +175,8 @@ class InvertedRelation(LanguageCorruption):
     name = "inverted_relation"
     title = "Spatial relation inverted"
     kind = "relations"
+    severity = "major"
+    experimental = True
     lacks = "names no place with an opposite"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
@@ -170,6 +187,8 @@ class InvertedRelation(LanguageCorruption):
             if match is not None:
                 size, new = match
                 skip = i + size
+                if said_of(new, known):
+                    continue
                 places.append([(Rewording(i, i + size, tuple(new.split())),)])
         return places
 
@@ -177,8 +196,8 @@ class InvertedRelation(LanguageCorruption):
     def _at(caption: ParsedCaption, i: int) -> tuple[int, str] | None:
         for size in (3, 2, 1):
             words = caption.words[i : i + size]
-            told = words in INVERSE or words in _UP_DOWN
-            if len(words) < size or not told or not caption.is_at(i, words):
+            invertible = words in INVERSE or words in _UP_DOWN
+            if len(words) < size or not invertible or not caption.is_at(i, words):
                 continue
             thing = caption.phrase_at(i + size)
             if words in (("left",), ("right",)):
@@ -207,6 +226,8 @@ _SURFACES = word_set(
     "table couch bed bench chair desk counter plate tray rug roof shelf sofa car "
     "truck suitcase elephant stove countertop toilet refrigerator blanket"
 )
+# what is beside a thing may be behind it
+_SIDES = ("by", "next to", "near", "beside", "close to")
 _OTHER_PLACES = ("on top of", "under", "behind", "inside", "far away from")
 
 
@@ -216,6 +237,8 @@ class OtherRelation(LanguageCorruption):
     name = "other_relation"
     title = "Spatial relation replaced"
     kind = "relations"
+    severity = "major"
+    experimental = True
     lacks = "names no place that could be another"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
@@ -226,7 +249,7 @@ class OtherRelation(LanguageCorruption):
             if not size or thing is None or caption.word(thing.head) in NO_THINGS:
                 continue
             old = " ".join(caption.words[i : i + size])
-            options = [o for o in self._options(old) if not self._told(o, known)]
+            options = [o for o in self._options(old) if not said_of(o, known)]
             places += [[(Rewording(i, i + size, tuple(o.split())),) for o in options]] * bool(
                 options
             )
@@ -236,13 +259,9 @@ class OtherRelation(LanguageCorruption):
     def _options(old: str) -> list[str]:
         alike = {
             "on": {"on top of"}, "in": {"inside", "under"}, "underneath": {"under"},
-            "beneath": {"under"}, "by": {"behind"},
+            "beneath": {"under"}, **{side: {"behind"} for side in _SIDES},
         }.get(old, set())  # fmt: skip
         return [o for o in _OTHER_PLACES if o != old and o not in alike]
-
-    @staticmethod
-    def _told(option: str, known: Known) -> bool:
-        return f" {option} " in " ".join(known.references).lower()
 
     @staticmethod
     def _size(caption: ParsedCaption, place: int) -> int:
@@ -285,6 +304,8 @@ class SwapRoles(LanguageCorruption):
     name = "swap_roles"
     title = "Arguments swapped"
     kind = "relations"
+    severity = "critical"
+    experimental = True
     lacks = "relates no two things by a relation that is not symmetric"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
@@ -310,8 +331,12 @@ class SwapRoles(LanguageCorruption):
     def _fit(caption: ParsedCaption, first: NounPhrase, second: NounPhrase, agrees: bool) -> bool:
         heads = caption.tokens[first.head], caption.tokens[second.head]
         opening = {"a", "an", "the", "two", "three", "some"}
+        start = first.start if caption.word(first.start - 2) != "there" else 0
         return (
-            heads[0].word not in NO_THINGS
+            # further on, both may be places of the subject: "riding on a bicycle on the street"
+            start == 0
+            and caption.tag(second.end) not in ("VBN", "VBD", "JJ")
+            and heads[0].word not in NO_THINGS
             and heads[1].word not in NO_THINGS
             and heads[0].lemma != heads[1].lemma
             and caption.word(first.start) in opening
@@ -325,6 +350,10 @@ class SwapRoles(LanguageCorruption):
         )
 
 
+_EVENTS = word_set(
+    "game match race meal flight takeoff take-off landing serve swing pitch rain storm sunset "
+    "sunrise dinner lunch breakfast jump fall ceremony wedding party show concert crash"
+)
 _REPLACED = word_set("on in at with under over by from into through behind near around")
 _WRONG = ("during", "of", "among", "until", "since")
 
@@ -335,6 +364,7 @@ class WrongPreposition(LanguageCorruption):
     name = "wrong_preposition"
     title = "Preposition"
     kind = "relations"
+    severity = "major"
     lacks = "has no preposition before a thing"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
@@ -347,7 +377,11 @@ class WrongPreposition(LanguageCorruption):
                 continue
             if i and caption.tag(thing.start) in ("DT", "CD"):
                 several = caption.tokens[thing.head].is_plural  # one may be among these
-                words = [w for w in _WRONG if not (several and w == "among")]
+                # "racing during a race" makes sense
+                sensible = ("among",) * several + ("during", "until", "since") * (
+                    caption.word(thing.head) in _EVENTS
+                )
+                words = [w for w in _WRONG if w not in sensible]
                 places.append([(Rewording(i, i + 1, (w,)),) for w in words])
         return places
 
@@ -363,7 +397,9 @@ class EventOrder(LanguageCorruption):
     name = "event_order"
     title = "Order of events"
     kind = "relations"
-    lacks = "tells no order of events"
+    severity = "major"
+    experimental = True
+    lacks = "describes no order of events"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         places: Places = []
@@ -374,13 +410,16 @@ class EventOrder(LanguageCorruption):
 
     @staticmethod
     def _before_after(caption: ParsedCaption, i: int, word: str) -> Change | None:
+        """Only between events: "kneeling before two horses" and "chasing after a ball" are not."""
         other = {"before": "after", "after": "before", "while": "before"}.get(word)
-        follows = caption.tag(i + 1) == "VBG" or caption.word(i + 1).endswith("ing")
-        if (
-            other is None
-            or not i
-            or not (follows or (word != "while" and caption.phrase_at(i + 1)))
-        ):
+        if other is None or not i:
+            return None
+        following = caption.word(i + 1)
+        happens = following.endswith("ing") and following not in ING_NOUNS
+        thing = caption.phrase_at(i + 1)
+        event = thing is not None and caption.word(thing.head) in _EVENTS and word != "while"
+        chased = word == "after" and verb_lemma(caption.word(i - 1)) in ("chase", "run", "look")
+        if chased or not (happens or event):
             return None
         return (Rewording(i, i + 1, (other,)),)
 

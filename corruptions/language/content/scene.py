@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from corruptions.language.base import LanguageCorruption, Places
-from corruptions.language.known import Known
-from corruptions.language.parsed import ParsedCaption
-from corruptions.language.rewriting import Rewording, article_for
+from metaeval.corruptions.language.base import LanguageCorruption, Places
+from metaeval.corruptions.language.known import Known
+from metaeval.corruptions.language.parsed import ParsedCaption
+from metaeval.corruptions.language.rewriting import Rewording, article_for
 
 # places by cluster, each with its preposition; one gives way to another cluster's
 _PLACES: dict[str, dict[str, str]] = {
@@ -45,6 +45,7 @@ class WrongPlace(LanguageCorruption):
     name = "wrong_place"
     title = "Place"
     kind = "scene"
+    severity = "critical"
     lacks = "names no place where it is"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
@@ -94,6 +95,7 @@ class WrongTime(LanguageCorruption):
     name = "wrong_time"
     title = "Time of day"
     kind = "scene"
+    severity = "major"
     lacks = "names no time of day"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
@@ -128,6 +130,7 @@ class WrongWeather(LanguageCorruption):
     name = "wrong_weather"
     title = "Weather"
     kind = "scene"
+    severity = "major"
     lacks = "says nothing of the weather"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:

@@ -10,10 +10,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from corruptions.base import Caption, Corrupted, RatedCorruption
-from corruptions.language.base import changed
-from corruptions.language.parsed import ParsedCaption, parse
-from corruptions.language.rewriting import Rewording
+from metaeval.corruptions.base import Caption, Corrupted, RatedCorruption
+from metaeval.corruptions.language.base import changed
+from metaeval.corruptions.language.parsed import ParsedCaption, parse
+from metaeval.corruptions.language.rewriting import Rewording
 
 
 class WordCorruption(RatedCorruption):

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from corruptions.language.fluency.base import WordCorruption
-from corruptions.language.parsed import ParsedCaption
+from metaeval.corruptions.language.fluency.base import WordCorruption
+from metaeval.corruptions.language.parsed import ParsedCaption
 
 _ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 
@@ -42,6 +42,7 @@ class Typos(_LongWords):
     name = "typos"
     title = "Typing errors"
     kind = "spelling"
+    severity_by_rate = ((0, "mild"), (0.2, "major"))
     lacks = "has no word of four letters"
 
     def become(self, token: str, rng: np.random.Generator) -> tuple[str, ...]:
@@ -58,6 +59,7 @@ class SwapLetters(_LongWords):
     name = "swap_letters"
     title = "Letters swapped"
     kind = "spelling"
+    severity_by_rate = ((0, "mild"), (0.2, "major"))
     lacks = "has no word of four letters, with two different ones inside"
 
     def become(self, token: str, rng: np.random.Generator) -> tuple[str, ...]:
@@ -74,6 +76,7 @@ class CaseNoise(_LongWords):
     name = "case_noise"
     title = "Capitals at random"
     kind = "spelling"
+    severity = "mild"
     lacks = "has no word of four letters"
 
     def become(self, token: str, rng: np.random.Generator) -> tuple[str, ...]:
@@ -88,6 +91,7 @@ class InsertPunctuation(WordCorruption):
     name = "insert_punctuation"
     title = "Punctuation inserted"
     kind = "spelling"
+    severity = "mild"
     lacks = "has no word inside without punctuation behind it"
 
     def words(self, caption: ParsedCaption) -> Sequence[int]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from corruptions.language.base import LanguageCorruption, Places, swapped_words
-from corruptions.language.content.logic import acting
-from corruptions.language.content.numbers import number_of
-from corruptions.language.inflection import singular, verb_form
-from corruptions.language.known import Known
-from corruptions.language.parsed import ParsedCaption
-from corruptions.language.rewriting import Rewording
+from metaeval.corruptions.language.base import LanguageCorruption, Places, swapped_words
+from metaeval.corruptions.language.content.logic import acting
+from metaeval.corruptions.language.content.numbers import number_of
+from metaeval.corruptions.language.inflection import singular, verb_form
+from metaeval.corruptions.language.known import Known
+from metaeval.corruptions.language.parsed import ParsedCaption
+from metaeval.corruptions.language.rewriting import Rewording
+from metaeval.text.scene_graphs.rules.function_words import words as word_set
 
 _NOTHING = Known()
 _BE_HAVE = {"is": "are", "are": "is", "was": "were", "were": "was", "has": "have"}
@@ -20,6 +21,7 @@ class BreakAgreement(LanguageCorruption):
     name = "break_agreement"
     title = "Agreement broken"
     kind = "grammar"
+    severity = "mild"
     lacks = "has nothing that must agree"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
@@ -36,15 +38,32 @@ class BreakAgreement(LanguageCorruption):
         return places
 
 
+_MANY = word_set(
+    "and or people men women children group couple pair bunch herd flock crowd team family number "
+    "lot police cattle sheep deer fish giraffe zebra elephant bison buffalo can will may might "
+    "could would does do did to not let watch watches helps help"
+)
+_PAST_OF_OTHERS = word_set("lay saw fell found bore felt left wound ground")
+_ADJECTIVES = word_set("open close clear dry wet empty clean light present level separate complete")
+# what "a bus ..." can also be: a stop, a ride
+_NOUNS = word_set(
+    "stop park shop race display cross drink run jump ride drive swing walk play show stand "
+    "stretch stack fence graze head face line drop land dock pitch catch serve sign view picture "
+    "cover carry slide rest"
+)
+
+
 class WrongVerbForm(LanguageCorruption):
     """A verb stands in a form that does not belong there: "a man ride a horse", "is ride".
 
-    Not after many, where "people ride a horse" would be right.
+    After a noun only where the subject is one thing ("people ride a horse" is grammatical), and
+    where the new form is neither a past tense ("a dog lay down") nor a noun ("a bus stop").
     """
 
     name = "wrong_verb_form"
     title = "Verb form"
     kind = "grammar"
+    severity = "mild"
     settles_articles = False
     lacks = "has no verb in -ing after a noun or a form of to be"
 
@@ -52,11 +71,31 @@ class WrongVerbForm(LanguageCorruption):
         places: Places = []
         for i, token in enumerate(caption.tokens):
             lemma = verb_form(token.lemma, "VB")
-            before = caption.tokens[i - 1]
-            sure = before.word in ("is", "are") or before.tag in ("NN", "NNP")
-            if sure and acting(caption, i) and verb_form(lemma, "VBG") == token.word:
-                places.append([(Rewording(i, i + 1, (lemma,)),)])
+            if not acting(caption, i) or verb_form(lemma, "VBG") != token.word:
+                continue
+            if caption.word(i - 1) in ("is", "are"):
+                participle = lemma == verb_form(lemma, "VBN") and lemma not in ("run", "come")
+                wrong = not participle and lemma not in _ADJECTIVES
+            else:
+                wrong = self._is_one(caption, i) and self._is_verb(caption, i, lemma)
+            places += [[(Rewording(i, i + 1, (lemma,)),)]] if wrong else []
         return places
+
+    @staticmethod
+    def _is_one(caption: ParsedCaption, verb: int) -> bool:
+        """Whether all that can be the subject of the verb is one thing, named with an article."""
+        before = caption.tokens[:verb]
+        if any(t.is_plural or t.word in _MANY or t.closes for t in before):
+            return False
+        phrase = caption.phrase_of(verb - 1)
+        return phrase is not None and caption.word(phrase.start) in ("a", "an", "one", "the")
+
+    @staticmethod
+    def _is_verb(caption: ParsedCaption, verb: int, lemma: str) -> bool:
+        """Whether the plain form reads as a verb there: no past tense, no noun of a compound."""
+        if lemma == verb_form(lemma, "VBD") or lemma in _PAST_OF_OTHERS:
+            return False
+        return lemma not in _NOUNS or caption.phrase_at(verb + 1) is not None
 
 
 class WrongTense(LanguageCorruption):
@@ -65,6 +104,7 @@ class WrongTense(LanguageCorruption):
     name = "wrong_tense"
     title = "Tense"
     kind = "grammar"
+    severity = "mild"
     lacks = "has no verb in the present"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
@@ -83,6 +123,7 @@ class WrongArticles(LanguageCorruption):
     name = "wrong_articles"
     title = "Wrong articles"
     kind = "grammar"
+    severity = "mild"
     settles_articles = False
     lacks = 'has neither "a" nor "an"'
 
@@ -106,6 +147,7 @@ class PronounCase(LanguageCorruption):
     name = "pronoun_case"
     title = "Case of pronouns"
     kind = "grammar"
+    severity = "mild"
     settles_articles = False
     lacks = "has no pronoun"
 

@@ -8,10 +8,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from corruptions.base import Caption, Corrupted, Corruption, RatedCorruption
-from corruptions.graded.shuffle import deranged
-from corruptions.language.parsed import ParsedCaption, parse
-from corruptions.tokens import read, rewritten, words
+from metaeval.corruptions.base import Caption, Corrupted, Corruption, RatedCorruption
+from metaeval.corruptions.graded.shuffle import deranged
+from metaeval.corruptions.language.parsed import ParsedCaption, parse
+from metaeval.corruptions.tokens import read, rewritten, words
 
 _TOO_FEW = "has fewer than two different words to change places"
 
@@ -22,6 +22,7 @@ class SwapNeighbours(RatedCorruption):
     name = "swap_neighbours"
     title = "Neighbours swapped"
     kind = "order"
+    severity_by_rate = ((0, "mild"), (0.4, "major"))
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
         tokens = caption.text.split()
@@ -61,6 +62,7 @@ class ShuffleTrigrams(_Permuted):
     name = "shuffle_trigrams"
     title = "Shuffled within trigrams"
     kind = "order"
+    severity = "major"
 
     def groups(self, caption: ParsedCaption, rng: np.random.Generator) -> list[list[int]]:
         places = _worded(caption)
@@ -81,6 +83,7 @@ class ShuffleNounsAdjectives(_Permuted):
     name = "shuffle_nouns_adjectives"
     title = "Nouns and adjectives shuffled"
     kind = "order"
+    severity = "critical"
 
     def groups(self, caption: ParsedCaption, rng: np.random.Generator) -> list[list[int]]:
         named = _named(caption)
@@ -93,6 +96,7 @@ class ShuffleOthers(_Permuted):
     name = "shuffle_others"
     title = "All but nouns and adjectives shuffled"
     kind = "order"
+    severity = "major"
 
     def groups(self, caption: ParsedCaption, rng: np.random.Generator) -> list[list[int]]:
         named: Sequence[int] = _named(caption)

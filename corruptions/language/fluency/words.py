@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from corruptions.base import Caption, Corrupted, Corruption, RatedCorruption
-from corruptions.language.base import LanguageCorruption, Places, changed, rewritten_whole
-from corruptions.language.fluency.base import WordCorruption
-from corruptions.language.known import Known
-from corruptions.language.parsed import ARTICLES, ParsedCaption, parse
-from corruptions.language.rewriting import Rewording
+from metaeval.corruptions.base import Caption, Corrupted, Corruption, RatedCorruption
+from metaeval.corruptions.language.base import LanguageCorruption, Places, changed, rewritten_whole
+from metaeval.corruptions.language.fluency.base import WordCorruption
+from metaeval.corruptions.language.known import Known
+from metaeval.corruptions.language.parsed import ARTICLES, ParsedCaption, parse
+from metaeval.corruptions.language.rewriting import Rewording
 from metaeval.text.scene_graphs.rules.function_words import words as word_set
 
 _CONTENT = ("NN", "VB", "JJ", "RB", "CD")
@@ -40,6 +40,7 @@ class DeleteContentWords(_Deletion):
     name = "delete_content_words"
     title = "Content words deleted"
     kind = "words"
+    severity = "major"
     lacks = "has no content word beside its only one"
 
     def words(self, caption: ParsedCaption) -> Sequence[int]:
@@ -56,6 +57,7 @@ class DeleteFunctionWords(_Deletion):
     name = "delete_function_words"
     title = "Function words deleted"
     kind = "words"
+    severity = "mild"
     lacks = "has no function word"
 
     def words(self, caption: ParsedCaption) -> Sequence[int]:
@@ -68,6 +70,7 @@ class DropArticles(_Deletion):
     name = "drop_articles"
     title = "Articles dropped"
     kind = "grammar"
+    severity = "mild"
     lacks = "has no article"
 
     def words(self, caption: ParsedCaption) -> Sequence[int]:
@@ -95,6 +98,7 @@ class CutEnd(_Cut):
     name = "cut_end"
     title = "End cut off"
     kind = "words"
+    severity = "major"
 
     def gone(self, n: int, cut: int) -> tuple[int, int]:
         return n - cut, n
@@ -106,6 +110,7 @@ class CutStart(_Cut):
     name = "cut_start"
     title = "Start cut off"
     kind = "words"
+    severity_by_rate = ((0, "mild"), (0.3, "major"))
 
     def gone(self, n: int, cut: int) -> tuple[int, int]:
         return 0, cut
@@ -117,6 +122,7 @@ class RepeatWord(LanguageCorruption):
     name = "repeat_word"
     title = "Word repeated"
     kind = "words"
+    severity = "mild"
     settles_articles = False
     lacks = "has no word"
 
@@ -134,6 +140,7 @@ class RepeatPhrase(LanguageCorruption):
     name = "repeat_phrase"
     title = "Phrase repeated"
     kind = "words"
+    severity = "mild"
     settles_articles = False
     lacks = "has fewer than three words in a row"
 
@@ -151,6 +158,7 @@ class RepeatCaption(Corruption):
     name = "repeat_caption"
     title = "Caption repeated"
     kind = "words"
+    severity = "mild"
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
         text = caption.text

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from corruptions.base import Caption, Corrupted, Corruption
-from corruptions.graded.random import donated
-from corruptions.language.base import rewritten_whole
-from corruptions.language.known import Known, known_images
-from corruptions.language.parsed import NO_THINGS, parse
-from corruptions.language.whole.corpus import Corpus, corpus_of
+from metaeval.corruptions.base import Caption, Corrupted, Corruption
+from metaeval.corruptions.graded.random import donated
+from metaeval.corruptions.language.base import rewritten_whole
+from metaeval.corruptions.language.known import Known, known_images
+from metaeval.corruptions.language.parsed import NO_THINGS, parse
+from metaeval.corruptions.language.whole.corpus import Corpus, corpus_of
 from metaeval.data.dataset import CaptionDataset, ImageId
 
 _GENERIC = (
@@ -31,6 +31,7 @@ class Generic(Corruption):
     name = "generic"
     title = "Generic caption"
     kind = "whole caption"
+    severity = "critical"
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
         return rewritten_whole(
@@ -44,6 +45,7 @@ class Empty(Corruption):
     name = "empty"
     title = "Empty caption"
     kind = "whole caption"
+    severity = "critical"
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
         return rewritten_whole(caption.text, "", "is empty already")
@@ -55,6 +57,7 @@ class ObjectList(Corruption):
     name = "object_list"
     title = "List of objects"
     kind = "whole caption"
+    severity = "major"
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
         parsed = parse(caption.text)
@@ -77,6 +80,7 @@ class ShuffledReferences(Corruption):
     name = "shuffled_references"
     title = "References' words shuffled"
     kind = "whole caption"
+    severity = "critical"
 
     def __init__(self) -> None:
         self._known: Mapping[ImageId, Known] = {}
@@ -103,6 +107,7 @@ class JoinCaptions(Corruption):
     name = "join_captions"
     title = "Another image's caption added"
     kind = "whole caption"
+    severity = "critical"
 
     def __init__(self) -> None:
         self._donated: dict[ImageId, str] = {}
@@ -152,6 +157,7 @@ class SimilarImage(_FromCorpus):
     name = "similar_image"
     title = "Most similar image's caption"
     kind = "whole caption"
+    severity = "critical"
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
         known = self._known.get(caption.image_id, Known())
@@ -166,12 +172,13 @@ class SimilarImage(_FromCorpus):
 class Nonsense(_FromCorpus):
     """A sentence that a trigram model of all human captions makes up: fluent, of no image.
 
-    Not about this image as far as words tell: it shares at most one content word with its captions.
+    Probably not about this image: it shares at most one content word with its captions.
     """
 
     name = "nonsense"
     title = "Fluent nonsense"
     kind = "whole caption"
+    severity = "critical"
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
         known = self._known.get(caption.image_id, Known())
@@ -194,6 +201,7 @@ class FrequentNgrams(_FromCorpus):
     name = "frequent_ngrams"
     title = "Frequent n-grams glued"
     kind = "whole caption"
+    severity = "critical"
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
         grams: Sequence[str] = self.corpus.frequent

@@ -11,8 +11,8 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from corruptions.language.categories import mentions
-from corruptions.language.parsed import parse
+from metaeval.corruptions.language.categories import mentions
+from metaeval.corruptions.language.parsed import parse
 from metaeval.data.dataset import CaptionDataset, ImageId
 
 _START, _END = "<s>", "</s>"

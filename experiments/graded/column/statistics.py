@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from experiments.graded.differences import extreme_steps, replicates_of
-from experiments.graded.dose import Curve
-from experiments.graded.seeds import seed_spread
+from metaeval.experiments.graded.differences import Comparable, extreme_steps
+from metaeval.experiments.graded.dose import Curve
+from metaeval.experiments.graded.seeds import seed_spread
+from metaeval.results.graded import DoseCurve, GradedStatistics, SelectedStatistics
+from metaeval.stats.correlation.rank_order import rank_order
+from metaeval.stats.correlation.rank_order_within import rank_orders_within
 from metaeval.stats.dose.record import dose_record
-from metaeval.stats.ordering.graded import graded_result
+from metaeval.stats.ordering.graded import ResampledGraded, graded_result
 from metaeval.stats.ordering.inversions import worst_first, worst_inversion
+from metaeval.stats.ordering.pairwise import pairwise
 from metaeval.stats.ordering.selected import selected_statistics
 from metaeval.stats.resampling.bootstrap import Counts
+from metaeval.stats.resampling.means import resampled_means
+from metaeval.stats.resampling.replicates import replicate_statistics
 
 WORST_IMAGES = 200  # how many of a column's worst inversions are named
 
@@ -23,7 +29,7 @@ Floats = npt.NDArray[np.float64]
 
 
 class Design(NamedTuple):
-    """All that the statistics of a column depend on but its scores: the same for every column.
+    """What the statistics of a column depend on besides its scores: the same for every column.
 
     Attributes
     ----------
@@ -32,7 +38,7 @@ class Design(NamedTuple):
     applied
         bool [n_images, n_sets]: which versions really differ from the human caption.
     floor
-        Whether the lowest set holds other images' captions and no degree of corruption.
+        Whether the lowest set holds captions of other images, which is not a degree of corruption.
     groups
         Images that are alike in some respect, bool [n_images] each.
     curve
@@ -55,24 +61,24 @@ class Design(NamedTuple):
 
 
 class ColumnStatistics(NamedTuple):
-    """What `column_statistics` returns.
+    """Result of `column_statistics`.
 
     Attributes
     ----------
-    record
-        What statistics.json tells of the column; of its worst images the positions.
+    statistics
+        The statistics of the column; `worst_images` holds positions of images, not their ids.
     groups
-        `selected_statistics` of each group.
+        The measures in each group of images.
     dose
-        `dose_record`, where the design has a curve.
-    replicates
-        Measure → its replicates, float64 [replicates].
+        The curve, where the design has one.
+    comparable
+        The measures and their replicates.
     """
 
-    record: dict[str, Any]
-    groups: list[dict[str, Any]]
-    dose: dict[str, Any] | None
-    replicates: dict[str, Floats]
+    statistics: GradedStatistics
+    groups: list[SelectedStatistics]
+    dose: DoseCurve | None
+    comparable: Comparable
 
 
 def column_statistics(
@@ -88,8 +94,10 @@ def column_statistics(
     by_seed = list(tables) if higher_is_better else [-table for table in tables]
     better = by_seed[0]
 
-    def selected(scores: Floats, sets: slice = slice(None)) -> dict[str, Any]:
-        return selected_statistics(scores[:, sets], grades[sets], confidence=confidence)
+    def selected(scores: Floats, sets: slice = slice(None)) -> SelectedStatistics:
+        return SelectedStatistics.of(
+            selected_statistics(scores[:, sets], grades[sets], confidence=confidence)
+        )
 
     result = graded_result(
         values,
@@ -100,27 +108,73 @@ def column_statistics(
         confidence=confidence,
         tie_seeds=design.tie_seeds,
     )
-    everywhere, replicates = applied.all(), replicates_of(result)
-    error = float(np.nanstd(replicates["rank_order_rho"], ddof=1)) if len(counts) > 1 else np.nan
+    comparable = comparable_of(result)
+    error = (
+        float(np.nanstd(comparable.replicates["rank_order_rho"], ddof=1))
+        if len(counts) > 1
+        else np.nan
+    )
     severity = worst_inversion(values.T, levels, applied.T, higher_is_better=higher_is_better)
-    record = {
-        "n": values.size,
-        "n_nan": int(np.isnan(values).sum()),
-        **result.record,
-        **extreme_steps(result, len(values), confidence),
-        "every_level_applied": None if everywhere else selected(better[applied.all(axis=1)]),
-        "without_floor": selected(better, slice(1, None))
+    least, clearest = extreme_steps(result, len(values), confidence)
+    statistics = GradedStatistics.of(
+        result.record,
+        n=values.size,
+        n_nan=int(np.isnan(values).sum()),
+        least_seen_step=least,
+        clearest_step=clearest,
+        every_level_applied=None if applied.all() else selected(better[applied.all(axis=1)]),
+        without_floor=selected(better, slice(1, None))
         if design.floor and len(levels) > 2
         else None,
-        "seeds": seed_spread(by_seed, levels, error, result.record["rank_order_rho_tie_std"]),
-        "worst_images": worst_first(severity)[:WORST_IMAGES].tolist(),
-    }
+        seeds=seed_spread(by_seed, levels, error, result.record["rank_order_rho_tie_std"]),
+        worst_images=tuple(worst_first(severity)[:WORST_IMAGES].tolist()),
+    )
     dose = None
     if (curve := design.curve) is not None:
         scores = np.stack(by_seed)
         lowest = scores[:, :, 0] if design.floor else None
-        dose = dose_record(
-            scores[:, :, curve.order], curve.doses, counts, floor=lowest, confidence=confidence
+        dose = DoseCurve.of(
+            dose_record(
+                scores[:, :, curve.order], curve.doses, counts, floor=lowest, confidence=confidence
+            )
         )
     of_groups = [selected(better[members]) for members in design.groups]
-    return ColumnStatistics(record, of_groups, dose, replicates)
+    return ColumnStatistics(statistics, of_groups, dose, comparable)
+
+
+def comparable_of(result: ResampledGraded) -> Comparable:
+    """The measures of a column and their replicates."""
+    return Comparable(
+        {
+            "rank_order_rho": result.record["rank_order_rho"],
+            "rank_order_rho_within": result.record["rank_order_rho_within"],
+            "pairwise_accuracy": result.record["pairwise_accuracy"],
+        },
+        {
+            "rank_order_rho": result.resampled.rank_order_rho,
+            "rank_order_rho_within": result.within,
+            "pairwise_accuracy": result.resampled.pairwise_accuracy,
+        },
+    )
+
+
+def comparable_statistics(
+    values: Floats, levels: Sequence[int], counts: Counts, higher_is_better: bool
+) -> Comparable:
+    """The measures alone, of scores [n_images, n_sets], with their replicates."""
+    better, grades = values if higher_is_better else -values, np.array(levels)
+    resampled = replicate_statistics(better, grades, counts)
+    rhos = rank_orders_within(better, grades)
+    of_images = rhos[~np.isnan(rhos)]
+    return Comparable(
+        {
+            "rank_order_rho": rank_order(better, grades).rho,
+            "rank_order_rho_within": float(of_images.mean()) if len(of_images) else float("nan"),
+            "pairwise_accuracy": pairwise(better, grades).accuracy,
+        },
+        {
+            "rank_order_rho": resampled.rank_order_rho,
+            "rank_order_rho_within": resampled_means(rhos, counts),
+            "pairwise_accuracy": resampled.pairwise_accuracy,
+        },
+    )

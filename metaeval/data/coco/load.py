@@ -24,7 +24,7 @@ from metaeval.data.image_source import sources_of
 from metaeval.data.images import ImageFiles
 from metaeval.data.tidy import count_captions
 from metaeval.errors import ConfigError, InputError, require_count
-from metaeval.options import Count, Limit
+from metaeval.options import Limit, PositiveInt
 
 __all__ = ["find_coco_captions", "load_coco"]
 
@@ -37,7 +37,7 @@ def load_coco(
     images: str | Path | None = None,
     download: bool = False,
     limit: Limit = None,
-    n_references: Count = 4,
+    n_references: PositiveInt = 4,
     exclude: str | Path | Sequence[str | Path] | None = None,
     image_source: str | None = None,
     **places: Unpack[Places],

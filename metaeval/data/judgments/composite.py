@@ -18,7 +18,7 @@ from typing import Literal, Unpack
 from metaeval.data.image_source import source_of_file
 from metaeval.data.json_records import records, unique_ids
 from metaeval.data.judgments.files import find_files
-from metaeval.data.judgments.judged import HUMAN, Judged, Judgments, arrange, own_captions_of
+from metaeval.data.judgments.judged import HUMAN, JudgedCaption, Judgments, arrange, own_captions_of
 from metaeval.data.judgments.protocol import Choices, protocol_for
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError, require_count
@@ -99,7 +99,7 @@ def load_composite(
         folder="composite", source=SOURCE, root=root, data=data,
     )  # fmt: skip
     tidy, sources, empty, read = Tidy(), {}, 0, 0
-    judged: list[Judged] = []
+    judged: list[JudgedCaption] = []
     for subset in subsets:
         references, sha256 = _references(files[SUBSETS[subset]], tidy)
         sources[SUBSETS[subset]] = sha256
@@ -120,7 +120,7 @@ def load_composite(
                 human = rated.setdefault(key, {})
                 human[dimension] = (*human.get(dimension, ()), value)
         part = [
-            Judged(
+            JudgedCaption(
                 f"{subset}/{name}", caption, references[_stem(name)], human,
                 system=written_by[k - 1], file=name, subset=subset,
                 source=source_of_file(name, _COLLECTIONS[subset]),
@@ -139,7 +139,7 @@ def load_composite(
     )  # fmt: skip
 
 
-def _require_own_captions(judged: Sequence[Judged], captions: Path) -> None:
+def _require_own_captions(judged: Sequence[JudgedCaption], captions: Path) -> None:
     """Refuse a caption file that lacks the first captions of most images.
 
     With it, a person's caption would be compared with itself in some images and not in others.

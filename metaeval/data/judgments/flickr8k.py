@@ -14,7 +14,7 @@ from typing import Unpack
 
 from metaeval.data.image_source import source_of_file
 from metaeval.data.judgments.files import find_files
-from metaeval.data.judgments.judged import Judged, Judgments, arrange
+from metaeval.data.judgments.judged import JudgedCaption, Judgments, arrange
 from metaeval.data.judgments.protocol import Choices, protocol_for
 from metaeval.data.tidy import Tidy
 from metaeval.errors import InputError
@@ -150,7 +150,7 @@ class Flickr8kCaptions:
         where: str,
         ids: tuple[str, str],
         human: dict[str, tuple[float, ...]],
-    ) -> Judged:
+    ) -> JudgedCaption:
         """A line of an annotation file, its ids of image and caption resolved."""
         image, caption = ids
         if image not in self._references:
@@ -163,6 +163,6 @@ class Flickr8kCaptions:
                 f"'{caption}' is not in {TOKENS}", file=file.path, record=where, field="caption id"
             )
         source = source_of_file(image, "flickr8k")
-        return Judged(
+        return JudgedCaption(
             image, self._caption[caption], self._references[image], human, file=image, source=source
         )

@@ -1,9 +1,9 @@
 """Captions that people have judged, as a dataset that every metric can score.
 
-A `Judgments` is what the experiment `judgments` works on: one `Judged` for each caption shown to
-people with an image, and a `CaptionDataset` of what the metrics compare it with. The protocol
-(`metaeval.data.judgments.protocol`) decides which captions stay, what their references are and how
-many documents CIDEr counts.
+A `Judgments` is what the experiment `judgments` works on: one `JudgedCaption` for each caption
+shown to people with an image, and a `CaptionDataset` of what the metrics compare it with. The
+protocol (`metaeval.data.judgments.protocol`) decides which captions stay, what their references are
+and how many documents CIDEr counts.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ HUMAN = "Human"  # what a system is called that is people
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedCaption:
     """One caption that people have judged.
 
     Attributes
@@ -84,7 +84,7 @@ class Judgments:
     name: str
     title: str
     protocol: Protocol
-    judged: tuple[Judged, ...]
+    judged: tuple[JudgedCaption, ...]
     dataset: CaptionDataset
     image_index: npt.NDArray[np.intp]
     dimensions: tuple[str, ...]
@@ -121,7 +121,7 @@ class Judgments:
 def arrange(
     name: str,
     title: str,
-    judged: Sequence[Judged],
+    judged: Sequence[JudgedCaption],
     protocol: Protocol,
     *,
     sources: Mapping[str, str],
@@ -142,7 +142,7 @@ def arrange(
     for field_name in ("image", "system"):
         texts = (getattr(j, field_name) for j in judged)
         if half := next((text for text in texts if text and not is_unicode(text)), None):
-            raise InputError(f"{name}: the {field_name} {half!a} holds half a character")
+            raise InputError(f"{name}: the {field_name} {half!a} contains an unpaired surrogate")
     facts = {"judged_in_files": len(judged), "images_in_files": len({j.image for j in judged})}
     kept = list(judged)
     if limit is not None:
@@ -183,7 +183,7 @@ def arrange(
     return Judgments(name, title, protocol, tuple(kept), dataset, index, dimensions, facts)
 
 
-def own_captions_of(judged: Sequence[Judged]) -> list[str | None]:
+def own_captions_of(judged: Sequence[JudgedCaption]) -> list[str | None]:
     """The letters and digits of each candidate that is one of its own image's references, or None.
 
     Where captions of people are told apart (a system is called "Human"), only these are own
@@ -198,7 +198,9 @@ def own_captions_of(judged: Sequence[Judged]) -> list[str | None]:
     return own
 
 
-def _unreferenced(judged: Sequence[Judged], own_captions: Sequence[str | None]) -> list[Judged]:
+def _unreferenced(
+    judged: Sequence[JudgedCaption], own_captions: Sequence[str | None]
+) -> list[JudgedCaption]:
     """Take a caption that was judged with its own image out of that image's references, for all
     captions judged with the image: once for each time it was judged, as often as it is there."""
     by_image: dict[str, list[str]] = {}
@@ -206,7 +208,7 @@ def _unreferenced(judged: Sequence[Judged], own_captions: Sequence[str | None]) 
         if caption is not None:
             by_image.setdefault(j.image, []).append(caption)
 
-    def without(j: Judged) -> tuple[str, ...]:
+    def without(j: JudgedCaption) -> tuple[str, ...]:
         left = {k: letters_and_digits(r) for k, r in enumerate(j.references)}
         for caption in by_image[j.image]:
             first = next((k for k, letters in left.items() if letters == caption), None)
@@ -218,8 +220,8 @@ def _unreferenced(judged: Sequence[Judged], own_captions: Sequence[str | None]) 
 
 
 def _documents(
-    judged: Sequence[Judged], how: str
-) -> tuple[tuple[str, ...], npt.NDArray[np.intp], list[Judged]]:
+    judged: Sequence[JudgedCaption], how: str
+) -> tuple[tuple[str, ...], npt.NDArray[np.intp], list[JudgedCaption]]:
     """The documents' ids (ascending), each caption's document, and one caption of each."""
     if how == "image":
         keys, place, one = documents_by_references(

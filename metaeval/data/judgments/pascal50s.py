@@ -12,10 +12,10 @@ sentences A its references. On two human captions (HC) the two sets often disagr
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,8 @@ from metaeval.data.image_source import source_of_file
 from metaeval.data.judgments.files import find_files
 from metaeval.data.tidy import Tidy, letters_and_digits
 from metaeval.errors import ConfigError, InputError, require_count
-from metaeval.options import Count, Limit
+from metaeval.options import Limit, PositiveInt
+from metaeval.readers.files import one_line
 from metaeval.readers.matlab import read_matlab
 from metaeval.runs.digests import file_sha256
 
@@ -35,11 +36,35 @@ TRIPLETS = "consensus_pascal.mat"
 SOURCE = "https://vrama91.github.io/cider/ (pyCIDErConsensus.zip)"
 CATEGORIES = ("HC", "HI", "HM", "MM")
 VOTES = 48
+PAIR_FIELDS = ("name", "sent1", "sent2")
+TRIPLET_FIELDS = ("A", "B", "C", "winner")
 LABELS = {
     "consensus": "48 people who compared the captions with one reference each",
     "direct": "10 or 11 people who saw the image",
+    "votes": "the sum of the votes",
 }
 TIES = ("half", "wrong")
+
+
+class ScoringTable(NamedTuple):
+    """Captions to be scored against one dataset.
+
+    Attributes
+    ----------
+    documents
+        What metrics see.
+    keys, captions
+        m captions and the document (image id) of each.
+    pair, side
+        int64 [m]: the pair of each caption, and whether it is the first (0) or the second (1) of
+        it. A caption may occur several times, with other references: its scores are averaged.
+    """
+
+    documents: CaptionDataset
+    keys: list[str]
+    captions: list[str]
+    pair: npt.NDArray[np.int64]
+    side: npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -64,6 +89,10 @@ class ForcedChoice:
         What became of the pairs of the files.
     other_votes
         int64 [n, 2]: those of the other set of labels; `None` where the files lack it.
+    unit
+        What `image` names: "image", or "clip" for audio.
+    average
+        What the mean over all is: of "categories", or of "pairs" (the micro average).
     """
 
     name: str
@@ -84,9 +113,19 @@ class ForcedChoice:
     other_votes: npt.NDArray[np.int64] | None = None
     images: str | Path | None = None
     data: str | Path | None = None
+    unit: str = "image"
+    average: str = "categories"
 
     def __len__(self) -> int:
         return len(self.image)
+
+    def tables(self, n_references: int = 1, draw: int = 0, seed: int = 0) -> list[ScoringTable]:
+        """What is scored for one number of references and one draw; arguments of `documents`."""
+        documents = self.documents(n_references, draw, seed)
+        keys = [str(key) for key in documents.image_ids]
+        n = len(self)
+        pair, side = np.tile(np.arange(n), 2), np.repeat([0, 1], n)
+        return [ScoringTable(documents, [*keys, *keys], [*self.first, *self.second], pair, side)]
 
     def documents(self, n_references: int = 1, draw: int = 0, seed: int = 0) -> CaptionDataset:
         """Every pair as a document with so many of its references (or none), drawn at random.
@@ -117,8 +156,8 @@ def load_pascal50s(
     root: str | Path | None = None,
     data: str | Path | None = None,
     images: str | Path | None = None,
-    n_references: Count | tuple[Count, ...] | list[Count] = (5,),
-    draws: Count = 5,
+    n_references: PositiveInt | tuple[PositiveInt, ...] | list[PositiveInt] = (5,),
+    draws: PositiveInt = 5,
     labels: str = "consensus",
     ties: str = "half",
     limit: Limit = None,
@@ -152,7 +191,7 @@ def load_pascal50s(
     if not counts or any(isinstance(c, bool) or not 1 <= c <= VOTES for c in counts):
         raise ConfigError(f"dataset.n_references must be from 1 to {VOTES}: {counts}")
     require_count("dataset.draws", draws)
-    _require_known("labels", labels, LABELS)
+    _require_known("labels", labels, ("consensus", "direct"))
     _require_known("ties", ties, TIES)
     files = find_files([PAIRS, TRIPLETS], folder="pascal50s", source=SOURCE, root=root, data=data)
     pairs, triplets = read_matlab(files[PAIRS]), read_matlab(files[TRIPLETS])
@@ -172,12 +211,12 @@ def load_pascal50s(
     }
     for k, entry in enumerate(inputs):
         where, path = f"new_input {k + 1:,}", files[PAIRS]
-        parts = [_leaf(x) for x in _members(entry)]
+        parts = _parts(entry, PAIR_FIELDS, path, where)
         number = _leaf(category[k])
-        if len(parts) != 3 or not all(isinstance(p, str) for p in parts):
+        if not all(isinstance(p, str) for p in parts):
             raise InputError("is not an image and two captions", file=path, record=where)
         if number not in range(1, len(CATEGORIES) + 1):
-            problem = f"{number!r:.40} is no category"
+            problem = f"{number!r:.40} is not a category from 1 to {len(CATEGORIES)}"
             raise InputError(problem, file=path, record=f"category {k + 1:,}")
         kind = CATEGORIES[int(number) - 1]
         taken[kind] += 1
@@ -233,13 +272,14 @@ def _direct(
         raise InputError(problem, file=path, field="result")
     counts = []
     for k, entry in enumerate(results):
-        votes = (_members(entry) or [None])[0]
+        where = f"result {k + 1:,}"
+        votes = _members(entry, ("result",), path, where)[0]
         if isinstance(votes, list) and len(votes) == 1:
             votes = votes[0]
         good = isinstance(votes, np.ndarray) and bool(np.isin(votes, (-1, 1)).all())
         if not good or not len(votes):
             problem = "must be votes of 1 or -1"
-            raise InputError(problem, file=path, record=f"result {k + 1:,}", field="result")
+            raise InputError(problem, file=path, record=where, field="result")
         counts.append((int((votes == 1).sum()), int((votes == -1).sum())))
     return counts
 
@@ -253,8 +293,8 @@ def _consensus(
     letters: dict[str, str] = {}  # the two captions are there 48 times each
     for j, triplet in enumerate(triplets):
         where = f"triplet {start + j + 1:,}"
-        parts = [_leaf(x) for x in _members(triplet)]
-        if len(parts) != 4 or not all(isinstance(p, str) for p in parts[:3]):
+        parts = _parts(triplet, TRIPLET_FIELDS, path, where)
+        if not all(isinstance(p, str) for p in parts[:3]):
             raise InputError("is not three sentences and a vote", file=path, record=where)
         for text in parts[1:3]:
             if text not in letters:
@@ -284,11 +324,24 @@ def _variable(content: Mapping[str, Any], name: str, path: Path) -> Any:
     return content[name]
 
 
-def _members(entry: Any) -> list[Any]:
-    """The parts of a MATLAB struct, or of a cell array, in order."""
+def _parts(entry: Any, names: Sequence[str], path: Path, where: str) -> list[Any]:
+    """The texts and numbers of a struct's fields, in the order of their names."""
+    return [_leaf(x) for x in _members(entry, names, path, where)]
+
+
+def _members(entry: Any, names: Sequence[str], path: Path, where: str) -> list[Any]:
+    """The named fields of a MATLAB struct, or the members of a cell array of as many."""
     if isinstance(entry, Mapping):
-        return [*entry.values()]
-    return entry if isinstance(entry, list) else [entry]
+        if missing := [name for name in names if name not in entry]:
+            fields = ", ".join(f"'{one_line(name, 40)}'" for name in entry)
+            problem = f"is missing (the struct has {fields or 'no field'})"
+            raise InputError(problem, file=path, record=where, field=missing[0])
+        return [entry[name] for name in names]
+    members = entry if isinstance(entry, list) else [entry]
+    if len(members) != len(names):
+        problem = f"holds {len(members):,} members where {', '.join(names)} are expected"
+        raise InputError(problem, file=path, record=where)
+    return members
 
 
 def _leaf(value: Any) -> Any:

@@ -7,7 +7,7 @@ judged), and optionally `system` and `image_path`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
@@ -16,19 +16,31 @@ import numpy as np
 
 from metaeval.data.annotated_images import sources_of_ids
 from metaeval.data.dataset import ImageId
+from metaeval.data.fields import rename_fields
+from metaeval.data.identity import ImageIdRegistry, image_key
 from metaeval.data.json_records import check_id, require_fields
-from metaeval.data.judgments.judged import Judged, Judgments, arrange
+from metaeval.data.judgments.judged import JudgedCaption, Judgments, arrange
 from metaeval.data.judgments.protocol import Choices, protocol_for
+from metaeval.data.own.tables import read_table
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import Limit, is_unicode
-from metaeval.readers.files import read_text
-from metaeval.readers.json_text import read_json_lines
-from metaeval.readers.tables import read_csv, read_parquet
+from metaeval.readers.json_text import read_json
+from metaeval.readers.names import check_name
 from metaeval.readers.values import read_list, read_number
-from metaeval.runs.digests import file_sha256
 
-FORMATS = (".jsonl", ".csv", ".parquet")
+FORMATS = (".jsonl", ".json", ".csv", ".tsv", ".parquet")
+_LABELS = {"true": 1, "false": 0}  # of binary judgements
+_OPTIONAL = ("references", "system", "image_path", "rater")
+
+
+class TableOptions(Choices, total=False):
+    """Options of tables: see `load_table`."""
+
+    fields: Mapping[str, str] | None
+    references: str | Path | None
+    raters: tuple[str, ...] | list[str] | None
+    higher_is_better: bool
 
 
 def load_table(
@@ -41,16 +53,16 @@ def load_table(
     data: str | Path | None = None,
     limit: Limit = None,
     protocol: str | None = None,
-    **choices: Unpack[Choices],
+    **options: Unpack[TableOptions],
 ) -> Judgments:
     """Judged captions from a table of your own.
 
     Parameters
     ----------
     file
-        A `.jsonl`, `.csv` or `.parquet` file.
+        A `.jsonl`, `.json` (a list of records), `.csv`, `.tsv` or `.parquet` file.
     human
-        The column or columns that hold what people said; more is better.
+        The column or columns that hold ratings, a dimension each; true and false are 1 and 0.
     name
         What tables call the dataset.
     instances
@@ -64,10 +76,24 @@ def load_table(
         of annotated images of COCO.
     data
         The data folder; by default METAEVAL_DATA.
-    limit, protocol, choices
+    limit, protocol, options
         As in `metaeval.data.judgments.flickr8k.load_expert`; the default ("plain") keeps
         everything, averages several ratings of a caption, counts images as CIDEr's documents and
         is quoted by τ-b.
+
+    fields
+        What the file calls `image_id`, `candidate`, `references`, `human`, `system`, `image_path`
+        and `rater`, where it calls it otherwise. Required columns are also recognised by common
+        names, which is logged. With `rater` there is a record a rating: those of one caption of
+        one image (and system) are put together.
+    references
+        A file with the references of the images (COCO's captions file, or one of `dataset=own`),
+        for records without references.
+    raters
+        Columns with the ratings of one person each: `[rater1, rater2, rater3]`. They are ratings of
+        one dimension, "human".
+    higher_is_better
+        False where a higher rating means a worse caption: ratings are then counted as negative.
 
     Raises InputError for a file that is not there or not as it should be.
     """
@@ -76,56 +102,144 @@ def load_table(
     path = Path(file).expanduser()
     if path.suffix.lower() not in FORMATS:
         raise ConfigError(f"dataset.file: '{path.name}' is not one of {', '.join(FORMATS)}")
-    chosen = protocol_for(name, protocol, **choices)
+    fields, raters = options.pop("fields", None), options.pop("raters", None)
+    higher_is_better = options.pop("higher_is_better", True)
+    more_references = options.pop("references", None)
+    chosen = protocol_for(name, protocol, **options)  # type: ignore[misc]  # what Choices has
     dimensions = [human] if isinstance(human, str) else list(human)
     if not dimensions:
         raise ConfigError("dataset.human names no column")
-    tidy = Tidy()
-    judged, sha256, headed, read = [], "", False, 0
-    for where, record, sha256 in table_records(path):  # noqa: B007  (the last one is the file's)
-        if not headed:
-            hint = " (dataset.human names those with what people said)"
-            require_columns(record, ["image_id", "candidate", *dimensions], path, where, hint)
-            headed = True
-        require_fields(record, ("image_id", "candidate", *dimensions), path, where)
-        image = check_id(record["image_id"], path, where, "image_id")
-        candidate = record["candidate"]
-        if not isinstance(candidate, str):
-            raise InputError("is not a string", file=path, record=where, field="candidate")
-        human_ratings = {
-            d: _ratings(record[d], path, where, d) for d in dimensions if _is_judged(record[d])
-        }
-        read += 1
-        if not human_ratings:
-            continue
-        judged.append(
-            Judged(
-                str(image),
-                tidy.read(candidate, file=path, record=where, field="candidate"),
-                texts_of(record.get("references"), tidy, path, where, "references"),
-                human_ratings,
-                optional_text(record, "system", path, where),
-                optional_text(record, "image_path", path, where),
-            )
-        )
-    if unjudged := read - len(judged):
-        tidied = [*tidy.notes(), f"{unjudged:,} of {read:,} records without a judgement left out."]
-    else:
-        tidied = tidy.notes()
+    notes: list[str] = []
+    reader = _RecordReader(
+        path, list(raters) if raters else dimensions, "human" if raters else None,
+        _references(more_references, notes), higher_is_better,
+    )  # fmt: skip
+    judged, sha256 = reader.read(fields, notes)
+    if "rater" in (fields or {}):
+        judged = _by_caption(judged, notes)
     judged, note = _with_sources(judged, image_source, name, instances, data)
     return arrange(
-        name, name, judged, chosen, sources={path.name: sha256}, notes=[*tidied, *note],
-        limit=limit, read=read, instances=instances, images=images, data=data,
+        name, name, judged, chosen, sources={path.name: sha256},
+        notes=[*reader.tidy.notes(), *notes, *note], limit=limit, read=reader.n_read,
+        instances=instances, images=images, data=data,
     )  # fmt: skip
 
 
+class _RecordReader:
+    """Reads the records of a table as judged captions.
+
+    `columns` are those of ratings; with `dimension` they are of one dimension, a rater each.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        columns: Sequence[str],
+        dimension: str | None,
+        references: Mapping[str, tuple[str, ...]],
+        higher_is_better: bool,
+    ) -> None:
+        self.path, self.columns, self.dimension = path, columns, dimension
+        self.references, self.higher_is_better = references, higher_is_better
+        self.tidy, self.n_read = Tidy(), 0
+
+    def read(
+        self, fields: Mapping[str, str] | None, notes: list[str]
+    ) -> tuple[list[JudgedCaption], str]:
+        """The judged captions of all records with a rating, and the file's SHA-256."""
+        table = read_table(self.path)
+        required = ("image_id", "candidate", *self.columns)
+        rows = [(row.where, row.fields) for row in table.rows]
+        judged = []
+        for where, record in rename_fields(rows, fields, required, self.path, notes, _OPTIONAL):
+            if not self.n_read:
+                hint = " (dataset.fields says what they are called, dataset.human names ratings)"
+                require_columns(record, required, self.path, where, hint)
+            self.n_read += 1
+            require_fields(record, required, self.path, where)
+            if (caption := self._caption(record, where)) is not None:
+                judged.append(caption)
+        if unjudged := self.n_read - len(judged):
+            notes.append(f"{unjudged:,} of {self.n_read:,} records without a judgement left out.")
+        return judged, table.sha256
+
+    def _caption(self, record: dict[str, Any], where: str) -> JudgedCaption | None:
+        """The caption of a record; `None` where it has no rating."""
+        path = self.path
+        image = check_id(record["image_id"], path, where, "image_id")
+        if not isinstance(record["candidate"], str):
+            raise InputError("is not a string", file=path, record=where, field="candidate")
+        ratings = {
+            column: values
+            for column in self.columns
+            if _is_judged(record[column])
+            and (values := _ratings(record[column], path, where, column, self.higher_is_better))
+        }
+        if not ratings:
+            return None
+        if self.dimension is not None:
+            ratings = {self.dimension: tuple(value for v in ratings.values() for value in v)}
+        references = texts_of(record.get("references"), self.tidy, path, where, "references")
+        return JudgedCaption(
+            str(image),
+            self.tidy.read(record["candidate"], file=path, record=where, field="candidate"),
+            references or self.references.get(image_key(image), ()),
+            ratings,
+            optional_name(record, "system", path, where),
+            optional_text(record, "image_path", path, where),
+        )
+
+
+def _references(file: str | Path | None, notes: list[str]) -> dict[str, tuple[str, ...]]:
+    """The captions of each image in a file of references, by `image_key`."""
+    if file is None:
+        return {}
+    from metaeval.data.coco.captions import read_captions
+    from metaeval.data.own.captions import load_own  # which reads tables as this module does
+
+    path = Path(file).expanduser()
+    by_id: Mapping[ImageId, tuple[str, ...]]
+    if path.suffix.lower() == ".json" and _is_coco(path):
+        by_id = read_captions(path).captions
+    else:
+        data = load_own(path, split="all" if path.suffix.lower() == ".json" else None)
+        by_id = {
+            i: (first, *others)
+            for i, first, others in zip(data.image_ids, data.human, data.references, strict=True)
+        }
+    registry = ImageIdRegistry(path)
+    for image in by_id:
+        registry.add(image_key(image), str(image), f"image {image!r}")
+    notes.append(f"References of {len(by_id):,} images from {path.name}.")
+    return {image_key(i): tuple(texts) for i, texts in by_id.items()}
+
+
+def _is_coco(path: Path) -> bool:
+    value, _ = read_json(path)
+    return isinstance(value, dict) and "annotations" in value
+
+
+def _by_caption(judged: Sequence[JudgedCaption], notes: list[str]) -> list[JudgedCaption]:
+    """One entry a caption, with the ratings of all records that judge it, in their order."""
+    ratings: dict[tuple[str, str, str | None], dict[str, tuple[float, ...]]] = {}
+    first: dict[tuple[str, str, str | None], JudgedCaption] = {}
+    for j in judged:
+        key = (j.image, j.candidate, j.system)
+        first.setdefault(key, j)
+        of_caption = ratings.setdefault(key, {})
+        for dimension, values in j.human.items():
+            of_caption[dimension] = of_caption.get(dimension, ()) + values
+    notes.append(f"{len(judged):,} ratings are of {len(first):,} captions (dataset.fields.rater).")
+    return [replace(j, human=ratings[key]) for key, j in first.items()]
+
+
 def _with_sources(
-    judged: Sequence[Judged],
+    judged: Sequence[JudgedCaption],
     declared: str | None,
     name: str,
     instances: str | Path | None,
     data: str | Path | None,
-) -> tuple[list[Judged], list[str]]:
+) -> tuple[list[JudgedCaption], list[str]]:
     """The captions with what is known of their photographs, and a note where it is not."""
     names: dict[ImageId, str] = {j.image: j.file for j in judged if j.file}
     sources, note = sources_of_ids(
@@ -136,16 +250,10 @@ def _with_sources(
 
 
 def table_records(path: Path) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """The records of a JSON Lines, CSV or Parquet file: where, the record, the file's SHA-256."""
-    if path.suffix.lower() == ".parquet":
-        digest = file_sha256(path)
-        for where, row in read_parquet(path):
-            yield where, row, digest
-        return
-    file = read_text(path)
-    records = read_csv(file) if path.suffix.lower() == ".csv" else read_json_lines(file)
-    for where, record in records:
-        yield where, dict(record), file.sha256
+    """The records of a table by its suffix: where, the record, the file's SHA-256."""
+    table = read_table(path)
+    for row in table.rows:
+        yield row.where, row.fields, table.sha256
 
 
 def require_columns(
@@ -167,10 +275,15 @@ def _is_judged(value: Any) -> bool:
     return not (isinstance(value, float) and np.isnan(value))
 
 
-def _ratings(value: Any, path: Path, where: str, column: str) -> tuple[float, ...]:
+def _ratings(
+    value: Any, path: Path, where: str, column: str, higher_is_better: bool = True
+) -> tuple[float, ...]:
+    """The ratings in a cell, more is better; none where it holds an empty list."""
     listed = read_list(value, path, where, column)
     several = listed if isinstance(listed, list) else [listed]
-    return tuple(read_number(one, path, where, column) for one in several)
+    plain = [_LABELS.get(str(v).lower(), v) if isinstance(v, bool | str) else v for v in several]
+    numbers = (read_number(one, path, where, column) for one in plain)
+    return tuple(number if higher_is_better else 0.0 - number for number in numbers)
 
 
 def texts_of(value: Any, tidy: Tidy, path: Path, where: str, column: str) -> tuple[str, ...]:
@@ -193,5 +306,12 @@ def optional_text(record: dict[str, Any], column: str, path: Path, where: str) -
     if not isinstance(value, str):
         raise InputError("is not a string", file=path, record=where, field=column)
     if not is_unicode(value):
-        raise InputError("holds half a character", file=path, record=where, field=column)
+        problem = "contains an unpaired surrogate"
+        raise InputError(problem, file=path, record=where, field=column)
     return value
+
+
+def optional_name(record: dict[str, Any], column: str, path: Path, where: str) -> str | None:
+    """As `optional_text`, of a column of names (systems, kinds), which stand in tables."""
+    value = optional_text(record, column, path, where)
+    return None if value is None else check_name(value, file=path, record=where, field=column)

@@ -16,7 +16,7 @@ from typing import Any, Unpack
 
 from metaeval.data.image_source import source_of_file
 from metaeval.data.judgments.files import find_files
-from metaeval.data.judgments.judged import HUMAN, Judged, Judgments, arrange
+from metaeval.data.judgments.judged import HUMAN, JudgedCaption, Judgments, arrange
 from metaeval.data.judgments.protocol import Choices, protocol_for
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError
@@ -100,7 +100,9 @@ def load_thumb(
         }
         caption = tidy.read(record["hyp"], file=rated.path, record=where, field="hyp")
         file, source = record["image"], source_of_file(record["image"])
-        judged.append(Judged(image, caption, references[image], human, record["SYS"], file, source))
+        judged.append(
+            JudgedCaption(image, caption, references[image], human, record["SYS"], file, source)
+        )
     if unknown := [name for name in systems or () if name not in written_by]:
         names = ", ".join(f"'{name}'" for name in unknown)
         raise ConfigError(f"dataset.systems: {names} not among {', '.join(sorted(written_by))}")
@@ -127,7 +129,7 @@ def _rating(record: Mapping[str, Any], field: str, file: Path, where: str) -> fl
     return read_number(record.get(field), file, where, field, low=low, high=high)
 
 
-def _with_human_reference(judged: list[Judged]) -> list[Judged]:
+def _with_human_reference(judged: list[JudgedCaption]) -> list[JudgedCaption]:
     """The person's caption of each image behind the references of the machines' captions."""
     people = {j.image: j.candidate for j in judged if j.system == HUMAN}
     return [

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from metaeval.data.dataset import Absent, CaptionDataset, ImageId, Part, RecordCount
+from metaeval.data.fields import rename_fields
+from metaeval.data.identity import ImageIdRegistry, image_key, is_decimal
 from metaeval.data.image_source import sources_of
 from metaeval.data.images import ImageFiles
 from metaeval.data.json_records import check_id, kind
 from metaeval.data.judgments.table import optional_text
-from metaeval.data.own.tables import FORMATS, TableRow, read_table, require_columns
+from metaeval.data.own.tables import FORMATS, Table, TableRow, read_table, require_columns
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError, require_count
 from metaeval.readers.files import read_text
@@ -22,8 +24,7 @@ from metaeval.readers.values import read_list
 TOKEN_SUFFIXES = (".token", ".txt")
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif")
 FOREIGN = 0.2  # from this share of words without a Latin letter on the text is called foreign
-_WHOLE = re.compile("[0-9]{1,18}")  # of ASCII: isdecimal() takes other scripts' digits, too
-_TOKEN = re.compile(r"([^\t#]+)#(\d+)\t(.*)")
+_TOKEN = re.compile(r"([^\t#]+)#([0-9]{1,9})\t(.*)")
 _LATIN = re.compile("[A-Za-zÀ-ɏ]")
 _LETTER = re.compile(r"[^\W\d_]")
 
@@ -47,6 +48,7 @@ def load_own(
     n_references: int | None = None,
     image_source: str | None = None,
     limit: int | None = None,
+    fields: Mapping[str, str] | None = None,
 ) -> CaptionDataset:
     """A dataset from a file of captions, by what the file is.
 
@@ -56,8 +58,10 @@ def load_own(
     - `.csv`, `.tsv`, `.jsonl`, `.json`, `.parquet`: a table of `image_id` and `caption` (one a
       record) or `captions` (a list), and perhaps `image_path`.
 
-    Captions are taken in their order in the file: an image's first is the *Human* caption, the
-    others are its references. There may be none: metrics of references then give "not scored".
+    Captions are taken in their order in the file, those of token files in the order of their
+    numbers: an image's first is the *Human* caption, the others are its references. There may be
+    none: metrics of references then give "not scored". Two written forms of one image id ("007" and
+    "7" in a CSV file, "a/1.jpg" and "b/1.jpg") are refused.
 
     Without a file the dataset is the images of the folder `images`, without captions: for captions
     of systems, which metrics of images score. Ids are the files' names without their endings; as
@@ -70,7 +74,7 @@ def load_own(
     name
         What tables call the dataset; by default the file's stem.
     split
-        Of Karpathy's files, which: "test"; by default all.
+        Of Karpathy's files, which: "test"; "all" for all. Needed where a file has several.
     images
         The folder of the image files.
     n_references
@@ -79,6 +83,9 @@ def load_own(
         "coco": ids are COCO's; "other": no image is COCO's; by default file names tell.
     limit
         Only the first so many images by id.
+    fields
+        What a table calls `image_id`, `caption` (or `captions`) and `image_path`, where it calls
+        them otherwise. Common names are recognised, which is logged.
 
     Raises InputError, naming file and record, for anything that is not so.
     """
@@ -90,7 +97,8 @@ def load_own(
             raise ConfigError("dataset=own needs a file: dataset.file=FILE (see docs/own.md)")
         return _folder(Path(images).expanduser(), name, image_source).limited(limit)
     path = Path(file).expanduser()
-    captions, sha256 = _read(path, split)
+    notes: list[str] = []
+    captions, sha256 = _read(path, split, fields, notes)
     tidy = Tidy()
     texts, names, read = _by_image(captions, path, tidy)
     if not texts:
@@ -103,8 +111,8 @@ def load_own(
     photographs = tuple(sources_of(ids, names, declared=image_source, collection=called).values())
     return CaptionDataset(
         called, ids, human, references, ids, human, {path.name: sha256},
-        (*tidy.notes(), *_remarks(human, references)),
-        parts={"images": _images(images, names)},
+        (*tidy.notes(), *notes, *_remarks(human, references)),
+        parts={"images": _images(images, names, ids)},
         image_source=photographs, pool_source=photographs,
         records=RecordCount(read, len(human) + sum(map(len, references))),
     ).limited(limit)  # fmt: skip
@@ -156,14 +164,15 @@ def images_by_id(folder: Path) -> dict[ImageId, str]:
     An id is the name without its ending, as a number if all are numbers. Raises InputError for two
     files of one id.
     """
-    found = sorted(p.name for p in folder.iterdir() if p.suffix.lower() in IMAGE_SUFFIXES)
-    stems = [PurePosixPath(name).stem for name in found]
-    numbers = all(_WHOLE.fullmatch(stem) for stem in stems)
+    files = sorted(p.name for p in folder.iterdir() if p.suffix.lower() in IMAGE_SUFFIXES)
+    stems = [PurePosixPath(name).stem for name in files]
+    numbers = all(map(is_decimal, stems))
     names: dict[ImageId, str] = {}
-    for stem, name in zip(stems, found, strict=True):
+    for stem, name in zip(stems, files, strict=True):
         image: ImageId = int(stem) if numbers else stem
         if image in names:
-            raise InputError(f"{names[image]} and {name} are both image {image}", file=folder)
+            problem = f"{names[image]} and {name} are both image {image}; rename one"
+            raise InputError(problem, file=folder)
         names[image] = name
     return names
 
@@ -178,14 +187,16 @@ def foreign_share(texts: Sequence[str]) -> float:
     return sum(not _LATIN.search(word) for word in words) / max(1, len(words))
 
 
-def _read(path: Path, split: str | None) -> tuple[Iterator[OwnCaption], str]:
+def _read(
+    path: Path, split: str | None, fields: Mapping[str, str] | None, notes: list[str]
+) -> tuple[Iterator[OwnCaption], str]:
     """The captions of a file, in its order, and its SHA-256."""
     suffix = path.suffix.lower()
     if suffix == ".json":
         value, sha256 = read_json(path)
         if isinstance(value, dict) and "images" in value:
             return _karpathy(value["images"], path, split), sha256
-    if split is not None:
+    if split not in (None, "all"):
         raise ConfigError("dataset.split is for Karpathy's files: this one has no splits")
     if suffix in TOKEN_SUFFIXES:
         text = read_text(path)
@@ -194,14 +205,26 @@ def _read(path: Path, split: str | None) -> tuple[Iterator[OwnCaption], str]:
         known = ", ".join((*FORMATS, *TOKEN_SUFFIXES))
         raise InputError(f"is none of {known}", file=path)
     table = read_table(path)
-    column = "captions" if "captions" in table.rows[0].fields else "caption"
-    require_columns(table, ["image_id", column], "a table of captions")
-    return _table_rows(table.rows, column, path), table.sha256
+    several = "captions" in table.rows[0].fields or "captions" in (fields or {})
+    column = "captions" if several else "caption"
+    given = [(row.where, row.fields) for row in table.rows]
+    renamed = rename_fields(given, fields, ("image_id", column), path, notes, ("image_path",))
+    rows = [TableRow(where, record) for where, record in renamed]
+    require_columns(Table(path, rows, table.sha256), ["image_id", column], "dataset.fields")
+    return _table_rows(rows, column, path), table.sha256
 
 
 def _karpathy(images: object, path: Path, split: str | None) -> Iterator[OwnCaption]:
     if not isinstance(images, list):
         raise InputError(f"is {kind(images)}, not a list", file=path, field="images")
+    splits = _splits(images)
+    choices = ", ".join([*splits, "all"])
+    if split is None and len(splits) > 1:
+        problem = f"has the splits {choices}; choose one: dataset.split=test"
+        raise InputError(problem, file=path, field="split")
+    if split not in (None, "all", *splits):
+        raise InputError(f"has no split '{split}'; choose from {choices}", file=path, field="split")
+    registry = ImageIdRegistry(path)
     for k, image in enumerate(images):
         where = f"images[{k}]"
         if not isinstance(image, dict) or not isinstance(image.get("sentences"), list):
@@ -209,41 +232,56 @@ def _karpathy(images: object, path: Path, split: str | None) -> Iterator[OwnCapt
                 "has no list of sentences (a file of COCO's own schema is dataset=coco)",
                 file=path, record=where, field="sentences",
             )  # fmt: skip
-        wanted = split is None or image.get("split") == split
+        wanted = split in (None, "all") or image.get("split") == split
         file_name = image.get("filename")
         if not isinstance(file_name, str):
-            raise InputError("is no string", file=path, record=where, field="filename")
+            raise InputError("is not a string", file=path, record=where, field="filename")
         field = "filename" if image.get("cocoid") is None else "cocoid"
         named = PurePosixPath(file_name).stem if field == "filename" else image["cocoid"]
         image_id = check_id(named, path, where, field)
+        registry.add_once(image_id, f"{image.get('filepath', '')}/{file_name}".strip("/"), where)
         for s, sentence in enumerate(image["sentences"]):
             text = sentence.get("raw") if isinstance(sentence, dict) else None
             yield OwnCaption(f"{where}, sentences[{s}]", image_id, file_name, text, wanted)  # type: ignore[arg-type]
 
 
+def _splits(images: Sequence[Any]) -> list[str]:
+    """The names of the splits of Karpathy's images, in their order."""
+    named = (image.get("split") for image in images if isinstance(image, dict))
+    return list(dict.fromkeys(name for name in named if isinstance(name, str)))
+
+
 def _token_lines(text: str, path: Path) -> Iterator[OwnCaption]:
+    """The captions of `FILE#NUMBER<tab>CAPTION`, each image's in the order of their numbers."""
+    registry = ImageIdRegistry(path, "FILE")
+    by_image: dict[ImageId, dict[int, OwnCaption]] = {}
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
+        where = f"line {number:,}"
         match = _TOKEN.fullmatch(line.rstrip("\r"))
         if match is None:
-            raise InputError(
-                "is not FILE#NUMBER, a tab and a caption", file=path, record=f"line {number:,}"
-            )
-        where = f"line {number:,}"
-        image = check_id(PurePosixPath(match[1]).stem, path, where, "FILE")
-        yield OwnCaption(where, image, match[1], match[3])
+            raise InputError("is not FILE#NUMBER, a tab and a caption", file=path, record=where)
+        name, place = match[1], int(match[2])
+        image = check_id(PurePosixPath(name).stem, path, where, "FILE")
+        of_image = by_image.setdefault(registry.add(image, name, where), {})
+        if place in of_image:
+            problem = f"'{name}#{match[2]}' is there twice: {of_image[place].where} has it too"
+            raise InputError(problem, file=path, record=where, field="FILE#NUMBER")
+        of_image[place] = OwnCaption(where, image, name, match[3])
+    for of_image in by_image.values():
+        yield from (of_image[place] for place in sorted(of_image))
 
 
 def _table_rows(rows: Sequence[TableRow], column: str, path: Path) -> Iterator[OwnCaption]:
+    untyped = path.suffix.lower() in (".csv", ".tsv")
+    registry = ImageIdRegistry(path, "image_id")
     for row in rows:
         image = row.image_id(path)
-        if (
-            isinstance(image, str)
-            and path.suffix.lower() in (".csv", ".tsv")
-            and _WHOLE.fullmatch(image)
-        ):
-            image = int(image)  # a cell of a table without types
+        written = str(image)
+        if untyped and is_decimal(written):
+            image = int(written)
+        registry.add(image, written, row.where)
         named = optional_text(row.fields, "image_path", path, row.where)
         texts = row.cell(column, path)
         if column == "captions":
@@ -252,16 +290,33 @@ def _table_rows(rows: Sequence[TableRow], column: str, path: Path) -> Iterator[O
             yield OwnCaption(row.where, image, named, text)
 
 
-def _images(folder: str | Path | None, names: dict[ImageId, str]) -> Part:
+def _images(folder: str | Path | None, names: dict[ImageId, str], ids: Sequence[ImageId]) -> Part:
+    """The image files: by the names that the file gives, otherwise by id."""
     if folder is None:
         return Absent("images", "no folder of image files was given", "dataset.images=FOLDER")
     path = Path(folder).expanduser()
     if not path.is_dir():
         raise InputError("there is no such folder; correct dataset.images", file=path)
-    files = ImageFiles(path, names)
+    there = _file_names(path)
+    by_key = {i: there[image_key(i)] for i in ids if i not in names and image_key(i) in there}
+    files = ImageFiles(path, {**names, **by_key})
     if not len(files):
-        return Absent("images", f"none of the images is in {path}", "correct dataset.images")
+        example = next(iter(there.values()), None)
+        files_are = f"its files are like '{example}'" if example else "it holds no image file"
+        reason = f"none of the images is in {path}: ids are like {ids[0]!r}, {files_are}"
+        return Absent("images", reason, "correct dataset.images, or give a column image_path")
     return lambda: files
+
+
+def _file_names(folder: Path) -> dict[str, str]:
+    """`image_key` of a name → the name, of the image files of a folder; ambiguous ones left out."""
+    names: dict[str, str] = {}
+    twice: set[str] = set()
+    for file in sorted(p.name for p in folder.iterdir() if p.suffix.lower() in IMAGE_SUFFIXES):
+        key = image_key(file)
+        if names.setdefault(key, file) != file:
+            twice.add(key)
+    return {key: name for key, name in names.items() if key not in twice}
 
 
 def _remarks(human: Sequence[str], references: Sequence[Sequence[str]]) -> list[str]:

@@ -4,21 +4,45 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from metaeval.data.judgments.table import texts_of
 from metaeval.data.own.tables import Table, TableRow, read_table, require_columns, table_files
-from metaeval.data.tidy import Tidy
+from metaeval.data.tidy import Tidy, letters_and_digits
 from metaeval.errors import ConfigError, InputError
+from metaeval.readers.json_text import read_json
+from metaeval.readers.names import check_name
 from metaeval.readers.values import read_number
+from metaeval.runs.files import MANIFEST
 from metaeval.runs.records import Version
 
 FIELDS = ("image_id", "caption", "references", "system", "metric", "score")
-# columns of a run's own files, which are no scores
-_NO_SCORES = frozenset({*FIELDS, *Version.__slots__, "image_path", "seg_id", "set_id"})
+# columns of a run's own files and of judges' answers, which are not scores
+_NOT_SCORES = frozenset(
+    {
+        *(*FIELDS, *Version.__slots__, "image_path", "seg_id", "set_id", "row", "index", "id"),
+        *("seed", "tokens", "prompt_tokens", "completion_tokens", "cost", "seconds", "rating"),
+    }
+)
+# a number, or what a person or a program takes for one: "50%", "0,5", "1_000"
+_NUMERIC = re.compile(
+    r"[+-]?(?:[0-9][0-9_.,]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*%?|[+-]?inf(?:inity)?"
+)
+# metrics whose columns are scores without being named, by letters and digits in lower case
+_NUMERIC = re.compile(
+    r"[+-]?(?:[0-9][0-9_.,]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\s*%?|[+-]?inf(?:inity)?"
+)
+_PUBLISHED = frozenset({
+    "bleu", "bleu1", "bleu2", "bleu3", "bleu4", "sacrebleu", "chrf", "ter", "meteor", "rouge",
+    "rougel", "cider", "ciderd", "spice", "spider", "bertscore", "bertscorep", "bertscorer",
+    "bertscoref1", "moverscore", "wmd", "vifidel", "tiger", "faier", "chair", "chairs", "chairi",
+    "clips", "refclips", "clipscore", "refclipscore", "pacs", "refpacs", "polos", "umic",
+    "vilbertscore", "infometic", "fense", "fleur", "clair", "hicescore", "aloha",
+})  # fmt: skip
 
 # image id as text, caption, and the references where the table tells them
 Item = tuple[str, str, tuple[str, ...] | None]
@@ -65,7 +89,9 @@ def read_scores(
     files
         A file, several, or a folder of them.
     columns
-        Which scores; by default all columns that hold numbers.
+        Which scores; by default the columns called as a published metric (`CIDEr`, `CLIPScore
+        (ViT-B/32)`, …) or as the manifest of the folder says. Other columns of numbers must be
+        named here: a row number or a count of tokens is not a score.
     fields
         What the tables call `image_id`, `caption`, `references`, `system`, `metric` and `score`,
         where they call it otherwise.
@@ -85,13 +111,20 @@ def read_scores(
         digest.update(table.sha256.encode())
         by_system = _captions_by_system(table, named)
     reader = _Reader(named, by_system, columns)
+    declared = _declared_columns(files)
+    wide = [t for t in tables if not reader.is_long(t)]
+    for table in tables:
+        reader.require_columns(table)
+    if wide and columns is None:
+        reader.wide = _score_columns(wide, named, declared)
     for table in tables:
         reader.read(table)
     names = tuple(columns) if columns is not None else tuple(reader.names)
-    if lacking := [name for name in names if name not in reader.names]:
-        there = ", ".join(reader.names) or "none"
+    if missing := [name for name in names if name not in reader.names]:
+        there = dict.fromkeys(name for t in tables for row in t.rows for name in row.fields)
         raise ConfigError(
-            f"metric.scores.columns: there is no score '{lacking[0]}'; there: {there}"
+            f"metric.scores.columns: '{missing[0]}' is not in {tables[0].path}; it has: "
+            f"{', '.join(reader.names or there)}"
         )
     if not names:
         raise InputError("has no column of scores", file=tables[0].path)
@@ -112,41 +145,37 @@ class _Reader:
         columns: Sequence[str] | None,
     ) -> None:
         self.named, self.by_system, self.columns = named, by_system, columns
+        self.wide: Sequence[str] = columns or ()  # columns of scores of tables with a column each
         self.names: dict[str, None] = {}
         self.scores: dict[Item, dict[str, tuple[float, str]]] = {}
         self._tidy = Tidy()
 
-    def read(self, table: Table) -> None:
-        named, first = self.named, table.rows[0].fields
-        needed = [named["image_id"], named["system" if self.by_system else "caption"]]
-        long = named["metric"] in first and named["score"] in first
+    def is_long(self, table: Table) -> bool:
+        """Whether a table has one score a record, whose metric a column names."""
+        first = table.rows[0].fields
+        return self.named["metric"] in first and self.named["score"] in first
+
+    def require_columns(self, table: Table) -> None:
+        """InputError where a table does not say which caption a score is of."""
+        needed = [self.named["image_id"], self.named["system" if self.by_system else "caption"]]
         require_columns(table, needed, "metric.scores.fields")
-        names = [] if long else self._columns_of(table)
+
+    def read(self, table: Table) -> None:
+        named = self.named
+        long = self.is_long(table)
+        there = {name for row in table.rows for name in row.fields}
+        names = [] if long else [name for name in self.wide if name in there]
         for row in table.rows:
             item = self._item(row, table.path)
             if long:
-                metric = row.cell(named["metric"], table.path)
-                if not isinstance(metric, str) or not metric:
-                    raise InputError(
-                        f"{metric!r:.40} is no name", file=table.path, record=row.where,
-                        field=named["metric"],
-                    )  # fmt: skip
+                metric = check_name(
+                    row.cell(named["metric"], table.path),
+                    file=table.path, record=row.where, field=named["metric"],
+                )  # fmt: skip
                 self._add(item, metric, named["score"], row, table.path)
                 continue
             for name in names:
                 self._add(item, name, name, row, table.path)
-
-    def _columns_of(self, table: Table) -> list[str]:
-        """The columns of a wide table that hold scores: those asked for, or all of numbers."""
-        first = table.rows[0].fields
-        if self.columns is not None:
-            return [name for name in self.columns if name in first]
-        fields = _NO_SCORES | set(self.named.values())
-        others = [name for name in first if name not in fields]
-        scores = [name for name in others if _holds_numbers(table, name)]
-        if not all(name.strip() for name in scores):  # an index that pandas wrote, a name cut off
-            raise InputError("a column of numbers has no name", file=table.path)
-        return scores
 
     def _item(self, row: TableRow, path: Path) -> Item:
         image = str(row.image_id(path, self.named["image_id"]))
@@ -162,10 +191,11 @@ class _Reader:
                     file=path, record=row.where, field=self.named["system"],
                 )  # fmt: skip
             caption = self.by_system[image, system]
-        told, field = row.fields.get(self.named["references"]), self.named["references"]
-        if told is None or told == "":
+        field = self.named["references"]
+        references = row.fields.get(field)
+        if references is None or references == "":
             return image, caption, None
-        return image, caption, texts_of(told, self._tidy, path, row.where, field)
+        return image, caption, texts_of(references, self._tidy, path, row.where, field)
 
     def _add(self, item: Item, name: str, field: str, row: TableRow, path: Path) -> None:
         if self.columns is not None and name not in self.columns:
@@ -190,7 +220,7 @@ class _Reader:
 def _field_names(fields: Mapping[str, str] | None) -> dict[str, str]:
     given = dict(fields or {})
     if unknown := [name for name in given if name not in FIELDS]:
-        raise ConfigError(f"metric.scores.fields: '{unknown[0]}' is none of {', '.join(FIELDS)}")
+        raise ConfigError(f"metric.scores.fields: '{unknown[0]}' is not one of {', '.join(FIELDS)}")
     return {**{name: name for name in FIELDS}, **given}
 
 
@@ -200,8 +230,8 @@ def _captions_by_system(table: Table, named: Mapping[str, str]) -> dict[tuple[st
     tidy = Tidy()
     captions: dict[tuple[str, str], str] = {}
     for row in table.rows:
-        told = row.cell(caption, table.path)
-        text = tidy.read(told, file=table.path, record=row.where, field=caption)
+        cell = row.cell(caption, table.path)
+        text = tidy.read(cell, file=table.path, record=row.where, field=caption)
         key = str(row.image_id(table.path, image)), str(row.cell(system, table.path))
         if captions.setdefault(key, text) != text:
             raise InputError(
@@ -211,17 +241,62 @@ def _captions_by_system(table: Table, named: Mapping[str, str]) -> dict[tuple[st
     return captions
 
 
-def _holds_numbers(table: Table, name: str) -> bool:
-    """Whether a column has a number at all: then whatever else stands in it is refused."""
-    return any(_like_a_number(row.fields.get(name)) for row in table.rows)
+def _score_columns(
+    tables: Sequence[Table], named: Mapping[str, str], declared: Collection[str]
+) -> list[str]:
+    """The columns of scores of tables with a column for each: those of all records, not the first.
+
+    InputError for a column of numbers that is not known to be one of scores.
+    """
+    known = _NOT_SCORES | set(named.values())
+    fields = dict.fromkeys(name for t in tables for row in t.rows for name in row.fields)
+    numbers: dict[str, TableRow | None] = {}
+    for name in fields:
+        if name in known or (declared and name not in declared):
+            continue
+        cells = [row for t in tables for row in t.rows if _like_a_number(row.fields.get(name))]
+        if cells:
+            numbers[name] = cells[0]
+    path = tables[0].path
+    for name in numbers:
+        if not name.strip():  # an index that pandas wrote, or a name that was cut off
+            raise InputError("a column of numbers has no name", file=path)
+        check_name(name, file=path, record=None, field=name)
+    unknown = [name for name in numbers if name not in declared and not _is_published(name)]
+    if unknown:
+        columns = ", ".join(f"'{name}'" for name in unknown)
+        raise InputError(
+            f"has columns of numbers that are not known metrics: {columns}; say which columns are "
+            f"scores: 'metric.scores.columns=[{','.join(numbers)}]'",
+            file=path,
+        )  # fmt: skip
+    return list(numbers)
+
+
+def _is_published(name: str) -> bool:
+    """Whether a column is called as a published metric; what stands in brackets does not count."""
+    return letters_and_digits(name.partition("(")[0]) in _PUBLISHED
+
+
+def _declared_columns(files: str | Path | Sequence[str | Path]) -> frozenset[str]:
+    """The columns of scores that the manifests of the given folders declare."""
+    columns: set[str] = set()
+    for given in [files] if isinstance(files, str | Path) else files:
+        manifest = Path(given).expanduser() / MANIFEST
+        if manifest.is_file():
+            value, _ = read_json(manifest)
+            parts = value.get("parts") if isinstance(value, dict) else None
+            for part in parts if isinstance(parts, list) else []:
+                of_part = part.get("columns") if isinstance(part, dict) else None
+                columns.update(of_part if isinstance(of_part, dict) else ())
+    return frozenset(columns)
 
 
 def _like_a_number(value: Any) -> bool:
-    try:
-        float(value)
-    except (TypeError, ValueError, OverflowError):
-        return False
-    return not isinstance(value, bool)
+    """Whether a cell is a number, or is written like one ("50%", "1_000", "0,5")."""
+    if isinstance(value, str):
+        return _NUMERIC.fullmatch(value.strip()) is not None
+    return isinstance(value, int | float) and not isinstance(value, bool) and value == value
 
 
 def _number(value: Any, path: Path, where: str, field: str) -> float:
@@ -233,5 +308,5 @@ def _number(value: Any, path: Path, where: str, field: str) -> float:
     try:
         return read_number(value, path, where, field)
     except InputError:
-        problem = f"{value!r:.40} is no score"
+        problem = f"{value!r:.40} is not a score; write digits, e.g. 0.5"
         raise InputError(problem, file=path, record=where, field=field) from None

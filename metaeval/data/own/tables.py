@@ -72,7 +72,9 @@ def table_files(given: str | Path | Sequence[str | Path], option: str) -> list[P
     for one in [given] if isinstance(given, str | Path) else given:
         path = Path(one).expanduser()
         if path.is_dir():
-            inside = sorted(p for p in path.iterdir() if p.suffix.lower() in FORMATS)
+            # names that begin so are not data for pandas and pyarrow either
+            visible = (p for p in path.iterdir() if not p.name.startswith(("_", ".")))
+            inside = sorted(p for p in visible if p.suffix.lower() in FORMATS)
             if not inside:
                 raise InputError(f"the folder holds no table ({', '.join(FORMATS)})", file=path)
             paths += inside

@@ -26,7 +26,7 @@ SOURCE = "https://foilunitn.github.io"
 def load_foil(
     root: str | Path | None = None,
     captions: str | Path | None = None,
-    near_copies: str = "keep",
+    near_copies: str = "drop",
     file: str = FILE,
     limit: int | None = None,
     **places: Unpack[ImagePlaces],

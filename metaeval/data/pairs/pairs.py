@@ -111,7 +111,7 @@ def arrange_pairs(
     sources: Mapping[str, str],
     notes: Sequence[str] = (),
     captions: str | Path | None = None,
-    near_copies: str = "keep",
+    near_copies: str = "drop",
     limit: int | None = None,
     read: int | None = None,
     **places: Unpack[ImagePlaces],
@@ -163,6 +163,7 @@ def arrange_pairs(
             replace(p, references=tuple(r for r in p.references or () if r not in copies))
             for p, copies in zip(kept, near, strict=True)
         ]
+    facts["near_copies_dropped"] = facts["near_copies"] if near_copies == "drop" else 0
     facts["without_references"] = sum(not p.references for p in kept)
     keys, index, documents = documents_by_references(
         [p.image for p in kept], [p.references or () for p in kept]

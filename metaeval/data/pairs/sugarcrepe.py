@@ -31,7 +31,7 @@ SOURCE_PP = "https://github.com/Sri-Harsha/scpp (folder data)"
 def load_sugarcrepe(
     root: str | Path | None = None,
     captions: str | Path | None = None,
-    near_copies: str = "keep",
+    near_copies: str = "drop",
     kinds: tuple[str, ...] | list[str] | None = None,
     limit: int | None = None,
     **places: Unpack[ImagePlaces],
@@ -68,7 +68,7 @@ def load_sugarcrepe(
 def load_sugarcrepe_pp(
     root: str | Path | None = None,
     captions: str | Path | None = None,
-    near_copies: str = "keep",
+    near_copies: str = "drop",
     kinds: tuple[str, ...] | list[str] | None = None,
     limit: int | None = None,
     **places: Unpack[ImagePlaces],

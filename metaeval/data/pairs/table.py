@@ -7,33 +7,39 @@ COCO's captions of the image) and `image_path`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
 from metaeval.data.annotated_images import ImagePlaces, sources_of_ids
 from metaeval.data.dataset import ImageId
+from metaeval.data.fields import rename_fields
 from metaeval.data.json_records import check_id
 from metaeval.data.judgments.table import (
     FORMATS,
+    optional_name,
     optional_text,
     require_columns,
-    table_records,
     texts_of,
 )
+from metaeval.data.own.tables import read_table
 from metaeval.data.pairs.pairs import CaptionPair, CaptionPairs, arrange_pairs
 from metaeval.data.tidy import Tidy
 from metaeval.errors import ConfigError, InputError
+
+REQUIRED = ("image_id", "true", "false")
+OPTIONAL = ("paraphrase", "kind", "references", "image_path")
 
 
 def load_pairs_table(
     file: str | Path | None = None,
     name: str = "pairs",
     captions: str | Path | None = None,
-    near_copies: str = "keep",
+    near_copies: str = "drop",
     image_source: str | None = None,
     limit: int | None = None,
+    fields: Mapping[str, str] | None = None,
     **places: Unpack[ImagePlaces],
 ) -> CaptionPairs:
     """True and false captions from a table of your own; several false ones make several pairs.
@@ -41,7 +47,7 @@ def load_pairs_table(
     Parameters
     ----------
     file
-        A `.jsonl`, `.csv` or `.parquet` file.
+        A `.jsonl`, `.json` (a list of records), `.csv`, `.tsv` or `.parquet` file.
     name
         What tables call the dataset.
     captions
@@ -50,6 +56,9 @@ def load_pairs_table(
         As in `metaeval.data.pairs.sugarcrepe.load_sugarcrepe`.
     image_source
         Which photographs these are, as in `metaeval.data.judgments.table.load_table`.
+    fields
+        What the file calls `image_id`, `true`, `false`, `paraphrase`, `kind`, `references` and
+        `image_path`, where it calls them otherwise. Common names are recognised, which is logged.
     limit, places
         As in `metaeval.data.pairs.sugarcrepe.load_sugarcrepe`.
 
@@ -62,9 +71,11 @@ def load_pairs_table(
         raise ConfigError(f"dataset.file: '{path.name}' is not one of {', '.join(FORMATS)}")
     tidy = Tidy()
     pairs: list[CaptionPair] = []
-    sha256 = ""
-    for where, record, sha256 in table_records(path):  # noqa: B007  (the last one is the file's)
-        require_columns(record, ("image_id", "true", "false"), path, where)
+    notes: list[str] = []
+    table = read_table(path)
+    rows = [(row.where, row.fields) for row in table.rows]
+    for where, record in rename_fields(rows, fields, REQUIRED, path, notes, OPTIONAL):
+        require_columns(record, REQUIRED, path, where)
         pairs += _pairs(record, tidy, path, where)
     if not pairs:
         raise InputError("holds no record", file=path)
@@ -75,7 +86,7 @@ def load_pairs_table(
     )  # fmt: skip
     return arrange_pairs(
         name, name, [replace(p, source=sources[p.image]) for p in pairs],
-        sources={path.name: sha256}, notes=[*tidy.notes(), *note], captions=captions,
+        sources={path.name: table.sha256}, notes=[*tidy.notes(), *notes, *note], captions=captions,
         near_copies=near_copies, limit=limit, **places,
     )  # fmt: skip
 
@@ -93,7 +104,7 @@ def _pairs(record: dict[str, Any], tidy: Tidy, path: Path, where: str) -> Iterat
     paraphrase = other and tidy.read(other, file=path, record=where, field="paraphrase")
     for caption in false:
         yield CaptionPair(
-            str(image), optional_text(record, "kind", path, where) or "all", true, caption,
+            str(image), optional_name(record, "kind", path, where) or "all", true, caption,
             paraphrase=paraphrase, references=references,
             file=optional_text(record, "image_path", path, where),
         )  # fmt: skip

@@ -31,7 +31,7 @@ VALID = 2  # of them, from where a pair counts
 def load_valse(
     root: str | Path | None = None,
     captions: str | Path | None = None,
-    near_copies: str = "keep",
+    near_copies: str = "drop",
     kinds: tuple[str, ...] | list[str] | None = None,
     validated: bool = True,
     limit: int | None = None,

@@ -17,7 +17,7 @@ from metaeval.data.scenes.generate import SPLITS, generate
 from metaeval.data.scenes.graph import SceneGraph
 from metaeval.data.scenes.render import is_whole_png, save
 from metaeval.errors import ConfigError, require_count
-from metaeval.options import Count, Limit, Seed
+from metaeval.options import Limit, PositiveInt, Seed
 
 
 class SceneImages:
@@ -88,11 +88,11 @@ class SceneObjects(Mapping[ImageId, Objects]):
 def load_scenes(
     name: str = "scenes",
     split: str = "val",
-    n: Count | None = None,
+    n: PositiveInt | None = None,
     seed: Seed = 0,
-    n_references: Count = 4,
+    n_references: PositiveInt = 4,
     images: bool = True,
-    size: Count = 336,
+    size: PositiveInt = 336,
     limit: Limit = None,
     cache: str | Path | None = None,
 ) -> CaptionDataset:

@@ -76,7 +76,8 @@ class CocoScorer(OwnScorer):
     """A scorer that is asked for all images at once."""
 
     metric: CocoScorerMetric
-    batch_size = 50_000  # each call costs a pass over all images
+    batch_size = 50_000
+    fixed_cost = True  # each call is a pass over all images
 
     def prepare(self) -> None:
         super().prepare()
@@ -89,7 +90,7 @@ class CocoScorer(OwnScorer):
         self._quiet = {"verbose": 0} if "verbose" in parameters else {}  # BLEU's prints
 
     def values(self, captions: list[str], image_index: npt.NDArray[np.intp]) -> Scores:
-        scores = np.empty((len(captions), len(self.columns)))
+        scores = np.full((len(captions), len(self.columns)), np.nan)
         rounds: list[dict[int, int]] = []  # image → the place of its caption, one of each a round
         turns: dict[int, int] = {}
         for place, image in enumerate(image_index.tolist()):
@@ -102,7 +103,15 @@ class CocoScorer(OwnScorer):
                 i: [captions[asked[i]] if i in asked else group[0]]
                 for i, group in self._gts.items()
             }
-            table = self._table(self._scorer.compute_score(self._gts, res, **self._quiet))
+
+            def compute(res: dict[int, list[str]] = res) -> Any:
+                return self._scorer.compute_score(self._gts, res, **self._quiet)
+
+            try:
+                table = self._table(self.metric.calls.repeated(compute))
+            except Exception as error:
+                self.note_failure(list(asked.values()), error)
+                continue
             for row, i in enumerate(self._gts):
                 if i in asked:
                     scores[asked[i]] = table[row]

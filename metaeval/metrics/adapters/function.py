@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from metaeval.data.dataset import Absent, CaptionDataset
-from metaeval.errors import ConfigError
+from metaeval.errors import ConfigError, require_count
 from metaeval.metrics.adapters.own import (
     OwnMetric,
     OwnScorer,
-    as_scores,
     require_batch_size,
 )
 from metaeval.metrics.base import Scores
@@ -47,12 +47,15 @@ class FunctionMetric(OwnMetric):
     Parameters
     ----------
     function
-        "my_module.my_score", found in the current folder or installed; or the function itself.
+        "my_module.my_score", found in the current folder or installed; or the function itself. A
+        class whose objects can be called is made with `options`.
     batched
         Whether it takes many captions at once.
     batch_size
         How many.
-    name, columns, bounds, higher_is_better, tokenizer, options, files
+    workers
+        How many calls are made at once, in threads.
+    name, columns, bounds, higher_is_better, tokenizer, options, files, on_error, retries, timeout
         See `OwnMetric`; the name is by default the function's.
     """
 
@@ -62,6 +65,7 @@ class FunctionMetric(OwnMetric):
         name: str | None = None,
         batched: bool = True,
         batch_size: int = 5000,
+        workers: int = 1,
         **own: Any,
     ) -> None:
         option = "metric.callable.function"
@@ -73,12 +77,21 @@ class FunctionMetric(OwnMetric):
         super().__init__(name or str(getattr(self.function, "__name__", "callable")), **own)
         self.batched = batched
         self.batch_size = require_batch_size(batch_size, "metric.callable.batch_size")
-        self.parameters = _parameters(self.function, self.options)
+        require_count("metric.callable.workers", workers)
+        self.workers = workers
+        self.is_class = inspect.isclass(self.function)
+        self.title = str(getattr(self.function, "__name__", self.name))
+        called: Any = self.function
+        if self.is_class:
+            called = inspect.getattr_static(self.function, "__call__", None)
+            if called is None or "__call__" not in dir(self.function):
+                raise ConfigError(f"{option}: objects of the class {self.title} cannot be called")
+        self.parameters = _parameters(called, {} if self.is_class else self.options, self.title)
         self.given = frozenset(self.parameters.values())
         self.needs = self.given & {"references", "images", "objects"}  # type: ignore[misc]
 
     def bind(self, dataset: CaptionDataset, store: Store | None = None) -> FunctionScorer | Absent:
-        if (absent := self.lacks(dataset) or self.missing_tokenizer()) is not None:
+        if (absent := self.missing_part(dataset) or self.missing_tokenizer()) is not None:
             return absent
         return FunctionScorer(
             self, self.settings(self.function, store), dataset, store, self.function, self.given
@@ -93,21 +106,42 @@ class FunctionScorer(OwnScorer):
     def __init__(self, metric: FunctionMetric, *bound: Any) -> None:
         super().__init__(metric, *bound)
         self.batch_size = metric.batch_size
+        self.first_batch = metric.workers * (self.first_batch if metric.batched else 1)
+
+    def prepare(self) -> None:
+        super().prepare()
+        self._function: Any = self.metric.function
+        self._options = self.metric.options
+        if self.metric.is_class:
+            self._function, self._options = self._function(**self._options), {}
 
     def values(self, captions: list[str], image_index: npt.NDArray[np.intp]) -> Scores:
         metric, index = self.metric, image_index.tolist()
         given = {name: self._looked_up(what, index) for name, what in metric.parameters.items()}
+        n, parts = len(captions), list[list[int]]()
         if metric.batched:
-            returned = metric.function(captions, **given, **metric.options)
-            if returned is None:
-                raise TypeError(f"{metric.function.__name__} returned nothing")
-            return as_scores(returned, len(captions), metric.names)
-        rows = []
-        for k, caption in enumerate(captions):
-            one = {name: values[k] for name, values in given.items()}
-            returned = metric.function(caption, **one, **metric.options)
-            rows.append(as_scores(returned, 1, metric.names))
-        return np.concatenate(rows)
+            parts = [p.tolist() for p in np.array_split(np.arange(n), min(metric.workers, n))]
+        else:
+            parts = [[k] for k in range(n)]
+
+        def scores_of(part: list[int]) -> Scores:
+            def call() -> Any:
+                these = {name: [values[k] for k in part] for name, values in given.items()}
+                texts = [captions[k] for k in part]
+                if not metric.batched:
+                    one = {name: values[0] for name, values in these.items()}
+                    return self._function(texts[0], **one, **self._options)
+                returned = self._function(texts, **these, **self._options)
+                if returned is None:
+                    raise TypeError(f"{metric.title} returned nothing")
+                return returned
+
+            return self.call(part, call)
+
+        if metric.workers == 1:
+            return np.concatenate([scores_of(part) for part in parts])
+        with ThreadPoolExecutor(metric.workers) as pool:
+            return np.concatenate(list(pool.map(scores_of, parts)))
 
     def _looked_up(self, what: str, index: Sequence[int]) -> list[Any]:
         if what == "references":
@@ -119,14 +153,16 @@ class FunctionScorer(OwnScorer):
         return [self.dataset.image_ids[i] for i in index]
 
 
-def _parameters(function: Callable[..., Any], options: Mapping[str, Any]) -> dict[str, str]:
+def _parameters(
+    function: Callable[..., Any], options: Mapping[str, Any], name: str
+) -> dict[str, str]:
     """The function's parameters that metaeval fills, beside the first → with what.
 
     Raises ConfigError for a parameter that nobody fills, and for an option that it has not.
     """
-    name = getattr(function, "__name__", str(function))
     try:
         parameters = dict(inspect.signature(function).parameters)
+        parameters.pop("self", None)
     except (TypeError, ValueError):
         raise ConfigError(
             f"{name}: its parameters cannot be read; wrap it in a function of your own"

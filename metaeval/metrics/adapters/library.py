@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -85,8 +86,8 @@ class LibraryScorer(OwnScorer):
 
     def values(self, captions: list[str], image_index: npt.NDArray[np.intp]) -> Scores:
         rows = [
-            self._best(caption, self.references[i])
-            for caption, i in zip(captions, image_index.tolist(), strict=True)
+            self.call([k], partial(self._best, caption, self.references[i]))
+            for k, (caption, i) in enumerate(zip(captions, image_index.tolist(), strict=True))
         ]
         return np.concatenate(rows)
 

@@ -1,13 +1,14 @@
-"""What all metrics that users bring have in common: finding the code, columns, and their scores."""
+"""What all metrics that users bring have in common: columns, signatures, calls that may fail."""
 
 from __future__ import annotations
 
 import json
+import logging
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -15,12 +16,16 @@ import numpy.typing as npt
 from metaeval.data import image_files
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError, require_count
+from metaeval.metrics.adapters.calls import CallOptions, Calls
 from metaeval.metrics.base import Metric, Scorer, Scores, reference_digests
+from metaeval.options import require_fields
 from metaeval.runs.digests import file_sha256
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.source import source_digest
 from metaeval.runs.store import Store, content_digest
 from metaeval.text.tokenizers import base as tokenizers
+
+log = logging.getLogger(__name__)
 
 
 class OwnMetric(Metric):
@@ -42,6 +47,13 @@ class OwnMetric(Metric):
         Keyword arguments of what is called.
     files
         Files that the score depends on, weights for instance: their contents enter the signature.
+    on_error
+        "raise": an exception fails the metric. "nan": the captions of the call are not scored, the
+        others are, and the next run tries them again.
+    retries
+        How often a failed call is repeated, after growing waits.
+    timeout
+        Seconds after which a call counts as failed; `None` waits for ever.
     """
 
     def __init__(
@@ -53,6 +65,7 @@ class OwnMetric(Metric):
         tokenizer: str | None = None,
         options: Mapping[str, Any] | None = None,
         files: Sequence[str] = (),
+        **calls: Unpack[CallOptions],
     ) -> None:
         self.name = name  # type: ignore[misc]  # of this object: there may be several in a run
         self.names = tuple(columns) if columns else (name,)
@@ -61,6 +74,8 @@ class OwnMetric(Metric):
         self.tokenizer = tokenizers.get(tokenizer) if tokenizer else None
         self.options = dict(options or {})
         self.files = tuple(str(file) for file in files)
+        self.calls = Calls(**calls)
+        require_fields(self.calls, name)
 
     @property
     def columns(self) -> tuple[ScoreColumn, ...]:
@@ -108,6 +123,8 @@ class OwnScorer(Scorer):
         whose image lacks one of the first two is not scored.
     """
 
+    usual_ms = None
+
     def __init__(
         self,
         metric: OwnMetric,
@@ -118,6 +135,8 @@ class OwnScorer(Scorer):
         given: frozenset[str],
     ) -> None:
         super().__init__(metric.columns, settings)
+        if metric.calls.on_error == "nan":
+            self.counted = {"captions whose call failed": "captions"}
         self.metric, self.dataset, self.store, self.given = metric, dataset, store, given
         if (digest := source_digest(code)) is not None:
             self.add_source(digest)
@@ -137,11 +156,43 @@ class OwnScorer(Scorer):
 
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
         scores = np.full((len(captions), len(self.columns)), np.nan)
+        self.temporary = np.zeros(len(captions), dtype=bool)
         rows = [k for k, i in enumerate(image_index.tolist()) if self._can_score(i)]
         if rows:
             texts = self.metric.texts([captions[k] for k in rows])
+            self._failed: list[int] = []
             scores[rows] = self.values(texts, image_index[rows])
+            self.temporary[[rows[k] for k in self._failed]] = True
         return scores
+
+    def tally(
+        self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
+    ) -> npt.NDArray[np.int64]:
+        assert self.temporary is not None
+        return np.asarray(self.temporary[:, None], np.int64)[:, : len(self.counted)]
+
+    def call(self, positions: Sequence[int], function: Callable[[], Any]) -> Scores:
+        """The scores [n, columns] that a call returns for the captions at these positions.
+
+        A call that fails is repeated as `retries` says, and then raises or gives NaN as `on_error`
+        says.
+        """
+        n, names = len(positions), self.metric.names
+        try:
+            return as_scores(self.metric.calls.repeated(function), n, names)
+        except Exception as error:
+            self.note_failure(positions, error)
+            return np.full((n, len(names)), np.nan)
+
+    def note_failure(self, positions: Sequence[int], error: Exception) -> None:
+        """Remember captions whose call failed; raise the error where `on_error` is "raise"."""
+        if self.metric.calls.on_error == "raise":
+            raise error
+        if not self._failed:
+            problem = " ".join(f"{type(error).__name__}: {error}".split())
+            title = self.columns[-1].name
+            log.warning("%s: a call failed (%s); its captions are not scored", title, problem)
+        self._failed += positions
 
     @abstractmethod
     def values(self, captions: list[str], image_index: npt.NDArray[np.intp]) -> Scores:

@@ -8,13 +8,16 @@ of the product is the pair's own: its score is the same, to the last bit, in wha
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from metaeval.compute.batching import fill_rows, group_rows_by_keys
 from metaeval.metrics.bertscore.token_bank import TokenBank
+
+if TYPE_CHECKING:
+    import torch
 
 Ints = npt.NDArray[np.intp]
 Floats = npt.NDArray[np.float64]
@@ -86,10 +89,18 @@ def _best(
 
     filled = fill_rows(np.arange(len(cand)), _PAIRS)
     with torch.inference_mode():
-        similar = torch.bmm(
-            bank.get(long_c, cand[filled]), bank.get(long_r, ref[filled]).transpose(1, 2)
-        )[: len(cand)]
-        return similar.amax(dim=2).cpu().numpy(), similar.amax(dim=1).cpu().numpy()
+        candidates, references = bank.get(long_c, cand[filled]), bank.get(long_r, ref[filled])
+        best = best_cosines(candidates, references)[: len(cand)].cpu().numpy()
+        return best[:, :long_c], best[:, long_c:]
+
+
+def best_cosines(candidates: torch.Tensor, references: torch.Tensor) -> torch.Tensor:
+    """Device section: of unit vectors [n, c, width] and [n, r, width], the highest cosine of each
+    token, those of the candidates first: [n, c + r]."""
+    import torch
+
+    similar = torch.bmm(candidates, references.transpose(1, 2))
+    return torch.cat([similar.amax(dim=2), similar.amax(dim=1)], dim=1)
 
 
 def _mean(values: Singles, weights: Floats) -> Floats:

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.compute.device import check_dtype, check_name
+from metaeval.compute.device import check_dtype, check_name, precision_of
 from metaeval.compute.networks import load_once
 from metaeval.compute.requirements import missing_packages, truthy
 from metaeval.compute.threads import divide_products_only
@@ -107,7 +107,7 @@ class BertScore(Metric):
             hub.fetch(locate.ROBERTA if self.model == "auto" else self.model)
 
     def bind(self, dataset: CaptionDataset, store: Store | None = None) -> BertScorer | Absent:
-        if (absent := self.lacks(dataset) or self._missing_packages()) is not None:
+        if (absent := self.missing_part(dataset) or self._missing_packages()) is not None:
             return absent
         model = locate.locate(self.model, self.cache)
         if isinstance(model, Absent):
@@ -135,12 +135,15 @@ class BertScore(Metric):
     def column_of(self, model: str) -> ScoreColumn:
         """ "BERTScore" for roberta-large, and "BERTScore (NAME)" for any other model."""
         bounds = (-np.inf if self.rescale else -1.0, 1.0)
+        precision = precision_of(self.dtype)
         short = locate.short_name(model)
         if short == locate.ROBERTA:
-            return ScoreColumn("BERTScore", bounds=bounds)
+            return ScoreColumn("BERTScore", bounds=bounds, precision=precision)
         label = "MiniLM" if short == locate.MINILM else short
         name = f"BERTScore ({label})"
-        return ScoreColumn(name, bounds=bounds, variant_of="BERTScore", model=label)
+        return ScoreColumn(
+            name, bounds=bounds, variant_of="BERTScore", model=label, precision=precision
+        )
 
     @staticmethod
     def _missing_packages() -> Absent | None:

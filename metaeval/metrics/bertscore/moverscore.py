@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import string
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,9 @@ from metaeval.metrics.bertscore.sentences import EncodedSentences
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store
 from metaeval.text.transformers import locate
+
+if TYPE_CHECKING:
+    import torch
 
 Floats = npt.NDArray[np.float64]
 
@@ -83,7 +86,11 @@ class MoverScore(Metric):
 def _column(of_tokens: ScoreColumn) -> ScoreColumn:
     label = of_tokens.model or "roberta-large"
     return ScoreColumn(
-        f"MoverScore ({label})", bounds=(LOWEST, 1.0), variant_of="MoverScore", model=label
+        f"MoverScore ({label})",
+        bounds=(LOWEST, 1.0),
+        variant_of="MoverScore",
+        model=label,
+        precision=of_tokens.precision,
     )
 
 
@@ -122,10 +129,10 @@ class MoverScorer(ReferenceScorer):
             for piece, number in vocabulary.items()
             if piece.startswith("##") or set(piece) <= _PUNCTUATION
         }
-        self._sentences.add(references, alone=True)
+        self._sentences.add(references)
 
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
-        self._sentences.add(captions, alone=True)
+        self._sentences.add(captions)
         own = [self._sentence(caption) for caption in captions]
         groups = [
             [
@@ -141,7 +148,7 @@ class MoverScorer(ReferenceScorer):
             for reference in group
             if len(sentence.mass)
         ]
-        similar = iter((1 - _distances(pairs)).tolist())
+        similar = iter((1 - _distances(pairs, self._tokens.encoder.device)).tolist())
         scores = np.full((len(captions), 1), np.nan)
         for row, (sentence, group) in enumerate(zip(own, groups, strict=True)):
             if group:
@@ -167,7 +174,7 @@ class MoverScorer(ReferenceScorer):
         self._tokens.close()
 
 
-def _distances(pairs: Sequence[tuple[_Sentence, _Sentence]]) -> Floats:
+def _distances(pairs: Sequence[tuple[_Sentence, _Sentence]], device: torch.device) -> Floats:
     """[n] The least cost of turning the first sentence of each pair into the second."""
     distances = np.empty(len(pairs))
     sizes = np.array([(len(a.mass), len(b.mass)) for a, b in pairs], dtype=np.intp).reshape(-1, 2)
@@ -179,5 +186,5 @@ def _distances(pairs: Sequence[tuple[_Sentence, _Sentence]]) -> Floats:
             apart = a.vectors[:, None] - b.vectors[None]
             cost[: len(a.mass), : len(b.mass), k] = np.sqrt((apart**2).sum(axis=2))
             supply[: len(a.mass), k], demand[: len(b.mass), k] = a.mass, b.mass
-        distances[which] = transport.costs(cost, transport.flows(cost, supply, demand))
+        distances[which] = transport.costs(cost, transport.flows(cost, supply, demand, device))
     return distances

@@ -39,20 +39,20 @@ CHECKPOINTS = (
     Checkpoint("EVA02-B-16", "merged2b_s8b_b131k"),
     Checkpoint("EVA02-L-14", "merged2b_s4b_b131k"),
 )
-# files of the authors, whose README tells where they are: architecture → file
+# files of the authors, whose README says where they are: architecture → file
 PAC_S = {"ViT-B-32-quickgelu": "clip_ViT-B-32.pth", "ViT-L-14": "openClip_ViT-L-14.pth"}
 
 
 def lines() -> list[str]:
     """A line a checkpoint."""
     width = max(len(f"{each.model} {each.tag}") for each in CHECKPOINTS)
-    told = [
+    lines = [
         f"{f'{each.model} {each.tag}':<{width}}  {_size(each.model)}, {each.licence or _SEE}; "
         f"{_source(each)}"
         for each in CHECKPOINTS
     ]
     return [
-        *told,
+        *lines,
         *(
             f"{f'PAC-S {name}':<{width}}  {_size(model)}, licence: see aimagelab/pacscore; the "
             f"authors' file, metric.pacscore.model={model}; no checksum published"

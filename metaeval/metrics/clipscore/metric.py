@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.compute.device import check_dtype, check_name
+from metaeval.compute.device import check_dtype, check_name, precision_of
 from metaeval.compute.embedding_cache import EmbeddingCache, text_key
 from metaeval.compute.requirements import missing_packages, truthy
 from metaeval.data import image_files
@@ -31,6 +31,7 @@ from metaeval.metrics.base import Metric, Scorer, Scores
 from metaeval.metrics.clipscore import weights
 from metaeval.metrics.clipscore.network import Clip, Vectors, tokenizer_of, too_long
 from metaeval.metrics.clipscore.weights import SCENES, SCENES_CLIP, ClipWeights
+from metaeval.readers.images import READING
 from metaeval.runs.digests import file_sha256
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store
@@ -68,7 +69,8 @@ class ClipScorer(Scorer):
             "open_clip": version("open_clip_torch"),
             "pillow": version("pillow"),
         }
-        settings = {**network, "prefix": repr(metric.prefix), "w": metric.weight, "v": 1}
+        settings = {**network, "images": READING, "prefix": repr(metric.prefix), "w": metric.weight,
+                    "v": 1}  # fmt: skip
         super().__init__([metric.column_of(weights)], settings)
         if weights.tag == SCENES:
             self.training = training_facts(cards.read_card(SCENES_CLIP), settings)
@@ -76,7 +78,7 @@ class ClipScorer(Scorer):
         self._store, self._weights = store, weights
         identity = "|".join(f"{key}:{value}" for key, value in network.items())
         self._text_vectors = EmbeddingCache(store, f"clip texts|{identity}|v:1")
-        self._image_vectors = EmbeddingCache(store, f"clip images|{identity}|v:1")
+        self._image_vectors = EmbeddingCache(store, f"clip images|{identity}|{READING}|v:1")
 
     @cached_property
     def network(self) -> Clip:
@@ -241,7 +243,7 @@ class ClipScore(Metric):
             weights.fetch(self.model, self.pretrained, dataset, self.cache)
 
     def bind(self, dataset: CaptionDataset, store: Store | None = None) -> ClipScorer | Absent:
-        if (absent := self.lacks(dataset) or self._missing_packages()) is not None:
+        if (absent := self.missing_part(dataset) or self._missing_packages()) is not None:
             return absent
         located = weights.locate(self.model, self.pretrained, dataset, self.cache)
         if isinstance(located, Absent):
@@ -263,6 +265,7 @@ class ClipScore(Metric):
             variant_of=self.title if label else None,
             model=label or None,
             untrained=located.tag == weights.RANDOM,
+            precision=precision_of(self.dtype),
         )
 
     @staticmethod

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from metaeval.compute.device import precision_of
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.metrics.clipscore.metric import ClipScore, ClipScorer
 from metaeval.metrics.clipscore.refclipscore import RefClipScore
@@ -54,7 +55,9 @@ class PacScore(ClipScore):
         return super().bind(dataset, store)
 
     def column_of(self, located: ClipWeights) -> ScoreColumn:
-        return ScoreColumn(self.title, bounds=(0.0, self.highest))
+        return ScoreColumn(
+            self.title, bounds=(0.0, self.highest), precision=precision_of(self.dtype)
+        )
 
 
 class RefPacScore(PacScore, RefClipScore):

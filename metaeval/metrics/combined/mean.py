@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
-from metaeval.metrics.base import Metric, Scorer, Scores
+from metaeval.metrics.base import Metric, Scorer, Scores, round_scores
 from metaeval.runs.records import ScoreColumn, TrainingFacts
 from metaeval.runs.store import Store, content_digest
 
@@ -88,6 +88,7 @@ class Mean(Metric):
             untrained=any(column.untrained for column in own),
             learned_from_corruptions=any(column.learned_from_corruptions for column in own),
             control=all(column.control for column in own),
+            precision=max((c.precision for c in own if c.precision is not None), default=None),
         )
 
     def _bounds(self, own: Sequence[ScoreColumn]) -> tuple[float, float]:
@@ -152,7 +153,8 @@ class MeanScorer(Scorer):
             settings["pool"] = self._pool.digest(dataset)
         super().__init__([metric.column_of(columns)], settings | {"v": 1})
         self.batch_size = min(scorer.batch_size for scorer in scorers)
-        self.usual_ms = sum(s.usual_ms for s in scorers)  # type: ignore[misc]
+        times = [scorer.usual_ms for scorer in scorers]
+        self.usual_ms = None if None in times else sum(t or 0.0 for t in times)  # type: ignore[misc]
         self.cacheable = all(scorer.cacheable for scorer in scorers)
         self.training = _united([s.training for s in scorers if s.training is not None])
 
@@ -181,7 +183,11 @@ class MeanScorer(Scorer):
         """[n, parts] Each part's score, higher for the better caption."""
         parts = zip(self._scorers, self._place, self._sign, strict=True)
         return np.stack(
-            [sign * scorer.score(captions, image_index)[:, k] for scorer, k, sign in parts], axis=1
+            [
+                sign * round_scores(scorer.columns, scorer.score(captions, image_index))[:, k]
+                for scorer, k, sign in parts
+            ],
+            axis=1,
         )
 
     def close(self) -> None:
@@ -197,11 +203,11 @@ class _Pool:
 
     def digest(self, dataset: CaptionDataset) -> str:
         """How many captions, and a digest of them and of their images' ids."""
-        told = [
+        facts = [
             f"{dataset.image_ids[i]}\0{text}"
             for text, i in zip(self.captions, self.images.tolist(), strict=True)
         ]
-        return f"{len(told)}-{hashlib.sha256(content_digest(told)).hexdigest()[:8]}"
+        return f"{len(facts)}-{hashlib.sha256(content_digest(facts)).hexdigest()[:8]}"
 
 
 def _pool(dataset: CaptionDataset) -> _Pool:

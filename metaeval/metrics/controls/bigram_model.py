@@ -84,7 +84,7 @@ def captions_by_image(dataset: CaptionDataset) -> dict[ImageId, list[str]]:
 def photographs(
     ids: Sequence[ImageId], sources: Sequence[ImageSource | None] | None
 ) -> list[ImageId]:
-    """Which photograph each image is: its source, or its id where nobody knows."""
+    """Which photograph each image is: its source, or its id where the source is unknown."""
     if sources is None:
         return list(ids)
     return [i if source is None else source for i, source in zip(ids, sources, strict=True)]
@@ -174,7 +174,7 @@ class BigramScorer(Scorer):
         pairs -= copied * _occurrences(text * size**2 + pair)
         firsts = self._firsts.find(first) - self._own_firsts.find(owner * size + first)
         firsts -= copied * _occurrences(text * size + first)
-        # the start is no word that could follow another
+        # the start is not a word that could follow another
         logs = np.log((pairs + self._k) / (firsts + self._k * (size - 1)))
         total = np.zeros(len(texts))
         np.add.at(total, text, logs)

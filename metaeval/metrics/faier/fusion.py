@@ -56,7 +56,12 @@ class Fusion(nn.Module):
     ) -> torch.Tensor:
         """z [t, d] of regions [t, d] and their attended vectors [t, m, d], of which the first
         `counts` [t] (at least 1; on the CPU) are read."""
-        packing = Packing.of(counts)
+        return self.join_packed(regions, attended, Packing.of(counts))
+
+    def join_packed(
+        self, regions: torch.Tensor, attended: torch.Tensor, packing: Packing
+    ) -> torch.Tensor:
+        """Device section of `join`, with the packing that is made of the counts on the CPU."""
         place = packing.row.to(regions.device), packing.step.to(regions.device)
         _, last = gru.run(self.gru, attended[place], packing)
         united: torch.Tensor = self.union(torch.cat([regions, last], dim=-1))

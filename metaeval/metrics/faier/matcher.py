@@ -90,13 +90,13 @@ class UnionMatcher:
         if self.model.shape.fused:
             nodes = self.read(references) if isinstance(references, ParsedCaptions) else references
         if not self.model.shape.seen:
-            self._say(nodes, rows)
+            self._unions_from_references(nodes, rows)
         elif regions is None:
             raise ValueError("this network sees regions")
         else:
             self._unite(regions, nodes, rows)
 
-    def _say(self, nodes: CaptionNodes, rows: Sequence[Sequence[int]]) -> None:
+    def _unions_from_references(self, nodes: CaptionNodes, rows: Sequence[Sequence[int]]) -> None:
         """Union vectors of the references' nodes alone."""
         for level, of_level in nodes.items():
             total = len(of_level.vectors)

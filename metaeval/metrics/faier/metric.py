@@ -23,7 +23,7 @@ from metaeval.errors import ConfigError
 from metaeval.metrics.base import Metric, Scores
 from metaeval.metrics.faier.variants import UNSEEN, VARIANTS, Variant
 from metaeval.metrics.region_scorer import RegionScorer
-from metaeval.runs.records import ScoreColumn
+from metaeval.runs.records import NETWORK_PRECISION, ScoreColumn
 from metaeval.runs.store import Store, content_digest
 from metaeval.text.scene_graphs.parse import PARSERS
 from metaeval.text.scene_graphs.triplets import TripletParser
@@ -128,6 +128,7 @@ class Faier(Metric):
                 bounds=(-np.inf, np.inf),
                 variant_of=f"{variant.title}{level}" if behind else None,
                 learned_from_corruptions=learned_from_corruptions or variant.corruptions,
+                precision=NETWORK_PRECISION,
             )
             for level in levels
         )

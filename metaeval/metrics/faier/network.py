@@ -18,7 +18,7 @@ from metaeval.errors import InputError
 from metaeval.metrics.faier.fusion import Fusion, said_nodes
 from metaeval.metrics.faier.text import NodeReader, Nodes, TextBatch
 from metaeval.metrics.faier.visual import Visual
-from metaeval.options import Below1, Count
+from metaeval.options import Below1, PositiveInt
 from metaeval.readers.checkpoints import load_weights
 from metaeval.readers.files import one_line
 from metaeval.weights.cards import CARD, WEIGHTS
@@ -49,8 +49,8 @@ class FaierShape:
 
     d_u: int
     n_words: int
-    width: Count = 300
-    d: Count = 512
+    width: PositiveInt = 300
+    d: PositiveInt = 512
     relations: bool = True
     fused: bool = True
     seen: bool = True

@@ -141,7 +141,16 @@ class NodeReader(nn.Module):
 
         `table` is `gru.projected(embedding.weight)`, for those who read much with one network.
         """
-        packing = Packing.of(lengths)
+        return self.read_packed(gru, words, Packing.of(lengths), table)
+
+    def read_packed(
+        self,
+        gru: BiGru,
+        words: torch.Tensor,
+        packing: Packing,
+        table: Projected | None = None,
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Device section of `read`, with the packing that is made of the lengths on the CPU."""
         place = packing.row.to(words.device), packing.step.to(words.device)
         if table is None:
             packed, last = gru(self.dropout(self.embedding(words[place])), packing)

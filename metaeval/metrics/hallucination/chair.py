@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +29,12 @@ class Chair(SummableMetric):
     objects that are annotated and those that its references mention. Over a corpus, CHAIR-i is
     the share of all mentions, and CHAIR-s that of the captions with any.
 
-    A caption that says nothing is never wrong: look at a metric of what is left out beside it. Not
-    a number where the image has neither annotated objects nor references.
+    A run has one truth for all images, and the column names it where it is not the paper's:
+    "CHAIR-s" has annotated objects and references of every image, "CHAIR-s (references)" has
+    references only. Where some images have no annotated objects, references are the truth of all.
+
+    A caption that says nothing is never wrong: read it together with a metric of what is left out.
+    Not a number where nothing is known of the image.
 
     Parameters
     ----------
@@ -37,11 +42,12 @@ class Chair(SummableMetric):
         The file of categories and words (see `ontology.py`); `None`: COCO's 80, made from WordNet.
         Labels of objects that are no category or word of it do not count.
     truth
-        What an image has: "objects", "references" or both.
+        What an image has: "objects", "references", or both where every image has annotated objects
+        (and references otherwise).
     """
 
     name = "chair"
-    columns = (
+    columns: tuple[ScoreColumn, ...] = (
         ScoreColumn("CHAIR-s", higher_is_better=False, headline=False),
         ScoreColumn("CHAIR-i", higher_is_better=False),
     )
@@ -55,20 +61,42 @@ class Chair(SummableMetric):
         if not self.truth or not set(self.truth) <= set(TRUTH):
             raise ConfigError(f"metric.chair.truth must be a list of {', '.join(TRUTH)}")
         self.needs = frozenset(self.truth)  # type: ignore[misc]
+        self.columns = named_columns(self.truth)
 
     def bind(self, dataset: CaptionDataset, store: Store | None = None) -> ChairScorer | Absent:
-        if (absent := self.lacks(dataset)) is not None:
-            return absent
+        truth = self.truth_of(dataset)
+        if isinstance(truth, Absent):
+            return truth
         if not self.ontology.is_file():
             return Absent("ontology", f"there is no ontology at {self.ontology}", "give its file")
         ontology = Ontology(self.ontology)
-        settings = {"ontology": ontology.identity, "truth": "+".join(sorted(self.truth)), "v": 1}
-        return ChairScorer(self, settings, dataset, ontology)
+        settings = {"ontology": ontology.identity, "truth": "+".join(sorted(truth)), "v": 1}
+        return ChairScorer(self, settings, dataset, ontology, truth)
+
+    def truth_of(self, dataset: CaptionDataset) -> tuple[str, ...] | Absent:
+        """The truth of every image of a dataset: one for all of them."""
+        if set(self.truth) != set(TRUTH):
+            return self.missing_part(dataset) or self.truth
+        objects = dataset.part(OBJECTS)
+        complete = not isinstance(objects, Absent) and all(i in objects for i in dataset.image_ids)
+        if any(dataset.references):
+            return TRUTH if complete else (REFERENCES,)
+        return (OBJECTS,) if complete else Absent(REFERENCES, "none of the images has a reference")
 
     def of_statistics(self, statistics: Statistics, *, corpus: bool = False) -> Scores:
         shares = statistics[:, [0, 2]] / np.maximum(statistics[:, [1, 3]], 1)
         shares[np.isnan(statistics).any(axis=1)] = np.nan
         return shares
+
+
+def named_columns(truth: Sequence[str]) -> tuple[ScoreColumn, ...]:
+    """The columns of CHAIR, with the truth in brackets where it is not the paper's."""
+    if set(truth) == set(TRUTH):
+        return Chair.columns
+    return tuple(
+        replace(column, name=f"{column.name} ({truth[0]})", variant_of=column.name)
+        for column in Chair.columns
+    )
 
 
 class ChairScorer(SummableScorer):
@@ -78,16 +106,21 @@ class ChairScorer(SummableScorer):
     batch_size = 50_000
 
     def __init__(
-        self, metric: Chair, settings: Mapping[str, Any], dataset: CaptionDataset, words: Ontology
+        self,
+        metric: Chair,
+        settings: Mapping[str, Any],
+        dataset: CaptionDataset,
+        words: Ontology,
+        truth: Sequence[str],
     ) -> None:
-        super().__init__(metric, settings, dataset)
-        self.ontology = words
+        super().__init__(metric, settings, dataset, named_columns(truth))
+        self.ontology, self.truth = words, tuple(truth)
 
     def context(self, index: int) -> bytes:
         parts = []
-        if REFERENCES in self.metric.truth:
+        if REFERENCES in self.truth:
             parts.append(reference_digests(self.dataset)[index].hex())
-        if OBJECTS in self.metric.truth:
+        if OBJECTS in self.truth:
             parts += sorted(self._labels(index))
         return content_digest(parts)
 
@@ -107,7 +140,7 @@ class ChairScorer(SummableScorer):
 
     def objects_of(self, image: int) -> frozenset[str] | None:
         """The categories that an image has; `None` where nothing is known of it."""
-        references = self.dataset.references[image] if REFERENCES in self.metric.truth else ()
+        references = self.dataset.references[image] if REFERENCES in self.truth else ()
         labels = self._labels(image)
         if not references and not labels:
             return None
@@ -119,7 +152,7 @@ class ChairScorer(SummableScorer):
 
     def _labels(self, image: int) -> set[str]:
         """The distinct labels of an image's annotated objects."""
-        if OBJECTS not in self.metric.truth:
+        if OBJECTS not in self.truth:
             return set()
         annotated: Any = self.dataset.part("objects")
         objects = annotated.get(self.dataset.image_ids[image])

@@ -15,7 +15,7 @@ from metaeval.compute.requirements import missing_packages
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import InputError
 from metaeval.metrics.base import Metric, Scorer, Scores
-from metaeval.runs.records import ScoreColumn
+from metaeval.runs.records import NETWORK_PRECISION, ScoreColumn
 from metaeval.runs.store import Store
 from metaeval.text.vocabulary import UNK, Vocabulary
 from metaeval.weights import pretrained
@@ -48,8 +48,8 @@ class LanguageModel(Metric):
     name = "lm"
     needs = frozenset()
     columns = (
-        ScoreColumn("LM"),
-        ScoreColumn("SLOR", bounds=(float("-inf"), float("inf"))),
+        ScoreColumn("LM", precision=NETWORK_PRECISION),
+        ScoreColumn("SLOR", bounds=(float("-inf"), float("inf")), precision=NETWORK_PRECISION),
     )
 
     def __init__(self, weights: str = AUTO) -> None:

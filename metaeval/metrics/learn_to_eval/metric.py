@@ -15,7 +15,7 @@ from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.base import Metric, Scores, reference_digests
 from metaeval.metrics.region_scorer import RegionScorer
-from metaeval.runs.records import ScoreColumn
+from metaeval.runs.records import NETWORK_PRECISION, ScoreColumn
 from metaeval.runs.store import Store
 from metaeval.text.vocabulary import Vocabulary
 from metaeval.vision.regions.base import RegionSource
@@ -84,8 +84,9 @@ def _column(text: bool) -> ScoreColumn:
             variant_of="LearnToEval",
             model="text",
             learned_from_corruptions=True,
+            precision=NETWORK_PRECISION,
         )
-    return ScoreColumn("LearnToEval", learned_from_corruptions=True)
+    return ScoreColumn("LearnToEval", learned_from_corruptions=True, precision=NETWORK_PRECISION)
 
 
 class LearnToEvalScorer(RegionScorer):

@@ -16,6 +16,7 @@ import argparse
 import logging
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -191,8 +192,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         with torch.inference_mode():
             ways = {} if means is None else {"dev": measure(blind=False)}
             ways["dev_text"] = measure(blind=True)
-        told = {f"{way}_{name}": x for way, each in ways.items() for name, x in each.items()}
-        return {**told, "accuracy": fmean(each["accuracy"] for each in ways.values())}
+        values = {f"{way}_{name}": x for way, each in ways.items() for name, x in each.items()}
+        return {**values, "accuracy": fmean(each["accuracy"] for each in ways.values())}
 
     settings = TrainingSettings(
         epochs=options.epochs,
@@ -216,8 +217,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "seed": options.seed,
         "data": data.card(min_count=options.min_count, machine=[p.name for p in options.machine]),
         "start": {"vectors": vectors.identity(), "words": set_words},
-        "caption_models": [model._asdict() for model in map(_plain, vectors.caption_models)],
-        "drawn": [each._asdict() for each in spoiling.drawn_corruptions(True)],
+        "caption_models": [
+            {"model": each.model, "pairs": dict(each.pairs)} for each in vectors.caption_models
+        ],
+        "drawn": [asdict(each) for each in spoiling.drawn_corruptions(True)],
         "epochs": len(trained.history),
         **{name: round(value, 4) for name, value in validate(model).items()},
     }
@@ -249,11 +252,6 @@ def own_above_other(
         )
         above += bool(own > other)
     return above / len(images)
-
-
-def _plain(model: Any) -> Any:
-    """A record whose mapping can be written as JSON."""
-    return model._replace(pairs=dict(model.pairs))
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from metaeval.cores import core_count
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
-from metaeval.java.kept import borrow, give_back
+from metaeval.java.shared_services import borrow, give_back
 from metaeval.metrics.base import Scores
 from metaeval.metrics.meteor.score import NAMES, make_summable, scores
 from metaeval.metrics.meteor.server import Installation, MeteorServer, find_installation
@@ -74,7 +74,9 @@ class Meteor(SummableMetric):
         self.heap_mib, self.threads = heap_mib, threads
 
     def bind(self, dataset: CaptionDataset, store: Store | None = None) -> MeteorScorer | Absent:
-        absent = self.lacks(dataset) or (self.tokenizer.missing() if self.tokenizer else None)
+        absent = self.missing_part(dataset) or (
+            self.tokenizer.missing() if self.tokenizer else None
+        )
         installation = find_installation()
         if absent is not None:
             return absent
@@ -104,7 +106,7 @@ class MeteorScorer(SummableScorer):
     metric: Meteor
 
     usual_ms = 0.3
-    works_elsewhere = True
+    runs_in_subprocess = True
 
     def __init__(
         self,

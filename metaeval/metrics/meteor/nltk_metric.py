@@ -32,7 +32,7 @@ class MeteorNltk(Metric):
 
     The highest score over the references or their mean, each word in lower case. An empty caption
     scores 0; NaN only where the image has no reference. It needs WordNet's files (`wordnet.py`
-    beside this one); without them it does not run, rather than match stems alone.
+    next to this one); without them it does not run, rather than match stems alone.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class MeteorNltk(Metric):
         self, dataset: CaptionDataset, store: Store | None = None
     ) -> MeteorNltkScorer | Absent:
         folder = find_wordnet(self.cache)
-        if (absent := self.lacks(dataset) or self.tokenizer.missing()) is not None:
+        if (absent := self.missing_part(dataset) or self.tokenizer.missing()) is not None:
             return absent
         if isinstance(folder, Absent):
             return folder

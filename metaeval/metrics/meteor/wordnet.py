@@ -2,8 +2,8 @@
 
 nltk looks for a corpus `wordnet` in folders of its own (`NLTK_DATA` and others), which
 `python -m nltk.downloader wordnet` fills; `doctor --install wordnet` puts one into our cache.
-Distributions carry the same files (Debian: the package wordnet-base, /usr/share/wordnet), but for
-two which nltk's reader opens beside them: `lexnames`, a list that is part of the format, and
+Distributions carry the same files (Debian: the package wordnet-base, /usr/share/wordnet), except
+for two which nltk's reader opens as well: `lexnames`, a list that is part of the format, and
 `index.sense`, which only WordNets of other languages are found by.
 """
 
@@ -75,7 +75,7 @@ def read_wordnet(folder: Path) -> WordNetCorpusReader:
         def map_wn(self, version: str = "wordnet") -> None:
             return None
 
-    with warnings.catch_warnings():  # that there are no other languages
+    with warnings.catch_warnings():  # a warning that other languages are missing
         warnings.simplefilter("ignore")
         return English(str(folder), None)
 

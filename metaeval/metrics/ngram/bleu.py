@@ -10,7 +10,7 @@ And the scorer:
   `prepare`   all that depends on the references alone, once per dataset,
   `score`     n captions in, an array [n, columns] out; no caption's score depends on the others.
               Where it comes from counts that add up over captions, as here, `summable.py` has it:
-              the scorer tells `statistics`, and the metric what they make, `of_statistics`.
+              the scorer returns `statistics`, and the metric computes scores with `of_statistics`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import numpy.typing as npt
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
 from metaeval.metrics.base import Scores
-from metaeval.metrics.ngram.ngrams import Trie, distinct_ngrams, split_at_spaces
+from metaeval.metrics.ngram.ngrams import Trie, distinct_ngrams, split_tokens_containing_spaces
 from metaeval.metrics.summable import Statistics, SummableMetric, SummableScorer
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store
@@ -78,7 +78,7 @@ class Bleu(SummableMetric):
         )
 
     def bind(self, dataset: CaptionDataset, store: Store | None = None) -> BleuScorer | Absent:
-        if (absent := self.lacks(dataset) or self.tokenizer.missing()) is not None:
+        if (absent := self.missing_part(dataset) or self.tokenizer.missing()) is not None:
             return absent
         settings = {
             "tok": self.tokenizer.signature,
@@ -132,7 +132,7 @@ class BleuScorer(SummableScorer):
         return self._matcher.match(self._words(captions), image_index).rows()
 
     def _words(self, texts: Sequence[str]) -> list[list[str]]:
-        return split_at_spaces(self.metric.tokenizer(texts))
+        return split_tokens_containing_spaces(self.metric.tokenizer(texts))
 
 
 class Matches(NamedTuple):

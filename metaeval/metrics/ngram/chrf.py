@@ -6,7 +6,7 @@ from sacrebleu.metrics.chrf import CHRF
 
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.metrics.ngram.sacrebleu_segments import SegmentMetric, SegmentScorer
-from metaeval.options import Count, Whole
+from metaeval.options import NonNegativeInt, PositiveInt
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store
 
@@ -36,9 +36,9 @@ class Chrf(SegmentMetric):
 
     def __init__(
         self,
-        char_order: Count = 6,
-        word_order: Count = 2,
-        beta: Whole = 2,
+        char_order: PositiveInt = 6,
+        word_order: PositiveInt = 2,
+        beta: NonNegativeInt = 2,
         lowercase: bool = False,
         whitespace: bool = False,
     ) -> None:
@@ -48,7 +48,7 @@ class Chrf(SegmentMetric):
         super().__init__(libraries, [3 * library.order for library in libraries])
 
     def bind(self, dataset: CaptionDataset, store: Store | None = None) -> SegmentScorer | Absent:
-        if (absent := self.lacks(dataset)) is not None:
+        if (absent := self.missing_part(dataset)) is not None:
             return absent
         beta = self.libraries[0].beta
         return SegmentScorer(self, {**self.settings(), "beta": beta, "v": 1}, dataset)

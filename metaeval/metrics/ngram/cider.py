@@ -27,7 +27,12 @@ from metaeval.metrics.ngram.document_frequencies import (
     digest_documents,
     read_corpus,
 )
-from metaeval.metrics.ngram.ngrams import Ngrams, Trie, distinct_ngrams, split_at_spaces
+from metaeval.metrics.ngram.ngrams import (
+    Ngrams,
+    Trie,
+    distinct_ngrams,
+    split_tokens_containing_spaces,
+)
 from metaeval.runs.digests import file_sha256
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store
@@ -97,7 +102,7 @@ class Cider(Metric):
         self.idf, self.data, self.cache = idf, data, cache
 
     def bind(self, dataset: CaptionDataset, store: Store | None = None) -> CiderScorer | Absent:
-        if (absent := self.lacks(dataset) or self.tokenizer.missing()) is not None:
+        if (absent := self.missing_part(dataset) or self.tokenizer.missing()) is not None:
             return absent
         corpus = self._corpus()
         if isinstance(corpus, Absent):
@@ -120,7 +125,7 @@ class Cider(Metric):
 
     def words(self, texts: Sequence[str]) -> list[list[str]]:
         """The words of texts, as CIDEr counts them."""
-        return split_at_spaces(self.tokenizer(texts))
+        return split_tokens_containing_spaces(self.tokenizer(texts))
 
     def of_corpus(self, file: Path) -> Self:
         """The same metric, whose idf is that of a file; see `idf`."""
@@ -161,8 +166,8 @@ def _identity(dataset: CaptionDataset, corpus: Path | None, store: Store | None)
         digest = digest_documents(digest_document(group) for group in dataset.references)
         return f"{len(dataset)}-images-{digest}"
     if corpus.suffix == SUFFIX:
-        told = read_corpus(corpus)
-        return f"{told.n}-images-{told.digest}"
+        counted = read_corpus(corpus)
+        return f"{counted.n}-images-{counted.digest}"
     return f"{corpus.stem}-{file_sha256(corpus, store)[:8]}"
 
 
@@ -189,7 +194,7 @@ class CiderScorer(ReferenceScorer):
         words = self._words(references.texts)
         self._corpus_ngrams = self._frequencies(words)
         self._idf = self._corpus_ngrams.idf()
-        self._vocabulary = self._corpus_ngrams.more_words()
+        self._vocabulary = self._corpus_ngrams.extended_vocabulary()
         texts = self._vocabulary.learn(words)
         ngrams = distinct_ngrams(texts, ORDERS)
         self._image_ngrams = Trie()

@@ -64,7 +64,7 @@ class CiderR(CiderPlain):
     Each pair's clipped cosines are multiplied by r^0.8 · l^0.2. l = exp(-(a - b)²/b²), a and b
     being the lengths of candidate and reference in words. r is the geometric mean, over the
     distinct words of the candidate, of 1 / (1 + d): d is how far the word's count is from the
-    reference's, or, where the reference lacks the word, how often it is repeated (count - 1).
+    reference's, or, where the word is not in the reference, how often it is repeated (count - 1).
     Words of r are runs of word characters. An empty candidate scores 0 (the authors' code gives NaN
     there). Options are those of `CiderPlain`.
     """

@@ -111,8 +111,8 @@ class DocumentFrequencies:
                 self._idf.append(log_n - np.append(logs[df], 0.0))
         return self._idf
 
-    def more_words(self) -> WordIndex:
-        """An index that has these words and can learn others, which this one then lacks."""
+    def extended_vocabulary(self) -> WordIndex:
+        """A copy of this index that can add further words; this index does not change."""
         return copy(self.words)
 
     def save(self, path: Path, corpus: CountedCorpus) -> None:
@@ -121,9 +121,9 @@ class DocumentFrequencies:
         arrays = {f"keys{k}": edges.keys for k, edges in enumerate(whole.ngrams.edges, 1)}
         arrays |= {f"df{k}": df for k, df in enumerate(whole.documents, 1)}
         words = np.frombuffer("\n".join(self.words.words()).encode(), dtype=np.uint8)
-        told = np.array([_FORMAT, str(corpus.n), corpus.digest, corpus.tokenizer])
+        header = np.array([_FORMAT, str(corpus.n), corpus.digest, corpus.tokenizer])
         with path.open("wb") as file:
-            np.savez_compressed(file, told=told, words=words, **arrays)  # type: ignore[arg-type]
+            np.savez_compressed(file, told=header, words=words, **arrays)  # type: ignore[arg-type]
 
     @classmethod
     def load(cls, path: Path) -> DocumentFrequencies:
@@ -138,7 +138,7 @@ class DocumentFrequencies:
         try:
             texts = words.decode().split("\n") if words else []
         except UnicodeDecodeError:
-            raise InputError("is damaged: its words are no UTF-8", file=path) from None
+            raise InputError("is damaged: its words are not UTF-8", file=path) from None
         frequencies.words.learn([texts])
         if len(frequencies.words.words()) != len(texts):
             raise InputError("is damaged: a word is there twice", file=path)
@@ -156,7 +156,7 @@ class DocumentFrequencies:
 
 
 class CountedCorpus(NamedTuple):
-    """What a file of document frequencies tells of its corpus.
+    """The header of a file of document frequencies.
 
     `n` documents, a digest of them all (see `digest_documents`), and the signature of the tokenizer
     that made words of them.
@@ -168,14 +168,14 @@ class CountedCorpus(NamedTuple):
 
 
 def read_corpus(path: Path) -> CountedCorpus:
-    """What a file tells of its corpus, without the rest; InputError for another file."""
+    """The header of a file, without the counts; InputError for another file."""
     with ArrayArchive(path) as archive:
-        told = archive.array("told").tolist() if "told" in archive.names else None
-    if not isinstance(told, list) or len(told) != 4 or told[0] != _FORMAT:
+        header = archive.array("told").tolist() if "told" in archive.names else None
+    if not isinstance(header, list) or len(header) != 4 or header[0] != _FORMAT:
         raise InputError("holds no document frequencies of CIDEr", file=path)
-    if not re.fullmatch(r"[0-9]{1,15}", told[1]) or not re.fullmatch(r"[0-9a-f]{8}|", told[2]):
-        raise InputError("is damaged: it does not tell which documents were counted", file=path)
-    return CountedCorpus(int(told[1]), str(told[2]), str(told[3]))
+    if not re.fullmatch(r"[0-9]{1,15}", header[1]) or not re.fullmatch(r"[0-9a-f]{8}|", header[2]):
+        raise InputError("is damaged: its header does not name the counted documents", file=path)
+    return CountedCorpus(int(header[1]), str(header[2]), str(header[3]))
 
 
 def digest_documents(digests: Iterable[bytes]) -> str:

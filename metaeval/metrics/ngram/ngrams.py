@@ -123,7 +123,7 @@ class Trie:
         return numbers
 
 
-def split_at_spaces(texts: list[list[str]]) -> list[list[str]]:
+def split_tokens_containing_spaces(texts: list[list[str]]) -> list[list[str]]:
     """The texts with each token that holds white space ("2 1/2" is one PTB token) taken apart.
 
     pycocoevalcap joins a caption's tokens with spaces; its BLEU and CIDEr split them at any white

@@ -65,7 +65,7 @@ class RougeL(Metric):
         self.tokenizer = tokenizers.get(tokenizer)
 
     def bind(self, dataset: CaptionDataset, store: Store | None = None) -> RougeLScorer | Absent:
-        if (absent := self.lacks(dataset) or self.tokenizer.missing()) is not None:
+        if (absent := self.missing_part(dataset) or self.tokenizer.missing()) is not None:
             return absent
         settings = {"tok": self.tokenizer.signature, "beta": f"{self.beta:g}", "v": 1}
         return RougeLScorer(self, settings, dataset)

@@ -43,7 +43,7 @@ class RougeN(Metric):
         self.stem = stem
 
     def bind(self, dataset: CaptionDataset, store: Store | None = None) -> RougeNScorer | Absent:
-        if (absent := self.lacks(dataset)) is not None:
+        if (absent := self.missing_part(dataset)) is not None:
             return absent
         settings = {
             "tok": "rouge-score",

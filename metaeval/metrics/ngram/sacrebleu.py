@@ -62,7 +62,7 @@ class SacreBleu(SummableMetric):
         self.bleu.num_refs = -1  # its signature asks for it
 
     def bind(self, dataset: CaptionDataset, store: Store | None = None) -> SacreBleuScorer | Absent:
-        if (absent := self.lacks(dataset)) is not None:
+        if (absent := self.missing_part(dataset)) is not None:
             return absent
         # sacrebleu's own signature, except for the number of references: those are in the key of
         # every cached score

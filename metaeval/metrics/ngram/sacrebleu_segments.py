@@ -1,6 +1,6 @@
 """chrF, chrF++ and TER: sacrebleu's own, with the references of an image looked at once.
 
-sacrebleu's metrics share a base class whose hooks tell what is known of references, a segment's
+sacrebleu's metrics share a base class whose hooks return the information on references, a segment's
 statistics, and the score of statistics (also of their sums). Those are called here; no arithmetic
 is ours.
 """

@@ -38,7 +38,7 @@ class Ter(SegmentMetric):
         super().__init__([library], [2])
 
     def bind(self, dataset: CaptionDataset, store: Store | None = None) -> TerScorer | Absent:
-        if (absent := self.lacks(dataset)) is not None:
+        if (absent := self.missing_part(dataset)) is not None:
             return absent
         return TerScorer(self, {**self.settings(), "v": 1}, dataset)
 

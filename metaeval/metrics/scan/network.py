@@ -18,7 +18,7 @@ from torch import nn
 from metaeval.compute import gru
 from metaeval.errors import InputError
 from metaeval.metrics.scan.attention import l2norm
-from metaeval.options import Count, Whole
+from metaeval.options import NonNegativeInt, PositiveInt
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +37,13 @@ class ScanShape:
 
     dim: int
     words: int
-    embed: Count = 1024
-    word: Count = 300
-    hidden: Whole = 0
+    embed: PositiveInt = 1024
+    word: PositiveInt = 300
+    hidden: NonNegativeInt = 0
     context: bool = False
     whole_only: bool = False
-    grid: Whole = 0
-    layers: Count = 1
+    grid: NonNegativeInt = 0
+    layers: PositiveInt = 1
     both_ways: bool = True
     region_norm: bool = True
     text_norm: bool = True

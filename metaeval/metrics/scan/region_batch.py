@@ -56,6 +56,17 @@ class RegionBatch:
         `leak` the slope of its rectifier.
         """
         index = torch.from_numpy(rows).to(self.turned.device)
+        return self.attend(index, words, smooth, ways, leak)
+
+    def attend(
+        self,
+        index: torch.Tensor,
+        words: torch.Tensor,
+        smooth: float,
+        ways: Sequence[str] = WAYS,
+        leak: float = LEAK,
+    ) -> dict[str, torch.Tensor]:
+        """Device section of `cosines`, with the images' numbers on the device."""
         exact, turned = words.double(), self.turned.index_select(0, index)
         # products with regions are what the softmax magnifies: in float64, therefore
         products = exact @ turned

@@ -16,7 +16,7 @@ from metaeval.data.dataset import CaptionDataset
 from metaeval.metrics.base import Scores
 from metaeval.metrics.scan.base import ScanMetric, ScanScorer
 from metaeval.metrics.scan.weights import ScanWeights
-from metaeval.runs.records import ScoreColumn
+from metaeval.runs.records import NETWORK_PRECISION, ScoreColumn
 from metaeval.runs.store import Store
 
 
@@ -28,9 +28,9 @@ class ScanSimilarity(ScanMetric):
 
     name = "scan"
     plain_columns = (
-        ScoreColumn("SCAN-i2t", bounds=(-1.0, 1.0)),
-        ScoreColumn("SCAN-t2i", bounds=(-1.0, 1.0)),
-        ScoreColumn("SCAN-sum", bounds=(-2.0, 2.0)),
+        ScoreColumn("SCAN-i2t", bounds=(-1.0, 1.0), precision=NETWORK_PRECISION),
+        ScoreColumn("SCAN-t2i", bounds=(-1.0, 1.0), precision=NETWORK_PRECISION),
+        ScoreColumn("SCAN-sum", bounds=(-2.0, 2.0), precision=NETWORK_PRECISION),
     )
 
     def _scorer(

@@ -21,7 +21,7 @@ from metaeval.metrics.base import Scores, reference_digests
 from metaeval.metrics.scan.base import LEAKY, ScanMetric, ScanScorer
 from metaeval.metrics.scan.tiger_score import GAINS, MIN_MAX, TAU, compare_groundings
 from metaeval.metrics.scan.weights import ScanWeights
-from metaeval.runs.records import ScoreColumn
+from metaeval.runs.records import NETWORK_PRECISION, ScoreColumn
 from metaeval.runs.store import Store
 from metaeval.vision.regions.base import RegionSource
 from metaeval.weights.pretrained import AUTO
@@ -46,9 +46,9 @@ class Tiger(ScanMetric):
 
     name = "tiger"
     plain_columns = (
-        ScoreColumn("TIGEr"),
-        ScoreColumn("TIGEr-RRS", part_of="TIGEr"),
-        ScoreColumn("TIGEr-WDS", part_of="TIGEr"),
+        ScoreColumn("TIGEr", precision=NETWORK_PRECISION),
+        ScoreColumn("TIGEr-RRS", part_of="TIGEr", precision=NETWORK_PRECISION),
+        ScoreColumn("TIGEr-WDS", part_of="TIGEr", precision=NETWORK_PRECISION),
     )
 
     def __init__(

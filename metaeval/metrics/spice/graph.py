@@ -215,8 +215,8 @@ def f_scores(candidate: Graph, references: Graph) -> npt.NDArray[np.float64]:
     """F1 of a candidate's tuples, float64, one value per category of `CATEGORIES`.
 
     "All" is SPICE, 0 where there is nothing to compare. A subset's score is NaN where the
-    references have no such tuple, as in SPICE: a caption cannot be judged on colours that nobody
-    mentioned.
+    references have no such tuple, as in SPICE: a caption cannot be judged on colours that no
+    reference mentions.
     """
     right = candidate.correct(references)
     said, wanted = candidate.sizes(), references.sizes()

@@ -21,7 +21,7 @@ from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.metrics.base import Metric, ReferenceScorer, Scores
 from metaeval.metrics.spice.graph import CATEGORIES, Graph, f_scores
 from metaeval.metrics.spice.synonyms import load_synonyms
-from metaeval.options import Count, Positive
+from metaeval.options import Positive, PositiveInt
 from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store
 from metaeval.text.scene_graphs import parse, spice_service
@@ -52,8 +52,8 @@ class Spice(Metric):
         tokenizer: str = "ptb",
         parser: str = parse.AUTO,
         cache: str | Path | None = None,
-        heap_mib: Count = spice_service.HEAP_MIB,
-        threads: Count | None = None,
+        heap_mib: PositiveInt = spice_service.HEAP_MIB,
+        threads: PositiveInt | None = None,
         sentence_seconds: Positive = spice_service.SENTENCE_SECONDS,
     ) -> None:
         self.tokenizer = None if tokenizer == "none" else tokenizers.get(tokenizer)
@@ -82,7 +82,7 @@ class Spice(Metric):
 
     def bind(self, dataset: CaptionDataset, store: Store | None = None) -> SpiceScorer | Absent:
         parts = (
-            self.lacks(dataset),
+            self.missing_part(dataset),
             None if self.tokenizer is None else self.tokenizer.missing(),
             spice_service.spice_folder(),  # whichever parser finds the tuples: it has the synonyms
             parse.missing_parts(self.parser, self.cache),
@@ -124,7 +124,7 @@ class SpiceScorer(ReferenceScorer):
         for group in self.dataset.references:
             tuples = [parsed[reference] for reference in group]
             known = [t for one in tuples if one is not None for t in one]
-            # a graph that lacks a reference would be another image's score, not a worse one
+            # a graph without one of the references would give the score of another item
             self._references.append(None if None in tuples else Graph(known, self._synonyms))
 
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:

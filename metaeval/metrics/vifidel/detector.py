@@ -17,6 +17,7 @@ from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.options import Device, Share
 from metaeval.progress import progress_bar
 from metaeval.readers.files import read_bytes
+from metaeval.readers.images import READING
 from metaeval.runs.digests import digest, file_sha256
 from metaeval.runs.store import MemoryStore, Store
 from metaeval.vision.faster_rcnn import FasterRcnn
@@ -53,7 +54,7 @@ class Detector:
         """The weights' checksum and the threshold: all that labels depend on beside the image."""
         network = self.network()
         sha256 = "random" if network.random else file_sha256(network.weights, store)[:12]
-        return f"fasterrcnn-{sha256}-{self.threshold:g}"
+        return f"fasterrcnn-{sha256}-{self.threshold:g}-{READING}"
 
     def labels(self, dataset: CaptionDataset, store: Store | None) -> list[Counter[str]]:
         """Per image its labels and how often each; none where there is no image file."""

@@ -12,7 +12,7 @@ cancels, and equal words cost exactly 0.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,9 @@ import numpy.typing as npt
 from metaeval.compute import transport
 from metaeval.metrics.vifidel.importance import ImportanceWeights
 from metaeval.metrics.vifidel.words import Bag, Lexicon
+
+if TYPE_CHECKING:
+    import torch
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
@@ -47,11 +50,19 @@ class TransportProblems(NamedTuple):
 class BagDistance:
     """The distance between two bags of words: what it costs to turn the one into the other.
 
-    The price of moving a word is the distance of the vectors (`p` 1) or its square (2).
+    The price of moving a word is the distance of the vectors (`p` 1) or its square (2). On a GPU
+    (`device`) the transport of many bags is computed there.
     """
 
-    def __init__(self, lexicon: Lexicon, weights: ImportanceWeights, p: int) -> None:
+    def __init__(
+        self,
+        lexicon: Lexicon,
+        weights: ImportanceWeights,
+        p: int,
+        device: torch.device | None = None,
+    ) -> None:
         self._lexicon, self._weights, self._p = lexicon, weights, p
+        self._device = device
 
     def of_pairs(self, pairs: Sequence[tuple[Bag, Bag]], images: Indices | None = None) -> Floats:
         """[n] The distance of each pair (objects, words); equal problems are solved once.
@@ -67,7 +78,7 @@ class BagDistance:
         where = None if images is None else np.array([i for _, i in number], dtype=np.intp)
         distances = np.full(len(distinct), np.nan)
         for problems in self.problems(distinct, where):
-            flow = transport.flows(problems.cost, problems.supply, problems.demand)
+            flow = transport.flows(problems.cost, problems.supply, problems.demand, self._device)
             distances[problems.which] = transport.costs(problems.cost, flow)
         return distances[np.array(inverse, dtype=np.intp)]
 

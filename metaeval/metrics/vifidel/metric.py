@@ -16,6 +16,7 @@ from typing import Annotated, Any
 import numpy as np
 import numpy.typing as npt
 
+from metaeval.compute import device as devices
 from metaeval.compute.requirements import missing_packages
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
@@ -27,7 +28,7 @@ from metaeval.metrics.vifidel.objects import Labels, ObjectSources
 from metaeval.metrics.vifidel.plan import explain_transport
 from metaeval.metrics.vifidel.words import Bag, Lexicon, stop_words_identity
 from metaeval.options import OptionsOf
-from metaeval.runs.records import ScoreColumn, TrainingFacts
+from metaeval.runs.records import NETWORK_PRECISION, ScoreColumn, TrainingFacts
 from metaeval.runs.store import Store, content_digest
 from metaeval.text.word_vectors.base import WordVectors
 
@@ -57,6 +58,8 @@ class Vifidel(Metric):
         `detector.py`), files of labels (see `objects.py`); united.
     detector
         The detector's options: weights, threshold, device.
+    device
+        "auto", "cpu", "cuda", "cuda:1": where transport is computed.
     """
 
     name = "vifidel"
@@ -72,6 +75,7 @@ class Vifidel(Metric):
             Mapping[str, Any], OptionsOf("metaeval.metrics.vifidel.detector.Detector")
         ]
         | None = None,
+        device: str = "auto",
     ) -> None:
         if p not in (1, 2):
             raise ConfigError(f"metric.vifidel.p must be 1 or 2, not {p}")
@@ -79,11 +83,14 @@ class Vifidel(Metric):
             known = ", ".join(OBJECTS)
             raise ConfigError(f"unknown metric.vifidel.objects '{objects}': choose from {known}")
         self.vectors, self.p, self.objects = vectors, p, objects
+        self.device = devices.check_name(device)
         self.sources = ObjectSources(sources, Detector(**(detector or {})))
 
     @property
     def columns(self) -> tuple[ScoreColumn, ...]:
-        return ScoreColumn("VIFIDEL"), ScoreColumn("VIFIDEL-ref")
+        return tuple(
+            ScoreColumn(name, precision=NETWORK_PRECISION) for name in ("VIFIDEL", "VIFIDEL-ref")
+        )
 
     def fetch(self, dataset: CaptionDataset) -> None:
         self.vectors.fetch()
@@ -93,6 +100,7 @@ class Vifidel(Metric):
             self.sources.missing(dataset)
             or missing_packages("vifidel", "sklearn")  # whose stop words it leaves out
             or self.vectors.missing()
+            or devices.missing(self.device)
         )
         return absent or VifidelScorer(self, dataset, store)
 
@@ -146,7 +154,8 @@ class VifidelScorer(Scorer):
         self.object_bags = [lexicon.bag(words) for words in self._object_words]
         bags = [[lexicon.bag(lexicon.count(text)) for text in group] for group in references]
         self._weights = ImportanceWeights(lexicon, bags)
-        self.distance = BagDistance(lexicon, self._weights, self.metric.p)
+        device = devices.transport_device(self.metric.device)
+        self.distance = BagDistance(lexicon, self._weights, self.metric.p, device)
 
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
         self.lexicon.learn(captions)

@@ -12,6 +12,7 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
+from metaeval.compute import device as devices
 from metaeval.compute.requirements import missing_packages
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError
@@ -19,7 +20,7 @@ from metaeval.metrics.base import Metric, ReferenceScorer, Scores
 from metaeval.metrics.vifidel.distance import BagDistance
 from metaeval.metrics.vifidel.importance import ImportanceWeights
 from metaeval.metrics.vifidel.words import Bag, Lexicon, stop_words_identity
-from metaeval.runs.records import ScoreColumn, TrainingFacts
+from metaeval.runs.records import NETWORK_PRECISION, ScoreColumn, TrainingFacts
 from metaeval.runs.store import Store
 from metaeval.text.word_vectors.base import WordVectors
 
@@ -40,28 +41,32 @@ class Wmd(Metric):
         Where the words' vectors come from; scaled to length 1.
     p
         The price of moving a word: the distance (1, Kusner et al.) or its square (2).
+    device
+        "auto", "cpu", "cuda", "cuda:1": where transport is computed.
     """
 
     name = "wmd"
     columns = (
-        ScoreColumn("WMD-worst", headline=False),
-        ScoreColumn("WMD-mean", headline=False),
-        ScoreColumn("WMD-best"),
+        ScoreColumn("WMD-worst", headline=False, precision=NETWORK_PRECISION),
+        ScoreColumn("WMD-mean", headline=False, precision=NETWORK_PRECISION),
+        ScoreColumn("WMD-best", precision=NETWORK_PRECISION),
     )
 
-    def __init__(self, vectors: WordVectors, p: int = 1) -> None:
+    def __init__(self, vectors: WordVectors, p: int = 1, device: str = "auto") -> None:
         if p not in (1, 2):
             raise ConfigError(f"metric.wmd.p must be 1 or 2, not {p}")
         self.vectors, self.p = vectors, p
+        self.device = devices.check_name(device)
 
     def fetch(self, dataset: CaptionDataset) -> None:
         self.vectors.fetch()
 
     def bind(self, dataset: CaptionDataset, store: Store | None = None) -> WmdScorer | Absent:
         absent = (
-            self.lacks(dataset)
+            self.missing_part(dataset)
             or missing_packages("vifidel", "sklearn")  # whose stop words it leaves out
             or self.vectors.missing()
+            or devices.missing(self.device)
         )
         return absent or WmdScorer(self, dataset, store)
 
@@ -100,7 +105,8 @@ class WmdScorer(ReferenceScorer):
         ]
         self._references: list[list[Bag]] = [[bag for bag in group if bag] for group in bags]
         # no word weighs more than another: WMD has no importance weights
-        self._distance = BagDistance(lexicon, ImportanceWeights(lexicon, []), self.metric.p)
+        device = devices.transport_device(self.metric.device)
+        self._distance = BagDistance(lexicon, ImportanceWeights(lexicon, []), self.metric.p, device)
 
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
         lexicon = self._lexicon

@@ -20,6 +20,7 @@ from metaeval.stats.resampling.buffers import Buffers, replicates_at_a_time
 from metaeval.stats.resampling.chunks import map_chunks
 from metaeval.stats.resampling.items import Floats, as_scores, encode, require_aligned
 from metaeval.stats.resampling.weighted import WeightedOrder, padded, rank_correlations
+from metaeval.stats.resampling.weighted_pairs import WeightedPairs
 
 NAMES = ("pearson", "spearman", "kendall_tau_b", "kendall_tau_c")
 _CHUNK = 128  # weightings at a time
@@ -64,8 +65,8 @@ class WeightedCorrelations:
     Notes
     -----
     Ties, missing scores and undefined values as in `pearson`, `spearman`, `kendall`.
-    Rank correlations are exact integer sums while there are at most 64 distinct judgements; with
-    more, every weighting is computed on repeated items, which takes a sort each.
+    Rank correlations are exact integer sums: of tables of scores by judgements while there are at
+    most 64 distinct judgements (`WeightedOrder`), otherwise by merging (`WeightedPairs`).
     """
 
     def __init__(
@@ -86,8 +87,11 @@ class WeightedCorrelations:
         self._ranks = bool(set(names) - {"pearson"})
         levels, level = encode(self._y)
         self._order: WeightedOrder | None = None
+        self._pairs: WeightedPairs | None = None
         if self._ranks and 1 < len(levels) <= FEW_LEVELS:
             self._order = WeightedOrder.of_items(self._x, self._unit, level, n_units, len(levels))
+        elif self._ranks and len(levels) > 1:
+            self._pairs = WeightedPairs(self._x, self._y, self._unit)
         self._moments = self._unit_moments()
 
     def _unit_moments(self) -> Floats:
@@ -116,10 +120,10 @@ class WeightedCorrelations:
         r = len(weights)
         undefined = np.full(r, np.nan)
         linear = self._pearson(weights) if "pearson" in self._names else undefined
-        if not self._ranks or len(self._x) == 0 or (self._y == self._y[0]).all():
-            return [linear, undefined, undefined, undefined]
+        if self._pairs is not None:
+            return [linear, *self._merged(weights, self._pairs)]
         if self._order is None:
-            return [linear, *self._by_sorting(weights)]
+            return [linear, undefined, undefined, undefined]
         size = replicates_at_a_time(len(self._x))
         parts = [
             self._rank_sums(weights[start : start + size], self._order, buffers)
@@ -158,18 +162,17 @@ class WeightedCorrelations:
         _, code = encode(self._x)
         return [int(np.count_nonzero(np.bincount(code, row[self._unit]))) for row in weights]
 
-    def _by_sorting(self, weights: npt.NDArray[np.integer]) -> list[Floats]:
-        values = np.full((3, len(weights)), np.nan)
-        for row, weight in enumerate(weights):
-            times = weight[self._unit]
-            x, y = np.repeat(self._x, times), np.repeat(self._y, times)
-            if "spearman" in self._names:
-                values[0, row] = spearman(x, y).rho
-            if "kendall_tau_b" in self._names:
-                values[1, row] = kendall(x, y, "b").tau
-            if "kendall_tau_c" in self._names:
-                values[2, row] = kendall(x, y, "c").tau
-        return list(values)
+    def _merged(
+        self, weights: npt.NDArray[np.integer], pairs: WeightedPairs
+    ) -> tuple[Floats, Floats, Floats]:
+        """Spearman's ρ, τ-b and τ-c by merging."""
+        made = pairs.of(
+            weights,
+            ranks="spearman" in self._names,
+            pairs=bool({"kendall_tau_b", "kendall_tau_c"} & set(self._names)),
+        )
+        tau_c = _tau_c(made.surplus, made.n, made.coarsest)
+        return made.spearman_rho, made.kendall_tau_b, tau_c
 
 
 def _tau_c(surplus: Floats, n: Floats, coarsest: Floats) -> Floats:

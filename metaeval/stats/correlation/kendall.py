@@ -7,8 +7,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from metaeval.stats.correlation.concordance import concordance
 from metaeval.stats.correlation.crosstab import Crosstab, crosstab
-from metaeval.stats.resampling.items import Ints, scored_items
+from metaeval.stats.resampling.items import Floats, Ints, scored_items
 
 FEW_LEVELS = 64  # with more, tables of scores by levels grow heavier than sorting
 
@@ -57,7 +58,7 @@ def kendall(scores: npt.ArrayLike, levels: npt.ArrayLike, variant: Variant = "b"
         An item without a score is left out; the other versions of its image stay.
     Time
         O(n log n + n_values · n_levels): pairs are counted from the table of scores by levels, in
-        exact integers. With more than 64 levels, scipy counts them.
+        exact integers. With more than 64 levels, a wavelet matrix counts them (`concordance`).
     Interval
         By resampling images (`graded_statistics`, `WeightedCorrelations`); no random part.
     Source
@@ -74,11 +75,18 @@ def kendall(scores: npt.ArrayLike, levels: npt.ArrayLike, variant: Variant = "b"
     """
     items = scored_items(scores, levels)
     if len(np.unique(items.levels)) > FEW_LEVELS:
-        from scipy.stats import kendalltau  # slow to import, rarely needed
-
-        tau = kendalltau(items.scores, items.levels, variant=variant).statistic
-        return Kendall(float(tau), len(items.scores))
+        return _kendall_of_many_levels(items.scores, items.levels, variant)
     return kendall_of(crosstab(items.scores, items.levels), variant)
+
+
+def _kendall_of_many_levels(scores: Floats, levels: Floats, variant: Variant) -> Kendall:
+    pairs, n = concordance(scores, levels), len(scores)
+    coarsest = min(len(np.unique(scores)), len(np.unique(levels)))
+    if coarsest < 2:
+        return Kendall(float("nan"), n)
+    if variant == "c":
+        return Kendall(2 * pairs.surplus / n**2 * (coarsest / (coarsest - 1)), n)
+    return Kendall(pairs.surplus / (float(pairs.untied_x) ** 0.5 * float(pairs.untied_y) ** 0.5), n)
 
 
 def kendall_of(table: Crosstab, variant: Variant = "b") -> Kendall:

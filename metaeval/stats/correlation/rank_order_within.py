@@ -70,7 +70,7 @@ def rank_orders_within(scores: npt.ArrayLike, levels: npt.ArrayLike) -> Floats:
     """
     values, grades = as_table(scores, levels)
     scored = ~np.isnan(values)
-    # Images that lack the same versions share their ideal order; usually that is all of them.
+    # Images with the same versions missing share their ideal order; usually that is all of them.
     members = np.zeros(len(values), dtype=np.int64)
     for column in scored.T:
         members = encode(2 * members + column)[1]

@@ -1,4 +1,4 @@
-"""What statistics.json and a sweep tell of a metric's scores by dose."""
+"""What statistics.json and a sweep contain about a metric's scores by dose."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def dose_record(
     floor: npt.ArrayLike | None = None,
     confidence: float = 0.95,
 ) -> dict[str, Any]:
-    """The fields of `DoseResponse`, and at each dose above 0 how well it is told from dose 0.
+    """The fields of `DoseResponse`, and how each dose above 0 differs from dose 0.
 
     Arguments as in `dose_response`. Added are, each a list of k − 1:
 
@@ -39,7 +39,7 @@ def dose_record(
     """
     values = np.asarray(scores, dtype=np.float64)
     response = dose_response(values, doses, counts, floor=floor, confidence=confidence)
-    told: dict[str, list[Any]] = {
+    record: dict[str, list[Any]] = {
         key: [] for key in ("rho", "rho_ci", "rho_seed_sd", "within", "within_ci")
     }
     # the replicate that holds every image once comes first: it is the statistic itself
@@ -48,14 +48,14 @@ def dose_record(
     for k in range(1, values.shape[2]):
         by_seed = [rank_order_replicates(v[:, [k, 0]], [0, 1], few) for v in values]
         resampled = np.mean(by_seed, axis=0)
-        told["rho"].append(float(resampled[0]))
-        told["rho_ci"].append(percentile_interval(resampled[1:], confidence))
+        record["rho"].append(float(resampled[0]))
+        record["rho_ci"].append(percentile_interval(resampled[1:], confidence))
         seeds = [rhos[0] for rhos in by_seed]
-        told["rho_seed_sd"].append(float(np.std(seeds, ddof=1)) if len(seeds) > 1 else None)
+        record["rho_seed_sd"].append(float(np.std(seeds, ddof=1)) if len(seeds) > 1 else None)
     # the rank-order ρ of two versions of an image
     within = np.sign(values[:, :, :1] - values[:, :, 1:]).mean(axis=0)
-    told["within"] = [_mean(column) for column in within.T]
-    told["within_ci"] = [
+    record["within"] = [_mean(column) for column in within.T]
+    record["within_ci"] = [
         percentile_interval(replicates, confidence)
         for replicates in resampled_means(within, counts).T
     ]
@@ -71,7 +71,7 @@ def dose_record(
         "falls_throughout": response.falls_throughout,
         "rises": response.rises,
         "half_effect": response.half._asdict(),
-        **told,
+        **record,
     }
 
 

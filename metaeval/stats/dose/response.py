@@ -118,15 +118,15 @@ def dose_response(
         image by image.
     Trend
         Page's L over the images, doses ranked within an image by midranks; the floor is left out.
-        Its alternative is a fall somewhere and a rise nowhere: a small p does not tell that the
-        curve never rises. Of that `steps_ci` tells.
+        Its alternative is a fall somewhere and a rise nowhere: a small p does not show that the
+        curve never rises; `steps_ci` does.
         E. B. Page (1963), Ordered hypotheses for multiple treatments, JASA 58.
     Half-effect dose
         The smallest dose at which the mean change, linear between doses, is half that of the floor,
         or without a floor half that of the largest dose. A replicate that does not get there lies
         beyond the largest dose.
     Resampling unit
-        The image: an interval tells what other images would have given with these seeds; `seed_sd`
+        The image: an interval covers what other images would have given with these seeds; `seed_sd`
         what other seeds would have given with these images.
 
     Examples

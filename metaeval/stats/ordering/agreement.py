@@ -26,7 +26,7 @@ class Answers(NamedTuple):
         float64 [m, m, n]: pairs of systems on which two metrics agree, minus those on which they
         contradict each other.
     untied
-        float64 [m, m, n]: pairs that the first metric tells apart, among those for which the second
+        float64 [m, m, n]: pairs that the first does not tie, among those for which the second
         has scores too.
     """
 
@@ -64,7 +64,7 @@ def answers(scores: Floats) -> Answers:
     Definition
         τ-b = (C − D) / √(U_a U_b) over pairs of systems *of the same case*: C and D the pairs that
         the two metrics order alike and oppositely, U_a and U_b those that the one and the other
-        tells apart at all. Captions of different images are never compared, so that no metric is
+        does not tie. Captions of different images are never compared, so that no metric is
         rewarded for knowing which images are hard.
     Ties
         A pair that a metric ties counts in neither C nor D, and in the other's U alone.

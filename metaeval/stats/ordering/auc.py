@@ -1,4 +1,4 @@
-"""AUC of adjacent levels: does the metric tell one degree of corruption from the next?"""
+"""AUC of adjacent levels: does the metric distinguish one degree of corruption from the next?"""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class AUC(NamedTuple):
     Attributes
     ----------
     auc
-        In [0, 1]; 0.5 = not told apart, NaN where one side has no scored item.
+        In [0, 1]; 0.5 = not distinguished, NaN where one side has no scored item.
     n_lower, n_upper
-        Scored items on both sides.
+        MetricScores items on both sides.
     """
 
     auc: float

@@ -27,7 +27,7 @@ class Detection(NamedTuple):
     tied
         The share in which both score the same.
     auc, ci
-        detected + tied / 2; 0.5 = not told apart.
+        detected + tied / 2; 0.5 = not distinguished.
     p
         Two-sided, of "as often above as below": the exact sign test.
     cost, cost_ci

@@ -28,7 +28,7 @@ from metaeval.stats.resampling.replicates import Replicates, replicate_statistic
 QUANTILES = ("0", "0.05", "0.25", "0.5", "0.75", "0.95", "1")
 
 
-class GradedResult(NamedTuple):
+class ResampledGraded(NamedTuple):
     """What `graded_result` returns.
 
     Attributes
@@ -127,7 +127,7 @@ def graded_result(
     confidence: float = 0.95,
     tie_seeds: Sequence[int] = (),
     threads: int | None = None,
-) -> GradedResult:
+) -> ResampledGraded:
     """`graded_statistics`, and the replicates from which metrics are compared in pairs."""
     values, grades = as_table(scores, levels)
     if len(set_names) != len(grades) or not len(grades) or not len(values):
@@ -188,7 +188,7 @@ def graded_result(
         "inversion_rate_ci": interval(resampled.inversion_rate),
         "variance": {"image": parts.image, "level": parts.level, "rest": parts.rest},
     }
-    return GradedResult(record, resampled, within)
+    return ResampledGraded(record, resampled, within)
 
 
 def summary(scores: Floats) -> dict[str, Any]:

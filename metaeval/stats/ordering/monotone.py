@@ -70,7 +70,7 @@ def monotone_flags(scores: npt.ArrayLike, levels: npt.ArrayLike) -> MonotoneFlag
     """Which images are monotone and which complete; arguments as in `monotone`."""
     values, grades = as_table(scores, levels)
     counts = pair_counts(values, grades)
-    # Without two different levels there is no order to be right about.
+    # An order needs two different levels.
     several = len(np.unique(grades)) > 1
     complete = np.asarray(~np.isnan(values).any(axis=1) & several)
     return MonotoneFlags(complete & (counts.tied + counts.inverted == 0), complete)

@@ -45,7 +45,7 @@ def order_stability(
     Parameters
     ----------
     values
-        float64 [n_images, k]: one value per image and metric, more is better. An image that lacks
+        float64 [n_images, k]: one value per image and metric, more is better. An image missing
         one is left out.
     sizes
         int [s], each from 2 to the number of images.
@@ -58,7 +58,7 @@ def order_stability(
     -----
     Samples are drawn with replacement, as other images would have been: those drawn without it
     come to agree with all images for the reason alone that they are all images.
-    Metrics of equal means count as in order neither way: a tie is no order.
+    Metrics of equal means count as in order neither way: a tie is not an order.
 
     Examples
     --------

@@ -12,7 +12,7 @@ from metaeval.errors import InputError
 def images_for_power(
     difference: float, sd: float, *, alpha: float = 0.05, power: float = 0.8
 ) -> float:
-    """The number of images at which a paired two-sided test tells two metrics apart.
+    """The number of images at which a paired two-sided test separates two metrics.
 
     Parameters
     ----------

@@ -1,8 +1,6 @@
-"""Holm's correction: p-values of many tests, adjusted so that false alarms stay rare in all."""
+"""Holm's correction of the p-values of a family of tests."""
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 import numpy.typing as npt
@@ -11,26 +9,14 @@ from metaeval.errors import InputError
 from metaeval.stats.resampling.items import Floats
 
 
-def least_draws(n_tests: int, sides: int, alpha: float) -> int:
-    """How many random draws a test needs for its least p-value to survive Holm's correction.
-
-    With R draws no p-value is below 1/(R + 1) (an arrangement test) or 2/(R + 1) (a two-sided
-    bootstrap: `sides` 2); the first of m corrected ones is m times that.
-
-    >>> least_draws(21, 1, 0.05), least_draws(21, 2, 0.05), least_draws(0, 1, 0.05)
-    (419, 839, 0)
-    """
-    return max(0, math.ceil(sides * n_tests / alpha - 1e-9) - 1)
-
-
 def holm(p_values: npt.ArrayLike) -> Floats:
-    """Adjusted p-values: reject where one is at most α, and the chance of any false rejection in
-    the whole family is at most α, whatever the dependence between the tests.
+    """Adjusted p-values: rejecting those below α keeps the chance of any false rejection in the
+    family at α or less, whatever the dependence between the tests.
 
     Parameters
     ----------
     p_values
-        In [0, 1], any shape. NaN = this test could not be made: it stays NaN and is no member of
+        In [0, 1], any shape. NaN = this test could not be made: it stays NaN and is not counted in
         the family.
 
     Returns

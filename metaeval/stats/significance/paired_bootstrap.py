@@ -53,7 +53,7 @@ def paired_bootstrap(
     Parameters
     ----------
     a, b, human
-        float64 [n]. An item that lacks any of the three is left out of both correlations.
+        float64 [n]. An item without any of the three is left out of both correlations.
     units
         [n] labels of what is drawn as one, the image of each item; by default each item on its own.
     statistic
@@ -89,7 +89,7 @@ def paired_bootstrap(
     if counts is None:
         counts = bootstrap_counts(max(n_units, 1), replicates, seed)
     incomplete = np.isnan(x) | np.isnan(y) | np.isnan(z)
-    z = np.where(incomplete, np.nan, z)  # an item that lacks one of the three goes from both sides
+    z = np.where(incomplete, np.nan, z)  # an item without one of the three leaves on both sides
     once = np.ones((1, n_units), dtype=np.int64)
     observed, resampled = [], []
     for scores in (x, y):

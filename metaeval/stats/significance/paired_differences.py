@@ -66,7 +66,7 @@ def paired_difference(
         `paired_bootstrap` takes, cannot fall below 1/replicates, too much for Holm's correction
         over a hundred pairs; the normal law has no such floor. p is never below 2^(1 − n_images),
         the smallest that an exchange of the two metrics image by image can give. Without any
-        spread the p-value is that bound, or 1 where there is no difference either.
+        spread the p-value is that bound, or 1 where the difference is 0 as well.
     Unit
         The image. Fewer than about 30 make the normal law doubtful.
     Source
@@ -125,7 +125,7 @@ def images_needed(
 ) -> float:
     """How many images would show a difference of this size with the given power.
 
-    The error falls with the root of the number of images. Infinite where there is no difference.
+    The error falls with the root of the number of images. Infinite where the difference is 0.
 
     >>> images_needed(100, 0.014, 0.01)
     401.0

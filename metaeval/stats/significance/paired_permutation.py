@@ -1,4 +1,4 @@
-"""Paired permutation tests: would two metrics differ so much if their names meant nothing?"""
+"""Paired permutation tests: the difference under random exchange of two metrics."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from metaeval.errors import InputError
 from metaeval.stats.correlation.correlations import NAMES, WeightedCorrelations
-from metaeval.stats.correlation.kendall import FEW_LEVELS
 from metaeval.stats.resampling.items import Floats, Ints, as_scores, encode, require_aligned
 from metaeval.stats.significance.swapped_kendall import SwappedKendall
 
@@ -61,7 +60,7 @@ def perm_both(
     ----------
     a, b, human
         float64 [n]: the two metrics' scores and the judgements of the same items. An item that
-        lacks any of the three is left out.
+        is missing any of the three is left out.
     units
         [n] labels of what is swapped as one. One per caption (the default) is the source's
         PERM-BOTH, where a unit is one output of one system; one per image is its PERM-INPUT, one
@@ -85,7 +84,7 @@ def perm_both(
     Source
         D. Deutsch, R. Dror, D. Roth (2021), A statistical analysis of summarization evaluation
         metrics using resampling methods, TACL 9, section 5.2; used in the same way by
-        mt-metrics-eval, whose p-value lacks the two ones.
+        mt-metrics-eval, whose p-value is without the two ones.
 
     Examples
     --------
@@ -142,12 +141,11 @@ def perm_both(
 def _fast(
     x: Floats, y: Floats, z: Floats, unit: Ints, n_units: int, statistic: str
 ) -> SwappedKendall | None:
-    """The fast way to Kendall's τ, where it serves: few levels of judgements, many scores."""
+    """The fast way to Kendall's τ; `None` for other statistics and constant judgements."""
     levels, level = encode(z)
-    if not statistic.startswith("kendall") or not 1 < len(levels) <= FEW_LEVELS:
+    if not statistic.startswith("kendall") or len(levels) < 2:
         return None
-    swaps = SwappedKendall(x, y, unit, n_units, level, len(levels), statistic[-1])
-    return swaps if swaps.serves else None
+    return SwappedKendall(x, y, unit, n_units, level, len(levels), statistic[-1])
 
 
 def permutation_of_means(

@@ -45,7 +45,7 @@ def williams(r1: float, r2: float, r12: float, n: int) -> Williams:
         Correlation of each metric with the judgements.
     r12
         Correlation of the two metrics with each other. The more they agree, the smaller a
-        difference can be told from chance.
+        difference can be distinguished from chance.
     n
         Number of items, all independent of each other. Items that share an image are not: then
         the test is too sure of itself, and one that resamples or permutes images is to be
@@ -105,7 +105,7 @@ def williams(r1: float, r2: float, r12: float, n: int) -> Williams:
 def williams_test(a: npt.ArrayLike, b: npt.ArrayLike, human: npt.ArrayLike) -> Williams:
     """Williams' test from scores: two metrics [n] and the judgements [n].
 
-    Items that lack any of the three are left out of all three correlations.
+    Items without a value in any of the three are left out of all three correlations.
 
     >>> from metaeval.stats.significance.williams import williams_test
     >>> human = [1, 2, 3, 4, 5, 6, 7, 8]

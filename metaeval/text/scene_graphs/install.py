@@ -78,7 +78,7 @@ def installed(cache: Path) -> Path | Absent:
     lost = [jar.name for jar in JARS if not (where / jar.name).is_file()]
     if not lost:
         return where
-    reason = f"SPICE's parser is not installed ({where} lacks {' and '.join(lost)})"
+    reason = f"SPICE's parser is not installed ({' and '.join(lost)} missing in {where})"
     return Absent("spice", reason, f"{REMEDY} (385 MB, about a minute)")
 
 
@@ -97,7 +97,7 @@ def install(cache: Path, source: Path | None = None, mirror: str | None = None) 
     Raises
     ------
     InputError
-        `source` lacks a jar, or a jar is not the one that it should be.
+        A jar is missing in `source`, or its checksum is wrong.
     DownloadError
         It cannot be downloaded.
     """
@@ -125,7 +125,7 @@ def install(cache: Path, source: Path | None = None, mirror: str | None = None) 
 def check(path: Path, jar: Jar) -> None:
     """Refuse a file that is not this jar, by its checksum or by the sum of its contents."""
     if not path.is_file():
-        raise InputError(f"there is no {jar.name}", file=path.parent)
+        raise InputError(f"{jar.name} is missing", file=path.parent)
     sha256 = file_sha256(path)
     if sha256 == jar.sha256:
         return
@@ -162,7 +162,7 @@ def _copy(source: Path, target: Path) -> None:
     for jar in JARS:
         path = next(iter(sorted(root.rglob(jar.name))), None)
         if path is None:
-            raise InputError(f"there is no {jar.name}", file=root)
+            raise InputError(f"{jar.name} is missing", file=root)
         shutil.copyfile(path, target / jar.name)
 
 
@@ -171,7 +171,7 @@ def _unpack(path: Path, target: Path) -> None:
         for jar in JARS:
             names = (n for n in archive.namelist() if f"/{n}".endswith(f"/{jar.name}"))
             if (name := next(names, None)) is None:
-                raise InputError(f"there is no {jar.name} in it", file=path)
+                raise InputError(f"it does not contain {jar.name}", file=path)
             unpack_member(archive, name, path, target / jar.name, _MOST)
 
 

@@ -167,7 +167,7 @@ def parse_captions(
     Raises
     ------
     ConfigError
-        There is no parser of that name.
+        The name of the parser is unknown.
     JavaError
         SPICE's parser cannot run here; `missing_parts` says why without raising.
     """

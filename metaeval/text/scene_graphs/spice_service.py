@@ -16,10 +16,10 @@ from pathlib import Path
 
 from metaeval.cores import core_count
 from metaeval.data.dataset import Absent
-from metaeval.java.kept import borrow, give_back
 from metaeval.java.process import JavaError, JavaProcess, heap_mib
 from metaeval.java.runtime import JavaRuntime, find_bundled_files, find_java
 from metaeval.java.services import find_jar
+from metaeval.java.shared_services import borrow, give_back
 from metaeval.progress import progress_bar
 from metaeval.runs.digests import file_sha256
 from metaeval.runs.store import MemoryStore, Store, content_digest
@@ -45,7 +45,7 @@ def spice_folder() -> Path | Absent:
 
 
 def spice_file(name: str) -> Path:
-    """A file in SPICE's folder; JavaError where there is no such folder."""
+    """A file in SPICE's folder; JavaError where the folder does not exist."""
     folder = spice_folder()
     if isinstance(folder, Absent):
         raise JavaError("SPICE", str(folder))

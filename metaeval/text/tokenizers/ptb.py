@@ -13,7 +13,7 @@ Line breaks inside a caption (LF, CR, VT, FF, U+2028, U+2029) count as spaces; i
 the caption and shift all that follow. Half a surrogate pair, which no file can hold, counts as the
 unknown character that it is. Emoji and all else that the lexer does not know are dropped.
 
-One difference is known: lower-casing a capital sigma beside digits ("N4Σ"), where Java and Python
+One difference is known: lower-casing a capital sigma next to digits ("N4Σ"), where Java and Python
 disagree on whether it is the word's last letter.
 """
 
@@ -36,7 +36,7 @@ _CLEANED = str.maketrans(
     | dict.fromkeys(map(chr, range(0xD800, 0xE000)), "\ufffd")
 )
 # What follows a caption. No rule can run from a caption into it or through it: it closes both
-# kinds of quotes that an unfinished tag may have opened, and is no such tag's end.
+# kinds of quotes that an unfinished tag may have opened, and does not end such a tag.
 AFTER = ("\n'\"<\n", "\nA '\"<\n")
 
 # Words, and commas and full stops before spaces: nearly all captions are nothing but these.

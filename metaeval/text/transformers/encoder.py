@@ -1,32 +1,30 @@
-"""A transformer that turns sentences into token vectors, in batches without padding.
+"""A transformer that turns sentences into token vectors, in padded batches sorted by length.
 
-On a processor, a BERT or RoBERTa in float32 goes through `fast_bert`. All else runs in its own
-module, where every batch holds sentences of one length, and always the same number of them for that
-length (the last one is filled up with repetitions). So no padding is computed, and each matrix
-product has a shape that depends on the sentence alone: a sentence gets the same vectors, to the
-last bit, whatever else is encoded with it. Matrix libraries choose their kernels by shape, which is
-why a smaller last batch would change the sixth decimal.
+The network is transformers' own. On a processor several batches are computed in parallel, one on
+each thread: the products of a short batch are too small to be worth dividing. A sentence's vectors
+depend on its batch by float32 rounding alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
 
-from metaeval.compute.batching import Rows, fill_rows, group_rows_by_length
 from metaeval.compute.device import check_dtype, in_batches, resolve
+from metaeval.compute.threads import map_ordered
 from metaeval.errors import ConfigError
 from metaeval.progress import progress_bar
-from metaeval.text.transformers.fast_bert import FastBert, fast_version
-from metaeval.text.transformers.locate import TextModel, check_folder, check_layers, is_packaged
-from metaeval.text.transformers.packaged import read_minilm
+from metaeval.readers.native import native_errors
+from metaeval.text.transformers.locate import TextModel, check_folder, check_layers
 
 if TYPE_CHECKING:
     import torch
 
-# Tokens per batch: enough for the matrix products, little enough that filling up costs nothing.
-_TOKENS, _MORE = {"cpu": 512, "cuda": 32_768}, 4
+# Tokens per batch, padding included: enough for the matrix products.
+_TOKENS = {"cpu": 2048, "cuda": 32_768}
 # Where architectures keep their layers, as bert-score cuts them.
 _LAYER_LISTS = ("encoder.layer", "transformer.layer", "encoder.block", "encoder.layers", "layer")
 
@@ -36,17 +34,7 @@ class TextEncoder:
 
     Nothing but the model's own folder is looked at, least of all the network; layers above `layer`
     (counted from 1) are not computed.
-
-    Class attributes
-    ----------------
-    uses_fast_bert
-        Whether `fast_bert` may take the network's place, which is then dropped.
-    common_lengths
-        Those that most sentences have, in tokens: their batches are larger, and so faster.
     """
-
-    uses_fast_bert: ClassVar[bool] = True
-    common_lengths: ClassVar[Sequence[int]] = range(11, 17)
 
     def __init__(
         self, model: TextModel, layer: int, device: str = "auto", dtype: str = "float32"
@@ -55,17 +43,8 @@ class TextEncoder:
         self.tokenizer: Any
         self.max_tokens: int
         self._network: Any = None
-        self._fast: FastBert | None = None
         self._tokens = _TOKENS[self.device.type]
-        plain = (
-            self.uses_fast_bert and self.device.type == "cpu" and check_dtype(dtype) == "float32"
-        )
-        if plain and is_packaged(model):
-            self.tokenizer, self._fast, self.max_tokens = read_minilm(model.folder, layer)
-        else:
-            self._load(model, layer, dtype)
-            if plain and (fast := fast_version(self._network, self.max_tokens)) is not None:
-                self._fast, self._network = fast, None  # not twice the weights in memory
+        self._load(model, layer, dtype)
         self.n_special = len(self.tokenizer("")["input_ids"])
 
     def _load(self, model: TextModel, layer: int, dtype: str) -> None:
@@ -79,11 +58,15 @@ class TextEncoder:
         config = transformers.AutoConfig.from_pretrained(model.folder, **local)
         # RoBERTa's and GPT-2's first word is a token of its own unless a space stands before it
         spaced = {"add_prefix_space": True} if config.model_type in ("roberta", "gpt2") else {}
-        self.tokenizer = transformers.AutoTokenizer.from_pretrained(model.folder, **local, **spaced)
+        with native_errors(model.folder, "tokenizer"):
+            self.tokenizer = transformers.AutoTokenizer.from_pretrained(
+                model.folder, **local, **spaced
+            )
         kind = transformers.T5EncoderModel if config.model_type == "t5" else transformers.AutoModel
         network = kind.from_pretrained(model.folder, dtype=torch.float32, **local)
         self._network = keep_layers(network, layer).eval()
         self._network.to(device=self.device, dtype=getattr(torch, check_dtype(dtype)))
+        self._padding = int(getattr(config, "pad_token_id", None) or 0)
         positions = getattr(config, "max_position_embeddings", None) or 10**6
         if config.model_type in ("roberta", "xlm-roberta", "camembert"):
             positions -= 2  # their position numbers begin after the padding's
@@ -111,49 +94,69 @@ class TextEncoder:
     ) -> None:
         """Encode token sequences; `keep(positions, vectors [b, length, width])`, batch by batch.
 
-        With `alone` each sequence has the vectors, to the last bit, of a call with it alone.
+        The vectors of one call of `keep` have one length. With `alone` each sequence is a batch of
+        its own, so that its vectors do not depend on the others at all.
         """
+        lengths = [len(tokens) for tokens in ids]
+        batches = _batches(lengths, 0 if alone else self._tokens)
         with progress_bar(total=len(ids), desc="encoding", unit=" sentences") as bar:
 
-            def kept(part: list[int], vectors: torch.Tensor) -> None:
-                keep(part, vectors)
-                bar.update(len(part))
+            def keep_batch(batch: list[int], vectors: torch.Tensor) -> None:
+                first = 0
+                for length, same in groupby(batch, key=lengths.__getitem__):
+                    positions = list(same)
+                    keep(positions, vectors[first : first + len(positions), :length])
+                    first += len(positions)
+                bar.update(len(batch))
 
-            if self._fast is None:
-                self._encode(ids, kept)
-            else:
-                self._fast.encode(ids, kept, alone=alone)
+            if self.device.type == "cpu":
+                forward = partial(self._vectors, ids)
+                done = map_ordered(lambda batch: (batch, forward(batch)), batches)
+                for batch, vectors in done:
+                    keep_batch(batch, vectors)
+                return
+            for batch in batches:
 
-    def _encode(
-        self, ids: Sequence[Sequence[int]], keep: Callable[[list[int], torch.Tensor], None]
-    ) -> None:
-        """Batches of one length through the network's own module."""
+                def work(start: int, stop: int, size: int, batch: list[int] = batch) -> None:
+                    part = batch[start:stop]
+                    keep_batch(part, self._vectors(ids, part))
+
+                in_batches(len(batch), len(batch), work)
+
+    def _vectors(self, ids: Sequence[Sequence[int]], batch: Sequence[int]) -> torch.Tensor:
+        """The vectors [b, longest, width] of the sequences at some positions, on the device."""
         import torch
 
-        for length, positions in group_rows_by_length([len(tokens) for tokens in ids]):
-
-            def work(start: int, stop: int, size: int, positions: Rows = positions) -> None:
-                part = positions[start:stop]
-                rows = [ids[p] for p in fill_rows(part, size).tolist()]
-                batch = torch.tensor(rows, device=self.device)
-                keep(part.tolist(), self._forward(batch)[: len(part)])
-
-            more = _MORE if length in self.common_lengths else 1
-            rows = max(1, more * self._tokens // length)
-            if (fitted := in_batches(len(positions), rows, work)) < rows:
-                self._tokens = max(1, fitted * length // more)
-
-    def _forward(self, ids: torch.Tensor) -> torch.Tensor:
-        import torch
-
+        longest = max(len(ids[p]) for p in batch)
+        rows = [[*ids[p], *[self._padding] * (longest - len(ids[p]))] for p in batch]
+        lengths = torch.tensor([len(ids[p]) for p in batch])
+        mask = torch.arange(longest)[None, :] < lengths[:, None]
+        tokens = torch.tensor(rows).to(self.device)
         with torch.inference_mode():
-            states = self._network(ids, attention_mask=torch.ones_like(ids))[0].float()
-            return self.vectors_of(states)
+            return self.forward(tokens, mask.to(self.device, torch.int64))
+
+    def forward(self, tokens: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        """Device section: token ids and mask [b, longest] to vectors [b, longest, width]."""
+        states = self._network(tokens, attention_mask=mask)[0].float()
+        return self.vectors_of(states)
 
     def vectors_of(self, states: torch.Tensor) -> torch.Tensor:
         """What is kept of the layer's states [b, length, width]."""
         vectors: torch.Tensor = states / states.norm(dim=-1, keepdim=True)
         return vectors
+
+
+def _batches(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:
+    """Positions in order of length, in batches of at most `tokens` tokens with padding, or of one
+    sequence where that is longer."""
+    batch: list[int] = []
+    for position in sorted(range(len(lengths)), key=lengths.__getitem__):
+        if batch and (len(batch) + 1) * lengths[position] > tokens:
+            yield batch
+            batch = []
+        batch.append(position)
+    if batch:
+        yield batch
 
 
 def keep_layers(network: Any, layers: int) -> Any:

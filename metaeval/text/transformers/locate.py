@@ -10,9 +10,9 @@ from pathlib import Path
 from metaeval.compute.requirements import reinstall
 from metaeval.data.dataset import Absent
 from metaeval.errors import ConfigError, InputError
-from metaeval.readers.checkpoints import load_torch_checkpoint
 from metaeval.readers.json_text import read_json
 from metaeval.runs.records import CaptionModel
+from metaeval.text.transformers.config_check import check_config
 from metaeval.text.transformers.hub import cached_file
 
 ROBERTA = "roberta-large"
@@ -88,13 +88,10 @@ def check_folder(model: TextModel) -> None:
         if path.name == "tokenizer.json" or path.name.endswith("vocab.json"):
             continue  # words, tens of megabytes of them
         value, _ = read_json(path)
-        if path.name == _CONFIG and not isinstance(value, dict):
-            raise InputError("should be an object", file=path)
         if isinstance(value, dict) and value.get("auto_map"):
             problem = "asks to run code of the model's folder, which is never done"
             raise InputError(problem, file=path, field="auto_map")
-    if model.weights.suffix == ".bin":
-        load_torch_checkpoint(model.weights)
+    check_config(model.folder / _CONFIG, model.weights)
 
 
 def short_name(model: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import mmap
 import os
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -20,6 +21,8 @@ from metaeval.errors import InputError
 from metaeval.progress import progress_bar
 from metaeval.readers.arrays import ArrayArchive
 from metaeval.readers.files import open_binary
+
+_NUMBER = re.compile(rb"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?(?:nan|inf)")
 
 
 class VectorTable(ABC):
@@ -65,7 +68,7 @@ class IndexedTable(VectorTable):
             if not stat.st_size:
                 raise InputError("the file is empty", file=path)
             self._bytes = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        state = f"{type(self).__name__} {path.resolve()} {stat.st_size} {stat.st_mtime_ns} 2"
+        state = f"{type(self).__name__} {path.resolve()} {stat.st_size} {stat.st_mtime_ns} 3"
         name = hashlib.sha256(state.encode()).hexdigest()[:24]
         index = cache / f"{path.name}.{name}.npz"
         try:
@@ -163,7 +166,8 @@ class BinaryTable(IndexedTable):
 class TextTable(IndexedTable):
     """A word and its numbers a line, separated by spaces; word2vec has a line of counts first.
 
-    Words may hold spaces themselves, as some of GloVe's do: the numbers are the last fields.
+    Words may contain spaces, as some of GloVe's do: the numbers are the last fields. A word whose
+    last part is a number is refused: the row has one number too many. A byte-order mark is allowed.
     """
 
     def row(self, place: int) -> npt.NDArray[np.float32]:
@@ -171,7 +175,10 @@ class TextTable(IndexedTable):
         line = self._bytes[place : end if end >= 0 else len(self._bytes)]
         try:
             with np.errstate(over="ignore"):  # it becomes infinite, which is refused below
-                row = np.array(line.split(), dtype=np.float32)
+                fields = line.split()
+                if not all(map(_NUMBER.fullmatch, fields)):  # NumPy would also read "1_0"
+                    raise ValueError
+                row = np.array(fields, dtype=np.float32)
         except ValueError:
             row = np.empty(0, dtype=np.float32)
         if len(row) != self.dimension or not np.isfinite(row).all():
@@ -183,9 +190,10 @@ class TextTable(IndexedTable):
         return row
 
     def entries(self, data: mmap.mmap, seen: Callable[[int], None]) -> Iterator[tuple[bytes, int]]:
-        first = data[: data.find(b"\n") + 1 or len(data)]
+        start = 3 * (data[:3] == b"\xef\xbb\xbf")
+        first = data[start : data.find(b"\n") + 1 or len(data)]
         counts = self._counts(first)
-        position = len(first) if counts else 0
+        position = start + len(first) if counts else start
         self.dimension = counts[1] if counts else len(first.split()) - 1
         if self.dimension < 1:
             raise InputError("holds no vectors: a line is a word and its numbers", file=self.path)
@@ -194,14 +202,16 @@ class TextTable(IndexedTable):
         while line := data.readline():
             number += 1
             if line.strip():
-                fields = line.rstrip().rsplit(b" ", self.dimension)
-                if len(fields) != self.dimension + 1 or not fields[0]:
-                    raise InputError(
-                        f"should hold a word and {self.dimension} numbers",
-                        file=self.path,
-                        record=f"line {number:,}",
-                    )
-                yield fields[0], position + len(fields[0])
+                text = line.strip()
+                fields = text.rsplit(None, self.dimension)  # several spaces part as one does
+                problem = None
+                if len(fields) != self.dimension + 1:
+                    problem = f"should hold a word and {self.dimension} numbers"
+                elif (parts := fields[0].split())[1:] and _NUMBER.fullmatch(parts[-1]):
+                    problem = f"should hold a word and {self.dimension} numbers, but has more"
+                if problem is not None:
+                    raise InputError(problem, file=self.path, record=f"line {number:,}")
+                yield fields[0], position + line.index(text) + len(fields[0])
                 n += 1
             position += len(line)
             seen(position)

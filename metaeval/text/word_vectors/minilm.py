@@ -105,18 +105,15 @@ def _load_encoder(model: TextModel, device: str) -> _WordEncoder:
 class _WordEncoder(TextEncoder):
     """Means of token vectors as the network gives them, not of vectors of unit length."""
 
-    uses_fast_bert = False
-    common_lengths = ()  # words are short
-
     def vectors_of(self, states: torch.Tensor) -> torch.Tensor:
-        return states.mean(dim=1)
+        return states
 
     def means(self, ids: Sequence[Sequence[int]]) -> npt.NDArray[np.float32]:
         """[n, width] of n token sequences."""
         means = np.empty((len(ids), self._network.config.hidden_size), dtype=np.float32)
 
         def keep(positions: list[int], vectors: torch.Tensor) -> None:
-            means[positions] = vectors.cpu().numpy()
+            means[positions] = vectors.mean(dim=1).cpu().numpy()
 
         self.encode(ids, keep)
         return means

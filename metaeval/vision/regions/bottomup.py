@@ -11,10 +11,11 @@ import numpy as np
 
 from metaeval.compute.requirements import missing_packages
 from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.data.identity import image_key
 from metaeval.errors import ConfigError, InputError, require_count
 from metaeval.runs.store import Store
 from metaeval.vision.regions.base import MOST, Floats, Regions, RegionSource, padded
-from metaeval.vision.regions.feature_arrays import Array, One, image_key, read_folder, read_npy
+from metaeval.vision.regions.feature_arrays import Array, One, read_folder, read_npy
 from metaeval.vision.regions.feature_files import READERS
 
 log = logging.getLogger(__name__)
@@ -81,15 +82,22 @@ class BottomUpRegions(RegionSource):
             if (other := rows.setdefault(image_key(image_id), i)) != i:
                 first = dataset.image_ids[other]
                 raise InputError(
-                    f"the ids {first!r} and {image_id!r} mean the same", file=self.file
-                )
+                    f"the image ids {first!r} and {image_id!r} of '{dataset.name}' are equal "
+                    "without folder, suffix and leading zeros; rename one", file=self.file,
+                )  # fmt: skip
         n = len(dataset)
         features: list[Floats] = [np.zeros((0, self.dim), np.float32)] * n
         boxes: list[Floats] = [np.zeros((0, 4), np.float32)] * n
         seen: set[str] = set()
         guessed = 0
         for key, array, corners in self._read(rows):
-            if key in seen:
+            if key in seen:  # files of SCAN's form repeat an image's features for each caption
+                if not np.array_equal(self._checked(array, key), features[rows[key]]):
+                    raise InputError(
+                        f"holds different features for the same image {key!r}; remove one entry "
+                        "(folders, file name suffixes and leading zeros do not make ids differ)",
+                        file=self.file,
+                    )  # fmt: skip
                 continue
             seen.add(key)
             features[rows[key]] = self._checked(array, key)
@@ -134,7 +142,8 @@ class BottomUpRegions(RegionSource):
         if boxes is None:
             return np.zeros((k, 4), np.float32), False
         where = f"image id {key}"
-        if boxes.shape != (n, 4) or not np.isfinite(boxes).all():
+        numeric = boxes.dtype.kind in "fiu"
+        if boxes.shape != (n, 4) or not numeric or not np.isfinite(boxes).all():
             problem = f"should be finite numbers [{n}, 4], not {list(boxes.shape)}"
             raise InputError(problem, file=self.file, record=where, field="boxes")
         corners = np.array(boxes, dtype=np.float32)

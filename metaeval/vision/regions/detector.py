@@ -14,6 +14,7 @@ from metaeval.data import image_files
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError, InputError, require_count
 from metaeval.progress import progress_bar
+from metaeval.readers.images import READING
 from metaeval.runs.digests import file_sha256
 from metaeval.runs.store import MemoryStore, SqliteStore, Store
 from metaeval.vision.faster_rcnn import FEATURES, FasterRcnn
@@ -71,7 +72,7 @@ class DetectorRegions(RegionSource):
         return self._network().missing("regions", "regions.weights")
 
     def identity(self, store: Store | None = None) -> str:
-        return f"{self._weights_identity(store)}{self.most}-{self.threshold:g}-v1"
+        return f"{self._weights_identity(store)}{self.most}-{self.threshold:g}-{READING}"
 
     def suits(self, trained_on: str, store: Store | None = None) -> bool:
         """What the same detector sees, however many boxes are kept of it."""

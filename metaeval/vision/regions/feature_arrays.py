@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from metaeval.data.identity import image_key
 from metaeval.errors import InputError
 from metaeval.readers.arrays import ArrayArchive, map_array
 from metaeval.readers.files import read_text
@@ -19,19 +19,6 @@ from metaeval.readers.json_text import read_json
 Array = npt.NDArray[Any]
 One = tuple[str, Array, Array | None]
 Wanted = Collection[str]
-
-_COCO_NAME = re.compile(r"(?:^|_)0*(\d+)$")
-
-
-def image_key(value: object) -> str:
-    """An image id as it is compared: "42" for 42, "000042" and "COCO_val2014_000000000042.jpg".
-
-    A name that does not end in a number of its own stays as it is, less its folder and extension.
-    """
-    text = str(value.decode() if isinstance(value, bytes) else value).strip()
-    stem = re.sub(r"\.(jpe?g|png|npy|npz)$", "", text.rsplit("/", 1)[-1], flags=re.IGNORECASE)
-    number = _COCO_NAME.search(stem)
-    return number[1] if number and (stem.isdigit() or stem.startswith("COCO_")) else stem
 
 
 def read_npy(path: Path, ids: Path | None, boxes: Path | None, wanted: Wanted) -> Iterator[One]:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from metaeval.data.identity import image_key
 from metaeval.errors import InputError
 from metaeval.readers.files import open_binary
 from metaeval.readers.hdf5 import Hdf5File
@@ -21,7 +22,6 @@ from metaeval.vision.regions.feature_arrays import (
     Array,
     One,
     Wanted,
-    image_key,
     read_npz,
 )
 

@@ -2,20 +2,28 @@
 // One line a score and system, in full precision, with what separates it from the next.
 async function tableCsv() {
   const statistics = JSON.parse(await unfoldText("statistics"));
-  const human = new Map(statistics.against_human.map((r) => [r.metric, r.systems]));
+  const human = new Map(statistics.against_human.map((m) => [m.column.name, m.statistics?.systems]));
   const lines = [csvLine(["metric", "family", "aggregate", "status", "system", "rank", "n", "score", "score_low", "score_high",
     "ahead_of", "difference", "p_permutation", "p_permutation_holm", "p_bootstrap", "p_bootstrap_holm",
     "rank_order_rho_against_human", "rho_low", "rho_high", "signature", "reason"])];
-  for (const r of statistics.metrics) {
-    const start = [r.metric, r.family, r.aggregate, r.status];
-    if (r.status !== "ok") lines.push(csvLine([...start, ...Array(16).fill(""), r.reason]));
-    for (const [name, scores] of Object.entries(r.systems)) {
-      const test = r.neighbours.find((t) => t.better === name) ?? {};
-      const duel = r.aggregate === "corpus" ? {} : human.get(r.column)?.[name] ?? {};
+  for (const metric of statistics.metrics) {
+    const r = metric.statistics;
+    const start = [metric.column.name, metric.family, r?.aggregate ?? "", metric.status];
+    if (!r) {
+      lines.push(csvLine([...start, ...Array(16).fill(""), metric.reason]));
+      continue;
+    }
+    for (const [name, score] of Object.entries(r.systems)) {
+      const lead = r.neighbours.pairs.find((pair) => pair.a === name);
+      const ps = (method) => {
+        const test = lead?.tests.find((t) => t.method === method);
+        return [test?.p, test?.p_adjusted];
+      };
+      const rho = r.aggregate === "corpus" ? undefined : human.get(r.sentence_column)?.[name]?.rank_order_rho;
       const rank = r.ranking.indexOf(name) + 1 || "";
-      lines.push(csvLine([...start, name, rank, scores.n, scores.score, ...scores.score_ci,
-        test.worse, test.difference, test.p_permutation, test.p_permutation_holm, test.p_bootstrap, test.p_bootstrap_holm,
-        duel.rank_order_rho, ...(duel.rank_order_rho_ci ?? ["", ""]), r.signature, r.reason]));
+      lines.push(csvLine([...start, name, rank, score.n, score.value, score.low, score.high,
+        lead?.b, lead?.difference.value, ...ps("permutation"), ...ps("bootstrap"),
+        rho?.value, rho?.low, rho?.high, metric.signature, metric.reason]));
     }
   }
   return lines;

@@ -1,23 +1,26 @@
-// What can be downloaded from this page.
+// The downloads of this page.
 // One line a metric and selection of items, in full precision.
 async function tableCsv() {
   const statistics = JSON.parse(await unfoldText("statistics"));
-  const single = ["rank_order_rho", "rank_order_rho_tie_mean", "rank_order_rho_tie_std", "rank_order_rho_within",
-    "spearman_rho", "kendall_tau_b", "tie_fraction", "pairwise_accuracy", "pairwise_ties", "monotone_rate", "inversion_rate"];
-  const paired = ["rank_order_rho_ci", "rank_order_rho_within_ci", "rank_order_rho_bounds",
-    "spearman_rho_ci", "kendall_tau_b_ci", "pairwise_accuracy_ci", "monotone_rate_ci", "inversion_rate_ci"];
+  const estimates = ["rank_order_rho", "rank_order_rho_within", "spearman_rho", "kendall_tau_b", "pairwise_accuracy",
+    "monotone_rate", "inversion_rate"];
+  const single = ["rank_order_rho_tie_mean", "rank_order_rho_tie_std", "tie_fraction", "pairwise_ties"];
   const steps = meta.sets.length - 1;
-  const lines = [csvLine(["metric", "family", "status", "standing", "items", "n", "n_nan", ...single,
-    ...paired.flatMap((k) => [`${k}_low`, `${k}_high`]),
+  const lines = [csvLine(["metric", "family", "status", "standing", "items", "n", "n_nan",
+    ...estimates.flatMap((k) => [k, `${k}_low`, `${k}_high`]), ...single,
+    "rank_order_rho_bounds_low", "rank_order_rho_bounds_high",
     ...Array.from({ length: steps }, (_, k) => `auc_${k + 1}`), "signature", "reason"])];
-  for (const record of statistics.metrics) {
-    const selections = [["all", record], ["applied", record.every_level_applied], ["degrees", record.without_floor]];
+  for (const metric of statistics.metrics) {
+    const all = metric.statistics ?? {};
+    const name = metric.column.name;
+    const selections = [["all", all], ["applied", all.every_level_applied], ["degrees", all.without_floor]];
     for (const [items, r] of selections) {
       if (!r) continue;
-      lines.push(csvLine([record.metric, record.family, record.status,
-        meta.metrics.find((m) => m.name === record.metric)?.kind ?? "absent", items, r.n, r.n_nan,
-        ...single.map((k) => r[k]), ...paired.flatMap((k) => r[k] ?? ["", ""]),
-        ...Array.from({ length: steps }, (_, k) => r.adjacent_auc?.[k]?.auc), record.signature, record.reason]));
+      lines.push(csvLine([name, metric.family, metric.status,
+        meta.metrics.find((m) => m.name === name)?.kind ?? "absent", items, r.n ?? r.n_images, r.n_nan,
+        ...estimates.flatMap((k) => [r[k]?.value, r[k]?.low, r[k]?.high]), ...single.map((k) => r[k]),
+        ...(r.rank_order_rho_bounds ?? ["", ""]),
+        ...Array.from({ length: steps }, (_, k) => r.adjacent_auc?.[k]?.auc.value), metric.signature, metric.reason]));
     }
   }
   return lines;

@@ -1,26 +1,26 @@
-"""What metrics that are none get: the controls, the ceiling, and what only Random isolates."""
+"""Statements on the controls, the ceiling, and what only the set of other images isolates."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reports.graded.ranking import ranked
-from reports.graded.run import GradedRun
-from reports.shared.elements import Finding
-from reports.shared.formatting import (
+from metaeval.reports.graded.ranking import ranked, results
+from metaeval.reports.graded.run import GradedRun, Metric
+from metaeval.reports.shared.elements import Finding
+from metaeval.reports.shared.formatting import (
     amount,
     capital,
     count,
-    known,
     listed,
     number,
     percent,
     spelled,
 )
-from reports.shared.row_kind import Record, row_kind
+from metaeval.reports.shared.row_kind import kind_of
+from metaeval.results.comparison import Comparison
+from metaeval.results.graded import CEILING, Measure, SelectedStatistics
 
-CEILING = "ceiling"  # the family of the control that no metric can beat
-# what the families of controls are, to a reader who meets them for the first time
+# the families of controls in a reader's words
 WHAT_IT_IS = {
     "bigram_model": "a bigram language model of other images' captions, which sees neither image "
     "nor reference",
@@ -30,102 +30,125 @@ WHAT_IT_IS = {
 }
 
 
-def controls_of(records: Sequence[Record]) -> list[Record]:
-    """The controls to beat: all but the ceiling."""
-    return [r for r in records if row_kind(r) == "control" and r["family"] != CEILING]
+def controls_of(metrics: Sequence[Metric]) -> list[Metric]:
+    """The controls to beat: all except the ceiling."""
+    return [m for m in metrics if kind_of(m) == "control" and m.family != CEILING]
 
 
-def ceiling_of(records: Sequence[Record]) -> Record | None:
-    """What a perfect metric gets, if the run has it."""
-    return next((r for r in records if row_kind(r) == "control" and r["family"] == CEILING), None)
+def ceiling_of(metrics: Sequence[Metric]) -> Metric | None:
+    """The control that scores as a perfect metric would; `None` where the run has none."""
+    return next((m for m in metrics if kind_of(m) == "control" and m.family == CEILING), None)
 
 
 def against_controls(run: GradedRun) -> Finding | None:
-    """How many metrics beat the best control, pooled and within an image."""
-    rows = [r for r in ranked(run.metrics) if r.get("against_control")]
-    if not rows:
-        return None
-    sentences: list[str] = []
-    told: set[str] = set()
-    for measure, where in (
-        ("rank_order_rho", "pooled"),
-        ("rank_order_rho_within", "within an image"),
-    ):
-        name = rows[0]["against_control"][measure]["control"]
-        best = next(r for r in run.metrics if r["metric"] == name)
-        winners = [r["metric"] for r in rows if r["against_control"][measure]["beats"]]
-        what = WHAT_IT_IS.get(best["family"]) if best["family"] not in told else None
-        told.add(best["family"])
-        text = f"{where}, the best control is {name}{f' ({what})' if what else ''} with ρ "
-        text += f"{number(best[measure])}: "
-        if not winners:
-            text += "no metric beats it"
-        elif len(winners) == len(rows):
-            text += "every metric beats it"
-        else:
-            text += f"{spelled(len(winners))} of {amount(len(rows), 'metric')} "
-            text += f"{'beats' if len(winners) == 1 else 'beat'} it ({listed(winners)})"
-        sentences.append(text)
-    said = f"{capital(sentences[0])}; {sentences[1]}. Controls see no meaning, so a value that "
-    said += "does not beat them is no evidence of any."
-    return Finding("Controls.", said + _limit(run))
+    """How many metrics are significantly above the best control, pooled and within an image."""
+    rows = ranked(run)
+    explained: set[str] = set()
+    sentences = []
+    for measure, where in _WHERE:
+        pairs = [c for m in rows if (c := run.result.control_comparison(m.name, measure))]
+        if not pairs:
+            return None
+        best = run.result.metric(pairs[0].b)
+        what = WHAT_IT_IS.get(best.family) if best.family not in explained else None
+        explained.add(best.family)
+        text = f"{where}, the best control is {best.name}{f' ({what})' if what else ''} with ρ "
+        text += f"{number(best.numbers.estimate(measure).value)}: "
+        sentences.append(text + _above(pairs, run.result.alpha()))
+    text = f"{capital(sentences[0])}; {sentences[1]}. Controls see no meaning, so a value that is "
+    text += "not significantly above theirs is no evidence of any."
+    return Finding("Controls.", text + _limit(run))
+
+
+_WHERE: tuple[tuple[Measure, str], ...] = (
+    ("rank_order_rho", "pooled"),
+    ("rank_order_rho_within", "within an image"),
+)
+
+
+def _above(pairs: Sequence[Comparison], alpha: float) -> str:
+    """How many columns are above the control; that it cannot be decided, where that is so."""
+    above = [c.a for c in pairs if is_above(c, alpha)]
+    if not above and not any(c.test and c.test.decidable for c in pairs):
+        return (
+            "whether a metric is above it cannot be decided with so few images (the smallest "
+            "p-value that they allow is not significant after correction)"
+        )
+    if not above:
+        return "no metric is significantly above it"
+    if len(above) == len(pairs):
+        return "every metric is significantly above it"
+    verb = "is" if len(above) == 1 else "are"
+    return (
+        f"{spelled(len(above))} of {amount(len(pairs), 'metric')} {verb} significantly above it "
+        f"({listed(above)})"
+    )
+
+
+def is_above(pair: Comparison, alpha: float) -> bool:
+    """Whether a is significantly above b."""
+    return pair.is_significant(alpha) and (pair.difference.value or 0.0) > 0
 
 
 def _limit(run: GradedRun) -> str:
     top = ceiling_of(run.metrics)
-    if top is None or not known(top.get("rank_order_rho")) or top["rank_order_rho"] > 1 - 1e-9:
+    if top is None:
+        return ""
+    pooled = top.numbers.rank_order_rho.value
+    if pooled is None or pooled > 1 - 1e-9:
         return ""
     return (
-        f" A perfect metric would get {number(top['rank_order_rho'])} pooled and "
-        f"{number(top['rank_order_rho_within'])} within an image, as some versions are equal."
+        f" A perfect metric would get {number(pooled)} pooled and "
+        f"{number(top.numbers.rank_order_rho_within.value)} within an image, as some versions are "
+        "equal."
     )
 
 
 def floor_isolates(run: GradedRun) -> Finding | None:
     """Where a control keeps the order of the degrees but loses it with other images' captions."""
-    rows = [r for r in run.metrics if r["status"] == "ok" and r.get("without_floor")]
-    metrics = [r for r in rows if row_kind(r) == "result"]
-    controls = [r for r in controls_of(rows) if known(r["without_floor"]["rank_order_rho_within"])]
+    metrics = [(m, part) for m in results(run) if (part := m.numbers.without_floor) is not None]
+    controls = [
+        (within, m, part)
+        for m in controls_of(run.metrics)
+        if (part := m.numbers.without_floor) is not None
+        and (within := part.rank_order_rho_within.value) is not None
+    ]
     if not metrics or not controls:
         return None
-    best = max(controls, key=lambda r: r["without_floor"]["rank_order_rho_within"])
-    degrees, low = best["without_floor"], _low(best, "rank_order_rho_within")
-    beaten = [
-        r["metric"]
-        for r in metrics
-        if known(high := r["without_floor"]["rank_order_rho_within_ci"][1]) and high < low
-    ]
-    lost = degrees["rank_order_rho_within"] - best["rank_order_rho_within"]
-    if not beaten or lost < 0.5 * degrees["rank_order_rho_within"]:
+    on_degrees, best, degrees = max(controls, key=lambda entry: entry[0])
+    low = _ends(degrees)[0]
+    beaten = [m.name for m, part in metrics if _ends(part)[1] < low]
+    whole = best.numbers.rank_order_rho_within.value
+    if not beaten or whole is None or on_degrees - whole < 0.5 * on_degrees:
         return None
     floor = run.names[0]
     return Finding(
         f"Without {floor}.",
-        f"On the degrees alone {best['metric']} gets ρ {number(degrees['rank_order_rho'])} pooled "
-        f"and {number(degrees['rank_order_rho_within'])} within an image, more than "
-        f"{listed(beaten)}; with {floor} {number(best['rank_order_rho'])} and "
-        f"{number(best['rank_order_rho_within'])}. So the degrees can be told by fluency; only "
-        f"{floor} asks what the caption says.",
+        f"On the degrees alone {best.name} gets ρ {number(degrees.rank_order_rho.value)} pooled "
+        f"and {number(on_degrees)} within an image, above the interval of {listed(beaten)}; with "
+        f"{floor} {number(best.numbers.rank_order_rho.value)} and {number(whole)}. So fluency is "
+        f"enough to order the degrees; only {floor} tests the content of a caption.",
     )
 
 
-def _low(record: Record, measure: str) -> float:
-    """The lower end of the interval of a measure without the floor."""
-    low = record["without_floor"][f"{measure}_ci"][0]
-    return float(low) if known(low) else float("-inf")
+def _ends(part: SelectedStatistics) -> tuple[float, float]:
+    """The interval of ρ within an image; without one, everything."""
+    return part.rank_order_rho_within.interval or (float("-inf"), float("inf"))
 
 
-def selection(run: GradedRun, rows: Sequence[Record]) -> str:
-    """What the images say in which every level was applied; empty where all were."""
-    there = [r for r in rows if r.get("every_level_applied")]
-    there = [r for r in there if known(r["every_level_applied"]["rank_order_rho_within"])]
-    if not there:
+def selection(run: GradedRun, rows: Sequence[Metric]) -> str:
+    """How ρ within an image changes on the images in which every corruption was applied.
+
+    The metric that is named is the first of the ranking on all images, with or without those.
+    """
+    if not rows or (part := rows[0].numbers.every_level_applied) is None:
         return ""
-    n, total = there[0]["every_level_applied"]["n_images"], len(run.image_ids)
-    best = max(there, key=lambda r: r["every_level_applied"]["rank_order_rho_within"])
-    kept = best["every_level_applied"]
+    value = part.rank_order_rho_within.value
+    if value is None:
+        return ""
+    n, total = part.n_images, len(run.image_ids)
     return (
         f" In {count(n)} of {amount(total, 'image')} every version was changed "
-        f"({percent(n / total)}). There {best['metric']} is best within an image (ρ "
-        f"{number(kept['rank_order_rho_within'])}, {number(best['rank_order_rho_within'])} on all)."
+        f"({percent(n / total)}). There the ρ within an image of {rows[0].name} is "
+        f"{number(value)} ({number(rows[0].numbers.rank_order_rho_within.value)} on all images)."
     )

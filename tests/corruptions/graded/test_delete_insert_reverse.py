@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corruptions.bag import bag_of_words
-from corruptions.base import Caption, Corrupted
-from corruptions.graded.delete import Delete
-from corruptions.graded.insert import Insert
-from corruptions.graded.reverse import Reverse
-from corruptions.tokens import words
+from metaeval.corruptions.bag import bag_of_words
+from metaeval.corruptions.base import Caption, Corrupted
+from metaeval.corruptions.graded.delete import Delete
+from metaeval.corruptions.graded.insert import Insert
+from metaeval.corruptions.graded.reverse import Reverse
+from metaeval.corruptions.tokens import words
 from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError
-from reports.graded.diff_markup import OPEN, marked
+from metaeval.reports.graded.diff_markup import OPEN, marked
 
 
 @pytest.fixture(scope="module")

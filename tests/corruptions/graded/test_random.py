@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corruptions.graded.random import Random
+from metaeval.corruptions.graded.random import Random
 from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import CaptionDataset
 

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corruptions.base import Caption
-from corruptions.graded.shuffle import Shuffle, deranged
-from corruptions.tokens import words
+from metaeval.corruptions.base import Caption
+from metaeval.corruptions.graded.shuffle import Shuffle, deranged
+from metaeval.corruptions.tokens import words
 from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from corruptions.base import Caption
-from corruptions.harmless.grammar import (
+from metaeval.corruptions.base import Caption
+from metaeval.corruptions.harmless.grammar import (
     Contraction,
     MirrorRelation,
     Passive,
@@ -13,7 +13,7 @@ from corruptions.harmless.grammar import (
     RelativeClause,
     SwapConjuncts,
 )
-from corruptions.harmless.wording import (
+from metaeval.corruptions.harmless.wording import (
     BritishSpelling,
     DefiniteArticle,
     Filler,
@@ -22,7 +22,7 @@ from corruptions.harmless.wording import (
     Synonym,
     ThereIsFrame,
 )
-from corruptions.harmless.writing import FinalStop, Hyphen, LowerCase, TypographicQuotes
+from metaeval.corruptions.harmless.writing import FinalStop, Hyphen, LowerCase, TypographicQuotes
 
 
 @pytest.mark.parametrize(

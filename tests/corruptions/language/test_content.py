@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from corruptions.base import Caption
-from corruptions.language.base import LanguageCorruption
-from corruptions.language.content.attributes import (
+from metaeval.corruptions.base import Caption
+from metaeval.corruptions.harmless.grammar import Passive, RelativeClause, SwapConjuncts
+from metaeval.corruptions.language.base import LanguageCorruption
+from metaeval.corruptions.language.content.attributes import (
     DropAttribute,
     MoveAttribute,
     OppositeAdjective,
@@ -16,15 +17,15 @@ from corruptions.language.content.attributes import (
     WrongSize,
     WrongState,
 )
-from corruptions.language.content.logic import (
+from metaeval.corruptions.language.content.logic import (
     Modality,
     NegateExistence,
     NegateNoun,
     NegateVerb,
     WithoutIt,
 )
-from corruptions.language.content.numbers import ManyToOne, OneMore, WrongDigits
-from corruptions.language.content.objects import (
+from metaeval.corruptions.language.content.numbers import ManyToOne, OneMore, WrongDigits
+from metaeval.corruptions.language.content.objects import (
     DropObject,
     DropSubject,
     FoilObject,
@@ -33,8 +34,8 @@ from corruptions.language.content.objects import (
     SwapObjects,
     VagueObject,
 )
-from corruptions.language.content.people import WrongAgeGroup, WrongGender
-from corruptions.language.content.relations import (
+from metaeval.corruptions.language.content.people import WrongAgeGroup, WrongGender
+from metaeval.corruptions.language.content.relations import (
     EventOrder,
     InvertedRelation,
     OppositeVerb,
@@ -42,7 +43,8 @@ from corruptions.language.content.relations import (
     WrongPreposition,
     WrongVerb,
 )
-from corruptions.language.content.scene import WrongTime
+from metaeval.corruptions.language.content.scene import WrongTime
+from metaeval.corruptions.language.fluency.grammar import WrongVerbForm
 from metaeval.data.dataset import CaptionDataset
 
 
@@ -168,3 +170,45 @@ def test_wrong_digits_keep_their_number():
 def test_ages_on_which_captions_disagree_are_left():
     assert outcomes(WrongAgeGroup(), "A man eats.", "A boy eats.") == {"A man eats."}
     assert outcomes(WrongAgeGroup(), "A boy eats.") == {"An old man eats."}
+
+
+# defects that readers found in COCO's captions: none of these may come back
+@pytest.mark.parametrize(
+    ("corruption", "caption", "after"),
+    [
+        (InvertedRelation(), "A bus driving down the street.", None),
+        (InvertedRelation(), "A skier going down the slope.", "A skier going up the slope."),
+        (ManyToOne(), "Some cows that are in a field.", "One cow that is in a field."),
+        (ManyToOne(), "Two women in swimsuits on a beach.", None),
+        (ManyToOne(), "A group of people sitting around a table.", None),
+        (EventOrder(), "Two men kneeling before two horses.", None),
+        (EventOrder(), "A girl chasing after a soccer ball.", None),
+        (EventOrder(), "A man posing after a game.", "A man posing before a game."),
+        (Passive(), "A man holding a sandwich made out of donuts.", None),
+        (Passive(), "A rider is riding a horse outside", None),
+        (Passive(), "A man riding a horse on a beach.",
+         "A horse being ridden by a man on a beach."),
+        (RelativeClause(), "Two people at a dining table talking.", None),
+        (RelativeClause(), "A couple of giraffe standing in a building.", None),
+        (RelativeClause(), "A group of people riding bikes.",
+         "A group of people who are riding bikes."),
+        (SwapConjuncts(), "A rider near a body of water and mountains.", None),
+        (SwapConjuncts(), "A person wearing skis and snowy trees", None),
+        (SwapConjuncts(), "A bathroom with a mirror and a sink",
+         "A bathroom with a sink and a mirror"),
+        (WrongVerbForm(), "A dog laying down on a rug.", None),
+        (WrongVerbForm(), "A bus stopping at a corner.", None),
+        (WrongVerbForm(), "People in a hall with a camera taking a picture", None),
+        (WrongVerbForm(), "A dog is laying on a rug.", "A dog is lay on a rug."),
+        (NegateVerb(), "A black BMW touring motorcycle parked on the street.", None),
+        (NegateVerb(), "A man riding a motorcycle.", "A man not riding a motorcycle."),
+    ],
+)  # fmt: skip
+def test_defects_found_by_readers(corruption, caption, after) -> None:
+    assert outcomes(corruption, caption) == {after or caption}
+
+
+def test_many_are_not_one_where_a_reference_speaks_of_one() -> None:
+    assert outcomes(ManyToOne(), "Two people in a field.", "A woman next to her dog.") == {
+        "Two people in a field."
+    }

@@ -9,14 +9,14 @@ import pandas as pd
 import pytest
 from omegaconf import OmegaConf
 
-from corruptions.base import Corruption
-from corruptions.graded.delete import Delete
-from corruptions.graded.reverse import Reverse
-from corruptions.own.file import read_corruptions
-from corruptions.own.function import FunctionCorruption, Mixture
-from experiments.graded.task import configured
+from metaeval.corruptions.base import Corruption
+from metaeval.corruptions.graded.delete import Delete
+from metaeval.corruptions.graded.reverse import Reverse
+from metaeval.corruptions.own.file import read_corruptions
+from metaeval.corruptions.own.function import FunctionCorruption, Mixture
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError, InputError
+from metaeval.experiments.graded.task import configured
 from metaeval.runs.records import Edit
 
 HUMAN = ("A dog and a cat sit on the mat.", "A cow runs on grass.")
@@ -33,7 +33,7 @@ def drop(caption: str, rng: np.random.Generator, rate: float) -> str:
     return " ".join(words[k] for k in keep)
 
 
-def test_a_function_spoils_and_tells_where_it_did_not() -> None:
+def test_a_function_corrupts_and_reports_where_it_did_not() -> None:
     first, second = FunctionCorruption(shout).apply(DATA, 0)
     assert (first.text, first.applied, first.edits) == (HUMAN[0], False, ())
     assert (second.text, second.applied) == ("A COW RUNS ON GRASS.", True)
@@ -56,8 +56,8 @@ def test_a_function_with_a_rate_has_its_levels_and_its_own_generator() -> None:
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        ({}, "give the function: corruption.function=my_module.spoil"),
-        ({"function": "no_such_module.spoil"}, "there is no module 'no_such_module'"),
+        ({}, "give the function: corruption.function=my_module.corrupt"),
+        ({"function": "no_such_module.corrupt"}, "no module named 'no_such_module'"),
         ({"function": drop}, "drop has a rate: give corruption.rates"),
         ({"function": drop, "rate": 1.5}, "the rate must be in (0, 1], not 1.5"),
         ({"function": shout, "rate": 0.5}, "shout has no parameter 'rate'"),
@@ -80,8 +80,8 @@ def test_a_mixture_is_its_parts_one_after_another() -> None:
     assert mixed.label == "Delete + Reversed 50%"
     alone = Delete(0.5).apply(DATA, 7)
     expected = []
-    for image, spoiled in zip((3, 4), alone, strict=True):
-        one = CaptionDataset("one", (image,), (spoiled.text,), ((),), (image,), (spoiled.text,))
+    for image, corrupted in zip((3, 4), alone, strict=True):
+        one = CaptionDataset("one", (image,), (corrupted.text,), ((),), (image,), (corrupted.text,))
         expected.append(Reverse().apply(one, 7)[0].text)
     assert [c.text for c in mixed.apply(DATA, 7)] == expected
     assert all(c.applied for c in mixed.apply(DATA, 7))
@@ -92,7 +92,7 @@ def _configured(**node: object) -> list[Corruption]:
 
 
 def test_mixtures_come_from_names_worst_first() -> None:
-    target = "experiments.graded.mixtures.mixtures"
+    target = "metaeval.experiments.graded.mixtures.mixtures"
     made = _configured(_target_=target, parts=["delete", "reverse"], rates=[0.25, 0.5])
     assert [c.label for c in made] == ["Delete + Reversed 50%", "Delete + Reversed 25%"]
     (one,) = _configured(_target_=target, parts=["reverse", "random"], rates=[0.25, 0.5])
@@ -124,7 +124,9 @@ def test_a_file_has_its_sets_worst_first(suffix: str, tmp_path: Path) -> None:
         ".jsonl": lambda: table.to_json(path, orient="records", lines=True),
         ".parquet": lambda: table.to_parquet(path),
     }[suffix]()
-    hard, mild = _configured(_target_="corruptions.own.file.read_corruptions", file=str(path))
+    hard, mild = _configured(
+        _target_="metaeval.corruptions.own.file.read_corruptions", file=str(path)
+    )
     assert (hard.label, mild.label) == ("hard", "mild")
     assert [(c.text, c.applied) for c in hard.apply(DATA, 0)] == [
         ("A mat.", True),
@@ -146,6 +148,17 @@ def test_a_file_has_its_sets_worst_first(suffix: str, tmp_path: Path) -> None:
         ([{**ROWS[0], "expected": "up"}], "line 2, field 'expected': 'up' is not lower or same"),
         ([ROWS[1], {**ROWS[2], "level": 2}], "line 3, field 'level': 'hard' has two levels"),
         ([{"image": 3, "caption": "x"}], "has no column 'image_id'"),
+        (
+            [ROWS[1], {**ROWS[0], "level": ROWS[1]["level"]}],
+            "field 'level': the sets 'hard' and 'mild' both have level 0; number them",
+        ),
+        ([{**ROWS[0], "set": "Human"}], "'Human' is the name of the uncorrupted captions"),
+        ([{**ROWS[0], "set": "a\x1b[31m"}], "'a\\x1b[31m' is not a name: it contains '\\x1b'"),
+        ([{**ROWS[0], "set": "x" * 5000}], "it has 5,000 characters, at most 200"),
+        (
+            [{**ROWS[0], "image_id": "007"}, {**ROWS[1], "image_id": "7"}],
+            "line 3, field 'image_id': '7' and '007' (line 2) become the same image '7'",
+        ),
     ],
 )
 def test_a_file_that_contradicts_itself_is_refused(
@@ -156,6 +169,12 @@ def test_a_file_that_contradicts_itself_is_refused(
     with pytest.raises(InputError) as refused:
         read_corruptions(path)
     assert problem in str(refused.value)
+
+
+def test_a_set_called_0_keeps_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "c.jsonl"
+    path.write_text('{"image_id": 3, "caption": "A mat.", "set": 0}\n')
+    assert [version.title for version in read_corruptions(path)] == ["0"]
 
 
 def test_a_file_of_other_images_is_refused(tmp_path: Path) -> None:

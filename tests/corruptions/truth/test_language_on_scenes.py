@@ -14,7 +14,7 @@ from benchmarks.corruption_audit.scenes import (
     by_language,
     rows,
 )
-from corruptions.base import Corrupted
+from metaeval.corruptions.base import Corrupted
 from metaeval.data.scenes import (
     AlignedCaption,
     Mark,

@@ -13,17 +13,17 @@ import pytest
 import yaml
 from hydra.utils import instantiate
 
-from corruptions.base import Caption
-from corruptions.harmless.swap_symmetric import SwapSymmetric
-from corruptions.truth.add_object import AddObject
-from corruptions.truth.base import Harmed, TruthCorruption
-from corruptions.truth.drop_salient import DropSalient
-from corruptions.truth.facts import CaptionFacts, Referent
-from corruptions.truth.replace_attribute import ReplaceAttribute
-from corruptions.truth.replace_count import ReplaceCount
-from corruptions.truth.replace_object import ReplaceObject
-from corruptions.truth.replace_relation import CONTRARIES, ReplaceRelation
-from corruptions.truth.swap_arguments import SwapArguments
+from metaeval.corruptions.base import Caption
+from metaeval.corruptions.harmless.swap_symmetric import SwapSymmetric
+from metaeval.corruptions.truth.add_object import AddObject
+from metaeval.corruptions.truth.base import Harmed, TruthCorruption
+from metaeval.corruptions.truth.drop_salient import DropSalient
+from metaeval.corruptions.truth.facts import CaptionFacts, Referent
+from metaeval.corruptions.truth.replace_attribute import ReplaceAttribute
+from metaeval.corruptions.truth.replace_count import ReplaceCount
+from metaeval.corruptions.truth.replace_object import ReplaceObject
+from metaeval.corruptions.truth.replace_relation import CONTRARIES, ReplaceRelation
+from metaeval.corruptions.truth.swap_arguments import SwapArguments
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.data.scenes import (
     AlignedCaption,
@@ -82,7 +82,7 @@ def replay(text: str, edits: tuple[Edit, ...]) -> str:
     return " ".join(out)
 
 
-def test_enough_captions_can_be_spoiled(run: tuple[Any, list[Harmed]]) -> None:
+def test_enough_captions_can_be_corrupted(run: tuple[Any, list[Harmed]]) -> None:
     corruption, results = run
     assert sum(r.applied for r in results) / len(results) >= APPLIED[corruption.name]
 
@@ -120,7 +120,7 @@ def test_english_stays_in_order(run: tuple[Any, list[Harmed]], data: CaptionData
             ), result  # fmt: skip
 
 
-def test_a_caption_is_spoiled_alike_in_any_company(data: CaptionDataset) -> None:
+def test_a_caption_is_corrupted_alike_in_any_company(data: CaptionDataset) -> None:
     for corruption in ALL:
         alone = corruption().apply(data.limited(7), seed=3)
         assert alone == corruption().apply(data, seed=3)[:7]

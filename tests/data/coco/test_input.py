@@ -127,7 +127,7 @@ BROKEN = {
     ),
     "lone surrogate": (
         broken(setting("annotations", 1, "caption", to="a \ud83d dog")),
-        "annotation id 200, field 'caption': holds half a character (lone surrogate U+D83D)",
+        "annotation id 200, field 'caption': contains an unpaired surrogate (U+D83D)",
     ),
     "unknown image": (
         broken(setting("annotations", 1, "image_id", to=8)),

@@ -308,8 +308,16 @@ def test_a_list_in_a_csv_cell_is_read_however_it_was_printed(tmp_path: Path) -> 
     pd.DataFrame({**frame, "references": ["['a .', b]"]}).to_csv(path, index=False)
     with pytest.raises(InputError, match=r"line 2, field 'references': \['a \.', b\] begins like"):
         load_table(file=path)
-    with pytest.raises(ConfigError, match=r"\.jsonl, \.csv, \.parquet"):
+    with pytest.raises(ConfigError, match=r"\.jsonl, \.json, \.csv, \.tsv, \.parquet"):
         load_table(file="judged.xlsx")
+
+
+def test_an_empty_list_of_ratings_is_not_a_judgement(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("image_id,candidate,human\n1,a dog,[]\n2,a cat,3\n")
+    judgments = load_table(path)
+    assert [j.candidate for j in judgments.judged] == ["a cat"]
+    assert "1 of 2 records without a judgement left out." in judgments.dataset.notes
 
 
 def cells(*values: str) -> np.ndarray:
@@ -333,12 +341,12 @@ def pascal50s(folder: Path, layout: str) -> None:
             )
     if layout == "struct":
         new_input = np.array(
-            [pairs], dtype=[("image", object), ("sent1", object), ("sent2", object)]
+            [pairs], dtype=[("name", object), ("sent1", object), ("sent2", object)]
         )
         wrapped = [
             tuple(cells(x) if isinstance(x, str) else np.array([[x]]) for x in t) for t in triplets
         ]
-        kinds = [(n, object) for n in ("a", "b", "c", "winner")]
+        kinds = [(n, object) for n in ("A", "B", "C", "winner")]
         consensus = np.array([wrapped], dtype=kinds)
     else:
         new_input, consensus = np.empty((1, 2), object), np.empty((1, 96), object)
@@ -402,11 +410,33 @@ def test_pascal50s_refuses_triplets_of_another_pair(tmp_path: Path) -> None:
         load_pascal50s(root=tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("file", "old", "new", "problem"),
+    [
+        ("pair_pascal.mat", b"sent1\0", b"sent9\0", r"new_input 1, field 'sent1': is missing"),
+        ("pair_pascal.mat", b"result\0\0", b"resold\0\0", r"field 'result': .* is missing"),
+        (
+            "consensus_pascal.mat",
+            b"winner\0",
+            b"loser\0\0",
+            r"triplet 1, field 'winner': is missing",
+        ),
+    ],
+)
+def test_pascal50s_refuses_renamed_fields(tmp_path: Path, file, old, new, problem) -> None:
+    pascal50s(tmp_path, "struct")
+    raw = (tmp_path / file).read_bytes()
+    assert old in raw
+    (tmp_path / file).write_bytes(raw.replace(old, new))
+    with pytest.raises(InputError, match=problem):
+        load_pascal50s(root=tmp_path, labels="direct")
+
+
 @pytest.mark.parametrize("field", ["image_id", "system", "image_path"])
 def test_half_a_character_in_an_id_is_refused(field: str, tmp_path: Path) -> None:
     path = tmp_path / "table.jsonl"
     record = {"image_id": "1", "candidate": "a", "references": ["b"], "human": 1, "system": "s"}
     path.write_text(json.dumps({**record, field: "half a \ud800"}) + "\n")
-    problem = rf"line 1, field '{field}': (holds half a character|must be .* printable)"
+    problem = rf"line 1, field '{field}': (contains an unpaired surrogate|must be .* printable)"
     with pytest.raises(InputError, match=problem):
         load_table(path)

@@ -46,6 +46,25 @@ def coco(folder: Path) -> Path:
     return folder
 
 
+def rococo(folder: Path) -> Path:
+    """Two kinds: altered captions of two images, one of them with six true captions."""
+    altered = {
+        139: ("a cat runs on the grass", "the brown horse runs", "a dog in a garden",
+              "cat on grass", "a running animal out there"),
+        285: ("a bear sits in the  bank", "a big desk on the grass", "bear in the wild",
+              "the brown bear looks away", "a bear sits in the soup"),
+    }  # fmt: skip
+    sixth = {139: [], 285: ["Bears are wild."]}
+    records = [
+        {"image": f"val2014/COCO_val2014_{i:012d}.jpg",
+         "caption": [*CAPTIONS[i], *sixth[i], *altered[i]]}
+        for i in altered
+    ]  # fmt: skip
+    write(folder / "rococo" / "same_concept.json", records[:1])
+    write(folder / "rococo" / "rand_voca.json", records)
+    return folder
+
+
 def sugarcrepe(folder: Path) -> Path:
     """All of `SAID` as replace_obj and, made longer, as add_obj; one pair of each other kind."""
     records = [

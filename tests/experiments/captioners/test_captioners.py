@@ -9,20 +9,21 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from experiments.captioners.scores import with_all_references
-from experiments.captioners.task import Captioners
-from experiments.run import run as carry_out
 from metaeval.config import compose_config
 from metaeval.data.coco.load import load_coco
 from metaeval.errors import MetaevalError
+from metaeval.experiments.captioners.scores import with_all_references
+from metaeval.experiments.captioners.task import Captioners
+from metaeval.experiments.run import run as carry_out
 from metaeval.metrics.base import Scorer
 from metaeval.metrics.ngram.bleu import Bleu, BleuScorer
 from metaeval.metrics.ngram.cider import Cider
+from metaeval.results.captioners import CaptionersResult, CaptionersStatistics
+from metaeval.results.files import read_result
 from metaeval.runs import files as results
 from metaeval.stats.correlation.rank_order import rank_order
 from metaeval.stats.significance.holm import holm
@@ -82,13 +83,14 @@ def test_images_left_out_are_no_mistake_of_a_systems_file(karpathy: Path) -> Non
     assert any(re.fullmatch(r"ersan: \d+ captions of images left out, not read.", n) for n in notes)
 
 
-def statistics(run: Path) -> dict[str, Any]:
-    found: dict[str, Any] = results.read_json(run / results.STATISTICS)
-    return found
+def result_of(run: Path) -> CaptionersResult:
+    result = read_result(run / results.STATISTICS)
+    assert isinstance(result, CaptionersResult)
+    return result
 
 
-def record(run: Path, metric: str) -> dict[str, Any]:
-    return next(r for r in statistics(run)["metrics"] if r["metric"] == metric)
+def numbers(run: Path, metric: str) -> CaptionersStatistics:
+    return result_of(run).metric(metric).numbers
 
 
 @pytest.mark.coco
@@ -107,18 +109,17 @@ def test_same_command_same_bytes_and_nothing_scored_twice(karpathy: Path) -> Non
 
 
 @pytest.mark.coco
-def test_missing_images_are_told_and_left_out(karpathy: Path) -> None:
-    told = {s["name"]: s for s in statistics(karpathy / "one")["systems"]}
-    assert list(told) == SYSTEMS
-    assert told["magic"]["n"] == N - LACKING
-    assert told["magic"]["n_missing"] == LACKING
-    assert told["updown"]["n_missing"] == 0
+def test_missing_images_are_named_and_left_out(karpathy: Path) -> None:
+    systems = {s.name: s for s in result_of(karpathy / "one").systems}
+    assert list(systems) == SYSTEMS
+    assert systems["magic"].n == N - LACKING
+    assert systems["magic"].n_missing == LACKING
+    assert systems["updown"].n_missing == 0
     assert f"magic has no caption of {LACKING} of them" in (karpathy / "one.txt").read_text()
-    own = record(karpathy / "one", "CIDEr")
-    assert own["systems"]["magic"]["n"] == N - LACKING
-    for test in own["neighbours"]:
-        both = "magic" in (test["better"], test["worse"])
-        assert test["n_images"] == (N - LACKING if both else N)
+    cider = numbers(karpathy / "one", "CIDEr")
+    assert cider.systems["magic"].n == N - LACKING
+    for pair in cider.neighbours.pairs:
+        assert pair.n == (N - LACKING if "magic" in (pair.a, pair.b) else N)
     scores = results.read_table(karpathy / "one" / results.SCORES)
     assert (scores["set"] == "magic").sum() == (N - LACKING) * 7
 
@@ -140,35 +141,36 @@ def test_corpus_scores_and_means_are_told_apart(karpathy: Path, coco_root: Path)
     corpus = system_score(rows, lambda sums: bleu.of_statistics(sums, corpus=True))
     mean = bleu.of_statistics(rows).mean(axis=0)
     for k in range(4):
-        one = record(karpathy / "one", f"BLEU-{k + 1} (corpus)")
-        two = record(karpathy / "one", f"BLEU-{k + 1} (mean of sentences)")
-        assert one["systems"]["updown"]["score"] == corpus[k]
-        assert two["systems"]["updown"]["score"] == pytest.approx(mean[k], abs=1e-12)
+        one = numbers(karpathy / "one", f"BLEU-{k + 1} (corpus)")
+        two = numbers(karpathy / "one", f"BLEU-{k + 1} (mean of sentences)")
+        assert one.systems["updown"].value == corpus[k]
+        assert two.systems["updown"].value == pytest.approx(mean[k], abs=1e-12)
     assert abs(corpus[3] - mean[3]) > 0.05
 
 
 @pytest.mark.coco
 def test_neighbours_are_corrected_within_a_ranking(karpathy: Path) -> None:
-    for r in statistics(karpathy / "one")["metrics"]:
-        if r["status"] != "ok":
-            continue
-        assert [t["better"] for t in r["neighbours"]] == r["ranking"][:-1]
-        assert [t["worse"] for t in r["neighbours"]] == r["ranking"][1:]
-        values = [r["systems"][name]["score"] for name in r["ranking"]]
+    for r in (m.numbers for m in result_of(karpathy / "one").metrics if m.ok):
+        pairs = r.neighbours.pairs
+        assert tuple(p.a for p in pairs) == r.ranking[:-1]
+        assert tuple(p.b for p in pairs) == r.ranking[1:]
+        values = [r.systems[name].value or 0.0 for name in r.ranking]
         assert values == sorted(values, reverse=True)
-        for kind in ("p_permutation", "p_bootstrap"):
-            raw = [t[kind] for t in r["neighbours"]]
-            assert [t[f"{kind}_holm"] for t in r["neighbours"]] == holm(raw).tolist()
+        for k, method in enumerate(("permutation", "bootstrap")):
+            tests = [p.tests[k] for p in pairs]
+            assert {t.method for t in tests} == {method}
+            raw = [t.p if t.p is not None else np.nan for t in tests]
+            assert [t.p_adjusted for t in tests] == holm(raw).tolist()
 
 
 @pytest.mark.coco
 def test_the_text_only_language_model_is_last(karpathy: Path) -> None:
     """What it says is not of the image, so no metric may prefer it."""
-    for r in statistics(karpathy / "one")["metrics"]:
-        if r["status"] == "ok":
-            assert r["ranking"][-1] == "nucleus_lm"
-            if r["column"] not in ("BLEU-3", "BLEU-4"):  # 200 captions have few matches so long
-                assert r["neighbours"][-1]["p_permutation_holm"] < 0.05
+    for r in (m.numbers for m in result_of(karpathy / "one").metrics if m.ok):
+        assert r.ranking[-1] == "nucleus_lm"
+        # 200 captions have few matches of three or four words
+        if r.sentence_column not in ("BLEU-3", "BLEU-4"):
+            assert r.is_ahead(len(r.ranking) - 2)
 
 
 @pytest.mark.coco
@@ -186,42 +188,44 @@ def test_against_human_is_the_papers_statistic(karpathy: Path, coco_root: Path) 
     machine = cider.score([captions[dataset.image_ids[i]] for i in images], images)
     human = cider.score([dataset.human[i] for i in images], images)
     expected = rank_order(np.concatenate([machine, human], axis=1), [0, 1])
-    duels = {r["metric"]: r for r in statistics(karpathy / "one")["against_human"]}
-    own = duels["CIDEr"]["systems"]["magic"]
-    assert own["rank_order_rho"] == pytest.approx(expected.rho, abs=1e-12)
-    low, high = own["rank_order_rho_ci"]
-    assert low < own["rank_order_rho"] < high
-    assert own["human_mean"] == pytest.approx(human.mean(), abs=1e-12)
-    assert own["n"] == len(images) == N - LACKING
+    duels = {m.name: m.numbers for m in result_of(karpathy / "one").against_human if m.ok}
+    magic = duels["CIDEr"].systems["magic"]
+    rho = magic.rank_order_rho
+    assert rho.value == pytest.approx(expected.rho, abs=1e-12)
+    assert rho.interval is not None
+    assert rho.interval[0] < expected.rho < rho.interval[1]
+    assert magic.human_mean == pytest.approx(human.mean(), abs=1e-12)
+    assert magic.n == len(images) == N - LACKING
     # people against a text-only model is no contest
-    assert duels["CIDEr"]["systems"]["nucleus_lm"]["rank_order_rho"] > 0.5
+    assert (duels["CIDEr"].systems["nucleus_lm"].rank_order_rho.value or 0.0) > 0.5
 
 
 @pytest.mark.coco
 def test_agreement_and_disagreement(karpathy: Path) -> None:
-    found = statistics(karpathy / "one")
-    within = found["agreement"]["within_image"]
-    names = ["BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "SacreBLEU", "ROUGE-L", "CIDEr"]
-    assert within["metrics"] == names
-    tau = np.array(within["tau_b"])
+    result = result_of(karpathy / "one")
+    assert result.agreement is not None
+    within = result.agreement.within_image
+    names = ("BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "SacreBLEU", "ROUGE-L", "CIDEr")
+    assert within.metrics == names
+    tau = np.array([[e.value for e in row] for row in within.tau_b])
     np.testing.assert_array_equal(tau, tau.T)
     assert (np.diag(tau) == 1).all()
-    low, high = np.moveaxis(np.array(within["tau_b_ci"]), 2, 0)
+    low, high = np.moveaxis(np.array([[e.interval for e in row] for row in within.tau_b]), 2, 0)
     assert (low <= tau).all()
     assert (tau <= high).all()
-    assert found["disagreement"]["votes"] == ["BLEU-4", "SacreBLEU", "ROUGE-L", "CIDEr"]
+    assert result.disagreement.votes == ("BLEU-4", "SacreBLEU", "ROUGE-L", "CIDEr")
     rows = list(csv.DictReader((karpathy / "one/disagreement.csv").open()))
     values = [float(r["disagreement"]) for r in rows if r["disagreement"]]
     assert len(rows) == N
-    assert found["disagreement"]["mean"] == pytest.approx(np.mean(values), abs=1e-12)
+    assert result.disagreement.mean == pytest.approx(np.mean(values), abs=1e-12)
 
 
 @pytest.mark.coco
 def test_a_skipped_metric_is_a_record_and_the_printout_says_so(karpathy: Path) -> None:
-    skipped = record(karpathy / "one", "CLIPScore")
-    assert skipped["status"] == "skipped"
-    assert skipped["reason"]
-    assert skipped["systems"] == {}
+    skipped = result_of(karpathy / "one").metric("CLIPScore")
+    assert skipped.status == "skipped"
+    assert skipped.reason
+    assert skipped.statistics is None
     text = (karpathy / "one.txt").read_text()
     assert "not run: clipscore (skipped)" in text
     assert "BLEU-4 (corpus)" in text
@@ -273,24 +277,24 @@ def test_names_are_given_and_images_outside_the_run_left_aside(
 ) -> None:
     given = f"captions={{Best: {tiny}/parrot.json, mute: {tiny}/mute.json}}"
     out = run(tiny, given, "dataset.limit=4")
-    told = {s["name"]: s for s in statistics(out)["systems"]}
-    assert told["Best"]["n_other_images"] == 2
-    assert told["mute"]["n_missing"] == 0
-    assert told["mute"]["n_empty"] == 1
-    assert told["Best"]["mean_rank"] == 1
-    best = record(out, "BLEU-1 (corpus)")
-    assert best["ranking"] == ["Best", "mute"]
-    assert best["systems"]["Best"]["score"] == 1  # word for word a reference
-    told_of_data = results.read_json(out / results.RUN)["dataset"]
-    assert "mute: 1 caption is empty." in told_of_data["notes"]
-    assert told_of_data["systems"]["Best"] == {"read": 6, "used": 4, "left_out": 2, "refused": 0}
+    systems = {s.name: s for s in result_of(out).systems}
+    assert systems["Best"].n_other_images == 2
+    assert systems["mute"].n_missing == 0
+    assert systems["mute"].n_empty == 1
+    assert systems["Best"].mean_rank == 1
+    best = numbers(out, "BLEU-1 (corpus)")
+    assert best.ranking == ("Best", "mute")
+    assert best.systems["Best"].value == 1  # word for word a reference
+    dataset = results.read_json(out / results.RUN)["dataset"]
+    assert "mute: 1 caption is empty." in dataset["notes"]
+    assert dataset["systems"]["Best"] == {"read": 6, "used": 4, "left_out": 2, "refused": 0}
     assert "systems: 10 records read, 8 used, 2 left out" in capsys.readouterr().out
 
 
 def test_one_system_has_no_neighbours(tiny: Path) -> None:
     out = run(tiny, f"captions={tiny}/parrot.json")
-    assert record(out, "ROUGE-L")["neighbours"] == []
-    assert statistics(out)["disagreement"]["mean"] is None
+    assert numbers(out, "ROUGE-L").neighbours.pairs == ()
+    assert result_of(out).disagreement.mean is None
 
 
 def test_too_few_permutations_are_told(tiny: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -1,110 +1,140 @@
-"""What the statistics of a run say of pairs of metrics, of controls and of steps."""
+"""Comparisons of metrics with each other and with controls, and of steps."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+import pytest
 
-from experiments.graded.differences import (
+from metaeval.experiments.graded.column.statistics import comparable_of, comparable_statistics
+from metaeval.experiments.graded.differences import (
+    CommonItems,
+    ComparedColumn,
     against_controls,
     differences,
     extreme_steps,
-    replicates_of,
 )
-from metaeval.stats.ordering.graded import GradedResult, graded_result
+from metaeval.results.graded import MEASURES, Step
+from metaeval.runs.records import ScoreColumn
+from metaeval.stats.ordering.graded import ResampledGraded, graded_result
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
-from tests.reports.run_files import declared
 
 N = 300
 COUNTS = bootstrap_counts(N, 400, seed=0)
 NAMES = ["Random", "Half", "Human"]
 
 
-def result(signal: float, seed: int, steps: tuple[float, ...] = (0, 1, 2)) -> GradedResult:
+def scores(signal: float, seed: int, steps: tuple[float, ...] = (0, 1, 2)) -> np.ndarray:
     rng = np.random.default_rng(seed)
-    scores = rng.normal(size=(N, 3)) + signal * np.array(steps)
-    return graded_result(scores, range(3), NAMES, counts=COUNTS)
+    return rng.normal(size=(N, 3)) + signal * np.array(steps)
 
 
-def records_of(results: dict[str, GradedResult], **fields: dict[str, Any]) -> list[dict[str, Any]]:
-    return [
-        {**declared(name, **fields.get(name, {})), "status": "ok", **found.record}
-        for name, found in results.items()
+def result(signal: float, seed: int, steps: tuple[float, ...] = (0, 1, 2)) -> ResampledGraded:
+    return graded_result(scores(signal, seed, steps), range(3), NAMES, counts=COUNTS)
+
+
+def column(name: str, values: np.ndarray, family: str = "", **fields: Any) -> ComparedColumn:
+    measures = graded_result(values, range(3), NAMES, counts=COUNTS)
+    return ComparedColumn(ScoreColumn(name, **fields), family, values, comparable_of(measures))
+
+
+def common(columns: list[ComparedColumn]) -> CommonItems:
+    return CommonItems(
+        columns, lambda values, up: comparable_statistics(values, [0, 1, 2], COUNTS, up)
+    )
+
+
+def test_pairs_are_of_metrics_alone_and_separated_where_they_differ() -> None:
+    columns = [
+        column("good", scores(2.0, 1)),
+        column("poor", scores(0.3, 2)),
+        column("twin", scores(2.0, 3)),
+        column("part", scores(0.0, 4), part_of="good"),
+        column("control", scores(0.0, 5), control=True),
     ]
-
-
-def resampled(results: dict[str, GradedResult]) -> dict[str, dict[str, np.ndarray]]:
-    return {name: replicates_of(of_column) for name, of_column in results.items()}
-
-
-def test_pairs_are_of_metrics_alone_and_told_apart_where_they_differ() -> None:
-    results = {
-        "good": result(2.0, 1),
-        "poor": result(0.3, 2),
-        "twin": result(2.0, 3),
-        "part": result(0.0, 4),
-        "control": result(0.0, 5),
-    }
-    records = records_of(results, part={"part_of": "good"}, control={"control": True})
-    tested = differences(records, resampled(results), N, 0.95)
-    assert tested["alpha"] == 0.05
-    pairs = {(p["a"], p["b"]): p for p in tested["measures"]["rank_order_rho_within"]["pairs"]}
+    tested = differences(columns, common(columns), 0.95)["rank_order_rho_within"]
+    assert tested.alpha == 0.05
+    pairs = {(p.a, p.b): p for p in tested.pairs}
     assert list(pairs) == [("good", "poor"), ("good", "twin"), ("poor", "twin")]
-    real = pairs["good", "poor"]
-    assert real["bootstrap"]["p_holm"] < 0.001
-    assert real["difference"] > real["detectable"] > 0
-    assert real["images_needed"] < N  # fewer would have shown this one
-    assert pairs["good", "twin"]["bootstrap"]["p_holm"] > 0.05
-    assert pairs["good", "twin"]["images_needed"] > N
+    real, equal = pairs["good", "poor"], pairs["good", "twin"]
+    assert real.test is not None
+    assert real.test.p_adjusted is not None
+    assert real.test.p_adjusted < 0.001
+    assert real.power is not None
+    assert (real.difference.value or 0) > (real.power.detectable or 9) > 0
+    assert (real.power.images_needed or N) < N  # fewer would have shown this one
+    assert not equal.is_significant()
+    assert equal.power is not None
+    assert (equal.power.images_needed or 0) > N
+
+
+@pytest.mark.falsifies("metaeval.experiments.graded.differences.differences")
+def test_a_pair_is_compared_on_the_items_that_both_have() -> None:
+    """ "Tested in pairs over the same images" was not so where one column had no score.
+
+    Both have equal scores wherever both have one. Where b has none, a orders the images the wrong
+    way round: on all its own items a is worse, on common items there is no difference.
+    """
+    a = scores(2.0, 1)
+    a[:60] = a[:60, ::-1]
+    b = a.copy()
+    b[:60] = np.nan
+    columns = [column("a", a), column("b", b)]
+    own = columns[0].comparable.values["pairwise_accuracy"]
+    assert own < columns[1].comparable.values["pairwise_accuracy"] - 0.1
+    for measure, tested in differences(columns, common(columns), 0.95).items():
+        (pair,) = tested.pairs
+        assert (pair.difference.value, pair.n) == (0.0, 240), measure
+        assert not pair.is_significant()
+    # the items of the pair are those of b; its own values need no second computation
+    of_a, of_b, _ = common(columns).of("a", "b")
+    assert of_a.values == of_b.values == columns[1].comparable.values
 
 
 def test_without_replicates_nothing_is_claimed() -> None:
     none = bootstrap_counts(N, 0, seed=0)
     rng = np.random.default_rng(0)
-    results = {
-        name: graded_result(rng.normal(size=(N, 3)), range(3), NAMES, counts=none) for name in "ab"
-    }
-    tested = differences(records_of(results), resampled(results), N, 0.95)
-    (pair,) = tested["measures"]["rank_order_rho"]["pairs"]
-    assert np.isnan(pair["bootstrap"]["p_holm"])
-    assert pair["detectable"] is None
+    columns = []
+    for name in "ab":
+        values = rng.normal(size=(N, 3))
+        measures = graded_result(values, range(3), NAMES, counts=none)
+        columns.append(ComparedColumn(ScoreColumn(name), name, values, comparable_of(measures)))
+    (pair,) = differences(columns, common(columns), 0.95)["rank_order_rho"].pairs
+    assert pair.test is not None
+    assert pair.test.p_adjusted is None
+    assert pair.power is not None
+    assert pair.power.detectable is None
 
 
-def test_a_metric_beats_the_best_control_or_does_not() -> None:
-    results = {
-        "good": result(2.0, 1),
-        "weak": result(0.1, 2),
-        "length": result(0.0, 4),
-        "model": result(0.5, 5),
-        "Ceiling": result(9.0, 6),
-    }
-    control = {"control": True}
-    records = records_of(results, length=control, model=control, Ceiling=control)
-    for r in records:
-        r["family"] = "ceiling" if r["metric"] == "Ceiling" else r["family"]
-    against_controls(records, resampled(results), N, 0.95)
-    good, weak, *others = records
-    for measure in ("rank_order_rho", "rank_order_rho_within", "pairwise_accuracy"):
-        assert good["against_control"][measure]["control"] == "model"
-        assert good["against_control"][measure]["beats"]
-        assert not weak["against_control"][measure]["beats"]
-    assert all("against_control" not in r for r in others)
+def test_a_metric_is_above_the_best_control_or_is_not() -> None:
+    columns = [
+        column("good", scores(2.0, 1)),
+        column("weak", scores(0.1, 2)),
+        column("length", scores(0.0, 4), control=True),
+        column("model", scores(0.5, 5), control=True),
+        column("Ceiling", scores(9.0, 6), family="ceiling", control=True),
+    ]
+    tested = against_controls(columns, common(columns), 0.95)
+    assert tuple(tested) == MEASURES
+    for comparisons in tested.values():
+        good, weak = comparisons.pairs
+        assert (good.a, good.b, weak.a, weak.b) == ("good", "model", "weak", "model")
+        assert good.is_significant()
+        assert (good.difference.value or 0) > 0
+        assert not (weak.is_significant() and (weak.difference.value or 0) > 0)
+    assert against_controls(columns[:2], common(columns), 0.95) == {}
 
 
-def test_a_metric_equal_to_the_control_does_not_beat_it() -> None:
-    same = result(1.0, 1)
-    results = {"metric": same, "model": same}
-    records = records_of(results, model={"control": True})
-    against_controls(records, resampled(results), N, 0.95)
-    assert not records[0]["against_control"]["rank_order_rho"]["beats"]
+def test_a_metric_equal_to_the_control_is_not_above_it() -> None:
+    same = scores(1.0, 1)
+    columns = [column("metric", same), column("model", same, control=True)]
+    (pair,) = against_controls(columns, common(columns), 0.95)["rank_order_rho"].pairs
+    assert not pair.is_significant()
 
 
 def test_a_step_is_named_only_where_it_differs_from_all_others() -> None:
-    sharp = extreme_steps(result(1.0, 1, (0, 3, 3.3)), N, 0.95)
-    assert sharp["clearest_step"] == {"lower": "Random", "upper": "Half"}
-    assert sharp["least_seen_step"] == {"lower": "Half", "upper": "Human"}
-    assert extreme_steps(result(1.0, 2, (0, 1, 2)), N, 0.95) == {
-        "least_seen_step": None,
-        "clearest_step": None,
-    }
+    least, clearest = extreme_steps(result(1.0, 1, (0, 3, 3.3)), N, 0.95)
+    assert clearest == Step(lower="Random", upper="Half")
+    assert least == Step(lower="Half", upper="Human")
+    assert extreme_steps(result(1.0, 2, (0, 1, 2)), N, 0.95) == (None, None)

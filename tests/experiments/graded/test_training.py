@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from omegaconf import OmegaConf
 
-from corruptions.base import Corruption
-from corruptions.graded.delete import Delete
-from corruptions.graded.insert import Insert
-from corruptions.graded.random import Random
-from corruptions.graded.replace import Replace
-from corruptions.graded.reverse import Reverse
-from corruptions.graded.shuffle import Shuffle
-from corruptions.harmless.swap_symmetric import SwapSymmetric
-from corruptions.truth.drop_salient import DropSalient
-from corruptions.truth.replace_object import ReplaceObject
-from corruptions.truth.swap_arguments import SwapArguments
-from experiments.graded.replace import ReplaceExperiment
-from experiments.graded.shuffle import ShuffleExperiment
-from experiments.graded.training import (
+from metaeval.corruptions.base import Corruption
+from metaeval.corruptions.graded.delete import Delete
+from metaeval.corruptions.graded.insert import Insert
+from metaeval.corruptions.graded.random import Random
+from metaeval.corruptions.graded.replace import Replace
+from metaeval.corruptions.graded.reverse import Reverse
+from metaeval.corruptions.graded.shuffle import Shuffle
+from metaeval.corruptions.harmless.swap_symmetric import SwapSymmetric
+from metaeval.corruptions.truth.drop_salient import DropSalient
+from metaeval.corruptions.truth.replace_object import ReplaceObject
+from metaeval.corruptions.truth.swap_arguments import SwapArguments
+from metaeval.experiments.graded.replace import ReplaceExperiment
+from metaeval.experiments.graded.shuffle import ShuffleExperiment
+from metaeval.experiments.graded.training import (
     INSIDE,
     NEW,
     SEEN,
@@ -28,6 +29,7 @@ from experiments.graded.training import (
     training_seeds,
     versions_in_training,
 )
+from metaeval.results.metric import Spread
 from metaeval.runs.records import TrainingSeeds
 from metaeval.training.spoiling import drawn_corruptions
 from metaeval.weights.pretrained import shipped
@@ -82,7 +84,7 @@ RUN = ("FAIEr", "replace", "coco_val2017", 5000, 0, [Random(), Replace(0.5)])
 def test_training_seeds_speak_of_the_run_they_were_measured_on() -> None:
     told = training_seeds([SPREAD], *RUN)
     assert told is not None
-    assert (told["seeds"], told["rank_order_rho"]) == ([0, 1, 2], {"mean": 0.8, "sd": 0.001})
+    assert (told.seeds, told.rank_order_rho) == ((0, 1, 2), Spread(mean=0.8, sd=0.001))
     others = (
         ("FAIEr-object", *RUN[1:]),
         (*RUN[:1], "graded", *RUN[2:]),
@@ -112,4 +114,4 @@ def test_the_runs_on_cards_are_those_of_the_two_experiments() -> None:
 
 
 def replace_column(spread: TrainingSeeds) -> TrainingSeeds:
-    return spread._replace(column="other")
+    return replace(spread, column="other")

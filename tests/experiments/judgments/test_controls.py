@@ -1,13 +1,15 @@
-"""Controls beside metrics in judgements: which metrics surely agree better with people."""
+"""Metrics against the best control: which ones agree significantly better with people."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from experiments.controls import beside_control, best_of, verdicts
-from experiments.judgments.choice import controls_by_category
-from experiments.judgments.statistics import RankedScores, Ratings, _against_controls
+from metaeval.experiments.controls import control_lines
+from metaeval.experiments.forced_choice.statistics import controls_by_category
+from metaeval.experiments.judgments.differences import against_controls
+from metaeval.experiments.judgments.sample import Columns, RankedScores, Ratings
+from metaeval.results.judgments import JudgmentSettings
 from metaeval.stats.correlation.correlations import WeightedCorrelations
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 from metaeval.stats.significance.paired_bootstrap import paired_bootstrap
@@ -27,23 +29,21 @@ def test_a_category_that_length_wins_shows_nothing() -> None:
         "Length": np.concatenate([np.ones(n), half]),
         "Random": np.concatenate([half, half]),
     }
-    told = controls_by_category(
+    controls = controls_by_category(
         category, image, outcomes, ["Metric", "Other"], ["Length", "Random"],
         permutations=2000, alpha=0.05, seed=0,
     )  # fmt: skip
-    assert told is not None
-    assert list(told) == ["HC", "MM", "mean"]
-    assert told["HC"] == {
-        "control": "Length", "value": 1.0, "best": "Metric", "best_value": 0.9, "above": [],
-        "shows": "nothing",
-    }  # fmt: skip
-    assert told["MM"]["shows"] == "something"
-    assert told["MM"]["above"] == ["Metric"]
-    assert told["mean"]["control"] == "Length"
-    assert told["mean"]["best_value"] == pytest.approx(0.95)
-    assert list(verdicts(told)) == [
-        "HC shows nothing: Length alone gets 100.0, the best metric (Metric) 90.0"
-    ]
+    assert controls is not None
+    assert list(controls) == ["HC", "MM", "mean"]
+    hc, mm = controls["HC"], controls["MM"]
+    assert (hc.control, hc.control_value, hc.best, hc.best_value) == ("Length", 1.0, "Metric", 0.9)
+    assert (hc.above, hc.shows) == ((), "nothing")
+    assert (mm.above, mm.shows) == (("Metric",), "something")
+    assert controls["mean"].control == "Length"
+    assert controls["mean"].best_value == pytest.approx(0.95)
+    assert next(control_lines(controls)) == (
+        "HC: no metric is above the best control (Length 100.0, best metric Metric 90.0)"
+    )
     assert (
         controls_by_category(
             category, image, outcomes, ["Metric"], [], permutations=9, alpha=0.05, seed=0
@@ -60,12 +60,12 @@ def test_a_choice_is_above_by_the_permutation_test_of_means() -> None:
     assert 0 < 2 * plain.p_two_sided < 1
 
     def above(alpha: float) -> list[str]:
-        told = controls_by_category(
+        controls = controls_by_category(
             ["HC"] * n, np.arange(n), {"A": x, "B": y}, ["A"], ["B"],
             permutations=500, alpha=alpha, seed=0,
         )  # fmt: skip
-        assert told is not None
-        return list(told["HC"]["above"])
+        assert controls is not None
+        return list(controls["HC"].above)
 
     assert above(2 * plain.p_two_sided + 1e-9) == ["A"]
     assert above(2 * plain.p_two_sided - 1e-9) == []
@@ -88,10 +88,15 @@ def test_ratings_are_compared_with_the_best_control_by_the_paired_bootstrap() ->
         c.name: WeightedCorrelations(c.scores, people, images, 50).of(counts)
         for c in (*columns, *blind)
     }
-    told = _against_controls(columns, blind, given, counts, replicates, "kendall_tau_b", 0.95, 0.05)
-    assert told is not None
-    assert told["control"] == "Length"
-    assert told["best"] == "Good"
+    settings = JudgmentSettings(
+        replicates=400, confidence=0.95, seed=0, permutations=9, swap="both", alpha=0.05
+    )
+    against = against_controls(
+        Columns([*columns, *blind], columns, blind), given, counts, replicates, "kendall_tau_b",
+        settings,
+    )  # fmt: skip
+    assert against is not None
+    assert (against.control, against.best) == ("Length", "Good")
     p = [
         paired_bootstrap(
             c.scores, control, people, images, statistic="kendall_tau_b", counts=counts
@@ -99,19 +104,7 @@ def test_ratings_are_compared_with_the_best_control_by_the_paired_bootstrap() ->
         for c in columns
     ]
     assert 2 * p[0] <= 0.05 < p[1]  # Holm: the smaller one twice, the other as it is
-    assert told["above"] == ["Good"]
-    assert told["shows"] == "something"
-    assert (
-        _against_controls(columns, [], given, counts, replicates, "kendall_tau_b", 0.95, 0.05)
-        is None
-    )
-
-
-def test_what_is_shown_beside_a_control() -> None:
-    values = {"A": 0.6, "B": NAN, "Length": 0.5, "Random": NAN}
-    assert best_of(values, ["B", "A"]) == "A"
-    assert best_of(values, ["B"]) == "B"
-    assert beside_control(values, ["A", "B"], "Length", ["A"])["shows"] == "something"
-    assert beside_control(values, ["A", "B"], "Length", [])["shows"] == "unsure"
-    assert beside_control(values | {"A": 0.5}, ["A", "B"], "Length", [])["shows"] == "nothing"
-    assert beside_control(values, ["B"], "Length", [])["shows"] == "nothing"
+    assert against.above == ("Good",)
+    assert against.shows == "something"
+    none = Columns(columns, columns, [])
+    assert against_controls(none, given, counts, replicates, "kendall_tau_b", settings) is None

@@ -13,15 +13,6 @@ import pytest
 from hydra import compose, initialize_config_dir
 from scipy import stats
 
-from experiments.judgments.choice import _agreement
-from experiments.judgments.published import published
-from experiments.judgments.statistics import (
-    RankedScores,
-    Ratings,
-    _on_common_rows,
-    people_agreement,
-)
-from experiments.run import run as carry_out
 from metaeval import installation
 from metaeval.config import component
 from metaeval.data.judgments.flickr8k import load_crowd, load_expert
@@ -31,29 +22,53 @@ from metaeval.data.judgments.table import load_table
 from metaeval.data.judgments.thumb import load_thumb
 from metaeval.doctor import find_dataset
 from metaeval.errors import ConfigError
+from metaeval.experiments.judgments.agreement import on_common_rows
+from metaeval.experiments.judgments.fitted import predictions
+from metaeval.experiments.judgments.people import people_agreement
+from metaeval.experiments.judgments.published import published
+from metaeval.experiments.judgments.sample import RankedScores, Ratings
+from metaeval.experiments.run import run as carry_out
 from metaeval.metrics.base import Metric
 from metaeval.metrics.meteor.metric import Meteor
 from metaeval.metrics.ngram.bleu import Bleu
 from metaeval.metrics.ngram.cider import Cider
 from metaeval.metrics.ngram.rouge_l import RougeL
+from metaeval.results.files import read_result
+from metaeval.results.judgments import JudgmentsResult
+from metaeval.results.run import RunResult
 from metaeval.runs import files as results
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
 from metaeval.stats.correlation.correlations import correlations
-from tests.data.judgments.test_judgments import pascal50s, thumb
+from tests.data.judgments.test_judgments import thumb
 
 SMALL = ("stats.replicates=60", "task.permutations=60", "report=none")
 
 
-def run_in(folder: Path, *overrides: str, out: str = "OUT") -> dict[str, Any]:
-    """The experiment as the command composes it, in this process; its statistics as written."""
+def run_any(
+    folder: Path, *overrides: str, out: str = "OUT", experiment: str = "judgments"
+) -> RunResult[Any]:
+    """The experiment as the command composes it, in this process; its result as written."""
     with initialize_config_dir(str(installation.conf().resolve()), version_base="1.3"):
         config = compose(
             "config",
-            ["experiment=judgments", *SMALL, f"paths.cache={folder / 'cache'}", *overrides],
+            [
+                f"experiment={experiment}",
+                *SMALL,
+                *(("task.fitted=false",) if experiment == "judgments" else ()),
+                f"paths.cache={folder / 'cache'}",
+                *overrides,
+            ],
         )
     carry_out(component(config.task, "task"), config, folder / out)
-    return results.read_json(folder / out / results.STATISTICS)
+    return read_result(folder / out / results.STATISTICS)
+
+
+def run_in(folder: Path, *overrides: str, out: str = "OUT") -> JudgmentsResult:
+    """A run of experiment=judgments on ratings."""
+    result = run_any(folder, *overrides, out=out)
+    assert isinstance(result, JudgmentsResult)
+    return result
 
 
 def agreement(judged, metric: Metric) -> dict[str, float]:
@@ -144,7 +159,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     table = own_table(folder)
     metrics = "metrics=[bleu,rouge_l,cider,clipscore]"
     summary = run_in(folder, "dataset=table", f"dataset.file={table}", metrics)
-    assert summary["facts"]["judged"] == summary["facts"]["rows"]["human"] == 100
+    assert summary.facts.judged == summary.facts.rows["human"] == 100
     return folder / "OUT"
 
 
@@ -154,15 +169,15 @@ def test_statistics_follow_from_the_files(run: Path) -> None:
         pd.read_parquet(run / "judgments.parquet"),
         pd.read_parquet(run / results.SCORES),
     )
-    summary = results.read_json(run / results.STATISTICS)
+    summary = read_result(run / results.STATISTICS)
     human = judged["human_human"].map(np.mean).to_numpy()
     assert len(judged) == 100
-    assert [m["metric"] for m in summary["metrics"]] == [
+    assert [m.name for m in summary.metrics] == [
         "BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "ROUGE-L", "CIDEr", "CLIPScore",
     ]  # fmt: skip
-    for record in summary["metrics"][:-1]:
-        x = scores.loc[scores["metric"] == record["metric"], "score"].to_numpy()
-        found = record["human"]["human"]
+    for metric in summary.metrics[:-1]:
+        x = scores.loc[scores["metric"] == metric.name, "score"].to_numpy()
+        found = metric.numbers.human["human"]
         expected = {
             "pearson": stats.pearsonr(x, human).statistic,
             "spearman": stats.spearmanr(x, human).statistic,
@@ -170,38 +185,36 @@ def test_statistics_follow_from_the_files(run: Path) -> None:
             "kendall_tau_c": stats.kendalltau(x, human, variant="c").statistic,
         }
         for name, value in expected.items():
-            assert found[name] == pytest.approx(value, abs=1e-12)
-            low, high = found[f"{name}_ci"]
-            assert low < value < high
-        assert found["accuracy"]["uncalibrated"] <= found["accuracy"]["value"] <= 1
-        assert found["accuracy"]["n_pairs"] == 25 * 6
+            estimate = found.estimate(name)
+            assert estimate.value == pytest.approx(value, abs=1e-12)
+            assert estimate.low < value < estimate.high
+        assert found.accuracy.uncalibrated <= found.accuracy.accuracy.value <= 1
+        assert found.accuracy.n_pairs == 25 * 6
         means = pd.DataFrame({"s": judged["system"], "x": x, "h": human}).groupby("s").mean()
-        system = found["system"]
-        assert system["pearson"] == pytest.approx(
+        assert found.system.pearson.value == pytest.approx(
             stats.pearsonr(means["x"], means["h"]).statistic, abs=1e-12
         )
-        assert system["kendall_tau_b"] == system["accuracy"] == 1.0
-    absent = summary["metrics"][-1]
-    assert (absent["status"], absent["part_of"]) == ("skipped", None)
-    assert "images" in absent["reason"]
+        assert found.system.kendall_tau_b.value == found.system.accuracy.value == 1.0
+    absent = summary.metrics[-1]
+    assert (absent.status, absent.column.part_of) == ("skipped", None)
+    assert "images" in absent.reason
 
 
 def test_every_pair_of_metrics_is_tested(run: Path) -> None:
-    summary = results.read_json(run / results.STATISTICS)
-    value = {
-        m["metric"]: m["human"]["human"]["kendall_tau_b"]
-        for m in summary["metrics"]
-        if m["status"] == "ok"
-    }
-    pairs = summary["differences"]["human"]["pairs"]
+    summary = read_result(run / results.STATISTICS)
+    assert isinstance(summary, JudgmentsResult)
+    value = {m.name: m.numbers.human["human"].kendall_tau_b.value for m in summary.metrics if m.ok}
+    pairs = summary.differences["human"].pairs
     assert len(pairs) == 15
     for pair in pairs:
-        expected = value[pair["a"]] - value[pair["b"]]
-        assert pair["difference"] == pytest.approx(expected, abs=1e-12)
-        for test in ("permutation", "bootstrap", "williams"):
-            assert 0 <= pair[test]["p"] <= pair[test]["p_holm"] <= 1
-    lowest = min(pairs, key=lambda pair: pair["williams"]["p"])
-    assert lowest["williams"]["p_holm"] == pytest.approx(min(1, 15 * lowest["williams"]["p"]))
+        assert pair.difference.value == pytest.approx(value[pair.a] - value[pair.b], abs=1e-12)
+        assert pair.difference.interval is not None
+        assert pair.n == 100
+        assert [test.method for test in pair.tests] == ["permutation", "bootstrap", "williams"]
+        for test in pair.tests:
+            assert 0 <= test.p <= test.p_adjusted <= 1
+    williams = min((pair.tests[2] for pair in pairs), key=lambda test: test.p)
+    assert williams.p_adjusted == pytest.approx(min(1, 15 * williams.p))
 
 
 def test_the_same_command_gives_the_same_bytes(tmp_path: Path, capsys) -> None:
@@ -217,75 +230,137 @@ def test_the_same_command_gives_the_same_bytes(tmp_path: Path, capsys) -> None:
     assert "not run: clipscore (skipped)" in printed
 
 
-def test_forced_choice(tmp_path: Path) -> None:
-    """ROUGE-L of the first pair's captions is 0 and 0 with these references: one half; so is a
-    pair on which people are divided."""
-    pascal50s(tmp_path, "struct")
-    summary = run_in(
-        tmp_path, "dataset=pascal50s", f"dataset.root={tmp_path}", "dataset.n_references=[2,48]",
-        "dataset.draws=2", "metrics=[rouge_l,bleu]",
-    )  # fmt: skip
-    assert summary["kind"] == "forced_choice"
-    assert summary["groups"] == ["HC", "MM", "mean"]
-    record = next(m for m in summary["metrics"] if m["metric"] == "ROUGE-L")
-    assert [c["draws"] for c in record["choice"]] == [2, 1]
-    assert {g: a["value"] for g, a in record["choice"][0]["accuracy"].items()} == {
-        "HC": 0.5, "MM": 0.5, "mean": 0.5,
-    }  # fmt: skip
-    scores = pd.read_parquet(tmp_path / "OUT" / results.SCORES)
-    assert set(scores["n_references"]) == {2, 48}
-    assert (tmp_path / "OUT" / "judgments.parquet").is_file()
+def with_lines(folder: Path, lines: list[dict[str, Any]], **options: str) -> Judgments:
+    path = folder / "lines.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)))
+    return load_table(file=path, **options)
 
 
-def test_choosing_as_people_do() -> None:
-    """By hand: right, wrong, metric undecided, people undecided, not scored."""
-    found = _agreement(np.array([0.2, 0.2, 0.0, 0.3, np.nan]), np.array([1, -1, 1, 0, 1]))
-    assert found[:4].tolist() == [1, 0, 0.5, 0.5]
-    assert np.isnan(found[4])
-
-
-def test_wrong_ties_and_direct_labels(tmp_path: Path, capsys) -> None:
-    """A tie of the metric is wrong, and the people's own agreement by hand."""
-    assert _agreement(np.array([0.0, 0.3, 0.3]), np.array([1, 0, 1]), "wrong").tolist() == [0, 0, 1]
-    pascal50s(tmp_path, "cells")
-    summary = run_in(
-        tmp_path, "dataset=pascal50s", f"dataset.root={tmp_path}", "dataset.n_references=1",
-        "dataset.draws=2", "dataset.labels=direct", "dataset.ties=wrong", "metrics=[rouge_l]",
-    )  # fmt: skip
-    (record,) = summary["metrics"]
-    assert record["choice"][0]["accuracy"]["mean"]["value"] == 0.0  # it ties both pairs
-    assert summary["label_agreement"] == {"HC": 0.0, "MM": 0.0, "all": 0.0}
-    # of 11 voters 7 are with the majority of the other ten (6 to 4), 4 are not (3 to 7)
-    people = summary["people"]
-    assert people == {"HC": pytest.approx(7 / 11), "MM": 1.0, "mean": pytest.approx(9 / 11)}
-    told = results.read_json(tmp_path / "OUT" / results.RUN)["metrics"][0]
-    assert told["n_scored"] + told["n_cached"] == 2 * 4  # two draws of two pairs
-    printed = capsys.readouterr().out
-    assert "direct labels, with 1 reference, 2 draws" in printed
-    assert "with 1 reference " in printed
-    assert "labels: direct; direct and consensus agree on HC 0.0, MM 0.0, all 0.0 %" in printed
-
-
-def test_people_are_the_ceiling(tmp_path: Path) -> None:
-    """Each rater against the others, by scipy."""
+@pytest.mark.parametrize("ratings", ["mean", "each"])
+def test_people_are_the_ceiling(tmp_path: Path, ratings: str) -> None:
+    """The expectation over which rating of each caption is left out: Pearson of all choices."""
     table = own_table(tmp_path, 9)
     lines = [json.loads(line) for line in table.read_text().splitlines()]
     raters = np.array([line["human"] for line in lines])
-    for ratings in ("mean", "each"):
-        judged = load_table(file=table, ratings=ratings, statistic="kendall_tau_c")
-        values = []
-        for k in range(3):
-            others = np.delete(raters, k, axis=1)
-            x = raters[:, k] if ratings == "mean" else np.repeat(raters[:, k], 2)
-            y = others.mean(axis=1) if ratings == "mean" else others.reshape(-1)
-            values.append(stats.kendalltau(x, y, variant="c").statistic)
-        found = people_agreement(judged, "human")
-        assert found == {"value": pytest.approx(np.mean(values)), "raters": 3, "captions": 36}
+    x, y = [], []
+    for k in range(3):
+        others = np.delete(raters, k, axis=1)
+        x.append(raters[:, k] if ratings == "mean" else np.repeat(raters[:, k], 2))
+        y.append(others.mean(axis=1) if ratings == "mean" else others.reshape(-1))
+    judged = with_lines(tmp_path, lines, ratings=ratings, statistic="pearson")
+    people = people_agreement(judged, "human")
+    assert people is not None
+    expected = stats.pearsonr(np.concatenate(x), np.concatenate(y)).statistic
+    assert people.value == pytest.approx(expected, abs=1e-12)
+    assert (people.raters, people.captions, people.sorted_rows) == (3, 36, False)
     lines[0]["human"] = 3
-    table.write_text("\n".join(map(json.dumps, lines)))
-    assert people_agreement(load_table(file=table), "human") is None
+    assert people_agreement(with_lines(tmp_path, lines), "human") is None
 
 
+@pytest.mark.falsifies("reports.judgments.findings._ceiling")
+def test_the_ceiling_does_not_depend_on_the_order_of_the_ratings(tmp_path: Path) -> None:
+    """Sorted rows are minimum, middle, maximum: the columns are not raters, and the sentence about
+    "one person" was false of them. The value is that of the same ratings in any order."""
+    lines = [json.loads(line) for line in own_table(tmp_path, 12).read_text().splitlines()]
+    options = {"ratings": "each", "statistic": "kendall_tau_c"}
+    plain = people_agreement(with_lines(tmp_path, lines, **options), "human")
+    for line in lines:
+        line["human"] = sorted(line["human"])
+    ordered = people_agreement(with_lines(tmp_path, lines, **options), "human")
+    assert plain is not None
+    assert ordered is not None
+    assert not plain.sorted_rows
+    assert ordered.sorted_rows
+    assert ordered.value == pytest.approx(plain.value, abs=1e-12)
+    raters = np.array([line["human"] for line in lines])
+    columns = [
+        stats.kendalltau(raters[:, a], raters[:, b], variant="c").statistic
+        for a, b in ((0, 1), (0, 2), (1, 2))
+    ]
+    assert abs(np.mean(columns) - ordered.value) > 0.02  # what was printed before
+
+
+def test_a_fitted_control_finds_what_no_fixed_sign_does(tmp_path: Path, capsys: Any) -> None:
+    """People here like captions of middle length: length has no correlation, the fit nearly all."""
+    rng = np.random.default_rng(0)
+    lines = []
+    for image in range(60):
+        for system in ("one", "two"):
+            n = int(rng.integers(3, 18))
+            lines.append(
+                {"image_id": image, "candidate": " ".join(["dog"] * n), "references": ["a dog"],
+                 "human": [-abs(n - 10) + 8.0], "system": system}
+            )  # fmt: skip
+    path = tmp_path / "lines.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)))
+    result = run_in(
+        tmp_path, "dataset=table", f"dataset.file={path}", "metrics=[rouge_l,length]",
+        "task.fitted=true", "stats.replicates=200",
+    )  # fmt: skip
+    assert abs(result.metric("Length").numbers.human["human"].pearson.value) < 0.2
+    assert result.metric("Fitted text").numbers.human["human"].pearson.value > 0.9
+    assert result.metric("Fitted text").column.control
+    against = result.controls["human"]
+    assert against is not None
+    assert against.control == "Fitted text"
+    assert against.above == ()
+    assert "not significantly above the best control (Fitted text" in capsys.readouterr().out
+
+
+def test_a_fitted_control_is_not_fitted_on_its_own_image(tmp_path: Path) -> None:
+    """Ratings are random: a fit that saw them would correlate with them."""
+    rng = np.random.default_rng(1)
+    features, image = rng.normal(size=(60, 40)), np.arange(60) // 2
+    ratings = rng.normal(size=60)
+    predicted = predictions(features, ratings, image, 0)
+    assert stats.pearsonr(predicted, ratings).statistic < 0.35
+    changed = ratings.copy()
+    changed[:2] = 99.0  # the first image's own ratings
+    assert predictions(features, changed, image, 0)[:2] == pytest.approx(predicted[:2])
+
+
+def test_what_remains_given_length(run: Path, tmp_path: Path) -> None:
+    """Partial r by least squares: the residuals of scores and ratings on length, correlated."""
+    constant = read_result(run / results.STATISTICS)  # every caption has eight words
+    assert constant.metric("CIDEr").numbers.human["human"].length_controlled.value is None
+    lines = [json.loads(line) for line in own_table(tmp_path, 12).read_text().splitlines()]
+    for k, line in enumerate(lines):
+        line["candidate"] += " and" * (k % 5)
+    path = tmp_path / "lines.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)))
+    result = run_in(tmp_path, "dataset=table", f"dataset.file={path}", "metrics=[cider]")
+    human = np.array([np.mean(line["human"]) for line in lines])
+    words = np.array([len(line["candidate"].split()) for line in lines], dtype=float)
+    x = pd.read_parquet(tmp_path / "OUT" / results.SCORES)["score"].to_numpy()
+    design = np.column_stack([np.ones_like(words), words])
+    left, right = (v - design @ np.linalg.lstsq(design, v, rcond=None)[0] for v in (x, human))
+    partial = result.metric("CIDEr").numbers.human["human"].length_controlled
+    assert partial.value == pytest.approx(stats.pearsonr(left, right).statistic, abs=1e-10)
+    assert partial.low < partial.value < partial.high
+
+
+@pytest.mark.falsifies("experiments.judgments.printout._few_values")
+def test_few_values_and_few_pairs_are_shown(tmp_path: Path, capsys: Any) -> None:
+    """τ-c is scaled by the smaller number of values; an accuracy of two pairs says so."""
+    lines = [
+        {"image_id": k // 2, "candidate": "dog " * (1 + k % 2), "references": ["a dog"],
+         "human": [float(k % 2)]}
+        for k in range(4)
+    ]  # fmt: skip
+    path = tmp_path / "lines.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)))
+    result = run_in(
+        tmp_path, "dataset=table", f"dataset.file={path}", "metrics=[rouge_l]",
+        "dataset.statistic=kendall_tau_c",
+    )  # fmt: skip
+    assert result.metric("ROUGE-L").numbers.n_distinct == 2
+    printed = capsys.readouterr().out
+    assert "τ-c overstates metrics with few values; compare by τ-b: ROUGE-L (2 values" in printed
+    assert "(2 pairs)" in printed
+
+
+@pytest.mark.falsifies("experiments.judgments.printout.too_few_draws")
+@pytest.mark.falsifies("experiments.judgments.printout._unscored")
 def test_a_run_without_bleu(tmp_path: Path, capsys) -> None:
     """`metric=[…]` leaves BLEU out: nothing is to be set for it. Captions without references say
     why CIDEr has no score, and metrics are compared on the rows that all could score."""
@@ -298,9 +373,9 @@ def test_a_run_without_bleu(tmp_path: Path, capsys) -> None:
         tmp_path, "dataset=table", f"dataset.file={table}", "metric=[cider,rouge_l]",
         "task.permutations=10",
     )  # fmt: skip
-    assert [m["metric"] for m in summary["metrics"]] == ["CIDEr", "ROUGE-L"]
-    assert [m["n_nan"] for m in summary["metrics"]] == [4, 4]
-    assert [m["n_nan_without_references"] for m in summary["metrics"]] == [4, 4]
+    assert [m.name for m in summary.metrics] == ["CIDEr", "ROUGE-L"]
+    assert [m.numbers.n_nan for m in summary.metrics] == [4, 4]
+    assert [m.numbers.n_nan_without_references for m in summary.metrics] == [4, 4]
     printed = capsys.readouterr().out
     assert "CIDEr: no score for 4 of 48 captions (4 of them have no references)" in printed
     assert "no difference can be significant by permutation: 10 draws for 1 pair; " in printed
@@ -309,20 +384,20 @@ def test_a_run_without_bleu(tmp_path: Path, capsys) -> None:
 def test_published_values_are_for_the_whole_data_and_its_protocol(flickr: Judgments) -> None:
     """None beside a part of the data or another protocol; percent become fractions."""
     whole = replace(flickr, facts={**flickr.facts, "judged_in_files": 5822})
-    values = published(whole, None)["values"]
+    values = published(whole, None).values
     assert values["rating"]["CIDEr"] == pytest.approx(0.439)
-    assert published(whole, 10)["values"] == {}
-    assert published(flickr, None)["values"] == {}
+    assert published(whole, 10).values == {}
+    assert published(flickr, None).values == {}
     other = replace(whole, protocol=protocol_for("flickr8k_expert", "averaged"))
-    assert published(other, None)["values"] == {}
+    assert published(other, None).values == {}
 
 
 def test_published_values_of_thumb_are_with_its_own_references(tmp_path: Path) -> None:
     thumb(tmp_path)
     rated = load_thumb(root=tmp_path)
     whole = replace(rated, facts={**rated.facts, "judged_in_files": 2500})
-    assert published(whole, None)["values"]["total"]["CIDEr"] == pytest.approx(0.23)
-    assert published(whole, None, human_reference=True)["values"] == {}
+    assert published(whole, None).values["total"]["CIDEr"] == pytest.approx(0.23)
+    assert published(whole, None, human_reference=True).values == {}
 
 
 @pytest.fixture
@@ -340,27 +415,27 @@ def test_metrics_are_compared_on_the_rows_that_all_could_score() -> None:
     whole = RankedScores("whole", np.array([1.0, 2, 3, 3, 2, 1]))
     part = RankedScores("part", np.array([1.0, 2, 3, np.nan, np.nan, np.nan]))
     few = RankedScores("few", np.array([1.0, 2, *[np.nan] * 4]))
-    common = _on_common_rows([whole, part, few], given, "kendall_tau_b")
+    common = on_common_rows([whole, part, few], given, "kendall_tau_b")
     # on all rows `whole` is 0 on average; on those that `part` has it is as good
     assert common.keys() == {"whole", "part"}
-    assert [c["n"] for c in common.values()] == [3, 3]
-    assert [c["value"] for c in common.values()] == pytest.approx([1, 1], abs=1e-12)
-    assert _on_common_rows([whole, whole], given, "kendall_tau_b") == {}
+    assert [c.n for c in common.values()] == [3, 3]
+    assert [c.value for c in common.values()] == pytest.approx([1, 1], abs=1e-12)
+    assert on_common_rows([whole, whole], given, "kendall_tau_b") == {}
 
 
 def test_thumb_has_a_system_level(tmp_path: Path) -> None:
     thumb(tmp_path)
     summary = run_in(tmp_path, "dataset=thumb", f"dataset.root={tmp_path}", "metrics=[bleu]")
-    assert summary["systems"] == ["Human", "Up-Down", "VinVL-base"]
-    assert summary["views"] == {"without Human": 4}
-    assert summary["metrics"][0]["human"]["total"]["views"]["without Human"]["n"] == 4
-    assert set(summary["differences"]) == {"total", "precision", "recall"}
+    assert summary.systems == ("Human", "Up-Down", "VinVL-base")
+    assert summary.views == {"without Human": 4}
+    assert summary.metrics[0].numbers.human["total"].views["without Human"].n == 4
+    assert set(summary.differences) == {"total", "precision", "recall"}
 
 
 @pytest.mark.parametrize(
     ("overrides", "problem"),
     [
-        ("dataset=scenes dataset.n=9", "experiment=judgments needs judged captions"),
+        ("dataset=scenes dataset.n=9", "experiment=judgments needs rated captions"),
         ("task.swap=caption", "'caption' is not one of both, image, system"),
         ("task.alpha=2", "2 is not in"),
         ("task.permutations=0", "must be at least 1"),
@@ -375,7 +450,7 @@ def test_other_experiments_say_what_judged_captions_are_for(tmp_path: Path) -> N
     table = own_table(tmp_path, 3)
     with initialize_config_dir(str(installation.conf().resolve()), version_base="1.3"):
         config = compose("config", ["experiment=replace", "dataset=table", f"dataset.file={table}"])
-    with pytest.raises(ConfigError, match="experiment=judgments is for captions that people"):
+    with pytest.raises(ConfigError, match="experiment=judgments for captions that people"):
         carry_out(component(config.task, "task"), config, tmp_path / "OUT")
 
 

@@ -4,21 +4,37 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from hydra import compose, initialize_config_dir
 
-from experiments.pairs.outcomes import BOTH, MEAN, PARAPHRASE, TRUE, Groups, outcomes_of, shares_of
-from experiments.pairs.printout import printout
-from experiments.pairs.refinement import refined
-from experiments.pairs.statistics import Settings, controls_by_kind, differences
-from experiments.run import run as carry_out
 from metaeval import installation
 from metaeval.config import component
 from metaeval.errors import ConfigError
+from metaeval.experiments.pairs.outcomes import (
+    BOTH,
+    PARAPHRASE,
+    TRUE,
+    Groups,
+    Outcomes,
+    outcomes_of,
+    shares_of,
+)
+from metaeval.experiments.pairs.printout import printout
+from metaeval.experiments.pairs.refinement import refined
+from metaeval.experiments.pairs.statistics import (
+    ShareCounts,
+    Shared,
+    accuracies,
+    against_controls,
+    count,
+    differences,
+)
+from metaeval.experiments.run import run as carry_out
+from metaeval.results.files import read_result
+from metaeval.results.pairs import PairsResult, PairsSettings, Ties
 from metaeval.runs import files as results
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 from metaeval.stats.significance.paired_bootstrap import bootstrap_of_means
@@ -29,8 +45,8 @@ SMALL = ("stats.replicates=60", "task.permutations=100", "report=none")
 NAN = float("nan")
 
 
-def run_in(folder: Path, *overrides: str, out: str = "OUT") -> dict[str, Any]:
-    """The experiment as the command composes it, in this process; its statistics as written."""
+def run_in(folder: Path, *overrides: str, out: str = "OUT") -> PairsResult:
+    """The experiment as the command composes it, in this process; its result as written."""
     with initialize_config_dir(str(installation.conf().resolve()), version_base="1.3"):
         config = compose(
             "config",
@@ -38,11 +54,19 @@ def run_in(folder: Path, *overrides: str, out: str = "OUT") -> dict[str, Any]:
              f"paths.data={folder}", *overrides],
         )  # fmt: skip
     carry_out(component(config.task, "task"), config, folder / out)
-    return results.read_json(folder / out / results.STATISTICS)
+    result = read_result(folder / out / results.STATISTICS)
+    assert isinstance(result, PairsResult)
+    return result
+
+
+def settings(permutations: int = 500, ties: Ties = "wrong") -> PairsSettings:
+    return PairsSettings(
+        replicates=400, confidence=0.95, seed=0, permutations=permutations, alpha=0.05, ties=ties
+    )
 
 
 def test_outcomes_by_hand() -> None:
-    """Right is strictly higher; "both" needs both, and is tied where nothing is lower."""
+    """Right is strictly higher; "both" needs both, and is tied where neither is lower."""
     true = np.array([2.0, 1, 0, 2, 2, NAN, 1])
     false = np.array([1.0, 1, 1, 1, 1, 1, 1])
     other = np.array([3.0, 2, 2, 1, 0, 2, NAN])
@@ -53,6 +77,21 @@ def test_outcomes_by_hand() -> None:
     np.testing.assert_equal(outcomes[BOTH].right, [1, 0, 0, 0, 0, NAN, NAN])
     np.testing.assert_equal(outcomes[BOTH].tied, [0, 1, 0, 1, 0, NAN, NAN])
     assert list(outcomes_of(true, false)) == [TRUE]
+    half = outcomes_of(true, false, other, "half")
+    np.testing.assert_equal(half[TRUE].credit, [1, 0.5, 0, 1, 1, NAN, 0.5])
+    # pair 2: a tie and a win; pair 4: a win and a tie; a coin for each tie
+    np.testing.assert_equal(half[BOTH].credit, [1, 0.5, 0, 0.5, 0, NAN, NAN])
+    np.testing.assert_equal(outcomes[TRUE].credit, outcomes[TRUE].right)
+
+
+@pytest.mark.falsifies("experiments.pairs.outcomes.outcomes_of")
+def test_a_metric_that_ties_everything_is_at_chance() -> None:
+    """A constant score gets 1/2 as a coin does, and 0 only where ties count as wrong."""
+    same = np.ones(9)
+    credits_of = {ties: outcomes_of(same, same, same, ties) for ties in ("half", "wrong")}
+    assert credits_of["half"][TRUE].credit.mean() == 0.5
+    assert credits_of["half"][BOTH].credit.mean() == 0.25
+    assert credits_of["wrong"][TRUE].credit.mean() == 0
 
 
 def groups() -> Groups:
@@ -63,10 +102,13 @@ def groups() -> Groups:
 def test_shares_by_hand() -> None:
     weights = np.array([[2.0, 0.0], [0.0, 2.0]])
     shares = shares_of(np.array([1.0, 0, 1, 1, NAN]), groups(), weights)
-    assert shares.point.tolist() == pytest.approx([2 / 3, 1, 5 / 6])
+    assert shares.point.tolist() == pytest.approx([2 / 3, 1])
+    assert shares.mean()[0] == pytest.approx(5 / 6)
+    assert shares.mean(np.array([True, False]))[0] == pytest.approx(2 / 3)
     assert shares.n.tolist() == [3, 1]
-    np.testing.assert_allclose(shares.replicates[0], [0.5, 1, 0.75])
-    np.testing.assert_equal(shares.replicates[1], [1, NAN, NAN])  # b's pair of y has no score
+    np.testing.assert_allclose(shares.replicates[0], [0.5, 1])
+    assert shares.mean()[1][0] == 0.75
+    np.testing.assert_equal(shares.replicates[1], [1, NAN])  # b's pair of y has no score
 
 
 def test_differences_are_the_tests_of_means_for_one_kind() -> None:
@@ -77,46 +119,70 @@ def test_differences_are_the_tests_of_means_for_one_kind() -> None:
     a[3] = NAN
     one = Groups.of(["x"], ["x"] * 150, [f"{i:02d}" for i in image])
     weights = bootstrap_counts(one.n_images, 400, 0).astype(float)
-    settings = Settings(500, 0.05, 0.95, 0, None, 50)
-    (pair,) = differences({"A": a, "B": b}, ["A", "B"], one, weights, settings)["pairs"]
+    shared = Shared(one, weights, settings())
+    (pair,) = differences({"A": a, "B": b}, ["A", "B"], shared).pairs
     plain = permutation_of_means(a, b, image, replicates=500, seed=0)
-    assert pair["difference"] == pytest.approx(plain.difference, abs=1e-12)
+    assert pair.difference.value == pytest.approx(plain.difference, abs=1e-12)
     # the same swaps of the same images
-    assert pair["permutation"]["p"] == pytest.approx(plain.p_two_sided, abs=1e-12)
+    permutation, bootstrap = pair.tests
+    assert (permutation.method, bootstrap.method) == ("permutation", "bootstrap")
+    assert permutation.p == pytest.approx(plain.p_two_sided, abs=1e-12)
     resampled = bootstrap_of_means(a, b, image, replicates=400, seed=0)
-    assert pair["bootstrap"]["ci"] == pytest.approx([resampled.low, resampled.high], abs=1e-12)
+    assert pair.difference.interval == pytest.approx((resampled.low, resampled.high), abs=1e-12)
+    assert pair.n == len(np.unique(np.delete(image, 3)))
 
 
-def test_what_kinds_show_beside_controls() -> None:
-    """On x the control is always right, on y a metric is surely better, on z nobody knows."""
-    n = 60
+def kinds_and_rights(n: int) -> tuple[Groups, dict[str, np.ndarray]]:
+    """On x the control is always right, on y the metric is much better, on z slightly."""
     kind, image = ["x"] * n + ["y"] * n + ["z"] * n, [str(i % n) for i in range(3 * n)]
-    three = Groups.of(["x", "y", "z"], kind, image)
     half = np.arange(n) % 2
     right = {
         "Metric": np.concatenate([np.arange(n) % 10 > 0, np.ones(n), np.arange(n) % 30 < 16]),
-        "Blind": np.concatenate([np.ones(n), half, half]).astype(float),
-        "Random": np.concatenate([half, half, half]).astype(float),
+        "Blind": np.concatenate([np.ones(n), half, half]),
+        "Random": np.concatenate([half, half, half]),
     }
-    right["Metric"] = right["Metric"].astype(float)
-    by_name = {
-        name: {"accuracy": {TRUE: {
-            k: {"value": float(v[np.array(kind) == k].mean())} for k in three.kinds
-        }}}
-        for name, v in right.items()
-    }  # fmt: skip
-    settings = Settings(2000, 0.05, 0.95, 0, None, 50)
-    told = controls_by_kind(by_name, right, ["Metric"], ["Blind", "Random"], three, TRUE, settings)
-    assert told is not None
-    assert {k: told[k]["shows"] for k in told} == {
+    return Groups.of(["x", "y", "z"], kind, image), {k: v.astype(float) for k, v in right.items()}
+
+
+def counted(right: dict[str, np.ndarray], shared: Shared) -> dict[str, ShareCounts]:
+    return {name: count(Outcomes(v, 0 * v, v), shared) for name, v in right.items()}
+
+
+def test_what_kinds_show_against_controls() -> None:
+    groups, right = kinds_and_rights(60)
+    weights = bootstrap_counts(groups.n_images, 20, 0).astype(float)
+    shared = Shared(groups, weights, settings(2000))
+    numbers = counted(right, shared)
+    controls = against_controls(numbers, right, ["Metric"], ["Blind", "Random"], shared)
+    assert {k: c.shows for k, c in controls.items()} == {
         "x": "nothing", "y": "something", "z": "unsure",
     }  # fmt: skip
-    assert told["x"] == {
-        "control": "Blind", "value": 1.0, "best": "Metric", "best_value": 0.9, "above": [],
-        "shows": "nothing",
-    }  # fmt: skip
-    assert told["y"]["above"] == ["Metric"]
-    assert controls_by_kind(by_name, right, ["Metric"], [], three, TRUE, settings) is None
+    x = controls["x"]
+    assert (x.control, x.control_value, x.best, x.best_value, x.above) == (
+        "Blind", 1.0, "Metric", 0.9, (),
+    )  # fmt: skip
+    assert controls["y"].above == ("Metric",)
+    assert against_controls(numbers, right, ["Metric"], [], shared) == {}
+
+
+@pytest.mark.falsifies("experiments.pairs.printout._verdicts")
+def test_few_permutations_are_undecidable_over_metrics_times_kinds() -> None:
+    """3 kinds and 8 metrics are 24 hypotheses: 24 / (R + 1) is below .05 from R = 480 on.
+
+    The metric is right in every pair of y and the control in half of them, so that "not certain"
+    would be false: no data could have been significant.
+    """
+    groups, right = kinds_and_rights(60)
+    names = [f"Metric {k}" for k in range(8)]
+    right |= dict.fromkeys(names, right["Metric"])
+    weights = bootstrap_counts(groups.n_images, 20, 0).astype(float)
+    verdicts = {}
+    for permutations in (200, 480):
+        shared = Shared(groups, weights, settings(permutations))
+        controls = against_controls(counted(right, shared), right, names, ["Blind"], shared)
+        verdicts[permutations] = {kind: c.shows for kind, c in controls.items()}
+    assert verdicts[200] == {"x": "nothing", "y": "undecidable", "z": "undecidable"}
+    assert verdicts[480]["y"] == "something"
 
 
 def test_refinement_leaves_a_control_no_use() -> None:
@@ -145,32 +211,33 @@ def test_refinement_leaves_a_control_no_use() -> None:
 def test_a_run_from_its_files_alone(tmp_path: Path, capsys) -> None:
     """Accuracies again by pandas from scores.parquet, and in the CSV; printed best first."""
     sugarcrepe(coco(tmp_path))
-    summary = run_in(tmp_path, "metrics=[bleu,rouge_l,clipscore,controls]")
-    assert summary["kinds"]["replace_obj"] == len(SAID) == summary["kinds"]["add_obj"]
+    result = run_in(tmp_path, "metrics=[bleu,rouge_l,clipscore,controls]")
+    assert result.kinds["replace_obj"] == len(SAID) == result.kinds["add_obj"]
     pairs = pd.read_parquet(tmp_path / "OUT" / "pairs.parquet")
     scores = pd.read_parquet(tmp_path / "OUT" / results.SCORES).merge(pairs, on="pair")
     assert list(scores.columns[:4]) == ["pair", "metric", "true_x", "false_x"]
     lines = list(csv.DictReader((tmp_path / "OUT" / "accuracies.csv").open(encoding="utf-8")))
-    records = {r["metric"]: r for r in summary["metrics"] if r["status"] == "ok"}
     for name, of_metric in scores.groupby("metric"):
-        right = of_metric["true_x"] > of_metric["false_x"]
-        by_kind = right.groupby(of_metric["kind"]).mean()
-        accuracy = records[name]["accuracy"][TRUE]
+        gap = of_metric["true_x"] - of_metric["false_x"]
+        credit = (gap > 0) + (gap == 0) / 2
+        by_kind = credit[gap.notna()].groupby(of_metric["kind"]).mean()
+        accuracy = result.metric(str(name)).numbers.accuracy[TRUE]
         for kind, value in by_kind.items():
-            assert accuracy[kind]["value"] == pytest.approx(value, abs=1e-12)
-        assert accuracy[MEAN]["value"] == pytest.approx(by_kind.mean(), abs=1e-12)
-        line = next(x for x in lines if x["metric"] == name and x["kind"] == MEAN)
+            assert accuracy.kinds[str(kind)].value == pytest.approx(value, abs=1e-12)
+        assert accuracy.mean.value == pytest.approx(by_kind.mean(), abs=1e-12)
+        line = next(x for x in lines if x["metric"] == name and x["kind"] == "mean")
         assert float(line["accuracy"]) == pytest.approx(by_kind.mean(), abs=1e-12)
     # what is added makes a caption longer: the shorter one is always the true one
-    assert records["Brevity"]["accuracy"][TRUE]["add_obj"]["value"] == 1
-    assert records["Length"]["accuracy"][TRUE]["add_obj"]["value"] == 0
-    assert summary["controls"][TRUE]["add_obj"]["shows"] == "nothing"
+    assert result.metric("Brevity").numbers.accuracy[TRUE].kinds["add_obj"].value == 1
+    assert result.metric("Length").numbers.accuracy[TRUE].kinds["add_obj"].value == 0
+    assert result.controls[TRUE]["add_obj"].shows == "nothing"
     printed = capsys.readouterr().out
     assert "pairs on SugarCrepe: 15 pairs of 4 images, 7 kinds; the true caption of 15" in printed
     assert "add_obj shows nothing: " in printed
     assert "(Brevity)" in printed
     assert "not run: clipscore (skipped)" in printed
-    assert "no difference can be significant by permutation: 100 draws for 10 pairs" in printed
+    assert "pairs of metrics: cannot be decided with 100 permutations for 10 hypotheses" in printed
+    assert "metrics × kinds against a control: cannot be decided with 100" in printed
     run_in(tmp_path, "metrics=[bleu,rouge_l,clipscore,controls]", out="AGAIN")
     for name in ("pairs.parquet", results.SCORES, results.STATISTICS, "accuracies.csv"):
         assert (tmp_path / "AGAIN" / name).read_bytes() == (tmp_path / "OUT" / name).read_bytes()
@@ -178,22 +245,25 @@ def test_a_run_from_its_files_alone(tmp_path: Path, capsys) -> None:
 
 def test_triplets_and_refinement(tmp_path: Path, capsys) -> None:
     sugarcrepe_pp(coco(tmp_path))
-    summary = run_in(
-        tmp_path, "dataset=sugarcrepe_pp", "metrics=[rouge_l,length,brevity]", "task.refine=Length"
-    )
-    assert summary["comparisons"] == [TRUE, PARAPHRASE, BOTH]
+    result = run_in(
+        tmp_path, "dataset=sugarcrepe_pp", "metrics=[rouge_l,length,brevity]",
+        "task.refine=Length", "task.ties=wrong",
+    )  # fmt: skip
+    assert result.comparisons == (TRUE, PARAPHRASE, BOTH)
     scores = pd.read_parquet(tmp_path / "OUT" / results.SCORES)
     rouge = scores[scores["metric"] == "ROUGE-L"]
     both = (rouge["true"] > rouge["false"]) & (rouge["paraphrase"] > rouge["false"])
-    accuracy = next(r for r in summary["metrics"] if r["metric"] == "ROUGE-L")["accuracy"]
-    assert accuracy[BOTH][MEAN]["value"] == pytest.approx(both.mean(), abs=1e-12)
-    refinement = summary["refinement"]
+    accuracy = result.metric("ROUGE-L").numbers.accuracy
+    assert accuracy[BOTH].mean.value == pytest.approx(both.mean(), abs=1e-12)
     # only the last pair of each kind differs in length, and nothing mirrors it
-    assert refinement["kinds"] == dict.fromkeys(summary["kinds"], 4)
-    assert refinement["accuracy"]["Length"][TRUE][MEAN]["value"] == 0
+    assert result.refinement is not None
+    assert result.refinement.kinds == dict.fromkeys(result.kinds, 4)
+    refined_length = result.metric("Length").numbers.refined
+    assert refined_length is not None
+    assert refined_length[TRUE].mean.value == 0
     printed = capsys.readouterr().out
     assert "5 kinds" in printed
-    assert "before and after Length is no use" in printed
+    assert "before and after Length is as often right as wrong" in printed
     assert "replace_obj (4)" in printed
 
 
@@ -210,14 +280,28 @@ def test_a_wrong_control_or_dataset_is_refused(tmp_path: Path) -> None:
         run_in(tmp_path, "dataset=scenes", "dataset.limit=2", "metrics=[length]")
 
 
-def test_a_metric_without_scores_has_dashes(tmp_path: Path) -> None:
-    """References of one image are gone: NaN there, said with its number."""
+def test_pairs_without_scores_are_counted(tmp_path: Path) -> None:
+    """The count is printed with the number of pairs."""
     sugarcrepe(coco(tmp_path))
-    summary = run_in(
-        tmp_path, "metrics=[rouge_l,random_score]", "dataset.near_copies=drop",
-        "dataset.kinds=[swap_obj]",
-    )  # fmt: skip
-    for record in summary["metrics"]:
-        record["n_nan"] = 1
-    text = printout(summary, tmp_path / "report.html")
+    result = run_in(tmp_path, "metrics=[rouge_l,random_score]", "dataset.kinds=[swap_obj]")
+    metrics = tuple(
+        m.model_copy(update={"statistics": m.numbers.model_copy(update={"n_nan": 1})})
+        for m in result.metrics
+    )
+    text = printout(result.model_copy(update={"metrics": metrics}), tmp_path / "report.html")
     assert "ROUGE-L: no score for 1 of 2 pairs" in text
+
+
+@pytest.mark.falsifies("experiments.pairs.statistics.accuracies")
+def test_the_mean_of_what_is_shown_leaves_out_the_other_kinds(tmp_path: Path) -> None:
+    """A kind that a control wins is in the plain mean only; worked by hand from two kinds."""
+    groups, right = kinds_and_rights(60)
+    weights = bootstrap_counts(groups.n_images, 20, 0).astype(float)
+    shared = Shared(groups, weights, settings(2000))
+    metric = counted(right, shared)["Metric"]
+    made = accuracies(metric, shared, np.array([False, True, False]))
+    assert made.mean.value == pytest.approx((0.9 + 1 + 32 / 60) / 3, abs=1e-12)
+    assert made.mean_of_shown is not None
+    assert made.mean_of_shown.value == 1
+    assert made.mean_of_shown.n == 60
+    assert accuracies(metric, shared, np.zeros(3, bool)).mean_of_shown is None

@@ -10,6 +10,9 @@ from typing import Any
 
 import pytest
 
+from metaeval.results.files import read_result
+from metaeval.results.graded import MEASURES
+from metaeval.results.metric import MetricResult
 from metaeval.runs import files
 
 SMALL = ("dataset=scenes", "dataset.limit=40", "stats.replicates=50", "hydra.run.dir=OUT")
@@ -24,9 +27,9 @@ def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
-def by_metric(out: Path) -> dict[str, dict[str, Any]]:
-    """The records of a run by their metrics."""
-    return {r["metric"]: r for r in files.read_json(out / files.STATISTICS)["metrics"]}
+def by_metric(out: Path) -> dict[str, MetricResult[Any]]:
+    """The metrics of a run by their names."""
+    return {m.name: m for m in read_result(out / files.STATISTICS).metrics}
 
 
 def test_all_references_give_what_a_plain_run_gives(tmp_path: Path) -> None:
@@ -40,15 +43,16 @@ def test_all_references_give_what_a_plain_run_gives(tmp_path: Path) -> None:
     assert run("experiment=replace", *plain, cwd=tmp_path).returncode == 0
     told, expected = by_metric(tmp_path / "OUT"), by_metric(tmp_path / "PLAIN")
     for name in ("BLEU-1", "CIDEr", "Length"):
-        series = told[name]["by_references"]
-        assert [v["n_references"] for v in series] == [0, 1, 2, 3, 4]
-        for key in ("rank_order_rho", "rank_order_rho_within_ci", "pairwise_accuracy"):
-            assert series[-1][key] == expected[name][key]
-        assert (series[0]["status"] == "ok") == (name == "Length")
+        series, whole = told[name].numbers.by_references, expected[name].numbers
+        assert [v.n_references for v in series] == [0, 1, 2, 3, 4]
+        for measure in MEASURES:
+            assert series[-1].estimate(measure) == whole.estimate(measure)
+        assert (series[0].status == "ok") == (name == "Length")
     assert (
-        told["Length"]["by_references"][0]["rank_order_rho"] == expected["Length"]["rank_order_rho"]
+        told["Length"].numbers.by_references[0].rank_order_rho
+        == expected["Length"].numbers.rank_order_rho
     )
-    assert told["BLEU-1"]["status"] == "ok"  # it runs with some references
+    assert told["BLEU-1"].status == "ok"  # it runs with some references
 
 
 def test_more_references_than_there_are_is_one_line(tmp_path: Path) -> None:
@@ -78,7 +82,8 @@ def test_pairs_of_pascal_agree_with_the_judgements_experiment(tmp_path: Path) ->
     assert known.returncode == 0, known.stderr
     told, expected = by_metric(tmp_path / "OUT"), by_metric(tmp_path / "KNOWN")
     for name in ("BLEU-1", "BLEU-4", "Length"):
-        values = [v.get("agreement") for v in told[name]["by_references"]]
-        assert values[1:] == [c["accuracy"]["mean"]["value"] for c in expected[name]["choice"]]
-    assert told["BLEU-1"]["by_references"][0]["status"] == "skipped"
-    assert told["Length"]["by_references"][0]["agreement"] is not None
+        values = [at.agreement for at in told[name].numbers.by_references]
+        choices = expected[name].numbers.choice
+        assert [v.value for v in values[1:] if v] == [choice.mean.value for choice in choices]
+    assert told["BLEU-1"].numbers.by_references[0].status == "skipped"
+    assert told["Length"].numbers.by_references[0].agreement is not None

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
+from metaeval.results.files import read_result
+from metaeval.results.sample_size import SampleSizeResult
 from metaeval.runs import files
 
 
@@ -21,16 +23,18 @@ def test_the_order_is_that_of_the_whole_run(tmp_path: Path) -> None:
         env={**os.environ, "METAEVAL_CACHE": str(tmp_path / "cache")},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    summary = files.read_json(tmp_path / "OUT" / files.STATISTICS)
-    told = summary["sample_size"]
-    within = {r["metric"]: r["rank_order_rho_within"] for r in summary["metrics"]}
-    assert "Length" not in told["order"]  # a control is no metric
-    assert [within[m] for m in told["order"]] == sorted(
-        (within[m] for m in told["order"]), reverse=True
+    result = read_result(tmp_path / "OUT" / files.STATISTICS)
+    assert isinstance(result, SampleSizeResult)
+    stability = result.sample_size
+    assert stability is not None
+    within = {m.name: m.numbers.rank_order_rho_within.value or 0.0 for m in result.metrics}
+    assert "Length" not in stability.order  # a control is not a metric
+    assert [within[m] for m in stability.order] == sorted(
+        (within[m] for m in stability.order), reverse=True
     )
-    assert told["sizes"] == [25, 50, 60]
-    for pair in told["neighbours"]:
-        gap = within[pair["better"]] - within[pair["worse"]]
-        np.testing.assert_allclose(pair["difference"], gap, atol=1e-12)
+    assert stability.sizes == (25, 50, 60)
+    for pair in stability.neighbours:
+        gap = within[pair.better] - within[pair.worse]
+        np.testing.assert_allclose(pair.difference.value or 0.0, gap, atol=1e-12)
     assert (tmp_path / "OUT" / files.REPORT).is_file()
     assert (tmp_path / "OUT/figures/sample_size.pdf").is_file()

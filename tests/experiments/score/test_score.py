@@ -23,16 +23,17 @@ from pycocoevalcap.cider import cider as coco_cider
 
 import metaeval
 from benchmarks.scale.__main__ import worker_processes
-from experiments.run import run_configured
-from experiments.score.parts import Parts
-from experiments.score.rows import Block, CaptionRow, blocks, own_dataset, read_rows
-from experiments.score.worker import BlockScores, forget
 from metaeval import progress
 from metaeval.config import compose_config
 from metaeval.data.tidy import Tidy
 from metaeval.errors import InputError, MetaevalError
+from metaeval.experiments.run import run_configured
+from metaeval.experiments.score.parts import Parts
+from metaeval.experiments.score.rows import Block, CaptionRow, blocks, own_dataset, read_rows
+from metaeval.experiments.score.worker import BlockScores, forget
 from metaeval.metrics.ngram.cider import Cider
 from metaeval.metrics.ngram.cider_variants import CiderR
+from metaeval.results.score import ScoreResult
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
 from metaeval.text.tokenizers import base as tokenizers
@@ -89,6 +90,13 @@ def arguments() -> list[str]:
     ]  # fmt: skip
 
 
+def result(run: Path) -> ScoreResult:
+    """What `metaeval.load_run` reads."""
+    loaded = metaeval.load_run(run).result
+    assert isinstance(loaded, ScoreResult)
+    return loaded
+
+
 def scores(run: Path) -> pd.DataFrame:
     return pd.concat([pd.read_parquet(p) for p in sorted((run / "scores").glob("*.parquet"))])
 
@@ -102,24 +110,23 @@ def test_the_scores_are_those_of_other_experiments_to_the_bit(folder: Path) -> N
     for column in COLUMNS:
         expected = theirs[theirs["metric"] == column]["score"].to_numpy()
         np.testing.assert_array_equal(ours[column].to_numpy(), expected)
-    told = json.loads((folder / "one/statistics.json").read_text())
-    means = {m["metric"]: m["mean"] for m in told["metrics"]}
-    assert means["CIDEr"] == pytest.approx(ours["CIDEr"].mean(), abs=1e-12)  # of another sum
+    cider = result(folder / "one").metric("CIDEr").numbers
+    assert cider.mean == pytest.approx(ours["CIDEr"].mean(), abs=1e-12)  # of another sum
 
 
 def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(folder: Path) -> None:
     score(*arguments(), "hydra.run.dir=two", cwd=folder)
     whole = {p.name: p.read_bytes() for p in (folder / "two/scores").iterdir()}
-    assert set(whole) == {"manifest.json", *(f"part-0000{k}.parquet" for k in range(4))}
-    kept = folder / "two/scores/part-00001.parquet"
-    untouched = kept.stat().st_mtime_ns
+    assert set(whole) == {"_manifest.json", *(f"part-0000{k}.parquet" for k in range(4))}
+    untouched_part = folder / "two/scores/part-00001.parquet"
+    written = untouched_part.stat().st_mtime_ns
     (folder / "two/scores/part-00002.parquet").unlink()
     (folder / "two/scores/part-00000.parquet").write_bytes(whole["part-00000.parquet"][:500])
     (folder / "two/scores/.part-00003.parquet.x").write_bytes(b"half")
-    (folder / "two/scores/manifest.json").unlink()
+    (folder / "two/scores/_manifest.json").unlink()
     score(*arguments(), "hydra.run.dir=two", cwd=folder)
     assert {p.name: p.read_bytes() for p in (folder / "two/scores").iterdir()} == whole
-    assert kept.stat().st_mtime_ns == untouched
+    assert untouched_part.stat().st_mtime_ns == written
 
 
 def test_nothing_is_kept_of_the_captions_of_a_block(folder: Path) -> None:
@@ -136,7 +143,7 @@ def test_another_request_leaves_no_part_of_the_one_before(folder: Path) -> None:
     score(*arguments(), "hydra.run.dir=three", cwd=folder)
     score(*arguments(), "task.block=100", "metric.cider.sigma=5", "hydra.run.dir=three", cwd=folder)
     names = sorted(p.name for p in (folder / "three/scores").iterdir())
-    assert names == ["manifest.json", "part-00000.parquet", "part-00001.parquet"]
+    assert names == ["_manifest.json", "part-00000.parquet", "part-00001.parquet"]
     assert not np.allclose(scores(folder / "three")["CIDEr"], scores(folder / "one")["CIDEr"])
 
 
@@ -161,7 +168,8 @@ def test_references_in_the_rows(folder: Path) -> None:
     )
     got = scores(folder / "own")["ROUGE-L"].to_numpy()
     np.testing.assert_array_equal(got, expected.table["ROUGE-L"].to_numpy())
-    assert json.loads((folder / "own/statistics.json").read_text())["n_empty"] == 1
+    assert result(folder / "own").n_empty == 1
+    assert result(folder / "own").metric("Bigram model").statistics is None
 
 
 def test_ciders_idf_of_the_tables_themselves(folder: Path) -> None:
@@ -181,9 +189,7 @@ def test_ciders_idf_of_the_tables_themselves(folder: Path) -> None:
         name = metric.columns[0].name
         np.testing.assert_array_equal(few[name].to_numpy(), expected.scores[:, 0])
         np.testing.assert_array_equal(many[name].to_numpy(), expected.scores[:, 0])
-        records = json.loads((folder / "corpus7/statistics.json").read_text())["metrics"]
-        signatures = {record["metric"]: record["signature"] for record in records}
-        assert signatures[name] == expected.signatures[0]
+        assert result(folder / "corpus7").metric(name).signature == expected.signatures[0]
     # pycocoevalcap wants one caption an image: the first row of each; its idf is of all references
     first = {row["image_id"]: k for k, row in reversed(list(enumerate(rows)))}
     tokens = [" ".join(words) for words in Cider().words([row["caption"] for row in rows])]
@@ -275,7 +281,7 @@ def test_a_wrong_row_is_refused_before_anything_is_scored(
     assert not (tmp_path / "run/scores").exists()
 
 
-def test_what_is_no_request(folder: Path) -> None:
+def test_a_command_without_captions_is_refused(folder: Path) -> None:
     assert "give the tables of captions" in refused(cwd=folder)
     message = refused("captions=nowhere.csv", "metrics=[bleu]", cwd=folder)
     assert "nowhere.csv: there is no such file" in message
@@ -287,7 +293,7 @@ def test_rows_of_a_table_without_types(tmp_path: Path) -> None:
     assert row == CaptionRow("1", "a dog", ("a .", "b ."))
     assert next(read_rows([tmp_path / "t.csv"], {1}, Tidy())).image_id == 1
     (tmp_path / "t.csv").write_text("image_id,caption,references\n1,a dog,a cat\n")
-    with pytest.raises(InputError, match="is no list of references"):
+    with pytest.raises(InputError, match="is not a list of references"):
         list(read_rows([tmp_path / "t.csv"], None, Tidy()))
 
 
@@ -300,14 +306,42 @@ def test_blocks_and_the_references_that_their_rows_share() -> None:
     assert index.tolist() == [0, 0, 1, 1, 2]
 
 
+def letters(captions: list[str]) -> list[float]:
+    """The number of characters; an error for a block with the caption "fail"."""
+    if "fail" in captions:
+        raise RuntimeError("no score")
+    return [float(len(caption)) for caption in captions]
+
+
+def test_a_metric_that_fails_on_one_block_keeps_the_scores_of_the_others(tmp_path: Path) -> None:
+    captions = ["a", "bbb", "fail", "cc", "ddddd"]
+    rows = [{"caption": caption, "references": ["a dog"]} for caption in captions]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    printed = score(
+        "captions=rows.jsonl", "metrics=[callable,rouge_l]", "task.block=2",
+        f"metric.callable.function={__name__}.letters", "hydra.run.dir=run", cwd=tmp_path,
+    )  # fmt: skip
+    loaded = result(tmp_path / "run")
+    failed = loaded.metric("letters")
+    assert (failed.status, loaded.metric("ROUGE-L").status) == ("failed", "ok")
+    assert failed.reason is not None
+    assert failed.reason.startswith("in 1 of 3 blocks: ")
+    assert failed.reason in printed
+    # the captions of 1, 3 and 5 characters have scores; those of the second block do not
+    assert (failed.numbers.n, failed.numbers.n_nan, failed.numbers.mean) == (3, 2, 3.0)
+    assert (failed.numbers.min, failed.numbers.median, failed.numbers.max) == (1.0, 3.0, 5.0)
+    page = (tmp_path / "run/report.html").read_text()
+    assert "Captions without a score: letters 2." in page
+
+
 def test_a_block_that_a_metric_broke_in_is_scored_again(tmp_path: Path) -> None:
     made, block = Parts(tmp_path, "request"), Block(0, 0, [CaptionRow(1, "a", None)])
     broken = BlockScores(np.array([[np.nan]]), "RuntimeError: no")
-    told = made.write(block, {"m": ["M"]}, {"m": broken})
-    assert told["columns"] == {"M": {"n": 0, "sum": 0.0}}
+    entry = made.write(block, {"m": ["M"]}, {"m": broken})
+    assert entry["columns"] == {"M": {"n": 0, "sum": 0.0}}
     assert made.known(block) is None
-    told = made.write(block, {"m": ["M"]}, {"m": BlockScores(np.array([[0.5]]))})
-    assert made.known(block) == told
+    entry = made.write(block, {"m": ["M"]}, {"m": BlockScores(np.array([[0.5]]))})
+    assert made.known(block) == entry
     assert Parts(tmp_path, "other").known(block) is None
     assert made.known(Block(0, 0, [CaptionRow(1, "b", None)])) is None
 

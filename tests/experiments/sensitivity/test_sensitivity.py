@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -9,20 +10,33 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from experiments.run import run as carry_out
-from experiments.sensitivity.alike import seriation, together
-from experiments.sensitivity.profile import monotone, verdict
-from experiments.sensitivity.refinement import balanced
-from experiments.sensitivity.rewrites import hard_positives, invariance
-from experiments.sensitivity.statistics import HUMAN
-from experiments.sensitivity.suite import names, suite
 from metaeval.config import component, compose_config
 from metaeval.errors import ConfigError, InputError
+from metaeval.experiments.run import run as carry_out
+from metaeval.experiments.sensitivity.alike import seriation
+from metaeval.experiments.sensitivity.combinations import together
+from metaeval.experiments.sensitivity.kinds import MeanAuc, by_kind, severity_order, summarised
+from metaeval.experiments.sensitivity.profile import monotone, verdict
+from metaeval.experiments.sensitivity.refinement import balanced
+from metaeval.experiments.sensitivity.rewrites import (
+    NO_OP,
+    REFERENCE,
+    REWRITE,
+    hard_positives,
+    invariance,
+    sort_of_rewrite,
+)
+from metaeval.experiments.sensitivity.statistics import HUMAN
+from metaeval.experiments.sensitivity.suite import names, suite
+from metaeval.reports.__main__ import main
+from metaeval.reports.sensitivity.dendrogram import dendrogram
+from metaeval.reports.sensitivity.page import write_report
+from metaeval.reports.shared.run import load_run_files
+from metaeval.results.base import Estimate
+from metaeval.results.run import CorruptionInfo
+from metaeval.results.sensitivity import SensitivityCell, SensitivityResult, Verdict
 from metaeval.runs import files as results
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
-from reports.__main__ import main
-from reports.sensitivity.dendrogram import dendrogram
-from reports.sensitivity.page import write_report
 from tests.corruptions.language.captions import dataset
 
 CHOSEN = "[wrong_colour,typos,repeat_caption,empty,lower_case,there_is,truth_replace_object,random]"
@@ -40,20 +54,20 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ]
     )  # fmt: skip
     carry_out(component(config.task, "task"), config, folder / "OUT")
-    write_report(folder / "OUT")  # once more: run.json tells now how long the report took
+    write_report(folder / "OUT")  # once more: run.json now has the time of the report
     return folder / "OUT"
 
 
 @pytest.fixture(scope="module")
-def statistics(run: Path) -> dict[str, Any]:
-    return results.read_json(run / results.STATISTICS)
+def result(run: Path) -> SensitivityResult:
+    return load_run_files(run, SensitivityResult).result
 
 
-def record(statistics: dict[str, Any], metric: str) -> dict[str, Any]:
-    return next(r for r in statistics["metrics"] if r["metric"] == metric)
+def profile(result: SensitivityResult, metric: str) -> Mapping[str, SensitivityCell]:
+    return result.metric(metric).numbers.profile
 
 
-def test_the_profile_is_what_scores_say(run: Path, statistics: dict[str, Any]) -> None:
+def test_the_profile_is_what_scores_say(run: Path, result: SensitivityResult) -> None:
     """AUC and detection of a cell, counted again from the two Parquet files."""
     scores = results.read_table(run / results.SCORES)
     captions = results.read_table(run / results.CAPTIONS)
@@ -61,47 +75,49 @@ def test_the_profile_is_what_scores_say(run: Path, statistics: dict[str, Any]) -
         made = captions[(captions["set"] == name) & captions["applied"]]["image_id"]
         one = scores[scores["metric"] == "ROUGE-L"].set_index(["image_id", "set"])["score"]
         gaps = np.array([one[i, HUMAN] - one[i, name] for i in made])
-        cell = record(statistics, "ROUGE-L")["profile"][name]
-        assert cell["n"] == len(gaps) > 5
-        assert cell["detected"] == pytest.approx((gaps > 0).mean())
-        assert cell["tied"] == pytest.approx((gaps == 0).mean())
-        assert cell["auc"] == pytest.approx((gaps > 0).mean() + (gaps == 0).mean() / 2)
-        assert cell["cost"] == pytest.approx(gaps.mean(), abs=1e-12)
+        cell = profile(result, "ROUGE-L")[name]
+        assert cell.n == len(gaps) > 5
+        assert cell.detected.value == pytest.approx((gaps > 0).mean())
+        assert cell.tied == pytest.approx((gaps == 0).mean())
+        assert cell.auc.value == pytest.approx((gaps > 0).mean() + (gaps == 0).mean() / 2)
+        assert cell.cost.value == pytest.approx(gaps.mean(), abs=1e-12)
 
 
-def test_what_must_be_so_is_so(statistics: dict[str, Any]) -> None:
-    rouge, length = record(statistics, "ROUGE-L"), record(statistics, "Length")
-    assert rouge["profile"]["Small letters"]["tied"] == 1  # the tokeniser lowers everything
-    assert rouge["profile"]["Empty caption"]["auc"] == 1
-    assert rouge["profile"]["Random"]["auc"] > 0.9
-    assert length["profile"]["Typing errors 10%"]["tied"] == 1  # as many words
-    assert length["profile"]["Empty caption"]["auc"] in (0, 1)
-    assert {"Length", "Bigram model"} <= set(statistics["order"])
-    assert rouge["profile"]["Random"]["share_of_another"] == pytest.approx(1)
+def test_what_must_be_so_is_so(result: SensitivityResult) -> None:
+    rouge, length = profile(result, "ROUGE-L"), profile(result, "Length")
+    assert rouge["Small letters"].tied == 1  # the tokeniser lowers everything
+    assert rouge["Empty caption"].auc.value == 1
+    assert (rouge["Random"].auc.value or 0) > 0.9
+    assert length["Typing errors 10%"].tied == 1  # as many words
+    assert length["Empty caption"].auc.value in (0, 1)
+    assert {"Length", "Bigram model"} <= set(result.order)
+    assert rouge["Random"].share_of_another == pytest.approx(1)
 
 
-def test_p_values_are_corrected_over_the_whole_table(statistics: dict[str, Any]) -> None:
-    cells = [c for r in statistics["metrics"] for c in r["profile"].values() if c["p"] is not None]
-    assert all(cell["p_holm"] >= cell["p"] for cell in cells)
-    smallest = min(cells, key=lambda cell: cell["p"])
-    assert smallest["p_holm"] == pytest.approx(min(1, len(cells) * smallest["p"]))
+def test_p_values_are_corrected_over_the_whole_table(result: SensitivityResult) -> None:
+    cells = [c for m in result.metrics if m.statistics for c in m.statistics.profile.values()]
+    pairs = [(c.p, c.p_adjusted) for c in cells if c.p is not None and c.p_adjusted is not None]
+    assert all(adjusted >= p for p, adjusted in pairs)
+    smallest, adjusted = min(pairs)
+    assert adjusted == pytest.approx(min(1, len(pairs) * smallest))
 
 
-def test_scenes_corruptions_are_in_it(statistics: dict[str, Any]) -> None:
-    assert {entry["kind"] for entry in statistics["sets"]} >= {"truth", "harmless", "attributes"}
-    for entry in statistics["sets"]:
-        assert entry["n_applied"] + sum(entry["reasons"].values()) == entry["n"] == 40
+def test_scenes_corruptions_are_in_it(result: SensitivityResult) -> None:
+    assert {entry.kind for entry in result.sets} >= {"truth", "harmless", "attributes"}
+    for entry in result.sets:
+        assert entry.n_applied + sum(entry.reasons.values()) == entry.n == 40
+        assert entry.severity is not None
 
 
-def test_no_control_is_any_good_where_they_are_balanced(statistics: dict[str, Any]) -> None:
+def test_no_control_is_any_good_where_they_are_balanced(result: SensitivityResult) -> None:
     for name in ("Length", "Bigram model", "Bigram model per word"):
-        cells = record(statistics, name)["profile"].values()
-        assert all(c["refined"]["n"] == 0 or c["refined"]["auc"] == 0.5 for c in cells)
-        assert any(c["refined"]["n"] > 0 for c in cells)
+        refined = [c.refined for c in profile(result, name).values() if c.refined is not None]
+        assert all(e.n == 0 or e.value == 0.5 for e in refined)
+        assert any(e.n for e in refined)
 
 
 def test_beyond_fluency_is_of_the_images_where_the_language_model_is_wrong(
-    run: Path, statistics: dict[str, Any]
+    run: Path, result: SensitivityResult
 ) -> None:
     scores = results.read_table(run / results.SCORES)
     captions = results.read_table(run / results.CAPTIONS)
@@ -112,32 +128,33 @@ def test_beyond_fluency_is_of_the_images_where_the_language_model_is_wrong(
         return np.array([of[i, HUMAN] - of[i, "Colour"] for i in made])
 
     left = gaps("BLEU-1")[gaps("Bigram model") <= 0]
-    beyond = record(statistics, "BLEU-1")["profile"]["Colour"]["beyond_fluency"]
-    assert beyond["n"] == len(left) > 0
-    assert beyond["auc"] == pytest.approx((left > 0).mean() + (left == 0).mean() / 2)
+    beyond = profile(result, "BLEU-1")["Colour"].beyond_fluency
+    assert beyond is not None
+    assert beyond.n == len(left) > 0
+    assert beyond.value == pytest.approx((left > 0).mean() + (left == 0).mean() / 2)
 
 
-def test_cards_for_print(run: Path, statistics: dict[str, Any]) -> None:
-    for metric in statistics["order"]:
+def test_cards_for_print(run: Path, result: SensitivityResult) -> None:
+    for metric in result.order:
         stem = metric.replace(" ", "_") + "-card"
         drawing = ElementTree.parse(run / "figures" / f"{stem}.svg").getroot()
         texts = [e.text for e in drawing.iter() if e.tag.endswith("text")]
         assert {metric, "Typing errors 30%", "Harmless"} <= set(texts)
         rows = (run / "tables" / f"{stem}.csv").read_text().splitlines()
-        assert len(rows) == 1 + len(statistics["sets"])
+        assert len(rows) == 1 + len(result.sets)
         assert r"\toprule" in (run / "tables" / f"{stem}.tex").read_text()
 
 
 def test_agreement_with_people_comes_from_judgement_runs_alone(run: Path) -> None:
-    with pytest.raises(InputError, match="no run of experiment=judgments"):
+    with pytest.raises(InputError, match=r"name runs of experiment=judgments"):
         write_report(run, judgments=[str(run)])
 
 
-def test_the_tree_joins_all_metrics(run: Path, statistics: dict[str, Any]) -> None:
+def test_the_tree_joins_all_metrics(run: Path, result: SensitivityResult) -> None:
     html = (run / results.REPORT).read_text()
     drawing = html[html.index('<svg class="tree"') : html.index("</svg>", html.index('"tree"'))]
-    assert all(f">{metric}</text>" in drawing for metric in statistics["order"])
-    assert len(statistics["tree"]) == len(statistics["order"]) - 1
+    assert all(f">{metric}</text>" in drawing for metric in result.order)
+    assert len(result.tree) == len(result.order) - 1
     assert dendrogram(["a", "b"], ["a", "b"], []) == ""
 
 
@@ -152,74 +169,186 @@ def test_the_page_shows_it_and_can_be_written_again(run: Path, capsys) -> None:
     capsys.readouterr()
 
 
-def entry(name: str, kind: str, expected: str = "lower", edits: float = 1.0) -> dict[str, Any]:
-    return {"set": name, "name": name, "kind": kind, "expected": expected, "median_edits": edits}
+def entry(
+    name: str,
+    kind: str,
+    expected: str = "lower",
+    edits: float = 1.0,
+    severity: str | None = "major",
+    of: str | None = None,
+    experimental: bool = False,
+) -> CorruptionInfo:
+    return CorruptionInfo(
+        set=name, name=of or name, kind=kind, expected=expected, severity=severity,
+        experimental=experimental, n=2, n_applied=2, mean_share_changed=None, median_edits=edits,
+        reasons={},
+    )  # fmt: skip
 
 
 NONE = np.empty((0, 3), dtype=np.int8)  # no replicates: values alone
 
 
+def sorts(table: np.ndarray[Any, Any], sort: int = REWRITE) -> np.ndarray[Any, Any]:
+    return np.full((len(table), table.shape[1] - 1), sort, dtype=np.int8)
+
+
 def test_hard_positives_by_hand() -> None:
-    """Image 1: c above a, 2: equal, 3: below; b is of form, and no near-copy."""
-    told = [entry("a", "objects"), entry("b", "spelling"), entry("c", "harmless", "same")]
+    """Image 1: c above a, 2: equal, 3: below; b is of form, and not a near-copy."""
+    sets = [entry("a", "objects"), entry("b", "spelling"), entry("c", "harmless", "same")]
     table = np.array([[9.0, 1.0, 0.0, 2.0], [9.0, 3.0, 0.0, 3.0], [9.0, 5.0, 0.0, 4.0]])
-    result = hard_positives(table, told, NONE, 0.95)
-    assert (result["all"]["n"], result["all"]["mean"]) == (3, 0.5)
+    made = hard_positives(table, sets, sorts(table), NONE, 0.95)
+    assert (made.rewrites.n, made.rewrites.value, made.no_ops.value) == (3, 0.5, None)
     table[2, 3] = np.nan
-    assert hard_positives(table, told, NONE, 0.95)["sets"]["c"]["mean"] == 0.75
+    assert hard_positives(table, sets, sorts(table), NONE, 0.95).sets["c"].value == 0.75
+
+
+@pytest.mark.falsifies("reports.sensitivity.findings._positives")
+def test_no_ops_are_not_counted_as_rewrites() -> None:
+    """Image 1 has a no-op that costs nothing, image 2 a rewrite that loses: 0, not ½."""
+    sets = [entry("a", "objects"), entry("c", "harmless", "same")]
+    table = np.array([[9.0, 5.0, 9.0], [9.0, 5.0, 1.0]])
+    kinds = np.array([[-1, NO_OP], [-1, REWRITE]], dtype=np.int8)
+    made = hard_positives(table, sets, kinds, NONE, 0.95)
+    assert (made.rewrites.value, made.no_ops.value, made.sets["c"].value) == (0, 1, 0.5)
+
+
+def test_sorts_of_rewrites_by_hand() -> None:
+    human = "A black dog runs on the grass."
+    assert [
+        sort_of_rewrite(human, changed, ["A dog outside"])
+        for changed in (
+            "a black dog runs on the grass",  # capitals and full stop
+            "“A black dog runs on the grass.”",  # quotes
+            "A black dog is running on the grass.",  # one content word
+            "There is a black dog which runs on grass.",  # function words
+        )
+    ] == [NO_OP] * 4
+    assert sort_of_rewrite(human, "On the grass a black dog runs.", []) == REWRITE
+    assert sort_of_rewrite(human, "A black puppy sprints on the grass.", []) == REWRITE
+    assert sort_of_rewrite(human, "a dog outside!", ["A dog outside"]) == REFERENCE
 
 
 def test_hard_positives_interval_is_of_images() -> None:
-    """Twice the same pairs in an image do not narrow the interval: images are what is resampled."""
+    """Twice the same pairs in an image do not narrow the interval: images are resampled."""
     rng = np.random.default_rng(0)
-    told = [entry("a", "objects"), entry("c", "harmless", "same")]
+    sets = [entry("a", "objects"), entry("c", "harmless", "same")]
     table = rng.normal(size=(50, 3))
     counts = bootstrap_counts(50, 300, 0)
-    once = hard_positives(table, told, counts, 0.95)["all"]
-    twice = hard_positives(
-        np.column_stack([table, table[:, 2]]), [*told, entry("d", "harmless", "same")], counts, 0.95
-    )["all"]
-    assert (once["mean"], once["ci"]) == (twice["mean"], twice["ci"])
+    once = hard_positives(table, sets, sorts(table), counts, 0.95).rewrites
+    double, more = np.column_stack([table, table[:, 2]]), entry("d", "harmless", "same")
+    twice = hard_positives(double, [*sets, more], sorts(double), counts, 0.95).rewrites
+    assert once == twice
+
+
+def cell(verdict: Verdict, cost: float, n: int = 2) -> SensitivityCell:
+    half, nothing = Estimate(value=0.5, n=n), Estimate(value=None)
+    return SensitivityCell(
+        n=n, auc=half, detected=half, tied=0, p=1, p_adjusted=1, cost=Estimate(value=cost),
+        effect=nothing, share_of_another=None, beyond_fluency=None, verdict=verdict, examples=(),
+    )  # fmt: skip
 
 
 def test_invariance_by_hand() -> None:
     """The rewrite costs 1 on average; of the harms of one edit, 2 is the mildest that is seen, as
     the milder one is not seen and the mildest of all changes more words."""
-    told = [
+    sets = [
         entry("mild", "objects"), entry("worse", "numbers"), entry("unseen", "people"),
         entry("larger", "logic", edits=3.0), entry("rewrite", "harmless", "same"),
     ]  # fmt: skip
     table = np.array([[9.0, 7.0, 5.0, 8.9, 8.8, 8.0], [9.0, 7.0, 5.0, 9.0, 8.8, 8.0]])
-    cells = {
-        e["set"]: {"n": 2, "cost": float((table[:, 0] - table[:, k]).mean()), "verdict": "sees"}
-        for k, e in enumerate(told, 1)
-    }
-    cells["unseen"]["verdict"] = "blind"
+    costs = {e.set: float((table[:, 0] - table[:, k]).mean()) for k, e in enumerate(sets, 1)}
+    cells = {name: cell("sees", cost) for name, cost in costs.items()}
+    cells["unseen"] = cell("blind", costs["unseen"])
     counts = np.array([[2, 0], [1, 1]], dtype=np.int8)
-    result = invariance(table, told, cells, counts, 0.95)
-    assert result["rewrite"]["against"] == "mild"
-    assert result["rewrite"]["share"] == pytest.approx(0.5)
-    assert result["rewrite"]["ci"] == pytest.approx((0.5, 0.5))
-    cells["mild"]["verdict"] = cells["worse"]["verdict"] = "unsure"
-    assert invariance(table, told, cells, counts, 0.95) == {"rewrite": None}
+    made = invariance(table, sets, cells, counts, 0.95)["rewrite"]
+    assert made is not None
+    assert made.against == "mild"
+    assert made.share.value == pytest.approx(0.5)
+    assert made.share.interval == pytest.approx((0.5, 0.5))
+    cells |= {name: cell("unsure", costs[name]) for name in ("mild", "worse")}
+    assert invariance(table, sets, cells, counts, 0.95) == {"rewrite": None}
 
 
+@pytest.mark.falsifies("reports.sensitivity.findings._by_metric")
 def test_verdicts_by_hand() -> None:
-    def cell(auc: float, low: float, high: float, p: float, n: int = 100) -> dict[str, Any]:
-        return {"auc": auc, "ci": (low, high), "p_holm": p, "n": n}
+    def of(auc: float, low: float, high: float, p: float, n: int = 100, expected="lower") -> str:
+        return verdict(Estimate(value=auc, low=low, high=high, n=n), p, expected, 0.05)
 
-    assert verdict(cell(0.8, 0.7, 0.9, 0.01), "lower", 0.05) == "sees"
-    assert verdict(cell(0.8, 0.45, 0.9, 0.2), "lower", 0.05) == "unsure"
-    assert verdict(cell(0.5, 0.45, 0.59, 1.0), "lower", 0.05) == "blind"
-    assert verdict(cell(0.56, 0.53, 0.59, 0.01), "lower", 0.05) == "blind"  # seen, but hardly
-    assert verdict(cell(0.5, 0.5, 0.5, 1.0, 19), "lower", 0.05) == "unsure"  # too few to say so
-    assert verdict(cell(0.2, 0.1, 0.3, 0.01), "lower", 0.05) == "prefers"
-    assert verdict(cell(0.8, 0.7, 0.9, 0.01), "same", 0.05) == "punishes"
-    assert verdict(cell(0.2, 0.1, 0.3, 0.01), "same", 0.05) == "rewards"
-    assert verdict(cell(0.5, 0.42, 0.58, 1.0), "same", 0.05) == "spares"
-    assert verdict(cell(0.4, 0.3, 0.58, 1.0), "same", 0.05) == "unsure"
+    assert of(0.8, 0.7, 0.9, 0.01) == "sees"
+    assert of(0.8, 0.45, 0.9, 0.2) == "unsure"
+    assert of(0.5, 0.45, 0.59, 1.0) == "blind"
+    assert of(0.56, 0.53, 0.59, 0.01) == "sees"  # hardly, but significantly: never "blind"
+    assert of(0.56, 0.53, 0.59, 0.05) == "blind"  # not below alpha
+    assert of(0.5, 0.5, 0.5, 1.0, 19) == "unsure"  # too few to say so
+    assert of(0.2, 0.1, 0.3, 0.01) == "prefers"
+    assert of(0.8, 0.7, 0.9, 0.01, expected="same") == "punishes"
+    assert of(0.56, 0.53, 0.59, 0.01, expected="same") == "punishes"
+    assert of(0.2, 0.1, 0.3, 0.01, expected="same") == "rewards"
+    assert of(0.5, 0.42, 0.58, 1.0, expected="same") == "spares"
+    assert of(0.4, 0.3, 0.58, 1.0, expected="same") == "unsure"
     nan = float("nan")
-    assert verdict(cell(nan, nan, nan, nan, 0), "lower", 0.05) == "unsure"
+    assert of(nan, nan, nan, nan, 0) == "unsure"
+
+
+def test_every_kind_has_the_same_weight_and_experimental_sets_none() -> None:
+    """Three sets of one kind with AUC 1, one of another with 0: 0.5, not 0.75."""
+    sets = [entry(f"w{k}", "words") for k in range(3)]
+    sets += [entry("p", "people"), entry("x", "logic", experimental=True)]
+    table = np.array([[5.0, 1, 1, 1, 9, 1], [5.0, 1, 1, 1, 9, 1]])
+    means = MeanAuc(table, bootstrap_counts(2, 20, 0), 0.95)
+    groups = by_kind(sets, summarised(sets))
+    assert {kind: means.over_kinds([g]).value for kind, g in groups.items()} == {
+        "words": 1, "people": 0,
+    }  # fmt: skip
+    assert means.over_kinds(groups.values()).value == 0.5
+    assert means.over_kinds([]).value is None
+
+
+@pytest.mark.falsifies("reports.sensitivity.findings._severity")
+def test_the_order_of_severities_by_hand() -> None:
+    """Image 1: milder above severer in both pairs; image 2: a tie and a loss."""
+    sets = [
+        entry("mild", "words", severity="mild"), entry("major", "objects"),
+        entry("critical", "objects", severity="critical"),
+        entry("same", "harmless", "same", severity="none"),
+    ]  # fmt: skip
+    table = np.array([[9.0, 5, 3, 1, 9], [9.0, 3, 3, 4, 9]])
+    made = severity_order(table, sets, NONE, 0.95)
+    # words: (1 + 1) / 2 and (½ + 0) / 2; objects: major above critical 1 and 0
+    assert made.value == pytest.approx(((1 + 1) / 2 + (0.25 + 0) / 2) / 2)
+    one = [entry("a", "words"), entry("b", "objects")]
+    assert severity_order(table[:, :3], one, NONE, 0.95).value is None
+
+
+@pytest.mark.falsifies("reports.sensitivity.findings._together")
+def test_a_combination_with_noise_is_not_above_the_metric_alone() -> None:
+    """Each metric sees one set by luck on some images: taking the better one afterwards gains, a
+    combination that is chosen on other images does not."""
+    rng = np.random.default_rng(3)
+    sets = [entry("a", "objects"), entry("b", "people")]
+    good = np.column_stack([rng.normal(1.0, 1, 400), rng.normal(size=(400, 2))])
+    noise = {f"N{k}": rng.normal(size=(400, 3)) for k in range(4)}
+    tables = {"Good": good, **noise, "Length": rng.normal(size=(400, 3))}
+    made = together(
+        tables, ["Good", *noise], ["Length"], sets, seed=0, replicates=300, confidence=0.95
+    )
+    assert made is not None
+    assert made.single.columns == ("Good",)
+    assert (made.over_single.value or 0) < 0.03
+    assert made.over_control is not None
+    low, high = made.over_control.interval or (1.0, 1.0)
+    assert low < 0 < high  # with a control that sees nothing it is as good
+    # two metrics that see different sets do gain
+    first, second = rng.normal(size=(2, 400, 3))
+    first[:, 1] -= 2
+    second[:, 2] -= 2
+    tables = {"A": first, "B": second}
+    both = together(tables, ["A", "B"], [], sets, seed=0, replicates=300, confidence=0.95)
+    assert both is not None
+    assert both.metrics.columns == ("A", "B")
+    assert (both.over_single.low or 0) > 0.05
+    assert both.with_control is None
+    assert together(tables, ["A"], [], sets, seed=0, replicates=9, confidence=0.95) is None
 
 
 def test_refinement_leaves_no_control_better_than_chance() -> None:
@@ -236,27 +365,19 @@ def test_refinement_leaves_no_control_better_than_chance() -> None:
 
 
 def test_levels_of_one_corruption_are_ordered() -> None:
-    told = [{**entry(f"t{k}", ""), "name": name} for k, name in enumerate(["typos", "typos", "x"])]
+    sets = [entry(f"t{k}", "", of=name) for k, name in enumerate(["typos", "typos", "x"])]
     table = np.array([[3.0, 2.0, 1.0, 0.0], [3.0, 2.0, 2.0, 0.0]])
-    result = monotone(table, told, np.empty((0, 2), dtype=np.int8), 0.95)
-    assert {name: (r["n"], r["mean"]) for name, r in result.items()} == {"typos": (2, 0.5)}
+    made = monotone(table, sets, np.empty((0, 2), dtype=np.int8), 0.95)
+    assert {name: (e.n, e.value) for name, e in made.items()} == {"typos": (2, 0.5)}
 
 
-def test_seriation_and_pairs_by_hand() -> None:
-    """A and C see alike; together B and A see both sets, which no other pair does better."""
-    told = [entry("x", "objects"), entry("y", "objects")]
-    records = [
-        {
-            "metric": name, "status": "ok", "part_of": None, "control": False,
-            "profile": {"x": {"auc": x}, "y": {"auc": y}},
-        }
-        for name, x, y in (("A", 1.0, 0.5), ("B", 0.5, 1.0), ("C", 0.9, 0.5))
-    ]  # fmt: skip
-    result = seriation(records, told)
-    assert abs(result["order"].index("A") - result["order"].index("C")) == 1
-    assert [result["leaves"][int(i)] for i in result["tree"][0][:2]] in (["A", "C"], ["C", "A"])
-    best = together(records, told)[0]
-    assert (best["a"], best["b"], best["mean_auc"], best["gain"]) == ("A", "B", 1.0, 0.25)
+def test_seriation_by_hand() -> None:
+    """A and C see alike."""
+    sets = [entry("x", "objects"), entry("y", "objects")]
+    table = np.array([[1.0, 0.5], [0.5, 1.0], [0.9, 0.5]])
+    made = seriation(["A", "B", "C"], table, sets)
+    assert abs(made.order.index("A") - made.order.index("C")) == 1
+    assert {made.leaves[int(i)] for i in made.tree[0][:2]} == {"A", "C"}
 
 
 def test_every_file_is_in_the_suite_of_scenes_alone_where_it_needs_the_truth() -> None:

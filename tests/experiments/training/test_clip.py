@@ -14,10 +14,10 @@ pytest.importorskip("torch")
 pytest.importorskip("open_clip")
 pytest.importorskip("safetensors")
 
-from experiments.training.clip import CHECKPOINT, TrainClip
 from metaeval.config import compose_config
 from metaeval.data.scenes import load_scenes
 from metaeval.errors import ConfigError
+from metaeval.experiments.training.clip import CHECKPOINT, TrainClip
 from metaeval.metrics.clipscore.network import Clip
 from metaeval.metrics.clipscore.training import ClipTask
 from metaeval.metrics.clipscore.weights import SCENES_CLIP, ClipWeights
@@ -73,7 +73,7 @@ def test_an_interrupted_training_ends_with_the_same_bytes(
             return super().batches(epoch, rng)
 
     with monkeypatch.context() as patch:
-        patch.setattr("experiments.training.clip.ClipTask", Interrupted)
+        patch.setattr("metaeval.experiments.training.clip.ClipTask", Interrupted)
         with pytest.raises(KeyboardInterrupt):
             TrainClip(**short).train(config(tmp_path), tmp_path / "twice")
     assert (tmp_path / "twice" / CHECKPOINT).is_file()

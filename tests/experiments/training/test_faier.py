@@ -13,10 +13,10 @@ from omegaconf import OmegaConf
 pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
-from experiments.training.faier import TrainFaier, filled_in
 from metaeval.config import compose_config
 from metaeval.data.scenes import load_scenes
 from metaeval.errors import ConfigError
+from metaeval.experiments.training.faier import TrainFaier, filled_in
 from metaeval.metrics.faier.metric import Faier
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions

@@ -16,10 +16,10 @@ pytest.importorskip("safetensors")
 
 import torch
 
-from experiments.training.scan import TrainScan, filled_in
 from metaeval.config import compose_config
 from metaeval.data.scenes import load_scenes
 from metaeval.errors import ConfigError
+from metaeval.experiments.training.scan import TrainScan, filled_in
 from metaeval.metrics.base import Scorer
 from metaeval.metrics.scan.network import Scan, ScanShape
 from metaeval.metrics.scan.tiger import Tiger

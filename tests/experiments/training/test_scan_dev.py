@@ -11,8 +11,8 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
-from experiments.training.dev_captions import LEVELS, captions_in_turns
-from experiments.training.scan_dev import measure
+from metaeval.experiments.training.dev_captions import LEVELS, captions_in_turns
+from metaeval.experiments.training.scan_dev import measure
 from metaeval.metrics.scan.network import Scan, ScanShape
 from metaeval.metrics.scan.similarity import ScanSimilarity
 from metaeval.metrics.scan.tiger import Tiger

@@ -13,7 +13,7 @@ from metaeval.data.dataset import CaptionDataset
 from metaeval.data.scenes import load_scenes
 from metaeval.metrics.base import Metric, Scores
 from metaeval.runs.store import MemoryStore
-from metaeval.scoring import Scored, score_captions
+from metaeval.scoring import MetricScores, score_captions
 
 REFERENCES = (
     ("a man swings a bat at a baseball", "a baseball player on a field"),
@@ -39,7 +39,7 @@ def scored(
     captions: tuple[str, ...] | list[str],
     index: list[int],
     store: MemoryStore | None = None,
-) -> Scored:
+) -> MetricScores:
     return score_captions(
         metric, dataset, captions, np.array(index, dtype=np.intp), store or MemoryStore()
     )

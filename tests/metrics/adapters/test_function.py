@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import pickle
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 import torch
 
 from metaeval.errors import ConfigError
+from metaeval.metrics.adapters import calls
 from metaeval.metrics.adapters.function import FunctionMetric
 from metaeval.runs.store import MemoryStore
 from tests.metrics.adapters.adapter_cases import (
@@ -178,7 +180,7 @@ def bad_second(captions, refs):  # type: ignore[no-untyped-def]
     [
         (None, {}, "give the function: metric.callable.function=my_module.my_score"),
         ("overlap", {}, "'overlap' is not of the form module.name"),
-        ("no_such_module.f", {}, "there is no module 'no_such_module' here"),
+        ("no_such_module.f", {}, "no module named 'no_such_module'; is its folder on PYTHONPATH?"),
         ("json.no_such", {}, "module 'json' has no attribute 'no_such'"),
         ("json.encoder.ESCAPE", {}, "is Pattern"),
         (bad_second, {}, "who fills its parameter 'refs'?"),
@@ -277,3 +279,79 @@ def test_it_travels_to_another_process(workplace: Path) -> None:
     copy = pickle.loads(pickle.dumps(metric))
     assert copy.columns == metric.columns
     assert scores_of(copy, small(), ["ab"], [0]).tolist() == [[2]]
+
+
+class Overlap:
+    """An object that can be called, made with its options."""
+
+    def __init__(self, scale: int = 1) -> None:
+        self.scale = scale
+
+    def __call__(self, captions: list[str], references: list[list[str]]) -> list[float]:
+        return [self.scale * value for value in overlap(captions, references)]
+
+
+def test_a_class_whose_objects_can_be_called_is_made_with_the_options() -> None:
+    metric = FunctionMetric(Overlap, options={"scale": 4})
+    assert metric.name == "Overlap"
+    assert scores_of(metric, small(), HUMAN, ALL).tolist() == [[1], [4], [4]]
+    assert scores_of(FunctionMetric(Overlap()), small(), HUMAN, ALL).tolist() == [[0.25], [1], [1]]
+    with pytest.raises(ConfigError, match="cannot be called"):
+        FunctionMetric(dict)
+
+
+class Unreliable:
+    """Fails for one caption so many times."""
+
+    def __init__(self, failures: int, hang: float = 0.0) -> None:
+        self.failures, self.hang, self.asked = failures, hang, list[str]()
+
+    def __call__(self, caption: str) -> float:
+        self.asked.append(caption)
+        if caption == "b" and self.failures:
+            self.failures -= 1
+            time.sleep(self.hang)
+            raise ConnectionError("the line is dead")
+        return float(len(caption))
+
+
+def test_a_failing_call_is_repeated_or_leaves_its_caption_unscored(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(calls, "_FIRST_WAIT", 0.01)
+    captions, store = ["a", "b", "c"], MemoryStore()
+    broken = scored(FunctionMetric(Unreliable(1), batched=False), small(), captions, ALL)
+    assert (broken.status, broken.reason) == ("failed", "ConnectionError: the line is dead")
+    patient = FunctionMetric(Unreliable(2), batched=False, retries=2)
+    assert scores_of(patient, small(), captions, ALL).tolist() == [[1], [1], [1]]
+    line = Unreliable(1)
+    metric = FunctionMetric(line, batched=False, on_error="nan", name="line")
+    first = scored(metric, small(), captions, ALL, store)
+    assert first.scores is not None
+    assert np.isnan(first.scores[:, 0]).tolist() == [False, True, False]
+    assert [str(count) for count in first.counts] == ["1 of 3 captions whose call failed"]
+    # what failed is not kept: the next run asks for it, and for nothing else
+    assert scores_of(metric, small(), captions, ALL, store).tolist() == [[1], [1], [1]]
+    assert line.asked == ["a", "b", "c", "b"]
+
+
+def test_a_call_that_takes_too_long_has_failed() -> None:
+    metric = FunctionMetric(Unreliable(1, hang=5), batched=False, on_error="nan", timeout=0.2)
+    started = time.perf_counter()
+    done = scored(metric, small(), ["a", "b", "c"], ALL)
+    assert time.perf_counter() - started < 4
+    assert done.scores is not None
+    assert np.isnan(done.scores[:, 0]).tolist() == [False, True, False]
+
+
+def test_workers_call_at_once() -> None:
+    def slow(caption: str) -> float:
+        time.sleep(0.3)
+        return float(len(caption))
+
+    captions = [f"{'x' * k}" for k in range(1, 9)]
+    metric = FunctionMetric(slow, batched=False, workers=8)
+    started = time.perf_counter()
+    values = scores_of(metric, small(), captions, [k % 3 for k in range(8)])
+    assert time.perf_counter() - started < 8 * 0.3
+    assert values[:, 0].tolist() == list(range(1, 9))

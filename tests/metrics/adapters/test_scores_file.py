@@ -37,7 +37,7 @@ def written(path: Path, records: list[dict[str, object]]) -> Path:
 def test_every_form_gives_the_same_scores_joined_by_image_and_caption(
     suffix: str, tmp_path: Path
 ) -> None:
-    metric = ScoresFileMetric(written(tmp_path / f"s{suffix}", RECORDS))
+    metric = ScoresFileMetric(written(tmp_path / f"s{suffix}", RECORDS), columns=["Mine", "Other"])
     assert [column.name for column in metric.columns] == ["Mine", "Other"]
     captions = ["two dogs", "two dogs", "a man", "a man"]
     done = scored(metric, small(), captions, [2, 1, 0, 1])
@@ -53,7 +53,7 @@ def test_columns_and_label(tmp_path: Path) -> None:
     assert [column.name for column in metric.columns] == ["Other (published)"]
     assert scores_of(metric, small(), ["a man"], [0]).tolist() == [[3]]
     assert pickle.loads(pickle.dumps(metric)).columns == metric.columns
-    with pytest.raises(ConfigError, match="there is no score 'Others'; there: none"):
+    with pytest.raises(ConfigError, match=r"'Others' is not in .*s\.csv; it has: .*Mine, Other"):
         _ = ScoresFileMetric(path, columns=["Others"]).columns
     with pytest.raises(ConfigError, match=r"give the file of scores: metric\.scores\.file=FILE"):
         ScoresFileMetric()
@@ -66,7 +66,7 @@ def test_scores_for_just_these_references(tmp_path: Path) -> None:
     ]
     path = tmp_path / "s.jsonl"
     path.write_text("".join(json.dumps(r) + "\n" for r in records))
-    metric = ScoresFileMetric(path)
+    metric = ScoresFileMetric(path, columns=["S"])
     assert scores_of(metric, small(), ["a man"], [0]).tolist() == [[1]]
     assert scores_of(metric, small((("another",),)), ["a man"], [0]).tolist() == [[2]]
     other = scored(metric, small((("a third",),)), ["a man"], [0])
@@ -78,9 +78,12 @@ def test_scores_for_just_these_references(tmp_path: Path) -> None:
 
 def test_another_file_is_another_signature(tmp_path: Path) -> None:
     path = written(tmp_path / "s.csv", RECORDS)
-    before = scored(ScoresFileMetric(path), small(), ["a man"], [0]).signatures
+    before = scored(ScoresFileMetric(path, columns=["Mine"]), small(), ["a man"], [0]).signatures
     written(path, [{**RECORDS[0], "Mine": 0.26}])
-    assert scored(ScoresFileMetric(path), small(), ["a man"], [0]).signatures != before
+    assert (
+        scored(ScoresFileMetric(path, columns=["Mine"]), small(), ["a man"], [0]).signatures
+        != before
+    )
 
 
 @pytest.mark.parametrize(
@@ -91,11 +94,11 @@ def test_another_file_is_another_signature(tmp_path: Path) -> None:
             "line 3, field 'Mine': 0.3 is another score of 'Mine' for the same image and caption "
             "than 0.25 in s.csv, line 2",
         ),
-        ([{**RECORDS[0]}, {**RECORDS[1], "Mine": "high"}], "line 3, field 'Mine': 'high' is no"),
-        ([{**RECORDS[0], "Mine": "inf"}], "line 2, field 'Mine': 'inf' is no score"),
-        ([{**RECORDS[0], "Mine": "1_000"}], "line 2, field 'Mine': '1_000' is no score"),
+        ([{**RECORDS[0]}, {**RECORDS[1], "Mine": "high"}], "line 3, field 'Mine': 'high' is not"),
+        ([{**RECORDS[0], "Mine": "inf"}], "line 2, field 'Mine': 'inf' is not a score"),
+        ([{**RECORDS[0], "Mine": "1_000"}], "line 2, field 'Mine': '1_000' is not a score"),
         # the first of a column does not decide alone what the column is
-        ([{**RECORDS[0], "Mine": "x"}, {**RECORDS[1]}], "line 2, field 'Mine': 'x' is no score"),
+        ([{**RECORDS[0], "Mine": "x"}, {**RECORDS[1]}], "line 2, field 'Mine': 'x' is not a score"),
         ([{**RECORDS[0], "image_id": "a\x0cb"}], "line 2, field 'image_id': must be a whole"),
         ([{**RECORDS[0], "references": "['a' 'b']"}], "'references': ['a' 'b'] is a list without"),
         ([{"id": 1, "caption": "x", "S": 1}], "has no column 'image_id'; it has 'id', 'caption'"),
@@ -107,8 +110,9 @@ def test_what_is_wrong_is_named(
     records: list[dict[str, object]], problem: str, tmp_path: Path
 ) -> None:
     path = written(tmp_path / "s.csv", records)
+    columns = ["Mine"] if "Mine" in records[0] and "" not in records[0] else None
     with pytest.raises(InputError) as refused:
-        _ = ScoresFileMetric(path).columns
+        _ = ScoresFileMetric(path, columns=columns).columns
     assert problem in str(refused.value)
     assert str(path) in str(refused.value)
 
@@ -117,7 +121,45 @@ def test_a_line_that_lacks_what_the_first_has_is_named(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     path.write_text('{"image_id": 0, "caption": "a", "S": 1}\n{"image_id": 1, "S": 1}\n')
     with pytest.raises(InputError, match=r"s\.jsonl, line 2, field 'caption': is missing"):
+        _ = ScoresFileMetric(path, columns=["S"]).columns
+
+
+def test_a_column_that_the_first_record_does_not_have_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_text(
+        '{"image_id": 0, "caption": "a man", "CIDEr": 0.5}\n'
+        '{"image_id": 1, "caption": "a dog", "CIDEr": 0.6, "CLIPScore (ViT-B/32)": 0.7}\n'
+    )
+    metric = ScoresFileMetric(path)
+    assert [c.name for c in metric.columns] == ["CIDEr", "CLIPScore (ViT-B/32)"]
+    np.testing.assert_array_equal(
+        scores_of(metric, small(), ["a man", "a dog"], [0, 1]), [[0.5, np.nan], [0.6, 0.7]]
+    )
+
+
+@pytest.mark.parametrize("cell", ["50%", "0,5", "1_000"])
+def test_a_column_of_numbers_in_another_form_is_refused_not_left_out(cell, tmp_path: Path) -> None:
+    path = written(tmp_path / "s.csv", [{"image_id": 0, "caption": "a", "CIDEr": cell, "SPICE": 1}])
+    with pytest.raises(InputError, match=rf"line 2, field 'CIDEr': '{cell}' is not a score"):
         _ = ScoresFileMetric(path).columns
+
+
+def test_numbers_that_are_not_known_metrics_must_be_named(tmp_path: Path) -> None:
+    record = {"image_id": 0, "caption": "a", "row": 7, "tokens": 30, "cost": 0.1, "CIDEr": 0.5}
+    path = written(tmp_path / "s.csv", [record])
+    assert [c.name for c in ScoresFileMetric(path).columns] == ["CIDEr"]
+    path = written(tmp_path / "s.csv", [{**record, "Mine": 0.2}])
+    with pytest.raises(InputError, match=r"'Mine'; .*'metric\.scores\.columns=\[CIDEr,Mine\]'"):
+        _ = ScoresFileMetric(path).columns
+    assert [c.name for c in ScoresFileMetric(path, columns=["Mine"]).columns] == ["Mine"]
+
+
+def test_a_folder_declares_its_scores_in_its_manifest(tmp_path: Path) -> None:
+    written(tmp_path / "part-00000.parquet", [{**RECORDS[0], "row": 0}])
+    manifest = {"parts": [{"part": "part-00000.parquet", "columns": {"Mine": {}, "Other": {}}}]}
+    (tmp_path / "_manifest.json").write_text(json.dumps(manifest))
+    assert [c.name for c in ScoresFileMetric(tmp_path).columns] == ["Mine", "Other"]
+    assert len(pd.read_parquet(tmp_path)) == 1
 
 
 def test_two_captions_of_one_system_are_refused(tmp_path: Path) -> None:
@@ -125,7 +167,7 @@ def test_two_captions_of_one_system_are_refused(tmp_path: Path) -> None:
     rows = [{"image_id": 0, "system": "A", "caption": c} for c in ("a dog", "a cat")]
     captions = written(tmp_path / "c.csv", rows)
     with pytest.raises(InputError, match=r"c\.csv, line 3.*'A' has another caption of the image"):
-        _ = ScoresFileMetric(scores, captions=captions).columns
+        _ = ScoresFileMetric(scores, columns=["S"], captions=captions).columns
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -70,6 +71,28 @@ def test_which_truth_counts() -> None:
     assert score(Chair(truth=["references"]), PARK, ["a dog, a table"]).tolist() == [[1, 0.5]]
     with pytest.raises(ConfigError, match="truth"):
         Chair(truth=["boxes"])
+
+
+def test_one_truth_for_a_run_and_its_name_in_the_column() -> None:
+    """The second image has no annotated objects: before, it was judged by its reference and the
+    first by objects and reference, in one column."""
+    half = images([["dog"], []], [["a man"], ["a man"]])
+    first = {0: Objects(("dog",), np.zeros((1, 4)))}
+    partly = replace(half, parts={"objects": lambda: first}, _loaded={})
+    scorer = ready(Chair(), partly)
+    assert [column.name for column in scorer.columns] == [
+        "CHAIR-s (references)", "CHAIR-i (references)",
+    ]  # fmt: skip
+    assert {column.variant_of for column in scorer.columns} == {"CHAIR-s", "CHAIR-i"}
+    assert scorer.settings["truth"] == "references"
+    # a dog is wrong in both images now, though the first one's objects have it
+    assert scorer.score(["a dog", "a dog"], np.array([0, 1])).tolist() == [[1, 1], [1, 1]]
+    assert [c.name for c in ready(Chair(), half).columns] == ["CHAIR-s", "CHAIR-i"]
+    without = replace(half, parts={}, _loaded={})  # no COCO image: references are enough
+    assert ready(Chair(), without).settings["truth"] == "references"
+    alone = images([["dog"]], [[]])
+    assert next(c.name for c in ready(Chair(), alone).columns) == "CHAIR-s (objects)"
+    assert isinstance(Chair().bind(replace(alone, parts={}, _loaded={})), Absent)
 
 
 def test_a_corpus_is_the_share_of_all_mentions() -> None:

@@ -20,12 +20,14 @@ from metaeval.metrics.learn_to_eval.metric import LearnToEval, LearnToEvalScorer
 from metaeval.metrics.learn_to_eval.network import CaptionJudge, JudgeShape
 from metaeval.metrics.learn_to_eval.regions import mean_regions
 from metaeval.metrics.learn_to_eval.train import OwnedCaptions, main
+from metaeval.runs.records import NETWORK_PRECISION
 from metaeval.text.vocabulary import Vocabulary
 from metaeval.training.caption_data import CaptionData
 from metaeval.training.spoiling import bag_numbers
 from metaeval.vision.regions.base import Regions
 from metaeval.vision.regions.gold import GoldRegions
 from metaeval.weights.pretrained import read
+from tests.precision import assert_same_scores
 
 
 def _sigmoid(x: np.ndarray) -> np.ndarray:
@@ -119,7 +121,7 @@ def test_the_mean_over_references() -> None:
             image_source=SOURCES, pool_source=SOURCES,
         )  # fmt: skip
         alone.append(ready(one, variant="text").score(["some dogs"], index)[0, 0])
-    assert together[0, 0] == pytest.approx(np.mean(alone), abs=1e-7)
+    assert together[0, 0] == pytest.approx(np.mean(alone), abs=NETWORK_PRECISION)
     assert len(set(alone)) == 3
 
 
@@ -129,7 +131,7 @@ def test_alone_as_together_and_unchanged() -> None:
     scorer, index = ready(DATASET, variant="text"), np.arange(4)
     together = scorer.score(CAPTIONS, index)
     alone = [scorer.score([c], index[k : k + 1]) for k, c in enumerate(CAPTIONS)]
-    assert np.concatenate(alone).tobytes() == together.tobytes()
+    assert_same_scores(np.concatenate(alone), together)
     assert np.isnan(together[:, 0]).tolist() == [False, False, False, True]  # no reference
     assert together[0, 0] > together[1, 0]
     assert pickle.dumps(metric) == before

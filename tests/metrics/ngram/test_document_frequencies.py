@@ -38,7 +38,7 @@ def counted(documents: list[list[list[str]]], n: int) -> Counter[Gram]:
 
 def idf_of(frequencies: DocumentFrequencies, text: list[str], n: int) -> dict[Gram, float]:
     """The idf of each n-gram of a text."""
-    ngrams = distinct_ngrams(frequencies.more_words().encode([text]), ORDERS)
+    ngrams = distinct_ngrams(frequencies.extended_vocabulary().encode([text]), ORDERS)
     numbers = frequencies.find(ngrams)[n - 1]
     grams = dict.fromkeys(tuple(text[i : i + n]) for i in range(len(text) - n + 1))
     return dict(zip(grams, frequencies.idf()[n - 1][numbers].tolist(), strict=True))
@@ -102,7 +102,7 @@ def test_a_damaged_file_is_refused_with_its_name(
     assert "counts or their order are wrong" in refusal(keys2=whole["keys2"][::-1])
     assert "holds no document frequencies" in refusal(told=np.array(["another"]))
     assert "a word is there twice" in refusal(words=np.frombuffer(b"a\na", dtype=np.uint8))
-    assert "no UTF-8" in refusal(words=np.frombuffer(b"\xff\xfe", dtype=np.uint8))
+    assert "not UTF-8" in refusal(words=np.frombuffer(b"\xff\xfe", dtype=np.uint8))
     file.write_bytes(b"PK nothing")
     with pytest.raises(InputError, match=r"idf\.npz"):
         read_corpus(file)

@@ -8,7 +8,13 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metaeval.metrics.ngram.ngrams import Edges, Ngrams, Trie, distinct_ngrams, split_at_spaces
+from metaeval.metrics.ngram.ngrams import (
+    Edges,
+    Ngrams,
+    Trie,
+    distinct_ngrams,
+    split_tokens_containing_spaces,
+)
 from metaeval.text.numbered import WordIndex, flatten_references
 
 WORDS = st.lists(st.sampled_from("abcd"), max_size=8)
@@ -104,6 +110,10 @@ def test_references_of_all_images_in_one_list() -> None:
 
 
 def test_tokens_that_hold_spaces_are_taken_apart() -> None:
-    assert split_at_spaces([["2\xa01/2", "dogs"], [], ["a"]]) == [["2", "1/2", "dogs"], [], ["a"]]
+    assert split_tokens_containing_spaces([["2\xa01/2", "dogs"], [], ["a"]]) == [
+        ["2", "1/2", "dogs"],
+        [],
+        ["a"],
+    ]
     same = [["a", "dog"], []]
-    assert split_at_spaces(same) is same
+    assert split_tokens_containing_spaces(same) is same

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
-from corruptions.graded.random import Random
+from metaeval.corruptions.graded.random import Random
 from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.data.scenes import load_scenes

@@ -25,6 +25,7 @@ from metaeval.vision.regions.base import Regions
 from metaeval.vision.regions.gold import GoldRegions
 from metaeval.weights.pretrained import read
 from tests.metrics.scan.scan_cases import HUMAN, REFERENCES, bound, dataset, ready, weights
+from tests.precision import assert_same_scores
 
 CAPTIONS = ["a dog", "two cats on a red car", "", "a man sleeps", "zebra zebra"]
 INDEX = np.arange(5)
@@ -42,7 +43,7 @@ def test_tiger_is_its_parts(tmp_path: Path) -> None:
         mask = (np.arange(grounder.width) < n)[None]
         vector = grounder.grounding([caption], own)
         expected = tiger(np.mean(one, axis=0)[None], vector, mask)
-        np.testing.assert_allclose(scores[i], np.concatenate(expected), rtol=0, atol=1e-14)
+        assert_same_scores(scores[i], np.concatenate(expected))
     assert scores[3, 1] == 1  # an image without objects: one region, which every ranking gets right
     assert np.unique(scores[:, 0]).size == 5
 
@@ -52,7 +53,7 @@ def test_scan_is_the_mean_of_the_cosines(tmp_path: Path) -> None:
     scores = metric.score(CAPTIONS, INDEX)
     grounder = metric.grounder
     vectors = grounder.grounding(CAPTIONS, INDEX)
-    np.testing.assert_allclose(scores[:, 0], vectors.sum(axis=1) / grounder.n_regions, atol=1e-14)
+    assert_same_scores(scores[:, 0], vectors.sum(axis=1) / grounder.n_regions)
     np.testing.assert_allclose(scores[:, 2], scores[:, 0] + scores[:, 1], atol=1e-15)
 
 
@@ -64,7 +65,7 @@ def test_a_score_does_not_depend_on_its_company(tmp_path: Path) -> None:
         few = [1, 4]
         part = ready(kind(GoldRegions(), weights=place), dataset().subset(few))
         alone = part.score([CAPTIONS[1], CAPTIONS[4]], np.array([0, 1]))
-        assert (alone == together[few]).all()  # to the last bit
+        assert_same_scores(alone, together[few])
         assert whole.signatures == part.signatures
         assert whole.context(4) == part.context(1)
 
@@ -105,7 +106,7 @@ def test_the_papers_rectifier_is_an_option(tmp_path: Path) -> None:
             for rectifier in ("leaky", "relu")
         )
         assert not np.allclose(leaky[0], relu[0], atol=1e-6)
-        np.testing.assert_array_equal(leaky[1], relu[1])
+        assert_same_scores(leaky[1], relu[1])
 
 
 def test_weights_trained_on_corruptions_say_so(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from corruptions.graded.replace import Replace
+from metaeval.corruptions.graded.replace import Replace
 from metaeval.data.coco.load import load_coco
 from metaeval.data.dataset import CaptionDataset
 from metaeval.metrics.vifidel.metric import Vifidel

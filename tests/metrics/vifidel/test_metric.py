@@ -17,10 +17,11 @@ pytest.importorskip("sklearn")
 from metaeval.data.dataset import Absent
 from metaeval.errors import ConfigError, InputError
 from metaeval.metrics.vifidel.metric import Vifidel
-from metaeval.runs.records import Count
+from metaeval.runs.records import Tally
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
 from tests.metrics.vifidel.vifidel_cases import VECTORS, bound, dataset, ready, vector_file
+from tests.precision import assert_same_scores
 
 # dog, dog, cat against "man", "dog": 2/3 and 1/3 of mass against 1/2 and 1/2. Best is: 1/2 stays
 # dog, 1/6 goes from dog to man, 1/3 from cat to man. |dog - man|² = .16 + .64, |cat - man|² = .4.
@@ -118,11 +119,11 @@ def test_what_was_left_out_is_counted_from_the_cache_too(tmp_path: Path) -> None
         done = score_captions(metric, data, captions, images, store)
         assert (done.status, done.n_scored) == ("ok", n_scored)
         assert done.counts == (
-            Count("content words of captions without a vector", "words", 4, None),
-            Count("captions without content words", "captions", 1, 6),
-            Count("captions none of whose content words has a vector", "captions", 2, 6),
-            Count("images without objects", "images", 1, 3),
-            Count("images none of whose objects has a vector", "images", 1, 3),
+            Tally("content words of captions without a vector", "words", 4, None),
+            Tally("captions without content words", "captions", 1, 6),
+            Tally("captions none of whose content words has a vector", "captions", 2, 6),
+            Tally("images without objects", "images", 1, 3),
+            Tally("images none of whose objects has a vector", "images", 1, 3),
         )
 
 
@@ -187,9 +188,9 @@ def test_a_score_does_not_depend_on_the_others_in_the_call(tmp_path: Path) -> No
         together = ready(Vifidel(vectors, p=p), data).score(captions, np.arange(40))
         scorer = ready(Vifidel(vectors, p=p), data)
         alone = [scorer.score([captions[k]], np.array([k]))[0] for k in reversed(range(40))]
-        assert np.array_equal(together, alone[::-1])
+        assert_same_scores(together, alone[::-1])
         half = ready(Vifidel(vectors, p=p), data).score(captions[::2], np.arange(0, 40, 2))
-        assert np.array_equal(together[::2], half)
+        assert_same_scores(together[::2], half)
 
 
 def test_the_signature_says_what_would_change_a_number(tmp_path: Path) -> None:
@@ -253,7 +254,7 @@ def test_a_metric_is_its_options(tmp_path: Path) -> None:
     before = pickle.dumps(metric)
     data, index = dataset([LABELS], [REFERENCES]), np.array([0])
     first, second = ready(metric, data), ready(pickle.loads(before), data)
-    assert np.array_equal(first.score([CAPTION], index), second.score([CAPTION], index))
+    assert_same_scores(first.score([CAPTION], index), second.score([CAPTION], index))
     first.explain(CAPTION, 0)
     first.close()
     assert (first.signatures, first.context(0)) == (second.signatures, second.context(0))

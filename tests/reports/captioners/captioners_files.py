@@ -6,9 +6,9 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from experiments.captioners.task import Captioners
-from experiments.run import run
 from metaeval.config import compose_config
+from metaeval.experiments.captioners.task import Captioners
+from metaeval.experiments.run import run
 
 HOSTILE = "</script><img src=x onerror=window.pwned=1> & \"quoted\" 'text'"
 REFERENCES = (

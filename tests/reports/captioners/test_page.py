@@ -7,20 +7,24 @@ import io
 import json
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from metaeval.errors import InputError
+from metaeval.reports.__main__ import main
+from metaeval.reports.captioners.page import write_report
+from metaeval.reports.captioners.run import read_captioners_run
+from metaeval.results.captioners import CaptionersStatistics
+from metaeval.results.files import write_result
+from metaeval.results.metric import MetricResult
 from metaeval.runs import files as results
-from reports.__main__ import main
-from reports.captioners.page import write_report
-from reports.captioners.run import read_captioners_run
 from tests.reports.browser import EXECUTABLE, Page, chromium
 from tests.reports.captioners.captioners_files import HOSTILE, SYSTEMS, write_captioners_run
 from tests.reports.graded.test_page import Reader, unpacked
+from tests.results.examples import choice_result
 
 
 @pytest.fixture(scope="module")
@@ -35,20 +39,20 @@ def reader(run: Path) -> Reader:
     return Reader((run / "report.html").read_text(encoding="utf-8"))
 
 
-def records(run: Path) -> list[dict[str, Any]]:
-    metrics: list[dict[str, Any]] = results.read_json(run / results.STATISTICS)["metrics"]
-    return metrics
+def scores_of(run: Path) -> list[MetricResult[CaptionersStatistics]]:
+    """The scores of systems that ran."""
+    return [m for m in read_captioners_run(run).result.metrics if m.ok]
 
 
 def test_scores_rankings_and_tests_stand_in_the_html(run: Path, reader: Reader) -> None:
-    done = [r for r in records(run) if r["status"] == "ok"]
-    assert len(done) == 4 * 2 + 2
-    for r in done:
-        assert r["metric"] in reader.words
-        for system in r["systems"].values():
-            assert f"{system['score']:.4f}" in reader.words
-        for test in r["neighbours"]:
-            assert f"{test['p_permutation_holm']:.3f}" in reader.words
+    scores = scores_of(run)
+    assert len(scores) == 4 * 2 + 2
+    for m in scores:
+        assert m.name in reader.words
+        for system in m.numbers.systems.values():
+            assert f"{system.value:.4f}" in reader.words
+        for pair in m.numbers.neighbours.pairs:
+            assert f"{pair.tests[0].p_adjusted:.3f}" in reader.words
     assert "good is first by two of three scores" in reader.words
     assert "mute" in reader.words
     assert "four images; its scores are those of the others" in reader.words
@@ -104,9 +108,8 @@ def test_another_experiments_run_is_refused(run: Path, tmp_path: Path) -> None:
         (tmp_path / name).write_bytes((run / name).read_bytes())
     with pytest.raises(InputError, match="no such file"):
         read_captioners_run(tmp_path)
-    statistics = results.read_json(run / results.STATISTICS)
-    results.write_json(tmp_path / results.STATISTICS, {**statistics, "experiment": "replace"})
-    with pytest.raises(InputError, match="not the statistics of experiment=captioners"):
+    write_result(tmp_path / results.STATISTICS, choice_result({"m": []}, [], {}))
+    with pytest.raises(InputError, match="this is a run of 'forced_choice'"):
         read_captioners_run(tmp_path)
 
 
@@ -245,10 +248,29 @@ def test_one_matrix_at_a_time(opened: Page) -> None:
 def test_downloads_hold_what_the_run_holds(opened: Page, run: Path) -> None:
     lines = list(csv.DictReader(io.StringIO(opened.run("tableCsv().then(l => l.join(''))"))))
     done = {(r["metric"], r["system"]): r for r in lines}
-    for r in records(run):
-        for name, system in r["systems"].items():
-            assert float(done[r["metric"], name]["score"]) == system["score"]
-            assert int(done[r["metric"], name]["rank"]) == 1 + r["ranking"].index(name)
+    human = {m.name: m.numbers.systems for m in read_captioners_run(run).result.against_human}
+    for m in scores_of(run):
+        ahead_of = dict(pairwise(m.numbers.ranking))
+        for k, name in enumerate(m.numbers.ranking):
+            line, score = done[m.name, name], m.numbers.systems[name]
+            assert (float(line["score"]), int(line["n"])) == (score.value, score.n)
+            assert (float(line["score_low"]), float(line["score_high"])) == score.interval
+            assert int(line["rank"]) == k + 1
+            assert line["ahead_of"] == ahead_of.get(name, "")
+            if name in ahead_of:
+                pair = m.numbers.neighbours.pairs[k]
+                written = [
+                    float(line[key])
+                    for key in ("p_permutation", "p_permutation_holm", "p_bootstrap",
+                                "p_bootstrap_holm")
+                ]  # fmt: skip
+                assert written == [p for t in pair.tests for p in (t.p, t.p_adjusted)]
+            rho = line["rank_order_rho_against_human"]
+            if m.numbers.aggregate == "corpus":
+                assert rho == ""
+            else:
+                duel = human[m.numbers.sentence_column][name]
+                assert float(rho) == duel.rank_order_rho.value
     assert [r["status"] for r in lines if r["metric"] == "CLIPScore"] == ["skipped"]
     assert next(r["reason"] for r in lines if r["metric"] == "CLIPScore")
     captions = list(csv.DictReader(io.StringIO(opened.run("scoresCsv().then(l => l.join(''))"))))

@@ -4,39 +4,33 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from metaeval.reports.dose.curves import Panel, corruption_title, panel
+from metaeval.reports.dose.figure import _ticks
+from metaeval.reports.dose.findings import finding
+from metaeval.reports.dose.section import dose_section
+from metaeval.results.graded import DoseCurve
 from metaeval.stats.dose.record import dose_record
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
-from reports.dose.curves import Panel, corruption_title, panel
-from reports.dose.figure import _ticks
-from reports.dose.findings import finding
-from reports.dose.section import dose_section
 
 DOSES = [0.0, 0.2, 0.4, 0.8]
 
 
-def curve(*means: float, floor: float | None = None, seeds: int = 1) -> dict[str, Any]:
+def curve(*means: float, floor: float | None = None, seeds: int = 1) -> DoseCurve:
     """What four images give whose scores are these, one image's shifted against another's."""
     scores = [[[m + i + 0.01 * s * k for k, m in enumerate(means)] for i in range(4)]
               for s in range(seeds)]  # fmt: skip
     lowest = None if floor is None else [[floor + i for i in range(4)]] * seeds
-    return dose_record(scores, DOSES, bootstrap_counts(4, 50, 0), floor=lowest)
+    return DoseCurve.of(dose_record(scores, DOSES, bootstrap_counts(4, 50, 0), floor=lowest))
 
 
-def made(**curves: dict[str, Any]) -> Panel:
+def made(**curves: DoseCurve) -> Panel:
     """A panel of metrics a, b, … and controls whose names begin with "control"."""
-    floor = any(c["floor"] is not None for c in curves.values())
-    records = [
-        {"metric": m, "status": "ok", "untrained": False, "part_of": None,
-         "control": m.startswith("control")}
-        for m in curves
-    ]  # fmt: skip
-    told = {"doses": DOSES, "realised": DOSES, "floor": "Random" if floor else None,
-            "metrics": curves}  # fmt: skip
-    return panel("Replace", told, records)
+    floor = any(c.floor is not None for c in curves.values())
+    kinds = {m: "control" if m.startswith("control") else "result" for m in curves}
+    return panel("Replace", DOSES, DOSES, "Random" if floor else None, curves, kinds)
 
 
 FALLING, RISING, FLAT = (9.0, 7, 5, 1), (9.0, 5, 7, 1), (9.0, 9, 9, 9)
@@ -46,10 +40,10 @@ def test_what_falls_at_every_step_and_what_rises() -> None:
     text = finding(made(a=curve(*FALLING), b=curve(*RISING))).text
     assert "At each of the 3 steps the scores of a fall" in text
     assert "b rises from 20% to 40%." in text
-    assert "not surely a fall" not in text
+    assert "not significantly a fall" not in text
     text = finding(made(a=curve(*FLAT), b=curve(*RISING))).text
     assert "At each of" not in text
-    assert "Of a at least one step is not surely a fall, and none surely a rise." in text
+    assert "Of a at least one step is not significantly a fall, and none a rise." in text
 
 
 def test_half_of_the_effect() -> None:
@@ -61,7 +55,7 @@ def test_half_of_the_effect() -> None:
     assert "Half of the fall to Random is reached by b at 40.0%" in text
     assert "A does not get there up to 80%." in text
     text = finding(made(a=curve(*FLAT))).text
-    assert "A does not surely fall to 80% at all" in text
+    assert "A does not significantly fall to 80%" in text
     assert "Half of" not in text
 
 
@@ -93,7 +87,7 @@ def test_files_are_written_twice_the_same(tmp_path: Path) -> None:
     assert [(r["metric"], r["dose"]) for r in rows] == [
         (m, str(d)) for m in ("a", "control") for d in DOSES
     ]
-    assert float(rows[3]["change"]) == told.curves["a"]["change"][3]
+    assert float(rows[3]["change"]) == told.curves["a"].change[3].value
     assert rows[0]["rho"] == ""
 
 

@@ -1,21 +1,23 @@
-"""Alerts that hang on one field of a run."""
+"""Alerts that depend on one field of a run."""
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from reports.graded.alerts import alerts
+from metaeval.reports.graded.alerts import alerts
+from metaeval.results.graded import CaptionSet
+from tests.reports.graded_results import graded_run
 
 
 def run(expected: str | None) -> Any:
-    sets = [
-        {"name": "Swap", "level": 0, "n": 10, "n_unapplied": 0, "expected": expected},
-        {"name": "Human", "level": 1, "n": 10, "n_unapplied": 0, "expected": "none"},
-    ]
-    return SimpleNamespace(info={}, dataset={}, published={}, sets=sets, metrics=[])
+    fields = {"n": 10, "n_applied": 10, "n_unapplied": 0}
+    sets = (
+        CaptionSet(name="Swap", level=0, expected=expected, **fields),
+        CaptionSet(name="Human", level=1, expected="none", **fields),
+    )
+    return graded_run(sets=sets)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from reports.graded.bins import density, order_counts
+from metaeval.reports.graded.bins import density, order_counts
 
 
 def test_a_perfect_metric_fills_one_block_per_set() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reports.graded.diff_markup import CLOSE, MID, OPEN, marked, plain
+from metaeval.reports.graded.diff_markup import CLOSE, MID, OPEN, marked, plain
 
 
 def edit(position: int, before: str, after: str) -> dict[str, object]:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from metaeval.reports.graded.page import write_report
 from metaeval.runs import files as results
-from reports.graded.page import write_report
 from tests.experiments.vifidel_run import run_vifidel
 from tests.reports.browser import EXECUTABLE, Page, chromium
 from tests.reports.graded.explained_files import (

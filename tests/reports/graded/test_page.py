@@ -14,10 +14,11 @@ import numpy as np
 import pytest
 
 from metaeval.errors import InputError
+from metaeval.reports.__main__ import main
+from metaeval.reports.graded.page import write_report
+from metaeval.results.files import read_result
 from metaeval.runs import files as results
 from metaeval.stats.ordering.inversions import worst_inversion
-from reports.__main__ import main
-from reports.graded.page import write_report
 from tests.reports.graded.explained_files import REGIONS, grounding, write_explanations
 from tests.reports.run_files import HOSTILE, IMAGES, SETS, absent, corrupt, write_run
 
@@ -81,13 +82,12 @@ def run(tmp_path: Path) -> Path:
 
 def test_summary_and_table_stand_in_the_html_itself(run: Path) -> None:
     page = report(run)
-    records = results.read_json(run / "statistics.json")["metrics"]
-    best = max(records, key=lambda r: r["rank_order_rho"])
-    assert f"{best['metric']} orders the four versions of eight captions best" in page.words
-    for record in records:
-        assert f"{record['rank_order_rho']:.3f}" in page.words
-        assert f"{record['kendall_tau_b']:.3f}" in page.words
-        assert record["signature"] in page.words
+    metrics = read_result(run / "statistics.json").metrics
+    assert "Best at ordering the four versions of eight captions: pooled over" in page.words
+    for metric in metrics:
+        assert f"{metric.numbers.rank_order_rho.value:.3f}" in page.words
+        assert f"{metric.numbers.kendall_tau_b.value:.3f}" in page.words
+        assert metric.signature in page.words
     assert "0.561" in page.words  # the published value of SacreBLEU
 
 
@@ -96,11 +96,16 @@ def test_same_files_same_bytes_figures_too(run: Path) -> None:
     first = {p.name: p.read_bytes() for p in [path, *(run / "figures").iterdir()]}
     stems = ["SacreBLEU-density", "SacreBLEU-order", "chrF-density", "chrF-order", "forest",
              "slopes"]  # fmt: skip
-    figures = [f"{stem}.{form}" for stem in stems for form in ("pdf", "svg")]
+    figures = [*(f"{stem}.svg" for stem in stems), "forest.pdf", "slopes.pdf"]
     assert sorted(first) == sorted([*figures, "report.html"])
+    assert "order.pdf" not in path.read_text(encoding="utf-8")
     write_report(run)
     assert first == {p.name: p.read_bytes() for p in [path, *(run / "figures").iterdir()]}
     assert b"<dc:date>" not in first["chrF-order.svg"]
+    assert "figures/chrF-order.pdf" in write_report(run, pdf=True).read_text(encoding="utf-8")
+    assert {f"chrF-{kind}.pdf" for kind in ("order", "density")} < {
+        p.name for p in (run / "figures").iterdir()
+    }
 
 
 def test_hostile_captions_stay_text(tmp_path: Path) -> None:
@@ -135,12 +140,14 @@ def test_embedded_scores_keep_five_digits(tmp_path: Path) -> None:
 
 
 def test_random_weights_are_never_a_result(run: Path) -> None:
-    def untrain(statistics: dict[str, Any]) -> None:
-        record = max(statistics["metrics"], key=lambda r: r["rank_order_rho"])
-        record["untrained"] = True
-        record["metric"], best["metric"] = "CLIPScore", record["metric"]
-
     best: dict[str, str] = {}
+
+    def untrain(statistics: dict[str, Any]) -> None:
+        rho = lambda m: m["statistics"]["rank_order_rho"]["value"]  # noqa: E731
+        column = max(statistics["metrics"], key=rho)["column"]
+        column["untrained"] = True
+        column["name"], best["metric"] = "CLIPScore", column["name"]
+
     edit(run / "statistics.json", untrain)
     scores = results.read_table(run / "scores.parquet")
     scores["metric"] = scores["metric"].replace(best["metric"], "CLIPScore")
@@ -174,7 +181,7 @@ def test_alerts_and_banner(run: Path) -> None:
         info["published"].update(comparable=False, why_not="other images")
 
     def holes(statistics: dict[str, Any]) -> None:
-        statistics["metrics"][0].update(n_nan=3, rank_order_rho_bounds=[-0.5, 0.9])
+        statistics["metrics"][0]["statistics"].update(n_nan=3, rank_order_rho_bounds=[-0.5, 0.9])
         statistics["sets"][0].update(n=7)
         statistics["sets"][2].update(n_unapplied=2, n_applied=6)
 
@@ -203,7 +210,7 @@ def test_parts_stand_under_their_metric_and_are_not_ranked(tmp_path: Path) -> No
     html = write_report(run, figures=False).read_text()
     rows = re.findall(r'<tr class="(\w+)" data-metric="([^"]+)"', html)
     assert rows == [("result", "chrF"), ("result", "SPICE"), ("part", "SPICE-object")]
-    assert "chrF orders the four versions" in Reader(html).words
+    assert "pooled over all captions, chrF (ρ" in Reader(html).words
 
 
 def test_images_with_every_level_applied_are_a_second_body(tmp_path: Path) -> None:
@@ -215,8 +222,8 @@ def test_images_with_every_level_applied_are_a_second_body(tmp_path: Path) -> No
     html = write_report(run, figures=False).read_text()
     page = Reader(html)
     assert 'tbody data-items="applied" hidden' in html
-    record = results.read_json(run / "statistics.json")["metrics"][0]
-    assert f"{record['every_level_applied']['rank_order_rho_within']:.3f}" in page.words
+    applied = read_result(run / "statistics.json").metrics[0].numbers.every_level_applied
+    assert f"{applied.rank_order_rho_within.value:.3f}" in page.words
     assert f"{odd.sum() / len(IMAGES):.1%} of Replace 25% came out unchanged" in page.words
 
 
@@ -347,10 +354,9 @@ def test_explanations_go_in_for_the_first_images_and_never_beyond_the_limit(tmp_
     images, data = explained(explanations=5)
     wide = {name: values.reshape(4, 60) for name, values in scores.items()}  # worst level first
     expected = set()
-    best = max(
-        results.read_json(run / "statistics.json")["metrics"], key=lambda r: r["rank_order_rho"]
-    )
-    for name in {"TIGEr", best["metric"]}:
+    metrics = read_result(run / "statistics.json").metrics
+    best = max(metrics, key=lambda m: m.numbers.rank_order_rho.value)
+    for name in {"TIGEr", best.name}:
         severity = worst_inversion(wide[name], range(4))
         expected |= {str(i) for i in np.argsort(-severity, kind="stable")[:5]}
     assert set(images) == set(data["tiger"]) == expected

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from metaeval.runs.records import PaperValue
-from reports.graded.findings import published
-from reports.graded.ranking import against_paper, ranked
-from tests.reports.run_files import declared
+from metaeval.reports.graded.findings import published
+from metaeval.reports.graded.ranking import against_paper, ranked
+from metaeval.results.run import PublishedInfo
+from tests.reports.graded_results import graded_metric, graded_run
 
 
-def record(metric: str, rho: float | None = 0.5, **more: Any) -> dict[str, Any]:
-    return {**declared(metric), "status": "ok", "rank_order_rho": rho,
-            "rank_order_rho_ci": [0.48, 0.52], "rank_order_rho_bounds": [0.49, 0.51],
-            **more}  # fmt: skip
+def record(metric: str, rho: float | None = 0.5, **more: Any) -> Any:
+    return graded_metric({"metric": metric, "rank_order_rho": rho,
+                          "rank_order_rho_ci": [0.48, 0.52], "rank_order_rho_bounds": [0.49, 0.51],
+                          **more})  # fmt: skip
 
 
 def test_only_results_are_ranked() -> None:
@@ -28,7 +27,7 @@ def test_only_results_are_ranked() -> None:
         record("d-part", 0.8, part_of="d"),
         record("e", None),
     ]
-    assert [r["metric"] for r in ranked(records)] == ["d", "a"]
+    assert [m.name for m in ranked(graded_run(*records))] == ["d", "a"]
 
 
 def spread(mean: float, seed: float, ties: float | None) -> dict[str, Any]:
@@ -62,16 +61,15 @@ def test_how_a_published_value_is_compared(
 
 
 def test_the_summary_says_how_far_off_a_published_value_is() -> None:
-    run: Any = SimpleNamespace(
-        metrics=[
-            record("near", 0.5),
-            record("seeds", 0.5, seeds=spread(0.5, 0.002, 0.0)),
-            record("close", 0.5, seeds=spread(0.5, 0.1, 0.0)),
-            record("alone", 0.5, seeds=None, rank_order_rho_tie_std=0.001),
-        ],
-        published={"source": "a paper", "comparable": True},
-        paper=lambda r: PaperValue(0.51 if r["metric"] == "near" else 0.6, True),
-    )
+    metrics = [
+        record("near", 0.5),
+        record("seeds", 0.5, seeds=spread(0.5, 0.002, 0.0)),
+        record("close", 0.5, seeds=spread(0.5, 0.1, 0.0)),
+        record("alone", 0.5, seeds=None, rank_order_rho_tie_std=0.001),
+    ]
+    values = {"near": 0.51, "seeds": 0.6, "close": 0.6, "alone": 0.6}
+    facts = PublishedInfo(source="a paper", comparable=True, rank_order_rho=values)
+    run = graded_run(*metrics, info={"published": facts})
     said = published(run)
     assert said is not None
     assert said.text.startswith("One of four values lies within 0.02 of those published (a paper).")

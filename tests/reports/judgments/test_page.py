@@ -15,15 +15,19 @@ import pandas as pd
 import pytest
 
 from metaeval.errors import InputError
+from metaeval.reports.__main__ import main
+from metaeval.reports.judgments.examples import examples, places
+from metaeval.reports.judgments.findings import too_few
+from metaeval.reports.judgments.page import render, write_report
+from metaeval.reports.judgments.table import equal_as_printed
+from metaeval.reports.shared.matrix import comparison_matrix
+from metaeval.reports.shared.run import LoadedRun
+from metaeval.results.base import Estimate, Test
+from metaeval.results.comparison import Comparison, Comparisons
+from metaeval.results.files import dump, read_info
+from metaeval.results.judgments import JudgmentsResult
+from metaeval.results.run import RunInfo
 from metaeval.runs import files as results
-from reports.__main__ import main
-from reports.judgments.examples import examples, places
-from reports.judgments.findings import too_few
-from reports.judgments.page import render, write_report
-from reports.judgments.table import equal_as_printed
-from reports.shared.matrix import matrix
-from reports.shared.run import FinishedRun
-from tests.data.judgments.test_judgments import pascal50s
 from tests.experiments.judgments.test_judgments import own_table, run_in
 from tests.reports.browser import EXECUTABLE, Page, chromium
 
@@ -47,6 +51,23 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "OUT"
 
 
+def ran(statistics: dict[str, Any]) -> list[dict[str, Any]]:
+    """The metrics that ran."""
+    return [m for m in statistics["metrics"] if m["status"] == "ok"]
+
+
+def rendered(statistics: dict[str, Any], run: Path) -> str:
+    """The page of a run whose statistics.json holds this."""
+    data = {key: value for key, value in statistics.items() if key != "schema"}
+    result = JudgmentsResult.model_validate(data)
+    return render(LoadedRun(run, result, read_info(run / results.RUN), ""))
+
+
+def sentences(statistics: dict[str, Any], run: Path) -> str:
+    """The text of that page."""
+    return unescape(re.sub(r"<[^>]+>", "", rendered(statistics, run)))
+
+
 @pytest.fixture(scope="module")
 def statistics(run: Path) -> dict[str, Any]:
     return results.read_json(run / results.STATISTICS)
@@ -54,9 +75,8 @@ def statistics(run: Path) -> dict[str, Any]:
 
 def test_the_page_holds_the_numbers(run: Path, statistics: dict[str, Any]) -> None:
     html = (run / results.REPORT).read_text(encoding="utf-8")
-    for record in statistics["metrics"][:-1]:
-        for agreement in record["human"].values():
-            assert f'data-v="{agreement["kendall_tau_b"]}"' in html
+    for agreement in (a for m in ran(statistics) for a in m["statistics"]["human"].values()):
+        assert f'data-v="{agreement["kendall_tau_b"]["value"]}"' in html
     assert "skipped: none of the dataset&#39;s images was found in " in html
     assert "<b>odd" not in html  # a dimension's name is text
     assert "&lt;b&gt;odd&lt;/b&gt;" in html
@@ -74,25 +94,33 @@ def test_the_same_files_give_the_same_page(run: Path, capsys) -> None:
     assert "no such file" in capsys.readouterr().err
 
 
-def differences() -> dict[str, Any]:
-    def pair(a: str, b: str, gap: float | None, *adjusted: float) -> dict[str, Any]:
-        tests = zip(("permutation", "bootstrap", "williams"), adjusted, strict=True)
-        made: dict[str, Any] = {test: {"p": p / 3, "p_holm": p} for test, p in tests}
-        made["bootstrap"]["ci"] = [0.01, 0.02]
-        return {"a": a, "b": b, "difference": gap, **made}
+def differences() -> Comparisons:
+    def pair(a: str, b: str, gap: float | None, *adjusted: float) -> Comparison:
+        methods = ("permutation", "bootstrap", "williams")
+        return Comparison(
+            a=a,
+            b=b,
+            measure="kendall_tau_c",
+            difference=Estimate(value=gap, low=0.01, high=0.02),
+            tests=tuple(
+                Test(p=p / 3, p_adjusted=p, method=method)
+                for method, p in zip(methods, adjusted, strict=True)
+            ),
+        )
 
-    return {
-        "statistic": "kendall_tau_c",
-        "pairs": [
-            pair("A", "B", 0.123, 0.01, 0.05, 0.001),
+    return Comparisons(
+        measure="kendall_tau_c",
+        alpha=0.05,
+        pairs=(
+            pair("A", "B", 0.123, 0.01, 0.049, 0.001),
             pair("A", "C", -0.02, 0.2, 0.04, 0.3),
             pair("B", "C", None, 0.5, 0.5, 0.5),
-        ],
-    }
+        ),
+    )
 
 
 def test_the_matrix_by_hand() -> None:
-    rows = matrix(differences(), ["C", "A", "B", "absent"], 0.05)
+    rows = comparison_matrix(differences(), ["C", "A", "B", "absent"])
     assert [row.metric for row in rows] == ["C", "A", "B"]
     assert [row.beats for row in rows] == [0, 1, 0]
     assert [cell.kind for cell in rows[1].cells] == ["mixed", "self", "better"]
@@ -107,63 +135,93 @@ def test_the_matrix_by_hand() -> None:
     assert rows[0].cells[2].kind == "even"
 
 
-def test_the_summary_says_what_is_significant(run: Path, statistics: dict[str, Any]) -> None:
-    info = results.read_json(run / results.RUN)
-
-    def text(value: dict[str, Any]) -> str:
-        return re.sub(r"<[^>]+>", "", render(FinishedRun(run, value, info, "")))
-
+@pytest.mark.falsifies("reports.judgments.findings.leader")
+def test_a_metric_leads_alone_only_where_every_test_separates_it(
+    run: Path, statistics: dict[str, Any]
+) -> None:
     best = max(
-        (m for m in statistics["metrics"] if m["status"] == "ok"),
-        key=lambda m: m["human"]["human"]["kendall_tau_b"],
-    )["metric"]
-    assert f"By human, {best} agrees best with people: τ-b 0." in text(statistics)
+        ran(statistics), key=lambda m: m["statistics"]["human"]["human"]["kendall_tau_b"]["value"]
+    )["column"]["name"]
+    text = sentences(statistics, run)
+    assert f"By human, {best} agrees best with people: τ-b 0." in text
+    assert ", not separated from " in text
     sure = copy.deepcopy(statistics)
     for pair in sure["differences"]["human"]["pairs"]:
-        for test in ("permutation", "bootstrap", "williams"):
-            pair[test]["p_holm"] = 0.01
-    assert "It beats each of the others by every test" in text(sure)
+        for test in pair["tests"]:
+            test["p_adjusted"] = 0.01
+    assert ", higher than every other metric." in sentences(sure, run)
     for pair in sure["differences"]["human"]["pairs"]:
-        pair["bootstrap"]["p_holm"] = 0.06
-    assert "is not sure: not every test says so" in text(sure)
+        pair["tests"][1]["p_adjusted"] = 0.05  # the threshold itself is not significant
+    assert ", higher than every other metric." not in sentences(sure, run)
 
 
-def test_too_few_draws_are_told_of() -> None:
-    """36 pairs at 0.05: 2 · 36 / (R + 1) ≤ 0.05 from R = 1439 on, 36 / (R + 1) from R = 719 on."""
-    value = {
-        "settings": {"permutations": 719, "replicates": 1438, "alpha": 0.05},
-        "differences": {"rating": {"pairs": [None] * 36}},
-    }
-    assert too_few(value) == [
-        "1,438 draws are too few for the bootstrap to call any of 36 differences significant: set "
-        "stats.replicates to 1,439 or more."
-    ]
-    value["settings"] |= {"permutations": 718, "replicates": 1439}
-    assert len(too_few(value)) == 1
-    assert "task.permutations to 719 or more" in too_few(value)[0]
-
-
-def test_published_values_stand_beside_ours(run: Path, statistics: dict[str, Any]) -> None:
+@pytest.mark.falsifies("reports.judgments.findings.disclosure")
+def test_a_leader_whose_model_saw_benchmark_captions_says_so_in_its_sentence(
+    run: Path, statistics: dict[str, Any]
+) -> None:
     value = copy.deepcopy(statistics)
-    ours = value["metrics"][0]["human"]["human"]["kendall_tau_b"]
+    best = max(
+        ran(value), key=lambda m: m["statistics"]["human"]["human"]["kendall_tau_b"]["value"]
+    )
+    best["training"] = {
+        "caption_models": [{"model": "MiniLM", "pairs": {"Flickr30k": 317695}}],
+        "chosen_on": [], "drawn": [],
+    }  # fmt: skip
+    assert (
+        f"By human, {best['column']['name']} (built on a model that saw captions of benchmark "
+        "images: MiniLM was trained on 317,695 of Flickr30k pairs) agrees best with people"
+    ) in sentences(value, run)
+    assert "saw captions of benchmark images" not in sentences(statistics, run)
+
+
+@pytest.mark.falsifies("reports.judgments.findings._few_values")
+def test_a_metric_of_few_values_does_not_lead_by_tau_c(
+    run: Path, statistics: dict[str, Any]
+) -> None:
+    value = copy.deepcopy(statistics)
+    best = max(
+        ran(value), key=lambda m: m["statistics"]["human"]["human"]["kendall_tau_b"]["value"]
+    )
+    best["statistics"]["n_distinct"] = 2
+    name = best["column"]["name"]
+    assert f"{name} agrees best with people" in sentences(value, run)  # quoted by τ-b
+    value["protocol"]["statistic"] = "kendall_tau_c"
+    best["statistics"]["human"]["human"]["kendall_tau_c"]["value"] = 0.99
+    text = sentences(value, run)
+    assert f"By human, {name} agrees best with people" not in text
+    assert f"τ-c overstates metrics with few values: compare {name} (2 values, τ-b 0." in text
+    assert "2 values: see τ-b" in text
+
+
+@pytest.mark.falsifies("reports.judgments.findings.too_few")
+def test_too_few_draws() -> None:
+    """36 pairs at 0.05: 2 · 36 / (R + 1) < 0.05 from R = 1440 on, 36 / (R + 1) from R = 720 on."""
+    (pair, *_) = differences().pairs
+    family = Comparisons(measure="r", alpha=0.05, pairs=(pair,) * 36)
+    assert too_few([family], 720, 1439, 0.05) == [
+        "1,439 draws are too few for the bootstrap to call any of 36 differences significant: set "
+        "stats.replicates to 1,440 or more."
+    ]
+    (sentence,) = too_few([family], 719, 1440, 0.05)
+    assert "task.permutations to 720 or more" in sentence
+
+
+@pytest.mark.falsifies("reports.judgments.findings._published")
+def test_published_values_are_compared_with_ours(run: Path, statistics: dict[str, Any]) -> None:
+    value = copy.deepcopy(statistics)
+    ours = value["metrics"][0]["statistics"]["human"]["human"]["kendall_tau_b"]["value"]
     value["published"] = {
         "source": "A paper",
         "digits": 1,
         "values": {"human": {"BLEU-1": round(ours, 3), "CIDEr": -0.5, "TIGEr": 0.4}},
         "views": {},
     }
-    html = render(FinishedRun(run, value, results.read_json(run / results.RUN), ""))
+    html = rendered(value, run)
     assert html.count("equal as printed") == 1
     assert html.count('<td class="c-delta" data-v') == 2  # not in the other dimension
     assert "Of two values that A paper printed, one comes out equal" in html
     value["published"]["values"]["human"]["BLEU-1"] = ours + 0.1
-    html = render(FinishedRun(run, value, results.read_json(run / results.RUN), ""))
-    assert "Of two values that A paper printed, none comes out equal" in html
-
-
-def sentences(statistics: dict[str, Any], run: Path) -> str:
-    info = results.read_json(run / results.RUN)
-    return unescape(re.sub(r"<[^>]+>", "", render(FinishedRun(run, statistics, info, ""))))
+    assert "Of two values that A paper printed, none comes out equal" in rendered(value, run)
 
 
 def test_a_whole_percentage_is_equal_within_half_of_one() -> None:
@@ -172,14 +230,15 @@ def test_a_whole_percentage_is_equal_within_half_of_one() -> None:
     assert not equal_as_printed(0.2306, 0.23, 1)
 
 
+@pytest.mark.falsifies("reports.judgments.findings._systems")
 def test_the_system_level_is_a_finding(run: Path, statistics: dict[str, Any]) -> None:
     """Each sentence on statistics for which it is true, and not on the others."""
     value = copy.deepcopy(statistics)
-    names = [m["metric"] for m in value["metrics"] if m["status"] == "ok"]
+    names = [m["column"]["name"] for m in ran(value)]
 
     def with_r(*r: float) -> str:
-        for m, each in zip((m for m in value["metrics"] if m["status"] == "ok"), r, strict=True):
-            m["human"]["human"]["system"]["pearson"] = each
+        for m, each in zip(ran(value), r, strict=True):
+            m["statistics"]["human"]["human"]["system"]["pearson"]["value"] = each
         return sentences(value, run)
 
     only = "Over the 4 systems (human) only BLEU-2 (r 0.92) has a positive correlation"
@@ -192,33 +251,41 @@ def test_the_system_level_is_a_finding(run: Path, statistics: dict[str, Any]) ->
     assert "every r is below 0" in with_r(*[-0.5] * len(names))
 
 
+@pytest.mark.falsifies("reports.judgments.findings._without_people")
 def test_what_is_left_without_people_is_a_finding(run: Path, statistics: dict[str, Any]) -> None:
     value = copy.deepcopy(statistics)
     assert "Without people's captions" not in sentences(value, run)
     value["views"] = {"without Human": 20}
-    for k, m in enumerate(m for m in value["metrics"] if m["status"] == "ok"):
-        agreement = m["human"]["human"]
-        for dimension in m["human"].values():
-            part = {**dimension, "kendall_tau_b": dimension["kendall_tau_b"] - 0.01}
+    for k, m in enumerate(ran(value)):
+        for dimension in m["statistics"]["human"].values():
+            names = ("n", "pearson", "spearman", "kendall_tau_b", "kendall_tau_c")
+            part = copy.deepcopy({name: dimension[name] for name in names})
+            part["kendall_tau_b"]["value"] -= 0.01
             dimension["views"] = {"without Human": part}
         if k == 4:
-            agreement["kendall_tau_b"] = 0.349
-            agreement["views"]["without Human"]["kendall_tau_b"] = 0.154
+            agreement = m["statistics"]["human"]["human"]
+            agreement["kendall_tau_b"]["value"] = 0.349
+            agreement["views"]["without Human"]["kendall_tau_b"]["value"] = 0.154
     text = sentences(value, run)
     assert "Without people's captions ROUGE-L's τ-b falls from 0.349 to 0.154 (human)" in text
     assert "Parts of the captions" in text
     assert "without Human (20 captions)" in text
 
 
+@pytest.mark.falsifies("reports.judgments.findings._calibration")
 def test_an_accuracy_that_is_nearly_all_ties_says_so(run: Path, statistics: dict[str, Any]) -> None:
     value = copy.deepcopy(statistics)
     assert "how often people tie captions" not in sentences(value, run)
-    accuracy = value["metrics"][0]["human"]["human"]["accuracy"]
-    accuracy |= {"value": 1.0, "uncalibrated": 0.0, "tied": 0.97}
+    accuracy = value["metrics"][0]["statistics"]["human"]["human"]["accuracy"]
+    accuracy["accuracy"]["value"] = 1.0
+    accuracy |= {"uncalibrated": 0.0, "tied": 0.97}
     assert "by tying 97.0% of the pairs: that says" in sentences(value, run)
 
 
-def test_controls_are_no_metrics(tmp_path: Path, capsys) -> None:
+@pytest.mark.falsifies("experiments.judgments.printout._not_above")
+@pytest.mark.falsifies("reports.judgments.findings._controls")
+@pytest.mark.falsifies("reports.judgments.findings._control_without_people")
+def test_controls_are_not_ranked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Here length follows people better than ROUGE-L does: it is neither counted nor named among
     the metrics, and stands below them."""
     path = own_table(tmp_path, 8)
@@ -226,62 +293,50 @@ def test_controls_are_no_metrics(tmp_path: Path, capsys) -> None:
     for record in records:  # the better people find a caption, the longer it is
         record["candidate"] += " and" * int(sum(record["human"]))
     path.write_text("\n".join(map(json.dumps, records)))
-    value = run_in(tmp_path, "dataset=table", f"dataset.file={path}", "metrics=[rouge_l,length]")
-    by_name = {r["metric"]: r["human"]["human"] for r in value["metrics"]}
-    assert by_name["Length"]["system"]["pearson"] > 0.9
-    assert by_name["Length"]["kendall_tau_b"] > by_name["ROUGE-L"]["kendall_tau_b"]
+    result = run_in(tmp_path, "dataset=table", f"dataset.file={path}", "metrics=[rouge_l,length]")
+    length = result.metric("Length").numbers.human["human"]
+    rouge = result.metric("ROUGE-L").numbers.human["human"]
+    assert length.system is not None
+    assert length.system.pearson.value > 0.9
+    assert length.kendall_tau_b.value > rouge.kendall_tau_b.value
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines[2:4]] == ["ROUGE-L", "(Length)"]
     assert any("systems: r above 0 for 1 of 1 metrics: ROUGE-L" in line for line in lines)
+    value = dump(result)
     text = sentences(value, tmp_path / "OUT")
     summary = text[text.index("Summary") : text.index("Agreement with people")]
     assert "ROUGE-L agrees best with people" in summary
-    assert "No metric is surely above Length, a control that is no metric (" in summary
+    assert "No metric is significantly above the best control, Length (" in summary
     assert summary.count("Length") == 1
-    length = 100 * by_name["Length"]["kendall_tau_b"]
-    assert f"not surely above the best control (Length, {length:.3f}): ROUGE-L" in lines
+    shown = f"{100 * length.kendall_tau_b.value:.3f}"
+    assert f"not significantly above the best control (Length, {shown}): ROUGE-L" in lines
     row = text[text.index("Agreement with people") :]
     assert "not above" in row
 
-    def said(above: list[str]) -> str:
-        other = copy.deepcopy(value)
-        other["controls"]["human"]["above"] = above
-        return sentences(other, tmp_path / "OUT")
-
-    assert "Every metric is surely above Length" in said(["ROUGE-L"])
-    assert "Every metric is surely above" not in text
+    other = copy.deepcopy(value)
+    (comparison,) = other["controls"]["human"]["comparisons"]
+    comparison["difference"]["value"] = 0.3
+    comparison["tests"][0]["p_adjusted"] = 0.01
+    other["controls"]["human"]["shows"] = "something"
+    assert "Every metric is above the best control, Length" in sentences(other, tmp_path / "OUT")
+    assert "Every metric is above" not in text
+    other["controls"]["human"]["shows"] = "undecidable"
+    assert "cannot be decided with so few replicates" in sentences(other, tmp_path / "OUT")
+    assert "with people's captions and" not in text
+    parted = copy.deepcopy(value)
+    parted["views"] = {"without Human": 6}
+    for m in ran(parted):
+        human = m["statistics"]["human"]["human"]
+        names = ("n", "pearson", "spearman", "kendall_tau_b", "kendall_tau_c")
+        human["views"] = {"without Human": copy.deepcopy({key: human[key] for key in names})}
+        human["views"]["without Human"]["kendall_tau_b"]["value"] = 0.074
+    assert (
+        f"The best control by human, Length, has τ-b {length.kendall_tau_b.value:.3f} with "
+        "people's captions and 0.074 without them."
+    ) in sentences(parted, tmp_path / "OUT")
     without = copy.deepcopy(value)
-    without["controls"]["human"] = None  # no control ran: nothing is said of one
-    assert "a control that is no metric" not in sentences(without, tmp_path / "OUT")
-
-
-def test_forced_choice_has_a_page(tmp_path: Path) -> None:
-    pascal50s(tmp_path, "cells")
-    run_in(
-        tmp_path, "dataset=pascal50s", f"dataset.root={tmp_path}", "dataset.n_references=[1,2]",
-        "dataset.draws=1", "metrics=[rouge_l,bleu]",
-    )  # fmt: skip
-    html = write_report(tmp_path / "OUT").read_text(encoding="utf-8")
-    assert "Metrics against people on PASCAL-50S" in html
-    assert '<tbody data-items="1 reference">' in html
-    assert '<tbody data-items="2 references" hidden>' in html
-    # of the pairs on which ROUGE-L and people differ: what people prefer, by how many votes
-    row = "<td>2008_1.jpg</td><td>a dog runs</td><td>36 to 12</td><td>a cat</td>"
-    assert row in html
-    assert ">HC</button>" in html
-    assert ">HI</button>" not in html  # no pair of that category
-    # consensus prefers B of the first pair, the direct votes C; the second one is divided
-    assert "prefer the same caption in 0.0% of the pairs" in html
-    assert "With 1 reference, " in html
-    value = results.read_json(tmp_path / "OUT" / results.STATISTICS)
-    ours = value["metrics"][0]["choice"][1]["accuracy"]["HC"]["value"]
-    value["published"] = {
-        "source": "A paper", "n_references": 2,
-        "values": {value["metrics"][0]["metric"]: {"HC": ours - 0.021, "MM": 0.5}},
-    }  # fmt: skip
-    text = sentences(value, tmp_path / "OUT")
-    assert "Of two values that A paper printed, the one farthest from ours is " in text
-    assert "on HC: ours is 2.1 points higher." in text
+    without["controls"]["human"] = None  # no control ran: no sentence on controls
+    assert "the best control, " not in sentences(without, tmp_path / "OUT")
 
 
 @pytest.fixture(scope="module")
@@ -322,7 +377,9 @@ def test_in_a_browser(page: Page, run: Path) -> None:
     assert page.errors == []
 
 
-def judged_run(folder: Path, ratings: list[float], scores: list[float]) -> FinishedRun:
+def judged_run(
+    folder: Path, ratings: list[float], scores: list[float], result: JudgmentsResult
+) -> LoadedRun[JudgmentsResult]:
     """A finished run of one metric, with so many captions of as many images."""
     n = len(ratings)
     pd.DataFrame(
@@ -331,33 +388,39 @@ def judged_run(folder: Path, ratings: list[float], scores: list[float]) -> Finis
             "candidate": [f"caption {k}" for k in range(n)], "human_rating": [[r] for r in ratings],
         }
     ).to_parquet(folder / results.JUDGMENTS)  # fmt: skip
-    pd.DataFrame({"caption": range(n), "metric": "M", "score": scores}).to_parquet(
+    pd.DataFrame({"caption": range(n), "metric": "CIDEr", "score": scores}).to_parquet(
         folder / results.SCORES
     )
-    record = {
-        "metric": "M", "status": "ok", "untrained": False, "control": False, "part_of": None,
-        "headline": True, "higher_is_better": True,
-    }  # fmt: skip
-    statistics = {"kind": "ratings", "dimensions": ["rating"], "metrics": [record]}
-    return FinishedRun(folder, statistics, {}, "")
+    one = result.model_copy(
+        update={"dimensions": ("rating",), "metrics": (result.metric("CIDEr"),)}
+    )
+    return LoadedRun(folder, one, RunInfo(status="finished"), "")
 
 
-def test_examples_are_where_people_and_the_metric_are_furthest_apart(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def result(statistics: dict[str, Any]) -> JudgmentsResult:
+    data = {key: value for key, value in statistics.items() if key != "schema"}
+    return JudgmentsResult.model_validate(data)
+
+
+def test_examples_are_where_people_and_the_metric_are_furthest_apart(
+    tmp_path: Path, result: JudgmentsResult
+) -> None:
     """Five captions: 0 is rated lowest and scored highest, 4 the other way round."""
-    run = judged_run(tmp_path, [1, 2, 3, 4, 5], [0.9, 0.2, 0.3, 0.4, 0.1])
+    run = judged_run(tmp_path, [1, 2, 3, 4, 5], [0.9, 0.2, 0.3, 0.4, 0.1], result)
     ((_, rows),) = examples(run)[0].rows
     assert rows[0] == ["too high", "image 0", "caption 0", "1.00", "10%", "0.900", "90%"]
     assert rows[1] == ["too low", "image 4", "caption 4", "5.00", "90%", "0.100", "10%"]
     assert len(rows) == 2  # of the others people and the metric agree
-    agreeing = judged_run(tmp_path, [1, 2, 3, 4, 5], [0.1, 0.2, 0.3, 0.4, 0.9])
-    assert examples(agreeing)[0].rows == [("M", [])]
-    unknown = judged_run(tmp_path, [1, 2], [float("nan"), 0.5])
-    assert examples(unknown)[0].rows == [("M", [])]
+    agreeing = judged_run(tmp_path, [1, 2, 3, 4, 5], [0.1, 0.2, 0.3, 0.4, 0.9], result)
+    assert examples(agreeing)[0].rows == [("CIDEr", [])]
+    unknown = judged_run(tmp_path, [1, 2], [float("nan"), 0.5], result)
+    assert examples(unknown)[0].rows == [("CIDEr", [])]
     assert places(np.array([5.0, 1.0, 1.0])).tolist() == pytest.approx([5 / 6, 1 / 3, 1 / 3])
 
 
-def test_a_run_without_its_captions_is_one_line(tmp_path: Path) -> None:
-    run = judged_run(tmp_path, [1, 2], [0.1, 0.2])
+def test_a_run_without_its_captions_is_one_line(tmp_path: Path, result: JudgmentsResult) -> None:
+    run = judged_run(tmp_path, [1, 2], [0.1, 0.2], result)
     (tmp_path / results.JUDGMENTS).unlink()
     with pytest.raises(InputError, match="no such file"):
         examples(run)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,36 +12,39 @@ import yaml
 
 import metaeval
 from metaeval.config import metric_names
-from reports.paper.citations import (
+from metaeval.reports.paper.citations import (
     CONTROLS,
     OF_DATASET,
     OF_FAMILY,
     PROTOCOL,
-    citation,
+    cite,
     entries,
     software,
 )
-from reports.shared.run import FinishedRun, read_run
+from metaeval.reports.shared.run import LoadedRun, load_run_files
+from metaeval.results.graded import GradedResult
+from metaeval.results.run import DatasetInfo
 from tests.reports.run_files import write_run
 
 ROOT = Path(__file__).parents[3]
 # controls, and what users bring
 WITHOUT = {"length", "brevity", "random_score", "bigram_model", "longest_copy"} | {
-    "callable", "coco", "torchmetrics", "evaluate", "scores",
+    "callable", "coco", "torchmetrics", "evaluate", "scores", "judge",
 }  # fmt: skip
 VARIANTS = re.compile("_(noref|rel|corruptions)$")  # of FAIEr, whose family is faier
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> FinishedRun:
-    return read_run(write_run(tmp_path / "OUT"))
+def run(tmp_path: Path) -> LoadedRun[GradedResult]:
+    return load_run_files(write_run(tmp_path / "OUT"), GradedResult)
 
 
-def changed(run: FinishedRun, **record: Any) -> FinishedRun:
-    """The run with other fields in the record of its first metric."""
-    statistics = copy.deepcopy(dict(run.statistics))
-    statistics["metrics"][0].update(record)
-    return FinishedRun(run.directory, statistics, run.info, run.config)
+def changed(run: LoadedRun[GradedResult], control: bool = False, **fields: Any) -> Any:
+    """The run with other fields in its first metric."""
+    first, *others = run.result.metrics
+    column = replace(first.column, control=control)
+    metrics = (first.model_copy(update={"column": column, **fields}), *others)
+    return replace(run, result=run.result.model_copy(update={"metrics": metrics}))
 
 
 def keys(bibtex: str) -> list[str]:
@@ -75,44 +78,39 @@ def test_metaeval_is_cited_as_its_citation_file_says() -> None:
     assert "{The metaeval authors}" in entry
 
 
-def test_scores_are_named_by_their_signatures(run: FinishedRun) -> None:
-    records = [r for r in run.statistics["metrics"] if r["status"] == "ok"]
-    assert records
-    told = citation(run)
-    for record in records:
-        assert f"{record['metric']} ({record['signature']})" in told.sentence
-    assert (
-        "("
-        not in citation(changed(run, status="failed"))
-        .sentence.split(";")[0]
-        .split(records[1]["metric"])[0]
-    )
+def test_scores_are_named_by_their_signatures(run: LoadedRun[GradedResult]) -> None:
+    metrics = run.result.metrics
+    sentence = cite(run).sentence
+    for metric in metrics:
+        assert f"{metric.name} ({metric.signature})" in sentence
+    failed = cite(changed(run, status="failed")).sentence
+    assert "(" not in failed.split(";")[0].split(metrics[1].name)[0]
 
 
-def test_what_ran_is_cited_and_nothing_else(run: FinishedRun) -> None:
+def test_what_ran_is_cited_and_nothing_else(run: LoadedRun[GradedResult]) -> None:
     first = changed(run, family="cider")
-    assert "vedantam2015cider" in keys(citation(first).bibtex)
-    assert "vedantam2015cider" not in keys(citation(changed(run, family="bleu")).bibtex)
+    assert "vedantam2015cider" in keys(cite(first).bibtex)
+    assert "vedantam2015cider" not in keys(cite(changed(run, family="bleu")).bibtex)
     absent = changed(run, family="cider", status="skipped")
-    assert "vedantam2015cider" not in keys(citation(absent).bibtex)
-    assert CONTROLS not in keys(citation(first).bibtex)
-    assert CONTROLS in keys(citation(changed(run, control=True)).bibtex)
-    told = keys(citation(first).bibtex)
+    assert "vedantam2015cider" not in keys(cite(absent).bibtex)
+    assert CONTROLS not in keys(cite(first).bibtex)
+    assert CONTROLS in keys(cite(changed(run, control=True)).bibtex)
+    told = keys(cite(first).bibtex)
     assert told[0] == "metaeval"
     assert len(told) == len(set(told))
 
 
-def test_a_metric_of_ones_own_is_named_as_missing(run: FinishedRun) -> None:
-    record = run.statistics["metrics"][0]
-    assert record["metric"] in citation(changed(run, family="callable")).missing
-    assert record["metric"] not in citation(changed(run, family="cider")).missing
+def test_a_metric_of_ones_own_is_named_as_missing(run: LoadedRun[GradedResult]) -> None:
+    name = run.result.metrics[0].name
+    assert name in cite(changed(run, family="callable")).missing
+    assert name not in cite(changed(run, family="cider")).missing
 
 
-def test_protocol_and_data(run: FinishedRun) -> None:
-    assert PROTOCOL in keys(citation(run).bibtex)
-    other = FinishedRun(run.directory, {**run.statistics, "experiment": "graded"}, run.info, "")
-    assert PROTOCOL not in keys(citation(other).bibtex)
-    info = {**run.info, "dataset": {**run.dataset, "name": "flickr8k_expert"}}
-    judged = FinishedRun(run.directory, run.statistics, info, "")
-    assert "hodosh2013framing" in keys(citation(judged).bibtex)
-    assert "hodosh2013framing" not in keys(citation(run).bibtex)
+def test_protocol_and_data(run: LoadedRun[GradedResult]) -> None:
+    assert PROTOCOL in keys(cite(run).bibtex)
+    other = replace(run, result=run.result.model_copy(update={"experiment": "graded"}))
+    assert PROTOCOL not in keys(cite(other).bibtex)
+    info = run.info.model_copy(update={"dataset": DatasetInfo(name="flickr8k_expert")})
+    judged = replace(run, info=info)
+    assert "hodosh2013framing" in keys(cite(judged).bibtex)
+    assert "hodosh2013framing" not in keys(cite(run).bibtex)

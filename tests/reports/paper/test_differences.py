@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from reports.paper.differences import difference_table, equal_to_best, p_value
+from metaeval.reports.paper.differences import difference_table, equal_to_best, p_value
 
 
 def pair(a: str, b: str, gap: float | None, **tests: float) -> dict[str, Any]:

@@ -9,13 +9,13 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from reports.paper.figures import inline, write_figure
-from reports.paper.forest import Estimate, ForestRow, forest
+from metaeval.reports.paper.figures import inline, write_figure
+from metaeval.reports.paper.forest import ForestRow, PlottedEstimate, forest
 
 ROWS = [
-    ForestRow("CIDEr <b>", "result", [Estimate(0.7, (0.6, 0.8), 0.65)]),
-    ForestRow("unknown", "result", [Estimate(None, (None, None))]),
-    ForestRow("Length", "control", [Estimate(-0.1, (-0.2, 0.05))]),
+    ForestRow("CIDEr <b>", "result", [PlottedEstimate(0.7, (0.6, 0.8), 0.65)]),
+    ForestRow("unknown", "result", [PlottedEstimate(None, (None, None))]),
+    ForestRow("Length", "control", [PlottedEstimate(-0.1, (-0.2, 0.05))]),
 ]
 
 
@@ -46,7 +46,7 @@ def test_values_intervals_and_published_values_stand_in_their_rows() -> None:
 
 
 def test_several_points_of_a_row_do_not_lie_on_each_other() -> None:
-    points = [Estimate(0.1 * k, None) for k in range(4)]
+    points = [PlottedEstimate(0.1 * k, None) for k in range(4)]
     series = [(f"system {k}", f"#{k}{k}{k}{k}{k}{k}") for k in range(4)]
     lines = drawn(forest([ForestRow("CIDEr", "result", points)], "ρ", series=series))
     heights = sorted(y[0] for x, y in lines if len(x) == 1)

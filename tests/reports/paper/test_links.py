@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from urllib.parse import unquote
 
+from metaeval.reports.paper.links import save_links
+from metaeval.reports.shared.print_tables import plain_table, write_tables
 from metaeval.runs import files
-from reports.paper.links import save_links
-from reports.shared.print_tables import plain_table, write_tables
 
 
 def test_links_hold_the_files(tmp_path: Path) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from reports.shared import formatting
-from reports.shared.provenance import command
+from metaeval.reports.shared import formatting
+from metaeval.reports.shared.provenance import command
 
 
 def test_numbers_in_print() -> None:

@@ -8,9 +8,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from markupsafe import Markup
 
-from reports.shared.elements import Cell, ColumnHead, Row
-from reports.shared.print_tables import (
+from metaeval.reports.shared.elements import Cell, ColumnHead, Row
+from metaeval.reports.shared.print_tables import (
     bold_best,
     latex,
     plain_table,
@@ -20,7 +21,7 @@ from reports.shared.print_tables import (
     to_markdown,
     write_tables,
 )
-from reports.shared.table import MetricsTable
+from metaeval.reports.shared.table import MetricsTable
 
 HEADS = [
     ColumnHead("metric", "Metric", ""),
@@ -86,6 +87,24 @@ def test_latex_has_rules_between_groups_and_escapes() -> None:
     assert r"CIDEr & \textbf{0.7 [0.1, 0.9]}$^\dagger$ & 10.0\% \\" in lines
     assert r"Metric & Rank-order $\rho$ & Ties \\" in lines
     assert latex("−0.5 → a_b") == r"$-$0.5 $\rightarrow$ a\_b"
+
+
+def test_names_with_angle_brackets_stay_whole_in_every_file() -> None:
+    names = ("CLIP <base>", "CLIP <large>", "=cmd()|A0", "<script>alert(1)</script>")
+    heads = [ColumnHead("metric", "Metric", ""), ColumnHead("rho", "ρ", "")]
+    rows = [row(name, "result", 0.5 + k / 10, 0.0) for k, name in enumerate(names)]
+    rows = [r._replace(cells=r.cells[:2]) for r in rows]
+    (table,) = print_tables(MetricsTable(heads, [("", rows)]), "metrics", "Scores.")
+    read = list(csv.reader(to_csv(table).splitlines()))
+    assert [r[0] for r in read[1:]] == [*names[:2], "'=cmd()|A0", names[3]]
+    assert r"CLIP $<$base$>$" in to_latex(table)
+    assert "<" not in to_markdown(table)
+    assert "CLIP &lt;large&gt;" in to_markdown(table)
+    marked = Cell("metric", Markup("<b>CLIP</b> &lt;base&gt;"))
+    (table,) = print_tables(
+        MetricsTable(heads, [("", [rows[0]._replace(cells=(marked, rows[0].cells[1]))])]), "m", "S."
+    )
+    assert table.groups[0][0][0].text == "CLIP <base>"
 
 
 def test_the_best_of_a_column_may_be_the_lowest() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from reports.shared.row_kind import row_kind, visible_records
+from metaeval.reports.shared.row_kind import row_kind, visible_records
 from tests.reports.run_files import declared
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from reports.shared.elements import Cell, Row
-from reports.shared.table import MetricsTable
-from reports.shared.training import footnotes
+from metaeval.reports.shared.elements import Cell, Row
+from metaeval.reports.shared.table import MetricsTable
+from metaeval.reports.shared.training import footnotes
 from tests.reports.run_files import declared
 
 NONE = {"caption_models": [], "chosen_on": [], "drawn": []}

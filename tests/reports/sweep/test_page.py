@@ -6,21 +6,33 @@ import csv
 import html as markup
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from metaeval.errors import InputError
+from metaeval.reports.sweep.dose import dose_panels
+from metaeval.reports.sweep.findings import findings, saved_scores
+from metaeval.reports.sweep.groups import JobGroup, constant, groups, number, spread, swept
+from metaeval.reports.sweep.jobs import SweepJob, read_jobs
+from metaeval.reports.sweep.measures import Value, values_of
+from metaeval.reports.sweep.page import read_sweep, write_sweep
+from metaeval.results.base import Estimate
+from metaeval.results.files import read_info, read_result, write_info
+from metaeval.results.forced_choice import ChoiceAgreement
+from metaeval.results.graded import GradedStatistics
+from metaeval.results.run import Measure, RunInfo
 from metaeval.runs import files as results
-from reports.sweep.dose import dose_panels
-from reports.sweep.findings import findings, saved_scores
-from reports.sweep.groups import JobGroup, constant, groups, number, spread, swept
-from reports.sweep.jobs import SweepJob, read_jobs
-from reports.sweep.measures import Measure, Value, values_of
-from reports.sweep.page import read_sweep, write_sweep
-from tests.reports.run_files import IMAGES, declared, write_run
+from tests.reports.graded_results import graded_metric, graded_result
+from tests.reports.run_files import IMAGES, write_run
+from tests.results.examples import (
+    captioners_result,
+    choice_result,
+    human_agreement,
+    ratings_metric,
+    ratings_result,
+)
 
 
 @pytest.fixture(scope="module")
@@ -39,10 +51,15 @@ def sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def overrides(job: Path, *given: str, status: str = "finished", error: str | None = None) -> None:
-    """Write into a job's run.json how it was asked for, and what became of it."""
+    """Write into a job's run.json its overrides, and how it ended."""
     path = job / results.RUN
-    info = results.read_json(path) if path.exists() else {}
-    results.write_json(path, {**info, "overrides": given, "status": status, "error": error})
+    info = read_info(path) if path.exists() else RunInfo(status="unfinished")
+    fields = {name: getattr(info, name) for name in RunInfo.model_fields}
+    write_info(path, RunInfo(**{**fields, "overrides": given, "status": status, "error": error}))
+
+
+def numbers_of_job(folder: Path, metric: str) -> GradedStatistics:
+    return read_result(folder / results.STATISTICS).metric(metric).numbers
 
 
 def test_csv_has_every_job_and_metric(sweep: Path) -> None:
@@ -51,11 +68,14 @@ def test_csv_has_every_job_and_metric(sweep: Path) -> None:
         (str(job), metric) for job in range(4) for metric in ("SacreBLEU", "chrF")
     ]
     for row in rows:
-        told = results.read_json(sweep / row["job"] / "statistics.json")["metrics"]
-        record = next(r for r in told if r["metric"] == row["metric"])
-        for key in ("rank_order_rho", "rank_order_rho_within", "kendall_tau_b"):
-            assert float(row[key]) == record[key]
-        assert float(row["rank_order_rho_ci_low"]) == record["rank_order_rho_ci"][0]
+        numbers = numbers_of_job(sweep / row["job"], row["metric"])
+        for key, estimate in (
+            ("rank_order_rho", numbers.rank_order_rho),
+            ("rank_order_rho_within", numbers.rank_order_rho_within),
+            ("kendall_tau_b", numbers.kendall_tau_b),
+        ):
+            assert float(row[key]) == estimate.value
+        assert float(row["rank_order_rho_ci_low"]) == numbers.rank_order_rho.low
     assert rows[2]["corruption.rates"] == "[0.1]"
     assert rows[2]["seed"] == "1"
 
@@ -63,10 +83,7 @@ def test_csv_has_every_job_and_metric(sweep: Path) -> None:
 def test_page_shows_mean_and_deviation_over_seeds(sweep: Path) -> None:
     html = (sweep / "sweep.html").read_text()
     for pair in ((0, 1), (2, 3)):
-        rho = [
-            results.read_json(sweep / str(k) / "statistics.json")["metrics"][1]["rank_order_rho"]
-            for k in pair
-        ]
+        rho = [numbers_of_job(sweep / str(k), "chrF").rank_order_rho.value for k in pair]
         assert f"{np.mean(rho):.3f} ± {np.std(rho, ddof=1):.3f}" in html
     assert "x=&lt;b&gt;" in html
     assert "<b>" not in html.split('id="values"')[1]
@@ -78,7 +95,7 @@ def test_jobs_that_failed_and_jobs_that_are_missing_are_named(sweep: Path) -> No
     html = markup.unescape((sweep / "sweep.html").read_text())
     assert "Without statistics: job 4, 5." in html
     assert "did not finish: seed is <no> number" in html
-    assert "did not finish: nothing is there" in html
+    assert "did not finish: it has no files" in html
     assert "4 of 6 jobs finished. Without statistics: job 4 and 5." in html
 
 
@@ -119,12 +136,12 @@ def test_what_was_swept() -> None:
 
 def job(rho: Mapping[str, float], **given: str) -> SweepJob:
     """A graded job whose metrics have these ρ; a name that begins with "c" is a control's."""
-    records = [
-        {**declared(m, control=m.startswith("c")), "status": "ok", "rank_order_rho": v,
-         "rank_order_rho_ci": [v - 0.1, v + 0.1]}
+    metrics = [
+        graded_metric({"metric": m, "control": m.startswith("c"), "rank_order_rho": v,
+                       "rank_order_rho_ci": [v - 0.1, v + 0.1]})
         for m, v in rho.items()
     ]  # fmt: skip
-    return SweepJob("0", given, {"experiment": "graded", "dataset": "d", "metrics": records})
+    return SweepJob("0", given, graded_result(metrics))
 
 
 RHO = Measure("rank_order_rho", "rank-order ρ")
@@ -179,47 +196,34 @@ def test_how_much_was_looked_up() -> None:
     assert saved_scores(jobs) == "Of 40 scores 10 were looked up (25.0%), 30 computed."
 
 
-@pytest.mark.parametrize(
-    ("statistics", "record", "expected"),
-    [
-        (
-            {"protocol": {"statistic": "kendall_tau_c"}},
-            {"human": {"rating": {"kendall_tau_c": 0.4, "kendall_tau_c_ci": [0.3, 0.5],
-                                  "accuracy": {"value": 0.6, "ci": [0.5, 0.7]}}}},
-            {"kendall_tau_c": 0.4, "accuracy": 0.6},
-        ),
-        (
-            {},
-            {"choice": [{"n_references": 1, "accuracy": {"mean": {"value": 0.7, "ci": None}}},
-                        {"n_references": 5, "accuracy": {"mean": {"value": 0.8, "ci": None}}}]},
-            {"agreement_1": 0.7, "agreement_5": 0.8},
-        ),
-        (
-            {},
-            {"accuracy": {"true > false": {"mean": {"value": 0.9, "ci": [0.8, 1.0]}}}},
-            {"accuracy_true___false": 0.9},
-        ),
-        (
-            {"sets": [{"set": "a", "expected": "lower"}, {"set": "b", "expected": "same"},
-                      {"set": "d", "expected": "lower"}]},
-            {"profile": {"a": {"auc": 0.6}, "b": {"auc": 0.1}, "d": {"auc": 0.8}},
-             "hard_positives": {"all": 0.3}},
-            {"mean_auc": 0.7, "hard_positives": 0.3},
-        ),
-        (
-            {"agreement": {"systems": {"metrics": ["m", "n", "o"],
-                                       "tau_b": [[1, 0.2, 0.6], [0.2, 1, 0], [0.6, 0, 1]]}}},
-            {},
-            {"mean_tau_b": 0.4},
-        ),
-    ],
-)  # fmt: skip
-def test_every_experiment_has_its_measures(
-    statistics: dict[str, Any], record: dict[str, Any], expected: dict[str, float]
-) -> None:
-    whole = {**statistics, "metrics": [{**declared("m"), "status": "ok", **record}]}
-    values = {measure.key: of["m"].value for measure, of in values_of(whole).items()}
-    assert values == pytest.approx(expected)
+def test_the_measures_of_judgments() -> None:
+    """The protocol's correlation of each dimension; the accuracy is left out where undefined."""
+    human = {"rating": human_agreement(5, 0.4), "other": human_agreement(5, 0.3)}
+    result = ratings_result([ratings_metric("m", 5, **human)], ["rating", "other"])
+    assert {measure.key: values["m"].value for measure, values in values_of(result).items()} == {
+        "kendall_tau_c_rating": 0.4, "kendall_tau_c_other": 0.3,
+    }  # fmt: skip
+
+
+def test_the_measures_of_forced_choice() -> None:
+    choices = [
+        ChoiceAgreement(n_references=n, draws=1, categories={}, mean=Estimate(value=value))
+        for n, value in ((1, 0.7), (5, 0.8))
+    ]
+    result = choice_result({"m": choices}, [], {})
+    assert {measure.key: values["m"].value for measure, values in values_of(result).items()} == {
+        "agreement_1": 0.7, "agreement_5": 0.8,
+    }  # fmt: skip
+
+
+def test_the_measures_of_captioners() -> None:
+    """The mean of a metric's τ-b with the others, over those that are defined."""
+    result = captioners_result({"m": (1, 0.2, 0.6), "n": (0.2, 1, None), "o": (0.6, None, 1)})
+    ((measure, values),) = values_of(result).items()
+    assert measure.key == "mean_tau_b"
+    assert {name: value.value for name, value in values.items()} == pytest.approx(
+        {"m": 0.4, "n": 0.2, "o": 0.6}
+    )
 
 
 def test_jobs_of_several_rates_and_seeds_make_curves(tmp_path: Path) -> None:
@@ -237,7 +241,7 @@ def test_jobs_of_several_rates_and_seeds_make_curves(tmp_path: Path) -> None:
                 {"image_id": image, "set": name, "level": level, "caption": f"{name} {image}",
                  "source_caption": "s", "applied": True, "expected": "lower",
                  "requested_rate": asked, "realised_rate": asked, "effect": None, "harm": None,
-                 "edits": []}
+                 "severity": None, "edits": []}
                 for name, level, asked, _ in sets for image, _, _ in images
             ])  # fmt: skip
             scores = {"m": np.concatenate([values[:, place] for *_, place in sets])}
@@ -252,7 +256,7 @@ def test_jobs_of_several_rates_and_seeds_make_curves(tmp_path: Path) -> None:
     by_hand = np.mean(
         [(t[:, 1:4] - t[:, :1]) / t.std(axis=1, keepdims=True) for t in table.values()], axis=(0, 1)
     )
-    np.testing.assert_allclose(panel.curves["m"]["change"], [0.0, *by_hand])
+    np.testing.assert_allclose([e.value for e in panel.curves["m"].change], [0.0, *by_hand])
     page = write_sweep(tmp_path).read_text()
     assert "Dose and response" in page
     assert (tmp_path / "figures/dose.pdf").exists()

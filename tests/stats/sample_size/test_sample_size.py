@@ -16,7 +16,7 @@ from metaeval.stats.sample_size.power import images_for_power, power_at
 @pytest.mark.parametrize(("effect", "n"), [(0.2, 199), (0.5, 34), (0.8, 15)])
 def test_power_is_that_of_published_tables(effect: float, n: int) -> None:
     """The paired t-test needs 199, 34 and 15 pairs for a power of 0.8 (G*Power 3.1; Cohen's small,
-    medium and large effect). The normal approximation lacks z²/2, two pairs, at α = 0.05."""
+    medium and large effect). The normal approximation leaves out z²/2, two pairs, at α = 0.05."""
     assert 0 <= n - images_for_power(effect, 1.0) <= 3
 
 

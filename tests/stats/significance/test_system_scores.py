@@ -31,23 +31,23 @@ def two_systems(n: int, gap: float, seed: int = 0) -> tuple[Floats, Floats]:
 
 
 def ratio(sums: Floats) -> Floats:
-    """A score that is no mean: the ratio of two sums, as a precision is."""
+    """A score that is not a mean: the ratio of two sums, as a precision is."""
     found: Floats = sums[:, :1] / sums[:, 1:]
     return found
 
 
 def compared(a: Floats, b: Floats, *given: Any, **options: Any) -> list[SystemDifference]:
-    """One pair of systems; asked beside another pair, it must get the same answer."""
-    alone, beside = (
+    """One pair of systems; tested together with another pair, it must get the same result."""
+    alone, together = (
         compare_systems(pairs, *given, **options)[0] for pairs in ([(a, b)], [(a, b), (b, b)])
     )
-    np.testing.assert_array_equal(alone, beside)
+    np.testing.assert_array_equal(alone, together)
     return alone
 
 
 def test_difference_of_means_equals_the_tests_of_means() -> None:
     """The bootstrap draws the same images, so it is equal; the swaps are drawn from another stream,
-    so p-values agree within what 10,000 arrangements can tell."""
+    so p-values agree within the error of 10,000 arrangements."""
     a, b = two_systems(120, 0.03)
     result = compared(
         parts_of_means(a[:, None]), parts_of_means(b[:, None]), mean_of_sums,
@@ -64,7 +64,7 @@ def test_difference_of_means_equals_the_tests_of_means() -> None:
 
 
 def test_permutation_equals_the_exact_test_on_few_images() -> None:
-    """With eight images all 256 arrangements can be tried, for a score that is no mean."""
+    """With eight images all 256 arrangements can be tried, for a score that is not a mean."""
     rng = np.random.default_rng(5)
     a = np.stack([rng.integers(3, 9, 8), rng.integers(8, 12, 8)], axis=1).astype(float)
     b = np.stack([rng.integers(1, 8, 8), rng.integers(8, 12, 8)], axis=1).astype(float)

@@ -12,7 +12,7 @@ transformers = pytest.importorskip("transformers")
 tokenizers = pytest.importorskip("tokenizers")
 
 from metaeval.errors import ConfigError  # noqa: E402
-from metaeval.text.transformers.encoder import TextEncoder, keep_layers  # noqa: E402
+from metaeval.text.transformers.encoder import TextEncoder, _batches, keep_layers  # noqa: E402
 from metaeval.text.transformers.locate import TextModel, layer_of, locate  # noqa: E402
 
 SMALL = {"hidden_size": 32, "num_hidden_layers": 4, "num_attention_heads": 2, "vocab_size": 99}
@@ -42,6 +42,61 @@ def test_what_is_kept_is_the_hidden_state_of_the_layer(name: str) -> None:
         found = keep_layers(model, 2)(ids)[0]
     torch.testing.assert_close(found, expected[2], rtol=0, atol=1e-5)
     assert (expected[2] - expected[3]).abs().max() > 1e-2  # another layer would be noticed
+
+
+def sentences(n: int, longest: int) -> list[list[int]]:
+    """Random token ids; RoBERTa's padding token (1) stands in some of them."""
+    generator = torch.Generator().manual_seed(1)
+    lengths = torch.randint(2, longest + 1, (n,), generator=generator).tolist()
+    return [torch.randint(0, 12, (length,), generator=generator).tolist() for length in lengths]
+
+
+def encoder_of(model: Any, tokens: int) -> TextEncoder:
+    """An encoder of a network that is in no folder."""
+    encoder = TextEncoder.__new__(TextEncoder)
+    encoder.device, encoder._network, encoder._tokens = torch.device("cpu"), model, tokens
+    encoder._padding = int(model.config.pad_token_id or 0)
+    return encoder
+
+
+@pytest.mark.parametrize("name", ["bert", "roberta", "distilbert"])
+@pytest.mark.parametrize("alone", [False, True])
+def test_batches_give_each_sentence_its_own_vectors(name: str, alone: bool) -> None:
+    """On 1 and 3 threads, in many batches and in one: what the network gives a sentence alone."""
+    torch.manual_seed(0)
+    model = models()[name].eval()
+    with torch.no_grad():
+        for parameter in model.parameters():  # or positions and padding would hardly matter
+            parameter.add_(0.3 * torch.randn(parameter.shape))
+    ids = sentences(80, 30)
+    before = torch.get_num_threads()
+    try:
+        for threads, tokens in ((1, 64), (3, 64), (3, 10_000)):
+            torch.set_num_threads(threads)
+            vectors: dict[int, Any] = {}
+            encoder_of(model, tokens).encode(
+                ids,
+                lambda at, of, kept=vectors: kept.update(zip(at, of, strict=True)),
+                alone=alone,
+            )
+            assert sorted(vectors) == list(range(len(ids)))
+            for j, sentence in enumerate(ids):
+                with torch.inference_mode():
+                    batch = torch.tensor([sentence])
+                    expected = model(batch, attention_mask=torch.ones_like(batch))[0][0]
+                expected = expected / expected.norm(dim=-1, keepdim=True)
+                torch.testing.assert_close(vectors[j], expected, rtol=0, atol=1e-5)
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_batches_hold_every_sentence_once_in_order_of_length() -> None:
+    lengths = [5, 3, 9, 1, 5, 5, 2]
+    batches = list(_batches(lengths, 10))
+    assert sorted(p for batch in batches for p in batch) == list(range(7))
+    assert [lengths[p] for batch in batches for p in batch] == sorted(lengths)
+    assert all(len(b) * max(lengths[p] for p in b) <= 10 for b in batches)
+    assert [len(batch) for batch in _batches(lengths, 0)] == [1] * 7
 
 
 def test_layers_that_are_not_there() -> None:

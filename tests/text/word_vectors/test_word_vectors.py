@@ -20,6 +20,7 @@ from metaeval.errors import ConfigError, InputError, MetaevalError
 from metaeval.runs.store import MemoryStore
 from metaeval.text.word_vectors.base import VectorFile
 from metaeval.text.word_vectors.minilm import MiniLmVectors
+from tests.precision import assert_same_scores
 
 WORDS = ["dog", "café", "new york", "dog", "zero", "犬"]
 ROWS = np.array(
@@ -235,7 +236,7 @@ def test_minilm_gives_a_word_its_sentence_embedding(minilm: MiniLmVectors) -> No
 def test_minilm_gives_a_word_one_vector_in_any_company(minilm: MiniLmVectors) -> None:
     together = minilm.embed(SOME).rows
     alone = np.concatenate([minilm.embed([word]).rows for word in reversed(SOME)])[::-1]
-    assert np.array_equal(together, alone)
+    assert_same_scores(together, alone)
 
 
 def test_minilm_computes_a_word_once(
@@ -245,5 +246,28 @@ def test_minilm_computes_a_word_once(
     before = minilm.embed(["dog", "bus", "dog"], store)
     assert np.array_equal(before.rows[0], before.rows[2])
     monkeypatch.setattr(MiniLmVectors, "_encode", None)
-    assert np.array_equal(minilm.embed(["bus", "dog"], store).rows, before.rows[[1, 0]])
+    np.testing.assert_array_equal(minilm.embed(["bus", "dog"], store).rows, before.rows[[1, 0]])
     assert pickle.dumps(minilm) == options
+
+
+@pytest.mark.parametrize(
+    "raw", [b"\xef\xbb\xbfdog 3 4 0\ncat 0 -2 0\n", b"dog  3 4  0\ncat 0 -2 0 \n", b" dog 3 4 0\n"]
+)
+def test_byte_order_marks_and_double_spaces_hide_no_word(raw: bytes, tmp_path: Path) -> None:
+    (tmp_path / "v.txt").write_bytes(raw)
+    vectors = VectorFile(tmp_path / "v.txt", cache=tmp_path).embed(["dog"])
+    assert vectors.known.tolist() == [True]
+    np.testing.assert_allclose(vectors.rows, [[0.6, 0.8, 0]])
+
+
+def test_a_row_with_one_number_too_many_does_not_lose_its_word(tmp_path: Path) -> None:
+    (tmp_path / "v.txt").write_text("cat 0 1 0\nnew york 1 1 1\ndog 3 4 0 5\n")
+    with pytest.raises(InputError, match=r"line 3: should hold a word and 3 numbers, but has more"):
+        VectorFile(tmp_path / "v.txt", cache=tmp_path).embed(["dog"])
+
+
+@pytest.mark.parametrize("number", ["1_0", "0x1", "1,5"])
+def test_numbers_in_other_forms_are_refused(number: str, tmp_path: Path) -> None:
+    (tmp_path / "v.txt").write_text(f"cat 0 1 0\ndog 3 {number} 0\n")
+    with pytest.raises(InputError, match=r"should hold 3 numbers"):
+        VectorFile(tmp_path / "v.txt", cache=tmp_path).embed(["dog"])

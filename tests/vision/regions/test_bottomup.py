@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from metaeval.data.identity import image_key
 from metaeval.errors import ConfigError, InputError
 from metaeval.vision.regions.base import Regions
 from metaeval.vision.regions.bottomup import BottomUpRegions
-from metaeval.vision.regions.feature_arrays import image_key
 from metaeval.vision.regions.feature_files import TSV_FIELDS
 from tests.vision.regions.region_cases import dataset
 
@@ -123,6 +123,28 @@ def test_ids_that_are_told_once_a_caption(tmp_path: Path) -> None:
     np.testing.assert_array_equal(regions.features, FEATURES)
 
 
+def test_two_entries_of_one_image_are_refused(tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", features=FEATURES, image_ids=["7", "42", "007"])
+    with pytest.raises(InputError, match=r"holds different features for the same image '7'"):
+        load((7, 42), file=tmp_path / "a.npz")
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    np.save(folder / "7.npy", FEATURES[0])
+    np.save(folder / "000007.npy", FEATURES[1])
+    with pytest.raises(InputError, match=r"holds different features for the same image '7'"):
+        load((7, 42), file=folder)
+
+
+def test_boxes_of_texts_and_ids_of_other_bytes_are_refused_in_one_line(tmp_path: Path) -> None:
+    texts = PIXELS.astype("U8")
+    np.savez(tmp_path / "a.npz", features=FEATURES, image_ids=IDS, boxes=texts)
+    with pytest.raises(InputError, match="should be finite numbers"):
+        load(file=tmp_path / "a.npz")
+    np.savez(tmp_path / "b.npz", features=FEATURES, image_ids=[b"\xff\xfe"] * 3)
+    with pytest.raises(InputError, match="holds none of the"):
+        load(file=tmp_path / "b.npz")
+
+
 def test_images_may_have_different_numbers_of_regions(tmp_path: Path) -> None:
     np.save(tmp_path / "7.npy", FEATURES[0, :2])
     np.save(tmp_path / "42.npy", FEATURES[1])
@@ -149,7 +171,7 @@ def test_image_keys() -> None:
 
 def test_names_that_mean_the_same_are_refused(tmp_path: Path) -> None:
     source = BottomUpRegions(**as_npy(tmp_path), dim=8)
-    with pytest.raises(InputError, match="mean the same"):
+    with pytest.raises(InputError, match="are equal without folder"):
         source.load(dataset(("000042", "42")))
 
 

@@ -78,7 +78,7 @@ def test_boxes_and_features_are_torchvisions_own(
     data = dataset(tuple(photographs), images=photographs)
     source = DetectorRegions(weights="random", threshold=LOW, device="cpu")
     assert source.missing(data) is None
-    assert source.identity() == f"detector-fasterrcnn-random-36-{LOW}-v1"
+    assert source.identity() == f"detector-fasterrcnn-random-36-{LOW}-upright-1"
     store = MemoryStore()
     regions = source.load(data, store)
     assert regions.features.shape[2] == source.dim == 1024

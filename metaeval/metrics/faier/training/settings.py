@@ -9,12 +9,12 @@ from metaeval.errors import ConfigError
 from metaeval.metrics.faier.variants import find_variant
 from metaeval.options import (
     Below1,
-    Count,
+    NonNegativeInt,
     NotNegative,
     Positive,
+    PositiveInt,
     Range,
     Share,
-    Whole,
     require_fields,
 )
 
@@ -64,7 +64,7 @@ class FaierSettings:
 
     variant: str = "r"
     batch: Annotated[int, Range(2)] = 100
-    splits: Count = 5
+    splits: PositiveInt = 5
     margin: NotNegative = 0.2
     similarity_margin: NotNegative = 0.0
     unreferenced: Share = 0.0
@@ -73,7 +73,7 @@ class FaierSettings:
     word_dropout: Below1 = 0.0
     lost_regions: Below1 = 0.0
     mirrored: Share = 0.0
-    spoiled: Whole = 1
+    spoiled: NonNegativeInt = 1
     spoiled_order: Positive = 0.6
     spoiled_words: Positive = 1.5
     spoiled_within: NotNegative = 1.0

@@ -20,7 +20,7 @@ from metaeval.metrics.scan.training.loss import (
 )
 from metaeval.metrics.scan.training.pairs import Pairs
 from metaeval.metrics.scan.training.retrieval import all_pairs, retrieval
-from metaeval.options import Below1, NotNegative, Positive, Range, Whole, require_fields
+from metaeval.options import Below1, NonNegativeInt, NotNegative, Positive, Range, require_fields
 from metaeval.text.vocabulary import Vocabulary
 from metaeval.training import spoiling
 from metaeval.training.caption_similarity import CaptionSimilarity
@@ -64,7 +64,7 @@ class ScanLosses:
     smooth: Annotated[float, Range(0, 40, open_low=True)] = 9.0
     similarity_margin: bool = False
     way: Literal["i2t", "t2i", "both"] = "both"
-    easy_epochs: Whole = 1
+    easy_epochs: NonNegativeInt = 1
     anchor: Annotated[float, Range(-1, 1)] = 0.5
     anchor_weight: NotNegative = 1.0
     corrupted_weight: NotNegative = 0.0

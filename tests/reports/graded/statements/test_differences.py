@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from itertools import combinations
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from reports.graded.statements.differences import told_apart, untold_groups
-from reports.graded.summary import is_chance, summarize_steps
-from tests.reports.run_files import declared
-
-
-def pair(a: str, b: str, p: float | None) -> dict[str, Any]:
-    return {"a": a, "b": b, "detectable": 0.02, "bootstrap": {"p_holm": p}}
+from metaeval.reports.graded.statements.differences import separated_pairs, tied_groups
+from metaeval.reports.graded.summary import is_chance, summarize_steps
+from metaeval.results.graded import MEASURES
+from tests.reports.graded_results import compared, graded_metric, graded_run
 
 
 @pytest.mark.parametrize(
@@ -28,50 +24,45 @@ def pair(a: str, b: str, p: float | None) -> dict[str, Any]:
         ("ac ad bc bd", [["a", "c"], ["a", "d"], ["b", "c"], ["b", "d"]]),
     ],
 )
-def test_groups_of_which_no_two_are_told_apart(untold: str, expected: list[list[str]]) -> None:
+def test_groups_of_which_no_two_are_separated_pairs(untold: str, expected: list[list[str]]) -> None:
     equal = [frozenset(names) for names in untold.split()]
-    pairs = [pair(a, b, 0.5 if {a, b} in equal else 0.001) for a, b in combinations("abcd", 2)]
-    assert untold_groups("abcd", pairs, 0.05) == expected
+    pairs = {(a, b): 0.5 if {a, b} in equal else 0.001 for a, b in combinations("abcd", 2)}
+    assert tied_groups("abcd", compared("rank_order_rho", pairs)) == expected
 
 
 def test_a_sentence_names_no_more_than_it_can_hold() -> None:
     """Nine metrics of which none is told from its next three: six groups of four."""
     names = "abcdefghi"
-    measures = {}
-    for measure in ("rank_order_rho_within", "rank_order_rho"):
-        close = [pair(a, b, 0.5 if j - i <= 3 else 0.001)
-                 for (i, a), (j, b) in combinations(enumerate(names), 2)]  # fmt: skip
-        measures[measure] = {"pairs": close}
+    close = {(a, b): 0.5 if j - i <= 3 else 0.001
+             for (i, a), (j, b) in combinations(enumerate(names), 2)}  # fmt: skip
     rows = [record(name, 0.9 - 0.1 * k, 0.9 - 0.1 * k) for k, name in enumerate(names)]
-    tested: Any = SimpleNamespace(
-        metrics=rows, statistics={"differences": {"alpha": 0.05, "measures": measures}}
-    )
-    said = told_apart(tested)
-    assert said is not None
+
+    def text(pairs: Any) -> str:
+        finding = separated_pairs(
+            graded_run(*rows, differences={m: compared(m, pairs) for m in MEASURES})
+        )
+        assert finding is not None
+        return finding.text
+
     assert (
-        "within an image, 15 of 36 pairs differ; not told apart: a, b, c and d; b, c, d and e; "
-        "and four groups more, which the matrix below holds."
-    ) in said.text
-    all_alike = {m: {"pairs": [{**p, "bootstrap": {"p_holm": 0.5}} for p in v["pairs"]]}
-                 for m, v in measures.items()}  # fmt: skip
-    tested.statistics["differences"]["measures"] = all_alike
-    said = told_apart(tested)
-    assert said is not None
-    assert "0 of 36 pairs differ; not told apart: a, b, c, d and five more." in said.text
+        "within an image, 15 of 36 pairs differ; not separated: a, b, c and d; b, c, d and e; "
+        "and four groups more, which the matrix below shows."
+    ) in text(close)
+    alike = text(dict.fromkeys(close, 0.5))
+    assert "0 of 36 pairs differ; not separated: a, b, c, d and five more." in alike
 
 
-def record(metric: str, pooled: float, within: float, **more: Any) -> dict[str, Any]:
-    return {**declared(metric), "status": "ok", "rank_order_rho": pooled,
-            "rank_order_rho_within": within, **more}  # fmt: skip
+def record(metric: str, pooled: float, within: float, **more: Any) -> Any:
+    return graded_metric({"metric": metric, "rank_order_rho": pooled,
+                          "rank_order_rho_within": within, **more})  # fmt: skip
 
 
-def run(records: list[dict[str, Any]], p_within: float | None, p_pooled: float | None) -> Any:
-    measures = {"rank_order_rho_within": p_within, "rank_order_rho": p_pooled}
-    tested = {
-        "alpha": 0.05,
-        "measures": {m: {"pairs": [pair("CIDEr", "BLEU-1", p)]} for m, p in measures.items()},
-    }
-    return SimpleNamespace(metrics=records, statistics={"differences": tested})
+def run(metrics: list[Any], p_within: float | None, p_pooled: float | None) -> Any:
+    tested: dict[Any, Any] = {"rank_order_rho_within": p_within, "rank_order_rho": p_pooled}
+    return graded_run(
+        *metrics,
+        differences={m: compared(m, {("CIDEr", "BLEU-1"): p}) for m, p in tested.items()},
+    )
 
 
 CLOSE = [  # intervals that overlap
@@ -81,19 +72,19 @@ CLOSE = [  # intervals that overlap
 
 
 def test_overlapping_intervals_do_not_keep_metrics_together() -> None:
-    said = told_apart(run(CLOSE, 0.0001, 0.2))
+    said = separated_pairs(run(CLOSE, 0.0001, 0.2))
     assert said is not None
     assert "within an image, the one pair does differ." in said.text
     assert "Pooled over all captions, the one pair does not differ" in said.text
-    assert "not told apart: CIDEr and BLEU-1" in said.text
+    assert "not separated: CIDEr and BLEU-1" in said.text
     assert "0.020 would have been found four times in five" in said.text
 
 
 def test_no_order_is_claimed_without_tests() -> None:
-    said = told_apart(run(CLOSE, None, None))
+    said = separated_pairs(run(CLOSE, None, None))
     assert said is not None
     assert "claim no order" in said.text
-    assert told_apart(run(CLOSE[:1], 0.5, 0.5)) is None
+    assert separated_pairs(run(CLOSE[:1], 0.5, 0.5)) is None
 
 
 @pytest.mark.parametrize(
@@ -120,9 +111,12 @@ def test_steps_are_named_only_where_a_test_tells_them() -> None:
     said = summarize_steps([clear, unclear])
     assert said is not None
     assert said.text.endswith("the step from Random to Half is the clearest by A.")
-    both = summarize_steps([clear, {**clear, "metric": "C"}])
+    both = summarize_steps([clear, record("C", 0.5, 0.5, clearest_step=step)])
     assert both is not None
     assert "by all two metrics" in both.text
     assert summarize_steps([unclear]) is None
     # the lower orders of BLEU have no vote of their own
-    assert summarize_steps([{**clear, "headline": False}, unclear]) is None
+    assert (
+        summarize_steps([record("A", 0.5, 0.5, clearest_step=step, headline=False), unclear])
+        is None
+    )

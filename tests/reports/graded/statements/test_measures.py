@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any
 
 import pytest
 
-from reports.graded.slopes import slope_chart, slopes
-from reports.graded.statements.measures import by_within, is_masked, leaders, offset
-from reports.shared.figure_style import label_places
-from tests.reports.run_files import declared
+from metaeval.reports.graded.ranking import results
+from metaeval.reports.graded.slopes import slope_chart, slopes
+from metaeval.reports.graded.statements.measures import by_within, is_masked, leaders, offset
+from metaeval.reports.shared.figure_style import label_places
+from metaeval.results.graded import MEASURES
+from tests.reports.graded_results import compared, graded_metric, graded_run
 
 
-def record(metric: str, pooled: float, within: float, pairs: float, **more: Any) -> dict[str, Any]:
-    return {
-        **declared(metric),
+def record(metric: str, pooled: float, within: float, pairs: float, **more: Any) -> Any:
+    return graded_metric({
+        "metric": metric,
         "status": "ok",
         "rank_order_rho": pooled,
         "rank_order_rho_ci": [pooled - 0.01, pooled + 0.01],
@@ -24,28 +26,56 @@ def record(metric: str, pooled: float, within: float, pairs: float, **more: Any)
         "pairwise_accuracy": pairs,
         "variance": {"image": 0.8, "level": 0.1, "rest": 0.1},
         **more,
-    }
+    })  # fmt: skip
 
 
+FLAT: dict[str, Any] = {
+    "rank_order_rho": 0.128, "rank_order_rho_ci": [0.118, 0.138],
+    "rank_order_rho_within": 0.671, "rank_order_rho_within_ci": [0.661, 0.681],
+    "pairwise_accuracy": 0.72, "variance": {"image": 0.8, "level": 0.1, "rest": 0.1},
+}  # fmt: skip
 CIDER = record("CIDEr", 0.128, 0.671, 0.72)
 BLEU = record("BLEU-2", 0.415, 0.618, 0.609)
 
 
 def test_one_leader_by_all_measures_or_each_measure_its_own() -> None:
-    text = leaders([CIDER, BLEU], "versions", "95%")
-    assert "BLEU-2 pooled over all captions (ρ 0.415)" in text
-    assert "CIDEr within an image (ρ 0.671) and by pairs within an image (72.0%)" in text
-    text = leaders([record("A", 0.9, 0.9, 0.9), BLEU], "versions", "95%")
+    text = leading_sentence(CIDER, BLEU)
+    assert "pooled over all captions, BLEU-2 (ρ 0.415); within an image, CIDEr (ρ 0.671)" in text
+    assert "by pairs within an image, CIDEr (72.0%)" in text
+    text = leading_sentence(record("A", 0.9, 0.9, 0.9), BLEU)
     assert text.startswith("A orders the versions best by all three measures")
+
+
+@pytest.mark.falsifies("metaeval.reports.graded.statements.measures.leaders")
+def test_the_highest_value_does_not_lead_alone_where_no_test_separates_it() -> None:
+    """93.17 % against 93.13 % with p .85: an argmax would name CIDEr alone."""
+    cider, faier = record("CIDEr", 0.72, 0.9, 0.9317), record("FAIEr", 0.72, 0.9, 0.9313)
+    low = record("BLEU-1", 0.5, 0.6, 0.7)
+    text = leading_sentence(cider, faier, low, p={("CIDEr", "FAIEr"): 0.85})
+    assert "by pairs within an image, CIDEr (93.2%) and FAIEr (93.1%), not separated" in text
+    assert "BLEU-1" not in text
+    assert "best by all three" not in text
+    # where nothing was tested, no order is claimed
+    run = graded_run(cider, low)
+    assert "CIDEr (ρ 0.720) and BLEU-1 (ρ 0.500), not separated" in leaders(
+        run, [cider, low], "versions", "95%"
+    )
+
+
+def leading_sentence(*metrics: Any, p: dict[tuple[str, str], float] | None = None) -> str:
+    """The sentence on the leaders; pairs that `p` does not name are separated."""
+    pairs = {(a.name, b.name): 0.001 for a, b in combinations(metrics, 2)} | (p or {})
+    run = graded_run(*metrics, differences={m: compared(m, pairs) for m in MEASURES})
+    return leaders(run, list(metrics), "versions", "95%")
 
 
 def test_offset_is_said_with_the_runs_numbers() -> None:
     said = offset([BLEU, CIDER])
     assert said is not None
     assert said.text.startswith(
-        "CIDEr's pooled ρ of 0.128 is offset between images, not blindness: within an image its "
-        "ρ is 0.671 and 72.0% of the pairs are in order. Of the variance of its scores 80% lies "
-        "between images, 10% between versions"
+        "CIDEr's pooled ρ of 0.128 is low because its scores differ between images: within an "
+        "image its ρ is 0.671 and 72.0% of the pairs are in order. Of the variance of its scores "
+        "80% lies between images and 10% between versions"
     )
     assert "BLEU-2 (0.415 pooled, 0.618 within)" in said.text
 
@@ -62,12 +92,13 @@ def test_offset_is_said_with_the_runs_numbers() -> None:
 )
 def test_offset_is_not_said_where_it_is_not_so(changed: dict[str, Any]) -> None:
     assert is_masked(CIDER)
-    assert offset([{**CIDER, **changed}]) is None
+    record = {"metric": "CIDEr", **FLAT, **changed}
+    assert offset([graded_metric(record)]) is None
 
 
 def test_the_ranking_within_an_image_leaves_out_what_is_no_result() -> None:
-    rows = [BLEU, CIDER, record("part", 0.9, 0.9, 0.9, part_of="CIDEr")]
-    assert [r["metric"] for r in by_within(rows)] == ["CIDEr", "BLEU-2"]
+    rows = results(graded_run(BLEU, CIDER, record("part", 0.9, 0.9, 0.9, part_of="CIDEr")))
+    assert [m.name for m in by_within(rows)] == ["CIDEr", "BLEU-2"]
 
 
 def test_the_slope_chart_has_a_line_and_two_labels_a_metric_and_escapes_names() -> None:

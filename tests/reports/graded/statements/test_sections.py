@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
-from metaeval.runs import files
-from reports.graded.page import write_report
+from metaeval.reports.graded.page import write_report
+from metaeval.results.base import Estimate, Test
+from metaeval.results.comparison import Comparison, Comparisons, Power
+from metaeval.results.graded import ImageGroup, Measure
+from tests.reports.graded_results import compared, selected
 from tests.reports.run_files import IMAGES, corrupt, write_run
 
 
@@ -15,12 +17,6 @@ def words(run: Path) -> str:
     html = write_report(run, figures=False).read_text(encoding="utf-8")
     body = html[html.index("<main") : html.index('id="figures"')]
     return " ".join(re.sub("<[^>]+>", " ", body).split())
-
-
-def edit(run: Path, change: Any) -> None:
-    statistics = files.read_json(run / files.STATISTICS)
-    change(statistics)
-    files.write_json(run / files.STATISTICS, statistics)
 
 
 def test_without_the_statistics_there_are_no_sections(tmp_path: Path) -> None:
@@ -31,26 +27,23 @@ def test_without_the_statistics_there_are_no_sections(tmp_path: Path) -> None:
 
 
 def test_pairs_and_groups_with_their_numbers(tmp_path: Path) -> None:
-    run = write_run(tmp_path)
-
-    def add(statistics: dict[str, Any]) -> None:
-        pair = {
-            "a": "SacreBLEU", "b": "chrF", "difference": -0.123, "effect": -0.4,
-            "detectable": 0.0511, "images_needed": 1234.0,
-            "bootstrap": {"ci": [-0.2, -0.05], "p": 0.001, "p_holm": 0.001},
-        }  # fmt: skip
-        statistics["differences"] = {
-            "alpha": 0.05, "power": 0.8,
-            "measures": {"rank_order_rho_within": {"pairs": [pair]}},
-        }  # fmt: skip
-        part = {"rank_order_rho": 0.111, "rank_order_rho_within": 0.222,
-                "rank_order_rho_within_ci": [0.2, 0.25]}  # fmt: skip
-        statistics["groups"] = [
-            {"by": "words of the human caption", "label": label, "n_images": 4,
-             "metrics": {"chrF": part}} for label in ("2 to 9", "10 to 12")
-        ]  # fmt: skip
-
-    edit(run, add)
+    pair = Comparison(
+        a="SacreBLEU", b="chrF", measure="rank_order_rho_within",
+        difference=Estimate(value=-0.123, low=-0.2, high=-0.05),
+        tests=(Test(p=0.001, p_adjusted=0.001, method="bootstrap, normal"),),
+        power=Power(effect=-0.4, detectable=0.0511, images_needed=1234.0),
+    )  # fmt: skip
+    part = selected({"rank_order_rho": 0.111, "rank_order_rho_within": 0.222,
+                     "rank_order_rho_within_ci": [0.2, 0.25]})  # fmt: skip
+    assert part is not None
+    groups = tuple(
+        ImageGroup(by="words of the human caption", label=label, n_images=4, metrics={"chrF": part})
+        for label in ("2 to 9", "10 to 12")
+    )
+    tested = Comparisons(measure="rank_order_rho_within", alpha=0.05, pairs=(pair,))
+    run = write_run(
+        tmp_path, result={"differences": {"rank_order_rho_within": tested}, "groups": groups}
+    )
     page = words(run)
     assert re.search("Within an image (SacreBLEU chrF|chrF SacreBLEU) beats", page)
     assert "−12.3 B" in page
@@ -65,23 +58,17 @@ def test_a_control_is_a_row_below_and_a_mark_on_what_does_not_beat_it(tmp_path: 
     captions = corrupt(IMAGES, 3)
     good = captions["level"].to_numpy() + 0.0
     scores = {"Model": good, "chrF": good / 2 + [k % 5 for k in range(len(good))]}
+    measures: tuple[Measure, ...] = ("rank_order_rho", "rank_order_rho_within")
+    against = {m: compared(m, {("chrF", "Model"): 0.6}) for m in measures}
     run = write_run(
-        tmp_path, captions=captions, scores=scores, columns={"Model": {"control": True}}
-    )
-
-    def add(statistics: dict[str, Any]) -> None:
-        against = {"control": "Model", "difference": -0.5, "ci": [-0.6, -0.4], "p_holm": 0.0}
-        record = next(r for r in statistics["metrics"] if r["metric"] == "chrF")
-        record["against_control"] = {
-            "rank_order_rho": {**against, "beats": False},
-            "rank_order_rho_within": {**against, "beats": False},
-            "pairwise_accuracy": {**against, "beats": True},
-        }
-
-    edit(run, add)
+        tmp_path, captions=captions, scores=scores, columns={"Model": {"control": True}},
+        result={"against_control": against},
+    )  # fmt: skip
     html = write_report(run, figures=False).read_text(encoding="utf-8")
     rows = re.findall(r'<tr class="(\w+)" data-metric="([^"]+)"', html)
     assert rows == [("result", "chrF"), ("control", "Model")]
-    assert html.count('<small class="outside">below control</small>') == 2
-    assert "the best control is Model with ρ 1.000: no metric beats it" in words(run)
+    assert html.count('<small class="outside">not above control</small>') == 2
+    assert "the best control is Model with ρ 1.000: no metric is significantly above it" in words(
+        run
+    )
     assert "Model orders" not in html

@@ -1,0 +1,63 @@
+"""What a finished attack prints."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from metaeval.experiments.text_table import text_table
+from metaeval.results.attack import AttackResult
+from metaeval.results.base import Estimate, Number
+
+
+def printout(result: AttackResult, file: Path) -> str:
+    """One row per metric: how often a provably false caption is preferred, and the other goals."""
+    settings = result.settings
+    lines = []
+    for metric in result.metrics:
+        if metric.ok:
+            numbers = metric.numbers
+            main = "fluent" if "fluent" in numbers.success else "unconstrained"
+            lines.append(
+                {
+                    "metric": metric.name,
+                    "n": f"{numbers.n_images:,}",
+                    **{f"{p.at:,} calls": _percent(p.value) for p in numbers.success[main]},
+                    "unconstrained": _percent(numbers.final("unconstrained")),
+                    "copied": _percent(numbers.final("references copied")),
+                    "same length": _percent(numbers.final("same length")),
+                    "gain": _number(numbers.gain.value),
+                    "inflation": _number(
+                        numbers.inflation.known[-1].value.value if numbers.inflation else None
+                    ),
+                    "generic": _percent(numbers.generic.outranks) if numbers.generic else "",
+                }
+            )
+        else:
+            lines.append({"metric": metric.name, "n": metric.status})
+    constraint = (
+        f"fluent: within the central {100 * settings.fluent:.0f} % of human captions of that length"
+        if settings.fluent is not None
+        else f"no fluency constraint: {settings.no_fluency}"
+    )
+    return "\n".join(
+        [
+            "Share of images on which a provably false caption scores above the human one, in %",
+            *text_table(lines, "metric"),
+            f"false by: {settings.rule}; at most {settings.max_edits} words changed; {constraint}",
+            "gain, inflation: in units of the spread between human captions of an image",
+            f"{file}",
+        ]
+    )
+
+
+def _percent(estimate: Estimate) -> str:
+    if estimate.value is None:
+        return "-"
+    if estimate.interval is None:
+        return f"{100 * estimate.value:.1f}"
+    low, high = estimate.interval
+    return f"{100 * estimate.value:.1f} [{100 * low:.0f}, {100 * high:.0f}]"
+
+
+def _number(value: Number) -> str:
+    return "-" if value is None else f"{value:.2f}"

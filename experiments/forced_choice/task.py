@@ -1,0 +1,104 @@
+"""Forced choice: `python -m metaeval experiment=forced_choice dataset=pascal50s`.
+
+People chose one of two captions of an image: how often does a metric choose as they did? See
+docs/judgments.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from omegaconf import DictConfig
+
+from metaeval.config import load_dataset
+from metaeval.data.judgments.pascal50s import ForcedChoice
+from metaeval.errors import ConfigError
+from metaeval.experiments.base import MetricExperiment, Pass, ToScore
+from metaeval.experiments.captions import record_counts
+from metaeval.experiments.forced_choice.printout import printout
+from metaeval.experiments.forced_choice.scores import (
+    ChoiceScores,
+    pairs_to_score,
+    score_choices,
+    write_pairs,
+)
+from metaeval.experiments.forced_choice.statistics import statistics
+from metaeval.experiments.record import RunRecord
+from metaeval.metrics.base import Metric
+from metaeval.options import PositiveInt
+from metaeval.results.forced_choice import ForcedChoiceResult
+from metaeval.results.run import DatasetInfo
+
+
+class ForcedChoiceAgreement(MetricExperiment[ForcedChoice, ChoiceScores]):
+    """How often every metric prefers the caption that people prefer.
+
+    Parameters
+    ----------
+    permutations
+        Random arrangements of the paired permutation test between two metrics.
+    alpha
+        The level at which the printout and the report call a difference significant.
+    """
+
+    name = "forced_choice"
+    title = "Metrics against people: one of two captions"
+    question = "Which metric chooses between two captions as people do?"
+    report = "forced_choice"
+
+    def __init__(self, permutations: PositiveInt = 2000, alpha: float = 0.05) -> None:
+        if not 0 < alpha < 1:
+            raise ConfigError(f"task.alpha: {alpha!r} is not in (0, 1)")
+        self.permutations, self.alpha = permutations, float(alpha)
+
+    def load(self, config: DictConfig) -> ForcedChoice:
+        pairs = load_dataset(config)
+        if not isinstance(pairs, ForcedChoice):
+            raise ConfigError(
+                "experiment=forced_choice needs pairs of captions of which people preferred one: "
+                "dataset=pascal50s or audiocaps_eval; captions that people rated are for "
+                "experiment=judgments"
+            )
+        return pairs
+
+    def describe(self, data: ForcedChoice) -> str:
+        *others, last = map(str, data.n_references)
+        numbers = f"{', '.join(others)} and {last}" if others else last
+        return (
+            f"{data.title}: {len(data):,} pairs of captions, {data.labels} labels, with "
+            f"{numbers} reference{'' if numbers == '1' else 's'}, {data.draws} "
+            f"draw{'' if data.draws == 1 else 's'}; {data.records}"
+        )
+
+    def write_versions(self, data: ForcedChoice, record: RunRecord) -> None:
+        write_pairs(record.out, data)
+        record.update(
+            dataset=DatasetInfo(
+                name=data.name,
+                n_images=len(set(data.image)),
+                n_references=data.n_references,
+                sources=dict(data.sources),
+                notes=tuple(data.notes),
+                records=record_counts(data.records),
+            )
+        )
+
+    def to_score(self, data: ForcedChoice, record: RunRecord) -> Iterable[ToScore]:
+        return pairs_to_score(data, record.config.seed)
+
+    def score(
+        self, data: ForcedChoice, metrics: Mapping[str, Metric], record: RunRecord
+    ) -> ChoiceScores:
+        return score_choices(data, list(metrics.values()), record.config, record.out)
+
+    def passes(self, scores: ChoiceScores) -> Sequence[Pass]:
+        return [Pass(scored) for scored in scores.results]
+
+    def statistics(
+        self, data: ForcedChoice, scores: ChoiceScores, record: RunRecord
+    ) -> ForcedChoiceResult:
+        return statistics(data, scores, record.config, self.permutations, self.alpha)
+
+    def printout(self, summary: ForcedChoiceResult, record: RunRecord, file: Path) -> str:
+        return printout(summary, file)

@@ -1,0 +1,220 @@
+"""One column against people: correlations over rows, accuracy within images, systems, parts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from metaeval.experiments.judgments.sample import RankedScores, Ratings, Sample, View
+from metaeval.results.base import Estimate
+from metaeval.results.judgments import (
+    CalibratedAccuracy,
+    CommonRows,
+    Correlation,
+    CorrelationEstimates,
+    HumanAgreement,
+    SystemAgreement,
+    SystemMean,
+)
+from metaeval.stats.agreement.length_control import partial_correlation
+from metaeval.stats.correlation.correlations import (
+    Correlations,
+    WeightedCorrelations,
+    correlations,
+)
+from metaeval.stats.ordering.tie_calibration import pair_outcomes, pairs_within, tie_calibration
+from metaeval.stats.resampling.bootstrap import Counts, percentile_interval
+from metaeval.stats.resampling.items import Floats
+from metaeval.stats.resampling.means import resampled_sums
+
+
+def agreement_of(
+    column: RankedScores,
+    given: Ratings,
+    sample: Sample,
+    statistic: Correlation,
+    confidence: float,
+) -> tuple[HumanAgreement, Correlations]:
+    """A column's agreement in one dimension, and the replicates of its correlations."""
+    x, unit = column.scores[given.row], given.image[given.row]
+    weighted = WeightedCorrelations(x, given.value, unit, given.n_images)
+    resampled = weighted.of(sample.counts)
+    values = correlations(x, given.value)
+
+    def estimate(value: float, replicates: Floats) -> Estimate:
+        low, high = percentile_interval(replicates, confidence)
+        return Estimate(value=value, low=low, high=high)
+
+    agreement = HumanAgreement(
+        n=int((~np.isnan(x)).sum()),
+        pearson=estimate(values["pearson"], resampled.pearson),
+        spearman=estimate(values["spearman"], resampled.spearman),
+        kendall_tau_b=estimate(values["kendall_tau_b"], resampled.kendall_tau_b),
+        kendall_tau_c=estimate(values["kendall_tau_c"], resampled.kendall_tau_c),
+        accuracy=_accuracy(column, given, sample.counts, confidence),
+        system=_system(column, given, sample, confidence) if len(sample.systems) > 1 else None,
+        views={
+            view.name: of_view(column, given, view, sample.counts, statistic, confidence)
+            for view in sample.views
+        },
+        length_controlled=_length_controlled(column, given, sample, confidence),
+    )
+    return agreement, resampled
+
+
+def _length_controlled(
+    column: RankedScores, given: Ratings, sample: Sample, confidence: float
+) -> Estimate:
+    """Partial Pearson's r with the ratings, given the number of words of the caption."""
+    words = np.array([len(j.candidate.split()) for j in sample.judged.judged], dtype=np.float64)
+    image = given.image[given.row]
+    partial = partial_correlation(
+        column.scores[given.row], given.value, words[given.row], image, statistic="pearson",
+        counts=sample.counts[:, np.unique(image)], confidence=confidence,
+    )  # fmt: skip
+    return Estimate(value=partial.partial, low=partial.low, high=partial.high, n=partial.n)
+
+
+def _accuracy(
+    column: RankedScores, given: Ratings, counts: Counts, confidence: float
+) -> CalibratedAccuracy:
+    calibrated = tie_calibration(column.scores, given.mean, given.image)
+    low, high = _accuracy_interval(column, given, calibrated.epsilon, counts, confidence)
+    return CalibratedAccuracy(
+        accuracy=Estimate(value=calibrated.accuracy, low=low, high=high),
+        epsilon=calibrated.epsilon,
+        uncalibrated=calibrated.uncalibrated,
+        tied=_share_tied(column, given, calibrated.epsilon),
+        n_pairs=calibrated.n_pairs,
+        n_images=calibrated.n_groups,
+    )
+
+
+def _share_tied(column: RankedScores, given: Ratings, epsilon: float) -> float:
+    """The share of pairs of captions of one image that ε makes ties; NaN without pairs."""
+    distance = pairs_within(column.scores, given.mean, given.image).distance
+    return float((distance <= epsilon).mean()) if len(distance) else float("nan")
+
+
+def _accuracy_interval(
+    column: RankedScores, given: Ratings, epsilon: float, counts: Counts, confidence: float
+) -> list[float]:
+    """The interval by resampling images, with a fixed ε."""
+    pairs = pairs_within(column.scores, given.mean, given.image)
+    # `pairs_within` numbers the images from 0 in ascending order, as `given.image` does
+    right, total = pair_outcomes(pairs, epsilon, given.n_images)
+    has_pairs = total > 0
+    if not has_pairs.any():
+        return [float("nan"), float("nan")]
+    shares = np.where(has_pairs, right / np.maximum(total, 1), 0.0)
+    sums = resampled_sums(np.stack([shares, has_pairs.astype(np.float64)], axis=1), counts)
+    with np.errstate(invalid="ignore"):
+        means = sums[:, 0] / sums[:, 1]
+    return percentile_interval(means, confidence)
+
+
+def _system(
+    column: RankedScores, given: Ratings, sample: Sample, confidence: float
+) -> SystemAgreement:
+    """Agreement over systems: their mean scores against their mean ratings."""
+    systems = sample.systems
+    rated = ~(np.isnan(column.scores) | np.isnan(given.mean))
+    tables = np.zeros((3, given.n_images, len(systems)))  # Σ score, Σ rating, captions
+    place = {name: k for k, name in enumerate(systems)}
+    for j in np.flatnonzero(rated).tolist():
+        name = sample.judged.judged[j].system
+        if name is not None:
+            tables[:, given.image[j], place[name]] += column.scores[j], given.mean[j], 1
+    metric, human = _system_means(tables, np.ones((1, given.n_images), dtype=np.int8))
+    point = system_correlations(metric, human)
+    resampled = system_correlations(*_system_means(tables, sample.counts))
+    estimates = {}
+    for name in point:
+        low, high = percentile_interval(resampled[name], confidence)
+        estimates[name] = Estimate(value=float(point[name][0]), low=low, high=high)
+    return SystemAgreement(
+        means={
+            name: SystemMean(score=metric[0, k], human=human[0, k]) for name, k in place.items()
+        },
+        pearson=estimates["pearson"],
+        kendall_tau_b=estimates["kendall_tau_b"],
+        accuracy=estimates["accuracy"],
+    )
+
+
+def _system_means(tables: Floats, counts: Counts) -> tuple[Floats, Floats]:
+    """Mean score and mean rating [r, systems] from tables [3, images, systems]."""
+    three, images, systems = tables.shape
+    flat = tables.transpose(1, 0, 2).reshape(images, three * systems)
+    score, human, n = resampled_sums(flat, counts).reshape(-1, three, systems).transpose(1, 0, 2)
+    with np.errstate(invalid="ignore"):
+        return score / n, human / n
+
+
+def system_correlations(metric: Floats, human: Floats) -> Mapping[str, Floats]:
+    """Pearson, τ-b and pairwise accuracy over systems, [r] each, from means [r, systems].
+
+    Pairwise accuracy (Kocmi et al. 2021): the share of pairs of systems that metric and people put
+    in the same order.
+    """
+    x, y = (v - v.mean(axis=1, keepdims=True) for v in (metric, human))
+    first, second = np.triu_indices(metric.shape[1], 1)
+    a = np.sign(metric[:, first] - metric[:, second])
+    b = np.sign(human[:, first] - human[:, second])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        pearson = (x * y).sum(axis=1) / np.sqrt((x * x).sum(axis=1) * (y * y).sum(axis=1))
+        tau = (a * b).sum(axis=1) / np.sqrt((a != 0).sum(axis=1) * (b != 0).sum(axis=1))
+    undefined = np.isnan(a).any(axis=1) | np.isnan(b).any(axis=1)
+    accuracy = np.where(undefined, np.nan, (a == b).mean(axis=1))
+    return {"pearson": pearson, "kendall_tau_b": tau, "accuracy": accuracy}
+
+
+def of_view(
+    column: RankedScores,
+    given: Ratings,
+    view: View,
+    counts: Counts,
+    statistic: Correlation,
+    confidence: float,
+) -> CorrelationEstimates:
+    """The correlations on a part of the captions, the protocol's with its interval."""
+    rows = view.captions[given.row]
+    x, y, unit = column.scores[given.row[rows]], given.value[rows], given.image[given.row[rows]]
+    weighted = WeightedCorrelations(x, y, unit, given.n_images, names=(statistic,))
+    low, high = percentile_interval(getattr(weighted.of(counts), statistic), confidence)
+    estimates = {
+        name: Estimate(value=value, low=low, high=high)
+        if name == statistic
+        else Estimate(value=value)
+        for name, value in correlations(x, y).items()
+    }
+    return CorrelationEstimates(
+        n=int((~np.isnan(x)).sum()),
+        pearson=estimates["pearson"],
+        spearman=estimates["spearman"],
+        kendall_tau_b=estimates["kendall_tau_b"],
+        kendall_tau_c=estimates["kendall_tau_c"],
+    )
+
+
+def on_common_rows(
+    columns: Sequence[RankedScores], given: Ratings, statistic: Correlation
+) -> dict[str, CommonRows]:
+    """Column → the correlation on the rows that all metrics could score.
+
+    Empty where all metrics scored the same rows. A metric that scored fewer than half of the rows
+    does not take part, so that its gaps do not reduce the rows of the others.
+    """
+    scored = {c.name: ~np.isnan(c.scores[given.row]) for c in columns}
+    taking_part = [c for c in columns if 2 * scored[c.name].sum() >= len(given.row)]
+    if not taking_part or len({scored[c.name].tobytes() for c in taking_part}) < 2:
+        return {}
+    rows = np.logical_and.reduce([scored[c.name] for c in taking_part])
+    return {
+        c.name: CommonRows(
+            n=int(rows.sum()),
+            value=correlations(c.scores[given.row[rows]], given.value[rows])[statistic],
+        )
+        for c in taking_part
+    }

@@ -1,0 +1,144 @@
+"""The judged captions of a run as arrays: what every statistic is computed on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from metaeval.data.judgments.judged import HUMAN, Judgments
+from metaeval.experiments.controls import is_ranked
+from metaeval.results.judgments import Correlation, JudgmentSettings, ProtocolInfo
+from metaeval.scoring import MetricScores
+from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts
+from metaeval.stats.resampling.items import Floats
+from metaeval.stats.significance.paired_permutation import swap_units
+
+
+class RankedScores(NamedTuple):
+    """One score of a metric that ran: its name and its scores [n], more is better."""
+
+    name: str
+    scores: Floats
+
+
+class View(NamedTuple):
+    """A part of the judged captions that has numbers of its own: "without Human", "8k"."""
+
+    name: str
+    captions: npt.NDArray[np.bool_]
+
+
+class Ratings(NamedTuple):
+    """The ratings of one dimension, as rows of correlations.
+
+    `row` [rows] is the caption of each row, `value` [rows] its rating; `mean` [n] the mean rating
+    of each caption; `image` [n] the number of each caption's image.
+    """
+
+    row: npt.NDArray[np.intp]
+    value: Floats
+    mean: Floats
+    image: npt.NDArray[np.int64]
+    n_images: int
+
+
+class Columns(NamedTuple):
+    """The columns that ran, and which of them are ranked or are controls."""
+
+    all: Sequence[RankedScores]
+    ranked: Sequence[RankedScores]
+    controls: Sequence[RankedScores]
+
+    @classmethod
+    def of(cls, scored: Sequence[MetricScores]) -> Columns:
+        """The columns of metrics; more is better in each."""
+        every, ranked, controls = [], [], []
+        for s in scored:
+            if s.scores is None:
+                continue
+            for column, values in zip(s.columns, s.scores.T, strict=True):
+                upward = values if column.higher_is_better else -values
+                one = RankedScores(column.name, upward)
+                every.append(one)
+                if varies(one) and is_ranked(column):
+                    ranked.append(one)
+                elif varies(one) and column.control:
+                    controls.append(one)
+        return cls(every, ranked, controls)
+
+
+class Sample(NamedTuple):
+    """What every statistic of a run is computed on.
+
+    `image` [n] is the number of each caption's image, `units` [n] what the permutation test swaps
+    as one, `counts` [replicates, images] the resampled images, `without_references` [n] marks
+    captions without references.
+    """
+
+    judged: Judgments
+    image: npt.NDArray[np.int64]
+    units: npt.NDArray[np.int64]
+    counts: Counts
+    systems: tuple[str, ...]
+    views: Sequence[View]
+    ratings: Mapping[str, Ratings]
+    without_references: npt.NDArray[np.bool_]
+
+
+def sample_of(judged: Judgments, settings: JudgmentSettings) -> Sample:
+    """The ratings, images, resampled images and parts of judged captions."""
+    images = sorted({j.image for j in judged.judged})
+    number = {image: k for k, image in enumerate(images)}
+    image = np.array([number[j.image] for j in judged.judged], dtype=np.int64)
+    systems = sorted({j.system for j in judged.judged if j.system is not None})
+    units = swap_units([j.system or "" for j in judged.judged], image, settings.swap)
+    if settings.swap == "both" and not systems:  # each judged caption is swapped on its own
+        units = np.arange(len(image))
+    ratings = {}
+    for name in judged.dimensions:
+        row, value = judged.rows(name)
+        ratings[name] = Ratings(row, value, judged.means(name), image, len(images))
+    return Sample(
+        judged,
+        image,
+        units,
+        bootstrap_counts(len(images), settings.replicates, settings.seed),
+        tuple(systems),
+        views_of(judged),
+        ratings,
+        np.array([not j.references for j in judged.judged], dtype=np.bool_),
+    )
+
+
+def quoted_statistic(judged: Judgments) -> Correlation:
+    """The correlation that the protocol is quoted by."""
+    return ProtocolInfo.model_validate(judged.protocol.as_dict()).statistic
+
+
+def row_counts(judged: Judgments) -> dict[str, int]:
+    """Dimension → how many rows the correlations have."""
+    return {name: len(judged.rows(name)[0]) for name in judged.dimensions}
+
+
+def views_of(judged: Judgments) -> list[View]:
+    """The parts that have numbers of their own: without people's captions, and each subset."""
+    views = []
+    human = np.array([j.system == HUMAN for j in judged.judged], dtype=np.bool_)
+    if human.any() and not human.all():
+        views.append(View(f"without {HUMAN}", ~human))
+    subsets = list(dict.fromkeys(j.subset for j in judged.judged if j.subset is not None))
+    if len(subsets) > 1:
+        views += [
+            View(subset, np.array([j.subset == subset for j in judged.judged], dtype=np.bool_))
+            for subset in subsets
+        ]
+    return views
+
+
+def varies(column: RankedScores) -> bool:
+    """Whether a column has two different scores."""
+    scored = column.scores[~np.isnan(column.scores)]
+    return len(scored) > 1 and bool((scored != scored[0]).any())

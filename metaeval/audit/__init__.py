@@ -1,0 +1,1 @@
+"""Repeat the audit of the corruptions with annotators of your own."""

@@ -1,0 +1,119 @@
+"""Columns of a user's table under the names that a loader uses: `dataset.fields={human: stars}`."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from metaeval.errors import ConfigError, InputError
+
+log = logging.getLogger(__name__)
+
+Row = tuple[str, dict[str, Any]]
+
+# what other people call a column; a guess is made only where one of these is there, and is reported
+COMMON: dict[str, tuple[str, ...]] = {
+    "image_id": ("imgid", "img_id", "imageid", "image", "cocoid", "filename", "file_name",
+                 "image_name", "image_path"),
+    "candidate": ("mt", "caption", "hyp", "hypothesis", "prediction", "pred", "generated", "cand"),
+    "caption": ("text", "sentence", "raw", "candidate", "mt", "prediction"),
+    "references": ("refs", "reference", "ref", "gts", "ground_truth", "captions"),
+    "human": ("rating", "human_score", "human_rating", "judgment", "judgement", "mos", "stars"),
+    "true": ("caption", "positive", "pos", "correct"),
+    "false": ("foil", "negative", "neg", "negative_caption", "incorrect", "hallucinated"),
+    "image_path": ("file_name", "filename"),
+    "system": ("model", "sys", "captioner"),
+    "kind": ("category", "subset", "type"),
+    "rater": ("annotator", "worker", "worker_id", "annotator_id"),
+}  # fmt: skip
+
+
+def check_fields(
+    given: Mapping[str, str] | None, known: Sequence[str], option: str = "dataset.fields"
+) -> dict[str, str]:
+    """The names that the user gives; ConfigError for one of a column that the loader does not have.
+
+    >>> check_fields({"candidate": "mt"}, ["image_id", "candidate"])
+    {'candidate': 'mt'}
+    """
+    names = {str(key): str(value) for key, value in (given or {}).items()}
+    if unknown := [name for name in names if name not in known]:
+        raise ConfigError(f"{option}: '{unknown[0]}' is not one of {', '.join(known)}")
+    return names
+
+
+def rename_fields(
+    rows: Iterable[Row],
+    given: Mapping[str, str] | None,
+    required: Sequence[str],
+    path: Path,
+    notes: list[str],
+    optional: Sequence[str] = (),
+    option: str = "dataset.fields",
+) -> Iterator[Row]:
+    """Rows with the loader's names next to those of the file.
+
+    Parameters
+    ----------
+    given
+        Loader's name → the file's.
+    required, optional
+        The loader's names. A required one that the file does not have and the user does not give
+        is looked for among common names; what is chosen is logged and appended to `notes`.
+    """
+    names = check_fields(given, (*required, *optional), option)
+    first = True
+    for where, record in rows:
+        if first:
+            first = False
+            names = _complete(names, record, required, path, where, notes, option)
+        renamed = dict(record)
+        for name, theirs in names.items():
+            if name in record and name not in (given or {}):
+                problem = f"is there, but the first record has '{theirs}' in its place"
+                raise InputError(problem, file=path, record=where, field=name)
+            if theirs in record:
+                renamed[name] = record[theirs]
+            elif name in _named_required(names, required):
+                raise InputError("is missing", file=path, record=where, field=theirs)
+        yield where, renamed
+
+
+def _named_required(names: Mapping[str, str], required: Sequence[str]) -> frozenset[str]:
+    """The required names that stand for a column of another name."""
+    return frozenset(names) & frozenset(required)
+
+
+def _complete(
+    names: dict[str, str],
+    record: Mapping[str, Any],
+    required: Sequence[str],
+    path: Path,
+    where: str,
+    notes: list[str],
+    option: str,
+) -> dict[str, str]:
+    columns = ", ".join(f"'{column}'" for column in record)
+    for name, theirs in names.items():
+        if theirs not in record:
+            raise InputError(
+                f"is missing ({option}.{name}); the columns are: {columns}",
+                file=path, record=where, field=theirs,
+            )  # fmt: skip
+    complete = dict(names)
+    guessed = []
+    for name in required:
+        if name in record or name in complete:
+            continue
+        taken = set(complete.values()) | set(required)
+        there = [c for c in COMMON.get(name, ()) if c in record and c not in taken]
+        if there:
+            complete[name] = there[0]
+            guessed.append(f"{name} is '{there[0]}'")
+    if guessed:
+        note = f"Columns of {path.name} by their common names: {', '.join(guessed)} ({option})."
+        notes.append(note)
+        log.warning("%s", note)
+    return complete

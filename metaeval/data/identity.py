@@ -1,0 +1,92 @@
+"""Image ids of files: one written form for each image, and no two images that become one.
+
+Every loader that turns something written (a cell, a file name, an id with leading zeros) into an
+image id registers it here. Two written forms of one id are refused: their captions would become
+each other's references, or the features of one image would be used for the other.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from metaeval.data.dataset import ImageId
+from metaeval.errors import InputError
+from metaeval.readers.files import one_line
+
+_DECIMAL = re.compile("[0-9]{1,18}")  # ASCII only: isdecimal() accepts digits of other scripts
+_SUFFIX = re.compile(r"\.(?:jpe?g|png|webp|bmp|gif|tiff?|npy|npz)", re.IGNORECASE)
+_COCO_STEM = re.compile(r"COCO_(?:.*_)?([0-9]+)")
+
+
+def is_decimal(text: str) -> bool:
+    """Whether a text is a non-negative integer in ASCII digits that fits 64 bits."""
+    return _DECIMAL.fullmatch(text) is not None
+
+
+class ImageIdRegistry:
+    """The image ids of one file, each with the form in which the file writes it.
+
+    Parameters
+    ----------
+    file
+        For messages.
+    field
+        The column or key that holds the ids, for messages.
+
+    >>> registry = ImageIdRegistry(Path("captions.csv"), "image_id")
+    >>> registry.add(7, "007", "line 2")
+    7
+    >>> registry.add(7, "7", "line 3")
+    Traceback (most recent call last):
+        ...
+    metaeval.errors.InputError: captions.csv, line 3, field 'image_id': '7' and '007' (line 2) \
+become the same image 7; write each image's id in one form, and different images' ids differently
+    """
+
+    def __init__(self, file: Path, field: str | None = None) -> None:
+        self._file, self._field = file, field
+        self._written: dict[ImageId, tuple[str, str]] = {}
+
+    def add(self, image: ImageId, written: str, where: str) -> ImageId:
+        """Register an id that several records may have; InputError for a second written form."""
+        known, place = self._written.setdefault(image, (written, where))
+        if known != written:
+            self._refuse(image, written, known, place, where)
+        return image
+
+    def add_once(self, image: ImageId, written: str, where: str) -> ImageId:
+        """Register the id of a record that describes a whole image; InputError if it is known."""
+        known, place = self._written.setdefault(image, (written, where))
+        if known != written or place != where:
+            self._refuse(image, written, known, place, where)
+        return image
+
+    def _refuse(self, image: ImageId, written: str, known: str, place: str, where: str) -> None:
+        this, other = one_line(repr(written), 80), one_line(repr(known), 80)
+        if written == known:
+            problem = f"the image {this} is there twice: {place} has it too; remove one of them"
+        else:
+            problem = (
+                f"{this} and {other} ({place}) become the same image {image!r}; write each "
+                "image's id in one form, and different images' ids differently"
+            )
+        raise InputError(problem, file=self._file, record=where, field=self._field)
+
+
+def image_key(value: object) -> str:
+    """An image id as it is compared across files.
+
+    Folder, suffix of an image or array file, COCO 2014's prefix and leading zeros are removed; a
+    name that is not a number otherwise stays as it is.
+
+    >>> [image_key(x) for x in (42, "000042", "COCO_val2014_000000000042.jpg", "imgs/dog_1.png")]
+    ['42', '42', '42', 'dog_1']
+    """
+    text = str(value.decode("utf-8", "replace") if isinstance(value, bytes) else value).strip()
+    stem = text.replace("\\", "/").rsplit("/", 1)[-1]
+    if match := _SUFFIX.search(stem, max(0, stem.rfind("."))):
+        stem = stem[: match.start()] if match.end() == len(stem) else stem
+    if coco := _COCO_STEM.fullmatch(stem):
+        stem = coco[1]
+    return (stem.lstrip("0") or "0") if stem.isascii() and stem.isdigit() else stem

@@ -1,0 +1,284 @@
+"""AudioCaps-Eval and files of its layout (FENSE, Zhou et al. 2022): which caption fits a clip?
+
+The file is a JSON list. A record holds `audio_id`, `references` and pairs by category: `HC` (two
+human captions of the clip), `HI` (one of another clip), `HM` (human against machine), `MM_1` …
+`MM_5` (two machines). A pair is a list that begins with the two captions and the sources of both,
+and ends with the votes: 1 for the first caption, −1 for the second, 0 for neither. A category may
+be null or missing.
+
+No audio is needed: metrics compare captions with the references.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from metaeval.data.dataset import Absent, CaptionDataset, RecordCount
+from metaeval.data.json_records import kind as json_type
+from metaeval.data.json_records import require_fields
+from metaeval.data.judgments.files import find_files
+from metaeval.data.judgments.pascal50s import TIES, ForcedChoice, ScoringTable
+from metaeval.data.tidy import Tidy
+from metaeval.errors import ConfigError, InputError, require_count
+from metaeval.options import Limit
+from metaeval.readers.json_text import read_json
+
+FILE = "audiocaps_eval.json"
+SOURCE = "https://github.com/blmoistawinde/fense (folder dataset)"
+WITH_PEOPLE = ("HC", "HI", "HM")
+MACHINES = tuple(f"MM_{k}" for k in range(1, 6))
+IDS = ("audio_id", "raw_name", "file_name", "id")
+SEEN = 4  # references that a metric sees
+
+ReferenceSets = tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
+
+
+@dataclass(frozen=True)
+class ClipPairs(ForcedChoice):
+    """Pairs of captions of an audio clip, with the references of the benchmark's protocol.
+
+    `image` holds the ids of the clips.
+
+    Attributes
+    ----------
+    sets
+        n: the reference sets of each pair, as (those of the first caption, those of the second).
+        A caption's score is its mean over the sets.
+    corpus
+        n: which pairs are one corpus for CIDEr's document frequencies.
+    divided
+        Reference sets and corpus of the pairs that were left out, as people were divided on them:
+        they are part of the corpus.
+    """
+
+    sets: tuple[ReferenceSets, ...] = ()
+    corpus: tuple[str, ...] = ()
+    divided: tuple[tuple[ReferenceSets, str], ...] = ()
+
+    def tables(self, n_references: int = SEEN, draw: int = 0, seed: int = 0) -> list[ScoringTable]:
+        """Each corpus and side is a dataset of its own: a document for each reference set.
+
+        Nothing is drawn: all arguments are ignored.
+        """
+        made = []
+        for corpus in dict.fromkeys(self.corpus):
+            members = [k for k, c in enumerate(self.corpus) if c == corpus]
+            others = [sets for sets, c in self.divided if c == corpus]
+            for side, texts in enumerate((self.first, self.second)):
+                references = [(k, s[side]) for k in members for s in self.sets[k]]
+                scored = len(references)
+                references += [(-1, s[side]) for sets in others for s in sets]
+                keys = tuple(f"{j:06d}" for j in range(len(references)))
+                listed = tuple(r for _, r in references)
+                words = tuple(r[0] for r in listed)
+                nowhere = (None,) * len(keys)
+                documents = CaptionDataset(
+                    self.name, keys, words, listed, keys, words, self.sources, self.notes,
+                    parts={part: Absent(part, "the benchmark is of audio clips, without images")
+                           for part in ("images", "objects")},
+                    image_source=nowhere, pool_source=nowhere,
+                )  # fmt: skip
+                pair = np.array([k for k, _ in references[:scored]], dtype=np.int64)
+                captions = [texts[k] for k in pair]
+                sides = np.full(scored, side, dtype=np.int64)
+                made.append(ScoringTable(documents, list(keys[:scored]), captions, pair, sides))
+        return made
+
+    def documents(self, n_references: int = SEEN, draw: int = 0, seed: int = 0) -> CaptionDataset:
+        """The documents of the first corpus and caption."""
+        return self.tables()[0].documents
+
+
+def load_clip_pairs(
+    file: str | Path | None = None,
+    root: str | Path | None = None,
+    data: str | Path | None = None,
+    name: str = "audiocaps_eval",
+    title: str = "AudioCaps-Eval",
+    ties: str = "wrong",
+    limit: Limit = None,
+) -> ClipPairs:
+    """Pairs of audio captions in the layout of AudioCaps-Eval, under the protocol of FENSE.
+
+    Parameters
+    ----------
+    file
+        The file; by default `audiocaps_eval.json` in `root`.
+    root
+        Its folder; by default `audiocaps_eval` in the data folder.
+    name, title
+        What the dataset is called.
+    ties
+        "wrong": a metric that gives both captions the same score is wrong; "half": half right.
+    limit
+        Only the first so many pairs of each category.
+
+    Notes
+    -----
+    References
+        HC: each caption leaves the references that it is compared with. HI and HM: both are
+        compared with the references without the human caption. MM: with every choice of all
+        references but one; a caption's score is the mean over these sets. Fewer than four are
+        filled up by repetition from the start.
+    Corpus
+        For CIDEr, HC, HI and HM are one corpus and MM another, for the first and the second
+        captions each.
+    People
+        The sum of the votes decides; a pair whose votes sum to 0 is left out.
+    Source
+        Z. Zhou et al. (2022), Can audio captions be evaluated with image caption metrics?, ICASSP;
+        its CIDEr and ROUGE-L are reproduced to the digit (tested).
+
+    Raises InputError for a file that is not there or not as it should be.
+    """
+    if ties not in TIES:
+        raise ConfigError(f"dataset.ties: '{ties}' is not one of {', '.join(TIES)}")
+    if limit is not None:
+        require_count("dataset.limit", limit)
+    path = _path(file, root, data)
+    value, checksum = read_json(path)
+    tidy = Tidy()
+    used, divided, read = _chosen(list(_pairs(value, tidy, path)), limit)
+    if not used:
+        raise InputError("no pair is left", file=path)
+    notes = tidy.notes()
+    if n := len(divided):
+        notes.append(f"{n:,} pairs were left out: the votes for both captions are equal.")
+    return ClipPairs(
+        name=name,
+        title=title,
+        image=tuple(p.clip for p in used),
+        first=tuple(p.first for p in used),
+        second=tuple(p.second for p in used),
+        references=tuple(p.references for p in used),
+        category=tuple(p.category for p in used),
+        votes=np.array([p.votes for p in used], dtype=np.int64),
+        n_references=(SEEN,),
+        draws=1,
+        sources={path.name: checksum},
+        notes=tuple(notes),
+        records=RecordCount(read, len(used)),
+        labels="votes",
+        ties=ties,
+        unit="clip",
+        average="pairs",
+        sets=tuple(p.sets for p in used),
+        corpus=tuple(_corpus(p.category) for p in used),
+        divided=tuple((p.sets, _corpus(p.category)) for p in divided),
+    )
+
+
+class _Pair(NamedTuple):
+    clip: str
+    category: str
+    first: str
+    second: str
+    references: tuple[str, ...]
+    votes: tuple[int, int]
+    sets: ReferenceSets
+
+
+def _path(file: str | Path | None, root: str | Path | None, data: str | Path | None) -> Path:
+    if file is None:
+        found = find_files([FILE], folder="audiocaps_eval", source=SOURCE, root=root, data=data)
+        return found[FILE]
+    path = Path(file).expanduser()
+    if not path.is_file():
+        raise InputError("there is no such file; correct dataset.file", file=path)
+    return path
+
+
+def _pairs(value: Any, tidy: Tidy, path: Path) -> Iterator[_Pair]:
+    """All pairs of the file, in its order."""
+    if not isinstance(value, list):
+        raise InputError(f"holds {json_type(value)} where a list of records is expected", file=path)
+    for k, record in enumerate(value):
+        where = f"record {k}"
+        if not isinstance(record, dict):
+            raise InputError(f"is {json_type(record)}, not an object", file=path, record=where)
+        clip, references = _clip(record, tidy, path, where)
+        for field in (*WITH_PEOPLE, *MACHINES):
+            if record.get(field) is None:
+                continue
+            first, second, votes = _votes(record[field], tidy, path, where, field)
+            category = field if field in WITH_PEOPLE else "MM"
+            sets = _reference_sets(category, first, second, references, path, where)
+            yield _Pair(clip, category, first, second, references, votes, sets)
+
+
+def _chosen(pairs: Sequence[_Pair], limit: int | None) -> tuple[list[_Pair], list[_Pair], int]:
+    """Pairs that are used, pairs that people are divided on, and how many the file holds."""
+    taken: Counter[str] = Counter()
+    used: list[_Pair] = []
+    divided: list[_Pair] = []
+    for pair in pairs:
+        taken[pair.category] += 1
+        if limit is None or taken[pair.category] <= limit:
+            (divided if pair.votes[0] == pair.votes[1] else used).append(pair)
+    return used, divided, len(pairs)
+
+
+def _corpus(category: str) -> str:
+    return "MM" if category == "MM" else "people"
+
+
+def _clip(
+    record: dict[str, Any], tidy: Tidy, path: Path, where: str
+) -> tuple[str, tuple[str, ...]]:
+    """The clip's id and its references."""
+    field = next((name for name in IDS if name in record), IDS[0])
+    require_fields(record, [field, "references"], path, where)
+    clip, given = record[field], record["references"]
+    if isinstance(clip, bool) or not isinstance(clip, str | int) or clip == "":
+        raise InputError(f"is {json_type(clip)}, not an id", file=path, record=where, field=field)
+    if not isinstance(given, list) or len(given) < 2:
+        problem = f"is {json_type(given)}, not a list of two references or more"
+        raise InputError(problem, file=path, record=where, field="references")
+    texts = tuple(tidy.read(r, file=path, record=where, field="references") for r in given)
+    return tidy.read(str(clip), file=path, record=where, field=field), texts
+
+
+def _votes(
+    entry: Any, tidy: Tidy, path: Path, where: str, field: str
+) -> tuple[str, str, tuple[int, int]]:
+    """The two captions of a pair, and the votes for each."""
+    if not isinstance(entry, list) or len(entry) < 5:
+        problem = "is not a list of two captions, their two sources and the votes"
+        raise InputError(problem, file=path, record=where, field=field)
+    votes = entry[-1]
+    good = isinstance(votes, list) and all(type(v) is int and v in (-1, 0, 1) for v in votes)
+    if not good or not votes:
+        raise InputError(
+            "ends without a list of votes 1, 0 or -1", file=path, record=where, field=field
+        )
+    first, second = (tidy.read(t, file=path, record=where, field=field) for t in entry[:2])
+    return first, second, (votes.count(1), votes.count(-1))
+
+
+def _reference_sets(
+    category: str, first: str, second: str, references: Sequence[str], path: Path, where: str
+) -> ReferenceSets:
+    if category == "MM":
+        n = len(references)
+        left = (tuple(r for j, r in enumerate(references) if j != k) for k in range(n))
+        choices = map(_filled, left)
+        return tuple((choice, choice) for choice in choices)
+    without_first = tuple(r for r in references if r != first)
+    without_second = tuple(r for r in references if r != second)
+    own = (without_first, without_second if category == "HC" else without_first)
+    if not all(own):
+        problem = "no reference is left beyond the caption itself"
+        raise InputError(problem, file=path, record=where, field="references")
+    return ((_filled(own[0]), _filled(own[1])),)
+
+
+def _filled(references: tuple[str, ...]) -> tuple[str, ...]:
+    """At least `SEEN` references, by repetition from the start."""
+    n = max(SEEN, len(references))
+    return tuple(references[k % len(references)] for k in range(n))

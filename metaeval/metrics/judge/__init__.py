@@ -1,0 +1,1 @@
+"""Judges: metrics whose scores are the answers of a language or vision-language model."""

@@ -1,0 +1,368 @@
+"""Asking an OpenAI-compatible chat endpoint: concurrently, within limits, with bounded patience."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from metaeval.errors import InputError, MetaevalError
+from metaeval.metrics.judge.budget import BudgetReached, Cost, Ledger
+from metaeval.metrics.judge.requests import Request
+from metaeval.runs.answers import Answer
+
+if TYPE_CHECKING:
+    import httpx
+
+log = logging.getLogger(__name__)
+
+_RETRIED = frozenset({408, 409, 425, 429})
+_FATAL = {
+    401: "the key is refused",
+    403: "the key may not use this model",
+    404: "no such address or model",
+}
+_FIRST_WAIT, _LONGEST_WAIT = 0.5, 60.0  # seconds between attempts
+_LONGEST_RETRY_AFTER = 600.0
+
+
+class Retriable(Exception):
+    """An attempt that may succeed later; `retry_after` is what the endpoint asks for."""
+
+    def __init__(self, reason: str, retry_after: float | None = None) -> None:
+        super().__init__(reason)
+        self.retry_after = retry_after
+
+
+class RequestFailed(Exception):
+    """A request that this endpoint will not answer."""
+
+
+class JudgeStopped(MetaevalError):
+    """The judge cannot go on at all: a refused key, or too many failures."""
+
+    def __init__(self, problem: str, remedy: str = "") -> None:
+        super().__init__(problem)
+        self.remedy = remedy
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How an endpoint is asked; see `Judge` for the options of the same names."""
+
+    concurrency: int
+    requests_per_minute: int | None
+    tokens_per_minute: int | None
+    timeout: float
+    retries: int
+    max_failures: int | None
+    max_tokens: int
+    chars_per_token: float
+    image_tokens: int
+
+
+@dataclass
+class Endpoint:
+    """A chat endpoint.
+
+    Parameters
+    ----------
+    base_url
+        "https://api.example.org/v1"; `/chat/completions` is added.
+    key
+        Sent as a bearer token; it is removed from whatever the endpoint returns.
+    limits
+        Concurrency, rates, patience.
+    ledger
+        The budget.
+    save
+        Called with each answer before its sender asks again: it must be on disk on return.
+    """
+
+    base_url: str
+    key: str | None
+    limits: Limits
+    ledger: Ledger
+    save: Callable[[Answer], None]
+    failures: dict[str, str] = field(default_factory=dict)
+    retried: int = 0
+    _not_before: float = 0.0
+    _stop: MetaevalError | None = None
+
+    def ask_all(self, requests: Sequence[Request], advance: Callable[[int], None]) -> None:
+        """Ask every request; answers go to `save`, reasons of failures to `failures` by key.
+
+        `advance` is called with the number of requests that are done. Raises BudgetReached and
+        JudgeStopped; what was answered until then is saved.
+        """
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            asyncio.run(self._ask_all(requests, advance))
+            return
+        # a notebook runs a loop of its own in this thread
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(asyncio.run, self._ask_all(requests, advance)).result()
+
+    async def _ask_all(self, requests: Sequence[Request], advance: Callable[[int], None]) -> None:
+        import httpx
+        from aiolimiter import AsyncLimiter
+
+        logging.getLogger("httpx").setLevel(logging.WARNING)  # a line for every request
+        limits, n = self.limits, min(self.limits.concurrency, len(requests))
+        per_minute, tokens = limits.requests_per_minute, limits.tokens_per_minute
+        self._requests = AsyncLimiter(1, 60 / per_minute) if per_minute else None
+        self._tokens = AsyncLimiter(tokens, 60) if tokens else None
+        self._settled = asyncio.Condition()
+        local = urlsplit(self.base_url).hostname in ("localhost", "127.0.0.1", "::1")
+        context = httpx.create_ssl_context(trust_env=not local)
+        # A connection pool looks through all its connections for each request, so every worker has
+        # a client of its own (`python -m benchmarks.judge_speed`).
+        clients = [
+            httpx.AsyncClient(
+                headers={"Authorization": f"Bearer {self.key}"} if self.key else {},
+                timeout=None,  # each attempt has one timeout as a whole
+                trust_env=not local,
+                verify=context,
+            )
+            for _ in range(n)
+        ]
+        queue = iter(requests)
+        workers = [asyncio.create_task(self._work(queue, http, advance)) for http in clients]
+        try:
+            await asyncio.gather(*workers)
+        finally:  # an interrupt: what is in flight is lost
+            for worker in workers:
+                worker.cancel()
+            await asyncio.gather(*workers, return_exceptions=True)
+            for http in clients:
+                await http.aclose()
+        if self._stop is not None:
+            raise self._stop
+
+    async def _work(
+        self, queue: Iterator[Request], http: httpx.AsyncClient, advance: Callable[[int], None]
+    ) -> None:
+        """Ask one request after another, until one worker has a reason to stop."""
+        while self._stop is None and (request := next(queue, None)) is not None:
+            try:
+                try:
+                    answer = await self._answer(request, http)
+                except (RequestFailed, Retriable, InputError) as error:
+                    self._fail(request, str(error))
+                else:
+                    self.save(answer)
+            except MetaevalError as error:
+                self._stop = self._stop or error  # the other workers save what is in flight
+            advance(1)
+
+    def _fail(self, request: Request, reason: str) -> None:
+        self.failures[request.key] = reason
+        most = self.limits.max_failures
+        log.info("no answer for %r of image %s: %s", request.caption, request.image_id, reason)
+        if most is not None and len(self.failures) > most:
+            raise JudgeStopped(
+                f"more than {most} requests failed, the last with: {reason}",
+                "run the same command again to go on, or raise metric.judge.max_failures",
+            )
+
+    async def _answer(self, request: Request, http: httpx.AsyncClient) -> Answer:
+        """The answer to a request, after as many attempts as allowed."""
+        from tenacity import (
+            AsyncRetrying,
+            RetryCallState,
+            retry_if_exception_type,
+            stop_after_attempt,
+            wait_random_exponential,
+        )
+
+        backoff = wait_random_exponential(multiplier=_FIRST_WAIT, max=_LONGEST_WAIT)
+
+        def wait(state: RetryCallState) -> float:
+            self.retried += 1
+            error = state.outcome.exception() if state.outcome else None
+            return max(backoff(state), getattr(error, "retry_after", None) or 0.0)
+
+        attempts = AsyncRetrying(
+            stop=stop_after_attempt(self.limits.retries + 1),
+            retry=retry_if_exception_type(Retriable),
+            wait=wait,
+            reraise=True,
+        )
+        answer: Answer = await attempts(self._attempt, request, http)
+        return answer
+
+    async def _attempt(self, request: Request, http: httpx.AsyncClient) -> Answer:
+        """One attempt, within the budget and the limits."""
+        limits = self.limits
+        estimate = request.estimated_tokens(limits.chars_per_token, limits.image_tokens)
+        cost = Cost(1, request.most_tokens(limits.image_tokens), limits.max_tokens)
+        await self._reserve(cost)
+        answer = None
+        try:
+            if self._tokens is not None:
+                amount = min(estimate + limits.max_tokens, self._tokens.max_rate)
+                await self._tokens.acquire(amount)
+            await self._wait_for_turn()
+            answer = await self._send(request, http)
+            return answer
+        finally:
+            self.ledger.settle(cost, answer)
+            async with self._settled:
+                self._settled.notify_all()
+
+    async def _wait_for_turn(self) -> None:
+        """Wait for the pause that the endpoint asked for, then for the next free moment."""
+        while True:
+            while (pause := self._not_before - time.monotonic()) > 0:
+                await asyncio.sleep(pause)
+            if self._requests is not None:
+                await self._requests.acquire()
+            if self._not_before <= time.monotonic():  # no new pause meanwhile
+                return
+
+    async def _reserve(self, cost: Cost) -> None:
+        """Reserve a cost, waiting for requests in flight that may turn out cheaper."""
+        async with self._settled:
+            while not self.ledger.reserve(cost):
+                if self.ledger.reserved.calls == 0:
+                    ceiling = self.ledger.exceeded_by(cost)
+                    raise BudgetReached(
+                        f"{ceiling} is reached after {self.ledger.spent.calls:,} calls",
+                        "raise the budget and run the same command again: all answers are kept",
+                    )
+                await self._settled.wait()
+            if self._stop is not None:
+                self.ledger.reserved = self.ledger.reserved.minus(cost)
+                raise self._stop
+
+    async def _send(self, request: Request, http: httpx.AsyncClient) -> Answer:
+        """One HTTP request; Retriable, RequestFailed or JudgeStopped where there is no answer."""
+        import httpx
+
+        content = json.dumps(await asyncio.to_thread(request.body) if request.image else
+                             request.payload)  # fmt: skip
+        started = time.perf_counter()
+        try:
+            async with asyncio.timeout(self.limits.timeout):
+                response = await http.post(
+                    f"{self.base_url.rstrip('/')}/chat/completions",
+                    content=content,
+                    headers={"Content-Type": "application/json"},
+                )
+        except TimeoutError:
+            raise Retriable(f"no answer within {self.limits.timeout:g} s") from None
+        except httpx.HTTPError as error:
+            raise Retriable(f"{type(error).__name__}: {self.redacted(str(error))}") from None
+        self._check_status(response)
+        return self._read(request, response, time.perf_counter() - started)
+
+    def _check_status(self, response: httpx.Response) -> None:
+        status = response.status_code
+        if status == 200:
+            return
+        reason = f"HTTP {status}: {self.redacted(response.text)[:200].strip() or 'no message'}"
+        if status in _FATAL:
+            raise JudgeStopped(
+                f"{_FATAL[status]} ({reason})",
+                "correct metric.judge.base_url, metric.judge.model or the key",
+            )
+        if status in _RETRIED or status >= 500:
+            after = retry_after(response.headers.get("Retry-After"))
+            if after is not None and after > _LONGEST_RETRY_AFTER:
+                raise JudgeStopped(
+                    f"the endpoint asks to wait for {after:.0f} s ({reason})",
+                    "run the same command again later: all answers are kept",
+                )
+            if after is not None:
+                self._not_before = max(self._not_before, time.monotonic() + after)
+            raise Retriable(reason, after)
+        raise RequestFailed(reason)
+
+    def _read(self, request: Request, response: httpx.Response, seconds: float) -> Answer:
+        try:
+            return self.answer_from(request, json.loads(self.redacted(response.text)), seconds)
+        except (ValueError, KeyError, IndexError, TypeError) as error:
+            problem = f"{type(error).__name__}: {error}"
+            raise Retriable(f"the endpoint's reply is not a chat completion ({problem})") from None
+
+    @staticmethod
+    def answer_from(request: Request, reply: Any, seconds: float | None) -> Answer:
+        """The answer in a chat completion; KeyError or TypeError where it is not one."""
+        choice = reply["choices"][0]
+        message, usage = choice["message"], reply.get("usage") or {}
+        content = message.get("content")
+        if content is not None and not isinstance(content, str):
+            raise TypeError("the content is not text")
+        return Answer(
+            key=request.key,
+            request=request.text,
+            answer=content or "",
+            image_id=request.image_id,
+            caption=request.caption,
+            rival=request.rival,
+            sample=request.sample,
+            finish_reason=_text(choice.get("finish_reason")),
+            refusal=_text(message.get("refusal")),
+            logprobs=_logprobs(choice.get("logprobs")),
+            prompt_tokens=_count(usage.get("prompt_tokens")),
+            completion_tokens=_count(usage.get("completion_tokens")),
+            seconds=None if seconds is None else round(seconds, 4),
+            model=_text(reply.get("model")),
+        )
+
+    def redacted(self, text: str) -> str:
+        """A text of the endpoint without the key."""
+        return text.replace(self.key, "[key]") if self.key else text
+
+
+def key_from(variable: str) -> str | None:
+    """The key in an environment variable, `None` where it is not set or empty."""
+    return os.environ.get(variable, "").strip() or None
+
+
+def retry_after(header: str | None) -> float | None:
+    """The seconds that a `Retry-After` header asks for: a number of seconds, or a date."""
+    if header is None:
+        return None
+    try:
+        return max(0.0, float(header))
+    except ValueError:
+        pass
+    try:
+        moment = parsedate_to_datetime(header)
+    except (ValueError, TypeError):
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return max(0.0, (moment - datetime.now(UTC)).total_seconds())
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _count(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _logprobs(value: Any) -> str | None:
+    """Positions as JSON: the token that was said, then [token, logprob] of the most probable."""
+    positions = value.get("content") if isinstance(value, dict) else None
+    if not positions:
+        return None
+    kept = [
+        [[position["token"]], *([top["token"], top["logprob"]] for top in position["top_logprobs"])]
+        for position in positions[:32]
+    ]
+    return json.dumps(kept, ensure_ascii=False)

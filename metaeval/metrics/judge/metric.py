@@ -1,0 +1,328 @@
+"""A judge as a metric: `metric=[judge] metric.judge.base_url=URL metric.judge.model=NAME`."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass, fields
+from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from omegaconf import OmegaConf
+
+from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.errors import ConfigError
+from metaeval.metrics.base import Metric
+from metaeval.metrics.judge.budget import Budget, Price
+from metaeval.metrics.judge.client import Limits, key_from
+from metaeval.metrics.judge.parsers import PARSERS, Choice, Json, Parser, Regex
+from metaeval.metrics.judge.prompts import Prompt
+from metaeval.metrics.judge.replay import ReplayFiles
+from metaeval.metrics.judge.scorer import JudgeScorer
+from metaeval.options import NonNegativeInt, Positive, PositiveInt, Seed, require_fields
+from metaeval.runs.records import ScoreColumn
+from metaeval.runs.store import Store
+
+ASPECTS = ("fidelity", "adequacy", "fluency")  # of the shipped prompt "aspects"
+PAIRWISE_CHOICES = {"A": 1.0, "B": 0.0, "tie": 0.5}
+_EXTRA = ("httpx", "tenacity", "aiolimiter")
+_VARIABLE = re.compile(r"[A-Za-z_]\w*")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judge(Metric):
+    """A metric whose scores are a model's answers to a prompt about each caption.
+
+    Absolute prompts ask for a number. A prompt that uses `first` and `second` is pairwise: it asks
+    which of two captions is better, once in each order, and the score of a caption against its
+    rival is the mean of both preferences (1 it is preferred, 1/2 undecided, 0 the rival is).
+
+    Parameters
+    ----------
+    base_url
+        An OpenAI-compatible endpoint: "https://api.openai.com/v1", "http://localhost:8000/v1".
+    model
+        The model as the endpoint calls it.
+    endpoint
+        What the signature calls the endpoint; by default `base_url`. Give it where the same model
+        is served at changing addresses.
+    api_key_env
+        The name of the environment variable that holds the key.
+    prompt
+        "absolute", "aspects", "pairwise", or a Jinja file.
+    system
+        A system message before the prompt.
+    references
+        How many references the prompt may show; `None` for all.
+    image
+        "none", or the longer side of the image that is sent, in pixels.
+    parser
+        How the score is read in an answer; by default by the prompt (see `parsers.py`).
+    fields, pattern, choices
+        Options of the parsers `json`, `regex` and `choice`.
+    bounds
+        [lowest, highest] score: an answer outside cannot be parsed.
+    temperature, seed, max_tokens, stop
+        Parameters of the request. `seed` is increased by one with each sample.
+    parameters
+        More fields of the request: {reasoning_effort: low}.
+    n_samples
+        Answers a caption; the score is their mean.
+    concurrency, requests_per_minute, tokens_per_minute
+        Limits of the endpoint.
+    timeout, retries, max_failures
+        Seconds a call, attempts after the first, and failed captions after which the judge stops.
+    budget
+        Ceilings: {calls: 1000, tokens: 1e6, usd: 5}.
+    price
+        US dollars per million tokens: {input: 2.5, output: 10}.
+    chars_per_token, image_tokens
+        For estimates before anything is sent.
+    dry_run
+        Only print calls, tokens and price.
+    replay, mode
+        Files of recorded answers. "record" asks for what they do not hold, "replay" leaves it NaN,
+        "replay_or_fail" fails. By default "replay" with files, else "record".
+    batch_export, batch_import
+        A file of requests to write for OpenAI's batch endpoint, and its file of answers to read.
+    title
+        What tables call the score, in place of `Judge (MODEL)`.
+    """
+
+    name = "judge"
+    needs = frozenset()
+
+    base_url: str | None = None
+    model: str | None = None
+    endpoint: str | None = None
+    api_key_env: str = "OPENAI_API_KEY"
+    prompt: str = "absolute"
+    system: str | None = None
+    references: NonNegativeInt | None = None
+    image: Literal["none", 512, 1024] = "none"
+    parser: Literal["number", "leading_number", "json", "regex", "choice", "expected"] | None = None
+    fields: list[str] | None = None
+    pattern: str | None = None
+    choices: dict[str, float] | None = None
+    bounds: list[float] | None = None
+    temperature: float | None = 0.0
+    seed: Seed | None = None
+    max_tokens: PositiveInt = 64
+    stop: str | list[str] | None = None
+    parameters: dict[str, Any] | None = None
+    n_samples: PositiveInt = 1
+    concurrency: PositiveInt = 8
+    requests_per_minute: PositiveInt | None = None
+    tokens_per_minute: PositiveInt | None = None
+    timeout: Positive = 60.0
+    retries: NonNegativeInt = 5
+    max_failures: NonNegativeInt | None = 50
+    budget: Budget | None = None
+    price: Price | None = None
+    chars_per_token: Positive = 4.0
+    image_tokens: PositiveInt = 1500
+    dry_run: bool = False
+    replay: str | list[str] | None = None
+    mode: Literal["record", "replay", "replay_or_fail"] | None = None
+    batch_export: str | None = None
+    batch_import: str | None = None
+    title: str | None = None
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if OmegaConf.is_config(value):
+                object.__setattr__(self, field.name, OmegaConf.to_container(value, resolve=True))
+        require_fields(self, "metric.judge")
+        self._check_endpoint()
+        if self.bounds is not None and (len(self.bounds) != 2 or self.bounds[0] >= self.bounds[1]):
+            raise ConfigError(
+                f"metric.judge.bounds is {self.bounds}, not [lowest, highest]; write e.g. [0,100]"
+            )
+        if self.price is None and self.budget is not None and self.budget.get("usd") is not None:
+            raise ConfigError(
+                "metric.judge.budget.usd needs prices; give "
+                "metric.judge.price={input: USD, output: USD}, per million tokens"
+            )
+        if self.pairwise and self.n_aspects:
+            raise ConfigError("metric.judge.fields: a pairwise prompt has one score; leave it out")
+        _ = self.answer_parser  # refuses what does not fit the parser
+
+    def _check_endpoint(self) -> None:
+        if not _VARIABLE.fullmatch(self.api_key_env):
+            # the value may be the key itself: it is not shown
+            raise ConfigError(
+                "metric.judge.api_key_env is not the name of an environment variable; give the "
+                "name, e.g. OPENAI_API_KEY, never the key"
+            )
+        if self.base_url is not None:
+            parts = urlsplit(self.base_url)
+            if parts.scheme not in ("http", "https") or not parts.hostname:
+                raise ConfigError(
+                    f"metric.judge.base_url: '{self.base_url}' is not an http address; "
+                    "write e.g. http://localhost:8000/v1"
+                )
+            if parts.username or parts.password or parts.query:
+                raise ConfigError(
+                    "metric.judge.base_url contains a password or a query; give the key in the "
+                    "environment variable that metric.judge.api_key_env names"
+                )
+        if self.files is None and (self.base_url is None or self.model is None):
+            missing = "base_url" if self.base_url is None else "model"
+            raise ConfigError(
+                f"metric.judge.{missing} is not given; a judge needs base_url and model, "
+                "or replay=FILE with recorded answers"
+            )
+
+    @cached_property
+    def template(self) -> Prompt:
+        """The prompt."""
+        return Prompt(self.prompt)
+
+    @property
+    def pairwise(self) -> bool:
+        """Whether it compares a caption with another one."""
+        return self.template.pairwise
+
+    @cached_property
+    def answer_parser(self) -> Parser:
+        """The parser of the answers; ConfigError for options that do not fit it."""
+        low, high = self.scale
+        name = self.parser or self._usual_parser()
+        if name == Json.name:
+            return Json(low, high, self._fields())
+        if name == Regex.name:
+            if self.pattern is None:
+                raise ConfigError(r"metric.judge.pattern is not given; write e.g. 'Score: (\d+)'")
+            return Regex(low, high, self.pattern)
+        if name == Choice.name:
+            choices = self.choices or (PAIRWISE_CHOICES if self.pairwise else None)
+            if not choices:
+                raise ConfigError("metric.judge.choices is not given; write e.g. {good: 1, bad: 0}")
+            return Choice(low, high, choices)
+        return PARSERS[name](low, high)
+
+    def _usual_parser(self) -> str:
+        if self.pairwise:
+            return Choice.name
+        return Json.name if self.prompt == "aspects" or self.fields else "leading_number"
+
+    def _fields(self) -> list[str]:
+        if self.fields is not None:
+            return self.fields
+        return list(ASPECTS) if self.prompt == "aspects" else []
+
+    @property
+    def n_aspects(self) -> int:
+        """How many scores one answer has besides their mean; 0 where it has one."""
+        return len(self._fields()) if (self.parser or self._usual_parser()) == Json.name else 0
+
+    @property
+    def scale(self) -> tuple[float, float]:
+        """The lowest and the highest score."""
+        if self.bounds is not None:
+            return float(self.bounds[0]), float(self.bounds[1])
+        values = self.choices.values() if self.choices else ()
+        if values and not self.pairwise:
+            return min(values), max(values)
+        return (0.0, 1.0) if self.pairwise else (0.0, 100.0)
+
+    @property
+    def columns(self) -> tuple[ScoreColumn, ...]:
+        kind = "".join(
+            word
+            for word, applies in (
+                (" pairwise", self.pairwise), (" expected", self.parser == "expected"),
+            )
+            if applies
+        )  # fmt: skip
+        whole = self.title or f"Judge{kind} ({self.label})"
+        parts = [
+            ScoreColumn(f"{whole}: {aspect}", part_of=whole, bounds=self.scale, headline=False)
+            for aspect in self.answer_parser.aspects
+        ]
+        return (*parts, ScoreColumn(whole, bounds=self.scale))
+
+    @property
+    def label(self) -> str:
+        """The model, or the file that its answers are replayed from."""
+        if self.model is not None:
+            return self.model
+        first = self.replay if isinstance(self.replay, str) else (self.replay or ["?"])[0]
+        return Path(first).stem
+
+    @property
+    def resolved_mode(self) -> str:
+        """The mode, with its default."""
+        return self.mode or ("replay" if self.replay else "record")
+
+    @cached_property
+    def files(self) -> ReplayFiles | None:
+        """The recorded answers; `None` without `replay`."""
+        return ReplayFiles(self.replay) if self.replay else None
+
+    @property
+    def limits(self) -> Limits:
+        """How the endpoint is asked."""
+        return Limits(**{f.name: getattr(self, f.name) for f in fields(Limits)})
+
+    @property
+    def request_parameters(self) -> dict[str, Any]:
+        """The fields of a request besides its messages and its seed."""
+        parameters = {
+            "model": self.model, "temperature": self.temperature, "max_tokens": self.max_tokens,
+            "stop": self.stop,
+        }  # fmt: skip
+        if self.answer_parser.name == "expected":
+            parameters |= {"logprobs": True, "top_logprobs": 20}
+        return {k: v for k, v in {**parameters, **(self.parameters or {})}.items() if v is not None}
+
+    def settings(self) -> dict[str, Any]:
+        """What would change a score."""
+        settings: dict[str, Any]
+        if self.files is not None and not self.files.by_request:
+            settings = {"answers": self.files.sha256[:12]}
+        else:
+            more = {**self.request_parameters, "seed": self.seed, "system": self.system}
+            text = json.dumps(more, sort_keys=True)
+            settings = {
+                "endpoint": self.endpoint or self.base_url,
+                "model": self.model,
+                "prompt": f"{self.template.label}-{self.template.digest}",
+                "refs": "all" if self.references is None else self.references,
+                "image": self.image,
+                "request": hashlib.sha256(text.encode()).hexdigest()[:12],
+                "samples": self.n_samples,
+            }
+        low, high = self.scale
+        return {**settings, "parser": self.answer_parser.signature,
+                "scale": f"{low:g}-{high:g}", "v": 1}  # fmt: skip
+
+    def bind(self, dataset: CaptionDataset, store: Store | None = None) -> JudgeScorer | Absent:
+        by_item = self.files is not None and not self.files.by_request
+        if self.image != "none" and not by_item:
+            images = dataset.part("images")
+            if isinstance(images, Absent):
+                return images
+        if self.resolved_mode == "record" and not (self.dry_run or self.batch_export):
+            if missing := [name for name in _EXTRA if find_spec(name) is None]:
+                return Absent(
+                    "judge", f"{missing[0]} is not installed", "pip install 'metaeval[judge]'"
+                )
+            host = urlsplit(self.base_url or "").hostname
+            if key_from(self.api_key_env) is None and host not in ("localhost", "127.0.0.1", "::1"):
+                return Absent(
+                    "key",
+                    f"the environment variable {self.api_key_env} is not set",
+                    f"export {self.api_key_env}=…, or name another in metric.judge.api_key_env",
+                )
+        return JudgeScorer(self, dataset, store)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what was read: another process reads it itself."""
+        lazy = ("template", "answer_parser", "files")
+        return {key: value for key, value in vars(self).items() if key not in lazy}

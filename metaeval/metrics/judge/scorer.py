@@ -1,0 +1,310 @@
+"""A judge bound to a dataset: its requests, the recorded answers, and the scores in them."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from metaeval import progress
+from metaeval.data import image_files
+from metaeval.data.dataset import CaptionDataset
+from metaeval.errors import InputError
+from metaeval.metrics.base import NotScored, Scorer, Scores, reference_digests, split_pair
+from metaeval.metrics.judge.batch import export_batch, import_batch
+from metaeval.metrics.judge.budget import Cost, Ledger, cost_of
+from metaeval.metrics.judge.client import Endpoint, key_from
+from metaeval.metrics.judge.requests import (
+    Attachment,
+    Request,
+    Subject,
+    distinct_requests,
+    make_request,
+)
+from metaeval.runs.answers import Answer, current_journal, with_score
+from metaeval.runs.store import Store
+
+if TYPE_CHECKING:
+    from metaeval.metrics.judge.metric import Judge
+
+log = logging.getLogger(__name__)
+
+_NAMESPACE = "answers of judges"
+UNPARSED, UNANSWERED, TRUNCATED = (
+    "captions with an answer that cannot be parsed", "captions without an answer",
+    "captions with an answer cut at max_tokens",
+)  # fmt: skip
+
+
+class JudgedItem(NamedTuple):
+    """One thing to be scored, and the requests that it takes; `swapped`: the rival stands first."""
+
+    image_id: str
+    caption: str
+    requests: tuple[Request, ...]
+    swapped: tuple[bool, ...]
+
+
+class JudgeScorer(Scorer):
+    """Asks a model about the captions of a dataset.
+
+    Scores are not cached: they are read anew in the answers, and the answers are kept, in the
+    score cache and in the run's folder.
+    """
+
+    cacheable = False
+    saves_itself = True
+    usual_ms = 200.0
+    batch_size = 1_000_000_000
+
+    def __init__(self, metric: Judge, dataset: CaptionDataset, store: Store | None) -> None:
+        super().__init__(metric.columns, metric.settings())
+        self.metric, self.dataset, self.store = metric, dataset, store
+        self.counted = MappingProxyType(
+            {UNPARSED: "captions", UNANSWERED: "captions", TRUNCATED: "captions"}
+        )
+        self._answers: dict[str, Answer] = {}
+        self._counts: dict[tuple[str, int], tuple[int, int, int]] = {}
+
+    def context(self, index: int) -> bytes:
+        return reference_digests(self.dataset)[index]
+
+    def prepare(self) -> None:
+        pass
+
+    @cached_property
+    def _paths(self) -> list[Path | None]:
+        return image_files.paths_of(self.dataset)
+
+    @cached_property
+    def _digests(self) -> list[bytes | None]:
+        return image_files.digests(self._paths, self.store)
+
+    def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
+        index = image_index.tolist()
+        files = self.metric.files
+        if files is not None and not files.by_request:
+            return self._score_recorded(captions, index)
+        items = [self._item(c, i) for c, i in zip(captions, index, strict=True)]
+        self._get_answers([request for item in items for request in item.requests])
+        rows = []
+        for text, i, item in zip(captions, index, items, strict=True):
+            found = [
+                (self._answers.get(r.key), s)
+                for r, s in zip(item.requests, item.swapped, strict=True)
+            ]  # fmt: skip
+            rows.append(self._row(text, i, found))
+        return np.array(rows, dtype=np.float64).reshape(len(captions), len(self.columns))
+
+    def _score_recorded(self, captions: Sequence[str], index: Sequence[int]) -> Scores:
+        """Scores from a foreign file, whose answers belong to images and captions."""
+        files, rows = self.metric.files, []
+        assert files is not None
+        for caption, i in zip(captions, index, strict=True):
+            image_id = str(self.dataset.image_ids[i])
+            answers = files.of_item(image_id, caption)
+            if not answers and self.metric.resolved_mode == "replay_or_fail":
+                raise self._not_recorded(image_id, caption)
+            rows.append(self._row(caption, i, [(a, False) for a in answers]))
+        return np.array(rows, dtype=np.float64).reshape(len(captions), len(self.columns))
+
+    def _row(
+        self, text: str, index: int, found: Sequence[tuple[Answer | None, bool]]
+    ) -> list[float]:
+        """The scores of one item: the mean of its answers, for each aspect and over all."""
+        parser, n = self.metric.answer_parser, len(self.columns)
+        low, high = self.metric.scale
+        values, unparsed, cut, missing = [], 0, 0, not found
+        for answer, swapped in found:
+            if answer is None:
+                missing = True
+                continue
+            parsed = parser.parse(answer)
+            bad = any(map(math.isnan, parsed))
+            unparsed += bad
+            cut += answer.finish_reason == "length"
+            self._use(answer, math.nan if bad else float(np.mean(parsed)))
+            if swapped:
+                parsed = tuple(low + high - value for value in parsed)
+            values.append(parsed)
+        self._counts[text, index] = int(unparsed > 0), int(missing), int(cut > 0)
+        incomplete = missing or unparsed
+        if not values or (self.metric.pairwise and incomplete):
+            return [math.nan] * n  # one order alone would carry the order's bias
+        table = np.array(values)
+        table = table[~np.isnan(table).any(axis=1)]
+        if missing or not len(table):
+            return [math.nan] * n
+        means = table.mean(axis=0).tolist()
+        return [*means, float(np.mean(means))] if parser.aspects else means
+
+    def _use(self, answer: Answer, score: float) -> None:
+        """Record an answer and what was read in it; pairwise, the score of the caption A."""
+        if (journal := current_journal()) is not None:
+            usd = cost_of(answer).usd(self.metric.price)
+            journal.use(with_score(answer, score, self.columns[-1].name, usd))
+
+    def tally(
+        self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
+    ) -> npt.NDArray[np.int64]:
+        counts = [self._counts[c, i] for c, i in zip(captions, image_index.tolist(), strict=True)]
+        return np.array(counts, dtype=np.int64).reshape(len(captions), len(self.counted))
+
+    def _item(self, text: str, index: int) -> JudgedItem:
+        """The requests for a caption, or, pairwise, for a caption and its rival in both orders."""
+        metric, image_id = self.metric, str(self.dataset.image_ids[index])
+        caption, rival = split_pair(text)
+        if metric.pairwise and rival is None:
+            raise ValueError("a pairwise judge needs two captions")
+        if not self._shows_something(index):
+            return JudgedItem(image_id, caption, (), ())
+        orders = [(caption, rival), (rival, caption)] if rival is not None else [(caption, None)]
+        requests, swapped = [], []
+        for k, (first, second) in enumerate(orders):
+            for sample in range(metric.n_samples):
+                requests.append(self._request(index, image_id, str(first), second, sample))
+                swapped.append(bool(k))
+        return JudgedItem(image_id, caption, tuple(requests), tuple(swapped))
+
+    def _shows_something(self, index: int) -> bool:
+        """Whether the prompt has the references or the image that the options ask for."""
+        if self.metric.references == 0 and self.metric.image == "none":
+            return True
+        references = self.metric.references != 0 and bool(self.dataset.references[index])
+        return references or (self.metric.image != "none" and self._paths[index] is not None)
+
+    def _request(
+        self, index: int, image_id: str, first: str, second: str | None, sample: int
+    ) -> Request:
+        metric, image = self.metric, self._attachment(index)
+        references = list(self.dataset.references[index][: metric.references])
+        captions = {"caption": first} if second is None else {"first": first, "second": second}
+        prompt = metric.template.render(**captions, references=references, image=image is not None)
+        messages = [{"role": "user", "content": prompt}]
+        if metric.system:
+            messages.insert(0, {"role": "system", "content": metric.system})
+        parameters = metric.request_parameters
+        if metric.seed is not None:
+            parameters["seed"] = metric.seed + sample
+        subject = Subject(image_id, first, second, sample)
+        endpoint = str(metric.endpoint or metric.base_url)
+        return make_request(messages, parameters, endpoint, subject, image)
+
+    def _attachment(self, index: int) -> Attachment | None:
+        size = self.metric.image
+        if size == "none" or (path := self._paths[index]) is None:
+            return None
+        return Attachment(path, self._digests[index] or b"", size)
+
+    def _get_answers(self, requests: Sequence[Request]) -> None:
+        """Fill `_answers`: from the files, the run's folder and the cache, then from the model."""
+        metric = self.metric
+        wanted = distinct_requests([r for r in requests if r.key not in self._answers])
+        for request in wanted:
+            if (answer := self._recorded(request)) is not None:
+                self._answers[request.key] = answer
+        if metric.resolved_mode == "record":
+            self._read_store([r for r in wanted if r.key not in self._answers])
+            if metric.batch_import is not None:
+                self._import([r for r in wanted if r.key not in self._answers])
+        todo = [r for r in wanted if r.key not in self._answers]
+        if not todo:
+            return
+        if metric.resolved_mode == "replay_or_fail":
+            raise self._not_recorded(todo[0].image_id, todo[0].caption)
+        if metric.resolved_mode == "record" and metric.batch_import is None:
+            self._ask(todo, [self._answers[r.key] for r in wanted if r.key in self._answers])
+
+    def _recorded(self, request: Request) -> Answer | None:
+        files, journal = self.metric.files, current_journal()
+        answer = files.of_request(request.key) if files is not None else None
+        if answer is None and journal is not None and self.metric.resolved_mode == "record":
+            answer = journal.get(request.key)
+        return answer
+
+    def _read_store(self, requests: Sequence[Request]) -> None:
+        if self.store is None:
+            return
+        known = self.store.get_many(_NAMESPACE, [bytes.fromhex(r.key) for r in requests])
+        for key, value in known.items():
+            record = json.loads(value)
+            self._answers[key.hex()] = Answer.from_record(record, file=None, where="the cache")
+
+    def _import(self, requests: Sequence[Request]) -> None:
+        path = Path(str(self.metric.batch_import)).expanduser()
+        self._save(import_batch(path, {request.key: request for request in requests}))
+
+    def _ask(self, todo: Sequence[Request], known: Sequence[Answer]) -> None:
+        metric = self.metric
+        ledger = Ledger(metric.budget or {}, metric.price)
+        for answer in known:
+            ledger.record(answer)
+        if metric.dry_run or metric.batch_export is not None:
+            self._send_nothing(todo)
+        key = key_from(metric.api_key_env)
+        endpoint = Endpoint(
+            str(metric.base_url), key, metric.limits, ledger, lambda a: self._save([a])
+        )
+        done, line = 0, progress.current()
+        with progress.progress_bar(total=len(todo), desc=metric.name, unit=" calls") as bar:
+
+            def advance(n: int) -> None:
+                nonlocal done
+                done += n
+                bar.update(n)
+                line.report(done, len(todo))
+
+            endpoint.ask_all(todo, advance)
+        if endpoint.failures:
+            reasons = list(endpoint.failures.values())
+            log.warning(
+                "%s: %s of %s requests have no answer, the last: %s; their captions are not "
+                "scored, and are asked for again by the same command",
+                self.columns[-1].name, f"{len(reasons):,}", f"{len(todo):,}", reasons[-1],
+            )  # fmt: skip
+
+    def _send_nothing(self, todo: Sequence[Request]) -> None:
+        """Write the batch file, or state what asking would cost; then the metric is skipped."""
+        metric = self.metric
+        if metric.batch_export is not None:
+            path = Path(metric.batch_export).expanduser()
+            export_batch(path, todo)
+            raise NotScored(
+                f"{len(todo):,} requests are written to {path}",
+                "run again with metric.judge.batch_import=FILE when they are answered",
+            )
+        tokens = sum(r.estimated_tokens(metric.chars_per_token, metric.image_tokens) for r in todo)
+        cost = Cost(len(todo), tokens, len(todo) * metric.max_tokens)
+        usd = cost.usd(metric.price)
+        price = "no price is declared" if usd is None else f"at most about {usd:,.2f} USD"
+        raise NotScored(
+            f"dry run: {cost.calls:,} calls, about {cost.input:,} tokens of prompts and at most "
+            f"{cost.output:,} of answers, {price}; nothing was sent",
+            "run again without metric.judge.dry_run",
+        )
+
+    def _save(self, answers: Iterable[Answer]) -> None:
+        """Put answers on disk, in the run's folder and in the cache."""
+        journal = current_journal()
+        for answer in answers:
+            if journal is not None:
+                journal.append(answer)
+            if self.store is not None:
+                value = answer.to_json().encode()
+                self.store.put_many(_NAMESPACE, {bytes.fromhex(answer.key): value})
+            self._answers[answer.key] = answer
+
+    def _not_recorded(self, image_id: str, caption: str) -> InputError:
+        return InputError(
+            f"no answer is recorded for {caption!r:.100} of image {image_id}; "
+            "metric.judge.mode=replay leaves such captions unscored",
+            field="metric.judge.replay",
+        )

@@ -1,0 +1,1 @@
+"""What papers printed: one YAML file a paper, read by `expected`."""

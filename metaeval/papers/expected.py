@@ -1,0 +1,150 @@
+"""The expected values of `metaeval/papers/*.yaml`: which paper printed which number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any
+
+import yaml
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
+
+from metaeval.errors import ConfigError
+from metaeval.results.base import Model
+
+FOLDER = Path(__file__).resolve().parent
+
+
+def _text_keys(value: Any) -> Any:
+    """Keys of cells as text: YAML reads `0` as a number."""
+    return {str(k): v for k, v in value.items()} if isinstance(value, dict) else value
+
+
+_OfCells = Annotated[Mapping[str, float], BeforeValidator(_text_keys)]
+Cells = Annotated[Mapping[str, float | _OfCells], BeforeValidator(_text_keys)]
+
+
+class Uncertainty(Model):
+    """How far apart two correct computations may be, and why.
+
+    Attributes
+    ----------
+    value
+        On the scale of the printed values.
+    source
+        What varies, and how this was measured.
+    """
+
+    value: Annotated[float, Field(gt=0)]
+    source: str
+
+
+class PaperExample(Model):
+    """A caption and its references, scored directly instead of by a run."""
+
+    candidates: tuple[str, ...]
+    references: tuple[tuple[str, ...], ...]
+    metrics: tuple[str, ...]
+    options: Mapping[str, str | int | float | bool] = {}
+
+
+class PaperItem(Model):
+    """One table or figure of a paper.
+
+    Attributes
+    ----------
+    item, title
+        Its short name and what the paper calls it.
+    run
+        The options of the run that computes it, "experiment" among them, by their dotted names.
+    example
+        Instead of a run: captions to score. The cells are then "COLUMN" or "COLUMN: {0: value}".
+    value
+        Where the value is in a metric's statistics, with dots; `{cell}` is the name of the cell.
+    scale
+        The printed value is the computed one times this.
+    rounding
+        Half a unit of the last printed digit.
+    uncertainty
+        Further differences that are to be expected; `None` where the value should be equal.
+    cells
+        Column → value, or column → cell → value.
+    causes
+        Column → why its value differs, where that is known.
+    quick
+        Whether it takes less than a minute.
+    note
+        What a reader should know: the protocol, and what was left open.
+    """
+
+    item: Annotated[str, Field(pattern=r"[a-z0-9-]+")]
+    title: str
+    run: Mapping[str, Any] = {}
+    example: PaperExample | None = None
+    value: str
+    scale: float = 1.0
+    rounding: Annotated[float, Field(ge=0)]
+    uncertainty: Uncertainty | None = None
+    cells: Cells
+    causes: Mapping[str, str] = {}
+    quick: bool = False
+    note: str = ""
+
+    @model_validator(mode="after")
+    def _one_source(self) -> PaperItem:
+        if bool(self.run) == (self.example is not None):
+            raise ValueError("either 'run' or 'example' has to be given")
+        if self.run and not isinstance(self.run.get("experiment"), str):
+            raise ValueError("'run' has no 'experiment'")
+        return self
+
+    def printed(self) -> Iterator[tuple[str, str, float]]:
+        """(column, cell, printed value) in the order of the file; the cell may be empty."""
+        for column, value in self.cells.items():
+            if isinstance(value, Mapping):
+                for cell, number in value.items():
+                    yield column, str(cell), number
+            else:
+                yield column, "", value
+
+
+class Paper(Model):
+    """A paper and its items. `paper` is its short name, `source` where it was published."""
+
+    paper: Annotated[str, Field(pattern=r"[a-z0-9_]+")]
+    title: str
+    source: str
+    items: tuple[PaperItem, ...]
+
+
+def read_paper(path: Path) -> Paper:
+    """Read one file. Raises ConfigError naming file and field."""
+    try:
+        return Paper.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{path}: is not YAML ({' '.join(str(error).split())})") from None
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise ConfigError(f"{path}, field '{place}': {first['msg']}") from None
+
+
+def papers(folder: Path = FOLDER) -> dict[str, Paper]:
+    """Short name → paper, for all files of a folder, by name."""
+    every = [read_paper(path) for path in sorted(folder.glob("*.yaml"))]
+    return {paper.paper: paper for paper in every}
+
+
+@cache
+def item_of(paper: str, item: str) -> PaperItem:
+    """One item of a paper that metaeval ships. Raises KeyError where there is no such item."""
+    for entry in read_paper(FOLDER / f"{paper}.yaml").items:
+        if entry.item == item:
+            return entry
+    raise KeyError(item)
+
+
+def values_of(paper: str, item: str) -> dict[str, float]:
+    """Column → printed value, of an item with one value a column."""
+    return {column: value for column, cell, value in item_of(paper, item).printed() if not cell}

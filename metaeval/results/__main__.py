@@ -1,0 +1,49 @@
+"""`python -m metaeval.results FOLDER`: write the JSON schema of each file of a run's result.
+
+`run.schema.json` describes `run.json`, `EXPERIMENT.schema.json` the `statistics.json` of an
+experiment. The files of docs/schemas are written by this command.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from metaeval.results.files import RESULTS, result_class
+from metaeval.results.run import RunInfo
+
+
+def schemas() -> dict[str, str]:
+    """Name of a file → its text. Experiments that share a result share a file."""
+    texts = {"run.schema.json": _text(RunInfo.model_json_schema(mode="serialization"))}
+    for module in sorted({module for module, _ in RESULTS.values()}):
+        experiment = next(name for name, (place, _) in RESULTS.items() if place == module)
+        schema = result_class(experiment).model_json_schema(mode="serialization")
+        texts[f"{module}.schema.json"] = _text(schema)
+    return texts
+
+
+def _text(schema: dict[str, Any]) -> str:
+    """The schema, with the key by which the files name their version."""
+    properties = schema["properties"]
+    schema["properties"] = {"schema": properties.pop("schema_version"), **properties}
+    return json.dumps(schema, indent=1, ensure_ascii=False) + "\n"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(prog="python -m metaeval.results", description=__doc__)
+    parser.add_argument("folder", type=Path)
+    folder = parser.parse_args(arguments).folder
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in schemas().items():
+        (folder / name).write_text(text, encoding="utf-8")
+        print(folder / name)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,88 @@
+"""The base of all results: frozen models, estimates with intervals, and tests."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
+
+
+def _undefined_as_none(value: Any) -> Any:
+    """NaN and infinities as `None`: JSON has no other way to write "undefined"."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+# A number that may be undefined: NaN when it is computed, `None` in the result and null in JSON.
+Number = Annotated[float | None, BeforeValidator(_undefined_as_none)]
+
+
+class Model(BaseModel):
+    """A frozen record with named fields; a field that it does not declare is an error.
+
+    NumPy scalars and arrays are accepted where Python's numbers and tuples are declared.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="null")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_numpy(cls, data: Any) -> Any:
+        return {k: _plain(v) for k, v in data.items()} if isinstance(data, dict) else data
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    return value.tolist() if isinstance(value, np.ndarray) else value
+
+
+class Estimate(Model):
+    """A statistic with its confidence interval.
+
+    Attributes
+    ----------
+    value
+        The statistic; `None` where it is undefined.
+    low, high
+        The ends of the interval, at the run's confidence; `None` where there is no interval.
+    n
+        The number of items that the value rests on; `None` where the result gives it elsewhere.
+    """
+
+    value: Number
+    low: Number = None
+    high: Number = None
+    n: int | None = None
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Both ends of the interval, or `None` where one is missing."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
+
+
+class Test(Model):
+    """A test of a difference.
+
+    Attributes
+    ----------
+    p, p_adjusted
+        The p-value, and the same corrected over the family; `None` where it is undefined.
+    method
+        How it was computed: "bootstrap", "permutation", "williams" …
+    family
+        What the correction runs over, in words: "17 metrics, each pair".
+    decidable
+        False where no data could have given a significant result with so few replicates.
+    """
+
+    __test__ = False  # pytest should not collect it
+
+    p: Number
+    p_adjusted: Number
+    method: str
+    family: str = ""
+    decidable: bool = True

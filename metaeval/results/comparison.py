@@ -1,0 +1,209 @@
+"""Whether a differs from b: the one record of every comparison, whatever a and b are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from metaeval.results.base import Estimate, Model, Number, Test
+from metaeval.stats.significance.comparison import (
+    ALPHA,
+    ControlTest,
+    Shows,
+    TestedDifference,
+    is_significant,
+)
+
+
+class Power(Model):
+    """How large a difference this many images can show, and how many images it would take.
+
+    Attributes
+    ----------
+    effect
+        The difference in standard deviations of the image-wise difference.
+    detectable
+        The least difference that is found with the run's power.
+    images_needed
+        Images at which the observed difference would be found; `None` where that is undefined.
+    """
+
+    effect: Number
+    detectable: Number
+    images_needed: Number
+
+
+class Comparison(Model):
+    """A difference between two columns, systems or categories, on the items that both have.
+
+    Attributes
+    ----------
+    a, b
+        The names of what is compared.
+    measure
+        The statistic: "rank_order_rho", "pairwise_accuracy" …
+    difference
+        a minus b, with its interval.
+    tests
+        The tests that were made; the first one decides.
+    n
+        The number of items that a and b have in common.
+    """
+
+    a: str
+    b: str
+    measure: str
+    difference: Estimate
+    tests: tuple[Test, ...] = ()
+    n: int | None = None
+    power: Power | None = None
+
+    @property
+    def test(self) -> Test | None:
+        """The test that decides; `None` where none was made."""
+        return self.tests[0] if self.tests else None
+
+    def is_significant(self, alpha: float = ALPHA) -> bool:
+        """Whether every test gives an adjusted p-value below `alpha`; False without a test."""
+        return bool(self.tests) and all(is_significant(t.p_adjusted, alpha) for t in self.tests)
+
+    @classmethod
+    def of(cls, tested: TestedDifference, measure: str) -> Comparison:
+        """The record of a pair that `metaeval.stats.significance.comparison.compare` tested."""
+        return cls(
+            a=tested.a,
+            b=tested.b,
+            measure=measure,
+            difference=Estimate(value=tested.difference, low=tested.low, high=tested.high),
+            tests=(
+                Test(
+                    p=tested.p,
+                    p_adjusted=tested.p_adjusted,
+                    method=tested.method,
+                    family=tested.family,
+                    decidable=tested.decidable,
+                ),
+            ),
+            n=tested.n,
+        )
+
+    def reversed(self) -> Comparison:
+        """The same comparison as b minus a."""
+        d = self.difference
+        low = None if d.high is None else -d.high
+        high = None if d.low is None else -d.low
+        value = None if d.value is None else -d.value
+        power = self.power
+        if power is not None and power.effect is not None:
+            power = power.model_copy(update={"effect": -power.effect})
+        turned = Estimate(value=value, low=low, high=high, n=d.n)
+        return self.model_copy(
+            update={"a": self.b, "b": self.a, "difference": turned, "power": power}
+        )
+
+
+class Comparisons(Model):
+    """All comparisons of one measure; together they are the family of the correction.
+
+    Attributes
+    ----------
+    measure
+        The statistic that is compared.
+    alpha
+        The level of significance.
+    pairs
+        One comparison for each pair.
+    """
+
+    measure: str
+    alpha: float
+    pairs: tuple[Comparison, ...]
+
+    def between(self, a: str, b: str) -> Comparison | None:
+        """The comparison of `a` with `b`, as a minus b; `None` where they were not compared."""
+        for pair in self.pairs:
+            if (pair.a, pair.b) == (a, b):
+                return pair
+            if (pair.a, pair.b) == (b, a):
+                return pair.reversed()
+        return None
+
+    def not_separated_from(self, name: str) -> frozenset[str]:
+        """The names that some test does not separate from `name`, without `name` itself."""
+        return frozenset(
+            pair.b if pair.a == name else pair.a
+            for pair in self.pairs
+            if name in (pair.a, pair.b) and not pair.is_significant(self.alpha)
+        )
+
+
+class AgainstControl(Model):
+    """The metrics of a run against the best control, on one group of items.
+
+    Attributes
+    ----------
+    control, control_value
+        The control with the highest value of the statistic, and that value.
+    best, best_value
+        The metric with the highest value, and that value.
+    alpha
+        The level of significance.
+    comparisons
+        One for each metric: a is the metric, b the control.
+    shows
+        "nothing" where the control is at least as high as every metric; "something" where a metric
+        is significantly higher; "undecidable" where no metric could be, with so few replicates;
+        otherwise "unsure".
+    """
+
+    control: str
+    control_value: Number
+    best: str
+    best_value: Number
+    alpha: float = ALPHA
+    comparisons: tuple[Comparison, ...]
+    shows: Shows
+
+    @classmethod
+    def of(cls, tested: ControlTest, measure: str, alpha: float = ALPHA) -> AgainstControl:
+        """The record of what `against_best_control` tested."""
+        return cls(
+            control=tested.control,
+            control_value=tested.control_value,
+            best=tested.best,
+            best_value=tested.best_value,
+            alpha=alpha,
+            comparisons=tuple(Comparison.of(c, measure) for c in tested.comparisons),
+            shows=tested.shows,
+        )
+
+    @property
+    def above(self) -> tuple[str, ...]:
+        """The metrics that are significantly higher than the control."""
+        return tuple(
+            c.a
+            for c in self.comparisons
+            if c.is_significant(self.alpha) and (c.difference.value or 0.0) > 0
+        )
+
+
+def groups_by_verdict(controls: Mapping[str, AgainstControl]) -> dict[Shows, list[str]]:
+    """Verdict → the groups with this verdict, in order; verdicts that no group has are left out."""
+    groups: dict[Shows, list[str]] = {}
+    for group, entry in controls.items():
+        groups.setdefault(entry.shows, []).append(group)
+    return groups
+
+
+def hypotheses(controls: Mapping[str, AgainstControl]) -> int:
+    """How many hypotheses the correction runs over: metrics times groups."""
+    return sum(len(entry.comparisons) for entry in controls.values())
+
+
+def is_undecidable(controls: Mapping[str, AgainstControl]) -> bool:
+    """Whether some hypothesis could not be rejected whatever the data, with so few replicates."""
+    return any(
+        not test.decidable
+        for entry in controls.values()
+        for comparison in entry.comparisons
+        for test in comparison.tests
+    )

@@ -1,0 +1,103 @@
+"""What a run says of one score column: what it is, whether it ran, and its statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Generic, Literal, TypeVar
+
+from metaeval.results.base import Model, Number
+from metaeval.runs.records import CaptionModel, DrawnCorruption, ScoreColumn, Tally
+
+Statistics = TypeVar("Statistics", bound=Model)
+Status = Literal["ok", "skipped", "failed"]
+
+
+class Spread(Model):
+    """Mean and standard deviation of a statistic over training seeds."""
+
+    mean: Number
+    sd: Number
+
+
+class TrainingSpread(Model):
+    """What trainings that differ only in their seed gave on this run."""
+
+    seeds: tuple[int, ...]
+    rank_order_rho: Spread
+    rank_order_rho_within: Spread | None = None
+
+
+class TrainingRecord(Model):
+    """What the models behind a metric have learned from.
+
+    Attributes
+    ----------
+    caption_models
+        Models that the metric is built on, trained on captions of benchmark images.
+    chosen_on
+        The experiments by whose results the recipe of the training was chosen.
+    drawn
+        The corrupted captions that the training drew.
+    versions
+        Version of this run → whether the training drew captions like it.
+    seeds
+        Results of other training seeds on this run, where they were measured.
+    own
+        The metric's own training in one line, by the card of its weights.
+    """
+
+    caption_models: tuple[CaptionModel, ...] = ()
+    chosen_on: tuple[str, ...] = ()
+    drawn: tuple[DrawnCorruption, ...] = ()
+    versions: Mapping[str, str] | None = None
+    seeds: TrainingSpread | None = None
+    own: str | None = None
+
+
+class MetricResult(Model, Generic[Statistics]):
+    """One score column of a run.
+
+    Attributes
+    ----------
+    column
+        What the score is.
+    family
+        The metric that it belongs to, as the configuration calls it.
+    signature
+        Its exact identity; `None` where the metric did not run.
+    status, reason, remedy
+        "ok", "skipped" (an input is missing) or "failed" (it raised an error), why, and what helps.
+    counts
+        What the metric counted besides its scores.
+    training
+        What its models have learned from; `None` where it has none, or nothing is known.
+    statistics
+        The numbers of the experiment; `None` where the metric did not run.
+    """
+
+    column: ScoreColumn
+    family: str
+    signature: str | None = None
+    status: Status = "ok"
+    reason: str | None = None
+    remedy: str | None = None
+    counts: tuple[Tally, ...] = ()
+    training: TrainingRecord | None = None
+    statistics: Statistics | None = None
+
+    @property
+    def name(self) -> str:
+        """The column's name."""
+        return self.column.name
+
+    @property
+    def ok(self) -> bool:
+        """Whether the metric ran."""
+        return self.status == "ok"
+
+    @property
+    def numbers(self) -> Statistics:
+        """The statistics of a metric that ran; a ValueError where it did not."""
+        if self.statistics is None:
+            raise ValueError(f"'{self.name}' has no statistics: it was {self.status}")
+        return self.statistics

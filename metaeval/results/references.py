@@ -1,0 +1,66 @@
+"""The result of `experiment=references`: each metric by the number of references."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from metaeval.results.base import Estimate, Model, Number
+from metaeval.results.graded import StatisticsSettings
+from metaeval.results.metric import Status
+from metaeval.results.run import RunResult
+
+ReferenceMeasure = Literal[
+    "rank_order_rho", "rank_order_rho_within", "pairwise_accuracy", "agreement"
+]
+
+
+class AtReferences(Model):
+    """One metric with `n_references` references.
+
+    Attributes
+    ----------
+    status, reason
+        Whether it ran with so many, and why not.
+    rank_order_rho, rank_order_rho_within, pairwise_accuracy
+        Of graded captions, as in `GradedStatistics`.
+    agreement, categories
+        Of a forced choice: agreement with people, mean of the categories, and each category.
+    """
+
+    n_references: int
+    status: Status
+    reason: str | None = None
+    rank_order_rho: Estimate | None = None
+    rank_order_rho_within: Estimate | None = None
+    pairwise_accuracy: Estimate | None = None
+    agreement: Estimate | None = None
+    categories: Mapping[str, Number] | None = None
+
+    def estimate(self, measure: ReferenceMeasure) -> Estimate | None:
+        """The measure of that name; `None` where the metric has none."""
+        return {
+            "rank_order_rho": self.rank_order_rho,
+            "rank_order_rho_within": self.rank_order_rho_within,
+            "pairwise_accuracy": self.pairwise_accuracy,
+            "agreement": self.agreement,
+        }[measure]
+
+
+class ReferencesStatistics(Model):
+    """One metric by the number of references, ascending."""
+
+    by_references: tuple[AtReferences, ...]
+
+
+class ReferencesResult(RunResult[ReferencesStatistics]):
+    """The result of a run with ever more references.
+
+    `kind` is "graded" (order of corrupted captions) or "choice" (agreement with people);
+    `n_references` are the numbers, ascending.
+    """
+
+    experiment: Literal["references"] = "references"
+    kind: Literal["graded", "choice"]
+    n_references: tuple[int, ...]
+    settings: StatisticsSettings

@@ -1,0 +1,238 @@
+"""What a whole run found (`statistics.json`), and what is known of the run itself (`run.json`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, Generic, Literal, NamedTuple
+
+import pandas as pd
+
+from metaeval.results.base import Estimate, Model, Number
+from metaeval.results.metric import MetricResult, Statistics
+
+SCHEMA: Final = 2
+
+
+class Measure(NamedTuple):
+    """A number of a metric that sweeps compare.
+
+    Attributes
+    ----------
+    key
+        Its name in sweep.csv.
+    title
+        Its name for readers.
+    shown
+        Whether the page shows it.
+    """
+
+    key: str
+    title: str
+    shown: bool = True
+
+
+class RunResult(Model, Generic[Statistics]):
+    """The result of one experiment; a subclass for each experiment adds its own fields.
+
+    Attributes
+    ----------
+    schema_version
+        The version of the file's schema; "schema" in the file.
+    experiment, dataset
+        Their names.
+    metrics
+        One entry for each score column, in the order of the configuration.
+    """
+
+    schema_version: Literal[2] = SCHEMA
+    experiment: str
+    dataset: str
+    metrics: tuple[MetricResult[Statistics], ...]
+
+    def metric(self, name: str) -> MetricResult[Statistics]:
+        """The entry of a column. Raises KeyError where the run has no such column."""
+        for entry in self.metrics:
+            if entry.name == name:
+                return entry
+        raise KeyError(name)
+
+    @property
+    def visible(self) -> tuple[MetricResult[Statistics], ...]:
+        """The entries that a page shows: a part of a metric that did not run is left out."""
+        return tuple(m for m in self.metrics if m.ok or m.column.part_of is None)
+
+    def measures(self, metric: MetricResult[Statistics]) -> Iterator[tuple[Measure, Estimate]]:
+        """The numbers of a metric that a sweep compares; none by default."""
+        yield from ()
+
+    def table(self) -> pd.DataFrame:
+        """One row a score column: its status and every number of its statistics.
+
+        An estimate gives three columns: `NAME`, `NAME_low`, `NAME_high`. Statistics that are not
+        single numbers (by set, by pair) are left out: they are attributes of the result.
+        """
+        rows = []
+        for entry in self.metrics:
+            row: dict[str, Any] = {"metric": entry.name, "status": entry.status}
+            if entry.statistics is not None:
+                row |= _numbers_of(entry.statistics)
+            rows.append(row)
+        return pd.DataFrame(rows)
+
+    def _repr_html_(self) -> str:
+        """The table, for a notebook."""
+        table: str = self.table().to_html(index=False, float_format="{:.3f}".format, na_rep="")
+        return table
+
+
+def _numbers_of(statistics: Model) -> dict[str, Any]:
+    numbers: dict[str, Any] = {}
+    for name in type(statistics).model_fields:
+        value = getattr(statistics, name)
+        if isinstance(value, Estimate):
+            numbers[name] = value.value
+            if value.interval is not None:
+                numbers[f"{name}_low"], numbers[f"{name}_high"] = value.interval
+        elif isinstance(value, int | float | str | bool):
+            numbers[name] = value
+    return numbers
+
+
+class RecordCounts(Model):
+    """How many records a file had, and what became of them."""
+
+    read: int
+    used: int
+    left_out: int
+    refused: int
+
+
+class DatasetInfo(Model):
+    """The dataset of a run.
+
+    Attributes
+    ----------
+    n_images, n_captions
+        Its size; a run over a stream of captions counts these, the others count images.
+    n_references
+        The numbers of references that occur, ascending.
+    sources
+        File → SHA-256.
+    notes
+        What was changed or left out of the input.
+    fallback
+        Why it is another dataset than the one that was asked for.
+    records
+        What became of the records of its files.
+    systems
+        Captioner → what became of its captions.
+    """
+
+    name: str
+    n_images: int | None = None
+    n_captions: int | None = None
+    n_empty: int | None = None
+    n_references: tuple[int, ...] = ()
+    sources: Mapping[str, str] = {}
+    notes: tuple[str, ...] = ()
+    fallback: str | None = None
+    records: RecordCounts | None = None
+    systems: Mapping[str, RecordCounts] | None = None
+
+
+class PublishedInfo(Model):
+    """Published values for this experiment; `why_not` says why they cannot be compared."""
+
+    source: str
+    comparable: bool
+    why_not: str | None = None
+    rank_order_rho: Mapping[str, float] = {}
+
+
+class CorruptionInfo(Model):
+    """How often one corruption could be applied, and why not elsewhere."""
+
+    set: str
+    name: str
+    kind: str
+    expected: str
+    severity: str | None = None
+    experimental: bool = False
+    n: int
+    n_applied: int
+    mean_share_changed: Number
+    median_edits: Number
+    reasons: Mapping[str, int]
+
+
+class ExperimentInfo(Model):
+    """The experiment's name, its title and its question."""
+
+    name: str
+    title: str
+    question: str
+
+
+class StageInfo(Model):
+    """A stage of the run, its wall-clock seconds, and why it failed, where it did."""
+
+    name: str
+    seconds: float
+    error: str | None = None
+
+
+class FamilyInfo(Model):
+    """The work of one metric: seconds, items computed, from the cache, damaged in the cache."""
+
+    metric: str
+    seconds: float | None = None
+    n_scored: int = 0
+    n_cached: int = 0
+    n_damaged: int = 0
+
+
+class GitInfo(Model):
+    """The commit of the checkout, and whether it had uncommitted changes."""
+
+    commit: str
+    dirty: bool
+
+
+class RunInfo(Model):
+    """`run.json`: the command, the machine, the data, the stages and how the run ended.
+
+    Attributes
+    ----------
+    status
+        "unfinished", "finished" or "failed".
+    error
+        Why it failed, in one line.
+    corruption, corruptions
+        Facts about the corruption of a graded run; one entry each of a sensitivity run.
+    """
+
+    schema_version: Literal[2] = SCHEMA
+    status: Literal["unfinished", "finished", "failed"]
+    error: str | None = None
+    command: tuple[str, ...] = ()
+    overrides: tuple[str, ...] = ()
+    working_directory: str = ""
+    started: str | None = None
+    finished: str | None = None
+    seed: int | None = None
+    metaeval: str | None = None
+    git: GitInfo | None = None
+    python: str | None = None
+    platform: str | None = None
+    cpu_count: int | None = None
+    packages: Mapping[str, str] = {}
+    java: str | None = None
+    cuda: str | None = None
+    device: str | None = None
+    experiment: ExperimentInfo | None = None
+    dataset: DatasetInfo | None = None
+    corruption: Mapping[str, str | int | float | bool | None] | None = None
+    corruptions: tuple[CorruptionInfo, ...] | None = None
+    published: PublishedInfo | None = None
+    stages: tuple[StageInfo, ...] = ()
+    metrics: tuple[FamilyInfo, ...] = ()

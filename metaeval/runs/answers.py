@@ -1,0 +1,231 @@
+"""The answers of judges in a run's folder: written one by one, gathered in `answers.parquet`.
+
+While a run asks, each answer is a line in `answers/part-*.jsonl` before its sender asks again, so a
+process that is killed loses only what is in flight. When the run ends, the answers that it used
+are gathered in `answers.parquet` and the parts are removed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from metaeval.errors import InputError
+from metaeval.readers.files import read_bytes
+from metaeval.readers.tables import read_parquet
+from metaeval.runs import files
+
+ANSWERS = "answers.parquet"
+PARTS = "answers"  # a folder of parts, while the run lasts
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One answer of a model.
+
+    Attributes
+    ----------
+    key
+        SHA-256 of the full request, hexadecimal.
+    request
+        The request as JSON; an image stands there as its digest and size.
+    answer
+        The text, as it came; empty where the model refused.
+    judge
+        The name of the score column that it was asked for.
+    image_id, caption, rival
+        What was judged; `rival` is the other caption of a pairwise request.
+    sample
+        Which of several samples of one request it is, from 0.
+    finish_reason, refusal
+        As the endpoint states them.
+    logprobs
+        JSON: for each token of the answer, its most probable alternatives as [token, logprob];
+        `None` where they were not asked for.
+    prompt_tokens, completion_tokens
+        As the endpoint counts them, `None` where it does not.
+    seconds
+        From sending the request to having the answer.
+    model
+        The model that the endpoint says has answered.
+    usd
+        Its price, `None` where no prices are declared.
+    score
+        What the parser of this run reads in the answer, NaN where it cannot be parsed; `None`
+        before it is parsed. Of several columns, the first.
+    """
+
+    key: str
+    request: str
+    answer: str
+    judge: str = ""
+    image_id: str = ""
+    caption: str = ""
+    rival: str | None = None
+    sample: int = 0
+    finish_reason: str | None = None
+    refusal: str | None = None
+    logprobs: str | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    seconds: float | None = None
+    model: str | None = None
+    usd: float | None = None
+    score: float | None = None
+
+    def to_json(self) -> str:
+        """One line of JSON."""
+        return json.dumps(asdict(self), ensure_ascii=True)
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any], *, file: Path | None, where: str) -> Answer:
+        """The answer in a record of a recorded file; InputError for missing or wrong fields."""
+        values: dict[str, Any] = {f.name: record.get(f.name) for f in fields(cls)}
+        for name, value in values.items():
+            wanted = _TYPES[name]
+            if value is None and name not in ("key", "request", "answer"):
+                continue
+            if isinstance(value, int) and wanted is float:
+                value = values[name] = float(value)
+            if not isinstance(value, wanted) or isinstance(value, bool):
+                problem = f"{value!r:.40} is not {_WORDS[wanted]}"
+                raise InputError(problem, file=file, record=where, field=name)
+        defaults: dict[str, Any] = {f.name: f.default for f in fields(cls)}
+        return cls(**{k: defaults[k] if v is None else v for k, v in values.items()})
+
+
+_WORDS = {str: "text", int: "a whole number", float: "a number"}
+_TYPES: dict[str, type] = {
+    **{f.name: str for f in fields(Answer)},
+    **dict.fromkeys(("sample", "prompt_tokens", "completion_tokens"), int),
+    **dict.fromkeys(("seconds", "usd", "score"), float),
+}
+_SCHEMA = pa.schema([
+    (name, {str: pa.string(), int: pa.int64(), float: pa.float64()}[kind])
+    for name, kind in _TYPES.items()
+])  # fmt: skip
+
+
+class AnswerJournal:
+    """The answers of one run's folder, those of an earlier, killed attempt included."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._known: dict[str, Answer] | None = None  # key → answer, read when first needed
+        self._used: dict[tuple[str, str], Answer] = {}  # (judge, key) → answer
+        self._file: int | None = None
+
+    def get(self, key: str) -> Answer | None:
+        """The recorded answer to a request."""
+        if self._known is None:
+            self._known = {answer.key: answer for answer in self._recorded()}
+        return self._known.get(key)
+
+    def append(self, answer: Answer) -> None:
+        """Write an answer into the run's folder; it is there when this returns."""
+        if self._file is None:
+            folder = self.folder / PARTS
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+                number = 1 + max((_number(p) for p in folder.glob("part-*.jsonl")), default=0)
+                path = folder / f"part-{number:05d}.jsonl"
+                self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+            except OSError as error:
+                raise InputError(f"cannot be written ({error.strerror})", file=folder) from None
+        line = f"{answer.to_json()}\n".encode()
+        if os.write(self._file, line) != len(line):
+            raise InputError("cannot be written (the disk is full)", file=self.folder / PARTS)
+        if self._known is not None:
+            self._known[answer.key] = answer
+
+    def use(self, answer: Answer) -> None:
+        """Mark an answer as one that a score of this run comes from."""
+        self._used[answer.judge, answer.key] = answer
+
+    @property
+    def used(self) -> list[Answer]:
+        """The answers that this run's scores come from, by judge, image and caption."""
+
+        def order(answer: Answer) -> tuple[str, ...]:
+            return answer.judge, answer.image_id, answer.caption, answer.rival or "", answer.key
+
+        return sorted(self._used.values(), key=order)
+
+    def finish(self) -> None:
+        """Gather the used answers in `answers.parquet` and remove the parts."""
+        self.close()
+        if not self._used:
+            return
+        rows = [asdict(answer) for answer in self.used]
+        table = pa.Table.from_pylist(rows, schema=_SCHEMA)
+        files.atomic(self.folder / ANSWERS, lambda p: pq.write_table(table, p, compression="zstd"))
+        for path in (self.folder / PARTS).glob("part-*.jsonl"):
+            path.unlink(missing_ok=True)
+        folder = self.folder / PARTS
+        if folder.is_dir() and not any(folder.iterdir()):
+            folder.rmdir()
+
+    def close(self) -> None:
+        """Close the part that is being written."""
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+    def _recorded(self) -> Iterator[Answer]:
+        path = self.folder / ANSWERS
+        if path.is_file():
+            for where, record in read_parquet(path):
+                yield Answer.from_record(record, file=path, where=where)
+        for part in sorted((self.folder / PARTS).glob("part-*.jsonl")):
+            yield from read_part(part)
+
+
+def read_part(path: Path) -> Iterator[Answer]:
+    """The answers of one part; a last line that a kill cut short is left out."""
+    for number, line in enumerate(read_bytes(path).split(b"\n"), 1):
+        where = f"line {number:,}"
+        try:
+            record = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(record, dict):
+            yield Answer.from_record(record, file=path, where=where)
+
+
+def _number(path: Path) -> int:
+    digits = path.stem.partition("-")[2]
+    return int(digits) if digits.isdecimal() else 0
+
+
+_journal: AnswerJournal | None = None  # of the run that is on
+
+
+def current_journal() -> AnswerJournal | None:
+    """The journal of the run that is on, `None` outside of one."""
+    return _journal
+
+
+@contextmanager
+def record_answers(folder: Path) -> Iterator[AnswerJournal]:
+    """While the block lasts, judges write their answers into this folder."""
+    global _journal
+    before, _journal = _journal, AnswerJournal(folder)
+    try:
+        yield _journal
+        _journal.finish()
+    finally:
+        _journal.close()
+        _journal = before
+
+
+def with_score(answer: Answer, score: float, judge: str, usd: float | None) -> Answer:
+    """The same answer, with what a run's parser reads in it, and its price."""
+    return replace(answer, score=score, judge=judge, usd=usd)

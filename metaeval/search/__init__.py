@@ -1,0 +1,1 @@
+"""Search for captions that a metric scores high: black box, without gradients."""

@@ -1,0 +1,205 @@
+"""Beam search over word changes, for all images at once."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from metaeval.data.dataset import ImageId
+from metaeval.search.drafts import Draft, mutated
+
+Score = Callable[[Sequence[str], npt.NDArray[np.intp]], npt.NDArray[np.float64]]
+Allowed = Callable[[Sequence[str], npt.NDArray[np.intp]], npt.NDArray[np.bool_]]
+
+
+class SearchLimits(NamedTuple):
+    """What a search may spend on an image.
+
+    Attributes
+    ----------
+    calls
+        Captions that the metric is asked to score.
+    edits
+        Words that may be changed.
+    beam
+        Drafts that are changed further in each round.
+    proposals
+        Changes of each of these per round.
+    """
+
+    calls: int
+    edits: int
+    beam: int = 3
+    proposals: int = 5
+
+
+class Trial(NamedTuple):
+    """A caption that was scored, in the order of the calls.
+
+    `admitted` is whether it keeps the constraint; of trials that score too low to matter this is
+    not asked, and it is False.
+    """
+
+    draft: Draft
+    score: float
+    admitted: bool = True
+
+
+@dataclass(slots=True)
+class Trace:
+    """All that a search tried on one image."""
+
+    trials: list[Trial] = field(default_factory=list)
+
+    def best(
+        self,
+        calls: int,
+        edits: int | None = None,
+        words: tuple[int, int] | None = None,
+    ) -> Trial | None:
+        """The best trial among the first `calls`, with at most `edits` changes and a number of
+        words within `words`; with 0 calls the first, unasked. `None` where there is none.
+
+        Of equal scores the earliest; a trial without a score, or that does not keep the
+        constraint, is never chosen.
+        """
+        chosen: Trial | None = None
+        for trial in self.trials[: max(1, calls)]:
+            if edits is not None and trial.draft.edits > edits:
+                continue
+            if words is not None and not words[0] <= len(trial.draft.words) <= words[1]:
+                continue
+            if np.isnan(trial.score) or not trial.admitted:
+                continue
+            if chosen is None or trial.score > chosen.score:
+                chosen = trial
+        return chosen
+
+
+def search(
+    score: Score,
+    starts: Sequence[Sequence[Draft]],
+    near: Sequence[Sequence[str]],
+    far: Sequence[str],
+    image_ids: Sequence[ImageId],
+    limits: SearchLimits,
+    seed: int,
+    name: str,
+    allowed: Allowed | None = None,
+) -> list[Trace]:
+    """Search, per image, for the caption with the highest score.
+
+    The starts are scored first, in a random order (best of n); then the `beam` best drafts are
+    changed by one word in `proposals` ways each, as long as the budget lasts. Of each round, the
+    `beam` best captions are checked by `allowed`; only those that pass are changed further or
+    count. The generator of an image follows from (seed, name, image id), so
+    neither the other images nor an interruption change what is tried.
+    """
+    generators = [_generator(seed, name, image_id) for image_id in image_ids]
+    traces = [Trace() for _ in starts]
+    seen: list[set[str]] = [set() for _ in starts]
+    queue: list[list[Draft]] = []
+    for drafts, rng in zip(starts, generators, strict=True):
+        queue.append([drafts[i] for i in rng.permutation(len(drafts)).tolist()])
+    _score_round(score, queue, traces, seen, limits, allowed, most=max(1, limits.calls // 2))
+    per_round = limits.beam * limits.proposals
+    for _ in range(2 + -(-limits.calls // per_round)):
+        queue = [
+            _proposals(trace, known, near[i], far, limits, rng)
+            if len(trace.trials) < limits.calls
+            else []
+            for i, (trace, known, rng) in enumerate(zip(traces, seen, generators, strict=True))
+        ]
+        if not any(queue):
+            break
+        _score_round(score, queue, traces, seen, limits, allowed)
+    return traces
+
+
+def _generator(seed: int, name: str, image_id: ImageId) -> np.random.Generator:
+    digest = hashlib.sha256(json.dumps([seed, name, image_id]).encode()).digest()
+    return np.random.Generator(np.random.PCG64(int.from_bytes(digest[:16], "big")))
+
+
+def _proposals(
+    trace: Trace,
+    known: set[str],
+    near: Sequence[str],
+    far: Sequence[str],
+    limits: SearchLimits,
+    rng: np.random.Generator,
+) -> list[Draft]:
+    """New drafts from the best ones so far."""
+    scored = [
+        t
+        for t in trace.trials
+        if t.draft.edits < limits.edits and t.admitted and not np.isnan(t.score)
+    ]
+    best = sorted(scored, key=lambda t: -t.score)[: limits.beam]
+    new: dict[str, Draft] = {}
+    for trial in best:
+        for _ in range(limits.proposals):
+            draft = mutated(trial.draft, near, far, rng)
+            if draft is not None and draft.text not in known:
+                new.setdefault(draft.text, draft)
+    return list(new.values())
+
+
+def _score_round(
+    score: Score,
+    queue: Sequence[Sequence[Draft]],
+    traces: Sequence[Trace],
+    seen: Sequence[set[str]],
+    limits: SearchLimits,
+    allowed: Allowed | None,
+    most: int | None = None,
+) -> int:
+    """Score what is allowed, up to the budget; returns how many captions were scored."""
+    flat = [(i, draft) for i, drafts in enumerate(queue) for draft in drafts]
+    for i, draft in flat:
+        seen[i].add(draft.text)
+    per_round = most if most is not None else limits.beam * limits.proposals
+    room = [min(per_round, max(1, limits.calls) - len(trace.trials)) for trace in traces]
+    chosen = []
+    for i, draft in flat:
+        if room[i] > 0:
+            room[i] -= 1
+            chosen.append((i, draft))
+    if not chosen:
+        return 0
+    index = np.array([i for i, _ in chosen], dtype=np.intp)
+    scores = score([draft.text for _, draft in chosen], index)
+    admitted = _admitted(chosen, scores, traces, limits, allowed)
+    for k, (i, draft) in enumerate(chosen):
+        traces[i].trials.append(Trial(draft, float(scores[k]), bool(admitted[k])))
+    return len(chosen)
+
+
+def _admitted(
+    chosen: Sequence[tuple[int, Draft]],
+    scores: npt.NDArray[np.float64],
+    traces: Sequence[Trace],
+    limits: SearchLimits,
+    allowed: Allowed | None,
+) -> npt.NDArray[np.bool_]:
+    """Which of the captions of a round keep the constraint; asked of each image's best ones, and
+    of the first caption of all, which is submitted without a call."""
+    if allowed is None:
+        return np.ones(len(chosen), dtype=bool)
+    of_image: dict[int, list[int]] = {}
+    for k, (i, _) in enumerate(chosen):
+        of_image.setdefault(i, []).append(k)
+    asked: list[int] = []
+    for i, rows in of_image.items():
+        best = sorted(rows, key=lambda k: -scores[k])[: limits.beam]
+        asked += sorted({*best, *([] if traces[i].trials else rows[:1])})
+    index = np.array([chosen[k][0] for k in asked], dtype=np.intp)
+    admitted = np.zeros(len(chosen), dtype=bool)
+    admitted[asked] = allowed([chosen[k][1].text for k in asked], index)
+    return admitted

@@ -1,0 +1,427 @@
+"""How well a metric could agree with people at most: agreement of raters, reliability, ceilings."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import gammaln
+
+from metaeval.errors import InputError
+from metaeval.stats.correlation.concordance import concordance
+from metaeval.stats.correlation.correlations import NAMES, correlations
+from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts, percentile_interval
+from metaeval.stats.resampling.items import Floats, encode
+from metaeval.stats.resampling.means import resampled_sums
+
+_STREAM = 0x5B17  # separates the random halves from other uses of the same seed
+_CERTAIN = 1e-6
+
+
+class SortedRows(NamedTuple):
+    """What `sorted_rows` returns.
+
+    Attributes
+    ----------
+    sorted_share
+        Share of the rows with at least two distinct ratings that ascend (or descend) throughout.
+    are_sorted
+        Whether all of them do, and chance does so with a probability below one in a million: the
+        columns are then minimum … maximum, and not raters.
+    n
+        How many rows have at least two distinct ratings.
+    """
+
+    sorted_share: float
+    are_sorted: bool
+    n: int
+
+
+def sorted_rows(ratings: npt.ArrayLike) -> SortedRows:
+    """Whether the ratings [n, raters] were sorted within each row, so that identity is lost.
+
+    NaN = no rating; the others of the row are compared.
+
+    >>> sorted_rows([[1, 2, 2], [1, 3, 4]] * 10)
+    SortedRows(sorted_share=1.0, are_sorted=True, n=20)
+    >>> sorted_rows([[1, 2, 2], [3, 1, 4]] * 10).are_sorted
+    False
+    """
+    table = _table(ratings)
+    best = SortedRows(0.0, False, 0)
+    for direction in (1, -1):
+        ascending, n, log_chance = 0, 0, 0.0
+        for row in table * direction:
+            given = row[~np.isnan(row)]
+            _, times = np.unique(given, return_counts=True)
+            if len(times) < 2:
+                continue
+            n += 1
+            ascending += bool((np.diff(given) >= 0).all())
+            log_chance += float(gammaln(times + 1).sum() - gammaln(len(given) + 1))
+        if n and ascending / n >= best.sorted_share:
+            certain = ascending == n and log_chance < math.log(_CERTAIN)
+            best = SortedRows(ascending / n, certain, n)
+    return best
+
+
+class RaterAgreement(NamedTuple):
+    """What `rater_agreement` returns.
+
+    Attributes
+    ----------
+    value
+        Mean agreement of one rater with the others: what a metric has to reach to replace one.
+    per_rater
+        float64 [raters]; NaN each where raters are taken as exchangeable.
+    exchangeable
+        Whether the value is an expectation over which rating of a row is left out.
+    n, raters
+        How many rows took part, and how many raters there are.
+    """
+
+    value: float
+    per_rater: Floats
+    exchangeable: bool
+    n: int
+    raters: int
+
+
+def rater_agreement(
+    ratings: npt.ArrayLike,
+    statistic: str = "kendall_tau_c",
+    *,
+    identified: bool = False,
+    averaged: bool = False,
+) -> RaterAgreement:
+    """Agreement of one rater with the remaining ones.
+
+    Parameters
+    ----------
+    ratings
+        float64 [n, raters], all rows complete; rows with NaN are left out.
+    statistic
+        One of `correlations.NAMES`.
+    identified
+        Whether a column is one rater throughout. By default it is not: the value is then the
+        expectation over which rating of each row is left out, and does not depend on the order of
+        the columns.
+    averaged
+        Compare with the mean of the others; by default with each other rating, as a row of its own,
+        as metrics are compared with ratings that are not averaged.
+
+    Notes
+    -----
+    Definition
+        Kendall's τ: expected concordant minus discordant pairs over independent choices in the two
+        rows of a pair, over the denominator that the stacked choices have on average. Pearson and
+        Spearman: of all choices stacked.
+    Ties
+        Those of the statistic.
+    Raises
+        InputError where `identified` ratings are sorted within rows (`sorted_rows`).
+
+    Examples
+    --------
+    >>> ratings = [[1, 1, 2], [2, 3, 3], [1, 2, 2], [4, 4, 4]]
+    >>> result = rater_agreement(ratings, "spearman")
+    >>> result.exchangeable, result.raters, round(result.value, 2)
+    (True, 3, 0.75)
+    """
+    if statistic not in NAMES:
+        raise InputError(f"unknown statistic '{statistic}': {', '.join(NAMES)}", field="statistic")
+    table = _table(ratings)
+    table = table[~np.isnan(table).any(axis=1)]
+    n, k = table.shape
+    if k < 2 or n < 2:
+        return RaterAgreement(float("nan"), np.full(k, np.nan), not identified, n, k)
+    if identified and sorted_rows(table).are_sorted:
+        raise InputError(
+            "the ratings ascend within every row: columns are not raters; use identified=False",
+            field="ratings",
+        )
+    left, right, row = [], [], []
+    for j in range(k):
+        others = np.delete(table, j, axis=1)
+        compared = others.mean(axis=1, keepdims=True) if averaged else others
+        left.append(np.repeat(table[:, j], compared.shape[1]))
+        right.append(compared.ravel())
+        row.append(np.repeat(np.arange(n), compared.shape[1]))
+    if identified:
+        each = [correlations(a, b)[statistic] for a, b in zip(left, right, strict=True)]
+        return RaterAgreement(float(np.mean(each)), np.array(each), False, n, k)
+    x, y, of = (np.concatenate(part) for part in (left, right, row))
+    if statistic.startswith("kendall"):
+        value = _tau_between_rows(x, y, of, k, statistic)
+    else:
+        value = correlations(x, y)[statistic]
+    return RaterAgreement(value, np.full(k, np.nan), True, n, k)
+
+
+def _tau_between_rows(x: Floats, y: Floats, row: Floats, k: int, statistic: str) -> float:
+    """τ of a random choice a row: pairs of choices of the same row (of k) count only within one."""
+    total = concordance(x, y)
+    # choices j and j' of one row never occur together, unless j = j'
+    within = np.zeros(3)
+    size = len(x) // (k * (int(row.max()) + 1))
+    order = np.argsort(row, kind="stable")
+    a, b = (v[order].reshape(-1, k, size) for v in (x, y))
+    for j in range(k):
+        for other in range(j + 1, k):
+            da = a[:, j, :, None] - a[:, other, None, :]
+            db = b[:, j, :, None] - b[:, other, None, :]
+            signs = np.sign(da) * np.sign(db)
+            within += [float(signs.sum()), float((da != 0).sum()), float((db != 0).sum())]
+    same = np.zeros(3)
+    for j in range(k):
+        upper = np.triu_indices(size, 1)
+        da = a[:, j, upper[0]] - a[:, j, upper[1]]
+        db = b[:, j, upper[0]] - b[:, j, upper[1]]
+        signs = np.sign(da) * np.sign(db)
+        same += [float(signs.sum()), float((da != 0).sum()), float((db != 0).sum())]
+    all_pairs = np.array([total.surplus, total.untied_x, total.untied_y], dtype=np.float64)
+    # a pair of different rows is drawn with 1/k², a pair inside one choice with 1/k
+    surplus, untied_x, untied_y = (all_pairs - within - same) / k**2 + same / k
+    if statistic == "kendall_tau_b":
+        return float(surplus / math.sqrt(untied_x * untied_y)) if untied_x * untied_y else math.nan
+    m, n = min(len(np.unique(x)), len(np.unique(y))), len(x) / k
+    return float(2 * surplus / n**2 * m / (m - 1)) if m > 1 else math.nan
+
+
+class Reliability(NamedTuple):
+    """Reliability of ratings.
+
+    Attributes
+    ----------
+    single
+        Of one rating.
+    mean
+        Of the mean of all k ratings of an item: the most that r² of anything with it can be.
+    n, raters
+        How many complete rows, and k.
+    """
+
+    single: float
+    mean: float
+    n: int
+    raters: int
+
+
+def intraclass_correlation(ratings: npt.ArrayLike, *, identified: bool = False) -> Reliability:
+    """ICC(1) and ICC(1, k), or with identified raters ICC(2) and ICC(2, k) of Shrout and Fleiss.
+
+    Parameters
+    ----------
+    ratings
+        float64 [n, raters]; rows with NaN are left out.
+    identified
+        Whether a column is one rater throughout: rater variance is then a part of its own.
+
+    Notes
+    -----
+    Source
+        P. E. Shrout and J. L. Fleiss (1979), Intraclass correlations: uses in assessing rater
+        reliability, Psychological Bulletin 86; its table of six targets and four judges is the
+        test.
+
+    Examples
+    --------
+    >>> judges = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6]]
+    >>> judges += [[10, 5, 6, 9], [6, 2, 4, 7]]
+    >>> [round(v, 2) for v in intraclass_correlation(judges)[:2]]
+    [0.17, 0.44]
+    """
+    table = _table(ratings)
+    table = table[~np.isnan(table).any(axis=1)]
+    n, k = table.shape
+    if n < 2 or k < 2:
+        return Reliability(math.nan, math.nan, n, k)
+    grand, rows, columns = table.mean(), table.mean(axis=1), table.mean(axis=0)
+    between = k * float(((rows - grand) ** 2).sum()) / (n - 1)
+    inside = float(((table - rows[:, None]) ** 2).sum())
+    if not identified:
+        return Reliability(*_icc(between, inside / (n * (k - 1)), k), n, k)
+    raters = n * float(((columns - grand) ** 2).sum())
+    judge, error = raters / (k - 1), (inside - raters) / ((n - 1) * (k - 1))
+    single = between + (k - 1) * error + k * (judge - error) / n
+    mean = between + (judge - error) / n
+    if not single > 0:
+        return Reliability(math.nan, math.nan, n, k)
+    return Reliability((between - error) / single, (between - error) / mean, n, k)
+
+
+def _icc(between: float, within: float, k: int) -> tuple[float, float]:
+    if not between > 0:
+        return math.nan, math.nan
+    return (between - within) / (between + (k - 1) * within), (between - within) / between
+
+
+def split_half_reliability(
+    ratings: npt.ArrayLike, statistic: str = "pearson", *, splits: int = 200, seed: int = 0
+) -> Reliability:
+    """Correlation of the means of two random halves of the raters, stepped up to all of them.
+
+    Parameters
+    ----------
+    ratings
+        float64 [n, raters]; rows with NaN are left out. With an odd number one rating of a row is
+        left out at random.
+    statistic
+        "pearson" or "spearman"; Spearman-Brown holds for the former.
+    splits
+        How many random splits are averaged. Each row is split on its own: raters are exchangeable.
+
+    Notes
+    -----
+    Definition
+        r of two halves of h ratings; one rating has r / (h − (h − 1) r), and k ratings
+        k s / (1 + (k − 1) s) (Spearman-Brown).
+    Source
+        C. Spearman (1910) and W. Brown (1910), British Journal of Psychology 3.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> truth = rng.normal(size=(2000, 1))
+    >>> result = split_half_reliability(truth + rng.normal(size=(2000, 4)))
+    >>> round(result.single, 1), round(result.mean, 1)  # 1/2 and 4/5 by construction
+    (0.5, 0.8)
+    """
+    table = _table(ratings)
+    table = table[~np.isnan(table).any(axis=1)]
+    n, k = table.shape
+    half = k // 2
+    if n < 3 or half < 1:
+        return Reliability(math.nan, math.nan, n, k)
+    rng, values = np.random.default_rng([_STREAM, seed]), []
+    for _ in range(splits):
+        mixed = rng.permuted(table, axis=1)
+        first, second = mixed[:, :half].mean(axis=1), mixed[:, half : 2 * half].mean(axis=1)
+        values.append(correlations(first, second)[statistic])
+    r = float(np.mean(values))
+    single = r / (half - (half - 1) * r)
+    return Reliability(single, k * single / (1 + (k - 1) * single), n, k)
+
+
+class Disattenuated(NamedTuple):
+    """What `disattenuated_correlation` returns.
+
+    Attributes
+    ----------
+    r, low, high
+        Pearson's r of the scores with the mean rating, and its interval by image.
+    corrected, corrected_low, corrected_high
+        r / √reliability: the correlation with ratings free of noise. It can exceed 1 by chance.
+    ceiling
+        √reliability: the highest r that scores without noise of their own can reach.
+    reliability
+        ICC(1, k) of the mean rating.
+    n, raters
+        How many items are complete, and the ratings of each.
+    """
+
+    r: float
+    low: float
+    high: float
+    corrected: float
+    corrected_low: float
+    corrected_high: float
+    ceiling: float
+    reliability: float
+    n: int
+    raters: int
+
+
+def disattenuated_correlation(
+    scores: npt.ArrayLike,
+    ratings: npt.ArrayLike,
+    image: npt.ArrayLike | None = None,
+    *,
+    counts: Counts | None = None,
+    replicates: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> Disattenuated:
+    """Pearson's r with the mean rating, its noise ceiling, and r free of the raters' noise.
+
+    Values of benchmarks with few and with many raters become comparable.
+
+    Parameters
+    ----------
+    scores
+        float64 [n]; NaN = left out.
+    ratings
+        float64 [n, raters]; rows with NaN are left out. Raters are exchangeable (ICC(1, k)).
+    image
+        [n] labels of the resampling unit; by default each item on its own.
+
+    Notes
+    -----
+    Definition
+        r / √ICC(1, k); both from the same resampled images in the interval.
+    Source
+        C. Spearman (1904), The proof and measurement of association between two things, American
+        Journal of Psychology 15.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> truth = rng.normal(size=3000)
+    >>> ratings = truth[:, None] + rng.normal(size=(3000, 3))
+    >>> result = disattenuated_correlation(truth + rng.normal(size=3000), ratings)
+    >>> round(result.r, 1), round(result.corrected, 1)  # 0.71 is the truth
+    (0.6, 0.7)
+    """
+    x, table = np.asarray(scores, dtype=np.float64), _table(ratings)
+    labels, unit = encode(np.arange(len(x)) if image is None else image)
+    if x.shape != (len(table),) or unit.shape != x.shape:
+        raise InputError(f"{x.shape} scores for ratings {table.shape}", field="scores")
+    known = ~(np.isnan(x) | np.isnan(table).any(axis=1))
+    n, k = int(known.sum()), table.shape[1]
+    if n < 3:
+        nan = math.nan
+        return Disattenuated(nan, nan, nan, nan, nan, nan, nan, nan, n, k)
+    x, table, unit = x[known], table[known], unit[known]
+    x = x - x.mean()
+    mean = table.mean(axis=1)
+    inside = ((table - mean[:, None]) ** 2).sum(axis=1)
+    mean = mean - mean.mean()
+    parts = (np.ones(n), x, mean, x * x, mean * mean, x * mean, inside)
+    by_unit = [np.bincount(unit, p, minlength=len(labels)).astype(np.float64) for p in parts]
+    sums = np.stack(by_unit, axis=1)
+    if counts is None:
+        counts = bootstrap_counts(len(labels), replicates, seed)
+    r, reliability = _r_and_icc(sums.sum(axis=0, keepdims=True), k)
+    drawn, drawn_reliability = _r_and_icc(resampled_sums(sums, counts), k)
+    with np.errstate(invalid="ignore"):
+        corrected = drawn / np.sqrt(drawn_reliability)
+        value = float(r[0] / np.sqrt(reliability[0]))
+        ceiling = float(np.sqrt(reliability[0]))
+    low, high = percentile_interval(drawn, confidence)
+    corrected_low, corrected_high = percentile_interval(corrected, confidence)
+    return Disattenuated(
+        float(r[0]), low, high, value, corrected_low, corrected_high, ceiling,
+        float(reliability[0]), n, k,
+    )  # fmt: skip
+
+
+def _r_and_icc(sums: Floats, k: int) -> tuple[Floats, Floats]:
+    """r and ICC(1, k) [replicates] from the sums that `disattenuated_correlation` makes."""
+    n, x, y, xx, yy, xy, inside = sums.T
+    with np.errstate(invalid="ignore", divide="ignore"):
+        vx, vy = xx - x * x / n, yy - y * y / n
+        r = (xy - x * y / n) / np.sqrt(np.maximum(vx * vy, 0))
+        between, within = k * vy / (n - 1), inside / (n * (k - 1))
+        icc = np.where(between > within, (between - within) / between, np.nan)
+    return np.asarray(r), icc
+
+
+def _table(ratings: npt.ArrayLike) -> Floats:
+    table = np.asarray(ratings, dtype=np.float64)
+    if table.ndim != 2 or np.isinf(table).any():
+        raise InputError(
+            f"ratings of shape {table.shape} are not finite [n, raters]", field="ratings"
+        )
+    return table

@@ -1,0 +1,267 @@
+"""What remains of an agreement when length is held fixed: partial correlations, matched pairs."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from metaeval.errors import InputError
+from metaeval.stats.correlation.correlations import WeightedCorrelations
+from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts, percentile_interval
+from metaeval.stats.resampling.items import Floats, as_scores, encode, require_aligned
+from metaeval.stats.resampling.means import resampled_sums
+from metaeval.stats.significance.paired_differences import paired_difference
+
+Statistic = Literal["pearson", "spearman", "kendall_tau_b"]
+
+
+class PartialCorrelation(NamedTuple):
+    """What `partial_correlation` returns.
+
+    Attributes
+    ----------
+    plain
+        The correlation of scores with judgements.
+    partial
+        The same with length held fixed; NaN where one of the three is constant or determines
+        another.
+    low, high
+        Percentile interval of `partial`, by resampling images.
+    p
+        Two-sided p-value of "partial is 0".
+    change, change_low, change_high
+        plain − partial and its interval: what length accounts for.
+    n, n_images
+        How many items have all three values, and their images.
+    """
+
+    plain: float
+    partial: float
+    low: float
+    high: float
+    p: float
+    change: float
+    change_low: float
+    change_high: float
+    n: int
+    n_images: int
+
+
+def partial_correlation(
+    scores: npt.ArrayLike,
+    human: npt.ArrayLike,
+    length: npt.ArrayLike,
+    image: npt.ArrayLike | None = None,
+    *,
+    statistic: Statistic = "kendall_tau_b",
+    counts: Counts | None = None,
+    replicates: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> PartialCorrelation:
+    """Correlation of scores with judgements, given the number of words.
+
+    Parameters
+    ----------
+    scores, human, length
+        float64 [n]; an item with NaN in any of them is left out of all.
+    image
+        [n] labels of the resampling unit; by default each item on its own.
+    statistic
+        Partial Pearson's r, Spearman's ρ or Kendall's τ-b.
+    counts
+        [replicates, n_images] from `bootstrap_counts`, in the order of the sorted labels.
+
+    Notes
+    -----
+    Definition
+        (r_sh − r_sl r_hl) / √((1 − r_sl²)(1 − r_hl²)) of the three pairwise coefficients.
+    Ties
+        Those of the coefficients.
+    Zero
+        Where length explains everything, partial r is 0. Partial ρ and τ-b then stay somewhat
+        above 0 (τ-b most), as ranks with noise do not determine each other linearly: read them as
+        descriptions, and conclude that something remains from r or from pairs of equal length.
+    p
+        By the normal law with the standard deviation of the replicates (`paired_difference`).
+    Source
+        M. G. Kendall (1942), Partial rank correlation, Biometrika 32; for ρ and r, any textbook.
+
+    Examples
+    --------
+    Scores and judgements that both only follow length:
+
+    >>> rng = np.random.default_rng(0)
+    >>> length = rng.integers(5, 20, 400).astype(float)
+    >>> scores, human = length + rng.normal(0, 3, 400), length / 4 + rng.normal(0, 1, 400)
+    >>> result = partial_correlation(scores, human, length, statistic="pearson")
+    >>> result.plain > 0.4, abs(result.partial) < 0.1
+    (True, True)
+    """
+    x, y, z = as_scores(scores), as_scores(human), as_scores(length)
+    labels, unit = encode(np.arange(len(x)) if image is None else image)
+    require_aligned(scores=x, human=y, length=z, image=unit)
+    known = ~(np.isnan(x) | np.isnan(y) | np.isnan(z))
+    x, y, z = (np.where(known, column, np.nan) for column in (x, y, z))
+    n_images = len(np.unique(unit[known]))
+    if known.sum() < 3:
+        nan = float("nan")
+        return PartialCorrelation(
+            nan, nan, nan, nan, nan, nan, nan, nan, int(known.sum()), n_images
+        )
+    if counts is None:
+        counts = bootstrap_counts(len(labels), replicates, seed)
+    once = np.ones((1, len(labels)), dtype=np.int64)
+
+    def both(a: Floats, b: Floats) -> Floats:
+        """Observed coefficient and its replicates; the side with fewer values gives the levels."""
+        if len(np.unique(a[known])) < len(np.unique(b[known])):
+            a, b = b, a
+        weighted = WeightedCorrelations(a, b, unit, len(labels), names=(statistic,))
+        parts = [getattr(weighted.of(w), statistic) for w in (once, counts)]
+        return np.concatenate(parts)
+
+    plain, with_length, human_length = both(x, y), both(x, z), both(y, z)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        rest = np.sqrt((1 - with_length**2) * (1 - human_length**2))
+        partial = np.where(rest > 1e-9, (plain - with_length * human_length) / rest, np.nan)
+    zero = np.zeros(len(counts))
+    test = paired_difference(float(partial[0]), 0.0, partial[1:], zero, n_images, confidence)
+    change = plain - partial
+    low, high = percentile_interval(change[1:], confidence)
+    return PartialCorrelation(
+        float(plain[0]), float(partial[0]), test.low, test.high, test.p,
+        float(change[0]), low, high, int(known.sum()), n_images,
+    )  # fmt: skip
+
+
+class MatchedAccuracy(NamedTuple):
+    """What `length_matched_accuracy` returns.
+
+    Attributes
+    ----------
+    plain, plain_low, plain_high, n_plain
+        The accuracy over all pairs, its interval by image, and the number of pairs.
+    matched, low, high, n_matched
+        The same over the pairs whose lengths differ by `tolerance` or less.
+    """
+
+    plain: float
+    plain_low: float
+    plain_high: float
+    n_plain: int
+    matched: float
+    low: float
+    high: float
+    n_matched: int
+
+
+def length_matched_accuracy(
+    outcome: npt.ArrayLike,
+    length_difference: npt.ArrayLike,
+    image: npt.ArrayLike,
+    *,
+    tolerance: float = 1.0,
+    counts: Counts | None = None,
+    replicates: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> MatchedAccuracy:
+    """Accuracy of a metric's choices over pairs of captions that are equally long.
+
+    Parameters
+    ----------
+    outcome
+        float64 [pairs]: 1 where the metric prefers what people prefer, 0.5 for its ties, 0
+        otherwise; NaN = left out. `pair_table` makes it from ratings.
+    length_difference
+        float64 [pairs], in words; the sign does not matter.
+    image
+        [pairs] labels of the resampling unit.
+
+    Examples
+    --------
+    >>> result = length_matched_accuracy([1, 1, 0, 1], [5, -6, 1, 0], ["a", "b", "c", "d"])
+    >>> result.plain, result.matched, result.n_matched
+    (0.75, 0.5, 2)
+    """
+    right, gap = as_scores(outcome), np.abs(np.asarray(length_difference, dtype=np.float64))
+    labels, unit = encode(image)
+    require_aligned(outcome=right, length_difference=gap, image=unit)
+    if counts is None:
+        counts = bootstrap_counts(max(len(labels), 1), replicates, seed)
+    known = ~np.isnan(right)
+    parts: list[float | int] = []
+    for rows in (known, known & (gap <= tolerance)):
+        sums = np.bincount(unit[rows], right[rows], minlength=len(labels))
+        sizes = np.bincount(unit[rows], minlength=len(labels)).astype(np.float64)
+        drawn = resampled_sums(np.stack([sums, sizes], axis=1), counts)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            low, high = percentile_interval(drawn[:, 0] / drawn[:, 1], confidence)
+        n = int(rows.sum())
+        parts += [float(right[rows].mean()) if n else float("nan"), low, high, n]
+    return MatchedAccuracy(*parts)  # type: ignore[arg-type]
+
+
+class PairTable(NamedTuple):
+    """All pairs of items of the same image that people do not tie.
+
+    Attributes
+    ----------
+    outcome
+        float64 [pairs]: 1, 0.5 (the metric ties them) or 0.
+    score_difference, length_difference
+        float64 [pairs]: of the item that people prefer minus the other one.
+    image
+        int [pairs]: the place of the image among the sorted labels.
+    first, second
+        int [pairs]: the preferred item and the other one.
+    """
+
+    outcome: Floats
+    score_difference: Floats
+    length_difference: Floats
+    image: npt.NDArray[np.int64]
+    first: npt.NDArray[np.int64]
+    second: npt.NDArray[np.int64]
+
+
+def pair_table(
+    scores: npt.ArrayLike, human: npt.ArrayLike, length: npt.ArrayLike, image: npt.ArrayLike
+) -> PairTable:
+    """Pairs of captions of one image that people rate differently, with the metric's choice.
+
+    An item with NaN in scores or judgements is left out.
+
+    >>> table = pair_table([0.2, 0.9, 0.9], [1, 2, 3], [5, 9, 8], ["x", "x", "x"])
+    >>> table.outcome.tolist(), table.length_difference.tolist()
+    ([1.0, 1.0, 0.5], [4.0, 3.0, -1.0])
+    """
+    x, y, z = as_scores(scores), as_scores(human), np.asarray(length, dtype=np.float64)
+    unit = encode(image)[1]
+    require_aligned(scores=x, human=y, length=z, image=unit)
+    known = np.flatnonzero(~(np.isnan(x) | np.isnan(y)))
+    known = known[np.argsort(unit[known], kind="stable")]
+    sizes = np.bincount(unit[known])
+    if int((sizes * (sizes - 1) // 2).sum()) > 50_000_000:
+        raise InputError("more than 50 million pairs within images", field="image")
+    starts = np.cumsum(sizes) - sizes
+    one, other = [], []
+    for size in np.unique(sizes[sizes > 1]):
+        i, j = np.triu_indices(size, 1)
+        base = starts[sizes == size]
+        one.append((base[:, None] + i).ravel())
+        other.append((base[:, None] + j).ravel())
+    empty = np.empty(0, dtype=np.int64)
+    a = known[np.concatenate([empty, *one])]
+    b = known[np.concatenate([empty, *other])]
+    order = np.lexsort((b, a, unit[a]))
+    a, b = a[order], b[order]
+    differ = y[a] != y[b]
+    a, b = a[differ], b[differ]
+    first, second = np.where(y[a] > y[b], a, b), np.where(y[a] > y[b], b, a)
+    gap = x[first] - x[second]
+    outcome = (np.sign(gap) + 1) / 2
+    return PairTable(outcome, gap, z[first] - z[second], unit[first], first, second)

@@ -1,0 +1,269 @@
+"""What a score difference means: the probability that people prefer the higher score."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from metaeval.errors import InputError
+from metaeval.stats.preference.isotonic import isotonic_fit
+from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts, percentile_interval
+from metaeval.stats.resampling.items import Floats, as_scores, encode, require_aligned
+
+_CHUNK = 64  # replicates fitted at a time
+_STEPS = 50
+
+
+class PreferenceCurve(NamedTuple):
+    """What `preference_curve` returns.
+
+    Attributes
+    ----------
+    difference
+        float64 [points]: score differences from 0 up, in the metric's own unit.
+    logistic, logistic_low, logistic_high
+        float64 [points]: P(people prefer the higher score) by the logistic curve, and its
+        interval by resampling images.
+    isotonic, isotonic_low, isotonic_high
+        The same by isotonic regression, which assumes only that it does not fall.
+    noticed, noticed_low, noticed_high
+        The difference that people prefer in `share` of the cases, by the logistic curve; infinite
+        where the curve does not rise.
+    noticed_isotonic
+        The smallest observed difference at which the isotonic curve reaches `share`; infinite
+        where it never does.
+    share
+        0.75, by default.
+    slope
+        Of the logistic curve: log-odds per unit of score.
+    n_pairs, n_images
+        How many pairs, and images with a pair.
+    """
+
+    difference: Floats
+    logistic: Floats
+    logistic_low: Floats
+    logistic_high: Floats
+    isotonic: Floats
+    isotonic_low: Floats
+    isotonic_high: Floats
+    noticed: float
+    noticed_low: float
+    noticed_high: float
+    noticed_isotonic: float
+    share: float
+    slope: float
+    n_pairs: int
+    n_images: int
+
+    def probability(self, difference: float) -> float:
+        """P(people prefer the higher score) at this difference, by the logistic curve."""
+        return 1 / (1 + math.exp(-min(max(self.slope * difference, -700), 700)))
+
+
+def preference_curve(
+    difference: npt.ArrayLike,
+    preferred: npt.ArrayLike,
+    image: npt.ArrayLike,
+    *,
+    share: float = 0.75,
+    points: int = 41,
+    counts: Counts | None = None,
+    replicates: int = 1000,
+    isotonic_replicates: int = 200,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> PreferenceCurve:
+    """Fit P(people prefer a) as a function of score(a) − score(b), over pairs of one image.
+
+    Parameters
+    ----------
+    difference
+        float64 [pairs]: the score of a minus that of b; NaN = left out.
+    preferred
+        float64 [pairs] in [0, 1]: 1 where people prefer a, 0 where b, 0.5 where they tie, or the
+        share of votes for a; NaN = left out.
+    image
+        [pairs] labels of the resampling unit.
+    share
+        Which probability counts as noticed.
+    counts
+        [replicates, n_images] from `bootstrap_counts`, in the order of the sorted labels.
+
+    Notes
+    -----
+    Definition
+        Logistic: P = 1 / (1 + exp(−β Δ)) by maximum likelihood; without an intercept, as swapping a
+        and b must give 1 − P. Isotonic: least squares over the pairs and their mirror images.
+        The noticed difference is log(share / (1 − share)) / β.
+    Ties
+        Ties of people count as one half on each side; pairs with Δ = 0 do not change β.
+    Unit
+        The image. Isotonic intervals use the first `isotonic_replicates` of the replicates.
+    Source
+        T. Kocmi, V. Zouhar, C. Federmann, M. Post (2024), Navigating the metrics maze, ACL, for the
+        question; logistic regression by Newton's method.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> gap = rng.normal(0, 0.2, 4000)
+    >>> preferred = rng.random(4000) < 1 / (1 + np.exp(-5 * gap))
+    >>> curve = preference_curve(gap, preferred, np.arange(4000) // 4)
+    >>> bool(curve.noticed_low < np.log(3) / 5 < curve.noticed_high)
+    True
+    """
+    if not 0.5 < share < 1:
+        raise InputError(f"{share} is not in (0.5, 1)", field="share")
+    x, y = as_scores(difference), as_scores(preferred)
+    if ((y < 0) | (y > 1)).any():
+        raise InputError("a preference is not in [0, 1]", field="preferred")
+    labels, unit = encode(image)
+    require_aligned(difference=x, preferred=y, image=unit)
+    known = ~(np.isnan(x) | np.isnan(y))
+    x, y, unit = x[known], y[known], unit[known]
+    if counts is None:
+        counts = bootstrap_counts(max(len(labels), 1), replicates, seed)
+    largest = float(np.quantile(np.abs(x), 0.99)) if len(x) else 0.0
+    grid = np.linspace(0, largest, points)
+    ones = np.ones((1, max(len(labels), 1)))
+    slopes = logistic_slopes(x, y, np.concatenate([ones, counts])[:, unit])
+    with np.errstate(invalid="ignore"):
+        odds_on_grid = slopes[:, None] * grid
+    odds_on_grid[np.isinf(slopes)[:, None] & (grid == 0)] = 0.0  # ∞ · 0
+    curves = 1 / (1 + np.exp(-np.clip(odds_on_grid, -700, 700)))
+    low, high = _band(curves[1:], confidence)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        odds = math.log(share / (1 - share))
+        noticed = np.where(slopes > 0, odds / slopes, np.where(np.isnan(slopes), np.nan, np.inf))
+    steps = _isotonic(x, y, np.ones(len(x)), grid)
+    drawn = [
+        _isotonic(x, y, row[unit].astype(np.float64), grid) for row in counts[:isotonic_replicates]
+    ]
+    step_low, step_high = _band(np.array([d[0] for d in drawn]).reshape(-1, points), confidence)
+    reached = np.flatnonzero(steps[2] >= share - 1e-12)
+    ends = _interval_with_infinity(noticed[1:], confidence)
+    return PreferenceCurve(
+        grid, curves[0], low, high, steps[0], step_low, step_high,
+        float(noticed[0]), *ends,
+        float(steps[1][reached[0]]) if len(reached) else math.inf,
+        share, float(slopes[0]), len(x), len(np.unique(unit)),
+    )  # fmt: skip
+
+
+def logistic_slopes(x: Floats, y: Floats, weights: npt.ArrayLike) -> Floats:
+    """β of each row of weights [r, n] in P(y) = 1/(1 + exp(−β x)), by safeguarded Newton steps.
+
+    NaN where the pairs do not determine it (none, or none with x ≠ 0); ±inf where they are
+    perfectly separated.
+
+    >>> x, y = np.array([1.0, 1, 1, 1]), np.array([1.0, 1, 1, 0])
+    >>> logistic_slopes(x, y, np.ones((1, 4))).round(6).tolist()  # log 3
+    [1.098612]
+    """
+    rows = np.asarray(weights)
+    scale = float(np.abs(x).max(initial=0.0))
+    if not scale:
+        return np.full(len(rows), np.nan)
+    u = x / scale
+    slopes = np.empty(len(rows))
+    for start in range(0, len(rows), _CHUNK):
+        w = rows[start : start + _CHUNK].astype(np.float64)
+        beta = np.zeros(len(w))
+        target, size = w @ (u * y), w @ np.abs(u)
+        # no finite maximum where every pair with a difference has the preference of its sign
+        upper = w @ np.maximum(u, 0)
+        lower = -(w @ np.maximum(-u, 0))
+        for _ in range(_STEPS):
+            p = 1 / (1 + np.exp(-np.clip(beta[:, None] * u, -700, 700)))
+            gradient = target - np.einsum("rn,rn,n->r", w, p, u)
+            curvature = np.einsum("rn,rn,n->r", w, p * (1 - p), u * u)
+            step = gradient / np.maximum(curvature, 1e-12 * np.maximum(size, 1e-300))
+            step = np.clip(step, -5, 5)
+            beta = beta + step
+            if np.abs(step).max(initial=0.0) < 1e-12:
+                break
+        edge = 1e-9 * np.maximum(size, 1e-300)
+        beta[target >= upper - edge] = np.inf
+        beta[target <= lower + edge] = -np.inf
+        slopes[start : start + _CHUNK] = np.where(size > 0, beta / scale, np.nan)
+    return slopes
+
+
+def system_differences(
+    scores: npt.ArrayLike, human: npt.ArrayLike, *, items: int, draws: int = 1000, seed: int = 0
+) -> tuple[Floats, Floats, npt.NDArray[np.int64]]:
+    """Pairs of systems, each on a random set of items: what `preference_curve` takes.
+
+    Parameters
+    ----------
+    scores, human
+        float64 [systems, n]; an item with a NaN of either system leaves the pair's draw.
+    items
+        How many items a comparison of two systems has (drawn with replacement).
+    draws
+        How many comparisons are drawn.
+
+    Returns
+    -------
+    Score differences [draws], preferences [draws] (1, 0.5, 0: which mean judgement is higher), and
+    the number of the pair of systems [draws], the resampling unit.
+
+    Examples
+    --------
+    >>> human = np.array([[5.0, 4, 5], [1, 2, 1]])
+    >>> gap, preferred, pair = system_differences(human, human, items=3, draws=4)
+    >>> ((gap > 0) == (preferred == 1)).all(), set(pair.tolist())
+    (np.True_, {0})
+    """
+    x, y = as_scores(scores), as_scores(human)
+    if x.shape != y.shape or x.ndim != 2 or len(x) < 2:
+        raise InputError(f"{x.shape} scores, {y.shape} judgements", field="scores")
+    rng = np.random.default_rng([_CHUNK, seed])
+    gaps, preferred, pair = (
+        np.full(draws, np.nan),
+        np.full(draws, np.nan),
+        np.zeros(draws, np.int64),
+    )
+    for k in range(draws):
+        a, b = rng.choice(len(x), 2, replace=False)
+        drawn = rng.integers(x.shape[1], size=items)
+        dx, dy = x[a, drawn] - x[b, drawn], y[a, drawn] - y[b, drawn]
+        known = ~(np.isnan(dx) | np.isnan(dy))
+        pair[k] = min(a, b) * len(x) + max(a, b)
+        if known.any():
+            gaps[k] = dx[known].mean()
+            mean = float(dy[known].mean())
+            preferred[k] = 0.5 if abs(mean) < 1e-12 else float(mean > 0)
+    return gaps, preferred, encode(pair)[1]
+
+
+def _isotonic(x: Floats, y: Floats, w: Floats, grid: Floats) -> tuple[Floats, Floats, Floats]:
+    """The curve on the grid, and its own points: differences ≥ 0 and values."""
+    if not w.sum() > 0:
+        nothing = np.full(len(grid), np.nan)
+        return nothing, np.empty(0), np.empty(0)
+    points, fitted = isotonic_fit(
+        np.concatenate([x, -x]), np.concatenate([y, 1 - y]), np.concatenate([w, w])
+    )
+    on_grid = np.interp(grid, points, fitted)
+    positive = points >= 0
+    return on_grid, points[positive], fitted[positive]
+
+
+def _band(curves: Floats, confidence: float) -> tuple[Floats, Floats]:
+    ends = np.array([percentile_interval(column, confidence) for column in curves.T])
+    return ends[:, 0], ends[:, 1]
+
+
+def _interval_with_infinity(values: Floats, confidence: float) -> tuple[float, float]:
+    """Percentiles by order, without interpolation: an end may be infinite."""
+    ordered = np.sort(values[~np.isnan(values)])
+    if not len(ordered):
+        return math.nan, math.nan
+    tail = (1 - confidence) / 2
+    low, high = math.floor(tail * (len(ordered) - 1)), math.ceil((1 - tail) * (len(ordered) - 1))
+    return float(ordered[low]), float(ordered[high])

@@ -1,0 +1,571 @@
+"""Decide whether a differs from b: the one place for pairing, correction and the threshold α.
+
+Every "higher", "lower" and "not separated" of a run comes from here, in three steps:
+
+1. a test of one pair on the items that both columns have: `mean_difference`,
+   `correlation_difference`, `swapped_correlation_difference`, `gap_differences` (many pairs at
+   once) or `resampled_difference`, each of which returns a `PairTest`;
+2. `compare` corrects the p-values over a named family and returns one `TestedDifference` a pair;
+3. `is_significant` decides: the adjusted p-value is below α, strictly.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from metaeval.errors import InputError
+from metaeval.stats.resampling.bootstrap import Counts
+from metaeval.stats.resampling.items import Floats, as_scores, encode
+from metaeval.stats.significance.holm import holm
+from metaeval.stats.significance.paired_bootstrap import (
+    bootstrap_of_means,
+    difference_of,
+    paired_bootstrap,
+)
+from metaeval.stats.significance.paired_differences import paired_difference
+from metaeval.stats.significance.paired_permutation import (
+    perm_both,
+    permutation_of_gaps,
+    permutation_of_means,
+)
+
+ALPHA = 0.05
+_ROUNDING = 1e-12  # 1 - 0.95 is 0.05 + 4e-17
+
+Shows = Literal["nothing", "undecidable", "unsure", "something"]
+
+
+class PairTest(NamedTuple):
+    """A test of one pair, before any correction.
+
+    Attributes
+    ----------
+    difference
+        The statistic of a minus that of b, on the items that both have.
+    low, high
+        Its interval; NaN where the test gives none.
+    p
+        Two-sided p-value of "a and b are equal"; NaN where the test could not be made.
+    method
+        Name of the test, as a legend gives it: "permutation by image", say.
+    n
+        How many units (images) took part.
+    smallest_p
+        The smallest p-value that the test could have given.
+    """
+
+    difference: float
+    low: float
+    high: float
+    p: float
+    method: str
+    n: int
+    smallest_p: float = 0.0
+
+
+class TestedDifference(NamedTuple):
+    """A pair, its test and the decision.
+
+    Attributes
+    ----------
+    a, b
+        Names of the two columns (metrics, systems, categories).
+    difference, low, high, p, method, n
+        As in `PairTest`.
+    p_adjusted
+        p after Holm's correction over the family; NaN where p is.
+    family, family_size
+        Which hypotheses were corrected together, and how many of them had a p-value.
+    alpha
+        The threshold of `p_adjusted`.
+    decidable
+        False where no data could have given a significant result: `is_undecidable`.
+    """
+
+    a: str
+    b: str
+    difference: float
+    low: float
+    high: float
+    p: float
+    p_adjusted: float
+    method: str
+    family: str
+    family_size: int
+    n: int
+    alpha: float
+    decidable: bool
+
+    @property
+    def significant(self) -> bool:
+        """Whether a and b differ."""
+        return is_significant(self.p_adjusted, self.alpha)
+
+    @property
+    def higher(self) -> str | None:
+        """The name of the significantly higher one; None where the two are not separated."""
+        if not self.significant or not self.difference:
+            return None
+        return self.a if self.difference > 0 else self.b
+
+
+def is_significant(p_adjusted: float | None, alpha: float = ALPHA) -> bool:
+    """Whether an adjusted p-value is below α. A missing p-value (None, NaN) is not.
+
+    >>> is_significant(0.049), is_significant(0.05), is_significant(0.05, 1 - 0.95)
+    (True, False, False)
+    """
+    return p_adjusted is not None and p_adjusted < alpha - _ROUNDING
+
+
+def smallest_p(replicates: int, sides: int = 1) -> float:
+    """The smallest p-value of a test with this many random replicates.
+
+    With R replicates no p-value is below 1/(R + 1) in a test that counts arrangements, nor below
+    2/(R + 1) in a two-sided test that doubles the smaller tail (a percentile bootstrap: `sides` 2).
+
+    >>> smallest_p(199), smallest_p(199, sides=2)
+    (0.005, 0.01)
+    """
+    return min(1.0, sides / (replicates + 1))
+
+
+def is_undecidable(least: float, family_size: int, alpha: float = ALPHA) -> bool:
+    """Whether a family cannot be decided with so few replicates.
+
+    Holm's correction multiplies the smallest p-value of m by m. Where `least`, the smallest that
+    the test can give (`smallest_p`), times m is not below α, at least m - 1 ties at that floor
+    would be needed for any result, and a single hypothesis cannot be rejected.
+
+    >>> is_undecidable(smallest_p(200), 9), is_undecidable(smallest_p(200), 21)
+    (False, True)
+    """
+    return family_size > 0 and not is_significant(least * family_size, alpha)
+
+
+def replicates_needed(family_size: int, sides: int = 1, alpha: float = ALPHA) -> int:
+    """The fewest replicates with which a family is not `is_undecidable`.
+
+    >>> replicates_needed(21), replicates_needed(21, sides=2), replicates_needed(0)
+    (420, 840, 0)
+    """
+    return math.floor(sides * family_size / alpha + 1e-9)
+
+
+def on_common_items(a: npt.ArrayLike, b: npt.ArrayLike) -> tuple[Floats, Floats]:
+    """Both columns with NaN wherever either has NaN: an item that one is missing leaves for both.
+
+    >>> on_common_items([1.0, float("nan"), 3.0], [1.0, 2.0, float("nan")])
+    (array([ 1., nan, nan]), array([ 1., nan, nan]))
+    """
+    x, y = as_scores(a), as_scores(b)
+    if x.shape != y.shape:
+        raise InputError(f"shapes {x.shape} and {y.shape} differ", field="b")
+    missing = np.isnan(x) | np.isnan(y)
+    return np.where(missing, np.nan, x), np.where(missing, np.nan, y)
+
+
+def mean_difference(
+    a: npt.ArrayLike,
+    b: npt.ArrayLike,
+    units: npt.ArrayLike | None = None,
+    *,
+    method: Literal["permutation", "bootstrap"] = "permutation",
+    replicates: int = 10_000,
+    confidence: float = 1 - ALPHA,
+    seed: int = 0,
+) -> PairTest:
+    """Test whether two columns have the same mean on the items that both have.
+
+    Parameters
+    ----------
+    a, b
+        float64 [n]; an item with NaN in either leaves for both.
+    units
+        [n] labels of what is swapped or drawn as one (images); by default each item on its own.
+    method
+        "permutation": p by `permutation_of_means`; "bootstrap": p by `bootstrap_of_means`. The
+        interval is the percentile interval of the bootstrap in both.
+
+    Examples
+    --------
+    >>> test = mean_difference([0.5, 0.7, 0.9, 0.6], [0.4, 0.7, 0.5, 0.3], replicates=999)
+    >>> round(test.difference, 4), test.n, test.smallest_p
+    (0.2, 4, 0.125)
+    """
+    x, y = on_common_items(a, b)
+    n = _n_units(x, units)
+    drawn = bootstrap_of_means(x, y, units, replicates=replicates, confidence=confidence, seed=seed)
+    if method == "bootstrap":
+        return PairTest(
+            drawn.difference, drawn.low, drawn.high, drawn.p_two_sided, "bootstrap", n,
+            smallest_p(replicates, 2),
+        )  # fmt: skip
+    swapped = permutation_of_means(x, y, units, replicates=replicates, seed=seed)
+    return PairTest(
+        swapped.difference, drawn.low, drawn.high, swapped.p_two_sided, "permutation", n,
+        _smallest_by_swaps(replicates, n),
+    )  # fmt: skip
+
+
+def correlation_difference(
+    a: npt.ArrayLike,
+    b: npt.ArrayLike,
+    human: npt.ArrayLike,
+    units: npt.ArrayLike | None = None,
+    *,
+    statistic: str = "kendall_tau_c",
+    counts: Counts | None = None,
+    replicates: int = 1000,
+    confidence: float = 1 - ALPHA,
+    seed: int = 0,
+) -> PairTest:
+    """Test whether two metrics correlate equally with human judgements, on their common items.
+
+    Parameters as in `paired_bootstrap`, which gives p and interval.
+
+    Examples
+    --------
+    >>> human = [1, 1, 2, 2, 3, 3, 4, 4]
+    >>> good, poor = [1, 2, 3, 4, 5, 6, 7, 8], [5, 2, 8, 1, 4, 7, 3, 6]
+    >>> test = correlation_difference(good, poor, human)
+    >>> round(test.difference, 4), test.low > 0, test.n
+    (0.9167, True, 8)
+    """
+    x, y = on_common_items(a, b)
+    drawn = paired_bootstrap(
+        x, y, human, units, statistic=statistic, counts=counts, replicates=replicates,
+        confidence=confidence, seed=seed,
+    )  # fmt: skip
+    return PairTest(
+        drawn.difference, drawn.low, drawn.high, drawn.p_two_sided, "bootstrap",
+        _n_units(x + as_scores(human), units),
+        smallest_p(replicates if counts is None else len(counts), 2),
+    )  # fmt: skip
+
+
+def swapped_correlation_difference(
+    a: npt.ArrayLike,
+    b: npt.ArrayLike,
+    human: npt.ArrayLike,
+    units: npt.ArrayLike | None = None,
+    *,
+    statistic: str = "kendall_tau_c",
+    replicates: int = 1000,
+    seed: int = 0,
+) -> PairTest:
+    """As `correlation_difference`, by swapping the two metrics' scores at random (`perm_both`).
+
+    `units` is what is swapped as one (`swap_units`); no interval is computed.
+
+    Examples
+    --------
+    >>> human = [1, 1, 2, 2, 3, 3, 4, 4]
+    >>> good, poor = [1, 2, 3, 4, 5, 6, 7, 8], [5, 2, 8, 1, 4, 7, 3, 6]
+    >>> test = swapped_correlation_difference(good, poor, human)
+    >>> round(test.difference, 4), test.p < 0.05
+    (0.9167, True)
+    """
+    x, y = on_common_items(a, b)
+    r = perm_both(x, y, human, units, statistic=statistic, replicates=replicates, seed=seed)
+    nan, least = float("nan"), _smallest_by_swaps(replicates, r.n_units)
+    return PairTest(r.difference, nan, nan, r.p_two_sided, "permutation", r.n_units, least)
+
+
+def gap_differences(
+    gaps: npt.ArrayLike,
+    *,
+    replicates: int = 10_000,
+    seed: int = 0,
+    intervals: npt.ArrayLike | None = None,
+    n: npt.ArrayLike | None = None,
+) -> list[PairTest]:
+    """Test many paired differences at once, each a sum over units, by the same random swaps.
+
+    Parameters
+    ----------
+    gaps
+        float64 [n_units, n_tests]: what each unit (image) adds to each difference a - b; 0 where
+        one of the two has no score (`permutation_of_gaps`).
+    intervals
+        float64 [n_tests, 2], where the caller has them; NaN by default.
+    n
+        int [n_tests], how many units have a score of both; `n_units` by default.
+
+    Examples
+    --------
+    >>> first, second = gap_differences([[0.1, 0.1], [0.2, -0.1], [0.1, 0], [0.3, 0]])
+    >>> round(first.difference, 3), first.smallest_p, second.p
+    (0.7, 0.125, 1.0)
+    """
+    table = as_scores(gaps)
+    differences, p = permutation_of_gaps(table, replicates=replicates, seed=seed)
+    bounds = np.full((table.shape[1], 2), np.nan) if intervals is None else np.asarray(intervals)
+    units = np.broadcast_to(len(table) if n is None else np.asarray(n), table.shape[1:])
+    moved = (table != 0).sum(axis=0)
+    return [
+        PairTest(
+            float(difference), float(low), float(high), float(value), "permutation", int(units[k]),
+            _smallest_by_swaps(replicates, int(moved[k])),
+        )
+        for k, (difference, (low, high), value) in enumerate(
+            zip(differences, bounds, p, strict=True)
+        )
+    ]  # fmt: skip
+
+
+def resampled_difference(
+    a: float,
+    b: float,
+    a_replicates: npt.ArrayLike,
+    b_replicates: npt.ArrayLike,
+    n: int,
+    *,
+    method: Literal["normal", "bootstrap"] = "normal",
+    confidence: float = 1 - ALPHA,
+) -> PairTest:
+    """Test a difference by replicates of both statistics over the same resampled units.
+
+    Parameters
+    ----------
+    a, b, a_replicates, b_replicates
+        The two statistics and their replicates, **computed on the items that both have**: where
+        NaN differ, mask with `on_common_items` before computing them.
+    n
+        How many units were resampled.
+    method
+        "normal": p = 2 Φ(-|difference| / error), without a floor by the number of replicates
+        (`paired_difference`); "bootstrap": twice the smaller tail (`difference_of`).
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.normal(0.5, 0.1, 2000); y = x - 0.2 + rng.normal(0, 0.05, 2000)
+    >>> resampled_difference(0.5, 0.3, x, y, 400).p < 0.001
+    True
+    """
+    if method == "normal":
+        r = paired_difference(a, b, a_replicates, b_replicates, n, confidence)
+        return PairTest(
+            r.difference, r.low, r.high, r.p, "bootstrap, normal", n, min(1.0, 2.0 ** (1 - n))
+        )
+    d = difference_of(a, b, a_replicates, b_replicates, confidence)
+    usable = int(
+        (~np.isnan(np.asarray(a_replicates, float) - np.asarray(b_replicates, float))).sum()
+    )
+    return PairTest(
+        d.difference, d.low, d.high, d.p_two_sided, "bootstrap", n, smallest_p(usable, 2)
+    )
+
+
+def compare(
+    tests: Mapping[tuple[str, str], PairTest], family: str, *, alpha: float = ALPHA
+) -> list[TestedDifference]:
+    """Correct the tests of one family by Holm's method and decide each.
+
+    Parameters
+    ----------
+    tests
+        (a, b) → its test. Give every hypothesis of the family in one call: the correction is over
+        what is given. A test whose p is NaN is not a member.
+    family
+        What the members have in common, for the legend: "pairs of metrics".
+
+    Examples
+    --------
+    >>> test = PairTest(0.1, 0.05, 0.15, 0.02, "bootstrap", 100)
+    >>> x, y = compare({("x", "y"): test, ("x", "z"): test._replace(p=0.04)}, "pairs of metrics")
+    >>> x.p_adjusted, x.higher, y.p_adjusted, y.higher, y.family_size
+    (0.04, 'x', 0.04, 'x', 2)
+    """
+    return compare_each(list(tests), list(tests.values()), family, alpha=alpha)
+
+
+def compare_each(
+    pairs: Sequence[tuple[str, str]],
+    tests: Sequence[PairTest],
+    family: str,
+    *,
+    alpha: float = ALPHA,
+) -> list[TestedDifference]:
+    """As `compare`, where a pair may occur several times in a family (once a category, say)."""
+    size = sum(not math.isnan(t.p) for t in tests)
+    adjusted = holm([t.p for t in tests])
+    return [
+        TestedDifference(
+            a, b, t.difference, t.low, t.high, t.p, float(p), t.method, family, size, t.n, alpha,
+            not is_undecidable(t.smallest_p, size, alpha),
+        )
+        for (a, b), t, p in zip(pairs, tests, adjusted, strict=True)
+    ]  # fmt: skip
+
+
+class ControlTest(NamedTuple):
+    """The metrics of one group of items against the best control.
+
+    Attributes
+    ----------
+    control, control_value
+        The control with the highest value.
+    best, best_value
+        The metric with the highest value.
+    comparisons
+        One a metric: a is the metric, b the control.
+    shows
+        "nothing" where the control is at least as high as every metric; "something" where a metric
+        is significantly higher; "undecidable" where no metric could be, with so few replicates;
+        otherwise "unsure".
+    """
+
+    control: str
+    control_value: float
+    best: str
+    best_value: float
+    comparisons: tuple[TestedDifference, ...]
+    shows: Shows
+
+    @property
+    def above(self) -> list[str]:
+        """The metrics that are significantly higher than the control."""
+        return [c.a for c in self.comparisons if c.higher == c.a]
+
+
+def against_best_control(
+    values: Mapping[str, Mapping[str, float]],
+    metrics: Sequence[str],
+    controls: Sequence[str],
+    test: Callable[[Sequence[tuple[str, str, str]]], Sequence[PairTest]],
+    family: str,
+    *,
+    alpha: float = ALPHA,
+) -> dict[str, ControlTest]:
+    """Compare every metric with the best control of each group; one family over all groups.
+
+    Parameters
+    ----------
+    values
+        Group → column → the statistic, higher is better; NaN = not defined.
+    test
+        Called once with all hypotheses (group, metric, control); returns their tests in order.
+
+    Returns
+    -------
+    Group → `ControlTest`; empty without metrics or controls.
+
+    Examples
+    --------
+    >>> table = {"all": {"CIDEr": 0.7, "Length": 0.6}}
+    >>> run = lambda asked: [PairTest(0.1, 0.05, 0.15, 0.01, "bootstrap", 50) for _ in asked]
+    >>> result = against_best_control(table, ["CIDEr"], ["Length"], run, "metrics")["all"]
+    >>> result.control, result.above, result.shows
+    ('Length', ['CIDEr'], 'something')
+    """
+    if not metrics or not controls:
+        return {}
+    control = {group: _best_of(values[group], controls) for group in values}
+    hypotheses = [(group, metric, control[group]) for group in values for metric in metrics]
+    pairs = [(metric, best) for _, metric, best in hypotheses]
+    made = compare_each(pairs, test(hypotheses), family, alpha=alpha)
+    results = {}
+    for k, group in enumerate(values):
+        own = tuple(made[k * len(metrics) : (k + 1) * len(metrics)])
+        best = _best_of(values[group], metrics)
+        results[group] = ControlTest(
+            control[group], values[group][control[group]], best, values[group][best], own,
+            _shows(values[group][best], values[group][control[group]], own),
+        )  # fmt: skip
+    return results
+
+
+def tied_with_best(best: str, comparisons: Sequence[TestedDifference]) -> list[str]:
+    """The best and everything that a test does not separate from it, in the order of the pairs.
+
+    `best` is the column with the highest value. A pair of `best` without a p-value is not
+    separated; a column that no comparison pairs with `best` is left out. A name that appears in
+    several families, or in several tests of one pair, is separated only if every one separates it.
+
+    >>> test = PairTest(0.1, 0.05, 0.15, 0.001, "bootstrap", 100)
+    >>> made = compare({("x", "y"): test, ("z", "x"): test._replace(p=0.7)}, "pairs")
+    >>> tied_with_best("x", made)
+    ['x', 'z']
+    """
+    tied = [best]
+    for c in comparisons:
+        if best in (c.a, c.b) and not c.significant:
+            other = c.b if c.a == best else c.a
+            if other not in tied:
+                tied.append(other)
+    return tied
+
+
+def tied_groups(order: Sequence[str], comparisons: Sequence[TestedDifference]) -> list[list[str]]:
+    """The largest groups of columns of which no two are separated, best first.
+
+    `order` is the ranking. A column may be in several groups: "not separated" does not pass on from
+    pair to pair. Two columns that no comparison pairs count as separated. The groups are the
+    maximal cliques of the graph of pairs not separated (Bron and Kerbosch 1973).
+
+    >>> test = PairTest(0.1, 0.05, 0.15, 0.001, "bootstrap", 100)
+    >>> made = compare(
+    ...     {("x", "z"): test, ("x", "y"): test._replace(p=0.7), ("y", "z"): test._replace(p=0.7)},
+    ...     "pairs",
+    ... )
+    >>> tied_groups(["x", "y", "z"], made)
+    [['x', 'y'], ['y', 'z']]
+    """
+    apart = {frozenset((c.a, c.b)) for c in comparisons if c.significant}
+    linked: dict[str, set[str]] = {name: set() for name in order}
+    for c in comparisons:
+        if c.a in linked and c.b in linked and frozenset((c.a, c.b)) not in apart:
+            linked[c.a].add(c.b)
+            linked[c.b].add(c.a)
+    return cliques(order, linked)
+
+
+def cliques(order: Sequence[str], linked: Mapping[str, set[str]]) -> list[list[str]]:
+    """The maximal groups of two or more names that are all linked (Bron and Kerbosch 1973).
+
+    >>> cliques(["x", "y", "z"], {"x": {"y"}, "y": {"x", "z"}, "z": {"y"}})
+    [['x', 'y'], ['y', 'z']]
+    """
+    groups: list[list[str]] = []
+
+    def grow(group: list[str], candidates: set[str], past: set[str]) -> None:
+        if not candidates and not past:
+            groups.append(sorted(group, key=order.index))
+        for name in sorted(candidates, key=order.index):
+            grow([*group, name], candidates & linked[name], past & linked[name])
+            candidates = candidates - {name}
+            past = past | {name}
+
+    grow([], set(order), set())
+    return sorted((g for g in groups if len(g) > 1), key=lambda g: [order.index(n) for n in g])
+
+
+def _best_of(values: Mapping[str, float], names: Sequence[str]) -> str:
+    """The name with the highest value; one with NaN only where all have NaN."""
+    return max(names, key=lambda name: (not math.isnan(values[name]), values[name]))
+
+
+def _shows(best: float, control: float, comparisons: Sequence[TestedDifference]) -> Shows:
+    if not best > control:
+        return "nothing"
+    if any(c.higher == c.a for c in comparisons):
+        return "something"
+    return "unsure" if any(c.decidable for c in comparisons) else "undecidable"
+
+
+def _smallest_by_swaps(replicates: int, n_units: int) -> float:
+    """Of swaps of n units 2^n arrangements exist, of which a two-sided test counts two at least."""
+    exact = 2.0 ** (1 - n_units) if n_units else 1.0
+    return max(smallest_p(replicates), min(1.0, exact))
+
+
+def _n_units(scores: Floats, units: npt.ArrayLike | None) -> int:
+    scored = ~np.isnan(scores)
+    return int(scored.sum()) if units is None else len(encode(np.asarray(units)[scored])[0])

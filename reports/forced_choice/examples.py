@@ -1,0 +1,56 @@
+"""The pairs of which people prefer one caption and a metric clearly the other."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from metaeval.errors import InputError
+from metaeval.reports.judgments.examples import SHOWN, Examples
+from metaeval.reports.shared.formatting import cut, number
+from metaeval.reports.shared.row_kind import kind_of
+from metaeval.reports.shared.run import LoadedRun
+from metaeval.results.forced_choice import ForcedChoiceResult
+from metaeval.runs import files
+
+HEADS = ("Metric", "Kind", "Image", "People prefer", "Votes", "The metric prefers", "Gap (sd)")
+_PAIR = ("image_id", "category", "first", "second", "votes_first", "votes_second")
+_SCORES = ("candidate", "metric", "n_references", "score")
+
+
+def examples(run: LoadedRun[ForcedChoiceResult]) -> Examples:
+    """For each metric the pairs with the greatest difference of scores against people's choice.
+
+    The difference is in standard deviations of the metric's differences, with the most references
+    of the run. Raises InputError for a file that is missing or damaged.
+    """
+    pairs = files.read_columns(run.directory / files.JUDGMENTS, _PAIR)
+    scores = files.read_columns(run.directory / files.SCORES, _SCORES)
+    n = len(pairs)
+    if len(scores) and 2 * n <= int(scores["candidate"].max()):
+        raise InputError("has fewer captions than scores", file=run.directory / files.JUDGMENTS)
+    votes = pairs["votes_first"].to_numpy(np.float64) - pairs["votes_second"].to_numpy(np.float64)
+    rows = []
+    for metric in run.result.visible:
+        if kind_of(metric) != "result" or not metric.column.headline:
+            continue
+        part = scores[scores["metric"] == metric.name]
+        part = part[part["n_references"] == part["n_references"].max()]
+        means = part.groupby("candidate")["score"].mean().reindex(range(2 * n)).to_numpy()
+        gap = (means[:n] - means[n:]) * (1 if metric.column.higher_is_better else -1)
+        spread = float(np.nanstd(gap))
+        against = np.where(votes * gap < 0, np.abs(gap), np.nan)
+        order = np.argsort(np.nan_to_num(-against, nan=np.inf), kind="stable")
+        chosen = [k for k in order[: 2 * SHOWN] if not np.isnan(against[k])]
+        rows.append((metric.name, [_pair(pairs.iloc[k], gap[k] / spread) for k in chosen]))
+    return Examples("pairs", HEADS, rows)
+
+
+def _pair(row: pd.Series, gap: float) -> list[str]:
+    """`gap` is the metric's, above 0 where it prefers the first caption."""
+    first, second = cut(row["first"], 200), cut(row["second"], 200)
+    votes = f"{row['votes_first']:g} to {row['votes_second']:g}"
+    people, metric = (second, first) if gap > 0 else (first, second)
+    if gap > 0:
+        votes = f"{row['votes_second']:g} to {row['votes_first']:g}"
+    return [str(row["category"]), str(row["image_id"]), people, votes, metric, number(abs(gap), 2)]

@@ -1,0 +1,287 @@
+"""Every device section of the networks and of transport, under fake tensors of a device.
+
+A section takes tensors on the device and returns tensors there: no value is read, no tensor of the
+host is mixed in, nothing is copied back, and nothing is float64 where the card says float32.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+
+from metaeval.compute import transport_device  # noqa: E402
+from metaeval.compute.gru import Packing  # noqa: E402
+from metaeval.metrics.bertscore.match import best_cosines  # noqa: E402
+from metaeval.metrics.faier.fusion import level_score  # noqa: E402
+from metaeval.metrics.faier.network import FaierNetwork, FaierShape  # noqa: E402
+from metaeval.metrics.language_model.network import (  # noqa: E402
+    CaptionLanguageModel,
+    LanguageShape,
+)
+from metaeval.metrics.learn_to_eval.network import CaptionJudge, JudgeShape  # noqa: E402
+from metaeval.metrics.scan.attention import mean_cosines  # noqa: E402
+from metaeval.metrics.scan.network import RegionEncoder, ScanShape, WordEncoder  # noqa: E402
+from metaeval.metrics.scan.region_batch import RegionBatch  # noqa: E402
+from metaeval.metrics.scan.training.loss import hardest_negatives, triplet_loss  # noqa: E402
+from metaeval.text.transformers.encoder import TextEncoder  # noqa: E402
+from tests.compute.fake_device import (  # noqa: E402
+    CUDA,
+    META,
+    DeviceRules,
+    device,
+    fake_device,
+    on_device,
+    require_on_device,
+)
+
+Section = Callable[[int], Any]
+N_REGIONS, N_WORDS, D = 6, 7, 16
+
+
+def floats(*shape: int, **options: Any) -> torch.Tensor:
+    return torch.randn(*shape, device=device(), **options)
+
+
+def ids(*shape: int, most: int = 20) -> torch.Tensor:
+    return torch.randint(4, most, shape, device=device())
+
+
+def there(*shape: int) -> torch.Tensor:
+    return torch.ones(*shape, dtype=torch.bool, device=device())
+
+
+def faier() -> FaierNetwork:
+    network: Any = on_device(FaierNetwork(FaierShape(5, 20, width=8, d=D)))
+    return network  # type: ignore[no-any-return]
+
+
+def packing(n: int, length: int) -> Packing:
+    """Made of real lengths, on the host, as the caller of a section makes it."""
+    return Packing.of(torch.arange(n) % length + 1)
+
+
+PACKED = {n: packing(n, N_WORDS) for n in (8, 64)}
+
+
+def faier_see(n: int) -> Any:
+    seen = faier().see(floats(n, N_REGIONS, 5), floats(n, N_REGIONS, 4), there(n, N_REGIONS))
+    return tuple(seen)
+
+
+def faier_read(n: int) -> Any:
+    text = faier().text
+    table = text.words.projected(text.embedding.weight)
+    states, last = text.read_packed(text.words, ids(n, N_WORDS), PACKED[n], table)
+    return states, text.sentence(last)
+
+
+def faier_fuse(n: int) -> Any:
+    fusion = faier().fuse("objects")
+    nodes, mask = floats(n, 4, N_WORDS, D), there(n, 4, N_WORDS)
+    attended = fusion.attended(floats(n, N_REGIONS, D), nodes, mask)
+    return attended, fusion.join_packed(floats(n, D), floats(n, N_WORDS, D), PACKED[n])
+
+
+def faier_match(n: int) -> Any:
+    return level_score(floats(n, N_REGIONS, D), there(n, N_REGIONS), floats(n, N_WORDS, D))
+
+
+def faier_training(n: int) -> Any:
+    network = faier()
+    seen = network.see(floats(n, N_REGIONS, 5), floats(n, N_REGIONS, 4), there(n, N_REGIONS))
+    text = network.text
+    states, _ = text.read_packed(text.words, ids(n, N_WORDS), PACKED[n])
+    score = level_score(seen.objects, seen.mask, states)
+    torch.relu(0.2 - score).sum().backward()
+    return [p.grad for p in (network.visual.inner.weight, text.embedding.weight)]
+
+
+def scan_shape() -> ScanShape:
+    return ScanShape(dim=5, words=20, embed=D, word=8)
+
+
+def scan_encode_regions(n: int) -> Any:
+    encoder: Any = on_device(RegionEncoder(scan_shape()))
+    return encoder.rows(floats(n, 5), floats(n, 5), floats(n, 1))
+
+
+def scan_encode_words(n: int) -> Any:
+    encoder: Any = on_device(WordEncoder(scan_shape()))
+    return encoder(ids(n, N_WORDS))
+
+
+def scan_attend(n: int) -> Any:
+    batch = RegionBatch.of(floats(n, N_REGIONS, D))
+    index = torch.arange(n, device=device())
+    return batch.attend(index, floats(n, N_WORDS, D), 9.0)
+
+
+def scan_training(n: int) -> Any:
+    regions: Any = on_device(RegionEncoder(scan_shape()))
+    words: Any = on_device(WordEncoder(scan_shape()))
+    first = torch.zeros(n * N_REGIONS, 1, device=device())
+    flat = floats(n * N_REGIONS, 5)
+    images = regions.rows(flat, flat, first).view(n, N_REGIONS, D)
+    captions = words(ids(n, N_WORDS))
+    counts = torch.full((n,), 3.0, device=device())
+    means = mean_cosines(images, counts, captions, counts, 9.0)
+    negatives = hardest_negatives(means["i2t"])
+    loss = triplet_loss(lambda i, c: (images[i, 0] * captions[c, 0]).sum(1), n, negatives, 0.2)
+    loss.loss.backward()
+    return regions.fc.weight.grad, words.embed.weight.grad
+
+
+def bert_encode(n: int) -> Any:
+    config = transformers.BertConfig(
+        hidden_size=16, num_hidden_layers=2, num_attention_heads=2, vocab_size=20,
+        intermediate_size=32, max_position_embeddings=16,
+    )  # fmt: skip
+    encoder = TextEncoder.__new__(TextEncoder)
+    encoder._network = on_device(transformers.BertModel(config).eval())
+    return encoder.forward(
+        ids(n, N_WORDS), torch.ones(n, N_WORDS, dtype=torch.int64, device=device())
+    )
+
+
+def bertscore_match(n: int) -> Any:
+    return best_cosines(floats(n, 5, D), floats(n, N_WORDS, D))
+
+
+def clip_encode(n: int) -> Any:
+    open_clip = pytest.importorskip("open_clip")
+    model: Any = open_clip.model.CLIP(
+        embed_dim=8,
+        vision_cfg={"image_size": 32, "layers": 1, "width": 64, "patch_size": 16},
+        text_cfg={"context_length": 9, "vocab_size": 30, "width": 64, "heads": 1, "layers": 1},
+    )
+    on_device(model.eval())
+    return model.encode_image(floats(n, 3, 32, 32)), model.encode_text(ids(n, 9))
+
+
+def clip_training(n: int) -> Any:
+    image, text = clip_encode(n)
+    torch.nn.functional.cross_entropy(image @ text.T, torch.arange(n, device=device())).backward()
+    return image, text
+
+
+def judge() -> CaptionJudge:
+    network: Any = on_device(CaptionJudge(JudgeShape(20, word=8, hidden=D, dense=8, dim=5)))
+    return network  # type: ignore[no-any-return]
+
+
+def judge_logits(n: int) -> torch.Tensor:
+    network = judge()
+    read = network.read(ids(n, N_WORDS), torch.full((n,), N_WORDS, device=device()))
+    return network.judge(network.see(floats(n, 5)), read, read)
+
+
+def judge_training(n: int) -> Any:
+    logits = judge_logits(n)
+    torch.nn.functional.cross_entropy(logits, ids(n, most=5) - 4).backward()
+    return logits
+
+
+def language_model(n: int) -> Any:
+    network: Any = on_device(CaptionLanguageModel(LanguageShape(20, word=8, hidden=D)))
+    return network(ids(n, N_WORDS))
+
+
+def language_model_training(n: int) -> Any:
+    logs = language_model(n)
+    (-logs.mean()).backward()
+    return logs
+
+
+def transport_problems(n: int) -> transport_device.Problems:
+    cost = torch.randint(0, 1 << 40, (4, N_REGIONS, n), device=device())
+    supply = torch.ones(4, n, dtype=torch.float64, device=device())
+    demand = torch.ones(N_REGIONS, n, dtype=torch.float64, device=device())
+    return transport_device.begin(cost, supply, demand, 7)
+
+
+def transport_begin(n: int) -> Any:
+    return tuple(transport_problems(n))
+
+
+def transport_augment(n: int) -> Any:
+    problems = transport_device.augment(transport_problems(n), 7)
+    return (*problems, problems.unfinished().any())
+
+
+# with the device that a section pretends to be on (META: the backward pass, torch's own recurrent
+# networks), and whether it may compute in float64 there
+SECTIONS: dict[str, tuple[Section, torch.device, bool]] = {
+    "FAIEr see": (faier_see, CUDA, False),
+    "FAIEr read": (faier_read, CUDA, False),
+    "FAIEr fuse": (faier_fuse, CUDA, False),
+    "FAIEr match": (faier_match, CUDA, False),
+    "FAIEr training": (faier_training, META, False),
+    "SCAN encode regions": (scan_encode_regions, CUDA, False),
+    "SCAN encode words": (scan_encode_words, META, False),
+    "SCAN and TIGEr attend": (scan_attend, CUDA, True),  # their card says float32+float64
+    "SCAN training": (scan_training, META, False),
+    "BERTScore encode": (bert_encode, CUDA, False),
+    "BERTScore match": (bertscore_match, CUDA, False),
+    "CLIP encode": (clip_encode, CUDA, False),
+    "CLIP training": (clip_training, META, False),
+    "LearnToEval": (judge_logits, META, False),
+    "LearnToEval training": (judge_training, META, False),
+    "LM": (language_model, META, False),
+    "LM training": (language_model_training, META, False),
+    # VIFIDEL, WMD and MoverScore: masses are float64, costs int64
+    "transport begin": (transport_begin, CUDA, True),
+    "transport augment": (transport_augment, CUDA, True),
+}
+
+
+def transfers(section: Section, n: int, kind: torch.device, float64: bool) -> DeviceRules:
+    """Run a section over a batch of n; what it copied between host and device."""
+    with fake_device(kind, float64) as rules:
+        result = section(n)
+        require_on_device(result)
+    return rules
+
+
+@pytest.mark.parametrize("name", SECTIONS)
+def test_a_device_section_stays_on_the_device(name: str) -> None:
+    section, *rest = SECTIONS[name]
+    small, large = transfers(section, 8, *rest), transfers(section, 64, *rest)
+    assert (small.to_host, large.to_host) == (0, 0)
+    # places of a packing go to the device: as many times, however large the batch is
+    assert small.to_device == large.to_device <= 12
+
+
+def forgets_cpu(n: int) -> Any:
+    return tuple(each.cpu() for each in faier_see(n))
+
+
+def mixes_in_the_host(n: int) -> Any:
+    return faier().see(floats(n, N_REGIONS, 5), floats(n, N_REGIONS, 4), torch.ones(n, N_REGIONS))
+
+
+def reads_a_value(n: int) -> Any:
+    return faier_match(n) / faier_match(n).max().item()
+
+
+def leaves_float32(n: int) -> Any:
+    return faier_match(n).double()
+
+
+@pytest.mark.parametrize("kind", [CUDA, META])
+@pytest.mark.parametrize(
+    ("broken", "message"),
+    [
+        (forgets_cpu, "is on the host|Cannot copy out of meta"),
+        (mixes_in_the_host, "on the same device|different devices"),
+        (reads_a_value, "item|data-dependent|DataDependent|_local_scalar_dense"),
+        (leaves_float32, "makes float64 on the device"),
+    ],
+)
+def test_a_broken_section_is_caught(broken: Section, message: str, kind: torch.device) -> None:
+    with pytest.raises(Exception, match=message):
+        transfers(broken, 8, kind, False)

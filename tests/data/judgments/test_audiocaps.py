@@ -1,0 +1,115 @@
+"""AudioCaps-Eval: the protocol by hand on a small file, and published values on the real one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from metaeval.data.judgments.audiocaps import load_clip_pairs
+from metaeval.errors import InputError
+from metaeval.metrics.ngram.cider import Cider
+from metaeval.metrics.ngram.rouge_l import RougeL
+from metaeval.runs.store import MemoryStore
+from metaeval.scoring import score_captions
+
+REFERENCES = ["a dog barks", "a dog is barking loudly", "barking", "a hound barks", "dog barks"]
+RECORDS = [
+    {
+        "audio_id": "x1", "references": REFERENCES,
+        "HC": ["a dog barks", "barking", "g1", "g2", [1, 1, -1, 1]],
+        "HI": ["a dog barks", "a cat", "g1", "g9", [1, 1, 1, 1]],
+        "HM": ["barking", "a dog", "g2", "m1", [1, -1, 1, -1]],
+        "MM_1": ["a dog", "a cat barks", "m1", "m2", 0, [0, -1, -1, 1]],
+        "MM_2": None,
+    },
+    {
+        "audio_id": "x2", "references": ["rain", "rain", "heavy rain"],
+        "HC": ["rain", "heavy rain", "g1", "g2", [-1, 0, 0, 0]],
+    },
+]  # fmt: skip
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    path = tmp_path / "pairs.json"
+    path.write_text(json.dumps(RECORDS))
+    return path
+
+
+def test_references_of_each_category(small: Path) -> None:
+    pairs = load_clip_pairs(small)
+    assert pairs.category == ("HC", "HI", "MM", "HC")  # HM: two votes against two
+    assert pairs.votes.tolist() == [[3, 1], [4, 0], [1, 2], [0, 1]]
+    hc, hi, mm, repeated = pairs.sets
+    a, b, c, d, e = REFERENCES
+    assert hc == (((b, c, d, e), (a, b, d, e)),)  # each leaves what it is compared with
+    assert hi == (((b, c, d, e), (b, c, d, e)),)
+    assert mm[1] == ((a, c, d, e), (a, c, d, e))
+    assert len(mm) == 5
+    # one reference repeated four times, and two of the same words repeated from the start
+    assert repeated == ((("heavy rain",) * 4, ("rain",) * 4),)
+    assert pairs.records is not None
+    assert (pairs.records.read, pairs.records.used) == (5, 4)
+
+
+def test_tables_hold_every_caption_with_every_reference_set(small: Path) -> None:
+    pairs = load_clip_pairs(small)
+    tables = pairs.tables()
+    assert len(tables) == 4  # people and machines, first and second captions
+    assert [len(t.captions) for t in tables] == [3, 3, 5, 5]
+    # the pair that people are divided on is a document, and is not scored
+    assert [len(t.documents.image_ids) for t in tables] == [4, 4, 5, 5]
+    for table in tables:
+        for key, caption, pair, side in zip(*table[1:], strict=True):
+            assert caption == (pairs.first, pairs.second)[side][pair]
+            place = table.documents.image_ids.index(key)
+            assert table.documents.references[place] in [s[side] for s in pairs.sets[pair]]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"HC": ["a", "b", "g", "g"]}, "record 0, field 'HC'"),
+        ({"HC": ["a", "b", "g", "g", [2]]}, "votes 1, 0 or -1"),
+        ({"HC": ["a", 3, "g", "g", [1]]}, "not a string"),
+        ({"references": ["a"]}, "two references"),
+        ({"audio_id": True}, "not an id"),
+        ({"references": ["a dog barks"] * 3}, "no reference is left"),
+    ],
+)
+def test_a_bad_record_is_named(small: Path, change: dict[str, object], message: str) -> None:
+    small.write_text(json.dumps([RECORDS[0] | change, *RECORDS[1:]]))
+    with pytest.raises(InputError, match=message):
+        load_clip_pairs(small)
+
+
+@pytest.mark.coco
+@pytest.mark.parametrize(
+    ("metric", "published"),
+    [(Cider(), [56.2, 96.0, 90.4, 61.2, 71.0]), (RougeL(), [61.1, 91.5, 82.8, 52.1, 64.9])],
+    ids=["CIDEr", "ROUGE-L"],
+)
+def test_published_values_to_the_digit(metric, published, coco_root: Path) -> None:
+    """Zhou et al. (2022), table 1: HC, HI, HM, MM and all pairs of AudioCaps-Eval.
+
+    82.845 is 82.8 or 82.9 by the way of rounding: half a digit and a hundredth is the tolerance.
+    """
+    if not (coco_root / "audiocaps_eval" / "audiocaps_eval.json").is_file():
+        pytest.skip("METAEVAL_DATA has no audiocaps_eval/audiocaps_eval.json")
+    pairs = load_clip_pairs(data=coco_root)
+    sums, times = np.zeros((2, len(pairs))), np.zeros((2, len(pairs)))
+    for table in pairs.tables():
+        place = {key: k for k, key in enumerate(table.documents.image_ids)}
+        index = np.array([place[key] for key in table.keys])
+        scores = score_captions(metric, table.documents, table.captions, index, MemoryStore())
+        assert scores.scores is not None
+        np.add.at(sums, (table.side, table.pair), scores.scores[:, 0])
+        np.add.at(times, (table.side, table.pair), 1)
+    first, second = sums / times
+    right = np.sign(first - second) == np.sign(pairs.votes[:, 0] - pairs.votes[:, 1])
+    category = np.array(pairs.category)
+    made = [100 * right[category == c].mean() for c in ("HC", "HI", "HM", "MM")]
+    assert [*made, 100 * right.mean()] == pytest.approx(published, abs=0.055)

@@ -1,0 +1,139 @@
+"""Tables with other people's columns: names, raters, labels, and references of another file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from metaeval.data.judgments.table import load_table
+from metaeval.data.pairs.table import load_pairs_table
+from metaeval.errors import ConfigError, InputError
+
+ROWS: list[dict[str, Any]] = [
+    {"imgid": "a.jpg", "mt": "a dog", "refs": ["one dog", "the dog"], "stars": 4},
+    {"imgid": "b.jpg", "mt": "a cat", "refs": ["one cat"], "stars": 1.5},
+]
+FIELDS = {"image_id": "imgid", "candidate": "mt", "references": "refs", "human": "stars"}
+
+
+def written(path: Path, rows: list[dict[str, Any]]) -> Path:
+    if path.suffix == ".parquet":
+        pd.DataFrame(rows).to_parquet(path)
+    elif path.suffix == ".json":
+        path.write_text(json.dumps(rows))
+    elif path.suffix == ".jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    else:
+        cells = [
+            {k: json.dumps(v) if isinstance(v, list) else v for k, v in r.items()} for r in rows
+        ]
+        pd.DataFrame(cells).to_csv(path, index=False, sep="\t" if path.suffix == ".tsv" else ",")
+    return path
+
+
+@pytest.mark.parametrize("suffix", [".json", ".jsonl", ".csv", ".tsv", ".parquet"])
+def test_fields_name_the_columns_in_every_form(suffix: str, tmp_path: Path) -> None:
+    data = load_table(written(tmp_path / f"t{suffix}", ROWS), fields=FIELDS)
+    assert [(j.image, j.candidate, j.references, j.human) for j in data.judged] == [
+        ("a.jpg", "a dog", ("one dog", "the dog"), {"human": (4.0,)}),
+        ("b.jpg", "a cat", ("one cat",), {"human": (1.5,)}),
+    ]
+
+
+def test_common_names_are_recognised_and_said(tmp_path: Path, caplog) -> None:
+    data = load_table(written(tmp_path / "t.json", ROWS), fields={"references": "refs"})
+    note = (
+        "Columns of t.json by their common names: image_id is 'imgid', candidate is 'mt', "
+        "human is 'stars' (dataset.fields)."
+    )
+    assert note in data.dataset.notes
+    assert note in caplog.text
+
+
+def test_what_is_not_a_field_or_not_a_column_is_named(tmp_path: Path) -> None:
+    path = written(tmp_path / "t.json", ROWS)
+    with pytest.raises(ConfigError, match=r"dataset\.fields: 'cand' is not one of image_id, cand"):
+        load_table(path, fields={"cand": "mt"})
+    with pytest.raises(InputError, match=r"'txt': is missing \(dataset\.fields\.candidate\);"):
+        load_table(path, fields={"candidate": "txt"})
+    rows = [{**ROWS[0]}, {k: v for k, v in ROWS[1].items() if k != "mt"}]
+    with pytest.raises(InputError, match=r"\[1\], field 'mt': is missing"):
+        load_table(written(tmp_path / "u.json", rows), fields=FIELDS)
+
+
+def test_a_record_a_rating_becomes_one_caption_with_several_raters(tmp_path: Path) -> None:
+    rows = [
+        {**row, "who": who, "stars": rating}
+        for row, ratings in zip(ROWS, ([1, 2, 3], [4, 5]), strict=True)
+        for who, rating in zip("xyz", ratings, strict=False)
+    ]
+    path = written(tmp_path / "t.csv", rows)
+    data = load_table(path, fields={**FIELDS, "rater": "who"})
+    assert [j.human["human"] for j in data.judged] == [(1, 2, 3), (4, 5)]
+    assert data.means("human").tolist() == [2.0, 4.5]
+    assert "5 ratings are of 2 captions (dataset.fields.rater)." in data.dataset.notes
+
+
+def test_columns_of_raters_are_ratings_of_one_dimension(tmp_path: Path) -> None:
+    rows = [{**row, "a": 1, "b": 2 + k, "c": None if k else 3} for k, row in enumerate(ROWS)]
+    path = written(tmp_path / "t.jsonl", rows)
+    data = load_table(path, fields={k: v for k, v in FIELDS.items() if k != "human"},
+                      raters=["a", "b", "c"])  # fmt: skip
+    assert [j.human for j in data.judged] == [{"human": (1, 2, 3)}, {"human": (1, 3)}]
+    assert data.dimensions == ("human",)
+
+
+@pytest.mark.parametrize("labels", [(True, False), ("true", "False"), (1, 0)])
+def test_binary_labels_of_which_lower_is_better(labels: tuple[Any, Any], tmp_path: Path) -> None:
+    rows = [{**row, "stars": label} for row, label in zip(ROWS, labels, strict=True)]
+    data = load_table(written(tmp_path / "t.json", rows), fields=FIELDS, higher_is_better=False)
+    assert data.means("human").tolist() == [-1.0, 0.0]
+
+
+@pytest.mark.parametrize("form", ["annotations", "karpathy", "csv"])
+def test_references_of_another_file_are_joined_by_image(form: str, tmp_path: Path) -> None:
+    rows = [{"image_id": i, "candidate": "a dog", "human": 1} for i in ("7.jpg", "000042")]
+    path = tmp_path / ("r.csv" if form == "csv" else "r.json")
+    if form == "annotations":
+        path.write_text(json.dumps({
+            "images": [{"id": 7}, {"id": 42}],
+            "annotations": [{"id": 1, "image_id": 7, "caption": "seven"},
+                            {"id": 2, "image_id": 42, "caption": "forty-two"}],
+        }))  # fmt: skip
+    elif form == "karpathy":
+        path.write_text(json.dumps({"images": [
+            {"filename": f"{i}.jpg", "cocoid": i, "split": s, "sentences": [{"raw": t}]}
+            for i, s, t in ((7, "test", "seven"), (42, "val", "forty-two"))
+        ]}))  # fmt: skip
+    else:
+        path.write_text("image_id,caption\n7,seven\n42,forty-two\n")
+    data = load_table(written(tmp_path / "t.jsonl", rows), references=path)
+    assert [j.references for j in data.judged] == [("seven",), ("forty-two",)]
+
+
+@pytest.mark.parametrize("suffix", [".json", ".jsonl", ".csv", ".tsv", ".parquet"])
+def test_pairs_like_those_of_foil(suffix: str, tmp_path: Path) -> None:
+    rows = [{"image": "a.jpg", "caption": "a dog", "foil": "a cat", "refs": ["one dog"]}]
+    path = written(tmp_path / f"p{suffix}", rows)
+    named = {"image_id": "image", "true": "caption", "false": "foil", "references": "refs"}
+    for fields in (named, {"references": "refs"}):  # the others are recognised
+        (pair,) = load_pairs_table(path, fields=fields).pairs
+        assert (pair.image, pair.true, pair.false) == ("a.jpg", "a dog", "a cat")
+
+
+@pytest.mark.coco
+def test_hat_loads_without_conversion(coco_root: Path) -> None:
+    path = coco_root / "hat/hat-trainval.json"
+    if not path.is_file():
+        pytest.skip("HAT is not in the data folder")
+    fields = {"image_id": "image_path", "candidate": "caption", "human": "contains_hallucination"}
+    data = load_table(path, fields=fields, higher_is_better=False, name="hat")
+    assert len(data) == 400
+    assert {len(j.references) for j in data.judged} == {5, 6}
+    assert -data.means("human").mean() == pytest.approx(
+        0.338, abs=0.001
+    )  # published base rate, 33.8 %

@@ -1,0 +1,126 @@
+"""Forced choice: outcomes by hand, labels and ties, and the way from experiment=judgments."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from metaeval.errors import ConfigError
+from metaeval.experiments.forced_choice.scores import choice_outcomes
+from metaeval.reports.forced_choice.page import write_report
+from metaeval.results.files import read_info
+from metaeval.results.forced_choice import ForcedChoiceResult
+from metaeval.runs import files
+from tests.data.judgments.test_judgments import pascal50s
+from tests.experiments.judgments.test_judgments import own_table, run_any
+
+
+def run_choice(
+    folder: Path, *overrides: str, experiment: str = "forced_choice", out: str = "OUT"
+) -> ForcedChoiceResult:
+    """A run on the pairs in the folder."""
+    root = f"dataset.root={folder}"
+    result = run_any(folder, "dataset=pascal50s", root, *overrides, experiment=experiment, out=out)
+    assert isinstance(result, ForcedChoiceResult)
+    return result
+
+
+def test_forced_choice(tmp_path: Path) -> None:
+    """ROUGE-L of the first pair's captions is 0 and 0 with these references: one half; so is a
+    pair on which people are divided."""
+    pascal50s(tmp_path, "struct")
+    result = run_choice(
+        tmp_path, "dataset.n_references=[2,48]", "dataset.draws=2", "metrics=[rouge_l,bleu]"
+    )
+    assert result.groups == ("HC", "MM", "mean")
+    choice = result.metric("ROUGE-L").numbers.choice
+    assert [c.draws for c in choice] == [2, 1]
+    assert {name: e.value for name, e in choice[0].categories.items()} == {"HC": 0.5, "MM": 0.5}
+    assert choice[0].mean.value == 0.5
+    scores = pd.read_parquet(tmp_path / "OUT" / files.SCORES)
+    assert set(scores["n_references"]) == {2, 48}
+    assert (tmp_path / "OUT" / "judgments.parquet").is_file()
+
+
+def test_choosing_as_people_do() -> None:
+    """By hand: right, wrong, metric undecided, people undecided, not scored."""
+    outcomes = choice_outcomes(np.array([0.2, 0.2, 0.0, 0.3, np.nan]), np.array([1, -1, 1, 0, 1]))
+    assert outcomes[:4].tolist() == [1, 0, 0.5, 0.5]
+    assert np.isnan(outcomes[4])
+    wrong = choice_outcomes(np.array([0.0, 0.3, 0.3]), np.array([1, 0, 1]), "wrong")
+    assert wrong.tolist() == [0, 0, 1]
+
+
+def test_wrong_ties_and_direct_labels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A tie of the metric is wrong, and the people's own agreement by hand."""
+    pascal50s(tmp_path, "cells")
+    result = run_choice(
+        tmp_path, "dataset.n_references=1", "dataset.draws=2", "dataset.labels=direct",
+        "dataset.ties=wrong", "metrics=[rouge_l]",
+    )  # fmt: skip
+    (metric,) = result.metrics
+    assert metric.numbers.choice[0].mean.value == 0.0  # it ties both pairs
+    assert result.label_agreement == {"HC": 0.0, "MM": 0.0, "all": 0.0}
+    # of 11 voters 7 are with the majority of the other ten (6 to 4), 4 are not (3 to 7)
+    people = {"HC": pytest.approx(7 / 11), "MM": 1.0, "mean": pytest.approx(9 / 11)}
+    assert result.people == people
+    family = read_info(tmp_path / "OUT" / files.RUN).metrics[0]
+    assert family.n_scored + family.n_cached == 2 * 4  # two draws of two pairs
+    printed = capsys.readouterr().out
+    assert "direct labels, with 1 reference, 2 draws" in printed
+    assert "with 1 reference " in printed
+    assert "labels: direct; direct and consensus agree on HC 0.0, MM 0.0, all 0.0 %" in printed
+
+
+def test_experiment_judgments_hands_pairs_over(tmp_path: Path) -> None:
+    """The same files, named after the experiment that ran; its own page, unless none is wanted."""
+    pascal50s(tmp_path, "cells")
+    rest = ("dataset.draws=1", "metrics=[rouge_l]")
+    one = run_choice(tmp_path, *rest, out="one")
+    other = run_choice(tmp_path, *rest, "report=judgments", experiment="judgments", out="other")
+    assert one == other
+    assert one.experiment == "forced_choice"
+    info = read_info(tmp_path / "other" / files.RUN)
+    assert info.experiment is not None
+    assert info.experiment.name == "forced_choice"
+    assert (tmp_path / "other" / files.REPORT).is_file()
+    assert not (tmp_path / "one" / files.REPORT).exists()
+
+
+def test_ratings_are_not_a_choice(tmp_path: Path) -> None:
+    table = own_table(tmp_path, 3)
+    with pytest.raises(ConfigError, match="captions that people rated are for experiment=judgm"):
+        run_any(
+            tmp_path, "dataset=table", f"dataset.file={table}", "metrics=[bleu]",
+            experiment="forced_choice",
+        )  # fmt: skip
+
+
+@pytest.mark.coco
+def test_audiocaps_eval_from_the_command_to_the_page(tmp_path: Path, coco_root: Path) -> None:
+    """Zhou et al. (2022): CIDEr 56.2, 96.0, 90.4, 61.2 (71.0); length's 74.4 % on HC, counted from
+    the file, leads the page."""
+    file = coco_root / "audiocaps_eval" / "audiocaps_eval.json"
+    if not file.is_file():
+        pytest.skip("METAEVAL_DATA has no audiocaps_eval/audiocaps_eval.json")
+    result = run_any(
+        tmp_path, "dataset=fense_pairs", f"dataset.file={file}", "metrics=[cider,length]",
+        "task.permutations=20", experiment="forced_choice",
+    )  # fmt: skip
+    assert isinstance(result, ForcedChoiceResult)
+    choice = result.metric("CIDEr").numbers.choice[0]
+    made = [100 * (e.value or 0) for e in (*choice.categories.values(), choice.mean)]
+    assert made == pytest.approx([56.2, 96.0, 90.4, 61.2, 71.0], abs=0.055)
+    page = write_report(tmp_path / "OUT").read_text()
+    right = 0
+    total = 0
+    for record in json.loads(file.read_text()):
+        if pair := record.get("HC"):
+            sign = sum(pair[-1])
+            total += sign != 0
+            right += (len(pair[0].split()) - len(pair[1].split())) * sign > 0
+    assert f"Length alone chooses as people do in {100 * right / total:.1f}%" in page

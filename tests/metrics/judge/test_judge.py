@@ -1,0 +1,481 @@
+"""A judge against an endpoint on loopback: what is sent, what is read, what failures become."""
+
+from __future__ import annotations
+
+import json
+import math
+import pickle
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from pytest_httpserver import HTTPServer
+from werkzeug import Response
+
+from metaeval.data.dataset import Absent
+from metaeval.errors import ConfigError
+from metaeval.metrics.judge import client
+from metaeval.metrics.judge.client import retry_after
+from metaeval.metrics.judge.metric import Judge
+from metaeval.runs.answers import ANSWERS, record_answers
+from metaeval.runs.files import read_columns
+from metaeval.runs.store import MemoryStore
+from metaeval.scoring import MetricScores, score_captions
+from tests.metrics.judge.judge_cases import (
+    CAPTIONS,
+    KEY,
+    Served,
+    completion,
+    dataset,
+    judge,
+    length_score,
+    prompt_in,
+    scored,
+)
+
+
+@pytest.fixture
+def httpserver() -> Iterator[HTTPServer]:
+    """One that answers several requests at once."""
+    with HTTPServer(threaded=True) as server:
+        yield server
+
+
+@pytest.fixture(autouse=True)
+def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "_FIRST_WAIT", 0.01)
+    monkeypatch.setattr(client, "_LONGEST_WAIT", 0.05)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+
+
+def test_a_caption_is_asked_about_once_and_its_number_is_its_score(httpserver: HTTPServer) -> None:
+    served = Served(httpserver, length_score)
+    store = MemoryStore()
+    result = scored(judge(served.url), [*CAPTIONS, *CAPTIONS], store)
+    assert result.scores is not None
+    assert result.scores[:, 0].tolist() == [len(c) for c in CAPTIONS] * 2
+    assert len(served.bodies) == 4
+    sent = json.loads(served.bodies[0])
+    assert sent["model"] == "tiny"
+    assert sent["temperature"] == 0
+    assert "stop" not in sent
+    assert "reference 0 one" in "".join(map(prompt_in, served.bodies))
+    # the answers are in the store: nothing is asked again, also for another parser
+    again = scored(judge(served.url, parser="number"), CAPTIONS, store)
+    assert again.scores is not None
+    np.testing.assert_array_equal(again.scores, result.scores[:4])
+    assert len(served.bodies) == 4
+
+
+@pytest.mark.parametrize(
+    ("option", "asks_again"),
+    [
+        ({"model": "other"}, True),
+        ({"temperature": 0.5}, True),
+        ({"seed": 3}, True),
+        ({"max_tokens": 5}, True),
+        ({"stop": ["\n"]}, True),
+        ({"references": 1}, True),
+        ({"system": "You are strict."}, True),
+        ({"prompt": "aspects"}, True),
+        ({"endpoint": "elsewhere"}, True),
+        ({"parameters": {"top_p": 0.5}}, True),
+        ({"parser": "number"}, False),
+        ({"bounds": [0, 1000]}, False),
+        ({"concurrency": 2}, None),
+        ({"retries": 9}, None),
+        ({"timeout": 5.0}, None),
+        ({"price": {"input": 1, "output": 2}}, None),
+    ],
+)
+def test_whatever_changes_a_request_or_its_reading_is_in_the_signature(
+    httpserver: HTTPServer, option: dict[str, Any], asks_again: bool | None
+) -> None:
+    served, store = Served(httpserver, length_score), MemoryStore()
+    one, other = judge(served.url), judge(served.url, **option)
+    assert (scored(one, store=store).signatures == scored(other, store=store).signatures) == (
+        asks_again is None
+    )
+    assert len(served.bodies) == (8 if asks_again else 4)
+
+
+def _after(failures: int, failing: Any) -> Any:
+    """Fail so many times, then answer."""
+
+    def reply(body: str, number: int) -> Any:
+        return failing if number <= failures else length_score(body, number)
+
+    return reply
+
+
+@pytest.mark.parametrize(
+    "failing",
+    [
+        Response("slow down", 429, {"Retry-After": "0.1"}),
+        Response("broken", 500),
+        Response("overloaded", 503),
+        "{not json",
+        {"choices": []},
+        {"error": {"message": "odd"}},
+    ],
+    ids=["429", "500", "503", "malformed", "no choice", "no completion"],
+)
+def test_a_failure_that_passes_is_tried_again(httpserver: HTTPServer, failing: Any) -> None:
+    served = Served(httpserver, _after(2, failing))
+    result = scored(judge(served.url, concurrency=1))
+    assert result.status == "ok", result.reason
+    assert result.scores is not None
+    assert result.scores[:, 0].tolist() == [len(c) for c in CAPTIONS]
+    assert len(served.bodies) == 6
+
+
+def test_after_the_last_retry_a_caption_is_nan_and_the_others_go_on(
+    httpserver: HTTPServer,
+) -> None:
+    def reply(body: str, number: int) -> Any:
+        return Response("no", 500) if "cat" in body else length_score(body, number)
+
+    served, store = Served(httpserver, reply), MemoryStore()
+    result = scored(judge(served.url), store=store)
+    assert result.scores is not None
+    assert np.isnan(result.scores[:, 0]).tolist() == [False, True, False, False]
+    assert {str(c) for c in result.counts} >= {"1 of 4 captions without an answer"}
+    assert len(served.bodies) == 3 + 3  # one attempt and two retries
+    # a failure is not an answer: the same command asks again
+    scored(judge(served.url), store=store)
+    assert len(served.bodies) == 6 + 3
+
+
+def test_a_hang_ends_with_the_timeout(httpserver: HTTPServer) -> None:
+    release = threading.Event()
+
+    def reply(body: str, number: int) -> Any:
+        if number == 1:
+            release.wait(20)
+        return length_score(body, number)
+
+    served = Served(httpserver, reply)
+    started = time.perf_counter()
+    result = scored(judge(served.url, timeout=0.3, concurrency=4))
+    seconds = time.perf_counter() - started
+    release.set()
+    assert result.scores is not None
+    assert not np.isnan(result.scores).any()
+    assert seconds < 10
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected", "count"),
+    [
+        (completion("I rate it 70"), math.nan, "cannot be parsed"),
+        (completion(None, choice={"message": {"content": None, "refusal": "No."}}), math.nan,
+         "cannot be parsed"),
+        (completion("101"), math.nan, "cannot be parsed"),
+        (completion("70 becau", choice={"finish_reason": "length"}), 70.0, "cut at max_tokens"),
+    ],
+    ids=["wrong place", "refusal", "outside the scale", "truncated"],
+)  # fmt: skip
+def test_an_answer_is_read_as_it_is(
+    httpserver: HTTPServer, reply: Any, expected: float, count: str
+) -> None:
+    served = Served(httpserver, lambda body, n: reply if "cat" in body else length_score(body, n))
+    result = scored(judge(served.url))
+    assert result.scores is not None
+    np.testing.assert_equal(result.scores[1, 0], expected)
+    assert [c.n for c in result.counts if count in c.what] == [1]
+
+
+@pytest.mark.parametrize("status", [401, 403, 404])
+def test_a_refused_key_stops_at_once(
+    httpserver: HTTPServer, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    reply = Response(f"Incorrect API key provided: {KEY}", status)
+    served = Served(httpserver, lambda body, n: reply)
+    result = scored(judge(served.url, concurrency=1))
+    assert result.status == "failed"
+    assert len(served.bodies) == 1
+    assert served.headers[0]["Authorization"] == f"Bearer {KEY}"
+    assert KEY not in str(result.reason)
+    assert "[key]" in str(result.reason)
+
+
+def test_max_failures_stops_early(httpserver: HTTPServer) -> None:
+    served = Served(httpserver, lambda body, n: Response("bad", 400))
+    captions = [f"caption {k}" for k in range(40)]
+    result = scored(judge(served.url, max_failures=3, concurrency=1), captions)
+    assert result.status == "failed"
+    assert "more than 3 requests failed" in str(result.reason)
+    assert len(served.bodies) == 4
+
+
+@pytest.mark.parametrize("concurrency", [1, 4])
+def test_a_budget_of_calls_is_held_to_the_call(httpserver: HTTPServer, concurrency: int) -> None:
+    served, store = Served(httpserver, length_score), MemoryStore()
+    captions = [f"caption number {k}" for k in range(30)]
+    options = {"concurrency": concurrency}
+    result = scored(judge(served.url, budget={"calls": 7}, **options), captions, store)
+    assert result.status == "failed"
+    assert "budget.calls=7 is reached after 7 calls" in str(result.reason)
+    assert len(served.bodies) == 7
+    # the same command spends nothing more; a greater budget goes on where it stopped
+    scored(judge(served.url, budget={"calls": 7}, **options), captions, store)
+    assert len(served.bodies) == 7
+    result = scored(judge(served.url, budget={"calls": 30}, **options), captions, store)
+    assert result.status == "ok"
+    assert len(served.bodies) == 30
+
+
+def test_retries_count_in_the_budget(httpserver: HTTPServer) -> None:
+    served = Served(httpserver, lambda body, n: Response("no", 500))
+    result = scored(judge(served.url, budget={"calls": 5}, retries=10))
+    assert len(served.bodies) == 5
+    assert "budget.calls=5" in str(result.reason)
+
+
+def test_a_budget_of_tokens_or_money_is_never_exceeded(httpserver: HTTPServer) -> None:
+    served = Served(httpserver, length_score)  # 100 and 2 tokens an answer
+    captions = [f"caption number {k}" for k in range(60)]
+    scored(judge(served.url, budget={"tokens": 4000}, max_tokens=10), captions)
+    used = 102 * len(served.bodies)
+    assert 2000 < used <= 4000
+    # 100 × 10 + 2 × 100 dollars per million: .0012 an answer
+    before = len(served.bodies)
+    price = {"input": 10, "output": 100}
+    scored(judge(served.url, budget={"usd": 0.04}, price=price, max_tokens=10), captions)
+    spent = 0.0012 * (len(served.bodies) - before)
+    assert 0.02 < spent <= 0.04
+
+
+def test_no_request_is_faster_than_allowed_and_a_429_holds_all(
+    httpserver: HTTPServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[float] = []
+    send = client.Endpoint._send
+
+    async def timed(self: client.Endpoint, request: Any, http: Any) -> Any:
+        sent.append(time.monotonic())
+        return await send(self, request, http)
+
+    monkeypatch.setattr(client.Endpoint, "_send", timed)
+
+    def reply(body: str, number: int) -> Any:
+        storm = number in (5, 6, 7)
+        return Response("", 429, {"Retry-After": "1"}) if storm else length_score(body, number)
+
+    served = Served(httpserver, reply)
+    captions = [f"caption number {k}" for k in range(16)]
+    options = {"requests_per_minute": 1200, "concurrency": 8, "retries": 5}
+    result = scored(judge(served.url, **options), captions)
+    assert result.status == "ok"
+    assert len(sent) == len(served.bodies) == 16 + 3
+    gaps = np.diff(sent)
+    assert gaps.min() > 0.05 - 0.001  # 20 a second; the clock is read after the limiter's
+    assert gaps.max() > 0.9  # nobody is asked while the endpoint wants a pause
+
+
+def test_no_more_tokens_a_minute_than_allowed(httpserver: HTTPServer) -> None:
+    served = Served(httpserver, length_score)
+    captions = [f"caption number {k}" for k in range(102)]
+    options = {"tokens_per_minute": 100_000, "max_tokens": 1000, "concurrency": 8}
+    started = time.monotonic()
+    result = scored(judge(served.url, **options), captions)
+    seconds = time.monotonic() - started
+    assert result.status == "ok"
+    assert len(served.bodies) == 102
+    # each request reserves its prompt and 1,000 tokens: 2,000 above the minute's store wait
+    assert seconds > 2000 / (100_000 / 60) - 0.05
+
+
+def test_retry_after_is_seconds_or_a_date() -> None:
+    assert retry_after("2") == 2
+    assert retry_after("soon") is None
+    assert retry_after(None) is None
+    assert retry_after("Wed, 21 Oct 2015 07:28:00 GMT") == 0  # RFC 9110's example, long past
+
+
+def test_a_dry_run_sends_nothing_and_states_the_price(httpserver: HTTPServer) -> None:
+    served = Served(httpserver, length_score)
+    options = {"price": {"input": 1, "output": 1000}, "max_tokens": 50}
+    result = scored(judge(served.url, dry_run=True, **options))
+    assert result.status == "skipped"
+    assert "4 calls" in str(result.reason)
+    assert "at most 200 of answers" in str(result.reason)
+    assert "0.20 USD" in str(result.reason)
+    assert not served.bodies
+
+
+def test_samples_are_averaged_and_have_their_own_seeds(httpserver: HTTPServer) -> None:
+    def reply(body: str, number: int) -> Any:
+        return completion(str(10 * json.loads(body)["seed"]))
+
+    served = Served(httpserver, reply)
+    result = scored(judge(served.url, n_samples=3, seed=1), CAPTIONS[:1])
+    assert result.scores is not None
+    assert result.scores[0, 0] == 20  # the mean of 10, 20 and 30
+    assert len(served.bodies) == 3
+
+
+def test_aspects_are_columns_and_their_mean_is_the_score(httpserver: HTTPServer) -> None:
+    text = 'Sure: {"fidelity": 90, "adequacy": 30, "fluency": 60}'
+    served = Served(httpserver, lambda body, n: completion(text))
+    result = scored(judge(served.url, prompt="aspects"), CAPTIONS[:1])
+    assert [c.name for c in result.columns] == [
+        "Judge (tiny): fidelity", "Judge (tiny): adequacy", "Judge (tiny): fluency", "Judge (tiny)",
+    ]  # fmt: skip
+    assert result.scores is not None
+    assert result.scores[0].tolist() == [90, 30, 60, 60]
+
+
+def compared(metric: Judge) -> MetricScores:
+    """A dog against a cat, and the other way round."""
+    captions, index = ["a dog", "a cat"], np.array([0, 0])
+    return score_captions(metric, dataset(), captions, index, MemoryStore(), rivals=captions[::-1])
+
+
+def test_a_pair_is_asked_in_both_orders_once(httpserver: HTTPServer) -> None:
+    """A judge that always says A gets no preference from its bias."""
+    served = Served(httpserver, lambda body, n: completion("A"))
+    result = compared(judge(served.url, prompt="pairwise"))
+    assert result.scores is not None
+    assert result.scores[:, 0].tolist() == [0.5, 0.5]
+    assert len(served.bodies) == 2
+    assert len({prompt_in(body) for body in served.bodies}) == 2
+
+
+def test_a_preference_is_the_captions_not_the_places(httpserver: HTTPServer) -> None:
+    def reply(body: str, number: int) -> Any:
+        first_is_dog = prompt_in(body).index("a dog") < prompt_in(body).index("a cat")
+        return completion("**A**." if first_is_dog else "Caption B")
+
+    served = Served(httpserver, reply)
+    result = compared(judge(served.url, prompt="pairwise"))
+    assert result.scores is not None
+    assert result.scores[:, 0].tolist() == [1, 0]
+
+
+def test_expected_values_have_another_name(httpserver: HTTPServer) -> None:
+    """By hand: 1 with probability .25, 3 with .5, a word with .25: (.25 + 1.5) / .75."""
+    top = [("3", 0.5), ("1", 0.25), ("none", 0.25)]
+    logprobs = {
+        "content": [
+            {"token": "3", "logprob": math.log(0.5),
+             "top_logprobs": [{"token": t, "logprob": math.log(p)} for t, p in top]}
+        ]
+    }  # fmt: skip
+    reply = completion("3", choice={"logprobs": logprobs})
+    served = Served(httpserver, lambda body, n: reply)
+    result = scored(judge(served.url, parser="expected", bounds=[0, 5]), CAPTIONS[:1])
+    assert json.loads(served.bodies[0])["logprobs"] is True
+    assert [c.name for c in result.columns] == ["Judge expected (tiny)"]
+    assert result.scores is not None
+    assert result.scores[0, 0] == pytest.approx(1.75 / 0.75, abs=1e-12)
+
+
+def test_a_recorded_run_is_replayed_to_the_byte(httpserver: HTTPServer, tmp_path: Path) -> None:
+    served = Served(httpserver, length_score)
+    with record_answers(tmp_path):
+        recorded = scored(judge(served.url))
+    table = read_columns(tmp_path / ANSWERS, ["key", "request", "answer"])
+    assert sorted(table["caption"]) == sorted(CAPTIONS)
+    assert table["score"].tolist() == [len(c) for c in table["caption"]]
+    assert not (tmp_path / "answers").exists()
+    httpserver.clear()
+    replay = str(tmp_path / ANSWERS)
+    replayed = scored(judge(served.url, replay=replay, mode="replay_or_fail"))
+    assert recorded.scores is not None
+    assert replayed.scores is not None
+    assert replayed.scores.tobytes() == recorded.scores.tobytes()
+    assert replayed.signatures == recorded.signatures
+    # another prompt was not recorded
+    other = scored(judge(served.url, replay=replay, system="x", mode="replay_or_fail"))
+    assert other.status == "failed"
+    assert "no answer is recorded" in str(other.reason)
+    nothing = scored(judge(served.url, replay=replay, system="x"))
+    assert nothing.status == "failed"  # every caption is NaN
+    assert "NaN" in str(nothing.reason)
+
+
+def test_a_table_of_answers_is_replayed_by_image_and_caption(tmp_path: Path) -> None:
+    path = tmp_path / "answers.csv"
+    path.write_text("image,candidate,answer\n0,a dog runs,70\n1,a cat sleeps,none\n0,x,5\n")
+    metric = Judge(replay=str(path))
+    result = scored(metric, CAPTIONS[:3])
+    assert result.scores is not None
+    np.testing.assert_equal(result.scores[:, 0], [70, math.nan, math.nan])
+    assert [c.n for c in result.counts][:2] == [1, 1]
+    copy = pickle.loads(pickle.dumps(metric))
+    assert copy.columns == metric.columns == result.columns
+    assert result.columns[0].name == "Judge (answers)"
+
+
+def test_batch_files_go_out_and_come_back(httpserver: HTTPServer, tmp_path: Path) -> None:
+    served, store = Served(httpserver, length_score), MemoryStore()
+    out, back = tmp_path / "requests.jsonl", tmp_path / "answers.jsonl"
+    result = scored(judge(served.url, batch_export=str(out)), store=store)
+    assert result.status == "skipped"
+    assert "4 requests are written" in str(result.reason)
+    lines = [json.loads(line) for line in out.read_text().splitlines()]
+    assert {line["url"] for line in lines} == {"/v1/chat/completions"}
+    answers = [
+        {"custom_id": line["custom_id"], "error": None,
+         "response": {"status_code": 200, "body": length_score(json.dumps(line["body"]), 0)}}
+        for line in lines[:3]
+    ]  # fmt: skip
+    back.write_text("".join(json.dumps(line) + "\n" for line in answers))
+    result = scored(judge(served.url, batch_import=str(back)), store=store)
+    assert not served.bodies
+    assert result.scores is not None
+    assert int(np.isnan(result.scores).sum()) == 1
+
+
+def test_the_key_is_never_asked_for_on_loopback_and_named_elsewhere() -> None:
+    metric = Judge(base_url="https://api.example.org/v1", model="m", api_key_env="MY_KEY")
+    absent = metric.bind(dataset())
+    assert isinstance(absent, Absent)
+    assert "MY_KEY is not set" in absent.reason
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "metric.judge.base_url is not given"),
+        ({"base_url": "http://x/v1"}, "metric.judge.model is not given"),
+        ({"base_url": "x", "model": "m"}, "is not an http address"),
+        ({"base_url": "https://me:pw@x/v1", "model": "m"}, "contains a password"),
+        ({"api_key_env": "sk-123"}, "not the name of an environment variable"),
+        ({"parser": "regex"}, "metric.judge.pattern is not given"),
+        ({"parser": "regex", "pattern": "("}, "metric.judge.pattern"),
+        ({"parser": "regex", "pattern": "a"}, "has no group"),
+        ({"parser": "choice"}, "metric.judge.choices is not given"),
+        ({"bounds": [1, 0]}, "metric.judge.bounds"),
+        ({"budget": {"usd": 1}}, "needs prices"),
+        ({"budget": {"cals": 1}}, "did you mean 'calls'"),
+        ({"price": {"input": 1}}, "metric.judge.price.output is missing"),
+        ({"temperature": "hot"}, "metric.judge.temperature is 'hot'"),
+        ({"concurrency": 0}, "metric.judge.concurrency is 0"),
+        ({"prompt": "nonsense"}, "neither a shipped prompt"),
+        ({"n_samples": 0}, "metric.judge.n_samples is 0"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(options: dict[str, Any], message: str) -> None:
+    usual = {"base_url": "http://localhost/v1", "model": "m"} if "base_url" not in options else {}
+    with pytest.raises(ConfigError, match=message) as raised:
+        Judge(**({} if not options else {**usual, **options}))
+    assert "sk-123" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("Rate it.", "does not contain the caption"), ("{{ capton }}", "line|capton"),
+     ("{% if %}", "line 1"), ("{{ ''.__class__.__mro__ }} {{ caption }}", "cannot be rendered")],
+)  # fmt: skip
+def test_a_prompt_that_cannot_be_used_is_named(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "mine.jinja"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match=message):
+        Judge(base_url="http://localhost/v1", model="m", prompt=str(path))

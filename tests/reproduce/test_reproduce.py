@@ -1,0 +1,143 @@
+"""Printed against computed values: verdicts, what is not run, and a paper of the user's."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from metaeval.errors import ConfigError
+from metaeval.papers.expected import PaperItem, Uncertainty, papers, read_paper, values_of
+from metaeval.reproduce.__main__ import choose, main
+from metaeval.reproduce.compare import compare_run, not_run
+from metaeval.reproduce.output import to_csv, to_html, to_text
+from metaeval.results.base import Estimate, Model
+from metaeval.results.metric import MetricResult
+from metaeval.results.run import RunResult
+from metaeval.runs.records import ScoreColumn
+
+
+class Numbers(Model):
+    rho: Estimate
+    parts: dict[str, Estimate]
+
+
+def metric(column: ScoreColumn, value: float) -> MetricResult[Numbers]:
+    parts = {"a": Estimate(value=value / 2)}
+    numbers = Numbers(rho=Estimate(value=value), parts=parts)
+    return MetricResult[Numbers](column=column, family="m", statistics=numbers)
+
+
+RESULT = RunResult[Numbers](
+    experiment="test",
+    dataset="d",
+    metrics=(
+        metric(ScoreColumn("Same"), 0.12344),
+        metric(ScoreColumn("Near"), 0.130),
+        metric(ScoreColumn("Far"), 0.2),
+        metric(ScoreColumn("BERTScore (small)", variant_of="BERTScore"), 0.4),
+        MetricResult[Numbers](
+            column=ScoreColumn("SPICE"), family="spice", status="skipped", reason="no parser",
+            remedy="install it",
+        ),
+    ),
+)  # fmt: skip
+
+
+def item(**changes: object) -> PaperItem:
+    values: dict[str, object] = {
+        "item": "t1", "title": "Table 1", "run": {"experiment": "replace"}, "value": "rho",
+        "scale": 100, "rounding": 0.05, "cells": {"Same": 12.3},
+        "uncertainty": Uncertainty(value=1.0, source="seeds"),
+    }  # fmt: skip
+    return PaperItem.model_validate({**values, **changes})
+
+
+def test_each_verdict_is_given_where_it_is_due() -> None:
+    cells = {"Same": 12.3, "Near": 12.3, "Far": 12.3, "BERTScore": 40, "SPICE": 50, "None": 1}
+    rows = compare_run("p", item(cells=cells, causes={"Far": "another rule"}), RESULT)
+    assert [row.verdict for row in rows] == [
+        "equal", "within", "differs", "other model", "not run", "not run",
+    ]  # fmt: skip
+    same, near, far, other, spice, none = rows
+    assert same.ours == pytest.approx(12.344)
+    assert near.difference == pytest.approx(0.7)
+    assert (far.difference, far.reason) == (pytest.approx(7.7), "another rule")
+    assert (other.ours, other.reason) == (pytest.approx(40), "BERTScore (small)")
+    assert spice.reason == "no parser; install it"
+    assert none.reason == "the run has no such column"
+
+
+def test_a_difference_without_a_known_cause_says_so_and_cells_have_paths() -> None:
+    rows = compare_run("p", item(cells={"Far": {"a": 9.0}}, value="parts.{cell}"), RESULT)
+    assert [(r.column, r.cell, r.ours, r.verdict) for r in rows] == [
+        ("Far", "a", pytest.approx(10.0), "within")
+    ]
+    rows = compare_run("p", item(cells={"Far": 1.0}, uncertainty=None), RESULT)
+    assert (rows[0].verdict, rows[0].reason) == ("differs", "cause unknown")
+    assert rows[0].difference == pytest.approx(19 / 0.05)
+
+
+def test_the_tables_hold_every_row_in_full() -> None:
+    rows = compare_run("p<q>", item(cells={"Near": 12.3}), RESULT)
+    rows += not_run("p", item(cells={"Near": 12.3}), "no data; get it at a < b")
+    assert "2 values: 0 equal, 1 within, 0 differs, 0 other model, 1 not run" in to_text(rows)
+    lines = list(csv.DictReader(to_csv(rows).splitlines()))
+    assert float(lines[0]["ours"]) == 13.0
+    assert lines[1]["reason"] == "no data; get it at a < b"
+    page = to_html(rows)
+    assert "p&lt;q&gt;" in page
+    assert "a &lt; b" in page
+
+
+def test_the_shipped_papers_are_valid_and_experiments_read_them() -> None:
+    known = papers()
+    assert len(known) >= 5
+    names = [f"{p.paper}/{i.item}" for p in known.values() for i in p.items]
+    assert len(set(names)) == len(names)
+    assert values_of("gonzalez2022metrics", "replace")["CIDEr"] == 0.708320
+    chosen = choose(known, ["wang2021faier"], quick=True)
+    assert [i.item for _, i in chosen] == ["figure5"]
+    with pytest.raises(ConfigError, match="unknown item 'nobody'; choose from"):
+        choose(known, ["nobody"])
+
+
+def test_a_paper_is_added_by_one_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "mine.yaml").write_text(
+        "paper: mine\ntitle: T\nsource: S\nitems:\n"
+        "  - item: one\n    title: Table 1\n    value: score\n    rounding: 0.005\n"
+        "    example: {candidates: [a dog runs], references: [[a dog runs, dogs]],"
+        " metrics: [rouge_l]}\n"
+        "    cells: {ROUGE-L: 1.0, CIDEr: 2.0}\n"
+    )
+    assert main(["--papers", str(tmp_path), "--out", str(tmp_path / "out")]) == 0
+    assert "2 values: 1 equal, 0 within, 0 differs, 0 other model, 1 not run" in (
+        capsys.readouterr().out
+    )
+    assert (tmp_path / "out" / "reproduction.html").is_file()
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("paper: [", "is not YAML"),
+        ("paper: p\ntitle: t\nsource: s\nitems: [{item: a}]", r"field 'items\.0\."),
+        ("paper: p\ntitle: t\nitems: []", "field 'source'"),
+    ],
+)
+def test_a_broken_file_is_one_line_with_its_field(tmp_path: Path, text: str, problem: str) -> None:
+    path = tmp_path / "p.yaml"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match=problem):
+        read_paper(path)
+
+
+@pytest.mark.parametrize("paper", ["gonzalez2022metrics", "wang2021faier"])
+def test_the_examples_of_the_papers_come_out(paper: str, tmp_path: Path) -> None:
+    from metaeval.reproduce.__main__ import reproduce
+
+    for _, entry in choose(papers(), [paper], quick=True):
+        verdicts = {(r.column, r.cell): r.verdict for r in reproduce(paper, entry, tmp_path)}
+        assert verdicts.pop(("BLEU-4", ""), "differs") == "differs"
+        assert set(verdicts.values()) == {"equal"}

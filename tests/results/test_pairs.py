@@ -1,0 +1,104 @@
+"""The typed result of `pairs` has the numbers of the file that came before it (schema 1)."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metaeval.results.base import Estimate
+from metaeval.results.comparison import Comparisons
+from metaeval.results.pairs import Accuracy, AccuracyByKind, PairsResult
+from tests.data.pairs.pair_files import coco, sugarcrepe_pp
+from tests.experiments.pairs.test_pairs import run_in
+
+BEFORE = Path(__file__).with_name("schema1") / "pairs.json.gz"
+
+
+@pytest.fixture(scope="module")
+def before() -> dict[str, Any]:
+    """`statistics.json` of the same command before results were typed."""
+    content: dict[str, Any] = json.loads(gzip.decompress(BEFORE.read_bytes()))
+    return content
+
+
+@pytest.fixture(scope="module")
+def now(tmp_path_factory: pytest.TempPathFactory) -> PairsResult:
+    folder = tmp_path_factory.mktemp("pairs")
+    sugarcrepe_pp(coco(folder))
+    return run_in(
+        folder, "dataset=sugarcrepe_pp", "metrics=[bleu,rouge_l,clipscore,controls]",
+        "task.refine=Brevity", "task.ties=wrong", "dataset.near_copies=keep",
+        "metric.bleu.smooth=coco",
+    )  # fmt: skip
+
+
+def accuracy(old: dict[str, Any]) -> Accuracy:
+    low, high = old["ci"]
+    return Accuracy(
+        value=old["value"], low=low, high=high, n=old["n"], ties=old["ties"], untied=old["untied"]
+    )
+
+
+def by_kind(old: dict[str, Any]) -> AccuracyByKind:
+    kinds = {kind: accuracy(v) for kind, v in old.items() if kind != "mean"}
+    return AccuracyByKind(kinds=kinds, mean=accuracy(old["mean"]))
+
+
+def without_shown(new: AccuracyByKind) -> AccuracyByKind:
+    return new.model_copy(update={"mean_of_shown": None})
+
+
+def test_every_accuracy_is_the_same_to_the_last_bit(
+    before: dict[str, Any], now: PairsResult
+) -> None:
+    assert [m["metric"] for m in before["metrics"]] == [m.name for m in now.metrics]
+    for old, new in zip(before["metrics"], now.metrics, strict=True):
+        assert (old["status"], old["signature"]) == (new.status, new.signature)
+        if new.statistics is None:
+            assert "accuracy" not in old
+            continue
+        assert (old["n"], old["n_nan"]) == (new.statistics.n, new.statistics.n_nan)
+        refined = before["refinement"]["accuracy"][new.name]
+        assert new.statistics.refined is not None
+        for comparison in before["comparisons"]:
+            assert without_shown(new.statistics.accuracy[comparison]) == by_kind(
+                old["accuracy"][comparison]
+            )
+            assert new.statistics.refined[comparison] == by_kind(refined[comparison])
+
+
+def test_every_comparison_is_the_same_to_the_last_bit(
+    before: dict[str, Any], now: PairsResult
+) -> None:
+    assert now.kinds == before["kinds"]
+    assert list(now.comparisons) == before["comparisons"]
+    for comparison, old in before["differences"].items():
+        family: Comparisons = now.differences[comparison]
+        assert len(family.pairs) == len(old["pairs"])
+        for pair, new in zip(old["pairs"], family.pairs, strict=True):
+            low, high = pair["bootstrap"]["ci"]
+            assert (new.a, new.b) == (pair["a"], pair["b"])
+            assert new.difference == Estimate(value=pair["difference"], low=low, high=high)
+            assert {t.method: {"p": t.p, "p_holm": t.p_adjusted} for t in new.tests} == {
+                test: {key: pair[test][key] for key in ("p", "p_holm")}
+                for test in ("permutation", "bootstrap")
+            }
+    for comparison, kinds in before["controls"].items():
+        for kind, was in kinds.items():
+            control = now.controls[comparison][kind]
+            assert (control.control, control.control_value) == (
+                was["control"],
+                was["value"],
+            )
+            assert (control.best, control.best_value) == (
+                was["best"],
+                was["best_value"],
+            )
+            assert list(control.above) == was["above"]
+            # 100 permutations could not decide, which the earlier file did not say
+            undecidable = control.shows == "undecidable" and was["shows"] == "unsure"
+            assert undecidable or control.shows == was["shows"]

@@ -1,0 +1,98 @@
+"""The search: drafts keep their falsehood, budgets are kept, traces are read as documented."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from metaeval.search.beam import SearchLimits, Trace, Trial, search
+from metaeval.search.drafts import UNDOING, Draft, false_draft, free, mutated, vocabulary
+
+NEAR, FAR = ("dog", "grass", "two"), ("table", "red", "man")
+
+
+def test_false_words_their_phrase_and_their_neighbours_stay() -> None:
+    draft = false_draft("a man riding a horse on a beach", "a man riding a cow on a beach")
+    assert draft.text == "a man riding a cow on a beach"
+    assert draft.fixed == (False, False, True, True, True, True, False, False)
+
+
+def test_no_mutation_touches_what_stays() -> None:
+    start = false_draft("a man riding a horse on a beach", "a man riding a cow on a beach")
+    rng = np.random.default_rng(0)
+    kinds = set()
+    for _ in range(500):
+        draft = mutated(start, NEAR, FAR, rng)
+        if draft is None:
+            continue
+        kinds.add(len(draft.words) - len(start.words))
+        assert " riding a cow on " in f" {draft.text} "
+        assert draft.edits == 1
+        assert draft.text != start.text
+    assert kinds == {-1, 0, 1}
+
+
+def test_nothing_is_inserted_behind_a_falsehood_at_the_end() -> None:
+    start = false_draft("a man on a horse", "a man on a cow")
+    rng = np.random.default_rng(0)
+    drafts = [mutated(start, NEAR, FAR, rng) for _ in range(300)]
+    assert all(d is None or d.text.endswith("on a cow") for d in drafts)
+
+
+def test_words_that_take_statements_back_are_not_put_in() -> None:
+    assert set(vocabulary(["A dog, not a cat", "perhaps a dog"])) == {"a", "dog", "cat"}
+    assert "without" in UNDOING
+
+
+def length_score(texts, index):
+    return np.array([len(t.split()) for t in texts], dtype=float)
+
+
+def test_the_search_spends_its_budget_and_finds_the_longest_caption() -> None:
+    limits = SearchLimits(calls=50, edits=3)
+    traces = search(length_score, [[free("a dog")], [free("a cat on a mat")]], [NEAR, NEAR], FAR,
+                    [1, 2], limits, 0, "length")  # fmt: skip
+    for trace, words in zip(traces, (2, 5), strict=True):
+        assert len(trace.trials) <= 50
+        assert all(t.draft.edits <= 3 for t in trace.trials)
+        best = trace.best(50)
+        assert best is not None
+        assert len(best.draft.words) == words + 3  # three insertions, and no more
+        assert trace.best(0) == trace.trials[0]
+
+
+def test_an_image_is_searched_the_same_whatever_the_others_are() -> None:
+    limits = SearchLimits(calls=40, edits=2)
+    starts = [[free("a dog on grass")], [free("a man")]]
+    both = search(length_score, starts, [NEAR, NEAR], FAR, [1, 2], limits, 0, "x")
+    alone = search(length_score, starts[1:], [NEAR], FAR, [2], limits, 0, "x")
+    assert both[1] == alone[0]
+    other = search(length_score, starts[1:], [NEAR], FAR, [2], limits, 1, "x")
+    assert other[0] != alone[0]
+
+
+def test_only_admitted_captions_count() -> None:
+    def short(texts, index):
+        return np.array([len(t.split()) <= 3 for t in texts])
+
+    limits = SearchLimits(calls=60, edits=3)
+    (trace,) = search(length_score, [[free("a dog")]], [NEAR], FAR, [1], limits, 0, "x", short)
+    best = trace.best(60)
+    assert best is not None
+    assert len(best.draft.words) == 3
+
+
+@pytest.mark.parametrize(
+    ("calls", "edits", "words", "expected"),
+    [(0, None, None, 0.1), (1, None, None, 0.1), (2, None, None, 0.5), (4, None, None, 0.9),
+     (4, 0, None, 0.5), (4, None, (2, 2), 0.5), (4, None, (7, 9), None)],
+)  # fmt: skip
+def test_the_best_of_a_trace(calls, edits, words, expected) -> None:
+    def trial(text: str, edits: int, score: float, admitted: bool = True) -> Trial:
+        return Trial(Draft(tuple(text.split()), (), edits), score, admitted)
+
+    trace = Trace([trial("a b c", 0, 0.1), trial("a b", 0, 0.5), trial("a", 1, float("nan")),
+                   trial("a b c d", 2, 0.9), trial("a", 1, 1.0)])  # fmt: skip
+    trace.trials.insert(0, trace.trials.pop(0))
+    best = trace.best(calls, edits, words)
+    assert (best.score if best else None) == expected

@@ -1,0 +1,473 @@
+"""Statistics of agreement with people, against enumeration, published tables and slow loops."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from itertools import permutations, product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from metaeval.errors import InputError
+from metaeval.stats.agreement.across_benchmarks import average_rank, rank_clusters
+from metaeval.stats.agreement.alt_test import alt_test, benjamini_yekutieli
+from metaeval.stats.agreement.ceiling import (
+    disattenuated_correlation,
+    intraclass_correlation,
+    rater_agreement,
+    sorted_rows,
+    split_half_reliability,
+)
+from metaeval.stats.agreement.cross_fitted_ties import cross_fitted_tie_calibration
+from metaeval.stats.agreement.fitted_control import fitted_control
+from metaeval.stats.agreement.label_efficiency import control_variate_mean, label_efficiency
+from metaeval.stats.agreement.length_control import (
+    length_matched_accuracy,
+    pair_table,
+    partial_correlation,
+)
+from metaeval.stats.agreement.pairwise_difference import pairwise_difference_pearson
+from metaeval.stats.agreement.soft_pairwise import soft_pairwise_accuracy
+from metaeval.stats.correlation.concordance import concordance, concordant_partners
+from metaeval.stats.ordering.tie_calibration import pair_outcomes, pairs_within
+from metaeval.stats.resampling.items import encode
+from metaeval.stats.significance.comparison import PairTest, compare
+
+NAN = float("nan")
+
+
+# --- soft pairwise accuracy ---------------------------------------------------------------------
+
+
+def spa_in_float32(human: np.ndarray, metric: np.ndarray, permutations_: int = 1000) -> float:
+    """The public procedure, from its description: float32 sums, seed 4, one sign matrix, >=."""
+    rng = np.random.default_rng(4)
+    signs = np.rint(rng.random((permutations_, human.shape[1]), dtype=np.float32)) * 2 - 1
+    p = {}
+    for side, table in (("human", human), ("metric", metric)):
+        table = table.astype(np.float32)
+        partial = np.matmul(table, signs.T)
+        for i in range(len(table)):
+            for j in range(i + 1, len(table)):
+                observed = np.sum(table[i] - table[j])
+                p[side, i, j] = float(np.mean(partial[i] - partial[j] >= observed))
+    gaps = [abs(p["human", i, j] - p["metric", i, j]) for side, i, j in p if side == "human"]
+    return 1 - float(np.mean(gaps))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_spa_equals_the_public_procedure(seed):
+    rng = np.random.default_rng(seed)
+    quality = rng.normal(size=(7, 1)) / 4
+    human = np.rint(2 * (quality + rng.normal(size=(7, 150))))
+    metric = quality + rng.normal(size=(7, 150))
+    ours = soft_pairwise_accuracy(human, metric)
+    # integers are exact in float32; a continuous sum may round past the observed one: 1 of 1,000
+    assert ours.value == pytest.approx(spa_in_float32(human, metric), abs=1e-3)
+    assert ours.n_pairs == 21
+
+
+def test_spa_p_values_against_all_sign_flips():
+    rng = np.random.default_rng(3)
+    human, metric = rng.integers(1, 6, (2, 9)).astype(float), rng.normal(size=(2, 9))
+    ours = soft_pairwise_accuracy(human, metric, replicates=40_000)
+    for table, p in ((human, ours.human_p), (metric, ours.metric_p)):
+        gap = table[0] - table[1]
+        exact = np.mean([np.dot(s, gap) >= gap.sum() - 1e-9 for s in product((-1, 1), repeat=9)])
+        assert p[0, 1] == pytest.approx(exact, abs=0.012)  # 4 standard errors of 40,000 draws
+
+
+def test_spa_leaves_missing_items_out_of_the_pair_only():
+    rng = np.random.default_rng(5)
+    human, metric = rng.normal(size=(3, 60)), rng.normal(size=(3, 60))
+    human[2, :30] = NAN
+    ours = soft_pairwise_accuracy(human, metric)
+    full = soft_pairwise_accuracy(human[:2], metric[:2])
+    assert ours.human_p[0, 1] == full.human_p[0, 1]
+    assert ours.n_pairs == 3
+    assert soft_pairwise_accuracy(np.full((2, 3), NAN), np.ones((2, 3))).n_pairs == 0
+
+
+# --- PDP ----------------------------------------------------------------------------------------
+
+
+def test_pdp_equals_pearson_over_all_enumerated_differences():
+    rng = np.random.default_rng(0)
+    image = rng.integers(0, 40, 200)  # groups of different sizes
+    x, y = rng.normal(size=200), rng.normal(size=200)
+    y += x
+    x[rng.random(200) < 0.1] = NAN
+    dx, dy = [], []
+    for i, j in permutations(range(200), 2):
+        if image[i] == image[j] and not np.isnan(x[i] + x[j]):
+            dx.append(x[i] - x[j])
+            dy.append(y[i] - y[j])
+    ours = pairwise_difference_pearson(x, y, image)
+    assert ours.r == pytest.approx(stats.pearsonr(dx, dy).statistic, abs=1e-12)
+    assert ours.n_pairs == len(dx) // 2
+    assert ours.low < ours.r < ours.high
+
+
+def test_pdp_without_pairs_is_undefined():
+    assert math.isnan(pairwise_difference_pearson([1, 2], [1, 2], ["a", "b"]).r)
+    assert math.isnan(pairwise_difference_pearson([1, 1], [1, 2], ["a", "a"]).r)
+
+
+# --- concordance --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("levels", [2, 5, 60, 10_000])
+@pytest.mark.parametrize("n", [1, 2, 7, 64, 65, 150])
+def test_concordant_partners_equal_the_double_loop(n, levels):
+    rng = np.random.default_rng(n)
+    x, y = rng.integers(0, levels, n), rng.integers(0, max(2, levels // 3), n)
+    x, y = encode(x)[1], encode(y)[1]
+    points = list(zip(x, y, strict=True))
+    slow = [sum(np.sign(a - c) * np.sign(b - d) for c, d in points) for a, b in points]
+    assert concordant_partners(x, y).tolist() == slow
+    made = concordance(x, y)
+    if n > 1 and len(set(x.tolist())) > 1 and len(set(y.tolist())) > 1:
+        tau = made.surplus / math.sqrt(made.untied_x * made.untied_y)
+        assert tau == pytest.approx(stats.kendalltau(x, y).statistic, abs=1e-12)
+
+
+# --- tie calibration ----------------------------------------------------------------------------
+
+
+def test_cross_fitting_scores_each_fold_at_the_best_epsilon_of_the_others():
+    rng = np.random.default_rng(1)
+    image = np.repeat(np.arange(30), 4)
+    human = rng.integers(1, 4, 120).astype(float)
+    scores = human + rng.normal(0, 0.7, 120)
+    ours = cross_fitted_tie_calibration(scores, human, image, folds=3)
+    assert ours.n_groups == 30
+    assert ours.in_sample >= ours.accuracy - 1e-12
+    # by enumeration: the mean over images of the accuracy at the ε of their own fold, each of which
+    # is the best of all candidates on the other folds
+    pairs = pairs_within(scores, human, image)
+    tables = {e: pair_outcomes(pairs, e, 30) for e in {0.0, *pairs.distance.tolist()}}
+    accuracy = {e: right / total for e, (right, total) in tables.items()}
+    order = np.random.default_rng([0xCF7C, 0]).permutation(30)
+    fold = np.empty(30, dtype=int)
+    fold[order] = np.arange(30) % 3
+    expected = 0.0
+    for k in range(3):
+        train = {e: round(a[fold != k].mean(), 12) for e, a in accuracy.items()}
+        best = min(e for e, value in train.items() if value == max(train.values()))
+        assert ours.epsilons[k] == pytest.approx(best)
+        expected += accuracy[best][fold == k].sum() / 30
+    assert ours.accuracy == pytest.approx(expected, abs=1e-12)
+
+
+def test_a_metric_of_noise_gains_nothing_by_cross_fitting():
+    """In sample, ε can only raise the accuracy; on other images a useless ε cannot."""
+    rng = np.random.default_rng(2)
+    gains = []
+    for _ in range(40):
+        human = rng.integers(1, 3, 40).astype(float)
+        scores, image = rng.normal(size=40), np.repeat(np.arange(10), 4)
+        ours = cross_fitted_tie_calibration(scores, human, image, replicates=2)
+        gains.append(ours.in_sample - ours.accuracy)
+    assert np.mean(gains) > 0.02
+
+
+# --- length control -----------------------------------------------------------------------------
+
+
+def test_partial_pearson_is_that_of_the_residuals():
+    rng = np.random.default_rng(0)
+    z = rng.integers(4, 30, 300).astype(float)
+    x, y = z + rng.normal(0, 5, 300), 0.5 * z + rng.normal(0, 5, 300)
+    residuals = [v - np.polyval(np.polyfit(z, v, 1), z) for v in (x, y)]
+    ours = partial_correlation(x, y, z, statistic="pearson")
+    assert ours.partial == pytest.approx(stats.pearsonr(*residuals).statistic, abs=1e-12)
+    assert ours.plain == pytest.approx(stats.pearsonr(x, y).statistic, abs=1e-12)
+    assert ours.p < 0.05 or abs(ours.partial) < 0.12
+
+
+@pytest.mark.parametrize("statistic", ["spearman", "kendall_tau_b"])
+def test_partial_rank_correlation_from_scipys_coefficients(statistic):
+    rng = np.random.default_rng(1)
+    z = rng.integers(4, 12, 200).astype(float)
+    x, y = z + rng.normal(0, 3, 200), np.rint(z / 3 + rng.normal(0, 1, 200))
+    coefficient = {"spearman": stats.spearmanr, "kendall_tau_b": stats.kendalltau}[statistic]
+    xy, xz, yz = (coefficient(*pair).statistic for pair in ((x, y), (x, z), (y, z)))
+    expected = (xy - xz * yz) / math.sqrt((1 - xz**2) * (1 - yz**2))
+    ours = partial_correlation(x, y, z, statistic=statistic)
+    assert ours.partial == pytest.approx(expected, abs=1e-12)
+    assert ours.change == pytest.approx(xy - expected, abs=1e-12)
+
+
+def test_partial_correlation_of_constants_is_undefined():
+    ours = partial_correlation([1, 2, 3, 4], [1, 2, 3, 4], [5, 5, 5, 5])
+    assert math.isnan(ours.partial)
+    assert ours.plain == pytest.approx(1)
+
+
+def test_pair_table_is_all_pairs_that_people_do_not_tie():
+    rng = np.random.default_rng(4)
+    image, human = rng.integers(0, 9, 50), rng.integers(1, 4, 50).astype(float)
+    scores, length = np.rint(rng.normal(size=50) * 2), rng.integers(5, 9, 50).astype(float)
+    scores[3] = NAN
+    expected = Counter()
+    for i, j in permutations(range(50), 2):
+        if image[i] == image[j] and human[i] > human[j] and 3 not in (i, j):
+            outcome = (np.sign(scores[i] - scores[j]) + 1) / 2
+            expected[i, j, outcome, length[i] - length[j]] += 1
+    table = pair_table(scores, human, length, image)
+    made = zip(table.first, table.second, table.outcome, table.length_difference, strict=True)
+    assert Counter(made) == expected
+    matched = length_matched_accuracy(table.outcome, table.length_difference, table.image)
+    near = [k[2] for k in expected if abs(k[3]) <= 1]
+    assert matched.matched == pytest.approx(np.mean(near))
+    assert (matched.n_matched, matched.n_plain) == (len(near), len(expected))
+
+
+# --- ceilings -----------------------------------------------------------------------------------
+
+
+def test_sorted_rows_are_found_in_both_directions():
+    rng = np.random.default_rng(0)
+    ratings = rng.integers(1, 5, (200, 3)).astype(float)
+    assert not sorted_rows(ratings).are_sorted
+    for table in (np.sort(ratings), -np.sort(-ratings)):
+        assert sorted_rows(table).are_sorted
+    # ten rows of two raters ascend by chance once in a thousand: too often to be sure
+    assert not sorted_rows(np.tile([1.0, 2.0], (10, 1))).are_sorted
+
+
+@pytest.mark.parametrize("averaged", [False, True])
+@pytest.mark.parametrize("statistic", ["kendall_tau_b", "kendall_tau_c"])
+def test_exchangeable_raters_by_drawing_the_rater_of_each_row(statistic, averaged):
+    rng = np.random.default_rng(0)
+    ratings = np.sort(np.clip(rng.integers(1, 5, (150, 1)) + rng.integers(-1, 2, (150, 3)), 1, 4))
+    drawn = []
+    for _ in range(400):
+        mixed = rng.permuted(ratings, axis=1).astype(float)
+        x, others = mixed[:, 0], mixed[:, 1:]
+        both = x, others.mean(axis=1)
+        pairs = both if averaged else (np.repeat(x, 2), others.ravel())
+        drawn.append(stats.kendalltau(*pairs, variant=statistic[-1]).statistic)
+    ours = rater_agreement(ratings, statistic, averaged=averaged).value
+    # 400 draws; the expectation of a ratio is not the ratio of expectations (τ-b): below .005
+    assert ours == pytest.approx(np.mean(drawn), abs=4 * np.std(drawn) / 20 + 0.003)
+    assert ours == rater_agreement(ratings[:, ::-1], statistic, averaged=averaged).value
+
+
+def test_identified_raters_by_column_and_refused_where_sorted():
+    rng = np.random.default_rng(1)
+    ratings = rng.integers(1, 6, (80, 1)) + rng.integers(-1, 2, (80, 3))
+    ours = rater_agreement(ratings, "spearman", identified=True, averaged=True)
+    each = [
+        stats.spearmanr(ratings[:, j], np.delete(ratings, j, 1).mean(1)).statistic for j in range(3)
+    ]
+    assert ours.per_rater == pytest.approx(each, abs=1e-12)
+    assert ours.value == pytest.approx(np.mean(each))
+    with pytest.raises(InputError, match="identified=False"):
+        rater_agreement(np.sort(ratings), identified=True)
+
+
+@pytest.mark.coco
+def test_flickr8k_expert_has_no_rater_identity(coco_root: Path):
+    """REFERENCES: sorted in all 5,664 rows; exchangeable raters give τ-c .479, columns .522."""
+    path = coco_root / "flickr8k" / "ExpertAnnotations.txt"
+    rows = [line.split("\t") for line in path.read_text().splitlines()]
+    ratings = np.array([r[2:5] for r in rows if r[1].split("#")[0] != r[0]], dtype=float)
+    assert len(ratings) == 5664
+    assert sorted_rows(ratings).are_sorted
+    assert rater_agreement(ratings).value == pytest.approx(0.479, abs=5e-4)
+
+
+def test_icc_of_shrout_and_fleiss():
+    """Shrout and Fleiss (1979), tables 2 and 4: ICC(1,1) .17, (2,1) .29, (1,4) .44, (2,4) .62."""
+    judges = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
+    one, two = intraclass_correlation(judges), intraclass_correlation(judges, identified=True)
+    assert [round(v, 2) for v in (*one[:2], *two[:2])] == [0.17, 0.44, 0.29, 0.62]
+
+
+def test_split_half_and_icc_estimate_the_reliability_that_was_built_in():
+    rng = np.random.default_rng(0)
+    ratings = rng.normal(size=(20_000, 1)) + rng.normal(size=(20_000, 3)) * math.sqrt(2)
+    for made in (split_half_reliability(ratings, splits=20), intraclass_correlation(ratings)):
+        assert made.single == pytest.approx(1 / 3, abs=0.02)  # four standard errors
+        assert made.mean == pytest.approx(3 / 5, abs=0.02)
+
+
+def test_disattenuation_is_r_over_the_root_of_icc():
+    rng = np.random.default_rng(1)
+    truth = rng.normal(size=300)
+    ratings, scores = truth[:, None] + rng.normal(size=(300, 3)), truth + rng.normal(size=300)
+    scores[:10] = NAN
+    ours = disattenuated_correlation(scores, ratings, np.arange(300) // 3)
+    r = stats.pearsonr(scores[10:], ratings[10:].mean(axis=1)).statistic
+    icc = intraclass_correlation(ratings[10:]).mean
+    assert ours.r == pytest.approx(r, abs=1e-12)
+    assert ours.corrected == pytest.approx(r / math.sqrt(icc), abs=1e-12)
+    assert ours.ceiling == pytest.approx(math.sqrt(icc), abs=1e-12)
+
+
+# --- alt-test -----------------------------------------------------------------------------------
+
+
+def alt_test_by_loops(metric, ratings, epsilon, closeness, q=0.05, least=30):
+    """The published procedure, with dictionaries of annotators and scipy's t-test."""
+    raters = range(ratings.shape[1])
+    p, advantage = [], []
+    for j in raters:
+        gaps, wins = [], []
+        for i in range(len(metric)):
+            rest = [ratings[i, k] for k in raters if k != j and not np.isnan(ratings[i, k])]
+            if np.isnan(ratings[i, j]) or np.isnan(metric[i]) or not rest:
+                continue
+            if closeness == "accuracy":
+                ours, theirs = (np.mean([v == r for r in rest]) for v in (metric[i], ratings[i, j]))
+            else:
+                ours, theirs = (
+                    -math.sqrt(np.mean([(v - r) ** 2 for r in rest]))
+                    for v in (metric[i], ratings[i, j])
+                )
+            gaps.append(int(theirs >= ours) - int(ours >= theirs))
+            wins.append(int(ours >= theirs))
+        if len(gaps) >= least:
+            p.append(stats.ttest_1samp(gaps, epsilon, alternative="less").pvalue)
+            advantage.append(np.mean(wins))
+    m = len(p)
+    harmonic = sum(1 / i for i in range(1, m + 1))
+    last = max((i for i, v in enumerate(sorted(p), 1) if v <= i / m * q / harmonic), default=0)
+    return last / m, float(np.mean(advantage)), p
+
+
+@pytest.mark.parametrize("closeness", ["rmse", "accuracy"])
+@pytest.mark.parametrize("noise", [0.3, 1.0, 3.0])
+def test_alt_test_equals_the_published_procedure(noise, closeness):
+    rng = np.random.default_rng(int(noise * 10))
+    truth = rng.integers(1, 6, 120).astype(float)
+    ratings = np.clip(truth[:, None] + rng.integers(-1, 2, (120, 4)), 1, 5)
+    ratings[rng.random(ratings.shape) < 0.3] = NAN
+    metric = np.clip(np.rint(truth + rng.normal(0, noise, 120)), 1, 5)
+    metric[:3] = NAN
+    rate, advantage, p = alt_test_by_loops(metric, ratings, 0.15, closeness)
+    ours = alt_test(metric, ratings, epsilon=0.15, closeness=closeness)
+    assert ours.winning_rate == pytest.approx(rate)
+    assert ours.advantage == pytest.approx(advantage)
+    assert ours.p == pytest.approx(p, abs=1e-12)
+    assert ours.passes == (rate >= 0.5)
+
+
+def test_alt_test_refuses_what_it_cannot_answer():
+    rng = np.random.default_rng(0)
+    ratings = rng.integers(1, 5, (100, 3)).astype(float)
+    for table in (np.sort(ratings), ratings[:, :1]):
+        with pytest.raises(InputError, match="raters with identity"):
+            alt_test(ratings[:, 0], table)
+    with pytest.raises(InputError, match="30 items"):
+        alt_test(ratings[:20, 0], ratings[:20])
+
+
+def test_benjamini_yekutieli_equals_scipy():
+    rng = np.random.default_rng(0)
+    p = rng.random(20) ** 4
+    adjusted = stats.false_discovery_control(p, method="by")
+    assert (benjamini_yekutieli(p) == (adjusted <= 0.05)).all()
+
+
+# --- label efficiency ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_scored", [None, 400])
+def test_label_efficiency_is_the_ratio_of_variances_in_a_simulation(n_scored):
+    """100 labels drawn 4,000 times: the ratio of the variances of both estimates."""
+    rng = np.random.default_rng(0)
+    truth = rng.normal(size=20_000)
+    human, scores = truth + rng.normal(size=20_000), truth + 0.5 * rng.normal(size=20_000)
+    plain, controlled = [], []
+    for _ in range(4000):
+        scored = rng.choice(20_000, n_scored or 100, replace=False)
+        drawn = scored[:100]
+        mean = float(scores.mean() if n_scored is None else scores[scored].mean())
+        plain.append(human[drawn].mean())
+        controlled.append(control_variate_mean(scores[drawn], human[drawn], mean))
+    ratio = np.var(plain) / np.var(controlled)
+    ours = label_efficiency(scores, human, n_labels=100, n_scored=n_scored)
+    assert ours.efficiency == pytest.approx(ratio, rel=0.09)  # 4 standard errors of the ratio
+    assert ours.worth == pytest.approx(100 * ours.efficiency)
+
+
+# --- fitted control -----------------------------------------------------------------------------
+
+
+def test_fitted_control_equals_the_normal_equations_fold_by_fold():
+    rng = np.random.default_rng(0)
+    image = np.repeat(np.arange(40), 3)
+    x = rng.normal(5, 2, (120, 2))
+    y = x[:, 0] ** 2 - x[:, 1] + rng.normal(size=120)
+    y[::7] = NAN
+    x[5, 0] = NAN
+    made = fitted_control(x, y, image, penalty=3.0)
+    assert np.isnan(made.predictions).tolist() == [i == 5 for i in range(120)]
+    for fold in range(5):
+        train = (made.fold != fold) & ~np.isnan(y) & ~np.isnan(x).any(axis=1)
+        z = (x - x[train].mean(axis=0)) / x[train].std(axis=0)
+        z = np.hstack([z, z**2])
+        z = (z - z[train].mean(axis=0)) / z[train].std(axis=0)
+        # the ridge as least squares with four more rows and an unpenalised constant
+        design = np.vstack([np.column_stack([np.ones(train.sum()), z[train]]),
+                            np.column_stack([np.zeros(4), math.sqrt(3) * np.eye(4)])])  # fmt: skip
+        beta = np.linalg.lstsq(design, np.concatenate([y[train], np.zeros(4)]), rcond=None)[0]
+        test = made.fold == fold
+        expected = beta[0] + z[test] @ beta[1:]
+        assert made.predictions[test] == pytest.approx(expected, abs=1e-9, nan_ok=True)
+    folds_of_image = {frozenset(made.fold[image == i].tolist()) for i in range(40)}
+    assert all(len(folds) == 1 for folds in folds_of_image)
+
+
+def test_fitted_control_cannot_learn_an_image():
+    """A feature that names the image explains everything in sample, and nothing out of fold."""
+    rng = np.random.default_rng(0)
+    image = np.repeat(np.arange(100), 5)
+    target = rng.normal(size=100)[image]
+    made = fitted_control(np.eye(100)[image], target, image, squares=False)
+    assert abs(np.corrcoef(made.predictions, target)[0, 1]) < 0.3
+
+
+# --- across benchmarks --------------------------------------------------------------------------
+
+
+def test_rank_clusters_open_where_a_member_differs():
+    test = PairTest(0.1, 0, 0.2, 0.9, "test", 10)
+    pairs = dict.fromkeys([("a", "b"), ("a", "c"), ("b", "c"), ("c", "d"), ("b", "d")], test)
+    pairs["a", "c"] = test._replace(p=1e-6)
+    # c differs from a, so it opens cluster 2; d is not separated from c
+    assert rank_clusters(list("abcd"), compare(pairs, "")) == {"a": 1, "b": 1, "c": 2, "d": 2}
+
+
+def test_kendalls_w_equals_friedmans_test():
+    """χ² = m (n − 1) W, also with ties."""
+    rng = np.random.default_rng(0)
+    for ties in (False, True):
+        table = rng.integers(1, 4, (6, 5)) if ties else np.argsort(rng.random((6, 5))) + 1
+        ranks = {
+            f"b{i}": dict(zip("vwxyz", row, strict=True)) for i, row in enumerate(table.tolist())
+        }
+        made = average_rank(ranks)
+        chi = stats.friedmanchisquare(*table.T.astype(float)).statistic
+        assert made.concordance == pytest.approx(chi / (6 * 4), abs=1e-12)
+
+
+def test_average_rank_without_each_benchmark():
+    ranks = {
+        "A": {"x": 1, "y": 2, "z": 3},
+        "B": {"x": 1, "y": 2, "z": 3},
+        "C": {"z": 1, "x": 3, "y": 2, "w": 4},
+    }
+    made = average_rank(ranks, {"A": 1, "B": 1, "C": 2})
+    assert made.left_out == ["w"]
+    assert dict(zip(made.names, made.average, strict=True)) == {"x": 2, "y": 2, "z": 2}
+    assert made.without["C"].tolist() == [1, 2, 3]
+    p_all = average_rank({k: {"x": 1, "y": 2, "z": 3} for k in "ABCD"})
+    # all four benchmarks agree: 6 of 6^4 orders
+    assert p_all.concordance == 1
+    assert p_all.p == pytest.approx(6 / 6**4, abs=0.003)

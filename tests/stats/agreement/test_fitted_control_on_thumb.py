@@ -1,0 +1,53 @@
+"""The fitted control on THumB: what blind features reach, as found with another implementation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from metaeval.data.judgments.judged import HUMAN
+from metaeval.data.judgments.thumb import load_thumb
+from metaeval.metrics.controls.bigram_model import BigramModel
+from metaeval.metrics.controls.length import Length
+from metaeval.runs.store import MemoryStore
+from metaeval.scoring import score_captions
+from metaeval.stats.agreement.fitted_control import fitted_control
+
+
+@pytest.mark.coco
+def test_blind_features_on_thumb(coco_root: Path) -> None:
+    """Ridge on length and two bigram scores, five folds by image: Pearson .241, .087, .321 with all
+    captions and .074, .111, .238 without people's (total, precision, recall). Folds are random: a
+    value differs by about .01 from seed to seed, so the mean of five seeds is compared within .02.
+    """
+    if not (coco_root / "thumb").is_dir():
+        pytest.skip("METAEVAL_DATA has no folder thumb")
+    data = load_thumb(data=coco_root)
+    texts = [j.candidate for j in data.judged]
+    columns = []
+    for metric in (Length(), BigramModel()):
+        scored = score_captions(metric, data.dataset, texts, data.image_index, MemoryStore())
+        assert scored.scores is not None
+        names = [c.name for c in scored.columns]
+        wanted = [n for n in names if n in ("Length", "Bigram model", "Bigram model per word")]
+        columns += [scored.scores[:, names.index(n)] for n in wanted]
+    features = np.stack(columns, axis=1)
+    assert features.shape == (2500, 3)
+    image = np.array([j.image for j in data.judged])
+    machine = np.array([j.system != HUMAN for j in data.judged])
+    expected = {"total": (0.241, 0.074), "precision": (0.087, 0.111), "recall": (0.321, 0.238)}
+    for dimension, values in expected.items():
+        target = data.means(dimension)
+        for rows, value in zip((np.ones(2500, dtype=bool), machine), values, strict=True):
+            r = [
+                np.corrcoef(
+                    fitted_control(
+                        features[rows], target[rows], image[rows], seed=seed
+                    ).predictions,
+                    target[rows],
+                )[0, 1]
+                for seed in range(5)
+            ]
+            assert np.mean(r) == pytest.approx(value, abs=0.02)

@@ -1,0 +1,124 @@
+"""What a score's declared precision promises: across batches, threads, kernels and processes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from metaeval.config import add_metric, build, compose_config, metric_names
+from metaeval.metrics.base import round_scores
+from metaeval.runs.records import NETWORK_PRECISION, ScoreColumn
+from tests.precision import assert_same_scores
+from tests.score_in_process import ColumnScores, in_process
+
+# How names begin of metrics whose scores pass through a network, or word vectors that one made.
+NETWORKS = (
+    "aier", "bertscore", "clipscore", "faier", "fier", "learn_to_eval", "lm", "mean", "moverscore",
+    "pacscore", "refclipscore", "refpacscore", "scan", "tiger", "vifidel", "wmd",
+)  # fmt: skip
+# declare nothing of themselves, or need an endpoint
+OWN = {"callable", "coco", "torchmetrics", "evaluate", "scores", "judge"}
+
+ATEN, MKL, THREADS = "ATEN_CPU_CAPABILITY", "MKL_CBWR", "OMP_NUM_THREADS"
+KERNELS: Mapping[str, Mapping[str, str]] = {
+    "default": {ATEN: "default"},
+    "avx2": {ATEN: "avx2"},
+    "compatible": {MKL: "COMPATIBLE"},
+    "one thread": {THREADS: "1"},
+}
+# of each family the tests that score captions in several ways; the four runs take under 4 minutes
+NETWORK_TESTS = (
+    "bertscore/test_metric.py::test_vectors_of_a_batch_are_forgotten_and_scores_stay",
+    "bertscore/test_metric.py::test_a_score_does_not_depend_on_other_captions",
+    "bertscore/test_moverscore.py::test_alone_as_together_and_unchanged",
+    "faier/test_matcher.py",
+    "language_model/test_language_model.py::test_alone_as_together_and_unchanged",
+    "learn_to_eval/test_learn_to_eval.py::test_alone_as_together_and_unchanged",
+    "scan/test_region_batch.py",
+    "scan/test_tiger_metric.py::test_a_score_does_not_depend_on_its_company",
+    "scan/test_word_states.py",
+    "vifidel/test_metric.py::test_a_score_does_not_depend_on_the_others_in_the_call",
+    "vifidel/test_wmd.py::test_alone_as_together_and_unchanged",
+)
+
+
+def test_scores_are_rounded_to_a_grid_of_short_decimals() -> None:
+    columns = [ScoreColumn("network", precision=1e-5), ScoreColumn("counts")]
+    exact = np.array([0.1234567, 0.1234568, -2e-9, np.nan])
+    rounded = round_scores(columns, np.stack([exact, exact], axis=1))
+    assert rounded[:3, 0].tolist() == [0.12346, 0.12346, 0.0]
+    assert not np.signbit(rounded[2, 0])  # 0.0 and -0.0 would be two stored scores
+    assert np.isnan(rounded[3]).all()
+    assert rounded[:, 1].tobytes() == exact.tobytes()
+    assert round_scores(columns, rounded).tobytes() == rounded.tobytes()
+
+
+def test_kernels_that_disagree_end_at_most_one_step_apart() -> None:
+    """Nearly always at the same place; never further apart than one step."""
+    column = [ScoreColumn("network", precision=1e-5)]
+    scores = np.random.default_rng(0).uniform(-1, 1, (100_000, 1))
+    other = scores + np.random.default_rng(1).uniform(-3e-7, 3e-7, scores.shape)
+    one, two = round_scores(column, scores), round_scores(column, other)
+    assert_same_scores(one, two)
+    # an error of e moves the share e / step of the scores over a boundary: 1.5 % on average here
+    assert 0.005 < (one != two).mean() < 0.025
+
+
+@pytest.mark.parametrize("name", [name for name in metric_names() if name not in OWN])
+def test_networks_and_they_alone_declare_a_precision(name: str) -> None:
+    config = compose_config(["offline=true", "device=cpu"])
+    add_metric(config, name)
+    expected = NETWORK_PRECISION if name.startswith(NETWORKS) else None
+    for column in build(name, config).columns:
+        assert column.precision == expected
+
+
+def test_the_precision_follows_the_networks_type() -> None:
+    for dtype, precision in (("float16", 1e-3), ("bfloat16", 1e-2)):
+        config = compose_config(["metrics=[bertscore]", f"metric.bertscore.dtype={dtype}"])
+        (column,) = build("bertscore", config).columns
+        assert column.precision == precision
+
+
+def compare(one: Mapping[str, ColumnScores], other: Mapping[str, ColumnScores]) -> None:
+    """Every column of default metrics: equal bits where none is declared, else its precision."""
+    assert set(one) == set(other)
+    assert {column.precision for column in one.values()} == {None, NETWORK_PRECISION}
+    for name, column in one.items():
+        try:
+            assert_same_scores(column.scores, other[name].scores, column.precision)
+        except AssertionError as error:
+            raise AssertionError(f"{name}: {error}") from None
+
+
+@pytest.mark.slow
+def test_default_metrics_in_other_circumstances(tmp_path: Path) -> None:
+    """Threads, batch size, order of the metrics, hash seed, kernels: one process for each."""
+    plain = in_process(tmp_path / "plain.npz", {THREADS: "2", "PYTHONHASHSEED": "0"})
+    assert len(plain) > 30
+    others = (
+        ({THREADS: "1", "PYTHONHASHSEED": "1"}, ("--batch-size", "16")),
+        ({THREADS: "2", "PYTHONHASHSEED": "2"}, ("--batch-size", "5000", "--reverse")),
+        ({THREADS: "2", ATEN: "default", MKL: "COMPATIBLE"}, ("--batch-size", "7")),
+    )
+    for k, (environment, options) in enumerate(others):
+        compare(plain, in_process(tmp_path / f"{k}.npz", environment, *options))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kernels", KERNELS)
+def test_networks_pass_their_tests_under_other_kernels(kernels: str) -> None:
+    tests = [f"tests/metrics/{test}" for test in NETWORK_TESTS]
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
+    done = subprocess.run(
+        [*command, "-m", "not slow and not gpu", *tests],
+        env={**os.environ, **KERNELS[kernels]}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-3000:]
+    assert " passed" in done.stdout
