@@ -14,6 +14,7 @@ from metaeval.readers.files import one_line, open_binary
 MOST_MEMBERS = 200_000
 _MOST_RATIO = 200  # what deflate reaches on text and numbers; a bomb has a thousand
 _BROKEN = (zipfile.BadZipFile, OSError, EOFError, zlib.error, ValueError)
+_FOLDER = 0x10  # an attribute of MS-DOS, which PyTorch's own reader heeds
 _FREE = 1 << 20  # bytes to which any member may unpack
 
 
@@ -51,6 +52,8 @@ def read_member(
         entry = archive.getinfo(name)
     except KeyError:
         raise InputError("is missing", file=path, field=name) from None
+    if entry.is_dir() or entry.external_attr & _FOLDER:
+        raise InputError("is a folder, not a file", file=path, field=name)
     if stored and entry.compress_type != zipfile.ZIP_STORED:
         raise InputError("is compressed: such archives are not", file=path, field=name)
     if entry.file_size > most:

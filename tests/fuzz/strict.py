@@ -185,7 +185,7 @@ def compared_id(image: str) -> str:
         base = stem
     if base.startswith("COCO_") and base[5:].split("_")[-1].isdigit() and base.isascii():
         base = base[5:].split("_")[-1]
-    return str(int(base)) if base.isascii() and base.isdigit() else base
+    return (base.lstrip("0") or "0") if base.isascii() and base.isdigit() else base
 
 
 def coco_captions(path: Path) -> Any:

@@ -142,6 +142,7 @@ class _RecordReader:
         self.path, self.columns, self.dimension = path, columns, dimension
         self.references, self.higher_is_better = references, higher_is_better
         self.tidy, self.n_read = Tidy(), 0
+        self._labels: dict[str, bool] = {}  # whether a column holds true and false
 
     def read(
         self, fields: Mapping[str, str] | None, notes: list[str]
@@ -173,7 +174,7 @@ class _RecordReader:
             column: values
             for column in self.columns
             if _is_judged(record[column])
-            and (values := _ratings(record[column], path, where, column, self.higher_is_better))
+            and (values := self._ratings(record[column], where, column))
         }
         if not ratings:
             return None
@@ -188,6 +189,20 @@ class _RecordReader:
             optional_name(record, "system", path, where),
             optional_text(record, "image_path", path, where),
         )
+
+    def _ratings(self, value: Any, where: str, column: str) -> tuple[float, ...]:
+        """The ratings in a cell, more is better; none where it holds an empty list."""
+        listed = read_list(value, self.path, where, column)
+        ratings = []
+        for one in listed if isinstance(listed, list) else [listed]:
+            label = _LABELS.get(str(one).lower()) if isinstance(one, bool | str) else None
+            if self._labels.setdefault(column, label is not None) != (label is not None):
+                earlier = "numbers" if label is not None else "true or false"
+                problem = f"is {one!r}, earlier ratings are {earlier}"
+                raise InputError(problem, file=self.path, record=where, field=column)
+            number = read_number(one if label is None else label, self.path, where, column)
+            ratings.append(number if self.higher_is_better else 0.0 - number)
+        return tuple(ratings)
 
 
 def _references(file: str | Path | None, notes: list[str]) -> dict[str, tuple[str, ...]]:
@@ -273,17 +288,6 @@ def _is_judged(value: Any) -> bool:
     if value is None or value == "" or value == []:
         return False
     return not (isinstance(value, float) and np.isnan(value))
-
-
-def _ratings(
-    value: Any, path: Path, where: str, column: str, higher_is_better: bool = True
-) -> tuple[float, ...]:
-    """The ratings in a cell, more is better; none where it holds an empty list."""
-    listed = read_list(value, path, where, column)
-    several = listed if isinstance(listed, list) else [listed]
-    plain = [_LABELS.get(str(v).lower(), v) if isinstance(v, bool | str) else v for v in several]
-    numbers = (read_number(one, path, where, column) for one in plain)
-    return tuple(number if higher_is_better else 0.0 - number for number in numbers)
 
 
 def texts_of(value: Any, tidy: Tidy, path: Path, where: str, column: str) -> tuple[str, ...]:
