@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,21 @@ def test_binary_labels_of_which_lower_is_better(labels: tuple[Any, Any], tmp_pat
     rows = [{**row, "stars": label} for row, label in zip(ROWS, labels, strict=True)]
     data = load_table(written(tmp_path / "t.json", rows), fields=FIELDS, higher_is_better=False)
     assert data.means("human").tolist() == [-1.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("labels", "problem"),
+    [((2.5, True), "is True, earlier ratings are numbers"),
+     (("false", "3"), "is '3', earlier ratings are true or false")],
+)  # fmt: skip
+def test_ratings_are_numbers_or_labels_not_both(
+    labels: tuple[Any, Any], problem: str, tmp_path: Path
+) -> None:
+    rows = [{**row, "stars": label} for row, label in zip(ROWS, labels, strict=True)]
+    path = written(tmp_path / "t.json", rows)
+    with pytest.raises(InputError, match=re.escape(problem)) as error:
+        load_table(path, fields=FIELDS)
+    assert "t.json" in str(error.value) and "stars" in str(error.value)
 
 
 @pytest.mark.parametrize("form", ["annotations", "karpathy", "csv"])
