@@ -33,5 +33,5 @@ def test_a_member_marked_as_a_folder_is_refused(tmp_path: Path) -> None:
         archive.writestr(marked, b"bytes")
     with open_zip(path) as archive:
         assert member_bytes(archive, "file", path, 10) == b"bytes"
-        with pytest.raises(InputError, match="marked: is a folder"):
+        with pytest.raises(InputError, match="'marked': is a folder"):
             member_bytes(archive, "marked", path, 10)
