@@ -537,7 +537,7 @@ def strict_regions(form: str) -> Read:
 
 def ids_of(text: str, n: int) -> list[str]:
     """Ids one a line; each of n images once, or all as often (once a caption)."""
-    ids = [i for i in (line.strip().lstrip("0") for line in text.split("\n")) if i]
+    ids = [strict.compared_id(line.strip()) for line in text.split("\n") if line.strip()]
     times = Counter(ids)
     repeated = len(ids) != n and len(times) == n and len({*times.values()}) == 1
     return list(times) if repeated else ids
@@ -561,7 +561,7 @@ def library_regions(folder: Path, form: str) -> dict[str, Any]:
             strict.require(features.ndim == 3 and len(ids) == len(features))
             out = {}
             for i, row in zip(ids, features, strict=True):
-                key = (i.decode() if isinstance(i, bytes) else str(i)).strip().lstrip("0")
+                key = strict.compared_id((i.decode() if isinstance(i, bytes) else str(i)).strip())
                 if key in map(str, IDS):
                     out.setdefault(key, row)
             return out
@@ -897,9 +897,15 @@ def strict_images(folder: Path) -> Any:
     from PIL import Image
 
     paths = sorted(p for p in folder.iterdir() if p.suffix in (".png", ".jpg", ".gif", ".tif"))
+    turns = {2: (0,), 3: (3,), 4: (1,), 5: (5,), 6: (4,), 7: (6,), 8: (2,)}  # of Exif, of Pillow
 
     def opened(path: Path) -> Any:
-        return np.array(Image.open(path).convert("RGB").resize((16, 16))).tolist()
+        image: Image.Image = Image.open(path)
+        if image.mode == "I;16":
+            image = Image.fromarray(np.rint(np.asarray(image) / 257).astype(np.uint8))
+        for turn in turns.get(image.getexif().get(0x0112, 1), ()):
+            image = image.transpose(Image.Transpose(turn))
+        return np.array(image.convert("RGB").resize((16, 16))).tolist()
 
     return strict.apart(lambda: [opened(p) for p in paths])
 

@@ -10,11 +10,16 @@ from __future__ import annotations
 import io
 import json
 import random
+import re
 import struct
 import zipfile
 import zlib
 from collections.abc import Callable
 from typing import Any
+
+import numpy as np
+import pandas as pd
+from PIL import Image
 
 Harm = Callable[[bytes, random.Random], bytes]
 
@@ -191,3 +196,129 @@ def harm_safetensors(raw: bytes, rng: random.Random) -> bytes:
     size = struct.unpack_from("<Q", raw)[0]
     header = harm_json(raw[8 : 8 + size], rng)
     return struct.pack("<Q", len(header)) + header + raw[8 + size :]
+
+
+# -- changes of meaning: well-formed files that say something else -------------------------------
+
+_ID = re.compile(rb"(?<![\w.])(?:[\w/-]+\.(?:jpg|png)|[0-9]{1,12})(?![\w.])")
+
+
+def harm_meaning(name: str) -> Harm | None:
+    """The change of meaning for a file of this name, or `None` for a format that has none."""
+    return next((h for ends, h in _MEANING.items() if name.lower().endswith(ends)), None)
+
+
+def _other_form(raw: bytes, rng: random.Random) -> bytes:
+    """An id in another written form, in its own place or in another id's."""
+    found = list(_ID.finditer(raw))
+    if not found:
+        return raw
+    one, place = rng.choice(found), rng.choice(found)
+    place = one if rng.random() < 0.5 else place
+    word = one.group()
+    form = rng.choice((
+        b"0" + word, b"000000" + word, word + b".jpg", b"a/" + word, word.upper(), b" " + word,
+        word.rsplit(b".", 1)[0] + b".png", word.rsplit(b"/", 1)[-1], word + b".0", b"+" + word,
+        word,
+    ))  # fmt: skip
+    return raw[: place.start()] + form + raw[place.end() :]
+
+
+def _lines_moved(raw: bytes, rng: random.Random) -> bytes:
+    """The lines in another order; the first one, which may be a header, stays."""
+    first, *lines = raw.rstrip(b"\n").split(b"\n")
+    rng.shuffle(lines)
+    return b"\n".join([first, *lines]) + b"\n"
+
+
+def _json_meaning(raw: bytes, rng: random.Random) -> bytes:
+    """A list in another order, a key that only later records have, a key in other letters."""
+    lines = raw.rstrip(b"\n").split(b"\n")
+    try:
+        values = [json.loads(line) for line in lines]
+    except ValueError:
+        lines, values = [], [json.loads(raw)]
+    lists = [values] if lines and len(values) > 1 else _lists_in(values[0])
+    records = rng.choice(lists) if lists else values
+    change = rng.randrange(3)
+    if change == 0:
+        rng.shuffle(records)
+    else:
+        record = records[0] if change == 1 else rng.choice(records)
+        if isinstance(record, dict) and record:
+            key = rng.choice(list(record))
+            value = record.pop(key)
+            if change == 2:
+                record[rng.choice((key.upper(), f" {key}", f"{key} ", f"{key}s"))] = value
+    if lines:
+        return b"\n".join(json.dumps(v).encode() for v in values) + b"\n"
+    return json.dumps(values[0]).encode()
+
+
+def _lists_in(value: Any) -> list[list[Any]]:
+    inside = list(value.values()) if isinstance(value, dict) else value
+    if not isinstance(inside, list):
+        return []
+    own = [value] if isinstance(value, list) and len(value) > 1 else []
+    return own + [found for member in inside for found in _lists_in(member)]
+
+
+def _parquet_meaning(raw: bytes, rng: random.Random) -> bytes:
+    """A column of another type, rows in another order or put in twice, a column twice as wide."""
+    try:
+        frame = pd.read_parquet(io.BytesIO(raw))
+    except Exception:  # an export in another layout
+        return raw
+    column, change = rng.choice(list(frame.columns)), rng.randrange(8)
+    values = frame[column]
+    if change == 0:
+        frame[column] = [str(v).encode() for v in values]
+    elif change == 1:
+        frame[column] = pd.Categorical([str(v) for v in values])
+    elif change == 2:
+        frame[column] = pd.Timestamp("2020-01-01")
+    elif change == 3:
+        frame[column] = [{"a": str(v)} for v in values]
+    elif change == 4:
+        frame[column] = [np.array([1.0, np.nan])] * len(frame)
+    elif change == 5:
+        frame[column] = values.astype("object").map(lambda v: v if isinstance(v, str) else str(v))
+    elif change == 6:
+        frame = frame.sample(frac=1.0, random_state=rng.randrange(1 << 30))
+    else:
+        frame = pd.concat([frame, frame.iloc[[rng.randrange(len(frame))]]])
+    out = io.BytesIO()
+    frame.to_parquet(out, index=change == 6)
+    return out.getvalue()
+
+
+def _wide_image(raw: bytes, rng: random.Random) -> bytes:
+    """The picture upside down by its EXIF mark, in sixteen bits, or one row of many pixels."""
+    try:
+        picture = Image.open(io.BytesIO(raw))
+        kind = picture.format or "PNG"
+    except Exception:
+        return raw
+    out, change = io.BytesIO(), rng.randrange(3)
+    if change == 0:
+        exif = Image.Exif()
+        exif[0x0112] = rng.randrange(10)
+        picture.save(out, kind, exif=exif)
+    elif change == 1:
+        Image.fromarray(np.arange(64, dtype=np.uint16).reshape(8, 8) * 1000).save(out, "PNG")
+    else:
+        Image.new("L", (rng.choice((70_000, 10_000_000)), 1)).save(out, "PNG")
+    return out.getvalue()
+
+
+def _either(*harms: Harm) -> Harm:
+    return lambda raw, rng: rng.choice(harms)(raw, rng)
+
+
+_TEXT = _either(_other_form, _other_form, _lines_moved)
+_MEANING: dict[tuple[str, ...], Harm] = {
+    (".json", ".jsonl"): _either(_other_form, _other_form, _json_meaning),
+    (".csv", ".tsv", ".txt"): _TEXT,
+    (".parquet",): _parquet_meaning,
+    (".jpg", ".png"): _wide_image,
+}

@@ -154,9 +154,12 @@ def harm(loader: Loader, folder: Path, rng: random.Random) -> Path:
     path = rng.choice(files)
     raw = path.read_bytes()
     own = next((h for end, h in loader.harm.items() if path.name.endswith(end)), None)
+    meaning = mutations.harm_meaning(path.name)
     after = raw
     for _ in range(10):
         chosen = own if own is not None and rng.random() < 0.6 else mutations.harm_bytes
+        if meaning is not None and rng.random() < 0.3:
+            chosen = meaning
         after = chosen(raw, rng)
         if after != raw:
             break

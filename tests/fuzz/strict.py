@@ -372,7 +372,8 @@ def regions_tsv(path: Path, wanted: dict[str, Any]) -> Any:
     out = {}
     for line in path.read_bytes().split(b"\n"):
         fields = line.decode("ascii", "replace").rstrip("\r").split("\t")
-        if fields[0].strip() not in wanted or fields[0].strip() in out:
+        image = compared_id(fields[0].strip())
+        if image not in wanted or image in out:
             continue
         require(len(fields) == 6 and all(re.fullmatch("[0-9]+", f) for f in fields[1:4]))
         n = int(fields[3])
@@ -383,7 +384,7 @@ def regions_tsv(path: Path, wanted: dict[str, Any]) -> Any:
             raise Wrong from None
         require(n and int(fields[1]) and int(fields[2]) and len(boxes) == 16 * n)
         require(raw and len(raw) % (4 * n) == 0)
-        out[fields[0].strip()] = np.frombuffer(raw, "<f4").reshape(n, -1)
+        out[image] = np.frombuffer(raw, "<f4").reshape(n, -1)
     return out
 
 
