@@ -9,9 +9,15 @@ from pathlib import Path
 
 
 class MetaevalError(Exception):
-    """An error with a message for the user; the command prints it and exits with `exit_code`."""
+    """An error with one line for the user; the command prints it and exits with `exit_code`.
+
+    Names from the user's files may stand in the line: their line breaks become spaces.
+    """
 
     exit_code = 2
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(" ".join(message.splitlines()))
 
 
 class InputError(MetaevalError):

@@ -123,7 +123,8 @@ def build(target: Path = JAR) -> Path:
         ]
         done = subprocess.run(command, capture_output=True, text=True, errors="replace")
         if done.returncode != 0:
-            raise InputError(f"the services do not compile:\n{done.stdout}{done.stderr}")
+            print(f"{done.stdout}{done.stderr}", file=sys.stderr)
+            raise InputError("the services do not compile")
         entries = {
             path.relative_to(folder).as_posix(): path.read_bytes()
             for path in Path(folder).rglob("*.class")

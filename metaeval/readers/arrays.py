@@ -87,7 +87,7 @@ def _header(
     """Shape, whether it goes by columns, and dtype of an array in NumPy's format, read by hand."""
     try:
         start = file.read(8)
-        if start[:6] != b"\x93NUMPY" or len(start) < 8 or start[6] not in (1, 2, 3):
+        if start[:6] != b"\x93NUMPY" or len(start) < 8 or start[6] not in (1, 2, 3) or start[7]:
             raise ValueError("it does not begin as one")
         length = int.from_bytes(file.read(2 if start[6] == 1 else 4), "little")
         if length > _MOST_HEADER:

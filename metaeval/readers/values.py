@@ -15,7 +15,9 @@ from metaeval.readers.json_text import parse_json
 # digits of ASCII alone: float() would also read "1_000" and the digits of other scripts
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _STRING = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
-_PYTHON_LIST = re.compile(rf"\[\s*(?:(?:{_STRING})\s*(?:,\s*(?:{_STRING})\s*)*,?\s*)?\]", re.DOTALL)
+_PYTHON_LIST = re.compile(
+    rf"\[\s*(?:(?:{_STRING})\s*(?:,\s*(?:{_STRING})\s*)*,?\s*)?\]", re.DOTALL | re.ASCII
+)
 _ONE_STRING = re.compile(_STRING, re.DOTALL)
 _ADJACENT = re.compile(rf"\[\s*(?:{_STRING})\s*(?:{_STRING})", re.DOTALL)
 # how other programs print what holds several captions: a tuple, a set, an array

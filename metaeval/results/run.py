@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, Generic, Literal, NamedTuple
 
 import pandas as pd
+from pydantic import field_validator
 
 from metaeval.results.base import Estimate, Model, Number
 from metaeval.results.metric import MetricResult, Statistics
@@ -48,6 +49,16 @@ class RunResult(Model, Generic[Statistics]):
     experiment: str
     dataset: str
     metrics: tuple[MetricResult[Statistics], ...]
+
+    @field_validator("metrics")
+    @classmethod
+    def _each_once(cls, metrics: tuple[Any, ...]) -> tuple[Any, ...]:
+        seen = set()
+        for entry in metrics:
+            if entry.name in seen:
+                raise ValueError(f"the metric {entry.name!r} is there twice")
+            seen.add(entry.name)
+        return metrics
 
     def metric(self, name: str) -> MetricResult[Statistics]:
         """The entry of a column. Raises KeyError where the run has no such column."""

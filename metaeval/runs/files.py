@@ -245,7 +245,9 @@ def read_columns(
                 raise InputError("the column is missing", file=path, field=column)
         absent = [c for c in optional if c not in there]
         chosen = None if columns is None else [c for c in columns if c not in absent]
-        table: pd.DataFrame = pq.read_table(path, columns=chosen).to_pandas()
+        arrow = pq.read_table(path, columns=chosen)
+        arrow.validate(full=True)  # that texts are UTF-8, which reading alone does not look at
+        table: pd.DataFrame = arrow.to_pandas()
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
         raise InputError(f"not a readable Parquet file ({one_line(error)})", file=path) from None
     return table.assign(**dict.fromkeys(absent)) if absent else table

@@ -552,7 +552,7 @@ def strict_corruptions(folder: Path) -> Any:
         name = strict.name(row.get("set") or "versions")
         strict.require(name.lower() != "human")
         of_set = sets.setdefault(name, {})
-        image = strict.image_id(row["image_id"])
+        image = strict.image_id(row["image_id"]).strip()
         key = strict.compared_id(image)
         strict.require(written.setdefault(key, image) == image and key not in of_set)
         of_set[key] = strict.caption(row["caption"])

@@ -300,7 +300,9 @@ def thumb(folder: Path) -> Any:
         require(image(row) in references)
         require(all(isinstance(row.get(f), str) for f in ("SYS", "hyp", "image")))
         rating = number(row.get("human_score"), -math.inf, 5)
-        out.append((image(row), caption(row["hyp"]), references[image(row)], [rating], row["SYS"]))
+        out.append(
+            (image(row), caption(row["hyp"]), references[image(row)], [rating], name(row["SYS"]))
+        )
     return out
 
 

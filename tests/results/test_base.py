@@ -15,7 +15,7 @@ from metaeval.results.base import Estimate, Test
 from metaeval.results.comparison import Comparison, Comparisons
 from metaeval.results.files import dump, read_info, write_info
 from metaeval.results.metric import MetricResult
-from metaeval.results.run import RunInfo
+from metaeval.results.run import RunInfo, RunResult
 from metaeval.runs.records import ScoreColumn, Tally
 
 
@@ -44,6 +44,19 @@ def test_a_metric_comes_back_from_json_as_it_was() -> None:
     )
     text = json.dumps(json.loads(metric.model_dump_json()))
     assert MetricResult[Estimate].model_validate_json(text) == metric
+
+
+def test_a_metric_that_is_there_twice_is_refused() -> None:
+    metrics = [
+        MetricResult[Estimate](column=ScoreColumn(name), family="x") for name in ("A", "B", "A")
+    ]
+    assert RunResult(experiment="x", dataset="y", metrics=metrics[:2]).metric("B") is metrics[1]
+    with pytest.raises(ValidationError, match="the metric 'A' is there twice"):
+        RunResult(experiment="x", dataset="y", metrics=metrics)
+
+
+def test_an_error_is_one_line_whatever_names_stand_in_it() -> None:
+    assert str(InputError("no 'a\nb'", file="x\ry.csv")) == "x y.csv: no 'a b'"
 
 
 def test_comparisons_are_found_in_either_direction() -> None:

@@ -23,6 +23,7 @@ from metaeval.errors import ConfigError, InputError
 from metaeval.options import Limit
 from metaeval.readers.files import TextFile, read_text
 from metaeval.readers.json_text import read_json_lines
+from metaeval.readers.names import check_name
 from metaeval.readers.values import read_number
 
 RATINGS = "mscoco_THumB-1.0.jsonl"
@@ -92,6 +93,7 @@ def load_thumb(
             raise InputError(
                 f"'{image}' is not in {REFERENCES}", file=rated.path, record=where, field="seg_id"
             )
+        check_name(record["SYS"], file=rated.path, record=where, field="SYS")
         written_by.add(record["SYS"])
         if systems is not None and record["SYS"] not in systems:
             continue

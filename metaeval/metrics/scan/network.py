@@ -9,7 +9,7 @@ small network is added to the linear layer.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import torch
@@ -60,8 +60,12 @@ class ScanShape:
             shape = cls(**value)
         except TypeError as error:
             raise InputError(f"not the shape of a SCAN network ({error})") from None
-        if isinstance(shape.grid, bool) or not isinstance(shape.grid, int) or shape.grid < 0:
-            raise InputError(f"not the shape of a SCAN network (grid is {shape.grid!r})")
+        for field in fields(shape):
+            number = getattr(shape, field.name)
+            kind = bool if isinstance(field.default, bool) else int
+            if type(number) is not kind or number < 0:
+                problem = f"not the shape of a SCAN network ({field.name} is {number!r})"
+                raise InputError(problem)
         return shape
 
 

@@ -107,7 +107,8 @@ def test_ratings_are_numbers_or_labels_not_both(
     path = written(tmp_path / "t.json", rows)
     with pytest.raises(InputError, match=re.escape(problem)) as error:
         load_table(path, fields=FIELDS)
-    assert "t.json" in str(error.value) and "'human'" in str(error.value)
+    assert "t.json" in str(error.value)
+    assert "'human'" in str(error.value)
 
 
 @pytest.mark.parametrize("form", ["annotations", "karpathy", "csv"])

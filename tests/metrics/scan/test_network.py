@@ -153,6 +153,9 @@ def test_shapes_come_back_from_a_card() -> None:
     for grid in (-1, "3", True):
         with pytest.raises(InputError, match="grid is"):
             ScanShape.of_json({**asdict(SMALL), "grid": grid})
+    for field, value in (("embed", 16.0), ("context", 1), ("layers", -1)):
+        with pytest.raises(InputError, match=f"{field} is {value}"):
+            ScanShape.of_json({**asdict(SMALL), field: value})
 
 
 class Evil:
