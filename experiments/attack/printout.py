@@ -16,12 +16,11 @@ def printout(result: AttackResult, file: Path) -> str:
     for metric in result.metrics:
         if metric.ok:
             numbers = metric.numbers
-            main = "fluent" if "fluent" in numbers.success else "unconstrained"
             lines.append(
                 {
                     "metric": metric.name,
                     "n": f"{numbers.n_images:,}",
-                    **{f"{p.at:,} calls": _percent(p.value) for p in numbers.success[main]},
+                    **{f"{p.at:,} calls": _percent(p.value) for p in numbers.success[numbers.main]},
                     "unconstrained": _percent(numbers.final("unconstrained")),
                     "copied": _percent(numbers.final("references copied")),
                     "same length": _percent(numbers.final("same length")),
@@ -45,9 +44,24 @@ def printout(result: AttackResult, file: Path) -> str:
             *text_table(lines, "metric"),
             f"false by: {settings.rule}; at most {settings.max_edits} words changed; {constraint}",
             "gain, inflation: in units of the spread between human captions of an image",
+            *_controls(result),
+            *_pairs(result),
             f"{file}",
         ]
     )
+
+
+def _controls(result: AttackResult) -> list[str]:
+    """The same search against scores that know nothing."""
+    values = [f"{name} {_percent(e)}" for name, e in result.controls.items()]
+    return [f"controls, {values[0]}, " + ", ".join(values[1:])] if values else []
+
+
+def _pairs(result: AttackResult) -> list[str]:
+    """The pairs that were attacked."""
+    pairs = [d for d in result.defences if d.searched is not None]
+    values = [f"{' and '.join(d.metrics)} {_percent(d.searched)}" for d in pairs if d.searched]
+    return ["both must prefer it: " + "; ".join(values)] if values else []
 
 
 def _percent(estimate: Estimate) -> str:

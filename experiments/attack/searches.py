@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import pairwise, permutations
 
 import numpy as np
 import numpy.typing as npt
 
 from metaeval.corruptions.language.whole.corpus import corpus_of
-from metaeval.data.dataset import CaptionDataset
-from metaeval.search.beam import SearchLimits, Trace, search
+from metaeval.data.dataset import CaptionDataset, ImageId
+from metaeval.search.beam import Reached, Score, SearchLimits, Trace, Trial, search
 from metaeval.search.drafts import Draft, free, vocabulary
 from metaeval.search.falsehoods import FOIL, REFERENCES, FoilCheck, false_drafts, rule_of
 from metaeval.search.fluency import Fluency
+from metaeval.search.pool import SIZE, Pool, draw_pool
 from metaeval.search.target import Target
 
 # captions that say nothing of an image; the dataset's most frequent ones come to them
@@ -26,6 +29,7 @@ GENERIC = (
     "a man and a woman standing next to each other",
 )  # fmt: skip
 _FREQUENT, _OTHERS = 20, 20
+_CONTROL_IMAGES = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +46,8 @@ class Material:
         Per image, the words of its references.
     far
         The words of the dataset.
+    pool
+        The captions that the best of n is chosen from.
     """
 
     dataset: CaptionDataset
@@ -52,25 +58,34 @@ class Material:
     fluency: Fluency | None
     check: FoilCheck | None
     seed: int
+    pool: Pool
 
     @property
     def index(self) -> npt.NDArray[np.intp]:
         """The positions of all images."""
         return np.arange(len(self.dataset), dtype=np.intp)
 
+    def is_false(self, trial: Trial, i: int) -> bool:
+        """Whether a trial that began with a false caption is false of the image beyond doubt."""
+        return self.check is None or bool(self.check.absent(trial.draft.text, i))
 
-def gather_material(dataset: CaptionDataset, fluency: Fluency | None, seed: int) -> Material:
-    """False captions and vocabularies of a dataset."""
+
+def gather_material(
+    dataset: CaptionDataset,
+    fluency: Fluency | None,
+    seed: int,
+    pool_images: int = 0,
+    systems: Mapping[str, Mapping[ImageId, str]] | None = None,
+) -> Material:
+    """False captions and vocabularies of a dataset, and the pools of its first `pool_images`."""
+    false = false_drafts(dataset, seed)
+    near = [vocabulary(references) for references in dataset.references]
+    far = vocabulary(dataset.pool[:2000])
+    check = FoilCheck(dataset) if rule_of(dataset) == FOIL else None
     return Material(
-        dataset,
-        false_drafts(dataset, seed),
-        false_drafts(dataset, seed, REFERENCES),
-        [vocabulary(references) for references in dataset.references],
-        vocabulary(dataset.pool[:2000]),
-        fluency,
-        FoilCheck(dataset) if rule_of(dataset) == FOIL else None,
-        seed,
-    )
+        dataset, false, false_drafts(dataset, seed, REFERENCES), near, far, fluency, check, seed,
+        draw_pool(dataset, false, near, far, check, pool_images, seed, systems),
+    )  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -89,6 +104,10 @@ class Attacked:
         Traces of the inflation, of the first images.
     generic
         [captions, n] Scores of the generic captions.
+    pool
+        [images of the pool, 64] Scores of the captions of the pool.
+    seconds, computed
+        What the searches took, and how many captions were scored that the cache did not hold.
     """
 
     human: npt.NDArray[np.float64]
@@ -97,6 +116,9 @@ class Attacked:
     known: list[Trace] = field(default_factory=list)
     unknown: list[Trace] = field(default_factory=list)
     generic: npt.NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))
+    pool: npt.NDArray[np.float64] = field(default_factory=lambda: np.empty((0, SIZE)))
+    seconds: float = 0.0
+    computed: int = 0
 
 
 def attack(
@@ -111,23 +133,34 @@ def attack(
     `swapped` is the same metric on the dataset in which the human caption and the first reference
     have changed places: its score of that reference, against the others, gives the spread.
     """
+    started = time.perf_counter()
     data, name = material.dataset, target.bound.family
     index = material.index
     first = [r[0] if r else h for h, r in zip(data.human, data.references, strict=True)]
     found = Attacked(target.score(data.human, index), swapped.score(first, index))
 
-    def run(starts: Sequence[Sequence[Draft]], goal: str, *, fluent: bool) -> list[Trace]:
+    def wins(trial: Trial, i: int) -> bool:
+        return trial.score > found.human[i] and material.is_false(trial, i)
+
+    def run(
+        starts: Sequence[Sequence[Draft]], goal: str, *, fluent: bool, to_the_end: bool = True
+    ) -> list[Trace]:
         allowed = material.fluency.allowed if fluent and material.fluency else None
         n = len(starts)
         return search(
             target.score, starts, material.near[:n] if goal != "unknown" else [()] * n,
             material.far, data.image_ids[:n], limits, material.seed, f"{name} {goal}", allowed,
+            None if to_the_end else wins,
         )  # fmt: skip
 
-    if material.fluency is not None:
+    # of the first search the highest score counts, of the other two only whether they succeed
+    has_fluency = material.fluency is not None
+    if has_fluency:
         found.false["fluent"] = run(material.false, "false", fluent=True)
-    found.false["unconstrained"] = run(material.false, "false", fluent=False)
-    found.false["references copied"] = run(material.copied, "copied", fluent=True)
+    found.false["unconstrained"] = run(
+        material.false, "false", fluent=False, to_the_end=not has_fluency
+    )
+    found.false["references copied"] = run(material.copied, "copied", fluent=True, to_the_end=False)
     n = min(inflation_images, len(data))
     if n:
         found.known = run(_known_starts(data, n), "known", fluent=False)
@@ -135,7 +168,49 @@ def attack(
     found.generic = np.stack(
         [target.score([text] * len(data), index) for text in generic_captions(data)]
     )
+    pool = material.pool
+    flat = [text for captions in pool.captions for text in captions]
+    found.pool = target.score(flat, np.repeat(pool.index, SIZE)).reshape(-1, SIZE)
+    found.seconds, found.computed = time.perf_counter() - started, target.calls + swapped.calls
     return found
+
+
+def attack_control(score: Score, material: Material, limits: SearchLimits, name: str) -> list[bool]:
+    """Whether a score that knows nothing is fooled, for each of the first 200 images that have a
+    false caption; the search is that of the main results."""
+    data = material.dataset
+    rows = [i for i, drafts in enumerate(material.false) if drafts][:_CONTROL_IMAGES]
+    index = np.array(rows, dtype=np.intp)
+    human = score([data.human[i] for i in rows], index)
+
+    def wins(trial: Trial, k: int) -> bool:
+        return trial.score > human[k] and material.is_false(trial, rows[k])
+
+    def allowed(texts: Sequence[str], places: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
+        assert material.fluency is not None
+        return material.fluency.allowed(texts, index[places])
+
+    traces = search(
+        lambda texts, places: score(texts, index[places]), [material.false[i] for i in rows],
+        [material.near[i] for i in rows], material.far, [data.image_ids[i] for i in rows], limits,
+        material.seed, f"{name} control", allowed if material.fluency else None, wins,
+    )  # fmt: skip
+    return [t.first(partial(_swapped, wins, k)) is not None for k, t in enumerate(traces)]
+
+
+def _swapped(reached: Reached, k: int, trial: Trial) -> bool:
+    return reached(trial, k)
+
+
+def exact_match(dataset: CaptionDataset) -> Score:
+    """The score that is 1 for a caption that is a reference word for word, else 0."""
+    known = [{" ".join(r.lower().split()) for r in refs} for refs in dataset.references]
+
+    def score(texts: Sequence[str], index: npt.NDArray[np.intp]) -> npt.NDArray[np.float64]:
+        pairs = zip(texts, index.tolist(), strict=True)
+        return np.array([" ".join(t.lower().split()) in known[i] for t, i in pairs], dtype=float)
+
+    return score
 
 
 def generic_captions(dataset: CaptionDataset) -> list[str]:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 from scipy.stats import binomtest
 
 from metaeval.experiments.attack.searches import Attacked, Material, generic_captions
-from metaeval.results.attack import AttackStatistics, CurvePoint, GenericCaption, Inflation
+from metaeval.results.attack import (
+    AttackStatistics,
+    BestOfN,
+    CurvePoint,
+    GenericCaption,
+    Inflation,
+)
 from metaeval.results.base import Estimate
 from metaeval.search.beam import SearchLimits, Trace, Trial
 
@@ -38,40 +45,53 @@ def mean(values: Floats, seed: int) -> Estimate:
 
 
 def attack_statistics(
-    found: Attacked, material: Material, limits: SearchLimits, budgets: Sequence[int]
+    found: Attacked,
+    material: Material,
+    limits: SearchLimits,
+    budgets: Sequence[int],
+    chosen: tuple[BestOfN, ...] = (),
 ) -> AttackStatistics:
     """The numbers of one metric."""
     rows = usable(found, material)
-    spread = _spread(found)
+    spread = spread_of(found)
     best = best_false(found, material, limits)
     human = found.human
     lengths = [len(text.split()) for text in material.dataset.human]
 
-    def succeeded(traces: Sequence[Trace], calls: int, edits: int, same_length: bool) -> Estimate:
-        chosen = [
-            traces[i].best(calls, edits, (lengths[i] - 1, lengths[i] + 1) if same_length else None)
-            for i in rows
-        ]
-        pairs = zip(rows, chosen, strict=True)
-        return share(np.array([wins(trial, human[i], material, i) for i, trial in pairs]))
+    def first_successes(traces: Sequence[Trace], allowed: Callable[[Trial, int], bool]) -> Floats:
+        """[images] The number of calls to the first success; infinite where there is none."""
 
-    def curve(traces: Sequence[Trace], same_length: bool = False) -> tuple[CurvePoint, ...]:
-        return tuple(
-            CurvePoint(at=calls, value=succeeded(traces, calls, limits.edits, same_length))
-            for calls in budgets
-        )
+        def succeeds(i: int, trial: Trial) -> bool:
+            return allowed(trial, i) and wins(trial, float(human[i]), material, i)
+
+        calls = [traces[i].first(partial(succeeds, i)) for i in rows]
+        return np.array([c if c is not None else np.inf for c in calls], dtype=np.float64)
+
+    def curve(first: Floats) -> tuple[CurvePoint, ...]:
+        return tuple(CurvePoint(at=k, value=share(first <= max(1, k))) for k in budgets)
+
+    def has_length(trial: Trial, i: int) -> bool:
+        return abs(len(trial.draft.words) - lengths[i]) <= 1
 
     main = main_traces(found)
-    success = {constraint: curve(traces) for constraint, traces in found.false.items()}
-    success["same length"] = curve(main, same_length=True)
+    first = {name: first_successes(t, lambda t, i: True) for name, t in found.false.items()}
+    success = {constraint: curve(calls) for constraint, calls in first.items()}
+    success["same length"] = curve(first_successes(main, has_length))
+
+    def has_edits(k: int) -> Callable[[Trial, int], bool]:
+        return lambda trial, _: trial.draft.edits <= k
+
     by_edits = tuple(
-        CurvePoint(at=k, value=succeeded(main, limits.calls, k, False))
+        CurvePoint(at=k, value=share(np.isfinite(first_successes(main, has_edits(k)))))
         for k in range(limits.edits + 1)
     )
+    calls = first["fluent" if "fluent" in first else "unconstrained"]
+    calls = calls[np.isfinite(calls)]
     tried = [(i, trial) for i in rows if (trial := best[i]) is not None]
     gains = np.array([(trial.score - human[i]) / spread for i, trial in tried])
     won = [trial for i, trial in tried if wins(trial, human[i], material, i)]
     harms = [trial.draft.harm for trial in won if trial.draft.harm is not None]
+    traces = [*found.false.values(), found.known, found.unknown]
     return AttackStatistics(
         n_images=len(rows),
         spread=spread,
@@ -79,8 +99,11 @@ def attack_statistics(
         by_edits=by_edits,
         gain=mean(gains, material.seed),
         harm=float(np.mean(harms)) if harms else None,
+        calls_to_success=float(np.median(calls)) if len(calls) else None,
+        n_calls=sum(len(trace.trials) for several in traces for trace in several),
         inflation=_inflation(found, spread, lengths, budgets, material.seed),
         generic=_generic(found, material),
+        best_of_n=chosen,
     )
 
 
@@ -100,19 +123,25 @@ def usable(found: Attacked, material: Material) -> list[int]:
 
 
 def best_false(found: Attacked, material: Material, limits: SearchLimits) -> list[Trial | None]:
-    """Per image, the best false caption with all calls."""
-    return [trace.best(limits.calls) for trace in main_traces(found)]
+    """Per image, the best caption that is false beyond doubt; `None` where there is none."""
+    chosen = []
+    for i, trace in enumerate(main_traces(found)):
+        trials = [t for t in trace.trials[: limits.calls] if t.admitted and not np.isnan(t.score)]
+        ordered = sorted(trials, key=lambda t: -t.score)
+        chosen.append(next((t for t in ordered if material.is_false(t, i)), None))
+    return chosen
 
 
 def wins(trial: Trial | None, human: float, material: Material, i: int) -> bool:
     """Whether a false caption scores above the human one, and is false beyond doubt."""
-    if trial is None or not trial.score > human:
-        return False
-    return material.check is None or bool(material.check.absent(trial.draft.text, i))
+    return trial is not None and trial.score > human and material.is_false(trial, i)
 
 
-def _spread(found: Attacked) -> float:
-    """sqrt(mean((a - b)²) / 2) of two human captions' scores per image; NaN where it is 0."""
+def spread_of(found: Attacked) -> float:
+    """The unit of gains: sqrt(mean((a - b)²) / 2) of two human captions' scores per image.
+
+    NaN where it is 0.
+    """
     differences = found.human - found.other_human
     differences = differences[~np.isnan(differences)]
     spread = float(np.sqrt(np.mean(differences**2) / 2)) if len(differences) else float("nan")

@@ -13,14 +13,24 @@ from omegaconf import DictConfig
 from metaeval.config import load_dataset
 from metaeval.corruptions.language.parsed import parse
 from metaeval.data.dataset import CaptionDataset, ImageId
+from metaeval.data.system_captions import find_system_files, read_system_captions
 from metaeval.errors import ConfigError
 from metaeval.experiments.attack.printout import printout
 from metaeval.experiments.attack.searches import (
     Attacked,
     Material,
     attack,
+    attack_control,
+    exact_match,
     gather_material,
     swapped_dataset,
+)
+from metaeval.experiments.attack.several import (
+    Preferences,
+    attack_pair,
+    best_of_n,
+    defences,
+    transfer,
 )
 from metaeval.experiments.attack.statistics import (
     attack_statistics,
@@ -40,8 +50,11 @@ from metaeval.experiments.captions import (
 from metaeval.experiments.record import RunRecord
 from metaeval.experiments.scores import open_store, score_all, write_scores
 from metaeval.metrics.base import Metric
+from metaeval.metrics.controls.length import Length
+from metaeval.metrics.controls.random_score import RandomScore
 from metaeval.options import NonNegativeInt, PositiveInt
-from metaeval.results.attack import AttackResult, AttackSettings, AttackStatistics, Found, Transfer
+from metaeval.results.attack import AttackResult, AttackSettings, AttackStatistics, Defence, Found
+from metaeval.results.base import Estimate
 from metaeval.results.metric import MetricResult
 from metaeval.runs import files
 from metaeval.runs.records import Edit, Version
@@ -50,7 +63,7 @@ from metaeval.scoring import MetricScores
 from metaeval.search.beam import SearchLimits, Trial
 from metaeval.search.falsehoods import rule_of
 from metaeval.search.fluency import CENTRAL, Fluency
-from metaeval.search.target import Target
+from metaeval.search.target import Target, headline_column
 from metaeval.text.tokenizers.base import forget_texts
 
 HUMAN = "Human"
@@ -65,6 +78,9 @@ class AttackScores:
     scored: list[MetricScores] = field(default_factory=list)
     attacked: dict[str, Attacked] = field(default_factory=dict)  # by family
     no_fluency: str | None = None
+    controls: dict[str, Estimate] = field(default_factory=dict)
+    preferences: dict[str, Preferences] = field(default_factory=dict)  # by column
+    defences: list[Defence] = field(default_factory=list)
 
 
 class Attack(MetricExperiment[CaptionDataset, AttackScores]):
@@ -81,11 +97,19 @@ class Attack(MetricExperiment[CaptionDataset, AttackScores]):
         How many words a search may change.
     inflation_images
         Images on which scores are inflated regardless of the truth; 0 for none.
+    pool_images
+        Images of which the best of n captions is chosen from a pool of 64; 0 for none.
+    pairs
+        How many pairs of metrics are attacked together: those that resist the captions found
+        against either one best. On the first `inflation_images` images.
+
+    The option `captions` names captions of systems that join the pools, as of
+    `experiment=captioners`.
     """
 
     name = "attack"
     title = "Attack: can it be fooled?"
-    report = None
+    report = "attack"
     question = (
         "Whoever optimises a metric searches for captions that it likes. Does a search find "
         "captions that are provably false and score above the human caption, how cheaply, and do "
@@ -98,8 +122,11 @@ class Attack(MetricExperiment[CaptionDataset, AttackScores]):
         budgets: Sequence[int] = (0, 10, 100),
         edits: NonNegativeInt = 3,
         inflation_images: NonNegativeInt = 100,
+        pool_images: NonNegativeInt = 100,
+        pairs: NonNegativeInt = 3,
     ) -> None:
         self.images, self.edits, self.inflation_images = images, edits, inflation_images
+        self.pool_images, self.pairs = pool_images, pairs
         self.budgets = tuple(int(b) for b in budgets)
         ascending = sorted(set(self.budgets)) == list(self.budgets)
         if not self.budgets or not ascending or self.budgets[0] < 0 or self.budgets[-1] < 1:
@@ -140,18 +167,22 @@ class Attack(MetricExperiment[CaptionDataset, AttackScores]):
         for name, metric in metrics.items():
             refuse_replay(name, metric)
         with open_store(record.config) as store:
-            result = self._search(data, metrics, store, record.config.seed)
-        parse.cache_clear()
+            result = self._search(data, metrics, store, record.config)
         versions = list(self._versions(data, result))
         write_versions(record.out, versions)
         captions = files.read_table(record.out / files.CAPTIONS)
-        result.scored = score_all(metrics.values(), data, captions, record.config)
-        write_scores(record.out, captions, result.scored)
+        scored = score_all(metrics.values(), data, captions, record.config)
+        write_scores(record.out, captions, scored)
+        result.scored = [_with_search(s, result.attacked.get(s.family)) for s in scored]
+        result.preferences = self._preferences(data, result)
+        with open_store(record.config) as store:
+            result.defences = self._defences(data, metrics, result, store)
+        parse.cache_clear()
         forget_texts()
         return result
 
     def _search(
-        self, data: CaptionDataset, metrics: Mapping[str, Metric], store: Store, seed: int
+        self, data: CaptionDataset, metrics: Mapping[str, Metric], store: Store, config: DictConfig
     ) -> AttackScores:
         fluency, reason = None, None
         try:
@@ -160,7 +191,24 @@ class Attack(MetricExperiment[CaptionDataset, AttackScores]):
             reason = str(error)
         if fluency is not None and fluency.seen.all():
             fluency, reason = None, "the language model has learned from all of these images"
-        result = AttackScores(gather_material(data, fluency, seed), no_fluency=reason)
+        known = frozenset(data.image_ids)
+        given = config.get("captions")
+        systems = {
+            name: read_system_captions(path, name, known).captions
+            for name, path in (find_system_files(given) if given else {}).items()
+        }
+        material = gather_material(data, fluency, config.seed, self.pool_images, systems)
+        result = AttackScores(material, no_fluency=reason)
+        for name, control in (
+            ("length", Length()),
+            ("random", RandomScore()),
+            ("exact match", None),
+        ):
+            target = Target(control, data, store) if control is not None else None
+            score = exact_match(data) if target is None else target.score
+            result.controls[name] = share(
+                np.array(attack_control(score, material, self.limits, name), dtype=bool)
+            )
         swapped_data = swapped_dataset(data)
         for metric in metrics.values():
             target, swapped = Target(metric, data, store), Target(metric, swapped_data, store)
@@ -174,6 +222,64 @@ class Attack(MetricExperiment[CaptionDataset, AttackScores]):
                 swapped.close()
             forget_texts()
         return result
+
+    def _preferences(self, data: CaptionDataset, scores: AttackScores) -> dict[str, Preferences]:
+        """By the column of each metric that was attacked: who prefers the captions against it."""
+        rows = self._versions(data, scores)
+        place = {image_id: i for i, image_id in enumerate(data.image_ids)}
+        columns = {}
+        for scored in scores.scored:
+            if scored.scores is not None and scored.family in scores.attacked:
+                column = scored.columns[k := headline_column(scored.columns)]
+                values = scored.scores[:, k] * (1 if column.higher_is_better else -1)
+                columns[scored.family] = column.name, values
+        preferences = {}
+        for family, (name, _) in columns.items():
+            found = scores.attacked[family]
+            trials = best_false(found, scores.material, self.limits)
+            mine = [k for k, (_, v) in enumerate(rows) if v.set == f"against {family}"]
+            images = np.array([place[rows[k][0]] for k in mine], dtype=np.intp)
+            flags = np.zeros(len(data), dtype=bool)
+            can, fooled = flags.copy(), flags.copy()
+            can[usable(found, scores.material)] = True
+            fooled[images] = [
+                wins(trials[i], found.human[i], scores.material, i) for i in images.tolist()
+            ]
+            prefers, known = {}, {}
+            for other, values in columns.values():
+                false, human = values[mine], values[len(rows) - len(data) :][images]
+                prefers[other], known[other] = flags.copy(), flags.copy()
+                prefers[other][images] = false > human
+                known[other][images] = ~np.isnan(false) & ~np.isnan(human)
+            preferences[name] = Preferences(can, fooled, prefers, known)
+        return preferences
+
+    def _defences(
+        self,
+        data: CaptionDataset,
+        metrics: Mapping[str, Metric],
+        scores: AttackScores,
+        store: Store,
+    ) -> list[Defence]:
+        """All pairs of metrics, and a search against those that resist best."""
+        family = {}
+        for scored in scores.scored:
+            column = scored.columns[headline_column(scored.columns)]
+            if column.name in scores.preferences and not column.control:
+                family[column.name] = scored.family
+        by_family = {metric.name: metric for metric in metrics.values()}
+        pairs = defences(scores.preferences, list(family))
+        for k, pair in enumerate(pairs[: self.pairs] if self.inflation_images else ()):
+            first, second = (family[name] for name in pair.metrics)
+            targets = (
+                Target(by_family[first], data, store), Target(by_family[second], data, store)
+            )  # fmt: skip
+            found = scores.attacked[first], scores.attacked[second]
+            won = attack_pair(targets, found, scores.material, self.limits, self.inflation_images)
+            pairs[k] = pair.model_copy(update={"searched": share(won)})
+            for target in targets:
+                target.close()
+        return pairs
 
     def _versions(
         self, data: CaptionDataset, result: AttackScores
@@ -202,15 +308,22 @@ class Attack(MetricExperiment[CaptionDataset, AttackScores]):
     def statistics(
         self, data: CaptionDataset, scores: AttackScores, record: RunRecord
     ) -> AttackResult:
+        others = [
+            s.family
+            for s in scores.scored
+            if s.family in scores.attacked and not s.columns[headline_column(s.columns)].control
+        ]
         metrics: list[MetricResult[AttackStatistics]] = []
         for scored in scores.scored:
             found = scores.attacked.get(scored.family)
-            numbers = (
-                attack_statistics(found, scores.material, self.limits, self.budgets)
-                if found is not None and scored.status == "ok"
-                else None
-            )
-            metrics.append(scored.result(_headline(scored), numbers))
+            numbers = None
+            if found is not None and scored.status == "ok":
+                material = scores.material
+                chosen = best_of_n(
+                    scored.family, scores.attacked, others, material.pool, material.seed
+                )
+                numbers = attack_statistics(found, material, self.limits, self.budgets, chosen)
+            metrics.append(scored.result(headline_column(scored.columns), numbers))
         fluency = scores.material.fluency
         return AttackResult(
             experiment=self.name,
@@ -226,42 +339,11 @@ class Attack(MetricExperiment[CaptionDataset, AttackScores]):
                 no_fluency=scores.no_fluency,
                 lengths=fluency.lengths if fluency is not None else None,
             ),
-            transfer=tuple(self._transfer(data, scores)),
+            controls=scores.controls,
+            transfer=tuple(transfer(scores.preferences)),
+            defences=tuple(scores.defences),
             gallery=tuple(self._gallery(data, scores)),
         )
-
-    def _transfer(self, data: CaptionDataset, scores: AttackScores) -> list[Transfer]:
-        """Of the captions that fool one metric, the share that every other one prefers, too."""
-        rows = self._versions(data, scores)
-        place = {image_id: i for i, image_id in enumerate(data.image_ids)}
-        humans = len(rows) - len(data)  # the human captions come last, in the dataset's order
-        cells = []
-        for family, found in scores.attacked.items():
-            trials = best_false(found, scores.material, self.limits)
-            mine = [k for k, (_, v) in enumerate(rows) if v.set == f"against {family}"]
-            fooled = [
-                k
-                for k in mine
-                if wins(trials[i := place[rows[k][0]]], found.human[i], scores.material, i)
-            ]
-            source = next(s for s in scores.scored if s.family == family)
-            for other in scores.scored:
-                if other.scores is None:
-                    continue
-                column = _headline(other)
-                sign = 1 if other.columns[column].higher_is_better else -1
-                values = sign * other.scores[:, column]
-                false = values[fooled]
-                human = values[[humans + place[rows[k][0]] for k in fooled]]
-                known = ~np.isnan(false) & ~np.isnan(human)
-                cells.append(
-                    Transfer(
-                        source=source.columns[_headline(source)].name,
-                        target=other.columns[column].name,
-                        share=share(false[known] > human[known]),
-                    )
-                )
-        return cells
 
     def _gallery(self, data: CaptionDataset, scores: AttackScores) -> list[Found]:
         """The first successes of each metric."""
@@ -270,7 +352,7 @@ class Attack(MetricExperiment[CaptionDataset, AttackScores]):
             found = scores.attacked.get(scored.family)
             if found is None or scored.status != "ok":
                 continue
-            column = scored.columns[_headline(scored)]
+            column = scored.columns[headline_column(scored.columns)]
             sign = 1 if column.higher_is_better else -1
             trials: list[Trial | None] = best_false(found, scores.material, self.limits)
             won = [
@@ -307,9 +389,12 @@ def refuse_replay(name: str, metric: Any) -> None:
         )
 
 
-def _headline(scored: MetricScores) -> int:
-    headlines = [i for i, c in enumerate(scored.columns) if c.headline]
-    return headlines[-1] if headlines else 0
+def _with_search(scored: MetricScores, found: Attacked | None) -> MetricScores:
+    """The scores of the result with what the searches took added."""
+    if found is None:
+        return scored
+    n, seconds = scored.n_scored + found.computed, scored.seconds + found.seconds
+    return replace(scored, n_scored=n, seconds=seconds)
 
 
 def _human(text: str) -> Version:

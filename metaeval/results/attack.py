@@ -46,8 +46,35 @@ class GenericCaption(Model):
     outranks: Estimate
 
 
+class BestOfN(Model):
+    """What the best of n captions is, chosen by one metric from a pool of 64 captions an image.
+
+    Values are expectations over all draws of n captions from the pool.
+
+    Attributes
+    ----------
+    n
+        How many captions the metric chose from.
+    own
+        The metric's score of the chosen caption minus the human caption's, in units of `spread`.
+    others
+        The same by the other metrics (no controls), the mean over them.
+    true
+        The share of chosen captions without a false statement.
+    """
+
+    n: int
+    own: Estimate
+    others: Estimate
+    true: Estimate
+
+
 class AttackStatistics(Model):
     """How well one metric was attacked.
+
+    `final()` is the success rate at the largest budget, with its 95 % interval and its n (images
+    are the unit); with `AttackResult.controls`, the same of scores that know nothing, it says
+    whether a metric can serve as a reward.
 
     Attributes
     ----------
@@ -65,8 +92,14 @@ class AttackStatistics(Model):
         Mean score of the best false caption minus the human caption's, in units of `spread`.
     harm
         Mean share of false statements in the successful captions; `None` without scene graphs.
+    calls_to_success
+        The median number of calls until the first success, over the images with a success.
+    n_calls
+        How many captions the metric was asked to score in all searches.
     inflation, generic
         The other two goals; `None` where they were not searched.
+    best_of_n
+        What is chosen when the metric picks the best of n captions; empty where not measured.
     """
 
     n_images: int
@@ -75,12 +108,20 @@ class AttackStatistics(Model):
     by_edits: tuple[CurvePoint, ...]
     gain: Estimate
     harm: Number = None
+    calls_to_success: Number = None
+    n_calls: int = 0
     inflation: Inflation | None = None
     generic: GenericCaption | None = None
+    best_of_n: tuple[BestOfN, ...] = ()
 
-    def final(self, constraint: str = "fluent") -> Estimate:
-        """The success rate with all calls."""
-        return self.success[constraint][-1].value
+    @property
+    def main(self) -> str:
+        """The constraint of the main results: "fluent", or "unconstrained" without a fluency."""
+        return "fluent" if "fluent" in self.success else "unconstrained"
+
+    def final(self, constraint: str | None = None) -> Estimate:
+        """The success rate with all calls, under the constraint of the main results or another."""
+        return self.success[constraint or self.main][-1].value
 
 
 class Transfer(Model):
@@ -89,6 +130,25 @@ class Transfer(Model):
     source: str
     target: str
     share: Estimate
+
+
+class Defence(Model):
+    """Two metrics of which the lower rank counts: a caption must please both.
+
+    Attributes
+    ----------
+    metrics
+        Their names.
+    transferred
+        Share of images on which the false caption found against either metric is preferred by
+        both; of the two searches, the more successful one.
+    searched
+        Success rate of a search against the pair itself; `None` where it was not made.
+    """
+
+    metrics: tuple[str, str]
+    transferred: Estimate
+    searched: Estimate | None = None
 
 
 class Found(Model):
@@ -134,8 +194,25 @@ class AttackSettings(Model):
 
 
 class AttackResult(RunResult[AttackStatistics]):
-    """The whole run: what each metric gives in to, and what passes on to others."""
+    """The whole run: what each metric gives in to, and what passes on to others.
+
+    Attributes
+    ----------
+    controls
+        "length", "random", "exact match" (1 for a caption that is a reference word for word, else
+        0) → success rate at the largest budget under the constraint of the main results, by the
+        same search. They are there whichever metrics were chosen. A metric that is fooled no less
+        often than "random" resists nothing.
+    transfer
+        A cell for each ordered pair of metrics.
+    defences
+        Each pair of metrics (no controls), the least successful attack first.
+    gallery
+        The first successes against each metric.
+    """
 
     settings: AttackSettings
+    controls: Mapping[str, Estimate] = {}
     transfer: tuple[Transfer, ...] = ()
+    defences: tuple[Defence, ...] = ()
     gallery: tuple[Found, ...] = ()

@@ -16,6 +16,7 @@ from metaeval.search.drafts import Draft, mutated
 
 Score = Callable[[Sequence[str], npt.NDArray[np.intp]], npt.NDArray[np.float64]]
 Allowed = Callable[[Sequence[str], npt.NDArray[np.intp]], npt.NDArray[np.bool_]]
+Reached = Callable[["Trial", int], bool]  # a trial and the index of its image
 
 
 class SearchLimits(NamedTuple):
@@ -81,6 +82,14 @@ class Trace:
                 chosen = trial
         return chosen
 
+    def first(self, reached: Callable[[Trial], bool]) -> int | None:
+        """How many calls it took to the first admitted trial that reached a goal; `None` where
+        none did."""
+        for calls, trial in enumerate(self.trials, 1):
+            if trial.admitted and reached(trial):
+                return calls
+        return None
+
 
 def search(
     score: Score,
@@ -92,13 +101,15 @@ def search(
     seed: int,
     name: str,
     allowed: Allowed | None = None,
+    reached: Reached | None = None,
 ) -> list[Trace]:
     """Search, per image, for the caption with the highest score.
 
     The starts are scored first, in a random order (best of n); then the `beam` best drafts are
     changed by one word in `proposals` ways each, as long as the budget lasts. Of each round, the
     `beam` best captions are checked by `allowed`; only those that pass are changed further or
-    count. The generator of an image follows from (seed, name, image id), so
+    count. With `reached`, the search on an image ends with the first round in which an admitted
+    trial reaches the goal. The generator of an image follows from (seed, name, image id), so
     neither the other images nor an interruption change what is tried.
     """
     generators = [_generator(seed, name, image_id) for image_id in image_ids]
@@ -109,10 +120,17 @@ def search(
         queue.append([drafts[i] for i in rng.permutation(len(drafts)).tolist()])
     _score_round(score, queue, traces, seen, limits, allowed, most=max(1, limits.calls // 2))
     per_round = limits.beam * limits.proposals
+    ended = [False] * len(traces)
+    checked = [0] * len(traces)
     for _ in range(2 + -(-limits.calls // per_round)):
+        if reached is not None:
+            for i, trace in enumerate(traces):
+                new = trace.trials[checked[i] :]
+                ended[i] = ended[i] or any(t.admitted and reached(t, i) for t in new)
+                checked[i] = len(trace.trials)
         queue = [
             _proposals(trace, known, near[i], far, limits, rng)
-            if len(trace.trials) < limits.calls
+            if len(trace.trials) < limits.calls and not ended[i]
             else []
             for i, (trace, known, rng) in enumerate(zip(traces, seen, generators, strict=True))
         ]

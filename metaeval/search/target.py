@@ -10,8 +10,16 @@ import numpy.typing as npt
 
 from metaeval.data.dataset import CaptionDataset
 from metaeval.metrics.base import Metric
+from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store, item_key
 from metaeval.scoring import bind, checked_scores
+
+
+def headline_column(columns: Sequence[ScoreColumn]) -> int:
+    """The column that stands for a metric: its first headline that is no part of another column
+    (BLEU-4, FAIEr)."""
+    headlines = [i for i, c in enumerate(columns) if c.headline and c.part_of is None]
+    return headlines[0] if headlines else 0
 
 
 class Target:
@@ -38,9 +46,8 @@ class Target:
 
     @property
     def column(self) -> int:
-        """The column that stands for the metric: the last one that is a headline (BLEU-4)."""
-        headlines = [i for i, c in enumerate(self.bound.columns) if c.headline]
-        return headlines[-1] if headlines else 0
+        """The column that stands for the metric."""
+        return headline_column(self.bound.columns)
 
     @property
     def higher_is_better(self) -> bool:

@@ -99,8 +99,14 @@ def sample_size(folder: Path) -> Path:
     return on_scenes(folder, "sample_size")
 
 
+def attack(folder: Path) -> Path:
+    return on_scenes(
+        folder, "attack", "task.budgets=[0,10]", "task.inflation_images=4", "task.pool_images=4"
+    )
+
+
 LARGE = (graded, judgments, captioners, pairs)
-SMALL = (sensitivity, references, sample_size)
+SMALL = (sensitivity, references, sample_size, attack)
 
 
 @pytest.fixture(scope="module")
