@@ -13,6 +13,7 @@ from jinja2 import UndefinedError
 
 from metaeval.errors import InputError, MetaevalError
 from metaeval.readers.files import one_line
+from metaeval.reports.arena import page as arena
 from metaeval.reports.attack import page as attack
 from metaeval.reports.captioners import page as captioners
 from metaeval.reports.forced_choice import page as forced_choice
@@ -31,6 +32,7 @@ from metaeval.runs import files
 # experiment → its writer, and the options of this command that it has; all others are graded
 WRITERS: dict[str, tuple[Callable[..., Path], frozenset[str]]] = {
     "attack": (attack.write_report, frozenset()),
+    "arena": (arena.write_report, frozenset()),
     "captioners": (captioners.write_report, frozenset({"photos"})),
     "forced_choice": (forced_choice.write_report, frozenset()),
     "judgments": (judgments.write_report, frozenset()),

@@ -109,7 +109,7 @@ def test_a_warm_cache_gives_the_same_bytes_as_a_cold_one(tmp_path: Path) -> None
     [
         (
             (),
-            "choose an experiment: experiment=attack|captioners|forced_choice|graded|judgments|",
+            "choose an experiment: experiment=arena|attack|captioners|forced_choice|graded|",
         ),
         (
             ("experiment=replace", "metrics=[bleu,blue]"),

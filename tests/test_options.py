@@ -52,6 +52,14 @@ CONFIGURATIONS = {
     "pascal50s": ("experiment=forced_choice", "dataset=pascal50s"),
     "audiocaps": ("experiment=forced_choice", "dataset=audiocaps_eval"),
     "fense": ("experiment=forced_choice", "dataset=fense_pairs", "dataset.file=x.json"),
+    "battles": ("experiment=arena", "dataset=battles", "dataset.file=x.csv"),
+    "caparena": ("experiment=arena", "dataset=caparena", "dataset.file=x.json"),
+    "captioner battles": (
+        "experiment=arena",
+        "dataset=captioner_battles",
+        "dataset.captions=x",
+        "task.winner=CIDEr",
+    ),
     "rococo": ("experiment=pairs", "dataset=rococo"),
     "attack": ("experiment=attack", "dataset=scenes"),
     "composite": ("experiment=judgments", "dataset=composite"),
@@ -73,7 +81,8 @@ SIGNED = {"task.losses.anchor"}
 NULLABLE = {
     "paths.data", "metric.cider.data", "metric.cider.cache", "regions.cache", "dataset.split",
     "corruption.reseeded",
-    "dataset.n", "dataset.file", "dataset.captions",
+    "dataset.n", "dataset.file", "dataset.captions", "dataset.title",
+    "dataset.layout", "dataset.image_source",
     "dataset.protocol", "dataset.statistic", "metric.faier.references", "variant", "vectors.path",
     "vectors.md5", "vectors.url", "task.patience", "bleu_smooth",
 }  # fmt: skip

@@ -81,7 +81,7 @@ def strength(rng: np.random.Generator) -> Interval:
     u = rng.random(n) * (win + lose + 0.6)
     winner = np.where(u < win, 1.0, np.where(u < win + lose, 0.0, 0.5))
     names = np.array(["x", "y", "z"])
-    made = bradley_terry(names[a], names[b], winner, IMAGE, replicates=100)
+    made = bradley_terry(names[a], names[b], winner, IMAGE, replicates=REPLICATES)
     place = made.systems.index("z")
     return float(made.low[place]), float(made.high[place]), 0.5
 

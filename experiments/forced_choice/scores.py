@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -28,12 +28,14 @@ class ChoiceScores:
 
     `outcomes` is column → [pairs] for each number of references: 1 where the metric prefers the
     caption that most people preferred, 0 where it prefers the other, and 1/2 where metric or people
-    are undecided, which is the expected value of random tie-breaking. The values are averaged over
-    the draws of references.
+    are undecided, which is the expected value of random tie-breaking. `gaps` is of the same shape:
+    the score of the first caption minus that of the second, higher is better. Both are averaged
+    over the draws of references.
     """
 
     results: list[MetricScores]
     outcomes: dict[str, list[Floats]]
+    gaps: dict[str, list[Floats]] = field(default_factory=dict)
 
 
 def score_choices(
@@ -42,12 +44,14 @@ def score_choices(
     """Score every pair with each number of references in each draw, and write scores.parquet."""
     people = np.sign(pairs.votes[:, 0] - pairs.votes[:, 1])
     outcomes: dict[str, list[Floats]] = {}
+    gaps: dict[str, list[Floats]] = {}
     first: list[MetricScores] = []
     running, parts = list(metrics), []
     drawn: dict[str, list[int]] = {"n_references": [], "draw": []}
     for n_references in pairs.n_references:
         draws = 1 if n_references == VOTES else pairs.draws
         sums: dict[str, Floats] = {}
+        summed_gaps: dict[str, Floats] = {}
         for draw in range(draws):
             of_column: dict[ScoreColumn, Floats] = {}
             for table in pairs.tables(n_references, draw, config.seed):
@@ -63,14 +67,17 @@ def score_choices(
                 gap = upward[: len(pairs)] - upward[len(pairs) :]
                 right = choice_outcomes(gap, people, pairs.ties)
                 sums[column.name] = sums.get(column.name, np.zeros(len(pairs))) + right / draws
+                before = summed_gaps.get(column.name, np.zeros(len(pairs)))
+                summed_gaps[column.name] = before + gap / draws
                 # the first captions of all pairs, then the second ones
                 parts.append((column.name, values))
                 drawn["n_references"].append(n_references)
                 drawn["draw"].append(draw)
         for name, outcome in sums.items():
             outcomes.setdefault(name, []).append(outcome)
+            gaps.setdefault(name, []).append(summed_gaps[name])
     write_score_columns(out, "candidate", parts, **drawn)
-    return ChoiceScores(first, outcomes)
+    return ChoiceScores(first, outcomes, gaps)
 
 
 def pairs_to_score(pairs: ForcedChoice, seed: int) -> Iterator[ToScore]:
@@ -143,7 +150,12 @@ def choice_outcomes(difference: Floats, people: Floats, ties: str = "half") -> F
 
 def write_pairs(out: Path, pairs: ForcedChoice) -> None:
     """Write judgments.parquet: pair (its number), image_id, category, both captions and votes."""
-    columns = {
+    write_table(out / files.JUDGMENTS, pa.table(pair_columns(pairs)))
+
+
+def pair_columns(pairs: ForcedChoice) -> dict[str, pa.Array]:
+    """The columns of judgments.parquet."""
+    return {
         "pair": pa.array(range(len(pairs)), pa.int64()),
         "image_id": pa.array(pairs.image, pa.string()),
         "category": pa.array(pairs.category, pa.string()),
@@ -152,4 +164,3 @@ def write_pairs(out: Path, pairs: ForcedChoice) -> None:
         "votes_first": pa.array(pairs.votes[:, 0]),
         "votes_second": pa.array(pairs.votes[:, 1]),
     }
-    write_table(out / files.JUDGMENTS, pa.table(columns))

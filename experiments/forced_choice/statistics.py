@@ -102,7 +102,7 @@ def statistics(
             for k, n in enumerate(pairs.n_references)
         },
         differences={
-            n: _differences(
+            n: choice_differences(
                 {name: outcomes[name][k] for name in ranked}, image, permutations, alpha, config
             )
             for k, n in enumerate(pairs.n_references)
@@ -261,7 +261,7 @@ def controls_by_category(
     return {group: AgainstControl.of(each, MEASURE, alpha) for group, each in compared.items()}
 
 
-def _differences(
+def choice_differences(
     outcomes: Mapping[str, Floats],
     image: Any,
     permutations: int,

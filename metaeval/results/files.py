@@ -16,6 +16,7 @@ from metaeval.runs import files
 
 # experiment → module and class of its result
 RESULTS: dict[str, tuple[str, str]] = {
+    "arena": ("arena", "ArenaResult"),
     "attack": ("attack", "AttackResult"),
     "captioners": ("captioners", "CaptionersResult"),
     **dict.fromkeys(("graded", "replace", "shuffle"), ("graded", "GradedResult")),

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from metaeval.errors import InputError
@@ -10,7 +13,6 @@ from metaeval.reports.judgments.examples import SHOWN, Examples
 from metaeval.reports.shared.formatting import cut, number
 from metaeval.reports.shared.row_kind import kind_of
 from metaeval.reports.shared.run import LoadedRun
-from metaeval.results.forced_choice import ForcedChoiceResult
 from metaeval.runs import files
 
 HEADS = ("Metric", "Kind", "Image", "People prefer", "Votes", "The metric prefers", "Gap (sd)")
@@ -18,32 +20,39 @@ _PAIR = ("image_id", "category", "first", "second", "votes_first", "votes_second
 _SCORES = ("candidate", "metric", "n_references", "score")
 
 
-def examples(run: LoadedRun[ForcedChoiceResult]) -> Examples:
+def examples(run: LoadedRun[Any], winner: str | None = None) -> Examples:
     """For each metric the pairs with the greatest difference of scores against people's choice.
 
     The difference is in standard deviations of the metric's differences, with the most references
-    of the run. Raises InputError for a file that is missing or damaged.
+    of the run. `winner` is a column whose choices stand in for people's. Raises InputError for a
+    file that is missing or damaged.
     """
     pairs = files.read_columns(run.directory / files.JUDGMENTS, _PAIR)
     scores = files.read_columns(run.directory / files.SCORES, _SCORES)
     n = len(pairs)
     if len(scores) and 2 * n <= int(scores["candidate"].max()):
         raise InputError("has fewer captions than scores", file=run.directory / files.JUDGMENTS)
-    votes = pairs["votes_first"].to_numpy(np.float64) - pairs["votes_second"].to_numpy(np.float64)
+    first, second = (pairs[f"votes_{side}"].to_numpy(np.float64) for side in ("first", "second"))
+    votes = first - second if winner is None else _gap(scores, winner, n)
     rows = []
     for metric in run.result.visible:
         if kind_of(metric) != "result" or not metric.column.headline:
             continue
-        part = scores[scores["metric"] == metric.name]
-        part = part[part["n_references"] == part["n_references"].max()]
-        means = part.groupby("candidate")["score"].mean().reindex(range(2 * n)).to_numpy()
-        gap = (means[:n] - means[n:]) * (1 if metric.column.higher_is_better else -1)
+        gap = _gap(scores, metric.name, n) * (1 if metric.column.higher_is_better else -1)
         spread = float(np.nanstd(gap))
         against = np.where(votes * gap < 0, np.abs(gap), np.nan)
         order = np.argsort(np.nan_to_num(-against, nan=np.inf), kind="stable")
         chosen = [k for k in order[: 2 * SHOWN] if not np.isnan(against[k])]
         rows.append((metric.name, [_pair(pairs.iloc[k], gap[k] / spread) for k in chosen]))
     return Examples("pairs", HEADS, rows)
+
+
+def _gap(scores: pd.DataFrame, metric: str, n: int) -> npt.NDArray[np.float64]:
+    """[n] The score of the first caption minus that of the second."""
+    part = scores[scores["metric"] == metric]
+    part = part[part["n_references"] == part["n_references"].max()]
+    means = part.groupby("candidate")["score"].mean().reindex(range(2 * n)).to_numpy()
+    return np.asarray(means[:n] - means[n:], dtype=np.float64)
 
 
 def _pair(row: pd.Series, gap: float) -> list[str]:

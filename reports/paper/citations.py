@@ -59,6 +59,7 @@ OF_DATASET = {
     "thumb": ("kasai2022transparent", "chen2015microsoft"),
     "sugarcrepe": ("hsieh2023sugarcrepe", "chen2015microsoft"),
     "valse": ("parcalabescu2022valse", "chen2015microsoft"),
+    "caparena": ("cheng2025caparena",),
     "foil": ("shekhar2017foil", "chen2015microsoft"),
 }
 

@@ -957,6 +957,11 @@ LOADERS: Sequence[Loader] = (
            {".json": JSON}, more.COCO),
     Loader("AudioCaps-Eval", more.make_clip_pairs, more.read_clip_pairs, more.strict_clip_pairs,
            {".json": JSON}),
+    *(Loader(f"battles {s}", more.make_battles(s), more.read_battles(s),
+             more.strict_battles(s), harm)
+      for s, harm in ((".jsonl", {".jsonl": LINES}), (".csv", {".csv": COMMA}), (".parquet", {}))),
+    Loader("battles of captioners", more.make_captioner_battles, more.read_captioner_battles,
+           more.strict_captioner_battles, {".json": JSON}, more.COCO),
     Loader("SugarCrepe++", more.make_sugarcrepe_pp, more.read_sugarcrepe_pp,
            more.strict_sugarcrepe("sugarcrepe_pp", paraphrased=True), {".json": JSON}, more.COCO),
     Loader("VALSE", more.make_valse, more.read_valse, more.strict_valse, {".json": JSON},

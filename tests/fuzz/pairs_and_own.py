@@ -173,6 +173,93 @@ def strict_clip_pairs(folder: Path) -> Any:
     return out
 
 
+def make_battles(suffix: str) -> Read:
+    def make(folder: Path) -> None:
+        write_table(folder / f"battles{suffix}", [
+            {"image_id": f"{image}.jpg", "first": true, "second": false, "winner": winner,
+             "first_system": "one", "second_system": "two", "references": [other, "a “dog”"]}
+            for (image, true, false, other), winner in zip(SAID, BATTLES, strict=False)
+        ])  # fmt: skip
+
+    return make
+
+
+BATTLES = ("one", "second", "tie", "A", "two")
+
+
+def read_battles(suffix: str) -> Read:
+    def read(folder: Path) -> Any:
+        from metaeval.data.judgments.battles import load_battles
+
+        b = load_battles(folder / f"battles{suffix}", own_captions="keep", image_source="other")
+        assert b.winner is not None
+        winner = [repr(x) for x in b.winner.tolist()]
+        return [list(r) for r in zip(b.image, b.first, b.second, winner, b.references, strict=True)]
+
+    return read
+
+
+def strict_battles(suffix: str) -> Read:
+    def read(folder: Path) -> Any:
+        out = []
+        for row in table_rows(folder / f"battles{suffix}"):
+            strict.require({"image_id", "first", "second", "winner"} <= set(row))
+            systems = [optional(row, name) for name in ("first_system", "second_system")]
+            for system in filter(None, systems):
+                strict.name(system)
+            strict.require(systems[0] != systems[1] or not systems[0])
+            value = row["winner"]
+            empty = value is None or value == "" or value != value
+            text = f"{value:g}" if isinstance(value, float) else str(value)
+            names = {
+                **dict.fromkeys(("first", "a", "left", "caption1", "caption 1", "model_a"), 1),
+                **dict.fromkeys(("second", "b", "right", "caption2", "caption 2", "model_b"), 0),
+                **dict.fromkeys(("tie", "equal", "both", "neither", "tie (bothbad)"), 0.5),
+            }
+            names |= {system: 1 - k for k, system in enumerate(systems) if system}
+            key = text if text in systems and text else text.lower()
+            strict.require(empty or key in names)
+            winner = math.nan if empty else float(names[key])
+            out.append(
+                [
+                    strict.image_id(row["image_id"]),
+                    strict.caption(row["first"]),
+                    strict.caption(row["second"]),
+                    repr(winner),
+                    tuple(texts(row.get("references"))),
+                ]
+            )
+        return out
+
+    return read
+
+
+def make_captioner_battles(folder: Path) -> None:
+    pair_files.coco(folder)
+    for name in ("one", "two"):
+        texts = {image: f"{name} {true}" for image, true, _, _ in SAID}
+        rows = [{"image_id": image, "caption": text} for image, text in texts.items()]
+        pair_files.write(folder / f"{name}.json", rows)
+
+
+def read_captioner_battles(folder: Path) -> Any:
+    from metaeval.data.judgments.battles import load_captioner_battles
+
+    files = [str(folder / f"{name}.json") for name in ("one", "two")]
+    captions = next(folder.rglob(COCO[0]))
+    b = load_captioner_battles(files, 99, 0, captions, image_source="coco")
+    of = zip(b.image, b.first, b.second, b.systems, strict=True)
+    return sorted([image, *sorted(((s, a), (t, c)))] for image, a, c, (s, t) in of)
+
+
+def strict_captioner_battles(folder: Path) -> Any:
+    known = tuple(IMAGES)
+    one, two = (dict(strict.systems(folder / f"{n}.json", known)) for n in ("one", "two"))
+    rows = [[str(i), ("one", one[i]), ("two", two[i])] for i in one if i in two]
+    strict.require(rows)
+    return sorted(rows)
+
+
 VALSE_KINDS = ("plurals", "relations", "foil-it")
 VALSE_VOTES = (3, 2, 1, 3, 0)
 

@@ -112,7 +112,7 @@ def load_table(
     notes: list[str] = []
     reader = _RecordReader(
         path, list(raters) if raters else dimensions, "human" if raters else None,
-        _references(more_references, notes), higher_is_better,
+        read_references(more_references, notes), higher_is_better,
     )  # fmt: skip
     judged, sha256 = reader.read(fields, notes)
     if "rater" in (fields or {}):
@@ -205,7 +205,7 @@ class _RecordReader:
         return tuple(ratings)
 
 
-def _references(file: str | Path | None, notes: list[str]) -> dict[str, tuple[str, ...]]:
+def read_references(file: str | Path | None, notes: list[str]) -> dict[str, tuple[str, ...]]:
     """The captions of each image in a file of references, by `image_key`."""
     if file is None:
         return {}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from metaeval.data.coco.captions import read_captions
 from metaeval.data.coco.files import search_bases
-from metaeval.data.dataset import ImageSource
+from metaeval.data.dataset import ImageId, ImageSource
 from metaeval.data.image_source import coco_number
 from metaeval.errors import InputError
 
@@ -44,6 +44,10 @@ class CocoReferences:
         )
         self.checksums: dict[str, str] = {}
         self.notes: list[str] = []
+
+    def image_ids(self) -> frozenset[ImageId]:
+        """The ids of all images that have captions in the files."""
+        return frozenset(i for path in self._paths for i in read_captions(path).captions)
 
     def of(self, sources: Collection[ImageSource]) -> dict[ImageSource, tuple[str, ...]]:
         """The captions of each image that the files have, all of an image from one file."""

@@ -80,7 +80,7 @@ def bradley_terry(
     length_difference: npt.ArrayLike | None = None,
     a_shown_first: npt.ArrayLike | None = None,
     prior: float = PRIOR,
-    replicates: int = 200,
+    replicates: int = 500,
     confidence: float = 0.95,
     seed: int = 0,
 ) -> BradleyTerry:
@@ -93,7 +93,8 @@ def bradley_terry(
     winner
         float64 [n]: 1 = a, 0 = b, 0.5 = tie; NaN = left out.
     image
-        [n] labels of the resampling unit.
+        [n] labels of the resampling unit. Battles that are left out keep their image in the draw,
+        so that fits of several columns on the same images have the same replicates.
     length_difference
         float64 [n], length of a minus that of b in any unit; strengths are then those at equal
         length.
@@ -129,9 +130,10 @@ def bradley_terry(
     if not np.isin(y[~np.isnan(y)], (0, 0.5, 1)).all():
         raise InputError("a winner is not 1 (a), 0 (b) or 0.5 (tie)", field="winner")
     known = ~np.isnan(y)
-    names, code = encode(np.concatenate([np.asarray(a), np.asarray(b)]))
-    first, second = code[: len(y)][known], code[len(y) :][known]
-    y, (labels, unit) = y[known], encode(np.asarray(image)[known])
+    names, code = encode(np.concatenate([np.asarray(a), np.asarray(b)])[np.tile(known, 2)])
+    first, second = np.split(code, 2)
+    labels, unit = encode(np.asarray(image))
+    y, unit = y[known], unit[known]
     if len(names) < 2 or not len(y):
         raise InputError("fewer than two systems have battles", field="winner")
     _require_connected(first, second, names)
@@ -148,14 +150,21 @@ def bradley_terry(
     columns = np.column_stack([design, *extra.values()])
     if not np.isfinite(columns).all():
         raise InputError("a covariate is missing or infinite", field="length_difference")
+    # equal battles are one row with a weight
+    keys = np.column_stack([first, second, y, *extra.values()])
+    _, one, kind = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    columns, y, kind = columns[one], y[one], kind.reshape(-1)
     counts = bootstrap_counts(len(labels), replicates, seed)
-    start, tie = _fit(columns, y, np.ones(len(y)), prior, len(names), None)
+    start, tie = _fit(columns, y, np.bincount(kind).astype(np.float64), prior, len(names), None)
     drawn = np.array(
         [
-            _fit(columns, y, row[unit].astype(np.float64), prior, len(names), (start, tie))[0]
+            _fit(
+                columns, y, np.bincount(kind, row[unit], len(y)).astype(np.float64), prior,
+                len(names), (start, tie),
+            )[0]
             for row in counts
         ]
-    ).reshape(replicates, columns.shape[1])
+    ).reshape(replicates, columns.shape[1])  # fmt: skip
     k = len(names)
     ranked = np.argsort(-start[:k], kind="stable")
     ends = np.array([percentile_interval(drawn[:, s], confidence) for s in ranked])
@@ -165,7 +174,7 @@ def bradley_terry(
         covariates[name] = (float(start[place]), low, high)
     return BradleyTerry(
         [str(names[s]) for s in ranked], start[:k][ranked], ends[:, 0], ends[:, 1],
-        drawn[:, :k][:, ranked], tie, covariates, len(y), len(labels),
+        drawn[:, :k][:, ranked], tie, covariates, int(known.sum()), len(np.unique(unit)),
     )  # fmt: skip
 
 

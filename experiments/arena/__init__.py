@@ -1,0 +1,1 @@
+"""Battles between captions, and between those who wrote them."""

@@ -1,0 +1,145 @@
+"""Battles: `python -m metaeval experiment=arena dataset=battles dataset.file=FILE`.
+
+Which of two captions of an image is better? How often does a metric prefer the winner, and does it
+rank the systems that wrote the captions as the winners do? See docs/arena.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+from omegaconf import DictConfig
+
+from metaeval.config import load_dataset
+from metaeval.data.judgments.battles import Battles
+from metaeval.data.judgments.pascal50s import ForcedChoice
+from metaeval.errors import ConfigError
+from metaeval.experiments.arena.printout import printout
+from metaeval.experiments.arena.statistics import statistics, winners
+from metaeval.experiments.base import MetricExperiment, Pass, ToScore
+from metaeval.experiments.captions import record_counts
+from metaeval.experiments.forced_choice.scores import (
+    ChoiceScores,
+    pair_columns,
+    pairs_to_score,
+    score_choices,
+)
+from metaeval.experiments.judgments.files import write_table
+from metaeval.experiments.record import RunRecord
+from metaeval.metrics.base import Metric
+from metaeval.options import NotNegative, PositiveInt
+from metaeval.results.arena import ArenaResult, ArenaSettings
+from metaeval.results.run import DatasetInfo
+from metaeval.runs import files
+
+STRENGTH_REPLICATES = 500  # of the Bradley-Terry fits, of which each column has one a replicate
+
+
+class Arena(MetricExperiment[ForcedChoice, ChoiceScores]):
+    """How often every metric prefers the winner of a battle, and how it ranks the systems.
+
+    Parameters
+    ----------
+    winner
+        "people", or the column whose preferences stand in for people's.
+    permutations
+        Random arrangements of the paired permutation test between two metrics.
+    alpha
+        The level at which the printout and the report call a difference significant.
+    length_tolerance
+        Captions whose lengths differ by at most so many words are equally long.
+    """
+
+    name = "arena"
+    title = "Metrics as judges of battles"
+    question = "Which metric prefers the winner, and ranks the systems as the winners do?"
+    report = "arena"
+
+    def __init__(
+        self,
+        winner: str = "people",
+        permutations: PositiveInt = 2000,
+        alpha: float = 0.05,
+        length_tolerance: NotNegative = 1,
+    ) -> None:
+        if not 0 < alpha < 1:
+            raise ConfigError(f"task.alpha: {alpha!r} is not in (0, 1)")
+        self.winner, self.permutations, self.alpha = winner, permutations, float(alpha)
+        self.length_tolerance = float(length_tolerance)
+
+    def load(self, config: DictConfig) -> ForcedChoice:
+        battles = load_dataset(config)
+        if not isinstance(battles, ForcedChoice):
+            raise ConfigError(
+                "experiment=arena needs battles: dataset=battles, caparena, captioner_battles, "
+                "pascal50s or audiocaps_eval"
+            )
+        if len(battles.n_references) > 1:
+            raise ConfigError(
+                "experiment=arena needs one number of references; write dataset.n_references=5"
+            )
+        if self.winner == "people":
+            winners(battles, {}, self.winner)  # refuses battles that nobody has judged
+        return battles
+
+    def describe(self, data: ForcedChoice) -> str:
+        systems = data.systems if isinstance(data, Battles) else ()
+        n = len({name for pair in systems for name in pair})
+        between = f" between {n} systems" if n else ""
+        return (
+            f"{data.title}: {len(data):,} battles{between}, {len(set(data.image)):,} "
+            f"{data.unit}s; {data.records}"
+        )
+
+    def write_versions(self, data: ForcedChoice, record: RunRecord) -> None:
+        columns = pair_columns(data)
+        if isinstance(data, Battles):
+            columns["winner"] = pa.array(data.winner, pa.float64())
+            columns["rater"] = pa.array(data.raters, pa.string())
+            if data.systems:
+                for side, name in enumerate(("first_system", "second_system")):
+                    columns[name] = pa.array([pair[side] for pair in data.systems], pa.string())
+        write_table(record.out / files.JUDGMENTS, pa.table(columns))
+        record.update(
+            dataset=DatasetInfo(
+                name=data.name,
+                n_images=len(set(data.image)),
+                n_references=tuple(sorted({len(r) for r in data.references})),
+                sources=dict(data.sources),
+                notes=tuple(data.notes),
+                records=record_counts(data.records),
+            )
+        )
+
+    def to_score(self, data: ForcedChoice, record: RunRecord) -> Iterable[ToScore]:
+        return pairs_to_score(data, record.config.seed)
+
+    def score(
+        self, data: ForcedChoice, metrics: Mapping[str, Metric], record: RunRecord
+    ) -> ChoiceScores:
+        return score_choices(data, list(metrics.values()), record.config, record.out)
+
+    def passes(self, scores: ChoiceScores) -> Sequence[Pass]:
+        return [Pass(scored) for scored in scores.results]
+
+    def statistics(
+        self, data: ForcedChoice, scores: ChoiceScores, record: RunRecord
+    ) -> ArenaResult:
+        stats = record.config.stats
+        settings = ArenaSettings(
+            replicates=stats.replicates,
+            strength_replicates=min(stats.replicates, STRENGTH_REPLICATES),
+            confidence=stats.confidence,
+            seed=stats.seed,
+            permutations=self.permutations,
+            alpha=self.alpha,
+            ties="half" if data.ties == "half" else "wrong",
+            winner=self.winner,
+            length_tolerance=self.length_tolerance,
+        )
+        return statistics(data, scores, record.config, settings)
+
+    def printout(self, summary: ArenaResult, record: RunRecord, file: Path) -> str:
+        return printout(summary, file)

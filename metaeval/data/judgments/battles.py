@@ -1,0 +1,449 @@
+"""Battles: which of two captions of an image is better? From a table, or between captioners.
+
+A battle is an image, two captions and the winner, which may be a tie. Where the systems that wrote
+the captions are known, the battles rank them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, Unpack
+
+import numpy as np
+import numpy.typing as npt
+
+from metaeval.data.annotated_images import ImagePlaces, annotated_images, sources_of_ids
+from metaeval.data.dataset import CaptionDataset, ImageId, ImageSource, RecordCount
+from metaeval.data.documents import documents_by_references
+from metaeval.data.fields import rename_fields
+from metaeval.data.files import data_folder
+from metaeval.data.identity import image_key
+from metaeval.data.image_source import sources_of
+from metaeval.data.json_records import check_id
+from metaeval.data.judgments.pascal50s import TIES, ForcedChoice, ScoringTable
+from metaeval.data.judgments.table import (
+    FORMATS,
+    optional_name,
+    optional_text,
+    read_references,
+    require_columns,
+    texts_of,
+)
+from metaeval.data.own.tables import read_table
+from metaeval.data.pairs.coco_references import CocoReferences
+from metaeval.data.system_captions import find_system_files, read_system_captions
+from metaeval.data.tidy import Tidy, letters_and_digits
+from metaeval.errors import ConfigError, InputError, require_count
+from metaeval.options import Limit, PositiveInt, Seed
+
+REQUIRED = ("image_id", "first", "second", "winner")
+OPTIONAL = ("first_system", "second_system", "rater", "category", "references", "image_path")
+ALL = "all"  # the category of battles that have none
+WORDS = {
+    **dict.fromkeys(("first", "a", "left", "caption1", "caption 1", "model_a"), 1.0),
+    **dict.fromkeys(("second", "b", "right", "caption2", "caption 2", "model_b"), 0.0),
+    **dict.fromkeys(("tie", "equal", "both", "neither", "tie (bothbad)"), 0.5),
+}
+# benchmark → what its files call the fields
+LAYOUTS = {
+    "caparena": {
+        "image_id": "img", "first": "caption1", "second": "caption2", "winner": "winner",
+        "first_system": "source1", "second_system": "source2", "category": "cluster",
+        "references": "ref", "rater": "annotator",
+    },
+}  # fmt: skip
+# benchmark → folder in the data folder, file, where to get it
+FILES = {
+    "caparena": ("caparena", "caparena_annots_eval.json", "https://github.com/njucckevin/CapArena"),
+}
+OUTCOMES = {"first": 1.0, "second": 0.0, "tie": 0.5}
+_DRAWS = 0xBA77
+
+
+class BattleOptions(ImagePlaces, total=False):
+    """Options of battles: see `load_battles`."""
+
+    own_captions: str
+    ties: str
+    image_source: str | None
+    limit: Limit
+
+
+class Battle(NamedTuple):
+    """One battle. `winner` is 1 (the first caption), 0 (the second), 0.5 (a tie), or NaN where
+    nobody has judged it. `references` are those of the image."""
+
+    image: str
+    first: str
+    second: str
+    winner: float
+    first_system: str | None = None
+    second_system: str | None = None
+    rater: str | None = None
+    category: str = ALL
+    references: tuple[str, ...] = ()
+    file: str | None = None
+
+
+@dataclass(frozen=True)
+class Battles(ForcedChoice):
+    """Battles as a forced choice: `votes` are of the one rater of each battle.
+
+    Attributes
+    ----------
+    winner
+        float64 [n]: see `Battle`.
+    systems
+        n pairs of names; empty where the systems of some battle are not known.
+    raters
+        n names, `None` where the rater is not known.
+    photographs
+        Image → which photograph it is (`metaeval.data.image_source`).
+    names
+        Image → file name.
+    instances
+        COCO's annotated objects.
+    """
+
+    winner: npt.NDArray[np.float64] | None = None
+    systems: tuple[tuple[str, str], ...] = ()
+    raters: tuple[str | None, ...] = ()
+    photographs: Mapping[str, ImageSource | None] | None = None
+    names: Mapping[str, str] | None = None
+    instances: str | Path | None = None
+
+    def tables(self, n_references: int = 0, draw: int = 0, seed: int = 0) -> list[ScoringTable]:
+        """All battles against all references of their images: nothing is drawn."""
+        keys, place, one = documents_by_references(self.image, self.references)
+        images = [self.image[k] for k in one]
+        photographs = tuple((self.photographs or {}).get(image) for image in images)
+        names: dict[ImageId, str] = {
+            key: file
+            for key, image in zip(keys, images, strict=True)
+            if (file := (self.names or {}).get(image))
+        }
+        listed = tuple(self.references[k] for k in one)
+        words = tuple(references[0] if references else "" for references in listed)
+        parts = annotated_images(
+            dict(zip(keys, photographs, strict=True)), names=names, images=self.images,
+            instances=self.instances, data=self.data,
+        )  # fmt: skip
+        documents = CaptionDataset(
+            self.name, keys, words, listed, keys, words, self.sources, self.notes, parts=parts,
+            image_source=photographs, pool_source=photographs,
+        )  # fmt: skip
+        of = [keys[k] for k in place]
+        pair, side = np.tile(np.arange(len(self)), 2), np.repeat([0, 1], len(self))
+        captions = [*self.first, *self.second]
+        return [ScoringTable(documents, [*of, *of], captions, pair, side)]
+
+    def documents(self, n_references: int = 0, draw: int = 0, seed: int = 0) -> CaptionDataset:
+        """What metrics see: a document for each image."""
+        return self.tables()[0].documents
+
+
+def load_battles(
+    file: str | Path | None = None,
+    name: str = "battles",
+    title: str | None = None,
+    layout: str | None = None,
+    fields: Mapping[str, str] | None = None,
+    winners: Mapping[str, str] | None = None,
+    references: str | Path | None = None,
+    **options: Unpack[BattleOptions],
+) -> Battles:
+    """Battles from a table with a record a battle.
+
+    Parameters
+    ----------
+    file
+        A `.jsonl`, `.json` (a list of records), `.csv`, `.tsv` or `.parquet` file; with a layout,
+        by default the benchmark's file in the data folder.
+    name, title
+        What files and tables call the dataset.
+    layout
+        "caparena": the file is in the layout of CapArena's `caparena_annots_eval.json`.
+    fields
+        What the file calls `image_id`, `first`, `second` (the captions), `winner`, and optionally
+        `first_system`, `second_system`, `rater`, `category`, `references` and `image_path`, where
+        it calls them otherwise. Common names of the first four are recognised, which is logged.
+    winners
+        What a value of `winner` means: {"1": first, "0": second}. Known without it: the name of
+        one of the two systems, first, second, A, B, left, right, tie, equal, both, neither.
+    references
+        A file with the references of the images, for records without references.
+    own_captions
+        "drop": a caption of the battle that is one of the image's references, by letters and
+        digits, is taken out of the references for both sides; "keep".
+    ties
+        What a metric's tie, and a battle that people tie, count: "half" or "wrong".
+    image_source
+        Which photographs these are, as in `metaeval.data.judgments.table.load_table`.
+    limit
+        Only the first so many images by id.
+    instances, images, data
+        Where the annotated objects and the image files are.
+
+    Raises InputError for a file that is not there or not as it should be.
+    """
+    path = _path(file, layout, options.get("data"))
+    if path.suffix.lower() not in FORMATS:
+        raise ConfigError(f"dataset.file: '{path.name}' is not one of {', '.join(FORMATS)}")
+    outcomes = _outcomes(winners)
+    notes: list[str] = []
+    more = read_references(references, notes)
+    table, tidy, battles = read_table(path), Tidy(), []
+    rows = [(row.where, row.fields) for row in table.rows]
+    if layout is not None:
+        fields = {**_of_layout(layout, rows[0][1]), **(fields or {})}
+    for where, record in rename_fields(rows, fields, REQUIRED, path, notes, OPTIONAL):
+        require_columns(
+            record, REQUIRED, path, where, " (dataset.fields says what they are called)"
+        )
+        battle = _battle(record, outcomes, tidy, path, where)
+        if not battle.references:
+            battle = battle._replace(references=more.get(image_key(battle.image), ()))
+        battles.append(battle)
+    return arrange_battles(
+        name, title or name, battles, sources={path.name: table.sha256},
+        notes=[*tidy.notes(), *notes], **options,
+    )  # fmt: skip
+
+
+def load_captioner_battles(
+    captions: str | list[str] | dict[str, str] | None = None,
+    n_battles: PositiveInt = 1000,
+    seed: Seed = 0,
+    references: str | Path | None = None,
+    name: str = "captioners",
+    **options: Unpack[BattleOptions],
+) -> Battles:
+    """Battles between the captions of captioners, which nobody has judged.
+
+    Parameters
+    ----------
+    captions
+        The captioners' files in COCO's results format: as `captions` of `experiment=captioners`.
+    n_battles
+        How many battles are drawn at random, without repetition: an image and two captioners, in
+        either order.
+    seed
+        Of the draw.
+    references
+        A captions file of COCO's schema; by default those in the data folder.
+    name, options
+        As in `load_battles`.
+
+    Raises InputError for a file that is not there or not as it should be.
+    """
+    coco = CocoReferences(references, options.get("data"))
+    known_images = coco.image_ids()
+    if not known_images:
+        raise InputError(
+            f"no captions file of COCO's schema ({coco.looked}); give one as dataset.references"
+        )
+    systems: dict[str, Mapping[ImageId, str]] = {}
+    checksums: dict[str, str] = {}
+    notes: list[str] = []
+    for system, path in find_system_files(captions).items():
+        read = read_system_captions(path, system, known_images)
+        systems[system], checksums[path.name] = read.captions, read.sha256
+        notes += [f"{path.name}: {note}" for note in read.notes]
+    if len(systems) < 2:
+        raise ConfigError("dataset.captions names one captioner; a battle needs two")
+    images = {i for written in systems.values() for i in written}
+    sources = sources_of(images, {}, declared="coco")
+    known = coco.of({s for s in sources.values() if s is not None})
+    battles = [
+        Battle(
+            str(image), str(systems[a][image]), str(systems[b][image]), float("nan"), a, b,
+            references=known.get(str(sources[image]), ()),
+        )
+        for image, a, b in _drawn(systems, n_battles, seed, options.get("limit"))
+    ]  # fmt: skip
+    options["image_source"] = "coco"
+    return arrange_battles(
+        name, "Captioners", battles, sources={**checksums, **coco.checksums},
+        notes=[*notes, *coco.notes], **options,
+    )  # fmt: skip
+
+
+def arrange_battles(
+    name: str,
+    title: str,
+    battles: Sequence[Battle],
+    *,
+    sources: Mapping[str, str],
+    notes: Sequence[str] = (),
+    **options: Unpack[BattleOptions],
+) -> Battles:
+    """Battles as a dataset. Raises InputError where nothing is left, ConfigError for an option."""
+    ties, own_captions = options.get("ties", "half"), options.get("own_captions", "drop")
+    limit, photographed = options.get("limit"), options.get("image_source")
+    places: ImagePlaces = {
+        "instances": options.get("instances"), "images": options.get("images"),
+        "data": options.get("data"),
+    }  # fmt: skip
+    if ties not in TIES:
+        raise ConfigError(f"dataset.ties: '{ties}' is not one of {', '.join(TIES)}")
+    if own_captions not in ("drop", "keep"):
+        raise ConfigError(f"dataset.own_captions: '{own_captions}' is not one of drop, keep")
+    read, said = len(battles), list(notes)
+    if limit is not None:
+        require_count("dataset.limit", limit)
+        first = set(sorted({b.image for b in battles})[:limit])
+        battles = [b for b in battles if b.image in first]
+    if not battles:
+        raise InputError("holds no battle", file=", ".join(sources) or None)
+    listed = [b.references for b in battles]
+    if own_captions == "drop":
+        listed = [_without_own(b) for b in battles]
+        if n := sum(len(a) < len(b.references) for a, b in zip(listed, battles, strict=True)):
+            said.append(
+                f"In {n:,} battles a caption is one of its image's references: it was taken out of "
+                "them for both sides."
+            )
+    names: dict[ImageId, str] = {b.image: b.file for b in battles if b.file}
+    photographs, note = sources_of_ids(
+        dict.fromkeys(b.image for b in battles), names, declared=photographed, collection=name,
+        **places,
+    )  # fmt: skip
+    winner = np.array([b.winner for b in battles])
+    named = all(b.first_system and b.second_system for b in battles)
+    return Battles(
+        name=name,
+        title=title,
+        image=tuple(b.image for b in battles),
+        first=tuple(b.first for b in battles),
+        second=tuple(b.second for b in battles),
+        references=tuple(listed),
+        category=tuple(b.category for b in battles),
+        votes=np.stack([winner == 1, winner == 0], axis=1).astype(np.int64),
+        n_references=(max(map(len, listed)),),
+        draws=1,
+        sources=sources,
+        notes=(*said, *note),
+        records=RecordCount(read, len(battles)),
+        labels="votes",
+        ties=ties,
+        images=places.get("images"),
+        data=places.get("data"),
+        average="pairs",
+        winner=winner,
+        systems=tuple((b.first_system or "", b.second_system or "") for b in battles)
+        if named
+        else (),
+        raters=tuple(b.rater for b in battles),
+        photographs={str(image): source for image, source in photographs.items()},
+        names={str(image): file for image, file in names.items()},
+        instances=places.get("instances"),
+    )
+
+
+def _path(file: str | Path | None, layout: str | None, data: str | Path | None) -> Path:
+    if file is not None:
+        return Path(file).expanduser()
+    if layout not in FILES:
+        raise ConfigError("dataset=battles needs a file: dataset.file=FILE.jsonl (.csv, .parquet)")
+    folder, name, source = FILES[layout]
+    path = (data_folder(data) or Path()) / folder / name
+    if not path.is_file():
+        raise InputError(f"is not there; get it from {source}, give it as dataset.file", file=path)
+    return path
+
+
+def _of_layout(layout: str, record: Mapping[str, Any]) -> dict[str, str]:
+    """The names of a layout, without those of optional fields that the file does not have."""
+    if layout not in LAYOUTS:
+        raise ConfigError(f"dataset.layout: '{layout}' is not one of {', '.join(LAYOUTS)}")
+    names = LAYOUTS[layout]
+    return {ours: name for ours, name in names.items() if ours in REQUIRED or name in record}
+
+
+def _outcomes(winners: Mapping[str, str] | None) -> dict[str, float]:
+    """Value of the column `winner`, in lower case → 1, 0 or 0.5."""
+    given = {str(key): str(value) for key, value in (winners or {}).items()}
+    if wrong := [value for value in given.values() if value not in OUTCOMES]:
+        raise ConfigError(f"dataset.winners: '{wrong[0]}' is not one of {', '.join(OUTCOMES)}")
+    return {**WORDS, **{key.lower(): OUTCOMES[value] for key, value in given.items()}}
+
+
+def _battle(
+    record: dict[str, Any], outcomes: Mapping[str, float], tidy: Tidy, path: Path, where: str
+) -> Battle:
+    image = str(check_id(record["image_id"], path, where, "image_id"))
+    first, second = (
+        tidy.read(record[side], file=path, record=where, field=side) for side in ("first", "second")
+    )
+    systems = [optional_name(record, f"{side}_system", path, where) for side in ("first", "second")]
+    if systems[0] is not None and systems[0] == systems[1]:
+        problem = f"'{systems[0]}' is both systems of the battle; leave such battles out"
+        raise InputError(problem, file=path, record=where, field="second_system")
+    rater = record.get("rater")
+    return Battle(
+        image,
+        first,
+        second,
+        _winner(record["winner"], systems, outcomes, path, where),
+        systems[0],
+        systems[1],
+        None if rater is None or rater == "" else str(check_id(rater, path, where, "rater")),
+        optional_name(record, "category", path, where) or ALL,
+        texts_of(record.get("references"), tidy, path, where, "references"),
+        optional_text(record, "image_path", path, where),
+    )
+
+
+def _winner(
+    value: Any,
+    systems: Sequence[str | None],
+    outcomes: Mapping[str, float],
+    path: Path,
+    where: str,
+) -> float:
+    """1, 0, 0.5, or NaN for an empty cell."""
+    if value is None or value == "" or (isinstance(value, float) and np.isnan(value)):
+        return float("nan")
+    text = f"{value:g}" if isinstance(value, float) else str(value)
+    if text in systems:
+        return 1.0 - systems.index(text)
+    if text.lower() in outcomes:
+        return outcomes[text.lower()]
+    raise InputError(
+        f"'{text:.60}' is neither system of the battle, nor first, second or tie; "
+        "dataset.winners={VALUE: first} says what a value means",
+        file=path, record=where, field="winner",
+    )  # fmt: skip
+
+
+def _without_own(battle: Battle) -> tuple[str, ...]:
+    own = {letters_and_digits(battle.first), letters_and_digits(battle.second)}
+    return tuple(r for r in battle.references if letters_and_digits(r) not in own)
+
+
+def _drawn(
+    systems: Mapping[str, Mapping[ImageId, str]], n: int, seed: int, limit: int | None
+) -> list[tuple[ImageId, str, str]]:
+    """Images with two systems that have captioned them, drawn without repetition."""
+    names = sorted(systems)
+    images = sorted({image for captions in systems.values() for image in captions}, key=str)
+    if limit is not None:
+        require_count("dataset.limit", limit)
+        images = sorted(images, key=str)[:limit]
+    possible = [
+        (image, a, b)
+        for image in images
+        for k, a in enumerate(names)
+        for b in names[k + 1 :]
+        if image in systems[a] and image in systems[b]
+    ]
+    rng = np.random.default_rng([_DRAWS, seed])
+    chosen = rng.permutation(len(possible))[:n]
+    turned = rng.random(len(chosen)) < 0.5
+    drawn = []
+    for k, turn in zip(chosen.tolist(), turned.tolist(), strict=True):
+        image, a, b = possible[k]
+        drawn.append((image, b, a) if turn else (image, a, b))
+    return drawn

@@ -1,0 +1,240 @@
+"""Battles: agreement by hand, rankings, PASCAL-50S and AudioCaps-Eval as battles, judges."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from benchmarks.loopback import LoopbackEndpoint
+from metaeval.errors import ConfigError
+from metaeval.reports.arena.page import write_report
+from metaeval.results.arena import ALL, ArenaResult
+from metaeval.runs import files
+from metaeval.runs.answers import ANSWERS
+from tests.data.judgments.test_battles import caparena
+from tests.experiments.judgments.test_judgments import run_any
+
+SMALL = ("stats.replicates=200", "task.permutations=200", "report=none")
+
+
+def run_arena(folder: Path, *overrides: str, out: str = "OUT") -> ArenaResult:
+    result = run_any(folder, *SMALL, *overrides, experiment="arena", out=out)
+    assert isinstance(result, ArenaResult)
+    return result
+
+
+def battles_file(folder: Path) -> Path:
+    """Six battles; ROUGE-L of a caption equal to the reference is 1, of one without its words 0."""
+    rows = [
+        ("i1", "a dog runs", "some cat", "first", "one", "two"),  # ROUGE-L right
+        ("i1", "some cat", "a dog runs", "first", "two", "one"),  # wrong
+        ("i2", "a dog runs", "some cat", "tie", "one", "three"),  # nobody wins: 1/2
+        ("i2", "some cat", "other bird", "second", "two", "three"),  # ROUGE-L ties: 1/2
+        ("i3", "a dog runs far away", "some cat", "first", "one", "three"),  # right
+        ("i3", "a dog runs", "some cat", "", "one", "two"),  # not judged
+    ]
+    keys = ("image_id", "first", "second", "winner", "first_system", "second_system")
+    path = folder / "battles.jsonl"
+    records = [{**dict(zip(keys, row, strict=True)), "references": ["a dog runs"]} for row in rows]
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return path
+
+
+def test_agreement_by_hand(tmp_path: Path) -> None:
+    path = battles_file(tmp_path)
+    options = ("dataset=battles", f"dataset.file={path}", "dataset.own_captions=keep",
+               "metrics=[rouge_l,length]")  # fmt: skip
+    result = run_arena(tmp_path, *options)
+    numbers = result.metric("ROUGE-L").numbers
+    assert result.facts.battles == numbers.agreement[ALL].n == 5
+    assert result.facts.tied == 1
+    assert numbers.agreement[ALL].value == pytest.approx((1 + 0 + 0.5 + 0.5 + 1) / 5)
+    assert numbers.decided.value == pytest.approx((1 + 0 + 0.5 + 1) / 4)
+    assert numbers.decided.n == 4
+    assert numbers.ties == pytest.approx(1 / 5)
+    # captions within one word: all but the longest
+    assert numbers.equal_length.value == pytest.approx((1 + 0 + 0.5 + 0.5) / 4)
+    wrong = run_arena(tmp_path, *options, "dataset.ties=wrong", out="WRONG")
+    assert wrong.metric("ROUGE-L").numbers.agreement[ALL].value == pytest.approx(2 / 5)
+    table = pd.read_parquet(tmp_path / "OUT" / files.JUDGMENTS)
+    assert table["first_system"].tolist()[:2] == ["one", "two"]
+    assert np.isnan(table["winner"][5])
+
+
+def random_battles(folder: Path, n: int = 300) -> Path:
+    """Four systems of known strength; the longer caption is of the stronger system."""
+    rng = np.random.default_rng(0)
+    names = np.array(["p", "q", "r", "s"])
+    strength = np.array([1.5, 0.5, -0.5, -1.5])
+    rows = []
+    for k in range(n):
+        a, b = rng.choice(4, 2, replace=False)
+        won = rng.random() < 1 / (1 + np.exp(strength[b] - strength[a]))
+        texts = [" ".join(["word"] * int(6 + 2 * strength[s] + rng.integers(2))) for s in (a, b)]
+        rows.append({
+            "image_id": f"{k % 50}", "first": texts[0], "second": texts[1],
+            "winner": "A" if won else "B", "first_system": str(names[a]),
+            "second_system": str(names[b]), "references": ["a word"],
+        })  # fmt: skip
+    path = folder / "random.csv"
+    table = pd.DataFrame(rows)
+    table["references"] = table["references"].map(json.dumps)
+    table.to_csv(path, index=False)
+    return path
+
+
+def test_the_ranking_of_systems_and_a_metrics(tmp_path: Path) -> None:
+    path = random_battles(tmp_path)
+    result = run_arena(
+        tmp_path, "dataset=battles", f"dataset.file={path}", "dataset.image_source=other",
+        "metrics=[rouge_l,length,brevity]",
+    )  # fmt: skip
+    ranking = result.ranking
+    assert ranking is not None
+    assert [s.name for s in ranking.systems] == ["p", "q", "r", "s"]
+    assert [s.rank for s in ranking.systems] == [1, 2, 3, 4]
+    assert sum(s.won for s in ranking.systems) == sum(s.lost for s in ranking.systems) == 300
+    # the strengths are those of a logistic regression by scipy
+    table = pd.read_csv(path)
+    design = np.stack([
+        (table["first_system"] == s).to_numpy(float) - (table["second_system"] == s).to_numpy(float)
+        for s in "pqrs"
+    ], axis=1)  # fmt: skip
+    y = (table["winner"] == "A").to_numpy(float)
+
+    from scipy import optimize
+
+    def loss(beta: np.ndarray) -> float:
+        d = design @ beta
+        return float((np.logaddexp(0, d) - y * d).sum() + 1e-4 * (beta @ beta) / 2)
+
+    expected = optimize.minimize(loss, np.zeros(4), method="BFGS", tol=1e-10).x
+    strengths = [s.strength.value for s in ranking.systems]
+    assert strengths == pytest.approx(expected - expected.mean(), abs=1e-4)
+    length, brevity = (result.metric(name).numbers.systems for name in ("Length", "Brevity"))
+    assert length is not None
+    assert brevity is not None
+    own = [length.strengths[s.name] for s in ranking.systems]
+    assert length.spearman.value == pytest.approx(stats.spearmanr(own, strengths).statistic)
+    assert length.spearman.value == 1
+    assert brevity.spearman.value == -1
+    assert brevity.kendall_tau_b.value == -1
+    assert brevity.accuracy.value == 0
+    assert sum(own) == pytest.approx(0, abs=1e-9)
+
+
+def test_battles_that_do_not_connect_systems_have_no_ranking(tmp_path: Path) -> None:
+    rows = [("1", "p", "q"), ("2", "r", "s")]
+    path = tmp_path / "b.csv"
+    lines = ["image_id,first,second,winner,first_system,second_system,references"]
+    lines += [f'{i},a dog,the cat sat,first,{a},{b},"[""a dog sits""]"' for i, a, b in rows]
+    path.write_text("\n".join(lines))
+    result = run_arena(tmp_path, "dataset=battles", f"dataset.file={path}",
+                       "dataset.image_source=other", "metrics=[rouge_l]")  # fmt: skip
+    assert result.ranking is None
+    assert "no battle connects" in str(result.unranked)
+    assert result.metric("ROUGE-L").numbers.systems is None
+
+
+def test_raters_of_one_battle(tmp_path: Path) -> None:
+    """The same battle written in both orders is one battle: 1, 1 and 0 make 1/3 agreement."""
+    path = tmp_path / "b.csv"
+    path.write_text(
+        "image_id,first,second,winner,rater\n"
+        "1,a dog,a cat,first,ann\n1,a dog,a cat,first,bob\n1,a cat,a dog,first,eve\n"
+        "2,a dog,a cat,tie,ann\n2,a dog,a cat,first,bob\n"
+    )
+    result = run_arena(tmp_path, "dataset=battles", f"dataset.file={path}",
+                       "dataset.image_source=other", "metrics=[length]")  # fmt: skip
+    assert result.people is not None
+    assert result.people.value == pytest.approx((1 + 0 + 0 + 0.5) / 4)
+    assert (result.people.pairs_of_ratings, result.people.battles) == (4, 2)
+    assert result.facts.raters == 3
+
+
+def test_the_layout_of_caparena_in_a_run(tmp_path: Path) -> None:
+    path = caparena(tmp_path)
+    result = run_arena(
+        tmp_path, "dataset=caparena", f"dataset.file={path}", "metrics=[rouge_l,length]"
+    )
+    assert result.title == "CapArena"
+    assert result.groups == (ALL, "level 1", "level 2")
+    assert result.facts.systems == 4
+
+
+needs_data = pytest.mark.skipif("METAEVAL_DATA" not in os.environ, reason="needs METAEVAL_DATA")
+
+
+@needs_data
+def test_audiocaps_eval_as_battles_has_the_published_values(tmp_path: Path) -> None:
+    """The micro average of FENSE: CIDEr 71.0, ROUGE-L 64.9; length 74.4 on HC."""
+    result = run_arena(tmp_path, "dataset=audiocaps_eval", "metrics=[cider,rouge_l,length]")
+    values = {m.name: m.numbers.agreement for m in result.metrics}
+    assert round(100 * (values["CIDEr"][ALL].value or 0), 1) == 71.0
+    assert round(100 * (values["ROUGE-L"][ALL].value or 0), 1) == 64.9
+    assert round(100 * (values["Length"]["HC"].value or 0), 1) == 74.4
+
+
+@needs_data
+def test_pascal50s_as_battles_agrees_with_forced_choice(tmp_path: Path) -> None:
+    options = ("dataset=pascal50s", "dataset.labels=direct", "dataset.limit=100",
+               "dataset.draws=2", "metrics=[rouge_l,length]")  # fmt: skip
+    result = run_arena(tmp_path, *options)
+    forced = run_any(tmp_path, *SMALL, *options, experiment="forced_choice", out="FORCED")
+    for name in ("ROUGE-L", "Length"):
+        categories = forced.metric(name).numbers.choice[0].categories
+        for category, accuracy in categories.items():
+            mine = result.metric(name).numbers.agreement[category]
+            assert mine.value == pytest.approx(accuracy.value, abs=1e-12)
+            assert (mine.low, mine.high) == pytest.approx((accuracy.low, accuracy.high))
+
+
+def test_what_is_not_for_battles_is_refused(tmp_path: Path) -> None:
+    path = battles_file(tmp_path)
+    with pytest.raises(ConfigError, match=r"task.winner: 'CIDEr' is not a column of this run"):
+        run_arena(tmp_path, "dataset=battles", f"dataset.file={path}", "metrics=[rouge_l]",
+                  "task.winner=CIDEr")  # fmt: skip
+    path.write_text(path.read_text().replace('"first", "first', '"", "first'))
+    rows = [{**json.loads(line), "winner": None} for line in path.read_text().splitlines()]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(ConfigError, match=r"no battle has a winner; task.winner=COLUMN"):
+        run_arena(tmp_path, "dataset=battles", f"dataset.file={path}", "metrics=[rouge_l]")
+
+
+def test_a_pairwise_judge_asks_both_orders_and_is_replayed(tmp_path: Path) -> None:
+    path = battles_file(tmp_path)
+    data = ("dataset=battles", f"dataset.file={path}", "dataset.own_captions=keep")
+    with LoopbackEndpoint(0) as endpoint:
+        options = ("metric=[judge,rouge_l]", f"metric.judge.base_url={endpoint.url}",
+                   "metric.judge.model=m", "metric.judge.prompt=pairwise",
+                   "metric.judge.parser=number", "metric.judge.bounds=[0,100]")  # fmt: skip
+        result = run_arena(tmp_path, *data, *options)
+        # three distinct pairs of captions (all images have the same reference), in both orders
+        assert endpoint.requests == 2 * 3
+        replay = (f"metric.judge.replay={tmp_path / 'OUT' / ANSWERS}",
+                  "metric.judge.mode=replay_or_fail")  # fmt: skip
+        again = run_arena(
+            tmp_path, *data, *options, *replay, f"paths.cache={tmp_path / 'other'}", out="AGAIN"
+        )
+        assert endpoint.requests == 2 * 3
+        # its preferences stand in for people's
+        judged = run_arena(
+            tmp_path, *data, *options, "task.winner='Judge pairwise (m)'", out="JUDGED"
+        )
+    name = "Judge pairwise (m)"
+    assert result.metric(name).numbers == again.metric(name).numbers
+    assert result.metric(name).numbers.agreement[ALL].n == 5
+    assert judged.settings.winner == name
+    assert judged.facts.battles == 6  # the battle that people did not judge, too
+    assert [m.name for m in judged.metrics] == ["ROUGE-L"]
+    page = write_report(tmp_path / "OUT").read_text(encoding="utf-8")
+    for line in ("Same preference in both orders", "First caption preferred"):
+        assert f'<th scope="row">{line}' in page
+    page = write_report(tmp_path / "JUDGED").read_text(encoding="utf-8")
+    assert f"The winners are those that {name} prefers." in page
