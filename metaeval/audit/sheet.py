@@ -112,7 +112,13 @@ def write_sheet(items: Sequence[SheetItem], sheet: Path, key: Path) -> None:
 
 def read_key(path: Path) -> dict[str, dict[str, str]]:
     """Item → corruption, level, kind, severity and expected effect."""
-    return {row["item"]: row for _, row in _rows(path, KEY)}
+    key: dict[str, dict[str, str]] = {}
+    for where, row in _rows(path, KEY):
+        if key.setdefault(row["item"], row) is not row:
+            raise InputError(
+                f"'{row['item']}' is there twice", file=path, record=where, field="item"
+            )
+    return key
 
 
 def read_verdicts(path: Path) -> dict[str, str]:

@@ -20,7 +20,9 @@ import pyarrow.parquet as pq
 
 from metaeval.errors import InputError
 from metaeval.readers.files import read_bytes
+from metaeval.readers.json_text import parse_json
 from metaeval.readers.tables import read_parquet
+from metaeval.readers.values import is_number
 from metaeval.runs import files
 
 ANSWERS = "answers.parquet"
@@ -93,9 +95,11 @@ class Answer:
             wanted = _TYPES[name]
             if value is None and name not in ("key", "request", "answer"):
                 continue
-            if isinstance(value, int) and wanted is float:
+            if is_number(value) and wanted is float:
                 value = values[name] = float(value)
-            if not isinstance(value, wanted) or isinstance(value, bool):
+            in_range = (is_number(value) and abs(value) < 1 << 63) or isinstance(value, str)
+            in_range |= name == "score" and value != value  # what could not be parsed
+            if not isinstance(value, wanted) or not in_range:
                 problem = f"{value!r:.40} is not {_WORDS[wanted]}"
                 raise InputError(problem, file=file, record=where, field=name)
         defaults: dict[str, Any] = {f.name: f.default for f in fields(cls)}
@@ -126,7 +130,9 @@ class AnswerJournal:
     def get(self, key: str) -> Answer | None:
         """The recorded answer to a request."""
         if self._known is None:
-            self._known = {answer.key: answer for answer in self._recorded()}
+            self._known = {}
+            for answer, file, where in self._recorded():
+                add_answer(self._known, answer, file, where)
         return self._known.get(key)
 
     def append(self, answer: Answer) -> None:
@@ -179,25 +185,39 @@ class AnswerJournal:
             os.close(self._file)
             self._file = None
 
-    def _recorded(self) -> Iterator[Answer]:
+    def _recorded(self) -> Iterator[tuple[Answer, Path, str]]:
         path = self.folder / ANSWERS
         if path.is_file():
             for where, record in read_parquet(path):
-                yield Answer.from_record(record, file=path, where=where)
+                yield Answer.from_record(record, file=path, where=where), path, where
         for part in sorted((self.folder / PARTS).glob("part-*.jsonl")):
-            yield from read_part(part)
+            yield from ((answer, part, where) for where, answer in read_part(part))
 
 
-def read_part(path: Path) -> Iterator[Answer]:
-    """The answers of one part; a last line that a kill cut short is left out."""
-    for number, line in enumerate(read_bytes(path).split(b"\n"), 1):
+def read_part(path: Path) -> Iterator[tuple[str, Answer]]:
+    """Where each answer of a part stands, and the answer.
+
+    A last line that a kill cut short is left out; any other that is not an answer is an InputError.
+    """
+    *lines, last = read_bytes(path).split(b"\n")
+    for number, line in enumerate([*lines, last], 1):
         where = f"line {number:,}"
         try:
-            record = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(record, dict):
-            yield Answer.from_record(record, file=path, where=where)
+            record = parse_json(line.decode("utf-8"), path, where)
+        except (InputError, UnicodeDecodeError):
+            if number > len(lines):
+                continue
+            raise InputError("is not JSON", file=path, record=where) from None
+        if not isinstance(record, dict):
+            raise InputError("is not an answer", file=path, record=where)
+        yield where, Answer.from_record(record, file=path, where=where)
+
+
+def add_answer(known: dict[str, Answer], answer: Answer, file: Path, where: str) -> None:
+    """Keep an answer by its request's key; InputError for another answer to the same request."""
+    if known.setdefault(answer.key, answer).answer != answer.answer:
+        problem = "another answer to the same request stands before it; keep one of them"
+        raise InputError(problem, file=file, record=where, field="answer")
 
 
 def _number(path: Path) -> int:

@@ -24,6 +24,7 @@ import numpy as np
 import pandas as pd
 import torch
 
+from tests.fuzz import judges_and_audits as judges
 from tests.fuzz import mutations, strict
 from tests.fuzz import pairs_and_own as more
 from tests.fuzz.mutations import Harm
@@ -1030,4 +1031,13 @@ LOADERS: Sequence[Loader] = (
     Loader("BERTScore baseline", make_baseline, read_baseline, strict_baseline, {".tsv": COMMA}),
     Loader("files of a run", make_run, read_run, None, {".json": JSON}, ("config.yaml",)),
     Loader("images", make_images, read_images, strict_images, {}),
+    Loader("answers of a run", judges.make_answers, judges.read_answers, judges.strict_answers,
+           {".jsonl": LINES}),
+    Loader("answers, replayed", judges.make_replay, judges.read_replay, judges.strict_replay,
+           {".csv": COMMA}),
+    Loader("answers of a batch", judges.make_batch, judges.read_batch, judges.strict_batch,
+           {".jsonl": LINES}),
+    Loader("prompt", judges.make_prompt, judges.read_prompt, judges.strict_prompt, {}),
+    Loader("sheets of an audit", judges.make_audit, judges.read_audit, judges.strict_audit,
+           {".csv": COMMA}),
 )  # fmt: skip

@@ -47,6 +47,6 @@ def import_batch(path: Path, requests: Mapping[str, Request]) -> Iterator[Answer
             continue
         try:
             yield Endpoint.answer_from(requests[key], response["body"], None)
-        except (KeyError, IndexError, TypeError, AttributeError) as error:
+        except (LookupError, TypeError, AttributeError, ValueError) as error:
             problem = f"is not a chat completion ({type(error).__name__}: {error})"
             raise InputError(problem, file=path, record=where, field="response.body") from None

@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from jinja2 import StrictUndefined, Template, TemplateError
+from jinja2 import StrictUndefined, Template
 from jinja2.sandbox import SandboxedEnvironment
 
 from metaeval.errors import ConfigError
@@ -75,10 +75,10 @@ class Prompt:
         """The text of a request."""
         try:
             return self._template.render(**values)
-        except TemplateError as error:
+        except Exception as error:  # whatever the user's template does with its values
             line = getattr(error, "lineno", None)
             where = f", line {line}" if line else ""
-            problem = " ".join(str(error.message or error).split())
+            problem = " ".join(str(getattr(error, "message", None) or error).split())
             raise ConfigError(
                 f"{self.path}{where}: the prompt cannot be rendered: {problem}; "
                 "it may use caption, first, second, references and image"

@@ -7,10 +7,11 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from metaeval.data.json_records import check_id
 from metaeval.data.own.tables import Table, TableRow, read_table, table_files
 from metaeval.data.tidy import Tidy
 from metaeval.errors import InputError
-from metaeval.runs.answers import Answer
+from metaeval.runs.answers import Answer, add_answer
 
 _IMAGE, _CAPTION = ("image_id", "image"), ("caption", "candidate")  # names of columns
 _DOCUMENT = re.compile(r"\d+ (.+)")  # the id of a document is its number and its image
@@ -48,12 +49,12 @@ class ReplayFiles:
             for row in table.rows:
                 if self.by_request:
                     answer = Answer.from_record(row.fields, file=table.path, where=row.where)
-                    self._by_key[answer.key] = answer
+                    add_answer(self._by_key, answer, table.path, row.where)
                 else:
                     self._add(table, row, tidy)
 
     def _add(self, table: Table, row: TableRow, tidy: Tidy) -> None:
-        image = _cell(table, row, _IMAGE)
+        image = check_id(_cell(table, row, _IMAGE), table.path, row.where, _IMAGE[0])
         caption = tidy.read(
             str(_cell(table, row, _CAPTION)), file=table.path, record=row.where, field="caption"
         )

@@ -25,7 +25,7 @@ def _start(endpoint: LoopbackEndpoint, folder: Path, store: str) -> subprocess.P
 def _saved(folder: Path) -> int:
     """Answers on disk, as the run's folder holds them."""
     parts = (folder / "answers").glob("part-*.jsonl")
-    return len({answer.key for part in parts for answer in read_part(part)})
+    return len({answer.key for part in parts for _, answer in read_part(part)})
 
 
 @pytest.mark.slow

@@ -1,0 +1,185 @@
+"""Loaders of judges' answers, of batches and prompts, and of the sheets of an audit."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from metaeval.errors import InputError
+from tests.fuzz import strict
+
+KEYS = [character * 64 for character in "abc"]
+ANSWERS: list[dict[str, Any]] = [
+    {"key": key, "request": "{}", "answer": f"{90 - 7 * k}: good", "judge": "Judge",
+     "image_id": f"{k}.jpg", "caption": "a dog runs", "rival": None, "sample": k,
+     "prompt_tokens": 12, "seconds": 0.25, "usd": 1.5e-3, "score": 90.0 - 7 * k}
+    for k, key in enumerate(KEYS)
+]  # fmt: skip
+OPTIONAL = {"sample": int, "prompt_tokens": int, "completion_tokens": int,
+            "seconds": float, "usd": float, "score": float}  # fmt: skip
+TEXTS = ("judge", "image_id", "caption", "rival", "finish_reason", "refusal", "logprobs", "model")
+
+
+def make_answers(folder: Path) -> None:
+    lines = "".join(json.dumps(answer) + "\n" for answer in ANSWERS)
+    (folder / "answers").mkdir()
+    (folder / "answers" / "part-00001.jsonl").write_text(lines)
+
+
+def read_answers(folder: Path) -> Any:
+    from metaeval.runs.answers import AnswerJournal
+
+    journal = AnswerJournal(folder)
+    journal.get("")
+    known = journal._known
+    assert known is not None
+    return {k: [a.answer, a.sample, a.prompt_tokens, a.usd] for k, a in sorted(known.items())}
+
+
+def strict_answers(folder: Path) -> Any:
+    *lines, last = (folder / "answers" / "part-00001.jsonl").read_bytes().split(b"\n")
+    records = [strict.parsed(line.decode()) for line in lines]
+    with suppress(strict.Wrong, ValueError):  # cut short
+        records.append(strict.parsed(last.decode()))
+    return {k: [r["answer"], r.get("sample") or 0, r.get("prompt_tokens"), r.get("usd")]
+            for k, r in sorted(checked(records).items())}  # fmt: skip
+
+
+def checked(records: list[Any]) -> dict[str, dict[str, Any]]:
+    out: dict[str, dict[str, Any]] = {}
+    for record in records:
+        strict.require(isinstance(record, dict))
+        strict.require(all(isinstance(record.get(f), str) for f in ("key", "request", "answer")))
+        strict.require(all(isinstance(record.get(f), str | None) for f in TEXTS))
+        for name, kind in OPTIONAL.items():
+            value = record.get(name)
+            strict.require(value is None or type(value) in (int, kind))
+            finite = value is None or (value != value and name == "score") or abs(value) < 2**63
+            strict.require(finite)
+        strict.require(out.setdefault(record["key"], record)["answer"] == record["answer"])
+    return out
+
+
+def make_replay(folder: Path) -> None:
+    rows = [("image", "candidate", "answer"), ("1.jpg", "a dog runs", "Score: 80"),
+            ("1.jpg", "a dog runs", "70"), ("2.jpg", "a cat, black", "")]  # fmt: skip
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    (folder / "replay.csv").write_text(text.getvalue())
+
+
+def read_replay(folder: Path) -> Any:
+    from metaeval.metrics.judge.replay import ReplayFiles
+
+    files = ReplayFiles(str(folder / "replay.csv"))
+    if files.by_request:
+        raise InputError("has a column 'key'", file=folder / "replay.csv")
+    return {f"{i}|{c}": [a.answer for a in of] for (i, c), of in sorted(files._by_item.items())}
+
+
+def strict_replay(folder: Path) -> Any:
+    out: dict[str, list[str]] = {}
+    for row in strict.csv_rows(folder / "replay.csv"):
+        image = row["image_id"] if "image_id" in row else row["image"]
+        caption = row["caption"] if "caption" in row else row["candidate"]
+        key = f"{strict.image_id(image)}|{strict.caption(caption)}"
+        out.setdefault(key, []).append(row["answer"])
+    return dict(sorted(out.items()))
+
+
+class _Request:
+    key, text, image_id, caption, rival, sample = KEYS[0], "{}", "1.jpg", "a dog", None, 0
+
+
+def make_batch(folder: Path) -> None:
+    reply = {"model": "m", "usage": {"prompt_tokens": 3, "completion_tokens": 1},
+             "choices": [{"finish_reason": "stop", "message": {"content": "80"}}]}  # fmt: skip
+    lines = [{"custom_id": key, "error": None, "response": {"status_code": 200, "body": reply}}
+             for key in KEYS]  # fmt: skip
+    (folder / "batch.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+def read_batch(folder: Path) -> Any:
+    from metaeval.metrics.judge.batch import import_batch
+
+    requests: Any = {KEYS[0]: _Request}
+    return [a.answer for a in import_batch(folder / "batch.jsonl", requests)]
+
+
+def strict_batch(folder: Path) -> Any:
+    out = []
+    for line in strict.text(folder / "batch.jsonl").split("\n"):
+        if not line.strip():
+            continue
+        record = strict.parsed(line)
+        strict.require(isinstance(record, dict) and isinstance(record.get("custom_id"), str))
+        reply = record.get("response")
+        used = record["custom_id"] == KEYS[0] and not record.get("error")
+        if used and isinstance(reply, dict) and reply.get("status_code") == 200:
+            content = reply["body"]["choices"][0]["message"].get("content")
+            strict.require(content is None or isinstance(content, str))
+            out.append(content or "")
+    return out
+
+
+def make_prompt(folder: Path) -> None:
+    text = "Rate from 0 to 100.\n{% for r in references %}{{ r }}\n{% endfor %}{{ caption }}\n"
+    (folder / "prompt.jinja").write_text(text)
+
+
+def read_prompt(folder: Path) -> Any:
+    from metaeval.metrics.judge.prompts import Prompt
+
+    prompt = Prompt(str(folder / "prompt.jinja"))
+    return prompt.render(caption="a bus", references=["one bus", "the bus"], image=False)
+
+
+def strict_prompt(folder: Path) -> Any:
+    from jinja2 import Environment, StrictUndefined
+
+    source = strict.text(folder / "prompt.jinja")
+    environment = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    return environment.from_string(source).render(
+        caption="a bus", references=["one bus", "the bus"], image=False
+    )
+
+
+ITEMS = [(f"{k:016x}", f"corruption {k}") for k in range(4)]
+
+
+def make_audit(folder: Path) -> None:
+    sheet = [("item", "captions", "a", "b", "verdict")]
+    sheet += [(i, "x | y", "a dog", "a cat", v) for (i, _), v in zip(ITEMS, "ls x", strict=True)]
+    key = [("item", "corruption", "level", "kind", "severity", "expected")]
+    key += [(item, name, "1", "object", "major", "lower") for item, name in ITEMS]
+    for name, rows in (("sheet.csv", sheet), ("key.csv", key)):
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows(rows)
+        (folder / name).write_text(text.getvalue())
+
+
+def read_audit(folder: Path) -> Any:
+    from metaeval.audit.sheet import read_key, read_verdicts
+
+    key = {item: row["corruption"] for item, row in read_key(folder / "key.csv").items()}
+    return [key, read_verdicts(folder / "sheet.csv")]
+
+
+def strict_audit(folder: Path) -> Any:
+    rows = strict.csv_rows(folder / "key.csv")
+    strict.require(all({"item", "corruption", "level", "kind", "severity", "expected"} <= set(r)
+                       for r in rows))  # fmt: skip
+    key = {row["item"]: row["corruption"] for row in rows}
+    strict.require(len(key) == len(rows))
+    verdicts: dict[str, str] = {}
+    for row in strict.csv_rows(folder / "sheet.csv"):
+        letter = row["verdict"].strip().lower()
+        strict.require(letter in ("", "l", "s", "x"))
+        if letter:
+            strict.require(row["item"] not in verdicts)
+            verdicts[row["item"]] = {"l": "lower", "s": "same", "x": "neither"}[letter]
+    return [key, verdicts]
