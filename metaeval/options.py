@@ -92,6 +92,7 @@ class OptionsOf:
 
 PositiveInt = Annotated[int, Range(1)]
 NonNegativeInt = Annotated[int, Range(0)]
+Draws = Annotated[int, Range(1, 1_000_000)]  # of a permutation test
 Seed = Annotated[int, Range(0, 2**32 - 1)]
 Limit = PositiveInt | None  # only the first so many; None for all
 Share = Annotated[float, Range(0, 1)]

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any
+from typing import Annotated, Any
 
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
@@ -23,9 +23,9 @@ from metaeval.errors import ConfigError
 from metaeval.options import (
     TARGET,
     Device,
-    NonNegativeInt,
     OpenShare,
     PositiveInt,
+    Range,
     Rate,
     Seed,
     did_you_mean,
@@ -57,9 +57,9 @@ class Cache:
 class Statistics:
     """Resampling and tie-breaking: `stats`."""
 
-    replicates: NonNegativeInt
+    replicates: Annotated[int, Range(0, 100_000)]  # all are in memory at once
     confidence: OpenShare
-    tie_seeds: PositiveInt
+    tie_seeds: Annotated[int, Range(1, 10_000)]
     seed: Seed
 
 

@@ -4,6 +4,7 @@ before anything is read."""
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -229,6 +230,17 @@ def test_all_that_is_wrong_is_named_at_once() -> None:
     assert line.startswith("3 problems: ")
     for key in ("seed is -1", "stats.replicates is 'x'", "strict is 5"):
         assert key in line
+
+
+@pytest.mark.parametrize(
+    ("override", "limits"),
+    [("stats.replicates=999999999999", "[0, 100000]"), ("stats.tie_seeds=1000000", "[1, 10000]"),
+     ("task.permutations=999999999999", "[1, 1000000]")],
+)  # fmt: skip
+def test_numbers_of_draws_have_a_limit(override: str, limits: str) -> None:
+    experiment = "captioners" if override.startswith("task") else "replace"
+    with pytest.raises(ConfigError, match=f"^{override.split('=')[0]} .*{re.escape(limits)}"):
+        check_config(compose_config([f"experiment={experiment}", override]))
 
 
 def test_a_device_that_is_not_there_stops_a_run_before_it_begins() -> None:

@@ -29,7 +29,7 @@ from metaeval.experiments.forced_choice.scores import (
 from metaeval.experiments.judgments.files import write_table
 from metaeval.experiments.record import RunRecord
 from metaeval.metrics.base import Metric
-from metaeval.options import NotNegative, PositiveInt
+from metaeval.options import Draws, NotNegative
 from metaeval.results.arena import ArenaResult, ArenaSettings
 from metaeval.results.run import DatasetInfo
 from metaeval.runs import files
@@ -60,7 +60,7 @@ class Arena(MetricExperiment[ForcedChoice, ChoiceScores]):
     def __init__(
         self,
         winner: str = "people",
-        permutations: PositiveInt = 2000,
+        permutations: Draws = 2000,
         alpha: float = 0.05,
         length_tolerance: NotNegative = 1,
     ) -> None:

@@ -34,6 +34,7 @@ from metaeval.experiments.captions import (
 from metaeval.experiments.record import RunRecord
 from metaeval.experiments.scores import write_scores
 from metaeval.metrics.base import Metric
+from metaeval.options import Draws
 from metaeval.results.captioners import (
     HUMAN,
     CaptionersResult,
@@ -79,7 +80,7 @@ class Captioners(MetricExperiment[Captioned, CaptionerScores]):
     question = "Which captioner is best, and do the metrics agree on it?"
     report = "captioners"
 
-    def __init__(self, permutations: int = 10_000) -> None:
+    def __init__(self, permutations: Draws = 10_000) -> None:
         if isinstance(permutations, bool) or not isinstance(permutations, int) or permutations < 1:
             raise ConfigError(f"task.permutations must be at least 1, not {permutations!r}")
         self.permutations = permutations

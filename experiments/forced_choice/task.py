@@ -26,7 +26,7 @@ from metaeval.experiments.forced_choice.scores import (
 from metaeval.experiments.forced_choice.statistics import statistics
 from metaeval.experiments.record import RunRecord
 from metaeval.metrics.base import Metric
-from metaeval.options import PositiveInt
+from metaeval.options import Draws
 from metaeval.results.forced_choice import ForcedChoiceResult
 from metaeval.results.run import DatasetInfo
 
@@ -47,7 +47,7 @@ class ForcedChoiceAgreement(MetricExperiment[ForcedChoice, ChoiceScores]):
     question = "Which metric chooses between two captions as people do?"
     report = "forced_choice"
 
-    def __init__(self, permutations: PositiveInt = 2000, alpha: float = 0.05) -> None:
+    def __init__(self, permutations: Draws = 2000, alpha: float = 0.05) -> None:
         if not 0 < alpha < 1:
             raise ConfigError(f"task.alpha: {alpha!r} is not in (0, 1)")
         self.permutations, self.alpha = permutations, float(alpha)

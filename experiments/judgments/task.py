@@ -26,6 +26,7 @@ from metaeval.experiments.record import RunRecord
 from metaeval.experiments.scores import score_all
 from metaeval.metrics.base import Metric
 from metaeval.metrics.judge.diagnostics import RatedCaption
+from metaeval.options import Draws
 from metaeval.results.judgments import JudgmentSettings, JudgmentsResult
 from metaeval.results.run import DatasetInfo
 from metaeval.scoring import MetricScores
@@ -59,7 +60,11 @@ class HumanCorrelation(MetricExperiment[Judgments, Scores]):
     report = "judgments"
 
     def __init__(
-        self, permutations: int = 2000, swap: str = "both", alpha: float = 0.05, fitted: bool = True
+        self,
+        permutations: Draws = 2000,
+        swap: str = "both",
+        alpha: float = 0.05,
+        fitted: bool = True,
     ) -> None:
         if isinstance(permutations, bool) or not isinstance(permutations, int) or permutations < 1:
             raise ConfigError(f"task.permutations must be at least 1, not {permutations!r}")

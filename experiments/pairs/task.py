@@ -26,6 +26,7 @@ from metaeval.experiments.pairs.statistics import PairScores, RefineBy, statisti
 from metaeval.experiments.record import RunRecord
 from metaeval.experiments.scores import score_all
 from metaeval.metrics.base import Metric
+from metaeval.options import Draws
 from metaeval.results.pairs import PairsResult, PairsSettings, Ties
 from metaeval.results.run import DatasetInfo
 from metaeval.scoring import MetricScores
@@ -57,7 +58,7 @@ class TrueAgainstFalse(MetricExperiment[CaptionPairs, list[MetricScores]]):
 
     def __init__(
         self,
-        permutations: int = 10_000,
+        permutations: Draws = 10_000,
         alpha: float = 0.05,
         refine: str | None = None,
         bins: int = 50,
