@@ -15,6 +15,8 @@ from typing import Any
 
 import pandas as pd
 from omegaconf import DictConfig, ListConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+from yaml import YAMLError
 
 from metaeval.compute.networks import keep_networks
 from metaeval.config import build, component, compose_config, selected
@@ -25,8 +27,9 @@ from metaeval.errors import ConfigError, InputError, MetaevalError, StrictError
 from metaeval.metrics.adapters.metric_from import metric_from
 from metaeval.metrics.base import Metric
 from metaeval.metrics.summable import StatisticsAdapter, SummableMetric
-from metaeval.results.files import read_result
-from metaeval.results.run import RunResult
+from metaeval.readers.files import one_line, read_text
+from metaeval.results.files import read_info, read_result
+from metaeval.results.run import RunInfo, RunResult
 from metaeval.runs import files
 from metaeval.runs.store import MemoryStore, SqliteStore
 from metaeval.schema import Degrees
@@ -287,22 +290,19 @@ class Run:
     @cached_property
     def config(self) -> dict[str, Any]:
         """The configuration, everything resolved."""
-        config: dict[str, Any] = OmegaConf.to_container(  # type: ignore[assignment]
-            OmegaConf.load(self.directory / files.CONFIG)
-        )
-        return config
+        path = self.directory / files.CONFIG
+        try:
+            config = OmegaConf.to_container(OmegaConf.create(read_text(path).text))
+        except (YAMLError, OmegaConfBaseException, ValueError, RecursionError) as error:
+            raise InputError(f"is not YAML ({one_line(error)})", file=path) from None
+        if not isinstance(config, dict):
+            raise InputError("is not the configuration of a run", file=path)
+        return {str(key): value for key, value in config.items()}
 
     @cached_property
-    def record(self) -> dict[str, Any]:
+    def info(self) -> RunInfo:
         """run.json: command, versions, data checksums, seconds."""
-        record: dict[str, Any] = files.read_json(self.directory / files.RUN)
-        return record
-
-    @cached_property
-    def statistics(self) -> dict[str, Any]:
-        """statistics.json; its `metrics` is one record a score column."""
-        statistics: dict[str, Any] = files.read_json(self.directory / files.STATISTICS)
-        return statistics
+        return read_info(self.directory / files.RUN)
 
     @cached_property
     def result(self) -> RunResult[Any]:
@@ -327,15 +327,16 @@ class Run:
         path = self.directory / name
         if not path.is_file():
             raise InputError("this run has no such file", file=path)
-        return pd.read_parquet(path)
+        return files.read_columns(path, ())
 
     def show(self, height: int = 720) -> ReportCell:
         """The report, for the last line of a notebook's cell; `height` in pixels."""
         return ReportCell(self.directory / files.REPORT, height)
 
     def __repr__(self) -> str:
-        name = self.record["experiment"]["name"]
-        return f"{name} on {self.record['dataset']['name']}: {self.directory}"
+        ran, on = self.info.experiment, self.info.dataset
+        name = f"{ran.name if ran else '?'} on {on.name if on else '?'}"
+        return f"{name}: {self.directory}"
 
 
 @dataclass(frozen=True)

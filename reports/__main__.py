@@ -56,7 +56,7 @@ def writer_of(directory: Path) -> tuple[Callable[..., Path], frozenset[str]]:
         return write_sweep, frozenset()
     content = files.read_json(directory / files.STATISTICS)
     typed = isinstance(content, dict) and content.get("schema") == SCHEMA
-    experiment = content["experiment"] if typed else read_statistics(directory)["experiment"]
+    experiment = content.get("experiment") if typed else read_statistics(directory)["experiment"]
     if isinstance(experiment, str) and experiment in WRITERS:
         return WRITERS[experiment]
     if "sets" in content:

@@ -918,7 +918,8 @@ def make_run(folder: Path) -> None:
 
 
 def read_run(folder: Path) -> Any:
-    """The page as the command writes it. What it must not do is end in anything but a line."""
+    """The page as the command writes it, and the run as Python reads it, end in a line or work."""
+    import metaeval
     from metaeval.errors import InputError
     from metaeval.reports.__main__ import main
 
@@ -927,6 +928,12 @@ def read_run(folder: Path) -> Any:
         code = main([str(folder / "run"), "--no-figures", "--explanations", "0"])
     if code:
         raise InputError(error.getvalue().strip())
+    run = metaeval.load_run(folder / "run")
+    assert isinstance(repr(run), str)
+    assert len(run.table()) == len(run.result.metrics)
+    assert len(run.scores) >= 0
+    assert len(run.captions) >= 0
+    assert isinstance(run.config, dict)
     return "written"
 
 
@@ -1029,7 +1036,7 @@ LOADERS: Sequence[Loader] = (
     Loader("model folder", make_folder, read_folder, strict_folder, {".json": JSON, ".bin": ZIP}),
     Loader("object labels", make_labels, read_labels, strict_labels, {".json": JSON}),
     Loader("BERTScore baseline", make_baseline, read_baseline, strict_baseline, {".tsv": COMMA}),
-    Loader("files of a run", make_run, read_run, None, {".json": JSON}, ("config.yaml",)),
+    Loader("files of a run", make_run, read_run, None, {".json": JSON}),
     Loader("images", make_images, read_images, strict_images, {}),
     Loader("answers of a run", judges.make_answers, judges.read_answers, judges.strict_answers,
            {".jsonl": LINES}),
