@@ -15,7 +15,7 @@ from omegaconf import DictConfig
 
 from metaeval import progress
 from metaeval.compute.networks import keep_networks
-from metaeval.config import build_all, component, selected
+from metaeval.config import build_all, complete_metrics, component, selected
 from metaeval.errors import ConfigError, StrictError
 from metaeval.experiments.base import (
     Experiment,
@@ -49,6 +49,7 @@ def run_configured(config: DictConfig, out: Path) -> Summary:
     without a run, `run.json` then says why there is none.
     """
     try:
+        complete_metrics(config)
         check_config(config)
         files.require_unicode(out)
         experiment = component(config.task, "task")

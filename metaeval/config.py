@@ -183,6 +183,21 @@ def add_metric(config: DictConfig, name: str) -> None:
             config[key] = composed._get_node(key)
 
 
+def complete_metrics(config: DictConfig) -> None:
+    """Complete the metrics of which an experiment sets an option and that `metric` does not list.
+
+    `experiment=attack` sets `metric.spice.parser`; with `metric=[judge]` nothing else of SPICE is
+    in the configuration.
+    """
+    for name in [n for n, node in config.metric.items() if "_target_" not in node]:
+        if name in metric_names():
+            options = config.metric[name]
+            with open_dict(config):
+                del config.metric[name]
+                add_metric(config, name)
+                config.metric[name].update(options)
+
+
 def build(name: str, config: DictConfig) -> Metric:
     """The metric called `name`, as configured; wrong options raise ConfigError."""
     return _built(name, config, ())

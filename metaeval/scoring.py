@@ -149,7 +149,7 @@ def bind(
     except CacheError:
         raise
     except Exception as error:
-        return _failed(
+        return failed_with(
             MetricScores(metric.name, metric.columns, (None,) * len(metric.columns), "failed"),
             error,
         )
@@ -304,7 +304,7 @@ def look_up(
             raise
         except Exception as error:
             scorer.close()
-            lookup = Lookup(replace(_failed(lookup.bound, error), scorer=None))
+            lookup = Lookup(replace(failed_with(lookup.bound, error), scorer=None))
     lookup.bound = replace(lookup.bound, seconds=time.perf_counter() - started)
     return lookup
 
@@ -323,7 +323,7 @@ def complete(
         except CacheError:
             raise
         except Exception as error:
-            bound = _failed(bound, error)
+            bound = failed_with(bound, error)
         finally:
             scorer.close()
     seconds = bound.seconds + time.perf_counter() - started
@@ -341,8 +341,8 @@ def _without_rivals(metric: Metric) -> MetricScores:
     )
 
 
-def _failed(bound: MetricScores, error: Exception) -> MetricScores:
-    """The same metric, broken by this error."""
+def failed_with(bound: MetricScores, error: Exception) -> MetricScores:
+    """The same metric with the status, reason and remedy of an error that it raised."""
     if isinstance(error, NotScored):
         return replace(bound, status="skipped", reason=str(error), remedy=error.remedy or None)
     log.info("%s failed", bound.family, exc_info=error)  # a run's metaeval.log has the traceback

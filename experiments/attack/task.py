@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from metaeval.config import load_dataset
 from metaeval.corruptions.language.parsed import parse
 from metaeval.data.dataset import CaptionDataset, ImageId
 from metaeval.data.system_captions import find_system_files, read_system_captions
-from metaeval.errors import ConfigError
+from metaeval.errors import ConfigError, MetaevalError
 from metaeval.experiments.attack.printout import printout
 from metaeval.experiments.attack.searches import (
     Attacked,
@@ -58,13 +59,15 @@ from metaeval.results.base import Estimate
 from metaeval.results.metric import MetricResult
 from metaeval.runs import files
 from metaeval.runs.records import Edit, Version
-from metaeval.runs.store import Store
-from metaeval.scoring import MetricScores
+from metaeval.runs.store import CacheError, Store
+from metaeval.scoring import MetricScores, failed_with
 from metaeval.search.beam import SearchLimits, Trial
 from metaeval.search.falsehoods import rule_of
 from metaeval.search.fluency import CENTRAL, Fluency
 from metaeval.search.target import Target, headline_column
 from metaeval.text.tokenizers.base import forget_texts
+
+log = logging.getLogger(__name__)
 
 HUMAN = "Human"
 _EXAMPLES = 6  # of the gallery, per metric
@@ -81,6 +84,7 @@ class AttackScores:
     controls: dict[str, Estimate] = field(default_factory=dict)
     preferences: dict[str, Preferences] = field(default_factory=dict)  # by column
     defences: list[Defence] = field(default_factory=list)
+    failed: dict[str, Exception] = field(default_factory=dict)  # by family
 
 
 class Attack(MetricExperiment[CaptionDataset, AttackScores]):
@@ -101,7 +105,7 @@ class Attack(MetricExperiment[CaptionDataset, AttackScores]):
         Images of which the best of n captions is chosen from a pool of 64; 0 for none.
     pairs
         How many pairs of metrics are attacked together: those that resist the captions found
-        against either one best. On the first `inflation_images` images.
+        against either one best. On the first `pool_images` images.
 
     The option `captions` names captions of systems that join the pools, as of
     `experiment=captioners`.
@@ -121,7 +125,7 @@ class Attack(MetricExperiment[CaptionDataset, AttackScores]):
         images: PositiveInt = 1000,
         budgets: Sequence[int] = (0, 10, 100),
         edits: NonNegativeInt = 3,
-        inflation_images: NonNegativeInt = 100,
+        inflation_images: NonNegativeInt = 50,
         pool_images: NonNegativeInt = 100,
         pairs: NonNegativeInt = 3,
     ) -> None:
@@ -173,7 +177,12 @@ class Attack(MetricExperiment[CaptionDataset, AttackScores]):
         captions = files.read_table(record.out / files.CAPTIONS)
         scored = score_all(metrics.values(), data, captions, record.config)
         write_scores(record.out, captions, scored)
-        result.scored = [_with_search(s, result.attacked.get(s.family)) for s in scored]
+        result.scored = [
+            failed_with(s, result.failed[s.family])
+            if s.family in result.failed
+            else _with_search(s, result.attacked.get(s.family))
+            for s in scored
+        ]
         result.preferences = self._preferences(data, result)
         with open_store(record.config) as store:
             result.defences = self._defences(data, metrics, result, store)
@@ -213,10 +222,15 @@ class Attack(MetricExperiment[CaptionDataset, AttackScores]):
         for metric in metrics.values():
             target, swapped = Target(metric, data, store), Target(metric, swapped_data, store)
             try:
-                if target.bound.scorer is not None and swapped.bound.scorer is not None:
+                bound = target.bound.scorer is not None and swapped.bound.scorer is not None
+                if bound and not metric.pairwise:
                     result.attacked[metric.name] = attack(
                         target, swapped, result.material, self.limits, self.inflation_images
                     )
+            except CacheError:
+                raise
+            except Exception as error:  # a metric that breaks is a row with the reason
+                result.failed[metric.name] = error
             finally:
                 target.close()
                 swapped.close()
@@ -269,16 +283,22 @@ class Attack(MetricExperiment[CaptionDataset, AttackScores]):
                 family[column.name] = scored.family
         by_family = {metric.name: metric for metric in metrics.values()}
         pairs = defences(scores.preferences, list(family))
-        for k, pair in enumerate(pairs[: self.pairs] if self.inflation_images else ()):
+        for k, pair in enumerate(pairs[: self.pairs] if self.pool_images else ()):
             first, second = (family[name] for name in pair.metrics)
             targets = (
                 Target(by_family[first], data, store), Target(by_family[second], data, store)
             )  # fmt: skip
             found = scores.attacked[first], scores.attacked[second]
-            won = attack_pair(targets, found, scores.material, self.limits, self.inflation_images)
-            pairs[k] = pair.model_copy(update={"searched": share(won)})
-            for target in targets:
-                target.close()
+            try:
+                won = attack_pair(targets, found, scores.material, self.limits, self.pool_images)
+                pairs[k] = pair.model_copy(update={"searched": share(won)})
+            except CacheError:
+                raise
+            except MetaevalError as error:  # the budget of a judge is spent
+                log.warning("%s and %s were not attacked together: %s", *pair.metrics, error)
+            finally:
+                for target in targets:
+                    target.close()
         return pairs
 
     def _versions(

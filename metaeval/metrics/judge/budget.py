@@ -63,10 +63,13 @@ class Ledger:
     price: Price | None
     spent: Cost = field(default_factory=Cost)
     reserved: Cost = field(default_factory=Cost)
+    _counted: set[str] = field(default_factory=set)
 
     def record(self, answer: Answer) -> None:
-        """Count an answer that was paid for earlier."""
-        self.spent = self.spent.plus(cost_of(answer))
+        """Count an answer that was paid for earlier; each one once."""
+        if answer.key not in self._counted:
+            self._counted.add(answer.key)
+            self.spent = self.spent.plus(cost_of(answer))
 
     def exceeded_by(self, cost: Cost) -> str | None:
         """The ceiling that this cost would exceed: "budget.calls=100"."""
@@ -91,7 +94,10 @@ class Ledger:
     def settle(self, reserved: Cost, answer: Answer | None) -> None:
         """Replace a reserved cost by the real one; a failed attempt counts as a call."""
         self.reserved = self.reserved.minus(reserved)
-        self.spent = self.spent.plus(Cost(1) if answer is None else cost_of(answer))
+        if answer is None:
+            self.spent = self.spent.plus(Cost(1))
+        else:
+            self.record(answer)
 
 
 def cost_of(answer: Answer) -> Cost:

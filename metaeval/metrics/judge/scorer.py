@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _NAMESPACE = "answers of judges"
+_LEDGERS: WeakKeyDictionary[object, dict[str, Ledger]] = WeakKeyDictionary()  # by run
 UNPARSED, UNANSWERED, TRUNCATED = (
     "captions with an answer that cannot be parsed", "captions without an answer",
     "captions with an answer cut at max_tokens",
@@ -244,7 +246,7 @@ class JudgeScorer(Scorer):
 
     def _ask(self, todo: Sequence[Request], known: Sequence[Answer]) -> None:
         metric = self.metric
-        ledger = Ledger(metric.budget or {}, metric.price)
+        ledger = self._ledger()
         for answer in known:
             ledger.record(answer)
         if metric.dry_run or metric.batch_export is not None:
@@ -270,6 +272,13 @@ class JudgeScorer(Scorer):
                 "scored, and are asked for again by the same command",
                 self.columns[-1].name, f"{len(reasons):,}", f"{len(todo):,}", reasons[-1],
             )  # fmt: skip
+
+    def _ledger(self) -> Ledger:
+        """The budget: one for all that a run asks this judge, however often it is bound."""
+        of_run = _LEDGERS.setdefault(current_journal() or self, {})
+        return of_run.setdefault(
+            self.signatures[-1], Ledger(self.metric.budget or {}, self.metric.price)
+        )
 
     def _send_nothing(self, todo: Sequence[Request]) -> None:
         """Write the batch file, or state what asking would cost; then the metric is skipped."""

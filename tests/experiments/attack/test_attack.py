@@ -2,26 +2,42 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
+import subprocess
+import sys
+import time
+from itertools import zip_longest
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from benchmarks.corruption_audit.reader import judgement
+from benchmarks.loopback import LoopbackEndpoint
 from metaeval.config import compose_config
 from metaeval.corruptions.base import Corrupted
 from metaeval.data.scenes import load_scenes
 from metaeval.errors import ConfigError
-from metaeval.experiments.attack.searches import attack, gather_material, swapped_dataset
-from metaeval.experiments.attack.statistics import attack_statistics, best_false, usable
-from metaeval.experiments.attack.task import Attack, _edits, refuse_replay
+from metaeval.experiments.attack.searches import (
+    attack,
+    attack_control,
+    gather_material,
+    swapped_dataset,
+)
+from metaeval.experiments.attack.searches import exact_match as exact_match_score
+from metaeval.experiments.attack.statistics import attack_statistics
+from metaeval.experiments.attack.task import Attack, refuse_replay
 from metaeval.experiments.run import run_configured
 from metaeval.metrics.adapters.function import FunctionMetric
 from metaeval.metrics.base import Metric
 from metaeval.metrics.controls.length import Length
 from metaeval.metrics.controls.random_score import RandomScore
 from metaeval.metrics.ngram.cider import Cider
-from metaeval.results.files import read_result
+from metaeval.metrics.ngram.rouge_l import RougeL
+from metaeval.results.attack import AttackResult
+from metaeval.results.files import read_info, read_result
+from metaeval.runs.records import Edit
 from metaeval.runs.store import MemoryStore
 from metaeval.search.beam import SearchLimits
 from metaeval.search.target import Target
@@ -60,6 +76,25 @@ def test_exact_match_never_prefers_a_false_caption() -> None:
         assert all(point.value.value == 0 for point in points)
 
 
+def test_the_controls_of_a_result_have_their_known_values() -> None:
+    material = gather_material(DATA, None, 0)
+    target = Target(RandomScore(), DATA, MemoryStore())
+    n = len(DATA)
+    fooled = {
+        "exact match": attack_control(exact_match_score(DATA), material, LIMITS, "exact match"),
+        "random": attack_control(target.score, material, LIMITS, "random"),
+        "length": attack_control(lambda texts, _: np.array([len(t.split()) for t in texts], float),
+                                 material, LIMITS, "length"),
+    }  # fmt: skip
+    assert {name: len(flags) for name, flags in fooled.items()} == dict.fromkeys(fooled, n)
+    assert not any(fooled["exact match"])
+    assert all(fooled["length"])
+    # 60 draws against one: fooled with probability 60/61
+    assert sum(fooled["random"]) >= n - 3
+    scores = exact_match_score(DATA)([DATA.references[0][0].upper(), "a dog"], np.array([0, 0]))
+    assert scores.tolist() == [1.0, 0.0]
+
+
 def test_a_random_score_gives_in_by_chance() -> None:
     _, _, numbers = attacked(RandomScore(), 0)
     unasked = numbers.success["unconstrained"][0].value
@@ -69,17 +104,45 @@ def test_a_random_score_gives_in_by_chance() -> None:
     assert best_of_ten.low <= 10 / 11 <= best_of_ten.high
 
 
-def test_every_success_is_false_by_the_scene_graph() -> None:
-    material, found, _ = attacked(Cider(), 0)
+def changed(source: str, text: str) -> tuple[str, tuple[Edit, ...]]:
+    """The words that differ with one neighbour on either side, and the edits between common
+    ends."""
+    old, new = source.split(), text.split()
+    end = start = 0
+    while end < min(len(old), len(new)) and old[-1 - end] == new[-1 - end]:
+        end += 1
+    while start < min(len(old), len(new)) - end and old[start] == new[start]:
+        start += 1
+    before, after = old[start : len(old) - end], new[start : len(new) - end]
+    edits = tuple(
+        Edit(start + min(k, len(before)), b, a)
+        for k, (b, a) in enumerate(zip_longest(before, after, fillvalue=""))
+    )
+    return f" {' '.join(new[max(0, start - 1) : len(new) - end + 1])} ", edits
+
+
+@pytest.mark.parametrize("metric", [Cider(), RougeL(), Length(), RandomScore()])
+def test_every_counted_success_is_false_by_the_scene_graph(metric: Metric) -> None:
+    """By a reader that shares no code with the search: it finds the statement that the first
+    changed words make false by the scene graph, and these words stand in every success."""
+    material, found, numbers = attacked(metric, 0)
     graphs = DATA.part("scene_graphs")
+    false: list[list[str]] = []
+    for image, human, starts in zip(DATA.image_ids, DATA.human, material.false, strict=True):
+        false.append([])
+        for start in starts:
+            words, edits = changed(human, start.text)
+            verdict = judgement(graphs[image], human, Corrupted(start.text, True, edits))
+            assert verdict == "false", start.text
+            false[-1].append(words)
     n = 0
-    for i, trial in enumerate(best_false(found, material, LIMITS)):
-        if i not in usable(found, material) or trial is None or trial.score <= found.human[i]:
-            continue
-        text = trial.draft.text
-        result = Corrupted(text, True, _edits(DATA.human[i], text))
-        assert judgement(graphs[DATA.image_ids[i]], DATA.human[i], result) == "false", text
-        n += 1
+    for i, trace in enumerate(found.false["unconstrained"]):
+        won = [t.draft.text for t in trace.trials if t.score > found.human[i]]
+        n += bool(won)
+        for text in won:
+            assert any(words in f" {text} " for words in false[i]), text
+    estimate = numbers.final("unconstrained")
+    assert n == round(estimate.value * estimate.n)
     assert n >= 10
 
 
@@ -104,6 +167,79 @@ def test_a_run_gives_the_same_bytes_again_from_a_cache_that_is_there(tmp_path: P
     }
     own = [t.share for t in result.transfer if t.source == t.target and t.share.n]
     assert all(share.value == 1.0 for share in own)
+
+
+COMMAND = (
+    "experiment=attack", "dataset.n=30", "task.images=30", "task.budgets=[0,10,60]",
+    "task.inflation_images=10", "task.pool_images=10", "report=none",
+    "metrics=[cider,rouge_l,length]", "task.pairs=1",
+)  # fmt: skip
+
+
+@pytest.mark.slow
+def test_a_run_that_was_killed_goes_on_and_gives_the_same_bytes(tmp_path: Path) -> None:
+    def command(folder: str) -> list[str]:
+        return [sys.executable, "-m", "metaeval", *COMMAND, f"paths.cache={tmp_path / folder}",
+                f"hydra.run.dir={tmp_path / folder / 'OUT'}"]  # fmt: skip
+
+    subprocess.run(command("whole"), check=True, capture_output=True)
+    process = subprocess.Popen(
+        command("killed"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    cache = tmp_path / "killed" / "content.sqlite"
+    while not _searched(cache):
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.kill()
+    process.wait()
+    assert not (tmp_path / "killed" / "OUT" / "statistics.json").exists()
+    subprocess.run(command("killed"), check=True, capture_output=True)
+    for name in ("statistics.json", "captions.parquet", "scores.parquet"):
+        whole, killed = (tmp_path / folder / "OUT" / name for folder in ("whole", "killed"))
+        assert whole.read_bytes() == killed.read_bytes(), name
+    runs = [read_info(tmp_path / f / "OUT" / "run.json") for f in ("whole", "killed")]
+    first, resumed = (sum(m.n_scored for m in run.metrics) for run in runs)
+    assert resumed < first  # what was scored before the kill is not scored again
+
+
+def _searched(cache: Path) -> bool:
+    """Whether the cache holds scores of the search against ROUGE-L, the second metric."""
+    if not cache.is_file():
+        return False
+    with contextlib.closing(sqlite3.connect(f"file:{cache}?mode=ro", uri=True)) as db:
+        try:
+            query = "SELECT count(*) FROM namespace WHERE name LIKE 'search:%rouge-l%'"
+            return bool(db.execute(query).fetchone()[0])
+        except sqlite3.OperationalError:
+            return False  # being made
+
+
+def judged(tmp_path: Path, url: str, calls: int) -> AttackResult:
+    config = compose_config(
+        ["experiment=attack", "dataset.n=4", "task.images=4", "task.budgets=[0,5]", "task.edits=1",
+         "task.inflation_images=0", "task.pool_images=0", "report=none", "metric=[judge,cider]",
+         "metrics=[cider,judge]", f"metric.judge.base_url={url}", "metric.judge.model=m",
+         "+metric.judge.budget.calls=" + str(calls), f"paths.cache={tmp_path / 'cache'}"]
+    )  # fmt: skip
+    run_configured(config, tmp_path / "OUT")
+    result = read_result(tmp_path / "OUT" / "statistics.json")
+    assert isinstance(result, AttackResult)
+    return result
+
+
+def test_a_judge_at_an_endpoint_is_attacked_within_its_budget(tmp_path: Path) -> None:
+    with LoopbackEndpoint(0.0) as endpoint:
+        result = judged(tmp_path / "enough", endpoint.url, 2000)
+        assert [m.status for m in result.metrics] == ["ok", "ok"]
+        judge = result.metrics[0].numbers
+        assert judge.n_images == 4
+        # no caption is paid for twice: searches, generic captions, human captions in two roles
+        assert 0 < endpoint.requests <= judge.n_calls + 4 * (30 + 2 + len(result.metrics))
+        endpoint.requests = 0
+        result = judged(tmp_path / "little", endpoint.url, 20)
+        assert endpoint.requests <= 20
+        assert [m.status for m in result.metrics] == ["failed", "ok"]
+        assert "budget.calls=20 is reached" in str(result.metrics[0].reason)
 
 
 def test_a_metric_computes_nothing_twice() -> None:

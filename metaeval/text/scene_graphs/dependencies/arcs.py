@@ -8,6 +8,10 @@ from dataclasses import dataclass, field
 from metaeval.text.scene_graphs.dependencies.perceptron import Linear
 
 SHIFT = "S"
+Context = tuple[
+    str, str, str, str, str, str, str, str, str, str, str, str, str, str, str, str, str, str, str,
+    str, int, int,
+]  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -61,6 +65,11 @@ class State:
 
 def features(state: State, words: Sequence[str], tags: Sequence[str]) -> list[str]:
     """What the next action is judged by; `words` and `tags` end in three marks for "none"."""
+    return named_features(context_of(state, words, tags))
+
+
+def context_of(state: State, words: Sequence[str], tags: Sequence[str]) -> Context:
+    """All that the features of the next action depend on."""
     none = state.size + 1
     stack, right, left = state.stack, state.right, state.left
     s0 = stack[-1] if stack else none
@@ -86,11 +95,21 @@ def features(state: State, words: Sequence[str], tags: Sequence[str]) -> list[st
         s1_relation = state.relations[right[s1][-1]]
     case = words[left[b0][0]] if left[b0] and state.relations[left[b0][0]] == "case" else ""
     s_case = words[left[s0][-1]] if sl_relation == "case" else ""
-    w0, w1, w2 = words[s0], words[s1], words[s2]
-    t0, t1, t2 = tags[s0], tags[s1], tags[s2]
-    v0, v1 = words[b0], words[b1]
-    u0, u1, u2 = tags[b0], tags[b1], tags[b2]
     apart = min(b0 - s0, 5) if s0 != none else 0
+    return (
+        words[s0], words[s1], words[s2], tags[s0], tags[s1], tags[s2],
+        words[b0], words[b1], tags[b0], tags[b1], tags[b2],
+        sr_relation, sl_relation, bl_relation, s1_relation, tags[sr], tags[sl], tags[bl],
+        case, s_case, count, apart,
+    )  # fmt: skip
+
+
+def named_features(context: Context) -> list[str]:
+    """The names of a context's features."""
+    (
+        w0, w1, w2, t0, t1, t2, v0, v1, u0, u1, u2, sr_relation, sl_relation, bl_relation,
+        s1_relation, sr_tag, sl_tag, bl_tag, case, s_case, count, apart,
+    ) = context  # fmt: skip
     return [
         "a",
         f"b{w0} {t0}",
@@ -129,8 +148,8 @@ def features(state: State, words: Sequence[str], tags: Sequence[str]) -> list[st
         f"I{t0} {u0} {u1} {u2}",
         f"J{w0} {t0} {u0} {u1}",
         f"K{t2} {t1} {s1_relation} {s_case}",
-        f"L{tags[sr]} {t0} {u0}",
-        f"M{tags[sl]} {t0} {tags[bl]} {u0}",
+        f"L{sr_tag} {t0} {u0}",
+        f"M{sl_tag} {t0} {bl_tag} {u0}",
         f"N{w2} {w1} {s_case}",
         f"O{t0} {v0} {v1}",
         f"P{t1} {s_case} {v0} {u1}",
@@ -145,17 +164,23 @@ def attach_words(
     """Per word the place of its head (the number of words for the root) and its relation."""
     state = State.start(len(words))
     words, tags = marked(words, tags)
-    sides = [action[0] for action in model.classes]
     while not state.done:
-        shift, left, right = state.allowed()
-        open_sides = {"S": shift, "L": left, "R": right}
-        scores = model.scores(features(state, words, tags))
-        best, best_score = "", None
-        for action, side, score in zip(model.classes, sides, scores.tolist(), strict=True):
-            if (best_score is None or score > best_score) and open_sides[side]:
-                best, best_score = action, score
-        state.apply(best)
+        # captions are much alike: most contexts have been decided before
+        key = context_of(state, words, tags), state.allowed()
+        action = model.decided.get(key)
+        if action is None:
+            action = model.decide(key, _best(model, *key))
+        state.apply(action)
     return state.heads, state.relations
+
+
+def _best(model: Linear, context: Context, allowed: tuple[bool, bool, bool]) -> str:
+    """The action with the highest score, of equal ones the first, among those allowed."""
+    sides = "".join(side for side, can in zip("SLR", allowed, strict=True) if can)
+    scores = model.scores(named_features(context)).tolist()
+    pairs = [(score, name) for score, name in zip(scores, model.classes, strict=True)
+             if name[0] in sides]  # fmt: skip
+    return max(pairs, key=lambda pair: pair[0])[1]
 
 
 def marked(words: Sequence[str], tags: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from metaeval.readers.arrays import ArrayArchive
+
+_MOST_CONTEXTS = 100_000
 
 
 class Linear:
@@ -22,6 +24,11 @@ class Linear:
         The names of the features, in the order of `weights`.
     weights
         int16 [features, classes].
+
+    Attributes
+    ----------
+    decided
+        What was chosen in a context; emptied when it has grown to 100,000 contexts.
     """
 
     def __init__(
@@ -30,11 +37,19 @@ class Linear:
         self.classes = list(classes)
         self._rows = {name: row for row, name in enumerate(features)}
         self._weights = weights
+        self.decided: dict[Hashable, str] = {}
+
+    def decide(self, context: Hashable, choice: str) -> str:
+        """Keep what was chosen in a context, and return it."""
+        if len(self.decided) >= _MOST_CONTEXTS:
+            self.decided.clear()
+        self.decided[context] = choice
+        return choice
 
     def scores(self, features: Sequence[str]) -> npt.NDArray[np.int64]:
         """The sum of the weights of those features that are known: int64 [classes]."""
         rows = self._rows
-        known = [rows[name] for name in features if name in rows]
+        known = [row for name in features if (row := rows.get(name)) is not None]
         total: npt.NDArray[np.int64] = self._weights[known].sum(axis=0, dtype=np.int64)
         return total
 

@@ -63,6 +63,10 @@ def tag_words(model: Linear, words: Sequence[str]) -> list[str]:
         if (mark := _PUNCTUATION.get(context[place])) is not None:
             tags.append(mark)
             continue
-        scores = model.scores(tag_features(context, place, tags[-1], tags[-2]))
-        tags.append(model.classes[int(scores.argmax())])
+        key = tuple(context[place - 2 : place + 3]), tags[-1], tags[-2]
+        tag = model.decided.get(key)
+        if tag is None:
+            scores = model.scores(tag_features(context, place, tags[-1], tags[-2]))
+            tag = model.decide(key, model.classes[int(scores.argmax())])
+        tags.append(tag)
     return tags[2:]
