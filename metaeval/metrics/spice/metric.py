@@ -71,6 +71,7 @@ class Spice(Metric):
         def column(name: str, part_of: str | None) -> ScoreColumn:
             return ScoreColumn(
                 f"{name}{in_brackets}",
+                bounds=(0.0, 2.0),  # two tuples may match one reference's: a recall above 1
                 part_of=part_of,
                 headline=part_of is None,
                 variant_of=name if model else None,

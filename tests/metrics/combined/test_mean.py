@@ -147,7 +147,7 @@ def test_spider_is_the_mean_of_spice_and_cider() -> None:
     assert parts[1] is not None
     assert result.scores[:, 0].tolist() == ((parts[0][:, 0] + parts[1][:, 0]) / 2).tolist()
     assert result.columns[0].name == "SPIDEr (rules)"
-    assert result.columns[0].bounds == (0, 5.5)
+    assert result.columns[0].bounds == (0, 6)
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from metaeval.java.process import run_once
 from metaeval.java.runtime import JavaRuntime, find_java
 from metaeval.java.services import find_compiler
 from metaeval.metrics.spice.graph import CARDINALS, CATEGORIES, COLORS, SIZES, Graph, f_scores
+from metaeval.metrics.spice.metric import Spice
 from metaeval.metrics.spice.synonyms import Synonyms, load_synonyms
 from metaeval.text.scene_graphs import install, spice_service
 from metaeval.text.scene_graphs.parse import default_cache, missing_parts
@@ -226,3 +227,13 @@ def test_absent_jars_are_told(tmp_path: Path) -> None:
     assert isinstance(absent, Absent)
     assert "stanford-corenlp-3.6.0-models.jar" in absent.reason
     assert "--install spice" in absent.remedy
+
+
+def test_a_recall_may_be_above_one() -> None:
+    """Two tuples that differ match the same one of the references: 2 of 2 are right, and there is
+    one to find. P = 1, R = 2, F = 4/3, as by SPICE's own definition; never more than 2."""
+    synsets = {"bank": {1}, "shore": {2}, "embankment": {1, 2}}
+    candidate = Graph([("bank",), ("shore",)], lambda phrase: frozenset(synsets[phrase]))
+    reference = Graph([("embankment",)], lambda phrase: frozenset(synsets[phrase]))
+    assert f_scores(candidate, reference)[0] == pytest.approx(4 / 3, abs=1e-12)
+    assert Spice(parser="rules").columns[0].bounds == (0.0, 2.0)
