@@ -1,0 +1,1 @@
+"""What docs/attack.md says of defences."""
