@@ -16,6 +16,7 @@ from metaeval.experiments.judgments.fitted import (
     fitted_results,
     signature,
 )
+from metaeval.experiments.judgments.further import further_agreement
 from metaeval.experiments.judgments.people import people_agreement
 from metaeval.experiments.judgments.published import published
 from metaeval.experiments.judgments.sample import (
@@ -52,6 +53,7 @@ def statistics(
     sample = sample_of(judged, settings)
     columns = Columns.of(scored)
     statistic, confidence = quoted_statistic(judged), settings.confidence
+    shown = {c.name for c in (*columns.ranked, *columns.controls)}
     agreements: dict[str, dict[str, HumanAgreement]] = {}
     replicates: dict[tuple[str, str], Correlations] = {}
     with progress_bar(total=len(columns.all) * len(sample.ratings), desc="intervals") as bar:
@@ -59,6 +61,9 @@ def statistics(
             agreements[column.name] = {}
             for name, given in sample.ratings.items():
                 agreement, resampled = agreement_of(column, given, sample, statistic, confidence)
+                if column.name in shown:
+                    further = further_agreement(column, given, sample, name, confidence)
+                    agreement = agreement.model_copy(update={"further": further})
                 agreements[column.name][name] = agreement
                 replicates[name, column.name] = resampled
                 bar.update()

@@ -100,6 +100,35 @@ class CommonRows(Model):
     value: Number
 
 
+class FurtherAgreement(Model):
+    """What else a column's agreement shows; each with its interval by resampling images.
+
+    Attributes
+    ----------
+    difference_pearson
+        Pearson's r over all differences between two captions of one image (PDP).
+    cross_fitted_accuracy
+        Pairwise accuracy whose ε is fitted on other images.
+    disattenuated
+        r with the mean rating, free of the raters' noise; `None` where captions have one rating, or
+        different numbers.
+    labels_worth
+        How many labels without the metric 100 labels with it are worth; `n` captions.
+    noticed
+        The score difference that people prefer in 75 % of the pairs that they rate differently;
+        `None` as its value or end is "never", `n` pairs.
+    soft_pairwise_accuracy
+        SPA over systems; `None` where fewer than two are known.
+    """
+
+    difference_pearson: Estimate
+    cross_fitted_accuracy: Estimate
+    disattenuated: Estimate | None = None
+    labels_worth: Estimate
+    noticed: Estimate | None = None
+    soft_pairwise_accuracy: Number = None
+
+
 class HumanAgreement(CorrelationEstimates):
     """A metric's agreement with the ratings of one dimension.
 
@@ -117,6 +146,8 @@ class HumanAgreement(CorrelationEstimates):
     common
         The correlation that metrics are ranked by where they could score different rows; `None`
         where all scored the same, and for columns that are not ranked.
+    further
+        Of ranked columns and controls; `None` for parts, and for constant columns.
     """
 
     accuracy: CalibratedAccuracy
@@ -124,6 +155,7 @@ class HumanAgreement(CorrelationEstimates):
     views: Mapping[str, CorrelationEstimates] = {}
     length_controlled: Estimate | None = None
     common: CommonRows | None = None
+    further: FurtherAgreement | None = None
 
     def ranked_by(self, statistic: Correlation) -> float | None:
         """What metrics are ranked by: the correlation on common rows, where rows differ."""

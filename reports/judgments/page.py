@@ -68,6 +68,7 @@ def render(run: LoadedRun[JudgmentsResult]) -> str:
         compared=printed.table.heads[1].name,
         findings=findings(result, printed.table),
         systems=printed.systems,
+        further=printed.further,
         judges=section_of_judges(run),
         views=printed.views,
         examples=printed.examples,

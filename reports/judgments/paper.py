@@ -8,7 +8,14 @@ from typing import NamedTuple
 from matplotlib.figure import Figure
 
 from metaeval.reports.judgments.examples import Examples, examples
-from metaeval.reports.judgments.table import STATISTICS, ratings_table, system_table, view_tables
+from metaeval.reports.judgments.table import (
+    FURTHER_HEADS,
+    STATISTICS,
+    further_table,
+    ratings_table,
+    system_table,
+    view_tables,
+)
 from metaeval.reports.paper.forest import ForestRow, PlottedEstimate, forest
 from metaeval.reports.paper.links import save_links
 from metaeval.reports.paper.saved import (
@@ -36,6 +43,7 @@ class JudgmentTables(NamedTuple):
     matrices: list[SavedMatrix]
     views: list[SavedTable]
     systems: list[SavedTable]
+    further: list[SavedTable]
     examples: list[tuple[Examples, SavedTable]]
 
     @property
@@ -44,7 +52,7 @@ class JudgmentTables(NamedTuple):
         return [
             *self.metrics,
             *(m.table for m in self.matrices if m.table is not None),
-            *(part.table for part in (*self.views, *self.systems)),
+            *(part.table for part in (*self.views, *self.systems, *self.further)),
             *(saved.table for _, saved in self.examples),
         ]
 
@@ -60,6 +68,7 @@ def tables(run: LoadedRun[JudgmentsResult]) -> JudgmentTables:
         matrices,
         _views(result),
         _systems(result),
+        _further(result),
         saved_examples(examples(run)),
     )
 
@@ -117,6 +126,16 @@ def _systems(result: JudgmentsResult) -> list[SavedTable]:
             [[metric, *cells] for metric, cells in system_table(result, name)],
         )
         for k, name in enumerate(result.dimensions)
+    ]
+
+
+def _further(result: JudgmentsResult) -> list[SavedTable]:
+    return [
+        saved_table(
+            name, file_name("further", k, name), f"Further statistics, {name}.", FURTHER_HEADS, rows
+        )
+        for k, name in enumerate(result.dimensions)
+        if (rows := further_table(result, name))
     ]
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from metaeval.reports.shared.elements import Cell, ColumnHead
 from metaeval.reports.shared.formatting import (
+    DASH,
     count,
     interval,
     known,
@@ -239,3 +240,41 @@ def system_table(result: JudgmentsResult, dimension: str) -> list[tuple[str, lis
             cells = [system.pearson, system.kendall_tau_b, system.accuracy]
             rows.append((metric.name, [_with_ends(estimate) for estimate in cells]))
     return rows
+
+
+FURTHER_HEADS = (
+    "Metric", "PDP", "Cross-fitted accuracy", "r without noise", "100 labels are worth",
+    "Δ at 75 %", "SPA",
+)  # fmt: skip
+
+
+def further_table(result: JudgmentsResult, dimension: str) -> list[list[str]]:
+    """Rows of `FURTHER_HEADS`, in the order of the run; empty where no column has any."""
+    rows = []
+    for metric in result.visible:
+        further = metric.numbers.human[dimension].further if metric.ok else None
+        if further is None or kind_of(metric) not in ("result", "control"):
+            continue
+        accuracy, worth, noticed = (
+            further.cross_fitted_accuracy, further.labels_worth, further.noticed,
+        )  # fmt: skip
+        rows.append(
+            [
+                metric.name,
+                _with_ends(further.difference_pearson),
+                f"{percent(accuracy.value)} ({percent(accuracy.low)} to {percent(accuracy.high)})",
+                DASH if further.disattenuated is None else _with_ends(further.disattenuated),
+                f"{number(worth.value, 0)} ({interval((worth.low, worth.high), 0)})",
+                DASH if noticed is None else _noticed(noticed),
+                number(further.soft_pairwise_accuracy),
+            ]
+        )
+    return rows
+
+
+def _noticed(estimate: Estimate) -> str:
+    """A noticed difference with its ends, each of which may be "never"."""
+    value, low, high = (
+        "never" if v is None else number(v) for v in (estimate.value, estimate.low, estimate.high)
+    )
+    return f"{value} ({low} to {high})"

@@ -1,0 +1,107 @@
+"""What else a column's agreement with people shows: differences, noise, labels saved, systems."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from metaeval.experiments.judgments.sample import RankedScores, Ratings, Sample, varies
+from metaeval.results.base import Estimate
+from metaeval.results.judgments import FurtherAgreement
+from metaeval.stats.agreement.ceiling import disattenuated_correlation
+from metaeval.stats.agreement.cross_fitted_ties import cross_fitted_tie_calibration
+from metaeval.stats.agreement.label_efficiency import label_efficiency
+from metaeval.stats.agreement.length_control import pair_table
+from metaeval.stats.agreement.pairwise_difference import pairwise_difference_pearson
+from metaeval.stats.agreement.soft_pairwise import soft_pairwise_accuracy
+from metaeval.stats.preference.difference import preference_curve
+from metaeval.stats.resampling.items import Floats
+
+LABELS = 100  # of which `label_efficiency` says how many they are worth
+_REPLICATES = 500  # of these intervals; logistic curves are fitted in the first 200
+_CURVES = 200
+
+
+def further_agreement(
+    column: RankedScores, given: Ratings, sample: Sample, dimension: str, confidence: float
+) -> FurtherAgreement | None:
+    """The further statistics of a column in one dimension; `None` for a constant column."""
+    if not varies(column):
+        return None
+    x, y, image, counts = column.scores, given.mean, given.image, sample.counts[:_REPLICATES]
+    differences = pairwise_difference_pearson(x, y, image, counts=counts, confidence=confidence)
+    ties = cross_fitted_tie_calibration(x, y, image, counts=counts, confidence=confidence)
+    saved = label_efficiency(
+        x, y, image, n_labels=LABELS, counts=counts, confidence=confidence
+    )  # fmt: skip
+    worth = [LABELS * v for v in (saved.efficiency, saved.low, saved.high)]
+    return FurtherAgreement(
+        difference_pearson=Estimate(
+            value=differences.r, low=differences.low, high=differences.high, n=differences.n_pairs
+        ),
+        cross_fitted_accuracy=Estimate(
+            value=ties.accuracy, low=ties.low, high=ties.high, n=ties.n_pairs
+        ),
+        disattenuated=_disattenuated(column, sample, dimension, given, confidence),
+        labels_worth=Estimate(value=worth[0], low=worth[1], high=worth[2], n=saved.n),
+        noticed=_noticed(column, given, sample, confidence),
+        soft_pairwise_accuracy=_soft_pairwise(column, given, sample),
+    )
+
+
+def _disattenuated(
+    column: RankedScores, sample: Sample, dimension: str, given: Ratings, confidence: float
+) -> Estimate | None:
+    """r free of the raters' noise, where every rated caption has the same number of ratings."""
+    judged = sample.judged.judged
+    sizes = {len(j.human[dimension]) for j in judged if j.human.get(dimension)}
+    if len(sizes) != 1 or (k := sizes.pop()) < 2:
+        return None
+    nothing = (np.nan,) * k
+    ratings = np.array([j.human.get(dimension) or nothing for j in judged], dtype=np.float64)
+    made = disattenuated_correlation(
+        column.scores, ratings, given.image, counts=sample.counts[:_REPLICATES],
+        confidence=confidence,
+    )  # fmt: skip
+    return Estimate(
+        value=made.corrected, low=made.corrected_low, high=made.corrected_high, n=made.n
+    )
+
+
+def _noticed(
+    column: RankedScores, given: Ratings, sample: Sample, confidence: float
+) -> Estimate | None:
+    """The score difference that people prefer in 75 % of the pairs that they rate differently."""
+    pairs = pair_table(column.scores, given.mean, np.zeros(len(given.mean)), given.image)
+    if not len(pairs.image):
+        return None
+    images = np.unique(pairs.image)
+    curve = preference_curve(
+        pairs.score_difference, np.ones(len(pairs.image)), pairs.image,
+        counts=sample.counts[:_CURVES, images], points=2, isotonic_replicates=0,
+        confidence=confidence,
+    )  # fmt: skip
+    return Estimate(
+        value=curve.noticed, low=curve.noticed_low, high=curve.noticed_high, n=curve.n_pairs
+    )
+
+
+def _soft_pairwise(column: RankedScores, given: Ratings, sample: Sample) -> float | None:
+    """SPA over systems; several captions of one system and image are averaged."""
+    systems = sample.systems
+    if len(systems) < 2:
+        return None
+    place = {name: k for k, name in enumerate(systems)}
+    known = np.array([j.system in place for j in sample.judged.judged])
+    known &= ~(np.isnan(column.scores) | np.isnan(given.mean))
+    row = np.array([place.get(j.system or "", 0) for j in sample.judged.judged])
+    cell = (row * given.n_images + given.image)[known]
+    size = len(systems) * given.n_images
+    n = np.bincount(cell, minlength=size)
+
+    def table(values: Floats) -> Floats:
+        with np.errstate(invalid="ignore"):
+            means = np.bincount(cell, values[known], minlength=size) / n
+        return np.asarray(means.reshape(len(systems), given.n_images))
+
+    made = soft_pairwise_accuracy(table(given.mean), table(column.scores))
+    return made.value if made.n_pairs else None

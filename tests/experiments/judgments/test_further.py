@@ -1,0 +1,71 @@
+"""The further statistics of a judgement table, against enumeration and closed forms."""
+
+from __future__ import annotations
+
+import json
+from itertools import permutations
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from metaeval.reports.judgments.page import write_report
+from metaeval.results.judgments import JudgmentsResult
+from tests.experiments.judgments.test_judgments import run_in
+
+N, IMAGES = 120, 30
+
+
+def table(folder: Path, raters: int = 3) -> tuple[Path, np.ndarray, np.ndarray]:
+    """Ratings that follow length, with noise; returns the file, mean ratings and lengths."""
+    rng = np.random.default_rng(0)
+    lengths = rng.integers(3, 12, N)
+    ratings = lengths[:, None] / 3 + rng.normal(0, 1, (N, raters))
+    records = [
+        {"image_id": f"i{k % IMAGES}", "candidate": " ".join(["word"] * lengths[k]),
+         "references": ["a word"], "human": ratings[k].tolist(), "system": f"s{k * 4 // N}"}
+        for k in range(N)
+    ]  # fmt: skip
+    path = folder / "table.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return path, ratings.mean(axis=1), lengths.astype(float)
+
+
+def run(folder: Path, path: Path) -> JudgmentsResult:
+    return run_in(folder, "dataset=table", f"dataset.file={path}", "dataset.image_source=other",
+                  "metrics=[length,rouge_l]", "stats.replicates=200")  # fmt: skip
+
+
+def test_by_enumeration(tmp_path: Path) -> None:
+    path, human, length = table(tmp_path)
+    further = run(tmp_path, path).metric("Length").numbers.human["human"].further
+    assert further is not None
+    image = np.arange(N) % IMAGES
+    pairs = [(i, j) for i, j in permutations(range(N), 2) if image[i] == image[j]]
+    dx, dy = (np.array([v[i] - v[j] for i, j in pairs]) for v in (length, human))
+    assert further.difference_pearson.value == pytest.approx(np.corrcoef(dx, dy)[0, 1])
+    assert further.difference_pearson.n == len(pairs) // 2
+    r = np.corrcoef(length, human)[0, 1]
+    expected = 100 / ((1 - r * r) * 98 / 97)  # Lavenberg and Welch's factor
+    assert further.labels_worth.value == pytest.approx(expected)
+    assert further.noticed is not None
+    gap = further.noticed.value or 0
+    # the score equation of the logistic curve holds at its slope
+    slope = np.log(3) / gap
+    right = np.where(dy > 0, dx, -dx)
+    assert (right - right / (1 + np.exp(-slope * right))).sum() == pytest.approx(0, abs=1e-6)
+    assert further.disattenuated is not None
+    assert (further.disattenuated.value or 0) > r
+    assert 0 <= (further.soft_pairwise_accuracy or -1) <= 1
+
+
+def test_what_single_ratings_cannot_say(tmp_path: Path) -> None:
+    path, _, _ = table(tmp_path, raters=1)
+    result = run(tmp_path, path)
+    further = result.metric("Length").numbers.human["human"].further
+    assert further is not None
+    assert further.disattenuated is None
+    assert result.metric("ROUGE-L").numbers.human["human"].further is not None
+    page = write_report(tmp_path / "OUT").read_text(encoding="utf-8")
+    assert "<details><summary>Differences, labels saved, and the noise of raters" in page
+    assert (tmp_path / "OUT" / "tables" / "further.csv").is_file()
