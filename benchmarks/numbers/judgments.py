@@ -161,7 +161,45 @@ def judged(options: str) -> tuple[Command, ...]:
 
 
 PASCAL = "dataset=pascal50s dataset.labels="
+
+
+def noticed(results: Sequence[Result]) -> str:
+    """The score difference that people prefer in 75 % of the pairs, and what labels are worth."""
+    run = read_ratings(results[0])
+    (dimension,) = run.dimensions
+    lines = head("", "Δ at 75 %", "95 % interval", "100 labels are worth", "95 % interval")
+    for metric in run.metrics:
+        further = metric.numbers.human[dimension].further if metric.ok else None
+        if further is None or further.noticed is None or metric.column.control:
+            continue
+        gap, worth = further.noticed, further.labels_worth
+        lines.append(
+            row(
+                metric.name,
+                _or_never(gap.value),
+                f"{_or_never(gap.low)} to {_or_never(gap.high)}",
+                f"{worth.value:.0f}",
+                f"{worth.low:.0f} to {worth.high:.0f}",
+            )
+        )
+    return "\n".join(lines)
+
+
+def _or_never(value: float | None) -> str:
+    return "never" if value is None else f"{value:.3f}"
+
+
 TABLES = (
+    Table(
+        "noticed",
+        (
+            Command(
+                "-m metaeval experiment=judgments dataset=flickr8k_expert "
+                "metrics=[bleu,sacrebleu,meteor,rouge_l,cider,chrf,bertscore]"
+            ),
+        ),
+        noticed,
+    ),
     Table(
         "flickr8k",
         tuple(
