@@ -179,7 +179,9 @@ def attack_control(score: Score, material: Material, limits: SearchLimits, name:
     """Whether a score that knows nothing is fooled, for each of the first 200 images that have a
     false caption; the search is that of the main results."""
     data = material.dataset
-    rows = [i for i, drafts in enumerate(material.false) if drafts][:_CONTROL_IMAGES]
+    seen = material.fluency.seen if material.fluency else np.zeros(len(data), dtype=bool)
+    rows = [i for i, drafts in enumerate(material.false) if drafts and not seen[i]]
+    rows = rows[:_CONTROL_IMAGES]
     index = np.array(rows, dtype=np.intp)
     human = score([data.human[i] for i in rows], index)
 

@@ -131,6 +131,7 @@ class Attack(MetricExperiment[CaptionDataset, AttackScores]):
     ) -> None:
         self.images, self.edits, self.inflation_images = images, edits, inflation_images
         self.pool_images, self.pairs = pool_images, pairs
+        self._systems: dict[str, Mapping[ImageId, str]] = {}
         self.budgets = tuple(int(b) for b in budgets)
         ascending = sorted(set(self.budgets)) == list(self.budgets)
         if not self.budgets or not ascending or self.budgets[0] < 0 or self.budgets[-1] < 1:
@@ -154,6 +155,11 @@ class Attack(MetricExperiment[CaptionDataset, AttackScores]):
                 f"dataset: nothing tells which captions are false of {dataset.name}; choose one "
                 "with scene graphs (dataset=scenes) or annotated objects (dataset=coco_val2017)"
             )
+        given, known = config.get("captions"), frozenset(dataset.image_ids)
+        self._systems = {
+            name: read_system_captions(path, name, known).captions
+            for name, path in (find_system_files(given) if given else {}).items()
+        }
         return dataset.limited(self.images)
 
     def describe(self, data: CaptionDataset) -> str:
@@ -200,13 +206,7 @@ class Attack(MetricExperiment[CaptionDataset, AttackScores]):
             reason = str(error)
         if fluency is not None and fluency.seen.all():
             fluency, reason = None, "the language model has learned from all of these images"
-        known = frozenset(data.image_ids)
-        given = config.get("captions")
-        systems = {
-            name: read_system_captions(path, name, known).captions
-            for name, path in (find_system_files(given) if given else {}).items()
-        }
-        material = gather_material(data, fluency, config.seed, self.pool_images, systems)
+        material = gather_material(data, fluency, config.seed, self.pool_images, self._systems)
         result = AttackScores(material, no_fluency=reason)
         for name, control in (
             ("length", Length()),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import sqlite3
 import subprocess
 import sys
 import time
-from itertools import zip_longest
+from itertools import combinations, zip_longest
 from pathlib import Path
 
 import numpy as np
@@ -40,6 +41,7 @@ from metaeval.results.files import read_info, read_result
 from metaeval.runs.records import Edit
 from metaeval.runs.store import MemoryStore
 from metaeval.search.beam import SearchLimits
+from metaeval.search.pool import SIZE, chance_of_choice
 from metaeval.search.target import Target
 
 DATA = load_scenes(n=24)
@@ -259,6 +261,37 @@ def test_a_judge_that_replays_is_refused_with_the_reason() -> None:
     with pytest.raises(ConfigError, match=r"metric\.judge: .*recorded answers contain none"):
         refuse_replay("judge", Recorded())
     refuse_replay("cider", Cider())
+
+
+def test_captions_of_systems_join_the_pools(tmp_path: Path) -> None:
+    """A file that covers all images serves a run on the first ones."""
+    file = tmp_path / "system.json"
+    captions = [{"image_id": i, "caption": f"caption number {i}"} for i in DATA.image_ids]
+    file.write_text(json.dumps(captions))
+    task = Attack(images=3)
+    data = task.load(compose_config(["experiment=attack", "dataset.n=24", f"captions={file}"]))
+    material = gather_material(data, None, 0, 3, task._systems)
+    assert len(material.pool.index) == 3
+    for i, texts, true in zip(
+        material.pool.index, material.pool.captions, material.pool.true, strict=True
+    ):
+        assert len(set(texts)) == SIZE
+        assert true[texts.index(f"caption number {data.image_ids[i]}")]
+        assert texts[0] == data.human[i]
+        assert true[0]
+        assert not true[[texts.index(d.text) for d in material.false[i] if d.text in texts]].any()
+
+
+@pytest.mark.parametrize("n", [1, 3, 5])
+def test_the_chance_of_a_choice_is_that_of_all_draws(n: int) -> None:
+    """By enumeration of all sets of n captions; of equal scores each is chosen equally often."""
+    scores = np.array([0.5, 0.1, 0.5, np.nan, 0.9, 0.1])
+    expected, order = np.zeros(6), np.nan_to_num(scores, nan=-1.0)
+    draws = list(combinations(range(6), n))
+    for draw in draws:
+        best = [k for k in draw if order[k] == max(order[list(draw)])]
+        expected[best] += 1 / len(best) / len(draws)
+    assert chance_of_choice(scores, n) == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize("budgets", [[], [10, 0], [-1, 10], [0]])
