@@ -44,6 +44,7 @@ OF_FAMILY = {
     "ter": ("snover2006ter",),
     "wmd": ("kusner2015wmd",),
     "moverscore": ("zhao2019moverscore",),
+    "sentence_similarity": ("reimers2019sentence",),
     "pacscore": ("sarto2023pacs",),
     "refpacscore": ("sarto2023pacs",),
     "chair": ("rohrbach2018chair",),

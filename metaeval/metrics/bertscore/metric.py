@@ -169,7 +169,7 @@ class BertScorer(ReferenceScorer):
         baseline: float | None,
     ) -> None:
         super().__init__(metric, settings, dataset, [metric.column_of(model.name)])
-        self.layer, self._model, self._baseline = layer, model, baseline
+        self.layer, self.model, self._baseline = layer, model, baseline
         if models := locate.known_caption_models(model.name):
             self.training = TrainingFacts(models)
         self._open = ExitStack()
@@ -177,8 +177,8 @@ class BertScorer(ReferenceScorer):
     @cached_property
     def encoder(self) -> TextEncoder:
         """The network, loaded when it is first asked for."""
-        options = (self._model, self.layer, self.metric.device, self.metric.dtype)
-        key = ("bertscore", self._model.folder, *options[1:])
+        options = (self.model, self.layer, self.metric.device, self.metric.dtype)
+        key = ("bertscore", self.model.folder, *options[1:])
         return load_once(key, lambda: TextEncoder(*options))
 
     def prepare(self) -> None:
