@@ -149,8 +149,14 @@ def current() -> RunLine:
 
 @contextmanager
 def run_line() -> Iterator[RunLine]:
-    """The line of a run, drawn while the block lasts, where stderr is a terminal."""
+    """The line of a run, drawn while the block lasts, where stderr is a terminal.
+
+    A run within a run goes on with the line of the outer one.
+    """
     global _line
+    if _line is not None:
+        yield _line
+        return
     line = RunLine()
     _line, stop = line, threading.Event()
     thread = threading.Thread(target=_draw, args=(line, stop), name="progress", daemon=True)

@@ -80,6 +80,15 @@ class SweepOptions:
 
 
 @dataclass
+class TrustOptions:
+    """The battery of experiment=trust: `trust`."""
+
+    battery: str
+    runs: list[str]
+    uses: str | None = None
+
+
+@dataclass
 class Configuration:
     """The keys at the root. Those without a default have to be there."""
 
@@ -103,6 +112,7 @@ class Configuration:
     captions: str | list[str] | Mapping[str, str] | None = None  # of experiment=captioners
     variant: str | int | None = None  # of experiment=train_faier
     bleu_smooth: str | None = None
+    trust: TrustOptions | None = None
 
 
 @dataclass

@@ -27,6 +27,7 @@ RESULTS: dict[str, tuple[str, str]] = {
     "pairs": ("pairs", "PairsResult"),
     "score": ("score", "ScoreResult"),
     "sensitivity": ("sensitivity", "SensitivityResult"),
+    "trust": ("trust", "TrustResult"),
 }
 
 _SCHEMA = "schema"

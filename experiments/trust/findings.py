@@ -1,0 +1,309 @@
+"""What each experiment's result says of each metric against the best control."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from scipy import stats
+
+from metaeval.results.arena import ALL, ArenaResult
+from metaeval.results.attack import AttackResult
+from metaeval.results.base import Estimate
+from metaeval.results.comparison import AgainstControl, Comparison
+from metaeval.results.forced_choice import ForcedChoiceResult
+from metaeval.results.graded import GradedResult
+from metaeval.results.judgments import HumanAgreement, JudgmentsResult, has_few_values
+from metaeval.results.metric import MetricResult
+from metaeval.results.pairs import PairsResult
+from metaeval.results.run import RunResult
+from metaeval.results.sensitivity import SensitivityResult, SensitivityStatistics
+from metaeval.results.trust import Example
+
+LONG = 30  # words of a mean caption from which battles are about long captions
+
+
+class Finding(NamedTuple):
+    """One number of one metric against the best control on the same items.
+
+    `source` and `part` are what conf/trust/uses.yaml chooses by; `difference` is value minus
+    control with its interval.
+    """
+
+    source: str
+    part: str
+    metric: str
+    measure: str
+    value: Estimate
+    control: str
+    control_value: float
+    difference: Estimate
+    p: float | None
+    test: str
+    ceiling: float = 1.0
+    ceiling_is: str = "always right"
+    examples: tuple[Example, ...] = ()
+    corrupted: bool = False  # whether the captions were corrupted by this tool
+
+
+def findings(result: RunResult[Any]) -> Iterator[Finding]:
+    """All findings of a result that some use may ask for."""
+    for kind, read in _READERS.items():
+        if isinstance(result, kind):
+            yield from read(result)
+
+
+def _graded(result: GradedResult) -> Iterator[Finding]:
+    for metric in _metrics(result):
+        compared = result.control_comparison(metric.name, "pairwise_accuracy")
+        value = metric.numbers.pairwise_accuracy
+        if compared is not None and (found := _tested(compared, value)):
+            yield Finding(
+                "graded.order", result.experiment, metric.name,
+                "share of pairs of versions of one caption in order", *found,
+                ceiling_is="every pair in order", corrupted=True,
+            )  # fmt: skip
+
+
+def _pairs(result: PairsResult) -> Iterator[Finding]:
+    for comparison, kinds in result.controls.items():
+        if comparison != result.comparisons[0]:
+            continue
+        for metric in _metrics(result):
+            accuracies = metric.numbers.accuracy[comparison].kinds
+            for kind, against in kinds.items():
+                if kind in accuracies and (found := _from(against, metric.name, accuracies[kind])):
+                    measure = "share of pairs with the true caption higher"
+                    yield Finding("pairs.kinds", kind, metric.name, measure, *found)
+
+
+def _forced_choice(result: ForcedChoiceResult) -> Iterator[Finding]:
+    most = max(result.n_references, default=0)
+    for n, controls in result.controls.items():
+        for group, against in (controls or {}).items():
+            if (group == "mean") == (len(result.groups) > 1):
+                continue  # every category is evidence; their mean is none beside them
+            for metric in _metrics(result):
+                choice = next((c for c in metric.numbers.choice if c.n_references == n), None)
+                if choice is None or not (
+                    found := _from(against, metric.name, choice.accuracy(group))
+                ):
+                    continue
+                measure = f"agreement with people's choice, {n} reference{'s' * (n != 1)}"
+                if n == most and n != 1:
+                    yield Finding("forced_choice.categories", group, metric.name, measure, *found)
+                if n == 1:
+                    yield Finding(
+                        "forced_choice.one_reference", group, metric.name, measure, *found
+                    )
+
+
+def _judgments(result: JudgmentsResult) -> Iterator[Finding]:
+    metrics = list(_metrics(result))
+    for dimension, against in result.controls.items():
+        people = result.people.get(dimension)
+        ceiling, is_what = 1.0, "a correlation of 1"
+        if people is not None and people.value is not None:
+            ceiling, is_what = people.value, "the agreement of one rating with the others"
+        for metric in metrics:
+            numbers = metric.numbers.human[dimension]
+            statistic = result.protocol.statistic
+            if statistic == "kendall_tau_c" and has_few_values(metric.numbers):
+                statistic = "kendall_tau_b"
+            if against and (found := _from(against, metric.name, numbers.estimate(statistic))):
+                yield Finding(
+                    "judgments.correlation", dimension, metric.name,
+                    f"{result.protocol.statistic} with people", *found, ceiling, is_what,
+                )  # fmt: skip
+        main = "total" if "total" in result.dimensions else result.dimensions[0]
+        if dimension == main:
+            yield from _beside_the_correlation(result, dimension)
+
+
+def _beside_the_correlation(result: JudgmentsResult, dimension: str) -> Iterator[Finding]:
+    def pairs(metric: MetricResult[Any]) -> Estimate:
+        agreement: HumanAgreement = metric.numbers.human[dimension]
+        return agreement.accuracy.accuracy
+
+    def systems(metric: MetricResult[Any]) -> Estimate | None:
+        agreement: HumanAgreement = metric.numbers.human[dimension]
+        return None if agreement.system is None else agreement.system.accuracy
+
+    in_order = "every pair in order"
+    measure = "pairs of captions of an image in order, or tied as by people"
+    yield from _apart(result, "judgments.pairs", dimension, measure, pairs, in_order)
+    measure = "share of pairs of systems in order"
+    yield from _apart(result, "judgments.systems", dimension, measure, systems, in_order)
+
+
+def _sensitivity(result: SensitivityResult) -> Iterator[Finding]:
+    by_kind: dict[str, list[str]] = {}
+    for one in result.sets:
+        by_kind.setdefault(one.kind, []).append(one.set)
+    for kind in sorted({kind for m in _metrics(result) for kind in m.numbers.kinds}):
+
+        def detected(metric: MetricResult[Any], kind: str = kind) -> Estimate | None:
+            kinds: Mapping[str, Estimate] = metric.numbers.kinds
+            return kinds.get(kind)
+
+        def examples(metric: MetricResult[Any], kind: str = kind) -> tuple[Example, ...]:
+            return _examples(metric, by_kind.get(kind, []))
+
+        measure = "how often the human caption scores higher"
+        yield from _apart(
+            result, "sensitivity.kinds", kind, measure, detected, "always", examples, True
+        )
+
+    def rewrites(metric: MetricResult[Any]) -> Estimate:
+        numbers: SensitivityStatistics = metric.numbers
+        return numbers.hard_positives.rewrites
+
+    measure = "how often a rewrite scores above a harmful near-copy"
+    yield from _apart(
+        result, "sensitivity.rewrites", "", measure, rewrites, "always", corrupted=True
+    )
+
+
+def _arena(result: ArenaResult) -> Iterator[Finding]:
+    against = result.controls.get(ALL)
+    words = [s.words for s in result.ranking.systems] if result.ranking else []
+    known = [w for w in words if w is not None]
+    is_long = bool(known) and sum(known) / len(known) >= LONG
+    for metric in _metrics(result):
+        found = against and _from(against, metric.name, metric.numbers.agreement[ALL])
+        if found:
+            measure = "agreement with the winners of battles"
+            yield Finding("arena.agreement", "", metric.name, measure, *found)
+            if is_long:
+                yield Finding("arena.long", "", metric.name, measure, *found)
+
+
+def _attack(result: AttackResult) -> Iterator[Finding]:
+    controls = {
+        name: _complement(rate)
+        for name, rate in result.controls.items()
+        if name in ("random", "length") and rate.value is not None
+    }
+    gallery: dict[str, list[Example]] = {}
+    for one in result.gallery:
+        gallery.setdefault(one.metric, []).append(
+            Example(image_id=one.image_id, better=one.human, worse=one.false, scores=one.scores)
+        )
+    if not controls:
+        return
+    best = max(controls, key=lambda name: controls[name].value or 0.0)
+    for metric in _metrics(result):
+        value = _complement(metric.numbers.final())
+        if (found := _unpaired(value, best, controls[best])) is not None:
+            yield Finding(
+                "attack.resists", "", metric.name, "share of images on which the search failed",
+                *found, ceiling_is="never fooled", examples=tuple(gallery.get(metric.name, ())[:3]),
+            )  # fmt: skip
+
+
+_READERS: Mapping[type[RunResult[Any]], Callable[[Any], Iterator[Finding]]] = {
+    GradedResult: _graded,
+    PairsResult: _pairs,
+    ForcedChoiceResult: _forced_choice,
+    JudgmentsResult: _judgments,
+    SensitivityResult: _sensitivity,
+    ArenaResult: _arena,
+    AttackResult: _attack,
+}
+
+
+def _metrics(result: RunResult[Any]) -> Iterator[MetricResult[Any]]:
+    """The metrics with numbers: no controls, no parts of others."""
+    for metric in result.metrics:
+        if metric.statistics is not None and not metric.column.control and metric.column.headline:
+            yield metric
+
+
+_Found = tuple[Estimate, str, float, Estimate, float | None, str]
+
+
+def _from(against: AgainstControl, metric: str, value: Estimate) -> _Found | None:
+    """The metric's comparison with the best control, as a `Finding` holds it."""
+    for compared in against.comparisons:
+        if compared.a == metric:
+            return _tested(compared, value)
+    return None
+
+
+def _tested(compared: Comparison, value: Estimate) -> _Found | None:
+    difference, test = compared.difference, compared.test
+    if value.value is None or difference.value is None:
+        return None
+    control = value.value - difference.value
+    p = None if test is None else test.p
+    return value, compared.b, control, difference, p, "" if test is None else test.method
+
+
+def _apart(
+    result: RunResult[Any],
+    source: str,
+    part: str,
+    measure: str,
+    read: Callable[[MetricResult[Any]], Estimate | None],
+    ceiling_is: str,
+    examples: Callable[[MetricResult[Any]], tuple[Example, ...]] = lambda _: (),
+    corrupted: bool = False,
+) -> Iterator[Finding]:
+    """Findings of a number that the experiment does not test against controls itself."""
+    controls = {
+        m.name: value
+        for m in result.metrics
+        if m.statistics is not None and m.column.control
+        and (value := read(m)) is not None and value.value is not None
+    }  # fmt: skip
+    if not controls:
+        return
+    best = max(controls, key=lambda name: controls[name].value or 0.0)
+    for metric in _metrics(result):
+        value = read(metric)
+        if value is None or (found := _unpaired(value, best, controls[best])) is None:
+            continue
+        yield Finding(
+            source, part, metric.name, measure, *found,
+            ceiling_is=ceiling_is, examples=examples(metric), corrupted=corrupted,
+        )  # fmt: skip
+
+
+def _unpaired(value: Estimate, name: str, control: Estimate) -> _Found | None:
+    """A difference of two values by the widths of their intervals, as if they were independent.
+
+    Both are of the same images and mostly agree, so the true interval is narrower: the test is
+    conservative.
+    """
+    if value.value is None or control.value is None:
+        return None
+    difference = value.value - control.value
+    if value.interval is None or control.interval is None:
+        return value, name, control.value, Estimate(value=difference), None, ""
+    width = math.hypot(*(high - low for low, high in (value.interval, control.interval))) / 2
+    sd = width / stats.norm.ppf(0.975)
+    p = float(2 * stats.norm.sf(abs(difference) / sd)) if sd > 0 else None
+    interval = Estimate(value=difference, low=difference - width, high=difference + width)
+    return value, name, control.value, interval, p, "normal, as if independent"
+
+
+def _complement(rate: Estimate) -> Estimate:
+    def turned(number: float | None) -> float | None:
+        return None if number is None else 1.0 - number
+
+    return Estimate(
+        value=turned(rate.value), low=turned(rate.high), high=turned(rate.low), n=rate.n
+    )
+
+
+def _examples(metric: MetricResult[Any], sets: list[str]) -> tuple[Example, ...]:
+    """The metric's worst examples of these sets: the changed caption scored highest."""
+    found = [
+        Example(image_id=e.image_id, better=e.human, worse=e.changed, scores=e.scores)
+        for name in sets
+        if name in metric.numbers.profile
+        for e in metric.numbers.profile[name].examples
+    ]
+    found.sort(key=lambda e: (e.scores[0] or 0.0) - (e.scores[1] or 0.0))
+    return tuple(found[:3])

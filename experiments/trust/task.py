@@ -1,0 +1,303 @@
+"""`experiment=trust`: which metric can I trust, and for what?"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import io
+import os
+import statistics as median_of
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar
+
+from omegaconf import DictConfig, OmegaConf, open_dict
+
+from metaeval.config import compose_config
+from metaeval.errors import ConfigError, InputError, MetaevalError
+from metaeval.experiments.base import Streaming
+from metaeval.experiments.record import RunRecord
+from metaeval.experiments.trust.declared import DeclaredUse, read_battery, read_uses
+from metaeval.experiments.trust.findings import Finding, findings
+from metaeval.experiments.trust.printout import printout
+from metaeval.experiments.trust.verdicts import Found, Verdicts, cells, effect_of, robustness
+from metaeval.java.shared_services import shared_java_services
+from metaeval.metrics.base import Metric
+from metaeval.results.files import read_info, read_result
+from metaeval.results.metric import MetricResult
+from metaeval.results.run import RunInfo, RunResult
+from metaeval.results.trust import (
+    BatteryItem,
+    Cost,
+    Evidence,
+    Rules,
+    TrustResult,
+    TrustStatistics,
+)
+from metaeval.runs import files
+
+ITEMS = "items"  # the folder of the runs of the battery
+_SHARED = ("metric", "metrics", "device", "offline", "cache", "paths", "seed")
+
+
+@dataclass(frozen=True, slots=True)
+class ItemRun:
+    """An item of the battery, and its finished run, where it has one."""
+
+    item: BatteryItem
+    result: RunResult[Any] | None
+    info: RunInfo | None
+
+
+class Trust(Streaming):
+    """A battery of experiments, and for every use and metric a verdict by declared rules.
+
+    Parameters
+    ----------
+    battery
+        "quick", "standard", "full", or a file in the form of conf/trust/quick.yaml.
+    runs
+        Folders of finished runs that are evidence, too.
+    uses
+        A file in the form of conf/trust/uses.yaml; by default metaeval's.
+    """
+
+    name: ClassVar[str] = "trust"
+    title: ClassVar[str] = "Trust: which metric for what?"
+    report = "trust"
+    question: ClassVar[str] = "Which metric can I trust, and for what?"
+
+    def __init__(
+        self, battery: str = "standard", runs: Sequence[str] = (), uses: str | None = None
+    ) -> None:
+        self.battery, self.runs, self.uses = battery, tuple(runs), uses
+
+    def check(self, config: DictConfig) -> None:
+        read_uses(self.uses)
+        read_battery(self.battery)
+        for folder in self.runs:
+            _finished(Path(folder).expanduser())
+
+    def stream(self, metrics: Mapping[str, Metric], record: RunRecord) -> TrustResult:
+        config, out = record.config, record.out
+        declared = read_uses(self.uses)
+        battery = read_battery(self.battery)
+        record.begin(keep=ITEMS)
+        runs = []
+        with shared_java_services():
+            for place, (name, overrides) in enumerate(battery.items(), 1):
+                with record.stage(name):
+                    run = _item(name, overrides, config, out / ITEMS / name)
+                runs.append(run)
+                print(f"{place} of {len(battery)}: {_line(run)}", flush=True)
+        for folder in self.runs:
+            runs.append(_given(Path(folder).expanduser(), [r.item.id for r in runs]))
+            print(_line(runs[-1]), flush=True)
+        return gathered(self.battery, declared.uses, Rules(**declared.rules.model_dump()), runs,
+                        own=_own(config))  # fmt: skip
+
+    def printout(self, summary: Any, out: Path, file: Path) -> str:
+        return printout(summary, file)
+
+
+def gathered(
+    battery: str,
+    uses: Sequence[DeclaredUse],
+    rules: Rules,
+    runs: Sequence[ItemRun],
+    own: Sequence[str] = (),
+) -> TrustResult:
+    """The result of these runs."""
+    columns = _columns(runs)
+    ran = [m.name for m in columns.values() if m.ok]
+    found = {use.id: list(_found(use, runs, columns)) for use in uses}
+
+    def judge(rules: Rules, without: str | None) -> Verdicts:
+        return {
+            use: cells([f for f in of if f.evidence.item != without], ran, rules)
+            for use, of in found.items()
+        }
+
+    matrix = judge(rules, None)
+    costs = _costs(runs, columns)
+    items = [run.item.id for run in runs if run.result is not None]
+    metrics = tuple(
+        MetricResult[TrustStatistics](
+            column=m.column, family=m.family, signature=m.signature, status=m.status,
+            reason=m.reason, remedy=m.remedy, training=m.training,
+            statistics=TrustStatistics(
+                cells={use: row[name] for use, row in matrix.items()}, cost=costs[name]
+            ) if m.ok else None,
+        )
+        for name, m in columns.items()
+    )  # fmt: skip
+    datasets = sorted({run.result.dataset for run in runs if run.result is not None})
+    return TrustResult(
+        dataset=", ".join(datasets), battery=battery, rules=rules,
+        uses=tuple(use.shown() for use in uses), items=tuple(run.item for run in runs),
+        robustness=robustness(judge, rules, items), metrics=metrics,
+        own=tuple(name for name, m in columns.items() if m.family in own),
+    )  # fmt: skip
+
+
+def _columns(runs: Sequence[ItemRun]) -> dict[str, MetricResult[Any]]:
+    """Column → its entry in the first run in which it has numbers, else in any run."""
+    known: dict[str, MetricResult[Any]] = {}
+    for run in runs:
+        for metric in run.result.metrics if run.result is not None else ():
+            column = metric.column
+            if column.control or column.part_of is not None or not column.headline:
+                continue
+            if metric.name not in known or (metric.ok and not known[metric.name].ok):
+                known[metric.name] = metric
+    return known
+
+
+def _found(
+    use: DeclaredUse, runs: Sequence[ItemRun], columns: Mapping[str, MetricResult[Any]]
+) -> list[Found]:
+    """All evidence for a use, before the rules."""
+    found = []
+    for run in runs:
+        for f in findings(run.result) if run.result is not None else ():
+            if f.metric not in columns or not use.asks(f.source, f.part):
+                continue
+            assert run.result is not None
+            metric = run.result.metric(f.metric)
+            evidence = Evidence(
+                item=run.item.id, part=f.part, measure=f.measure, value=f.value,
+                control=f.control, control_value=f.control_value, ceiling=f.ceiling,
+                ceiling_is=f.ceiling_is,
+                effect=effect_of(f.difference, f.control_value, f.ceiling),
+                p=f.p, test=f.test, outcome="undecided", examples=f.examples,
+            )  # fmt: skip
+            found.append(Found(f.metric, evidence, _learned(metric, f, run.result.experiment)))
+    return found
+
+
+def _learned(metric: MetricResult[Any], finding: Finding, experiment: str) -> str | None:
+    """Why a metric's evidence does not count: it was chosen, or trained, on such a test."""
+    training = metric.training
+    if training is not None and experiment in training.chosen_on:
+        return f"{metric.name} was chosen on experiment={experiment}"
+    if finding.corrupted and metric.column.learned_from_corruptions:
+        return f"{metric.name} was trained on corrupted captions"
+    return None
+
+
+def _costs(runs: Sequence[ItemRun], columns: Mapping[str, MetricResult[Any]]) -> dict[str, Cost]:
+    """The cost of each column's metric, by the runs that computed at least 100 scores."""
+    rates: dict[str, list[float]] = {}
+    scored: dict[str, int] = {}
+    for run in runs:
+        for family in run.info.metrics if run.info is not None else ():
+            name = family.metric.partition(" (")[0]
+            scored[name] = scored.get(name, 0) + family.n_scored
+            if family.seconds is not None and family.n_scored >= 100:
+                rates.setdefault(name, []).append(1000 * family.seconds / family.n_scored)
+    return {
+        name: Cost(
+            seconds_per_1000=median_of.median(rates[m.family]) if m.family in rates else None,
+            n_scored=scored.get(m.family, 0),
+        )
+        for name, m in columns.items()
+    }
+
+
+def _item(name: str, overrides: Sequence[str], outer: DictConfig, folder: Path) -> ItemRun:
+    """The run of an item: an earlier finished one of the same configuration, or a new one."""
+    config = item_config(overrides, outer)
+    experiment = str(overrides[0]).partition("=")[2]
+    asked = " ".join(f"'{o}'" if "[" in o else o for o in overrides)
+    item = partial(
+        BatteryItem, id=name, experiment=experiment, title=name.replace("_", " "),
+        overrides=tuple(overrides), command=f"python -m metaeval {asked}",
+    )  # fmt: skip
+    if not _is_same(folder, config):
+        from metaeval.experiments.run import run_configured  # which imports all experiments
+
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            with contextlib.redirect_stdout(io.StringIO()):
+                run_configured(config, folder)
+        except MetaevalError as error:
+            if not _is_same(folder, config):  # a report that failed leaves the run finished
+                return ItemRun(item(status="missing", reason=str(error)), None, None)
+    result, info = _finished(folder)
+    return ItemRun(_with_dataset(item, result, info, f"{ITEMS}/{name}"), result, info)
+
+
+def item_config(overrides: Sequence[str], outer: DictConfig) -> DictConfig:
+    """The configuration of an item: its own, with the metrics, cache and seed of the battery."""
+    config = compose_config(overrides)
+    with open_dict(config):
+        for key in _SHARED:
+            node = outer._get_node(key)
+            config[key] = copy.deepcopy(node)
+        config.strict = False
+        if config.report and "explanations" in config.report:
+            config.report.explanations = 0
+    return config
+
+
+def _is_same(folder: Path, config: DictConfig) -> bool:
+    """Whether the folder holds the finished run of this configuration."""
+    try:
+        finished = read_info(folder / files.RUN).status == "finished"
+        text = (folder / files.CONFIG).read_text(encoding="utf-8")
+    except (MetaevalError, OSError, ValueError):
+        return False
+    return finished and text == OmegaConf.to_yaml(config, resolve=True)
+
+
+def _given(folder: Path, taken: Sequence[str]) -> ItemRun:
+    """A finished run that the user names."""
+    result, info = _finished(folder)
+    name = folder.resolve().name
+    unique = name if name not in taken else str(folder)
+    item = partial(
+        BatteryItem, id=unique, experiment=result.experiment, title=name,
+        overrides=tuple(info.overrides), command=" ".join(info.command),
+    )  # fmt: skip
+    return ItemRun(_with_dataset(item, result, info, os.fspath(folder)), result, info)
+
+
+def _with_dataset(
+    item: partial[BatteryItem], result: RunResult[Any], info: RunInfo, directory: str
+) -> BatteryItem:
+    n_images = info.dataset.n_images if info.dataset is not None else None
+    return item(status="found", directory=directory, dataset=result.dataset, n_images=n_images)
+
+
+def _finished(folder: Path) -> tuple[RunResult[Any], RunInfo]:
+    """The result of a finished run. Raises InputError where there is none."""
+    info = read_info(folder / files.RUN)
+    if info.status != "finished":
+        raise InputError(f"the run is {info.status}", file=folder / files.RUN, field="status")
+    result = read_result(folder / files.STATISTICS)
+    if result.experiment == Trust.name:
+        raise ConfigError(f"trust.runs: {folder} is itself a run of experiment=trust")
+    return result, info
+
+
+def _own(config: DictConfig) -> tuple[str, ...]:
+    """The metrics of the configuration whose code or scores are the user's."""
+    own = []
+    for name, node in config.metric.items():
+        target = str(node.get("_target_", ""))
+        if not target.startswith("metaeval.") or target.startswith("metaeval.metrics.adapters."):
+            own.append(str(name))
+    return tuple(own)
+
+
+def _line(run: ItemRun) -> str:
+    """One line for the console."""
+    if run.result is None or run.info is None:
+        return f"{run.item.id}: missing: {run.item.reason}"
+    seconds = sum(stage.seconds for stage in run.info.stages)
+    ok = sum(m.ok for m in run.result.metrics)
+    n = run.item.n_images
+    of = f"{n:,} images, " if n else ""
+    return f"{run.item.id}: {of}{ok} of {len(run.result.metrics)} scores, {seconds:.0f} s"

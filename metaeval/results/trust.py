@@ -1,0 +1,307 @@
+"""The result of `experiment=trust`: which metric can be used for what, by which evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
+
+import pandas as pd
+
+from metaeval.results.base import Estimate, Model, Number
+from metaeval.results.metric import MetricResult
+from metaeval.results.run import Measure, RunResult
+
+Verdict = Literal["yes", "partly", "no", "undecided", "no evidence"]
+Outcome = Literal["passes", "fails", "undecided", "not counted"]
+SHOWN: Mapping[Verdict, str] = {
+    "yes": "yes", "partly": "partly", "no": "no", "undecided": "?", "no evidence": "–",
+}  # fmt: skip
+
+
+class Rules(Model):
+    """What a verdict rests on; declared in conf/trust/rules.yaml before any run.
+
+    Attributes
+    ----------
+    minimal_effect
+        The least effect that counts, on the scale from the best control (0) to the ceiling (1).
+    alpha
+        The level of significance, after Holm's correction over metrics × items of a use.
+    least_room
+        Where the ceiling is less than this above the best control, the item decides nothing.
+    """
+
+    minimal_effect: float
+    alpha: float
+    least_room: float
+
+
+class Use(Model):
+    """What a metric may be used for, and the rule in words.
+
+    `shows` says what a metric must do better than the best control on each item.
+    """
+
+    id: str
+    title: str
+    shows: str
+
+
+class BatteryItem(Model):
+    """An experiment of the battery.
+
+    Attributes
+    ----------
+    overrides
+        The options of the command that runs it.
+    status, reason
+        "found" or "missing" (its data are not on this machine, or it failed), and why.
+    command
+        What adds the item.
+    directory
+        The folder of its run, relative to this run's folder where it lies in it.
+    dataset, n_images
+        What it ran on.
+    """
+
+    id: str
+    experiment: str
+    title: str
+    overrides: tuple[str, ...]
+    status: Literal["found", "missing"]
+    reason: str | None = None
+    command: str
+    directory: str | None = None
+    dataset: str | None = None
+    n_images: int | None = None
+
+
+class Example(Model):
+    """A caption that people wrote or prefer, another one, and the metric's scores of both."""
+
+    image_id: int | str
+    better: str
+    worse: str
+    scores: tuple[Number, Number]
+
+
+class Evidence(Model):
+    """One metric on one part of an item, for one use.
+
+    Attributes
+    ----------
+    item, part
+        The item of the battery, and which of its numbers: a kind, a dimension, a category.
+    measure
+        What `value` is, in words.
+    value
+        The metric's value, with its interval and n.
+    control, control_value
+        The best control on the same items, and its value.
+    ceiling, ceiling_is
+        The value that would be best, and what it is.
+    effect
+        (value - control) / (ceiling - control), with the interval of the difference.
+    p, p_adjusted
+        Of the difference from the control; Holm's correction over metrics × parts of the use.
+    test
+        How p was computed.
+    outcome, why_not
+        What the rule makes of it, and why it does not count, where it does not.
+    examples
+        Up to three captions.
+    """
+
+    item: str
+    part: str
+    measure: str
+    value: Estimate
+    control: str
+    control_value: float
+    ceiling: float
+    ceiling_is: str
+    effect: Estimate
+    p: Number = None
+    p_adjusted: Number = None
+    test: str
+    outcome: Outcome
+    why_not: str | None = None
+    examples: tuple[Example, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """ "sugarcrepe: replace_obj"."""
+        return f"{self.item}: {self.part}" if self.part else self.item
+
+
+class Cell(Model):
+    """One metric for one use.
+
+    Attributes
+    ----------
+    reason
+        Why, in a sentence.
+    more_data
+        How many times as much data would decide, at the observed effects; only of "undecided".
+    """
+
+    verdict: Verdict
+    reason: str
+    more_data: Number = None
+    evidence: tuple[Evidence, ...] = ()
+
+    @property
+    def counted(self) -> tuple[Evidence, ...]:
+        """The evidence that counts."""
+        return tuple(e for e in self.evidence if e.outcome != "not counted")
+
+
+class Cost(Model):
+    """What a metric costs here.
+
+    `seconds_per_1000` is the median over the runs that computed its scores; `None` where all came
+    from the cache.
+    """
+
+    seconds_per_1000: Number = None
+    n_scored: int = 0
+
+
+class TrustStatistics(Model):
+    """A metric: use → cell, what it reads, and its cost."""
+
+    cells: Mapping[str, Cell]
+    cost: Cost
+
+
+class Robustness(Model):
+    """How many verdicts other than "no evidence" change.
+
+    Attributes
+    ----------
+    cells
+        The verdicts that can change.
+    lower, higher
+        With a minimal effect and a level of significance that are a fifth lower, higher.
+    without
+        Item → with that item left out.
+    """
+
+    cells: int
+    lower: int
+    higher: int
+    without: Mapping[str, int]
+
+
+class TrustResult(RunResult[TrustStatistics]):
+    """The matrix of uses and metrics, and all that it rests on.
+
+    Attributes
+    ----------
+    battery
+        The name of the battery.
+    uses
+        The rows of the matrix.
+    items
+        The evidence that was looked for.
+    own
+        The metrics that the user brought.
+    """
+
+    experiment: Literal["trust"] = "trust"
+    battery: str
+    rules: Rules
+    uses: tuple[Use, ...]
+    items: tuple[BatteryItem, ...]
+    robustness: Robustness
+    own: tuple[str, ...] = ()
+
+    @property
+    def judged(self) -> tuple[MetricResult[TrustStatistics], ...]:
+        """The metrics that ran somewhere: the columns of the matrix."""
+        return tuple(m for m in self.metrics if m.statistics is not None)
+
+    def cell(self, use: str, metric: str) -> Cell:
+        """The cell of a use and a metric. Raises KeyError for unknown ones."""
+        return self.metric(metric).numbers.cells[use]
+
+    def with_verdict(self, use: str, verdict: Verdict) -> tuple[str, ...]:
+        """The metrics with this verdict, by their least effect, largest first."""
+        cells = {m.name: m.numbers.cells[use] for m in self.judged}
+        chosen = [name for name, cell in cells.items() if cell.verdict == verdict]
+
+        def least(name: str) -> float:
+            return min((e.effect.value or 0.0 for e in cells[name].counted), default=0.0)
+
+        return tuple(sorted(chosen, key=lambda name: (-least(name), name)))
+
+    @property
+    def matrix(self) -> pd.DataFrame:
+        """Verdicts: one row a use, one column a metric."""
+        return pd.DataFrame(
+            {m.name: [m.numbers.cells[u.id].verdict for u in self.uses] for m in self.judged},
+            index=pd.Index([u.title for u in self.uses], name="use"),
+        )
+
+    def sentence(self, use: Use) -> str:
+        """One sentence for a use: which metrics are fit for it, partly, or not.
+
+        Metrics that are named together are not ranked: no test compares them here.
+        """
+        names: dict[str, list[str]] = {}
+        for metric in self.judged:
+            names.setdefault(metric.numbers.cells[use.id].verdict, []).append(metric.name)
+        tested = sum(len(n) for v, n in names.items() if v != "no evidence")
+        if not tested:
+            cells = (m.numbers.cells[use.id] for m in self.judged)
+            reason = next((c.reason for c in cells if c.evidence), "nothing here tests it")
+            return f"To {use.title}: {reason}."
+        parts = []
+        if yes := names.get("yes"):
+            parts.append(f"use {_listed(yes, 'or')}" + (" (not ranked)" if len(yes) > 1 else ""))
+        if partly := names.get("partly"):
+            verb = "passes" if len(partly) == 1 else "pass"
+            parts.append(f"{_listed(partly, 'and')} {verb} a part of the tests")
+        if not parts:
+            parts.append(
+                f"none of the {tested} metrics that were tested is shown to be fit"
+                if tested > 1 else "the one metric that was tested is not shown to be fit"
+            )  # fmt: skip
+        if unclear := names.get("undecided"):
+            parts.append(f"undecided: {_listed(unclear, 'and')}")
+        return f"To {use.title}: {'; '.join(parts)}."
+
+    def table(self) -> pd.DataFrame:
+        """One row for each piece of evidence: all that the verdicts rest on."""
+        return pd.DataFrame(
+            {"use": use, "metric": m.name, "verdict": cell.verdict, **_flat(evidence)}
+            for m in self.judged
+            for use, cell in m.numbers.cells.items()
+            for evidence in cell.evidence
+        )
+
+    def _repr_html_(self) -> str:
+        """The matrix, for a notebook."""
+        table: str = self.matrix.T.to_html()
+        return table
+
+    def measures(self, metric: MetricResult[TrustStatistics]) -> Iterator[tuple[Measure, Estimate]]:
+        """How many uses have the verdict "yes" is no quality of a metric: nothing is compared."""
+        yield from ()
+
+
+def _flat(evidence: Evidence) -> dict[str, str | float | None]:
+    e = evidence
+    return {
+        "item": e.item, "part": e.part, "measure": e.measure, "value": e.value.value,
+        "value_low": e.value.low, "value_high": e.value.high, "n": e.value.n,
+        "control": e.control, "control_value": e.control_value, "ceiling": e.ceiling,
+        "effect": e.effect.value, "effect_low": e.effect.low, "effect_high": e.effect.high,
+        "p": e.p, "p_adjusted": e.p_adjusted, "outcome": e.outcome, "why_not": e.why_not,
+    }  # fmt: skip
+
+
+def _listed(names: Sequence[str], last: str) -> str:
+    if len(names) == 1:
+        return names[0]
+    return f"{', '.join(names[:-1])} {last} {names[-1]}"
