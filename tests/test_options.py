@@ -63,6 +63,7 @@ CONFIGURATIONS = {
     ),
     "rococo": ("experiment=pairs", "dataset=rococo"),
     "attack": ("experiment=attack", "dataset=scenes"),
+    "trust": ("experiment=trust",),
     "composite": ("experiment=judgments", "dataset=composite"),
     "thumb": ("experiment=judgments", "dataset=thumb"),
     "table": ("experiment=judgments", "dataset=table", "dataset.file=x.csv"),

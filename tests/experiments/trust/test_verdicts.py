@@ -123,11 +123,15 @@ def test_sentences_name_only_what_the_verdicts_say() -> None:
         "To choose the better of two captions: use A."
     )
     assert trust_result({"A": good, "B": good}).sentence(use).endswith("use A or B (not ranked).")
-    assert trust_result({"A": bad, "B": bad}).sentence(use).endswith(
-        "none of the 2 metrics that were tested is shown to be fit."
+    assert (
+        trust_result({"A": bad, "B": bad})
+        .sentence(use)
+        .endswith("none of the 2 metrics that were tested is shown to be fit.")
     )
-    assert trust_result({"A": bad}).sentence(use).endswith(
-        "the one metric that was tested is not shown to be fit."
+    assert (
+        trust_result({"A": bad})
+        .sentence(use)
+        .endswith("the one metric that was tested is not shown to be fit.")
     )
     partly = [*good, evidence(0.5, item="b")]
     assert trust_result({"A": partly}).sentence(use).endswith("A passes a part of the tests.")
