@@ -41,6 +41,8 @@ MetricLike = str | Metric | Callable[..., Any]
 Metrics = MetricLike | Sequence[MetricLike]
 
 _CONTROLS = "controls"
+# what OmegaConf raises for a text that is not a mapping in YAML
+_NO_YAML = (YAMLError, OmegaConfBaseException, ValueError, AssertionError, RecursionError)
 
 
 @dataclass(frozen=True)
@@ -293,7 +295,7 @@ class Run:
         path = self.directory / files.CONFIG
         try:
             config = OmegaConf.to_container(OmegaConf.create(read_text(path).text))
-        except (YAMLError, OmegaConfBaseException, ValueError, RecursionError) as error:
+        except _NO_YAML as error:
             raise InputError(f"is not YAML ({one_line(error)})", file=path) from None
         if not isinstance(config, dict):
             raise InputError("is not the configuration of a run", file=path)

@@ -21,6 +21,8 @@ from metaeval.results.trust import Use
 BATTERIES = ("quick", "standard", "full")
 _Share = Annotated[float, Field(ge=0, lt=1)]
 _Declared = TypeVar("_Declared", bound=Model)
+# what OmegaConf raises for a text that is not a mapping in YAML
+_NO_YAML = (YAMLError, OmegaConfBaseException, ValueError, AssertionError, RecursionError)
 
 
 class DeclaredRules(Model):
@@ -92,7 +94,7 @@ def _own(name: str) -> Path:
 def _read(path: Path, model: type[_Declared]) -> _Declared:
     try:
         content: Any = OmegaConf.to_container(OmegaConf.create(read_text(path).text))
-    except (YAMLError, OmegaConfBaseException, ValueError, RecursionError) as error:
+    except _NO_YAML as error:
         raise InputError(f"is not YAML ({one_line(error)})", file=path) from None
     try:
         return model.model_validate(content)

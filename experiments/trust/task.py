@@ -25,6 +25,7 @@ from metaeval.experiments.trust.printout import printout
 from metaeval.experiments.trust.verdicts import Found, Verdicts, cells, effect_of, robustness
 from metaeval.java.shared_services import shared_java_services
 from metaeval.metrics.base import Metric
+from metaeval.readers.files import read_text
 from metaeval.results.files import read_info, read_result
 from metaeval.results.metric import MetricResult
 from metaeval.results.run import RunInfo, RunResult
@@ -246,8 +247,8 @@ def _is_same(folder: Path, config: DictConfig) -> bool:
     """Whether the folder holds the finished run of this configuration."""
     try:
         finished = read_info(folder / files.RUN).status == "finished"
-        text = (folder / files.CONFIG).read_text(encoding="utf-8")
-    except (MetaevalError, OSError, ValueError):
+        text = read_text(folder / files.CONFIG).text
+    except MetaevalError:
         return False
     return finished and text == OmegaConf.to_yaml(config, resolve=True)
 

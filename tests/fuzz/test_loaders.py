@@ -96,6 +96,7 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
 
 # modules that read through `metaeval.readers` what is no input of a user: why no loader is needed
 UNREACHED = {
+    "experiments/trust/task.py": "files of our own runs",
     "experiments/trust/declared.py": "tests/experiments/trust harms its files by hand",
     "metaeval/metrics/judge/requests.py": "images as in other loaders",
     "experiments/score/cluster.py": "files of our own run",

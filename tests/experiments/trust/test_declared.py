@@ -50,7 +50,7 @@ def test_a_use_asks_for_parts_of_sources(tmp_path: Path) -> None:
         ("id: a,", "id: 'A b',", "field 'uses.0.id'"),
         ("uses: [", "uses: [{id: a, title: x, shows: y, evidence: {}}, ", "the same id"),
         ("rules: {", "rules: {{", "is not YAML"),
-        (GOOD, "7", "valid dictionary"),
+        (GOOD, "7", "is not YAML"),
     ],
 )
 def test_a_file_that_is_wrong_is_named_with_its_field(
@@ -65,7 +65,7 @@ def test_a_file_that_is_wrong_is_named_with_its_field(
 
 
 def test_an_unknown_battery() -> None:
-    with pytest.raises(ConfigError, match="did you mean quick"):
+    with pytest.raises(ConfigError, match="did you mean 'quick'"):
         read_battery("quik")
     with pytest.raises(InputError, match="no such file"):
         read_battery("mine.yaml")
