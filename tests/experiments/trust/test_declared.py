@@ -67,6 +67,6 @@ def test_a_file_that_is_wrong_is_named_with_its_field(
 def test_an_unknown_battery() -> None:
     with pytest.raises(ConfigError, match="did you mean 'quick'"):
         read_battery("quik")
-    with pytest.raises(InputError, match="no such file"):
+    with pytest.raises(InputError, match="No such file"):
         read_battery("mine.yaml")
     assert (installation.conf() / "trust" / "uses.yaml").is_file()
