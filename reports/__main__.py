@@ -26,6 +26,7 @@ from metaeval.reports.score import page as score
 from metaeval.reports.sensitivity import page as sensitivity
 from metaeval.reports.shared.run import read_statistics
 from metaeval.reports.sweep.page import write_sweep
+from metaeval.reports.trust import page as trust
 from metaeval.results.run import SCHEMA
 from metaeval.runs import files
 
@@ -41,6 +42,7 @@ WRITERS: dict[str, tuple[Callable[..., Path], frozenset[str]]] = {
     "sample_size": (sample_size.write_report, frozenset()),
     "score": (score.write_report, frozenset()),
     "sensitivity": (sensitivity.write_report, frozenset({"figures"})),
+    "trust": (trust.write_report, frozenset()),
 }
 GRADED = graded.write_report, frozenset({"figures", "explanations", "photos"})
 

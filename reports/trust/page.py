@@ -1,0 +1,144 @@
+"""The report of experiment=trust: one self-contained HTML file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import quote
+
+from metaeval.reports.paper.citations import cite
+from metaeval.reports.shared import page
+from metaeval.reports.shared.elements import Header
+from metaeval.reports.shared.formatting import count, number
+from metaeval.reports.shared.provenance import date_and_version, reproduction
+from metaeval.reports.shared.run import LoadedRun, load_run_files
+from metaeval.results.trust import SHOWN, BatteryItem, Cell, Evidence, TrustResult, Use
+from metaeval.runs import files
+
+CELLS = "cells.csv"  # every piece of evidence, in tables/
+
+
+class Row(NamedTuple):
+    """A piece of evidence as the page shows it; `link` leads to the page of its run."""
+
+    evidence: Evidence
+    link: str
+    value: str
+    effect: str
+    p: str
+
+
+class Shown(NamedTuple):
+    """A cell of the matrix; `anchor` is the id of its evidence."""
+
+    metric: str
+    cell: Cell
+    text: str
+    anchor: str
+    more_data: str
+    rows: tuple[Row, ...]
+
+
+class UseRow(NamedTuple):
+    """A use, its sentence, and its cells in the order of the metrics."""
+
+    use: Use
+    sentence: str
+    cells: tuple[Shown, ...]
+
+
+def write_report(run_dir: Path | str) -> Path:
+    """Write `report.html` and `tables/cells.csv` into a run's directory, from its files.
+
+    The same run files give the same bytes. Raises InputError for a missing or damaged file.
+    """
+    run = load_run_files(Path(run_dir), TrustResult)
+    folder = run.directory / "tables"
+    folder.mkdir(exist_ok=True)
+    table = run.result.table()
+    files.atomic(folder / CELLS, lambda p: table.to_csv(p, index=False, lineterminator="\n"))
+    return page.write_page(run.directory / files.REPORT, render(run))
+
+
+def render(run: LoadedRun[TrustResult]) -> str:
+    """The page as text."""
+    result = run.result
+    return page.render(
+        "trust.html.j2",
+        1,
+        room="trust",
+        scripts="[01]-*.js",
+        run=run,
+        header=_header(run),
+        metrics=[m.name for m in result.judged],
+        reads={m.name: _cost(m.numbers.cost.seconds_per_1000) for m in result.judged},
+        uses=list(_uses(result)),
+        rules=result.rules,
+        robustness=result.robustness,
+        most_without=max(result.robustness.without.values(), default=0),
+        found=[item for item in result.items if item.status == "found"],
+        missing=[item for item in result.items if item.status == "missing"],
+        links={item.id: _link(item) for item in result.items},
+        absent=[m for m in result.metrics if not m.ok],
+        cells_file=f"tables/{CELLS}",
+        citation=cite(run),
+        provenance=reproduction(run, {"battery": result.battery, **result.rules.model_dump()}),
+        downloads={},
+        beside=[f"tables/{CELLS}"],
+        wide_times=False,
+    )
+
+
+def _header(run: LoadedRun[TrustResult]) -> Header:
+    result = run.result
+    return Header(
+        "Meta-evaluation of captioning metrics",
+        "Which metric for what",
+        run.question,
+        [
+            ("Battery", result.battery),
+            ("Experiments", count(sum(i.status == "found" for i in result.items))),
+            ("Metrics", count(len(result.judged))),
+            *date_and_version(run.info),
+        ],
+    )
+
+
+def _uses(result: TrustResult) -> Iterator[UseRow]:
+    items = {item.id: item for item in result.items}
+    for u, use in enumerate(result.uses):
+        shown = []
+        for k, metric in enumerate(result.judged):
+            cell = metric.numbers.cells[use.id]
+            more = "" if cell.more_data is None else f"{cell.more_data:,.1f} ×"
+            rows = tuple(_row(e, items[e.item]) for e in cell.evidence)
+            shown.append(Shown(metric.name, cell, SHOWN[cell.verdict], f"c{u}-{k}", more, rows))
+        yield UseRow(use, result.sentence(use), tuple(shown))
+
+
+def _row(evidence: Evidence, item: BatteryItem) -> Row:
+    value, effect = evidence.value, evidence.effect
+    p = evidence.p_adjusted
+    return Row(
+        evidence,
+        _link(item),
+        _with_interval(value.value, value.interval),
+        _with_interval(effect.value, effect.interval),
+        "" if p is None else ("< .001" if p < 0.001 else number(p)),
+    )
+
+
+def _with_interval(value: float | None, interval: tuple[float, float] | None) -> str:
+    text = "–" if value is None else number(value)
+    return text if interval is None else f"{text} [{number(interval[0])}, {number(interval[1])}]"
+
+
+def _cost(seconds: float | None) -> str:
+    return "cached" if seconds is None else f"{seconds:.2g} s"
+
+
+def _link(item: BatteryItem) -> str:
+    """The page of an item's run, where it lies inside this run's folder."""
+    inside = item.directory is not None and item.directory.startswith("items/")
+    return f"{quote(item.directory or '')}/{files.REPORT}" if inside else ""

@@ -1,0 +1,68 @@
+"""The page of experiment=trust: what its matrix and its evidence say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from metaeval.errors import InputError
+from metaeval.reports.trust.page import write_report
+from metaeval.results.files import write_info, write_result
+from metaeval.results.run import ExperimentInfo, RunInfo
+from metaeval.results.trust import TrustResult
+from tests.experiments.trust.trust_cases import evidence, example, trust_result
+
+
+def page_of(result: TrustResult, folder: Path) -> str:
+    write_result(folder / "statistics.json", result)
+    info = RunInfo(
+        status="finished",
+        metaeval="0.1.0",
+        experiment=ExperimentInfo(name="trust", title="Trust", question="Which?"),
+    )
+    write_info(folder / "run.json", info)
+    return write_report(folder).read_text(encoding="utf-8")
+
+
+def test_the_matrix_has_a_cell_for_each_use_and_metric(tmp_path: Path) -> None:
+    good = evidence(0.9, examples=(example(),))
+    html = page_of(trust_result({"A": [good], "B": [evidence(0.5)]}), tmp_path)
+    assert '<a class="yes" href="#c0-0"' in html
+    assert '<a class="no" href="#c0-1"' in html
+    assert 'id="c0-0"' in html
+    assert "To choose the better of two captions: use A." in html
+    assert "To compare long captions: nothing here tests it." in html
+    assert "0.900 [0.880, 0.920]" in html
+    assert 'href="items/a/report.html"' in html
+
+
+def test_captions_are_escaped_and_missing_items_have_their_command(tmp_path: Path) -> None:
+    html = page_of(trust_result({"A": [evidence(0.9, examples=(example(),))]}), tmp_path)
+    assert "a &lt;dog&gt; runs" in html
+    assert "<dog>" not in html
+    assert "python -m metaeval experiment=arena dataset=caparena" in html
+
+
+def test_what_does_not_count_is_hatched_and_says_why(tmp_path: Path) -> None:
+    result = trust_result({"A": [evidence(0.9)]}, {"A": "A was chosen on experiment=pairs"})
+    html = page_of(result, tmp_path)
+    assert '<td class="hatched">' in html
+    assert "not counted: A was chosen on experiment=pairs" in html
+    counted = page_of(trust_result({"A": [evidence(0.9)]}), tmp_path)
+    assert '<td class="hatched">' not in counted
+
+
+def test_all_cells_are_a_table_and_the_same_files_give_the_same_page(tmp_path: Path) -> None:
+    result = trust_result({"A": [evidence(0.9)], "B": [evidence(0.5), evidence(0.6, item="b")]})
+    html = page_of(result, tmp_path)
+    table = pd.read_csv(tmp_path / "tables" / "cells.csv")
+    assert len(table) == 3
+    assert table["effect"].tolist() == pytest.approx([0.8, 0.0, 0.2])
+    assert page_of(result, tmp_path) == html
+
+
+def test_a_run_of_another_experiment_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such file"):
+        write_report(tmp_path)
