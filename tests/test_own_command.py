@@ -265,7 +265,7 @@ def test_near_names_and_short_lists(tmp_path: Path) -> None:
             ["experiment=replace", "metric=[bleu,cidr]"],
             "did you mean 'cider' or 'cider_r'? choose from python",
         ),
-        (["experiment=replce"], "did you mean 'replace'? choose from attack, captioners, "),
+        (["experiment=replce"], "did you mean 'replace'? choose from arena, attack, "),
     ):
         done = command("metaeval", *arguments, cwd=tmp_path)
         assert done.returncode == 2

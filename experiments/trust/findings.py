@@ -19,12 +19,12 @@ from metaeval.results.metric import MetricResult
 from metaeval.results.pairs import PairsResult
 from metaeval.results.run import RunResult
 from metaeval.results.sensitivity import SensitivityResult, SensitivityStatistics
-from metaeval.results.trust import Example
+from metaeval.results.trust import CaptionExample
 
 LONG = 30  # words of a mean caption from which battles are about long captions
 
 
-class Finding(NamedTuple):
+class ControlledFinding(NamedTuple):
     """One number of one metric against the best control on the same items.
 
     `source` and `part` are what conf/trust/uses.yaml chooses by; `difference` is value minus
@@ -43,30 +43,30 @@ class Finding(NamedTuple):
     test: str
     ceiling: float = 1.0
     ceiling_is: str = "always right"
-    examples: tuple[Example, ...] = ()
+    examples: tuple[CaptionExample, ...] = ()
     corrupted: bool = False  # whether the captions were corrupted by this tool
 
 
-def findings(result: RunResult[Any]) -> Iterator[Finding]:
+def findings(result: RunResult[Any]) -> Iterator[ControlledFinding]:
     """All findings of a result that some use may ask for."""
     for kind, read in _READERS.items():
         if isinstance(result, kind):
             yield from read(result)
 
 
-def _graded(result: GradedResult) -> Iterator[Finding]:
+def _graded(result: GradedResult) -> Iterator[ControlledFinding]:
     for metric in _metrics(result):
         compared = result.control_comparison(metric.name, "pairwise_accuracy")
         value = metric.numbers.pairwise_accuracy
         if compared is not None and (found := _tested(compared, value)):
-            yield Finding(
+            yield ControlledFinding(
                 "graded.order", result.experiment, metric.name,
                 "share of pairs of versions of one caption in order", *found,
                 ceiling_is="every pair in order", corrupted=True,
             )  # fmt: skip
 
 
-def _pairs(result: PairsResult) -> Iterator[Finding]:
+def _pairs(result: PairsResult) -> Iterator[ControlledFinding]:
     for comparison, kinds in result.controls.items():
         if comparison != result.comparisons[0]:
             continue
@@ -75,10 +75,10 @@ def _pairs(result: PairsResult) -> Iterator[Finding]:
             for kind, against in kinds.items():
                 if kind in accuracies and (found := _from(against, metric.name, accuracies[kind])):
                     measure = "share of pairs with the true caption higher"
-                    yield Finding("pairs.kinds", kind, metric.name, measure, *found)
+                    yield ControlledFinding("pairs.kinds", kind, metric.name, measure, *found)
 
 
-def _forced_choice(result: ForcedChoiceResult) -> Iterator[Finding]:
+def _forced_choice(result: ForcedChoiceResult) -> Iterator[ControlledFinding]:
     most = max(result.n_references, default=0)
     for n, controls in result.controls.items():
         for group, against in (controls or {}).items():
@@ -92,14 +92,16 @@ def _forced_choice(result: ForcedChoiceResult) -> Iterator[Finding]:
                     continue
                 measure = f"agreement with people's choice, {n} reference{'s' * (n != 1)}"
                 if n == most and n != 1:
-                    yield Finding("forced_choice.categories", group, metric.name, measure, *found)
+                    yield ControlledFinding(
+                        "forced_choice.categories", group, metric.name, measure, *found
+                    )
                 if n == 1:
-                    yield Finding(
+                    yield ControlledFinding(
                         "forced_choice.one_reference", group, metric.name, measure, *found
                     )
 
 
-def _judgments(result: JudgmentsResult) -> Iterator[Finding]:
+def _judgments(result: JudgmentsResult) -> Iterator[ControlledFinding]:
     metrics = list(_metrics(result))
     for dimension, against in result.controls.items():
         people = result.people.get(dimension)
@@ -112,7 +114,7 @@ def _judgments(result: JudgmentsResult) -> Iterator[Finding]:
             if statistic == "kendall_tau_c" and has_few_values(metric.numbers):
                 statistic = "kendall_tau_b"
             if against and (found := _from(against, metric.name, numbers.estimate(statistic))):
-                yield Finding(
+                yield ControlledFinding(
                     "judgments.correlation", dimension, metric.name,
                     f"{result.protocol.statistic} with people", *found, ceiling, is_what,
                 )  # fmt: skip
@@ -121,7 +123,7 @@ def _judgments(result: JudgmentsResult) -> Iterator[Finding]:
             yield from _beside_the_correlation(result, dimension)
 
 
-def _beside_the_correlation(result: JudgmentsResult, dimension: str) -> Iterator[Finding]:
+def _beside_the_correlation(result: JudgmentsResult, dimension: str) -> Iterator[ControlledFinding]:
     def pairs(metric: MetricResult[Any]) -> Estimate:
         agreement: HumanAgreement = metric.numbers.human[dimension]
         return agreement.accuracy.accuracy
@@ -137,7 +139,7 @@ def _beside_the_correlation(result: JudgmentsResult, dimension: str) -> Iterator
     yield from _apart(result, "judgments.systems", dimension, measure, systems, in_order)
 
 
-def _sensitivity(result: SensitivityResult) -> Iterator[Finding]:
+def _sensitivity(result: SensitivityResult) -> Iterator[ControlledFinding]:
     by_kind: dict[str, list[str]] = {}
     for one in result.sets:
         by_kind.setdefault(one.kind, []).append(one.set)
@@ -147,7 +149,7 @@ def _sensitivity(result: SensitivityResult) -> Iterator[Finding]:
             kinds: Mapping[str, Estimate] = metric.numbers.kinds
             return kinds.get(kind)
 
-        def examples(metric: MetricResult[Any], kind: str = kind) -> tuple[Example, ...]:
+        def examples(metric: MetricResult[Any], kind: str = kind) -> tuple[CaptionExample, ...]:
             return _examples(metric, by_kind.get(kind, []))
 
         measure = "how often the human caption scores higher"
@@ -165,7 +167,7 @@ def _sensitivity(result: SensitivityResult) -> Iterator[Finding]:
     )
 
 
-def _arena(result: ArenaResult) -> Iterator[Finding]:
+def _arena(result: ArenaResult) -> Iterator[ControlledFinding]:
     against = result.controls.get(ALL)
     words = [s.words for s in result.ranking.systems] if result.ranking else []
     known = [w for w in words if w is not None]
@@ -174,21 +176,23 @@ def _arena(result: ArenaResult) -> Iterator[Finding]:
         found = against and _from(against, metric.name, metric.numbers.agreement[ALL])
         if found:
             measure = "agreement with the winners of battles"
-            yield Finding("arena.agreement", "", metric.name, measure, *found)
+            yield ControlledFinding("arena.agreement", "", metric.name, measure, *found)
             if is_long:
-                yield Finding("arena.long", "", metric.name, measure, *found)
+                yield ControlledFinding("arena.long", "", metric.name, measure, *found)
 
 
-def _attack(result: AttackResult) -> Iterator[Finding]:
+def _attack(result: AttackResult) -> Iterator[ControlledFinding]:
     controls = {
         name: _complement(rate)
         for name, rate in result.controls.items()
         if name in ("random", "length") and rate.value is not None
     }
-    gallery: dict[str, list[Example]] = {}
+    gallery: dict[str, list[CaptionExample]] = {}
     for one in result.gallery:
         gallery.setdefault(one.metric, []).append(
-            Example(image_id=one.image_id, better=one.human, worse=one.false, scores=one.scores)
+            CaptionExample(
+                image_id=one.image_id, better=one.human, worse=one.false, scores=one.scores
+            )
         )
     if not controls:
         return
@@ -196,13 +200,13 @@ def _attack(result: AttackResult) -> Iterator[Finding]:
     for metric in _metrics(result):
         value = _complement(metric.numbers.final())
         if (found := _unpaired(value, best, controls[best])) is not None:
-            yield Finding(
+            yield ControlledFinding(
                 "attack.resists", "", metric.name, "share of images on which the search failed",
                 *found, ceiling_is="never fooled", examples=tuple(gallery.get(metric.name, ())[:3]),
             )  # fmt: skip
 
 
-_READERS: Mapping[type[RunResult[Any]], Callable[[Any], Iterator[Finding]]] = {
+_READERS: Mapping[type[RunResult[Any]], Callable[[Any], Iterator[ControlledFinding]]] = {
     GradedResult: _graded,
     PairsResult: _pairs,
     ForcedChoiceResult: _forced_choice,
@@ -224,7 +228,7 @@ _Found = tuple[Estimate, str, float, Estimate, float | None, str]
 
 
 def _from(against: AgainstControl, metric: str, value: Estimate) -> _Found | None:
-    """The metric's comparison with the best control, as a `Finding` holds it."""
+    """The metric's comparison with the best control, as a `ControlledFinding` holds it."""
     for compared in against.comparisons:
         if compared.a == metric:
             return _tested(compared, value)
@@ -247,9 +251,9 @@ def _apart(
     measure: str,
     read: Callable[[MetricResult[Any]], Estimate | None],
     ceiling_is: str,
-    examples: Callable[[MetricResult[Any]], tuple[Example, ...]] = lambda _: (),
+    examples: Callable[[MetricResult[Any]], tuple[CaptionExample, ...]] = lambda _: (),
     corrupted: bool = False,
-) -> Iterator[Finding]:
+) -> Iterator[ControlledFinding]:
     """Findings of a number that the experiment does not test against controls itself."""
     controls = {
         m.name: value
@@ -264,7 +268,7 @@ def _apart(
         value = read(metric)
         if value is None or (found := _unpaired(value, best, controls[best])) is None:
             continue
-        yield Finding(
+        yield ControlledFinding(
             source, part, metric.name, measure, *found,
             ceiling_is=ceiling_is, examples=examples(metric), corrupted=corrupted,
         )  # fmt: skip
@@ -297,10 +301,10 @@ def _complement(rate: Estimate) -> Estimate:
     )
 
 
-def _examples(metric: MetricResult[Any], sets: list[str]) -> tuple[Example, ...]:
+def _examples(metric: MetricResult[Any], sets: list[str]) -> tuple[CaptionExample, ...]:
     """The metric's worst examples of these sets: the changed caption scored highest."""
     found = [
-        Example(image_id=e.image_id, better=e.human, worse=e.changed, scores=e.scores)
+        CaptionExample(image_id=e.image_id, better=e.human, worse=e.changed, scores=e.scores)
         for name in sets
         if name in metric.numbers.profile
         for e in metric.numbers.profile[name].examples

@@ -20,9 +20,15 @@ from metaeval.errors import ConfigError, InputError, MetaevalError
 from metaeval.experiments.base import Streaming
 from metaeval.experiments.record import RunRecord
 from metaeval.experiments.trust.declared import DeclaredUse, read_battery, read_uses
-from metaeval.experiments.trust.findings import Finding, findings
+from metaeval.experiments.trust.findings import ControlledFinding, findings
 from metaeval.experiments.trust.printout import printout
-from metaeval.experiments.trust.verdicts import Found, Verdicts, cells, effect_of, robustness
+from metaeval.experiments.trust.verdicts import (
+    UnjudgedEvidence,
+    Verdicts,
+    cells,
+    effect_of,
+    robustness,
+)
 from metaeval.java.shared_services import shared_java_services
 from metaeval.metrics.base import Metric
 from metaeval.readers.files import read_text
@@ -31,8 +37,8 @@ from metaeval.results.metric import MetricResult
 from metaeval.results.run import RunInfo, RunResult
 from metaeval.results.trust import (
     BatteryItem,
-    Cost,
     Evidence,
+    MetricCost,
     Rules,
     TrustResult,
     TrustStatistics,
@@ -158,7 +164,7 @@ def _columns(runs: Sequence[ItemRun]) -> dict[str, MetricResult[Any]]:
 
 def _found(
     use: DeclaredUse, runs: Sequence[ItemRun], columns: Mapping[str, MetricResult[Any]]
-) -> list[Found]:
+) -> list[UnjudgedEvidence]:
     """All evidence for a use, before the rules."""
     found = []
     for run in runs:
@@ -174,11 +180,13 @@ def _found(
                 effect=effect_of(f.difference, f.control_value, f.ceiling),
                 p=f.p, test=f.test, outcome="undecided", examples=f.examples,
             )  # fmt: skip
-            found.append(Found(f.metric, evidence, _learned(metric, f, run.result.experiment)))
+            found.append(
+                UnjudgedEvidence(f.metric, evidence, _learned(metric, f, run.result.experiment))
+            )
     return found
 
 
-def _learned(metric: MetricResult[Any], finding: Finding, experiment: str) -> str | None:
+def _learned(metric: MetricResult[Any], finding: ControlledFinding, experiment: str) -> str | None:
     """Why a metric's evidence does not count: it was chosen, or trained, on such a test."""
     training = metric.training
     if training is not None and experiment in training.chosen_on:
@@ -188,7 +196,9 @@ def _learned(metric: MetricResult[Any], finding: Finding, experiment: str) -> st
     return None
 
 
-def _costs(runs: Sequence[ItemRun], columns: Mapping[str, MetricResult[Any]]) -> dict[str, Cost]:
+def _costs(
+    runs: Sequence[ItemRun], columns: Mapping[str, MetricResult[Any]]
+) -> dict[str, MetricCost]:
     """The cost of each column's metric, by the runs that computed at least 100 scores."""
     rates: dict[str, list[float]] = {}
     scored: dict[str, int] = {}
@@ -199,7 +209,7 @@ def _costs(runs: Sequence[ItemRun], columns: Mapping[str, MetricResult[Any]]) ->
             if family.seconds is not None and family.n_scored >= 100:
                 rates.setdefault(name, []).append(1000 * family.seconds / family.n_scored)
     return {
-        name: Cost(
+        name: MetricCost(
             seconds_per_1000=median_of.median(rates[m.family]) if m.family in rates else None,
             n_scored=scored.get(m.family, 0),
         )

@@ -12,14 +12,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from metaeval.results.base import Estimate
-from metaeval.results.trust import Cell, Evidence, Outcome, Robustness, Rules
+from metaeval.results.trust import Evidence, Outcome, Rules, TrustCell, VerdictRobustness
 from metaeval.stats.significance.comparison import is_significant
 from metaeval.stats.significance.holm import holm
 
 NOT_ABOVE = "not above the best control"
 
 
-class Found(NamedTuple):
+class UnjudgedEvidence(NamedTuple):
     """Evidence of a metric, before the rules; `why_not` says why it does not count."""
 
     metric: str
@@ -41,7 +41,9 @@ def effect_of(difference: Estimate, control: float, ceiling: float) -> Estimate:
     )
 
 
-def cells(found: Sequence[Found], metrics: Sequence[str], rules: Rules) -> dict[str, Cell]:
+def cells(
+    found: Sequence[UnjudgedEvidence], metrics: Sequence[str], rules: Rules
+) -> dict[str, TrustCell]:
     """Metric → its cell of one use. Holm's correction runs over all counted evidence."""
     judged = [_excused(f, rules) for f in found]
     counted = [k for k, (_, why) in enumerate(judged) if why is None]
@@ -55,7 +57,7 @@ def cells(found: Sequence[Found], metrics: Sequence[str], rules: Rules) -> dict[
     return {name: verdict(evidence, rules) for name, evidence in by_metric.items()}
 
 
-def _excused(found: Found, rules: Rules) -> tuple[Evidence, str | None]:
+def _excused(found: UnjudgedEvidence, rules: Rules) -> tuple[Evidence, str | None]:
     evidence, why = found.evidence, found.why_not
     room = evidence.ceiling - evidence.control_value
     if why is None and room < rules.least_room:
@@ -81,7 +83,7 @@ def outcome(evidence: Evidence, rules: Rules) -> Outcome:
     return "undecided"
 
 
-def verdict(evidence: Sequence[Evidence], rules: Rules) -> Cell:
+def verdict(evidence: Sequence[Evidence], rules: Rules) -> TrustCell:
     """The cell of all evidence of a metric for a use."""
     by: dict[Outcome, list[Evidence]] = {}
     for one in evidence:
@@ -92,20 +94,20 @@ def verdict(evidence: Sequence[Evidence], rules: Rules) -> Cell:
         reason = "nothing here tests it"
         if evidence:
             reason = f"no evidence counts: {evidence[0].name}: {evidence[0].why_not}"
-        return Cell(verdict="no evidence", reason=reason, evidence=shown)
+        return TrustCell(verdict="no evidence", reason=reason, evidence=shown)
     if len(passed) == counted:
         reason = f"above the best control on all {counted} of {_parts(counted)}"
-        return Cell(verdict="yes", reason=reason, evidence=shown)
+        return TrustCell(verdict="yes", reason=reason, evidence=shown)
     if passed:
         others = _named([*failed, *open_])
         reason = f"above the best control on {len(passed)} of {counted}; not shown: {others}"
-        return Cell(verdict="partly", reason=reason, evidence=shown)
+        return TrustCell(verdict="partly", reason=reason, evidence=shown)
     if not open_:
         reason = f"on none of {counted} clearly above the best control: {_named(failed)}"
-        return Cell(verdict="no", reason=reason, evidence=shown)
+        return TrustCell(verdict="no", reason=reason, evidence=shown)
     more = [m for e in open_ if (m := more_data(e, rules)) is not None]
     reason = f"{len(open_)} of {counted} not decided: {_named(open_)}"
-    return Cell(
+    return TrustCell(
         verdict="undecided", reason=reason, more_data=max(more, default=None), evidence=shown
     )
 
@@ -132,12 +134,12 @@ def more_data(evidence: Evidence, rules: Rules) -> float | None:
     return ((high - low) / 2 / distance) ** 2 if distance > 0 else None
 
 
-Verdicts = Mapping[str, Mapping[str, Cell]]  # use → metric → cell
+Verdicts = Mapping[str, Mapping[str, TrustCell]]  # use → metric → cell
 
 
 def robustness(
     judge: Callable[[Rules, str | None], Verdicts], rules: Rules, items: Sequence[str]
-) -> Robustness:
+) -> VerdictRobustness:
     """How many verdicts change under other thresholds, and without each item.
 
     `judge` gives all cells by rules and by an item that is left out.
@@ -153,7 +155,7 @@ def robustness(
             "minimal_effect": rules.minimal_effect * factor, "alpha": rules.alpha * factor,
         })  # fmt: skip
 
-    return Robustness(
+    return VerdictRobustness(
         cells=len(known),
         lower=changed(judge(moved(0.8), None)),
         higher=changed(judge(moved(1.2), None)),

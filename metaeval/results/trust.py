@@ -76,7 +76,7 @@ class BatteryItem(Model):
     n_images: int | None = None
 
 
-class Example(Model):
+class CaptionExample(Model):
     """A caption that people wrote or prefer, another one, and the metric's scores of both."""
 
     image_id: int | str
@@ -126,7 +126,7 @@ class Evidence(Model):
     test: str
     outcome: Outcome
     why_not: str | None = None
-    examples: tuple[Example, ...] = ()
+    examples: tuple[CaptionExample, ...] = ()
 
     @property
     def name(self) -> str:
@@ -134,7 +134,7 @@ class Evidence(Model):
         return f"{self.item}: {self.part}" if self.part else self.item
 
 
-class Cell(Model):
+class TrustCell(Model):
     """One metric for one use.
 
     Attributes
@@ -156,7 +156,7 @@ class Cell(Model):
         return tuple(e for e in self.evidence if e.outcome != "not counted")
 
 
-class Cost(Model):
+class MetricCost(Model):
     """What a metric costs here.
 
     `seconds_per_1000` is the median over the runs that computed its scores; `None` where all came
@@ -170,11 +170,11 @@ class Cost(Model):
 class TrustStatistics(Model):
     """A metric: use → cell, what it reads, and its cost."""
 
-    cells: Mapping[str, Cell]
-    cost: Cost
+    cells: Mapping[str, TrustCell]
+    cost: MetricCost
 
 
-class Robustness(Model):
+class VerdictRobustness(Model):
     """How many verdicts other than "no evidence" change.
 
     Attributes
@@ -213,7 +213,7 @@ class TrustResult(RunResult[TrustStatistics]):
     rules: Rules
     uses: tuple[Use, ...]
     items: tuple[BatteryItem, ...]
-    robustness: Robustness
+    robustness: VerdictRobustness
     own: tuple[str, ...] = ()
 
     @property
@@ -221,7 +221,7 @@ class TrustResult(RunResult[TrustStatistics]):
         """The metrics that ran somewhere: the columns of the matrix."""
         return tuple(m for m in self.metrics if m.statistics is not None)
 
-    def cell(self, use: str, metric: str) -> Cell:
+    def cell(self, use: str, metric: str) -> TrustCell:
         """The cell of a use and a metric. Raises KeyError for unknown ones."""
         return self.metric(metric).numbers.cells[use]
 

@@ -13,13 +13,13 @@ from metaeval.reports.shared.elements import Header
 from metaeval.reports.shared.formatting import count, number
 from metaeval.reports.shared.provenance import date_and_version, reproduction
 from metaeval.reports.shared.run import LoadedRun, load_run_files
-from metaeval.results.trust import SHOWN, BatteryItem, Cell, Evidence, TrustResult, Use
+from metaeval.results.trust import SHOWN, BatteryItem, Evidence, TrustCell, TrustResult, Use
 from metaeval.runs import files
 
 CELLS = "cells.csv"  # every piece of evidence, in tables/
 
 
-class Row(NamedTuple):
+class EvidenceRow(NamedTuple):
     """A piece of evidence as the page shows it; `link` leads to the page of its run."""
 
     evidence: Evidence
@@ -29,15 +29,15 @@ class Row(NamedTuple):
     p: str
 
 
-class Shown(NamedTuple):
+class ShownCell(NamedTuple):
     """A cell of the matrix; `anchor` is the id of its evidence."""
 
     metric: str
-    cell: Cell
+    cell: TrustCell
     text: str
     anchor: str
     more_data: str
-    rows: tuple[Row, ...]
+    rows: tuple[EvidenceRow, ...]
 
 
 class UseRow(NamedTuple):
@@ -45,7 +45,7 @@ class UseRow(NamedTuple):
 
     use: Use
     sentence: str
-    cells: tuple[Shown, ...]
+    cells: tuple[ShownCell, ...]
 
 
 def write_report(run_dir: Path | str) -> Path:
@@ -113,14 +113,14 @@ def _uses(result: TrustResult) -> Iterator[UseRow]:
             cell = metric.numbers.cells[use.id]
             more = "" if cell.more_data is None else f"{cell.more_data:,.1f} ×"
             rows = tuple(_row(e, items[e.item]) for e in cell.evidence)
-            shown.append(Shown(metric.name, cell, SHOWN[cell.verdict], f"c{u}-{k}", more, rows))
+            shown.append(ShownCell(metric.name, cell, SHOWN[cell.verdict], f"c{u}-{k}", more, rows))
         yield UseRow(use, result.sentence(use), tuple(shown))
 
 
-def _row(evidence: Evidence, item: BatteryItem) -> Row:
+def _row(evidence: Evidence, item: BatteryItem) -> EvidenceRow:
     value, effect = evidence.value, evidence.effect
     p = evidence.p_adjusted
-    return Row(
+    return EvidenceRow(
         evidence,
         _link(item),
         _with_interval(value.value, value.interval),

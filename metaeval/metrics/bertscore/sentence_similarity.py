@@ -68,6 +68,7 @@ def _column(of_tokens: ScoreColumn) -> ScoreColumn:
     label = of_tokens.model or "roberta-large"
     return ScoreColumn(
         f"Sentence similarity ({label})", bounds=(-1.0, 1.0), model=label,
+        variant_of="Sentence similarity",
         precision=of_tokens.precision,
     )  # fmt: skip
 

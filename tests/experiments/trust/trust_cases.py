@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 
 from scipy import stats
 
-from metaeval.experiments.trust.verdicts import Found, cells, effect_of, robustness
+from metaeval.experiments.trust.verdicts import UnjudgedEvidence, cells, effect_of, robustness
 from metaeval.results.base import Estimate
 from metaeval.results.metric import MetricResult
 from metaeval.results.trust import (
     BatteryItem,
-    Cost,
+    CaptionExample,
     Evidence,
-    Example,
+    MetricCost,
     Rules,
     TrustResult,
     TrustStatistics,
@@ -46,8 +46,8 @@ def evidence(
     return Evidence.model_validate(fields)
 
 
-def found(metric: str, one: Evidence, why_not: str | None = None) -> Found:
-    return Found(metric, one, why_not)
+def found(metric: str, one: Evidence, why_not: str | None = None) -> UnjudgedEvidence:
+    return UnjudgedEvidence(metric, one, why_not)
 
 
 def trust_result(
@@ -55,7 +55,7 @@ def trust_result(
 ) -> TrustResult:
     """A result on two uses: evidence of each metric for the first; nothing for the second."""
     of = [
-        Found(name, one, (uncounted or {}).get(name)) for name, several in rows.items()
+        UnjudgedEvidence(name, one, (uncounted or {}).get(name)) for name, several in rows.items()
         for one in several
     ]  # fmt: skip
 
@@ -81,7 +81,7 @@ def trust_result(
             column=ScoreColumn(name), family=name.lower(), signature=f"{name}|v:1",
             statistics=TrustStatistics(
                 cells={use: row[name] for use, row in matrix.items()},
-                cost=Cost(seconds_per_1000=1.5, n_scored=1000),
+                cost=MetricCost(seconds_per_1000=1.5, n_scored=1000),
             ),
         )
         for name in rows
@@ -92,5 +92,7 @@ def trust_result(
     )  # fmt: skip
 
 
-def example(image: int = 1) -> Example:
-    return Example(image_id=image, better="a <dog> runs", worse="a cat runs", scores=(0.5, 0.7))
+def example(image: int = 1) -> CaptionExample:
+    return CaptionExample(
+        image_id=image, better="a <dog> runs", worse="a cat runs", scores=(0.5, 0.7)
+    )
