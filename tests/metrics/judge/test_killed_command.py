@@ -37,7 +37,7 @@ def _start(endpoint: LoopbackEndpoint, folder: Path, table: Path) -> subprocess.
 def _saved(folder: Path) -> int:
     """Distinct answers on disk, as the run's folder holds them."""
     parts = (folder / "run" / "answers").glob("part-*.jsonl")
-    return len({answer.key for part in parts for answer in read_part(part)})
+    return len({answer.key for part in parts for _, answer in read_part(part)})
 
 
 @pytest.mark.slow
