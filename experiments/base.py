@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 Data = TypeVar("Data")
 Scores = TypeVar("Scores")
-# what `statistics.json` holds: a typed result, or a dictionary of an experiment not yet converted
-Summary = RunResult[Any] | dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +111,7 @@ class MetricExperiment(Experiment, Generic[Data, Scores]):
         """What became of the metrics, for `run.json` and for `strict`."""
 
     @abstractmethod
-    def statistics(self, data: Data, scores: Scores, record: RunRecord) -> Summary:
+    def statistics(self, data: Data, scores: Scores, record: RunRecord) -> RunResult[Any]:
         """The result, which is written to `statistics.json`."""
 
     def rated_captions(self, data: Data) -> Sequence[RatedCaption]:
@@ -143,7 +141,7 @@ class Streaming(Experiment):
     report: ClassVar[str | None] = None
 
     @abstractmethod
-    def stream(self, metrics: Mapping[str, Metric], record: RunRecord) -> Summary:
+    def stream(self, metrics: Mapping[str, Metric], record: RunRecord) -> RunResult[Any]:
         """Score, write the scores into the run, and return the result (`statistics.json`)."""
 
     @abstractmethod

@@ -22,7 +22,6 @@ from metaeval.experiments.base import (
     MetricExperiment,
     Pass,
     Streaming,
-    Summary,
     Training,
 )
 from metaeval.experiments.captions import write_to_score
@@ -38,11 +37,14 @@ from metaeval.runs.answers import current_journal, record_answers
 from metaeval.schema import check_config
 from metaeval.scoring import MetricScores, refuse_equal_columns
 
+# the result, the card of a training, or nothing of a run with `metrics=[]`
+Outcome = RunResult[Any] | dict[str, Any]
+
 # what the stages around the metrics take with 5,000 images on two cores, for the line of progress
 _USUAL_SECONDS = (("captions", 2.0), ("statistics", 3.0), ("explanations", 6.0), ("report", 4.0))
 
 
-def run_configured(config: DictConfig, out: Path) -> Summary:
+def run_configured(config: DictConfig, out: Path) -> Outcome:
     """Run the experiment of a configuration (its node `task`) into the folder `out`, as `run` does.
 
     Everything that is wrong with the configuration is named at once, in a ConfigError. In a folder
@@ -59,7 +61,7 @@ def run_configured(config: DictConfig, out: Path) -> Summary:
         raise
 
 
-def run(experiment: Experiment, config: DictConfig, out: Path) -> Summary:
+def run(experiment: Experiment, config: DictConfig, out: Path) -> Outcome:
     """Run an experiment into the folder `out`.
 
     Returns the result (`statistics.json`), or the card of a training. Raises InputError and
@@ -88,7 +90,7 @@ def _train(experiment: Training, config: DictConfig, out: Path) -> dict[str, Any
     return card
 
 
-def _stream(experiment: Streaming, config: DictConfig, out: Path) -> Summary:
+def _stream(experiment: Streaming, config: DictConfig, out: Path) -> RunResult[Any]:
     """A run that goes on from the files it finds: they say themselves whether they are of it."""
     metrics = build_all(selected(config), config)
     if not metrics:
@@ -98,7 +100,8 @@ def _stream(experiment: Streaming, config: DictConfig, out: Path) -> Summary:
     experiment.check(config)
     record = RunRecord(experiment, config, out)
     with progress.run_line(), keep_networks(), record_answers(out), record.record_failure():
-        summary = _write_summary(experiment, experiment.stream(metrics, record), out)
+        summary = experiment.stream(metrics, record)
+        write_result(out / files.STATISTICS, summary)
         _write_answers(out)
         if config.report:
             record.write_partial()
@@ -113,28 +116,12 @@ def _stream(experiment: Streaming, config: DictConfig, out: Path) -> Summary:
     return summary
 
 
-def _failures(summary: Summary) -> list[str]:
+def _failures(summary: RunResult[Any]) -> list[str]:
     """One line for each column that has no scores."""
-    if isinstance(summary, RunResult):
-        return [f"{m.name} {m.status}: {m.reason}" for m in summary.metrics if not m.ok]
-    return [
-        f"{m['metric']} {m['status']}: {m['reason']}"
-        for m in summary["metrics"]
-        if m["status"] != "ok"
-    ]
+    return [f"{m.name} {m.status}: {m.reason}" for m in summary.metrics if not m.ok]
 
 
-def _write_summary(experiment: Experiment, summary: Summary, out: Path) -> Summary:
-    """Write `statistics.json`. A dictionary (schema 1) gets its schema and experiment here."""
-    if isinstance(summary, RunResult):
-        write_result(out / files.STATISTICS, summary)
-        return summary
-    summary = {"schema": 1, "experiment": experiment.name, **summary}
-    files.write_json(out / files.STATISTICS, summary)
-    return summary
-
-
-def _measure(experiment: MetricExperiment[Any, Any], config: DictConfig, out: Path) -> Summary:
+def _measure(experiment: MetricExperiment[Any, Any], config: DictConfig, out: Path) -> Outcome:
     metrics = build_all(selected(config), config)
     refuse_equal_columns((name, metric.columns) for name, metric in metrics.items())
     check_report(experiment, config)
@@ -188,7 +175,7 @@ def _stages(
     data: Any,
     metrics: Mapping[str, Metric],
     record: RunRecord,
-) -> tuple[Summary, Sequence[Pass]]:
+) -> tuple[Outcome, Sequence[Pass]]:
     """Run all stages that write files; returns the result and the outcome of each metric."""
     config, out = record.config, record.out
     with record.stage("captions"):
@@ -211,7 +198,8 @@ def _stages(
         ]
     )
     with record.stage("statistics"):
-        summary = _write_summary(experiment, experiment.statistics(data, scores, record), out)
+        summary = experiment.statistics(data, scores, record)
+        write_result(out / files.STATISTICS, summary)
     by_name = {n: (m, p.scored) for (n, m), p in zip(metrics.items(), passes, strict=False)}
     _explain(experiment, data, by_name, summary, record)
     _write_answers(out, experiment.rated_captions(data))  # the report reads them
@@ -225,7 +213,7 @@ def _stages(
 
 def _without_metrics(
     experiment: MetricExperiment[Any, Any], data: Any, record: RunRecord
-) -> tuple[Summary, Sequence[Pass]]:
+) -> tuple[Outcome, Sequence[Pass]]:
     """The end of a run with `metrics=[]`: its captions, for scores to be computed elsewhere."""
     path, n = write_to_score(record.out, experiment.to_score(data, record))
     record.finish()
@@ -238,7 +226,7 @@ def _explain(
     experiment: MetricExperiment[Any, Any],
     data: Any,
     metrics: Mapping[str, tuple[Metric, MetricScores]],
-    summary: Summary,
+    summary: RunResult[Any],
     record: RunRecord,
 ) -> None:
     """Write explanations.json, where the report asks for explanations."""

@@ -20,7 +20,7 @@ from metaeval.metrics.base import Metric, NotScored, Scorer, Scores, join_pair, 
 from metaeval.metrics.summable import SummableMetric
 from metaeval.results.metric import MetricResult, Statistics, Status, TrainingRecord, TrainingSpread
 from metaeval.runs.digests import digest
-from metaeval.runs.records import MetricRecord, ScoreColumn, Tally, TrainingFacts
+from metaeval.runs.records import ScoreColumn, Tally, TrainingFacts
 from metaeval.runs.store import CacheError, Store, item_key
 
 log = logging.getLogger(__name__)
@@ -103,20 +103,6 @@ class MetricScores:
             counts=self.counts,
             training=training,
             statistics=statistics,
-        )
-
-    def record(self, column: int, **statistics: object) -> MetricRecord:
-        """The record of one of its columns, with what statistics has to tell of it."""
-        return MetricRecord(
-            self.columns[column],
-            self.family,
-            self.signatures[column],
-            self.status,
-            self.reason,
-            self.remedy,
-            self.counts,
-            self.training,
-            statistics,
         )
 
 

@@ -24,13 +24,12 @@ from metaeval.reports.references import page as references
 from metaeval.reports.sample_size import page as sample_size
 from metaeval.reports.score import page as score
 from metaeval.reports.sensitivity import page as sensitivity
-from metaeval.reports.shared.run import read_statistics
 from metaeval.reports.sweep.page import write_sweep
 from metaeval.reports.trust import page as trust
-from metaeval.results.run import SCHEMA
 from metaeval.runs import files
 
-# experiment → its writer, and the options of this command that it has; all others are graded
+GRADED = graded.write_report, frozenset({"figures", "explanations", "photos"})
+# experiment → its writer, and the options of this command that it has
 WRITERS: dict[str, tuple[Callable[..., Path], frozenset[str]]] = {
     "attack": (attack.write_report, frozenset()),
     "arena": (arena.write_report, frozenset()),
@@ -43,8 +42,8 @@ WRITERS: dict[str, tuple[Callable[..., Path], frozenset[str]]] = {
     "score": (score.write_report, frozenset()),
     "sensitivity": (sensitivity.write_report, frozenset({"figures"})),
     "trust": (trust.write_report, frozenset()),
+    **dict.fromkeys(("graded", "replace", "shuffle"), GRADED),
 }
-GRADED = graded.write_report, frozenset({"figures", "explanations", "photos"})
 
 
 def writer_of(directory: Path) -> tuple[Callable[..., Path], frozenset[str]]:
@@ -57,12 +56,9 @@ def writer_of(directory: Path) -> tuple[Callable[..., Path], frozenset[str]]:
     if jobs and not (directory / files.STATISTICS).is_file():
         return write_sweep, frozenset()
     content = files.read_json(directory / files.STATISTICS)
-    typed = isinstance(content, dict) and content.get("schema") == SCHEMA
-    experiment = content.get("experiment") if typed else read_statistics(directory)["experiment"]
+    experiment = content.get("experiment") if isinstance(content, dict) else None
     if isinstance(experiment, str) and experiment in WRITERS:
         return WRITERS[experiment]
-    if "sets" in content:
-        return GRADED
     raise InputError(
         f"there is no report on experiment={experiment}",
         file=directory / files.STATISTICS,

@@ -11,6 +11,7 @@ import pytest
 
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.metrics.base import Metric, ReferenceScorer, Scorer, Scores
+from metaeval.results.base import Estimate
 from metaeval.runs.records import ScoreColumn, Tally
 from metaeval.runs.source import source_digest
 from metaeval.runs.store import MemoryStore, Store, content_digest
@@ -212,14 +213,13 @@ def test_an_exception_in_bind_is_a_failure() -> None:
     assert done.signatures == (None, None)
 
 
-def test_the_record_of_a_column_is_what_became_of_it() -> None:
+def test_the_result_of_a_column_is_what_became_of_it() -> None:
     done = score_captions(LengthRatio(), _dataset(), CAPTIONS, INDEX, MemoryStore())
-    record = done.record(1, n=5, n_nan=0)
-    assert record.column == ScoreColumn("Words", bounds=(0.0, float("inf")))
-    assert (record.family, record.signature, record.status) == ("length_ratio", SIGNATURES[1], "ok")
-    assert record.statistics == {"n": 5, "n_nan": 0}
-    entry = record.as_dict()
-    assert (entry["metric"], entry["n"], entry["reason"]) == ("Words", 5, None)
+    result = done.result(1, Estimate(value=0.5, n=5))
+    assert result.column == ScoreColumn("Words", bounds=(0.0, float("inf")))
+    assert (result.family, result.signature, result.status) == ("length_ratio", SIGNATURES[1], "ok")
+    assert result.numbers == Estimate(value=0.5, n=5)
+    assert (result.name, result.reason) == ("Words", None)
 
 
 class Counting(LengthScorer):

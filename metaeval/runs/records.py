@@ -1,15 +1,15 @@
 """The records that the stages of a run hand to one another: what a file's row or entry *means*.
 
-A metric declares its `ScoreColumn`s; an experiment makes `Version`s of captions; statistics writes
-a `MetricRecord` a column. The next stages read these fields. Nothing depends on the spelling
-of a name, by a bracket or by a part of a signature.
+A metric declares its `ScoreColumn`s; an experiment makes `Version`s of captions; the next stages
+read their fields. Nothing depends on the spelling of a name, by a bracket or by a part of a
+signature.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from operator import attrgetter
 from typing import Annotated, Any, NamedTuple
 
@@ -145,14 +145,6 @@ class TrainingFacts:
     seeds: tuple[TrainingSeeds, ...] = ()
     own: str | None = None
 
-    def as_dict(self) -> dict[str, Any]:
-        """As `statistics.json` holds it; which seeds bear on a run, the experiment says."""
-        return {
-            "caption_models": [asdict(model) for model in self.caption_models],
-            "chosen_on": list(self.chosen_on),
-            "drawn": [asdict(drawn) for drawn in self.drawn],
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class Tally:
@@ -191,56 +183,6 @@ def paper_value(
     if variant_of in published:
         return PaperValue(published[str(variant_of)], False)
     return None
-
-
-@dataclass(frozen=True, slots=True)
-class MetricRecord:
-    """What `statistics.json` says of one score column: what it is, what became of it, its numbers.
-
-    Attributes
-    ----------
-    column
-        What the score is.
-    family
-        The metric that it belongs to, as the configuration calls it.
-    signature
-        Its exact identity; `None` where the metric did not run.
-    status, reason, remedy
-        "ok", "skipped" (something it needs is not there) or "failed" (it broke), why, and what
-        would help.
-    counts
-        What the metric counted besides its scores.
-    training
-        What its models have learned from; `None` where it has none, or nothing is known.
-    statistics
-        The numbers of the experiment, by name (`n`, `n_nan`, `rank_order_rho` …).
-    """
-
-    column: ScoreColumn
-    family: str
-    signature: str | None
-    status: str
-    reason: str | None = None
-    remedy: str | None = None
-    counts: tuple[Tally, ...] = ()
-    training: TrainingFacts | None = None
-    statistics: Mapping[str, Any] = field(default_factory=dict)
-
-    def as_dict(self) -> dict[str, Any]:
-        """One flat entry of `statistics.json`; the column's name is its `metric`."""
-        column = asdict(self.column)
-        return {
-            "metric": column.pop("name"),
-            "family": self.family,
-            "signature": self.signature,
-            "status": self.status,
-            "reason": self.reason,
-            "remedy": self.remedy,
-            **column,
-            "counts": [asdict(count) for count in self.counts],
-            "training": self.training and self.training.as_dict(),
-            **self.statistics,
-        }
 
 
 class Edit(NamedTuple):

@@ -7,19 +7,17 @@ from pathlib import Path
 from metaeval.reports.arena.findings import findings
 from metaeval.reports.arena.paper import forests, tables
 from metaeval.reports.arena.table import TIES
+from metaeval.reports.judges.files import tests_made, write_files
 from metaeval.reports.judges.section import JudgesSection, judges_section, statistics_of
-from metaeval.reports.judgments.page import tests_made
 from metaeval.reports.paper.citations import cite
-from metaeval.reports.paper.figures import inline, write_figure
+from metaeval.reports.paper.figures import inline
 from metaeval.reports.paper.links import save_links
 from metaeval.reports.shared import page
 from metaeval.reports.shared.elements import Header
 from metaeval.reports.shared.formatting import capital, count, listed, number, percent
-from metaeval.reports.shared.print_tables import write_tables
 from metaeval.reports.shared.provenance import date_and_version, reproduction
 from metaeval.reports.shared.run import LoadedRun, load_run_files
 from metaeval.results.arena import ALL, ArenaResult
-from metaeval.runs import files
 
 EXAMPLES = (
     "Of each metric the battles that it loses most clearly: the gap between the loser's score and "
@@ -34,11 +32,8 @@ def write_report(run_dir: Path | str) -> Path:
     """
     run = load_run_files(Path(run_dir), ArenaResult)
     printed = tables(run)
-    judges = section_of_judges(run)
-    write_tables(run.directory, [*printed.all, *([judges.table] if judges else [])])
-    for name, stem, drawing in forests(run.result, printed.table):
-        write_figure(drawing, run.directory / files.FIGURES, stem, f"{run.title}, {name}")
-    return page.write_page(run.directory / files.REPORT, render(run))
+    plots = forests(run.result, printed.table)
+    return write_files(run, printed.all, section_of_judges(run), plots, render(run))
 
 
 def render(run: LoadedRun[ArenaResult]) -> str:

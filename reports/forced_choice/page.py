@@ -6,19 +6,17 @@ from pathlib import Path
 
 from metaeval.reports.forced_choice.findings import findings
 from metaeval.reports.forced_choice.paper import forests, tables
+from metaeval.reports.judges.files import tests_made, write_files
 from metaeval.reports.judges.section import JudgesSection, judges_section, statistics_of
-from metaeval.reports.judgments.page import tests_made
 from metaeval.reports.paper.citations import cite
-from metaeval.reports.paper.figures import inline, write_figure
+from metaeval.reports.paper.figures import inline
 from metaeval.reports.paper.links import save_links
 from metaeval.reports.shared import page
 from metaeval.reports.shared.elements import Header
 from metaeval.reports.shared.formatting import capital, count, listed, percent
-from metaeval.reports.shared.print_tables import write_tables
 from metaeval.reports.shared.provenance import date_and_version, reproduction
 from metaeval.reports.shared.run import LoadedRun, load_run_files
 from metaeval.results.forced_choice import ForcedChoiceResult
-from metaeval.runs import files
 
 EXAMPLES = (
     "Of each metric the pairs of which people prefer one caption and the metric most clearly the "
@@ -38,11 +36,8 @@ def write_report(run_dir: Path | str) -> Path:
     """
     run = load_run_files(Path(run_dir), ForcedChoiceResult)
     printed = tables(run)
-    judges = section_of_judges(run)
-    write_tables(run.directory, [*printed.all, *([judges.table] if judges else [])])
-    for name, stem, drawing in forests(run.result, printed.table):
-        write_figure(drawing, run.directory / files.FIGURES, stem, f"{run.title}, {name}")
-    return page.write_page(run.directory / files.REPORT, render(run))
+    plots = forests(run.result, printed.table)
+    return write_files(run, printed.all, section_of_judges(run), plots, render(run))
 
 
 def render(run: LoadedRun[ForcedChoiceResult]) -> str:

@@ -2,35 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
+from metaeval.reports.judges.files import tests_made, write_files
 from metaeval.reports.judges.section import JudgesSection, judges_section, statistics_of
 from metaeval.reports.judgments.findings import findings
 from metaeval.reports.judgments.paper import forests, tables
 from metaeval.reports.judgments.table import STATISTICS
 from metaeval.reports.paper.citations import cite
-from metaeval.reports.paper.figures import inline, write_figure
+from metaeval.reports.paper.figures import inline
 from metaeval.reports.paper.links import save_links
 from metaeval.reports.shared import page
 from metaeval.reports.shared.elements import Header
 from metaeval.reports.shared.formatting import count, listed
-from metaeval.reports.shared.print_tables import write_tables
 from metaeval.reports.shared.provenance import date_and_version, reproduction
 from metaeval.reports.shared.run import LoadedRun, load_run_files
-from metaeval.results.comparison import Comparisons
 from metaeval.results.judgments import JudgmentsResult
-from metaeval.runs import files
 
 EXAMPLES = (
     "Of each metric the captions whose place by its score is furthest from their place by people’s "
     "mean rating; a place is the share of the rated captions below (“above 90%”), ties half."
 )
-_TESTS = {
-    "permutation": "P the paired permutation test",
-    "bootstrap": "B the paired bootstrap over images",
-    "williams": "W Williams' test (of Pearson's r with the captions' mean ratings)",
-}
 
 
 def write_report(run_dir: Path | str) -> Path:
@@ -40,11 +32,8 @@ def write_report(run_dir: Path | str) -> Path:
     """
     run = load_run_files(Path(run_dir), JudgmentsResult)
     printed = tables(run)
-    judges = section_of_judges(run)
-    write_tables(run.directory, [*printed.all, *([judges.table] if judges else [])])
-    for name, stem, drawing in forests(run.result, printed.table):
-        write_figure(drawing, run.directory / files.FIGURES, stem, f"{run.title}, {name}")
-    return page.write_page(run.directory / files.REPORT, render(run))
+    plots = forests(run.result, printed.table)
+    return write_files(run, printed.all, section_of_judges(run), plots, render(run))
 
 
 def render(run: LoadedRun[JudgmentsResult]) -> str:
@@ -129,13 +118,6 @@ def _header(run: LoadedRun[JudgmentsResult]) -> Header:
         ],
         fallback=run.dataset.fallback,
     )
-
-
-def tests_made(families: Iterable[Comparisons]) -> list[str]:
-    """The tests that were made, each with its letter."""
-    pair = next((pair for family in families for pair in family.pairs), None)
-    made = [test.method for test in pair.tests] if pair is not None else []
-    return [text for method, text in _TESTS.items() if method in made]
 
 
 def _protocol(result: JudgmentsResult) -> list[tuple[str, str]]:

@@ -7,8 +7,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from metaeval.reports.shared.row_kind import kind_of, row_kind
-from metaeval.reports.shared.run import FinishedRun, LoadedRun
+from metaeval.reports.shared.row_kind import kind_of
+from metaeval.reports.shared.run import LoadedRun
 
 BIB = Path(__file__).with_name("citations.bib")
 PROTOCOL = "gonzalez2022metrics"  # of the experiments replace and shuffle
@@ -74,25 +74,6 @@ class Citation(NamedTuple):
     sentence: str
     bibtex: str
     missing: tuple[str, ...]
-
-
-def citation(run: FinishedRun) -> Citation:
-    """What to cite of a run: metaeval, the protocol, the data and the metrics that ran."""
-    version = run.info.get("metaeval")
-    records = [r for r in run.metrics if row_kind(r) != "absent"]
-    scores = [r for r in records if row_kind(r) == "result" and r["signature"]]
-    named = "; ".join(f"{r['metric']} ({r['signature']})" for r in scores)
-    keys = [
-        *((PROTOCOL,) if run.statistics["experiment"] in ("replace", "shuffle") else ()),
-        *_of_dataset(str(run.dataset.get("name") or "")),
-        *(key for r in records for key in OF_FAMILY.get(r["family"], ())),
-        *((CONTROLS,) if any(r.get("control") for r in records) else ()),
-    ]
-    missing = dict.fromkeys(r["metric"] for r in scores if r["family"] not in OF_FAMILY)
-    known = entries()
-    parts = [software(str(version)), *(known[key] for key in dict.fromkeys(keys))]
-    sentence = f"Scores by metaeval {version}" + (f": {named}." if named else ".")
-    return Citation(sentence, "\n\n".join(parts), tuple(missing))
 
 
 def cite(run: LoadedRun[Any]) -> Citation:

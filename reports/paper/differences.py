@@ -2,74 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from metaeval.reports.shared.formatting import DASH, count, interval, known, number
-from metaeval.reports.shared.matrix import TESTS
 from metaeval.reports.shared.print_tables import PrintTable, plain_table
 from metaeval.results.comparison import Comparison, Comparisons
 
 _LEAST = 0.0001  # of a p-value in print
-
-
-def difference_table(
-    differences: Mapping[str, Any], order: Sequence[str], name: str, caption: str
-) -> PrintTable | None:
-    """A row a pair, the metric that comes first in `order` before the other; None without pairs.
-
-    Differences are times 100, as in the matrix. Columns of tests that were not made are left out.
-    """
-    place = {metric: k for k, metric in enumerate(order)}
-    pairs = [p for p in differences["pairs"] if p["a"] in place and p["b"] in place]
-    if not pairs:
-        return None
-    tests = [test for test in TESTS if test in pairs[0]]
-    heads = ["Metric", "against", "Difference", "Interval"]
-    heads += [column for test in tests for column in (f"p, {test}", "Holm")]
-    power = any(known(pair.get("effect")) for pair in pairs)
-    if power:
-        heads += ["Effect (sd)", "Detectable", "Images needed"]
-    rows = []
-    for pair in sorted(pairs, key=lambda p: sorted((place[p["a"]], place[p["b"]]))):
-        sign = 1 if place[pair["a"]] < place[pair["b"]] else -1
-        rows.append(_row(pair, sign, tests, power))
-    return plain_table(name, caption, heads, rows)
-
-
-def _row(pair: Mapping[str, Any], sign: int, tests: Sequence[str], power: bool) -> list[str]:
-    first, second = (pair["a"], pair["b"]) if sign > 0 else (pair["b"], pair["a"])
-    ends = [v for v in (pair.get("bootstrap") or {}).get("ci", ()) if known(v)]
-    cells = [
-        first,
-        second,
-        number(_times(pair["difference"], 100 * sign), 2, sign=True),
-        interval(sorted(100 * sign * v for v in ends), 2) if len(ends) == 2 else DASH,
-    ]
-    for test in tests:
-        cells += [p_value(pair[test]["p"]), p_value(pair[test]["p_holm"])]
-    if power:
-        needed = pair.get("images_needed")
-        cells += [
-            number(_times(pair.get("effect"), sign), 2, sign=True),
-            number(_times(pair.get("detectable"), 100), 2),
-            count(round(needed)) if needed is not None and known(needed) else DASH,
-        ]
-    return cells
-
-
-def equal_to_best(
-    differences: Mapping[str, Any], best: str | None, alpha: float
-) -> Collection[str]:
-    """The metrics that not every test tells apart from the best one, after correction."""
-    equal = set()
-    for pair in differences["pairs"]:
-        if best not in (pair["a"], pair["b"]):
-            continue
-        tests = [pair[test]["p_holm"] for test in TESTS if test in pair]
-        if not tests or not all(known(p) and p <= alpha for p in tests):
-            equal.add(pair["b"] if pair["a"] == best else pair["a"])
-    return equal
 
 
 def p_value(p: float | None) -> str:

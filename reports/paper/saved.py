@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
-from metaeval.reports.paper.differences import comparison_table, difference_table
+from metaeval.reports.paper.differences import comparison_table
 from metaeval.reports.paper.links import SaveLinks, save_links
 from metaeval.reports.shared.formatting import file_stem
-from metaeval.reports.shared.matrix import DifferenceRow, comparison_matrix, matrix
+from metaeval.reports.shared.matrix import DifferenceRow, comparison_matrix
 from metaeval.reports.shared.print_tables import PrintTable, plain_table
 from metaeval.results.comparison import Comparisons
 
@@ -36,20 +36,6 @@ def saved_table(
     """A table of texts whose file is called `stem`."""
     table = plain_table(stem, caption, heads, rows)
     return SavedTable(name, table, save_links([table]))
-
-
-def saved_matrix(
-    name: str,
-    stem: str,
-    caption: str,
-    differences: Mapping[str, Any],
-    order: Sequence[str],
-    alpha: float,
-) -> SavedMatrix:
-    """The differences between the metrics of `order`, best first; the file is called `stem`."""
-    table = difference_table(differences, order, stem, caption)
-    links = save_links([table]) if table else []
-    return SavedMatrix(name, matrix(differences, order, alpha), table, links)
 
 
 def saved_comparisons(

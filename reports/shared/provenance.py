@@ -8,21 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from metaeval.reports.shared.formatting import count, listed, number, seconds
-from metaeval.reports.shared.run import FinishedRun, LoadedRun
+from metaeval.reports.shared.run import LoadedRun
 from metaeval.results.run import RunInfo
-
-_ENVIRONMENT = {
-    "python": "Python",
-    "platform": "platform",
-    "cpu_count": "CPU cores",
-    "java": "Java",
-    "cuda": "CUDA",
-    "device": "device",
-    "seed": "seed",
-    "started": "started",
-    "finished": "finished",
-    "working_directory": "directory",
-}
 
 
 class Provenance(NamedTuple):
@@ -42,36 +29,6 @@ class Provenance(NamedTuple):
     versions: Sequence[tuple[str, ...]] = ()
 
 
-def provenance(run: FinishedRun) -> Provenance:
-    """What the files of any run say."""
-    info, git = run.info, run.info.get("git")
-    dirty = " (with uncommitted changes)" if git and git["dirty"] else ""
-    environment = [
-        ("metaeval", info.get("metaeval")),
-        ("git commit", f"{git['commit']}{dirty}" if git else None),
-        *((label, info.get(key)) for key, label in _ENVIRONMENT.items()),
-    ]
-    settings = {**(run.statistics.get("settings") or {}), **(info.get("corruption") or {})}
-    return Provenance(
-        command=command(info.get("command") or ()),
-        environment=[(k, str(v)) for k, v in environment if v not in (None, "")],
-        settings=[(k.replace("_", " "), _print(v)) for k, v in settings.items()],
-        stages=[(s["name"], seconds(s["seconds"])) for s in info.get("stages") or ()],
-        packages=_sorted_pairs(info.get("packages")),
-        sources=_sorted_pairs(run.dataset.get("sources")),
-        signatures=[(m["metric"], m["signature"]) for m in run.metrics if m["signature"]],
-        metrics=[
-            (
-                m["metric"],
-                seconds(m.get("seconds")),
-                count(m.get("n_scored") or 0),
-                count(m.get("n_cached") or 0),
-            )
-            for m in info.get("metrics") or ()
-        ],
-    )
-
-
 def command(arguments: Sequence[Any]) -> str:
     """The command line as one would type it: an interpreter's arguments get their interpreter."""
     parts = [str(part) for part in arguments]
@@ -82,18 +39,13 @@ def command(arguments: Sequence[Any]) -> str:
     return shlex.join(parts)
 
 
-def date_and_version(info: Mapping[str, Any] | RunInfo) -> list[tuple[str, str]]:
+def date_and_version(info: RunInfo) -> list[tuple[str, str]]:
     """Two facts for the head of a page."""
-    if isinstance(info, RunInfo):
-        commit = f", {info.git.commit[:7]}{'+' if info.git.dirty else ''}" if info.git else ""
-        return [
-            ("Date", (info.finished or "")[:10]),
-            ("Version", f"metaeval {info.metaeval}{commit}"),
-        ]
-    version, git = f"metaeval {info.get('metaeval')}", info.get("git")
-    if git:
-        version += f", {git['commit'][:7]}{'+' if git['dirty'] else ''}"
-    return [("Date", (info.get("finished") or "")[:10]), ("Version", version)]
+    commit = f", {info.git.commit[:7]}{'+' if info.git.dirty else ''}" if info.git else ""
+    return [
+        ("Date", (info.finished or "")[:10]),
+        ("Version", f"metaeval {info.metaeval}{commit}"),
+    ]
 
 
 def _sorted_pairs(values: Mapping[str, Any] | None) -> list[tuple[str, str]]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -13,14 +12,9 @@ import pandas as pd
 
 from metaeval.errors import InputError
 from metaeval.readers.files import read_text
-from metaeval.reports.shared.row_kind import Record, visible_records
 from metaeval.results.files import read_info, read_result
 from metaeval.results.run import DatasetInfo, RunInfo, RunResult
 from metaeval.runs import files
-from metaeval.runs.records import ScoreColumn
-
-_DECLARED = ("metric", *(f.name for f in fields(ScoreColumn) if f.name != "name"))
-
 
 Result = TypeVar("Result", bound=RunResult[Any])
 
@@ -80,70 +74,6 @@ def load_run_files(directory: Path, expected: type[Result]) -> LoadedRun[Result]
     config = directory / files.CONFIG
     text = read_text(config).text if config.is_file() else ""
     return LoadedRun(directory, result, read_info(directory / files.RUN), text)
-
-
-@dataclass(frozen=True)
-class FinishedRun:
-    """The files that every run has: statistics.json, run.json, and the text of config.yaml."""
-
-    directory: Path
-    statistics: Mapping[str, Any]
-    info: Mapping[str, Any]
-    config: str
-
-    @property
-    def metrics(self) -> tuple[Record, ...]:
-        """The records that the page shows, in the order of the configuration."""
-        return visible_records(self.statistics["metrics"])
-
-    @property
-    def dataset(self) -> Mapping[str, Any]:
-        """What run.json says of the dataset."""
-        return self.info.get("dataset") or {}
-
-    @property
-    def title(self) -> str:
-        experiment = self.info.get("experiment") or {}
-        return str(experiment.get("title") or self.statistics["experiment"])
-
-    @property
-    def question(self) -> str:
-        return str((self.info.get("experiment") or {}).get("question") or "")
-
-
-def read_run(directory: Path) -> FinishedRun:
-    """Read the files that every run has; `InputError` names the one that is missing or broken."""
-    config = directory / files.CONFIG
-    info = files.read_json(directory / files.RUN)
-    if not isinstance(info, dict):
-        raise InputError("is not what a run writes", file=directory / files.RUN)
-    return FinishedRun(
-        directory,
-        read_statistics(directory),
-        info,
-        read_text(config).text if config.is_file() else "",
-    )
-
-
-def read_statistics(directory: Path) -> Mapping[str, Any]:
-    """What statistics.json holds; `InputError` where a record lacks what a column declares."""
-    path = directory / files.STATISTICS
-    statistics = files.read_json(path)
-    if not isinstance(statistics, dict) or not isinstance(statistics.get("experiment"), str):
-        raise InputError("is not what a run writes", file=path, field="experiment")
-    records = statistics.get("metrics")
-    if not isinstance(records, list) or not all(isinstance(r, dict) for r in records):
-        raise InputError("should be a list of records", file=path, field="metrics")
-    for record in records:
-        for field in _DECLARED:
-            if field not in record:
-                raise InputError(
-                    f"the record of '{record.get('metric')}' lacks it: was the run made by "
-                    "another version of metaeval?",
-                    file=path,
-                    field=field,
-                )
-    return statistics
 
 
 def cell_indices(

@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeVar
 
 from metaeval.reports.shared.elements import Cell, ColumnHead, Row
 from metaeval.reports.shared.formatting import DASH
-from metaeval.reports.shared.row_kind import Record, kind_of, row_kind
+from metaeval.reports.shared.row_kind import kind_of
 from metaeval.reports.shared.training import Footnote, marked
 from metaeval.results.base import Model
 from metaeval.results.metric import MetricResult
@@ -26,23 +26,6 @@ class MetricsTable(NamedTuple):
         """The table with these footnotes below it, and their marks in its rows."""
         bodies = [(name, marked(rows, notes)) for name, rows in self.bodies]
         return self._replace(bodies=bodies, footnotes=notes)
-
-
-def metric_row(
-    record: Record, keys: Sequence[str], cells_of: Callable[[Record], Iterable[Cell]]
-) -> Row:
-    """The row of a metric in the order of the columns' `keys`, a dash where it has no cell.
-
-    `cells_of` makes the cells but the name, of a metric that ran.
-    """
-    name, kind = record["metric"], row_kind(record)
-    head = Cell("metric", name, name.lower())
-    if kind == "absent":
-        reason = f"{record['status']}: {record['reason'] or ''}"
-        return Row(name, kind, record["part_of"], "", (head,), reason, record["remedy"] or "")
-    cells = {cell.key: cell for cell in (head, *cells_of(record))}
-    row = tuple(cells.get(key, Cell(key, DASH)) for key in keys)
-    return Row(name, kind, record["part_of"], record["signature"] or "", row)
 
 
 def result_row(

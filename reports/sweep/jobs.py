@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from metaeval.reports.shared.run import read_statistics
 from metaeval.results.files import read_result
-from metaeval.results.run import SCHEMA, RunResult
+from metaeval.results.run import RunResult
 from metaeval.runs import files
 
 
@@ -23,7 +22,7 @@ class SweepJob(NamedTuple):
 
     name: str
     overrides: Mapping[str, str]
-    statistics: RunResult[Any] | Mapping[str, Any] | None
+    statistics: RunResult[Any] | None
     error: str = ""
     seed: int = 0
     has_page: bool = False
@@ -33,27 +32,21 @@ class SweepJob(NamedTuple):
     @property
     def columns(self) -> Sequence[tuple[str, str, str]]:
         """Name, status and reason of each score column; empty for a job that did not finish."""
-        if isinstance(self.statistics, RunResult):
-            return [(m.name, m.status, m.reason or "") for m in self.statistics.metrics]
-        records = self.statistics["metrics"] if self.statistics else ()
-        return [(r["metric"], r["status"], r["reason"] or "") for r in records]
+        metrics = self.statistics.metrics if self.statistics is not None else ()
+        return [(m.name, m.status, m.reason or "") for m in metrics]
 
     @property
     def controls(self) -> frozenset[str]:
         """The names of the controls."""
-        if isinstance(self.statistics, RunResult):
-            return frozenset(m.name for m in self.statistics.metrics if m.column.control)
-        records = self.statistics["metrics"] if self.statistics else ()
-        return frozenset(record["metric"] for record in records if record.get("control"))
+        metrics = self.statistics.metrics if self.statistics is not None else ()
+        return frozenset(m.name for m in metrics if m.column.control)
 
     @property
     def experiment_and_dataset(self) -> tuple[str, str]:
         """The names of the experiment and of the dataset; empty where the job did not finish."""
-        if isinstance(self.statistics, RunResult):
-            return self.statistics.experiment, self.statistics.dataset
         if self.statistics is None:
             return "", ""
-        return str(self.statistics["experiment"]), str(self.statistics["dataset"])
+        return self.statistics.experiment, self.statistics.dataset
 
 
 def read_jobs(sweep_dir: Path) -> list[SweepJob]:
@@ -91,20 +84,12 @@ def _read_job(folder: Path, sweep_dir: Path) -> SweepJob:
     return SweepJob(
         name,
         overrides,
-        _statistics(folder),
+        read_result(folder / files.STATISTICS),
         seed=int(info.get("seed") or 0),
         has_page=(folder / files.REPORT).is_file(),
         n_scored=sum(int(m.get("n_scored") or 0) for m in metrics),
         n_cached=sum(int(m.get("n_cached") or 0) for m in metrics),
     )
-
-
-def _statistics(folder: Path) -> RunResult[Any] | Mapping[str, Any]:
-    """The typed result, or the dictionary of an experiment that is not yet converted."""
-    content = files.read_json(folder / files.STATISTICS)
-    if isinstance(content, dict) and content.get("schema") == SCHEMA:
-        return read_result(folder / files.STATISTICS)
-    return read_statistics(folder)
 
 
 def _by_number(name: str) -> tuple[int, str]:

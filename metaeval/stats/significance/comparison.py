@@ -482,51 +482,6 @@ def against_best_control(
     return results
 
 
-def tied_with_best(best: str, comparisons: Sequence[TestedDifference]) -> list[str]:
-    """The best and everything that a test does not separate from it, in the order of the pairs.
-
-    `best` is the column with the highest value. A pair of `best` without a p-value is not
-    separated; a column that no comparison pairs with `best` is left out. A name that appears in
-    several families, or in several tests of one pair, is separated only if every one separates it.
-
-    >>> test = PairTest(0.1, 0.05, 0.15, 0.001, "bootstrap", 100)
-    >>> made = compare({("x", "y"): test, ("z", "x"): test._replace(p=0.7)}, "pairs")
-    >>> tied_with_best("x", made)
-    ['x', 'z']
-    """
-    tied = [best]
-    for c in comparisons:
-        if best in (c.a, c.b) and not c.significant:
-            other = c.b if c.a == best else c.a
-            if other not in tied:
-                tied.append(other)
-    return tied
-
-
-def tied_groups(order: Sequence[str], comparisons: Sequence[TestedDifference]) -> list[list[str]]:
-    """The largest groups of columns of which no two are separated, best first.
-
-    `order` is the ranking. A column may be in several groups: "not separated" does not pass on from
-    pair to pair. Two columns that no comparison pairs count as separated. The groups are the
-    maximal cliques of the graph of pairs not separated (Bron and Kerbosch 1973).
-
-    >>> test = PairTest(0.1, 0.05, 0.15, 0.001, "bootstrap", 100)
-    >>> made = compare(
-    ...     {("x", "z"): test, ("x", "y"): test._replace(p=0.7), ("y", "z"): test._replace(p=0.7)},
-    ...     "pairs",
-    ... )
-    >>> tied_groups(["x", "y", "z"], made)
-    [['x', 'y'], ['y', 'z']]
-    """
-    apart = {frozenset((c.a, c.b)) for c in comparisons if c.significant}
-    linked: dict[str, set[str]] = {name: set() for name in order}
-    for c in comparisons:
-        if c.a in linked and c.b in linked and frozenset((c.a, c.b)) not in apart:
-            linked[c.a].add(c.b)
-            linked[c.b].add(c.a)
-    return cliques(order, linked)
-
-
 def cliques(order: Sequence[str], linked: Mapping[str, set[str]]) -> list[list[str]]:
     """The maximal groups of two or more names that are all linked (Bron and Kerbosch 1973).
 

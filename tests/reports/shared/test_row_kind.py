@@ -4,31 +4,42 @@ from __future__ import annotations
 
 from typing import Any
 
-from metaeval.reports.shared.row_kind import row_kind, visible_records
-from tests.reports.run_files import declared
+from metaeval.reports.shared.row_kind import kind_of
+from metaeval.results.base import Estimate
+from metaeval.results.metric import MetricResult, Status
+from metaeval.results.run import RunResult
+from metaeval.runs.records import ScoreColumn
 
 
-def record(metric: str, status: str = "ok", **fields: Any) -> dict[str, Any]:
-    return {**declared(metric, **fields), "status": status}
+def metric(name: str, status: Status = "ok", **fields: Any) -> MetricResult[Estimate]:
+    return MetricResult[Estimate](column=ScoreColumn(name, **fields), family="x", status=status)
 
 
-def test_what_did_not_run_is_told_once() -> None:
+def visible(metrics: list[MetricResult[Estimate]]) -> list[str]:
+    result = RunResult[Estimate](experiment="x", dataset="y", metrics=metrics)
+    return [m.name for m in result.visible]
+
+
+def test_what_did_not_run_is_shown_once() -> None:
     absent = [
-        record("SPICE", "skipped"),
-        record("SPICE-object", "skipped", part_of="SPICE"),
-        record("SCAN-i2t", "skipped"),
+        metric("SPICE", "skipped"),
+        metric("SPICE-object", "skipped", part_of="SPICE"),
+        metric("SCAN-i2t", "skipped"),
     ]
-    assert [r["metric"] for r in visible_records(absent)] == ["SPICE", "SCAN-i2t"]
-    there = [record("TIGEr"), record("TIGEr-RRS", part_of="TIGEr")]
-    assert visible_records(there) == tuple(there)
+    assert visible(absent) == ["SPICE", "SCAN-i2t"]
+    there = [metric("TIGEr"), metric("TIGEr-RRS", part_of="TIGEr")]
+    assert visible(there) == ["TIGEr", "TIGEr-RRS"]
 
 
 def test_kinds_are_what_the_fields_say_and_not_what_names_look_like() -> None:
-    records = [
-        record("a"),
-        record("b", untrained=True),
-        record("c", "failed"),
-        record("d-part", part_of="d"),
-        record("VIFIDEL-ref"),
+    metrics = [
+        metric("a"),
+        metric("b", untrained=True),
+        metric("c", "failed"),
+        metric("d-part", part_of="d"),
+        metric("VIFIDEL-ref"),
+        metric("e", control=True),
     ]
-    assert [row_kind(r) for r in records] == ["result", "random", "absent", "part", "result"]
+    assert [kind_of(m) for m in metrics] == [
+        "result", "random", "absent", "part", "result", "control",
+    ]  # fmt: skip

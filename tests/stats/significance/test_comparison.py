@@ -22,8 +22,6 @@ from metaeval.stats.significance.comparison import (
     resampled_difference,
     smallest_p,
     swapped_correlation_difference,
-    tied_groups,
-    tied_with_best,
 )
 
 NAN = float("nan")
@@ -170,14 +168,3 @@ def test_too_few_replicates_are_called_undecidable():
 
     assert shows(200) == "undecidable"
     assert shows(replicates_needed(11)) == "something"
-
-
-def test_tied_group_is_the_best_and_what_no_test_separates():
-    made = compare(
-        {("a", "b"): pair(1, 0.9), ("a", "c"): pair(1, 0.0001), ("d", "a"): pair(-1, NAN),
-         ("b", "c"): pair(1, 0.9)},
-        "pairs",
-    )  # fmt: skip
-    assert tied_with_best("a", made) == ["a", "b", "d"]
-    assert tied_with_best("c", made) == ["c", "b"]
-    assert tied_groups(["a", "b", "c", "d"], made) == [["a", "b"], ["a", "d"], ["b", "c"]]
