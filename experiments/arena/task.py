@@ -6,7 +6,6 @@ rank the systems that wrote the captions as the winners do? See docs/arena.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -18,26 +17,18 @@ from metaeval.data.judgments.pascal50s import ForcedChoice
 from metaeval.errors import ConfigError
 from metaeval.experiments.arena.printout import printout
 from metaeval.experiments.arena.statistics import statistics, winners
-from metaeval.experiments.base import MetricExperiment, Pass, ToScore
-from metaeval.experiments.captions import record_counts
-from metaeval.experiments.forced_choice.scores import (
-    ChoiceScores,
-    pair_columns,
-    pairs_to_score,
-    score_choices,
-)
+from metaeval.experiments.forced_choice.base import ChoiceExperiment, pairs_info
+from metaeval.experiments.forced_choice.scores import ChoiceScores, pair_columns
 from metaeval.experiments.judgments.files import write_table
 from metaeval.experiments.record import RunRecord
-from metaeval.metrics.base import Metric
 from metaeval.options import Draws, NotNegative
 from metaeval.results.arena import ArenaResult, ArenaSettings
-from metaeval.results.run import DatasetInfo
 from metaeval.runs import files
 
 STRENGTH_REPLICATES = 500  # of the Bradley-Terry fits, of which each column has one a replicate
 
 
-class Arena(MetricExperiment[ForcedChoice, ChoiceScores]):
+class Arena(ChoiceExperiment):
     """How often every metric prefers the winner of a battle, and how it ranks the systems.
 
     Parameters
@@ -102,27 +93,8 @@ class Arena(MetricExperiment[ForcedChoice, ChoiceScores]):
                 for side, name in enumerate(("first_system", "second_system")):
                     columns[name] = pa.array([pair[side] for pair in data.systems], pa.string())
         write_table(record.out / files.JUDGMENTS, pa.table(columns))
-        record.update(
-            dataset=DatasetInfo(
-                name=data.name,
-                n_images=len(set(data.image)),
-                n_references=tuple(sorted({len(r) for r in data.references})),
-                sources=dict(data.sources),
-                notes=tuple(data.notes),
-                records=record_counts(data.records),
-            )
-        )
-
-    def to_score(self, data: ForcedChoice, record: RunRecord) -> Iterable[ToScore]:
-        return pairs_to_score(data, record.config.seed)
-
-    def score(
-        self, data: ForcedChoice, metrics: Mapping[str, Metric], record: RunRecord
-    ) -> ChoiceScores:
-        return score_choices(data, list(metrics.values()), record.config, record.out)
-
-    def passes(self, scores: ChoiceScores) -> Sequence[Pass]:
-        return [Pass(scored) for scored in scores.results]
+        counts = sorted({len(r) for r in data.references})
+        record.update(dataset=pairs_info(data, counts))
 
     def statistics(
         self, data: ForcedChoice, scores: ChoiceScores, record: RunRecord

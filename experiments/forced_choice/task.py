@@ -6,7 +6,6 @@ docs/judgments.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from omegaconf import DictConfig
@@ -14,24 +13,16 @@ from omegaconf import DictConfig
 from metaeval.config import load_dataset
 from metaeval.data.judgments.pascal50s import ForcedChoice
 from metaeval.errors import ConfigError
-from metaeval.experiments.base import MetricExperiment, Pass, ToScore
-from metaeval.experiments.captions import record_counts
+from metaeval.experiments.forced_choice.base import ChoiceExperiment, pairs_info
 from metaeval.experiments.forced_choice.printout import printout
-from metaeval.experiments.forced_choice.scores import (
-    ChoiceScores,
-    pairs_to_score,
-    score_choices,
-    write_pairs,
-)
+from metaeval.experiments.forced_choice.scores import ChoiceScores, write_pairs
 from metaeval.experiments.forced_choice.statistics import statistics
 from metaeval.experiments.record import RunRecord
-from metaeval.metrics.base import Metric
 from metaeval.options import Draws
 from metaeval.results.forced_choice import ForcedChoiceResult
-from metaeval.results.run import DatasetInfo
 
 
-class ForcedChoiceAgreement(MetricExperiment[ForcedChoice, ChoiceScores]):
+class ForcedChoiceAgreement(ChoiceExperiment):
     """How often every metric prefers the caption that people prefer.
 
     Parameters
@@ -73,27 +64,7 @@ class ForcedChoiceAgreement(MetricExperiment[ForcedChoice, ChoiceScores]):
 
     def write_versions(self, data: ForcedChoice, record: RunRecord) -> None:
         write_pairs(record.out, data)
-        record.update(
-            dataset=DatasetInfo(
-                name=data.name,
-                n_images=len(set(data.image)),
-                n_references=data.n_references,
-                sources=dict(data.sources),
-                notes=tuple(data.notes),
-                records=record_counts(data.records),
-            )
-        )
-
-    def to_score(self, data: ForcedChoice, record: RunRecord) -> Iterable[ToScore]:
-        return pairs_to_score(data, record.config.seed)
-
-    def score(
-        self, data: ForcedChoice, metrics: Mapping[str, Metric], record: RunRecord
-    ) -> ChoiceScores:
-        return score_choices(data, list(metrics.values()), record.config, record.out)
-
-    def passes(self, scores: ChoiceScores) -> Sequence[Pass]:
-        return [Pass(scored) for scored in scores.results]
+        record.update(dataset=pairs_info(data, data.n_references))
 
     def statistics(
         self, data: ForcedChoice, scores: ChoiceScores, record: RunRecord
