@@ -15,8 +15,6 @@ from typing import Any
 
 import pandas as pd
 from omegaconf import DictConfig, ListConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
-from yaml import YAMLError
 
 from metaeval.compute.networks import keep_networks
 from metaeval.config import build, component, compose_config, selected
@@ -27,7 +25,7 @@ from metaeval.errors import ConfigError, InputError, MetaevalError, StrictError
 from metaeval.metrics.adapters.metric_from import metric_from
 from metaeval.metrics.base import Metric
 from metaeval.metrics.summable import StatisticsAdapter, SummableMetric
-from metaeval.readers.files import one_line, read_text
+from metaeval.readers.yaml_text import read_yaml
 from metaeval.results.files import read_info, read_result
 from metaeval.results.run import RunInfo, RunResult
 from metaeval.runs import files
@@ -41,8 +39,6 @@ MetricLike = str | Metric | Callable[..., Any]
 Metrics = MetricLike | Sequence[MetricLike]
 
 _CONTROLS = "controls"
-# what OmegaConf raises for a text that is not a mapping in YAML
-_NO_YAML = (YAMLError, OmegaConfBaseException, ValueError, AssertionError, RecursionError)
 
 
 @dataclass(frozen=True)
@@ -292,14 +288,7 @@ class Run:
     @cached_property
     def config(self) -> dict[str, Any]:
         """The configuration, everything resolved."""
-        path = self.directory / files.CONFIG
-        try:
-            config = OmegaConf.to_container(OmegaConf.create(read_text(path).text))
-        except _NO_YAML as error:
-            raise InputError(f"is not YAML ({one_line(error)})", file=path) from None
-        if not isinstance(config, dict):
-            raise InputError("is not the configuration of a run", file=path)
-        return {str(key): value for key, value in config.items()}
+        return read_yaml(self.directory / files.CONFIG)
 
     @cached_property
     def info(self) -> RunInfo:

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
-from omegaconf import OmegaConf
-from omegaconf.errors import OmegaConfBaseException
 from pydantic import Field, ValidationError
-from yaml import YAMLError
 
 from metaeval import installation
 from metaeval.errors import ConfigError, InputError
 from metaeval.options import did_you_mean
-from metaeval.readers.files import one_line, read_text
+from metaeval.readers.files import one_line
+from metaeval.readers.yaml_text import read_yaml
 from metaeval.results.base import Model
 from metaeval.results.trust import Use
 
 BATTERIES = ("quick", "standard", "full")
 _Share = Annotated[float, Field(ge=0, lt=1)]
 _Declared = TypeVar("_Declared", bound=Model)
-# what OmegaConf raises for a text that is not a mapping in YAML
-_NO_YAML = (YAMLError, OmegaConfBaseException, ValueError, AssertionError, RecursionError)
 
 
 class DeclaredRules(Model):
@@ -92,10 +88,7 @@ def _own(name: str) -> Path:
 
 
 def _read(path: Path, model: type[_Declared]) -> _Declared:
-    try:
-        content: Any = OmegaConf.to_container(OmegaConf.create(read_text(path).text))
-    except _NO_YAML as error:
-        raise InputError(f"is not YAML ({one_line(error)})", file=path) from None
+    content = read_yaml(path)
     try:
         return model.model_validate(content)
     except ValidationError as error:

@@ -72,7 +72,7 @@ def render(run: LoadedRun[TrustResult]) -> str:
         run=run,
         header=_header(run),
         metrics=[m.name for m in result.judged],
-        reads={m.name: _cost(m.numbers.cost.seconds_per_1000) for m in result.judged},
+        costs={m.name: _cost(m.numbers.cost.seconds_per_1000) for m in result.judged},
         uses=list(_uses(result)),
         rules=result.rules,
         robustness=result.robustness,

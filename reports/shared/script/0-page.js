@@ -54,9 +54,9 @@ for (const button of $$("[data-copy]")) {
   });
 }
 
-// On paper there is nothing to click: intervals and p-values are printed.
+// On paper there is nothing to click: intervals, p-values and evidence are printed.
 addEventListener("beforeprint", () => {
-  for (const details of $$("details.pvalues")) details.open = true;
+  for (const details of $$("details.pvalues, details.evidence")) details.open = true;
 });
 
 for (const radio of $$("input[name=order]")) {

@@ -13,6 +13,7 @@ from metaeval.results.files import write_info, write_result
 from metaeval.results.run import ExperimentInfo, RunInfo
 from metaeval.results.trust import TrustResult
 from tests.experiments.trust.trust_cases import evidence, example, trust_result
+from tests.reports.browser import EXECUTABLE, chromium
 
 
 def page_of(result: TrustResult, folder: Path) -> str:
@@ -66,3 +67,20 @@ def test_all_cells_are_a_table_and_the_same_files_give_the_same_page(tmp_path: P
 def test_a_run_of_another_experiment_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
         write_report(tmp_path)
+
+
+@pytest.mark.skipif(EXECUTABLE is None, reason="there is no Chromium")
+def test_a_cell_opens_its_evidence_and_paper_shows_all(tmp_path: Path) -> None:
+    page_of(trust_result({"A": [evidence(0.9)], "B": [evidence(0.5)]}), tmp_path)
+    opened = "[...document.querySelectorAll('details.evidence')].map(d => d.open)"
+    with chromium() as page:
+        page.size(390, 800)
+        page.open((tmp_path / "report.html").as_uri())
+        assert page.run(opened) == [False, False]
+        page.run("document.querySelector('a[href=\"#c0-1\"]').click()")
+        page.wait(f"{opened}[1]")
+        assert page.run(opened) == [False, True]
+        page.run("window.dispatchEvent(new Event('beforeprint'))")
+        assert page.run(opened) == [True, True]
+        assert page.run("document.documentElement.scrollWidth <= innerWidth")
+        assert not page.errors
