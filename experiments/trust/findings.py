@@ -83,7 +83,7 @@ def _forced_choice(result: ForcedChoiceResult) -> Iterator[ControlledFinding]:
     for n, controls in result.controls.items():
         for group, against in (controls or {}).items():
             if (group == "mean") == (len(result.groups) > 1):
-                continue  # every category is evidence; their mean is none beside them
+                continue  # every category is evidence, so that their mean is none
             for metric in _metrics(result):
                 choice = next((c for c in metric.numbers.choice if c.n_references == n), None)
                 if choice is None or not (
