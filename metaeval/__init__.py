@@ -1,7 +1,8 @@
 """metaeval: which image-captioning metric can you trust, and for what?
 
-The library's face is `score`, `run`, `corrupt`, `signatures` and `load_run` (`metaeval/api.py`);
-they are imported when they are first used, so that `import metaeval` itself costs nothing.
+The library's face is `score`, `run`, `trust`, `corrupt`, `signatures` and `load_run`
+(`metaeval/api.py`); they are imported when they are first used, so that `import metaeval` itself
+costs nothing.
 """
 
 from __future__ import annotations
@@ -10,10 +11,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from metaeval.api import CaptionScores, Run, corrupt, load_run, run, score, signatures
+    from metaeval.api import CaptionScores, Run, corrupt, load_run, run, score, signatures, trust
 
 __version__ = "0.1.0"
-__all__ = ["CaptionScores", "Run", "corrupt", "load_run", "run", "score", "signatures"]
+__all__ = ["CaptionScores", "Run", "corrupt", "load_run", "run", "score", "signatures", "trust"]
 
 
 def __getattr__(name: str) -> Any:

@@ -28,6 +28,7 @@ from metaeval.metrics.summable import StatisticsAdapter, SummableMetric
 from metaeval.readers.yaml_text import read_yaml
 from metaeval.results.files import read_info, read_result
 from metaeval.results.run import RunInfo, RunResult
+from metaeval.results.trust import TrustResult
 from metaeval.runs import files
 from metaeval.runs.store import MemoryStore, SqliteStore
 from metaeval.schema import Degrees
@@ -414,6 +415,63 @@ def run(
     if problem and not quiet:
         print(problem, end="", file=sys.stderr)
     return Run(directory)
+
+
+class TrustRun(Run):
+    """A finished run of `experiment=trust`: which metric can be used for what."""
+
+    @cached_property
+    def result(self) -> TrustResult:
+        """The verdicts, and all evidence that they rest on."""
+        found = read_result(self.directory / files.STATISTICS)
+        if not isinstance(found, TrustResult):
+            raise InputError(f"is a run of experiment={found.experiment}", file=self.directory)
+        return found
+
+    @property
+    def matrix(self) -> pd.DataFrame:
+        """Verdicts: one row a use, one column a metric."""
+        return self.result.matrix
+
+    def _repr_html_(self) -> str:
+        """The matrix, for a notebook."""
+        return self.result._repr_html_()
+
+
+def trust(
+    metric: Any = None,
+    *,
+    battery: str = "quick",
+    metrics: str | Sequence[Any] = "all",
+    out: str | Path | None = None,
+    quiet: bool = False,
+    **overrides: Any,
+) -> TrustRun:
+    """Which metric can be used for what, one of yours among them: `experiment=trust`.
+
+    Raises what `run` raises.
+
+        found = metaeval.trust(metric=my_module.my_metric)
+        found.matrix
+        found.show()
+
+    Parameters
+    ----------
+    metric
+        A function of captions (and references, images …), a class or a `Metric` that can be
+        imported; without it the known metrics alone.
+    battery
+        "quick" (the embedded scenes), "standard", "full", or a battery's file: see docs/trust.md.
+    metrics
+        The known metrics beside which yours stands, as in `run`.
+    out, quiet, overrides
+        As in `run`.
+    """
+    chosen = [metrics] if isinstance(metrics, str) else list(metrics)
+    if metric is not None:
+        chosen.append(metric)
+    done = run("trust", metrics=chosen, out=out, quiet=quiet, trust__battery=battery, **overrides)
+    return TrustRun(done.directory)
 
 
 def _name(metric: Any, overrides: list[str]) -> str:

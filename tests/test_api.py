@@ -275,3 +275,34 @@ def test_a_run_that_cannot_be_says_why(tmp_path: Path, monkeypatch: pytest.Monke
         metaeval.load_run(tmp_path / "none")
     with pytest.raises(InputError, match=r"holds no run\.json"):
         metaeval.load_run(tmp_path)
+
+
+def test_trust_tests_a_metric_of_yours_beside_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("METAEVAL_CACHE", str(tmp_path / "cache"))
+    monkeypatch.syspath_prepend(tmp_path)
+    Path("shared_words.py").write_text(
+        "def shared_words(captions, references):\n"
+        "    known = [set(' '.join(several).split()) for several in references]\n"
+        "    return [sum(w in k for w in c.split()) / max(1, len(c.split()))\n"
+        "            for c, k in zip(captions, known)]\n"
+    )
+    Path("battery.yaml").write_text(
+        "items:\n  small: [experiment=sensitivity, dataset=scenes, task.images=30, "
+        "stats.replicates=100, report=none]\n"
+    )
+    mine = import_module("shared_words").shared_words
+    found = metaeval.trust(
+        metric=mine, battery="battery.yaml", metrics="rouge_l", out="OUT", quiet=True
+    )
+    assert found.matrix.columns.tolist() == ["ROUGE-L", "shared_words"]
+    # a set of words cannot see their order, and the bigram model alone nearly solves order
+    assert found.matrix.loc["judge the language", "shared_words"] != "yes"
+    assert found.result.own == ("shared_words",)
+    assert "objects" in " ".join(found.result.standing("shared_words")["use"])
+    assert "shared_words" in found._repr_html_()
+    assert "Your metric" in Path("OUT/report.html").read_text(encoding="utf-8")
+    with pytest.raises(InputError, match="experiment=sensitivity"):
+        _ = metaeval.api.TrustRun("OUT/items/small").result

@@ -16,13 +16,8 @@ def printout(result: TrustResult, file: Path) -> str:
     ]
     lines = [*text_table(rows, ""), ""]
     lines += [result.sentence(use) for use in result.uses]
-    r = result.robustness
-    if r.cells:
-        lines.append(
-            f"Of {r.cells} verdicts {r.lower} change with thresholds a fifth lower, {r.higher} "
-            f"with thresholds a fifth higher, at most {max(r.without.values(), default=0)} without "
-            "any one item."
-        )
+    if result.robustness_sentence:
+        lines.append(result.robustness_sentence)
     for item in result.items:
         if item.status == "missing":
             lines.append(f"missing: {item.id}: {item.reason}; {item.command}")

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from omegaconf import DictConfig, OmegaConf, open_dict
+from omegaconf import DictConfig, ListConfig, OmegaConf, open_dict
 
 from metaeval.config import compose_config
 from metaeval.errors import ConfigError, InputError, MetaevalError
@@ -241,12 +241,18 @@ def _item(name: str, overrides: Sequence[str], outer: DictConfig, folder: Path) 
 
 
 def item_config(overrides: Sequence[str], outer: DictConfig) -> DictConfig:
-    """The configuration of an item: its own, with the metrics, cache and seed of the battery."""
+    """The configuration of an item: its own, with the metrics, cache and seed of the battery.
+
+    The controls are always there: a verdict is a comparison with the best of them.
+    """
     config = compose_config(overrides)
     with open_dict(config):
         for key in _SHARED:
             node = outer._get_node(key)
             config[key] = copy.deepcopy(node)
+        asked = list(config.metrics) if isinstance(config.metrics, ListConfig) else [config.metrics]
+        if "all" not in asked:
+            config.metrics = [*asked, "controls"]
         config.strict = False
         if config.report and "explanations" in config.report:
             config.report.explanations = 0

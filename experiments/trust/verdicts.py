@@ -59,11 +59,14 @@ def cells(
 
 def _excused(found: UnjudgedEvidence, rules: Rules) -> tuple[Evidence, str | None]:
     evidence, why = found.evidence, found.why_not
-    room = evidence.ceiling - evidence.control_value
-    if why is None and room < rules.least_room:
+    if why is None and not _has_room(evidence, rules):
         why = f"{evidence.control} alone has {evidence.control_value:.2f} of {evidence.ceiling:.2f}"
     update = {"outcome": "not counted", "why_not": why}
     return (evidence if why is None else evidence.model_copy(update=update)), why
+
+
+def _has_room(evidence: Evidence, rules: Rules) -> bool:
+    return evidence.ceiling - evidence.control_value >= rules.least_room
 
 
 def _p(evidence: Evidence) -> float:
@@ -84,7 +87,11 @@ def outcome(evidence: Evidence, rules: Rules) -> Outcome:
 
 
 def verdict(evidence: Sequence[Evidence], rules: Rules) -> TrustCell:
-    """The cell of all evidence of a metric for a use."""
+    """The cell of all evidence of a metric for a use.
+
+    A test that a control nearly solves can show nothing, and what it would show is then unknown:
+    with such a test the verdict is "partly" at best.
+    """
     by: dict[Outcome, list[Evidence]] = {}
     for one in evidence:
         by.setdefault(one.outcome, []).append(one)
@@ -95,12 +102,16 @@ def verdict(evidence: Sequence[Evidence], rules: Rules) -> TrustCell:
         if evidence:
             reason = f"no evidence counts: {evidence[0].name}: {evidence[0].why_not}"
         return TrustCell(verdict="no evidence", reason=reason, evidence=shown)
-    if len(passed) == counted:
+    no_room = [e for e in by.get("not counted", []) if not _has_room(e, rules)]
+    if len(passed) == counted and not no_room:
         reason = f"above the best control on all {counted} of {_parts(counted)}"
         return TrustCell(verdict="yes", reason=reason, evidence=shown)
     if passed:
-        others = _named([*failed, *open_])
-        reason = f"above the best control on {len(passed)} of {counted}; not shown: {others}"
+        reason = f"above the best control on {_named(passed)}"
+        if failed or open_:
+            reason += f"; not shown: {_named([*failed, *open_])}"
+        if no_room:
+            reason += f"; a control alone does nearly as well as possible: {_named(no_room)}"
         return TrustCell(verdict="partly", reason=reason, evidence=shown)
     if not open_:
         reason = f"on none of {counted} clearly above the best control: {_named(failed)}"

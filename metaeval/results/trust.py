@@ -271,6 +271,43 @@ class TrustResult(RunResult[TrustStatistics]):
             parts.append(f"undecided: {_listed(unclear, 'and')}")
         return f"To {use.title}: {'; '.join(parts)}."
 
+    def standing(self, metric: str) -> pd.DataFrame:
+        """One metric, a row a use that has evidence for it.
+
+        `verdict`; `passes`, `fails`, `undecided`: its tests by outcome; `known`: the other metrics
+        whose verdict is "yes"; `more_data`: how many times as much data would decide. Verdicts of
+        two metrics are not compared by a test.
+        """
+        rows = []
+        for use in self.uses:
+            cell = self.cell(use.id, metric)
+            if not cell.counted:
+                continue
+            names: dict[str, str | float | None] = {
+                outcome: ", ".join(e.name for e in cell.counted if e.outcome == outcome)
+                for outcome in ("passes", "fails", "undecided")
+            }
+            known = [n for n in self.with_verdict(use.id, "yes") if n not in self.own]
+            row: dict[str, str | float | None] = {"use": use.title, "verdict": cell.verdict}
+            row |= names | {"known": ", ".join(known), "more_data": cell.more_data}
+            rows.append(row)
+        return pd.DataFrame(
+            rows,
+            columns=["use", "verdict", "passes", "fails", "undecided", "known", "more_data"],
+        )
+
+    @property
+    def robustness_sentence(self) -> str:
+        """How many verdicts change; empty where there is none that could."""
+        r = self.robustness
+        if not r.cells:
+            return ""
+        return (
+            f"Of {r.cells} verdicts {r.lower} change with thresholds a fifth lower, {r.higher} "
+            f"with thresholds a fifth higher, and at most {max(r.without.values(), default=0)} "
+            "without any one experiment."
+        )
+
     def table(self) -> pd.DataFrame:
         """One row for each piece of evidence: all that the verdicts rest on."""
         return pd.DataFrame(

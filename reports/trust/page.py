@@ -75,8 +75,8 @@ def render(run: LoadedRun[TrustResult]) -> str:
         costs={m.name: _cost(m.numbers.cost.seconds_per_1000) for m in result.judged},
         uses=list(_uses(result)),
         rules=result.rules,
-        robustness=result.robustness,
-        most_without=max(result.robustness.without.values(), default=0),
+        robustness=result.robustness_sentence,
+        own={name: result.standing(name).to_dict("records") for name in _own(result)},
         found=[item for item in result.items if item.status == "found"],
         missing=[item for item in result.items if item.status == "missing"],
         links={item.id: _link(item) for item in result.items},
@@ -115,6 +115,11 @@ def _uses(result: TrustResult) -> Iterator[UseRow]:
             rows = tuple(_row(e, items[e.item]) for e in cell.evidence)
             shown.append(ShownCell(metric.name, cell, SHOWN[cell.verdict], f"c{u}-{k}", more, rows))
         yield UseRow(use, result.sentence(use), tuple(shown))
+
+
+def _own(result: TrustResult) -> list[str]:
+    """The user's metrics that ran."""
+    return [m.name for m in result.judged if m.name in result.own]
 
 
 def _row(evidence: Evidence, item: BatteryItem) -> EvidenceRow:

@@ -62,6 +62,17 @@ def test_what_was_trained_on_and_what_the_control_solves_never_counts() -> None:
     assert both.verdict == "no"
 
 
+def test_a_test_that_a_control_nearly_solves_keeps_a_use_from_yes() -> None:
+    good = found("M", evidence(0.9, item="spelling"))
+    blind = found("M", evidence(0.5, control=0.99, item="order"))
+    cell = cells([good, blind], ["M"], RULES)["M"]
+    assert cell.verdict == "partly"
+    assert "nearly as well as possible: order" in cell.reason
+    assert "not shown" not in cell.reason
+    trained = found("M", evidence(0.5, item="order"), "M was chosen on experiment=pairs")
+    assert cells([good, trained], ["M"], RULES)["M"].verdict == "yes"
+
+
 def test_a_metric_that_equals_a_control_never_gets_yes() -> None:
     for control in (0.1, 0.5, 0.89):
         for sd in (0.0, 0.001, 0.1):
