@@ -160,6 +160,14 @@ def test_robustness_counts_verdicts_that_change() -> None:
     assert result.robustness.cells == 2
     assert (result.robustness.lower, result.robustness.higher) == (1, 0)
     assert result.robustness.without == {"a": 2, "b": 1}
+    assert result.robustness_sentence == (
+        "Of 2 verdicts 1 change with thresholds a fifth lower, 0 with thresholds a fifth higher, "
+        "and at most 2 without any one experiment."
+    )
+    firm = trust_result({"A": [evidence(0.9, sd=0.001), evidence(0.9, sd=0.001, item="b")]})
+    assert "Of 1 verdicts 0 change" in firm.robustness_sentence
+    assert "at most 0 without" in firm.robustness_sentence
+    assert trust_result({"A": []}).robustness_sentence == ""
 
 
 def test_the_result_is_a_table_of_evidence_and_a_matrix() -> None:
