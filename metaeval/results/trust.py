@@ -274,27 +274,25 @@ class TrustResult(RunResult[TrustStatistics]):
     def standing(self, metric: str) -> pd.DataFrame:
         """One metric, a row a use that has evidence for it.
 
-        `verdict`; `passes`, `fails`, `undecided`: its tests by outcome; `known`: the other metrics
+        `verdict`; `passes`, `fails`, `undecided`, `not counted`: its tests by outcome; `known`: the other metrics
         whose verdict is "yes"; `more_data`: how many times as much data would decide. Verdicts of
         two metrics are not compared by a test.
         """
         rows = []
+        outcomes = ("passes", "fails", "undecided", "not counted")
         for use in self.uses:
             cell = self.cell(use.id, metric)
             if not cell.counted:
                 continue
             names: dict[str, str | float | None] = {
-                outcome: ", ".join(e.name for e in cell.counted if e.outcome == outcome)
-                for outcome in ("passes", "fails", "undecided")
+                outcome: ", ".join(e.name for e in cell.evidence if e.outcome == outcome)
+                for outcome in outcomes
             }
             known = [n for n in self.with_verdict(use.id, "yes") if n not in self.own]
             row: dict[str, str | float | None] = {"use": use.title, "verdict": cell.verdict}
             row |= names | {"known": ", ".join(known), "more_data": cell.more_data}
             rows.append(row)
-        return pd.DataFrame(
-            rows,
-            columns=["use", "verdict", "passes", "fails", "undecided", "known", "more_data"],
-        )
+        return pd.DataFrame(rows, columns=["use", "verdict", *outcomes, "known", "more_data"])
 
     @property
     def robustness_sentence(self) -> str:

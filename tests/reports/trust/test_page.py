@@ -65,18 +65,19 @@ def test_all_cells_are_a_table_and_the_same_files_give_the_same_page(tmp_path: P
 
 
 def test_your_metric_has_its_tests_by_outcome_and_who_else_has_yes(tmp_path: Path) -> None:
-    rows = {"A": [evidence(0.9)], "Mine": [evidence(0.9), evidence(0.5, item="b")]}
+    solved = evidence(0.5, control=0.99, item="c")
+    rows = {"A": [evidence(0.9)], "Mine": [evidence(0.9), evidence(0.5, item="b"), solved]}
     known = trust_result(rows)
     assert "Your metric" not in page_of(known, tmp_path)
     result = known.model_copy(update={"own": ("Mine",)})
     standing = result.standing("Mine")
     assert standing.to_dict("records") == [
         {"use": "choose the better of two captions", "verdict": "partly", "passes": "a",
-         "fails": "b", "undecided": "", "known": "A", "more_data": None}
+         "fails": "b", "undecided": "", "not counted": "c", "known": "A", "more_data": None}
     ]  # fmt: skip
     html = page_of(result, tmp_path)
     own = html[html.index('id="own"') : html.index('id="evidence"')]
-    assert "<td>partly</td><td>a</td><td>b</td><td></td><td>A</td>" in own
+    assert ">partly</td><td>a</td><td>b</td><td></td><td>c</td><td>A</td>" in own
     assert "python -m metaeval experiment=arena dataset=caparena" in own
 
 
