@@ -274,9 +274,9 @@ class TrustResult(RunResult[TrustStatistics]):
     def standing(self, metric: str) -> pd.DataFrame:
         """One metric, a row a use that has evidence for it.
 
-        `verdict`; `passes`, `fails`, `undecided`, `not counted`: its tests by outcome; `known`: the other metrics
-        whose verdict is "yes"; `more_data`: how many times as much data would decide. Verdicts of
-        two metrics are not compared by a test.
+        `verdict`; `passes`, `fails`, `undecided`, `not counted`: its tests by outcome; `known`: the
+        other metrics whose verdict is "yes"; `more_data`: how many times as much data would decide.
+        Verdicts of two metrics are not compared by a test.
         """
         rows = []
         outcomes = ("passes", "fails", "undecided", "not counted")
