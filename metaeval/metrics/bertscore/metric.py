@@ -13,7 +13,6 @@ model's name is part of it: "BERTScore (MiniLM)".
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
@@ -79,7 +78,7 @@ class BertScore(Metric):
         rescale: bool | str = False,
         device: str = "auto",
         dtype: str = "float32",
-        memory_gib: float = 2.0,
+        memory_gib: float = 1.0,
         download: bool = False,
         offline: bool | str | int = False,
         cache: str | Path | None = None,
@@ -172,7 +171,6 @@ class BertScorer(ReferenceScorer):
         self.layer, self.model, self._baseline = layer, model, baseline
         if models := locate.known_caption_models(model.name):
             self.training = TrainingFacts(models)
-        self._open = ExitStack()
 
     @cached_property
     def encoder(self) -> TextEncoder:
@@ -183,25 +181,40 @@ class BertScorer(ReferenceScorer):
 
     def prepare(self) -> None:
         references = [text for texts in self.dataset.references for text in texts]
-        memory = self.metric.memory_gib * 2**30
-        documents = references if self.metric.idf else None
-        self._sentences = EncodedSentences(self.encoder, memory, documents)
-        self._open.callback(self._sentences.close)
+        self._sentences = self._encoded(references)
         self._sentences.add(references)
         self._kept = {*references, *self.dataset.human}  # these come again, of other images
 
+    def _encoded(self, references: Sequence[str]) -> EncodedSentences:
+        """The sentences that all scorers of this network share; with idf its own.
+
+        The same captions come again with other references (PASCAL-50S draws them), and the same
+        references with other captions.
+        """
+        memory = self.metric.memory_gib * 2**30
+        if self.metric.idf:
+            return EncodedSentences(self.encoder, memory, references)
+        key = ("encoded sentences", self.encoder, memory)
+        sentences = load_once(key, lambda: EncodedSentences(self.encoder, memory))
+        if sentences.is_nearly_full:
+            sentences.clear()
+        return sentences
+
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
+        groups = [self.dataset.references[i] for i in image_index.tolist()]
+        matched = [text for group in groups for text in group]
+        self._sentences.add(matched)  # again, where another scorer has cleared them
         n_before = len(self._sentences)
         self._sentences.add(captions)
-        groups = [self.dataset.references[i] for i in image_index.tolist()]
         counts = np.array([len(group) for group in groups], dtype=np.intp)
         candidates = np.repeat(self._sentences.numbers(captions), counts)
-        references = self._sentences.numbers([text for group in groups for text in group])
+        references = self._sentences.numbers(matched)
         # the same two sentences are compared once
         n = len(self._sentences)
         pairs, inverse = np.unique(candidates * n + references, return_inverse=True)
         f1 = self._sentences.scores(*np.divmod(pairs, n))[:, 2][inverse]
-        self._sentences.forget(n_before, but=self._kept)
+        if self._sentences.is_nearly_full:
+            self._sentences.forget(n_before, but=self._kept)
         scores = np.full((len(captions), 1), np.nan)
         has_references = counts > 0
         if has_references.any():
@@ -217,23 +230,32 @@ class BertScorer(ReferenceScorer):
         self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
     ) -> list[Mapping[str, Any] | None]:
         groups = [self.dataset.references[i] for i in image_index.tolist()]
-        self._sentences.add(captions, alone=True)
-        candidates = np.repeat(self._sentences.numbers(captions), [len(group) for group in groups])
-        references = self._sentences.numbers([text for group in groups for text in group])
+        matched = [text for group in groups for text in group]
+        every = [text for texts in self.dataset.references for text in texts]
+        # sentences of their own: what others have encoded before does not show
+        sentences = EncodedSentences(
+            self.encoder, self.metric.memory_gib * 2**30, every if self.metric.idf else None
+        )
+        sentences.add(matched)
+        sentences.add(captions, alone=True)
+        candidates = np.repeat(sentences.numbers(captions), [len(group) for group in groups])
+        references = sentences.numbers(matched)
         with divide_products_only():
-            scores = iter(self._sentences.scores(candidates, references))
+            scores = iter(sentences.scores(candidates, references))
             return [
-                self._payload(caption, group, np.array([next(scores) for _ in group]))
+                self._payload(sentences, caption, group, np.array([next(scores) for _ in group]))
                 if group
                 else None
                 for caption, group in zip(captions, groups, strict=True)
             ]
 
-    def _payload(self, caption: str, references: Sequence[str], scores: Scores) -> dict[str, Any]:
+    def _payload(
+        self, sentences: EncodedSentences, caption: str, references: Sequence[str], scores: Scores
+    ) -> dict[str, Any]:
         """Of one caption, with its precision, recall and F1 [r, 3] by each of r references."""
         value = float(self._rescaled(scores[:, 2].max()))
         words, weights, vectors = zip(
-            *(self._sentences.tokens(text) for text in (caption, *references)), strict=True
+            *(sentences.tokens(text) for text in (caption, *references)), strict=True
         )
         return {
             "kind": "alignment",
@@ -262,5 +284,5 @@ class BertScorer(ReferenceScorer):
         )
 
     def close(self) -> None:
-        self._open.close()
         self.__dict__.pop("encoder", None)
+        self.__dict__.pop("_sentences", None)

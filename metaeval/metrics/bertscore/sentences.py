@@ -27,7 +27,7 @@ class EncodedSentences:
     def __init__(
         self, encoder: TextEncoder, memory: float, documents: Sequence[str] | None = None
     ) -> None:
-        self._encoder = encoder
+        self._encoder, self._memory = encoder, memory
         self._bank = TokenBank(encoder.device, memory)
         self._index: dict[str, int] = {}
         self._length: list[int] = []  # per sentence: its tokens, …
@@ -82,6 +82,18 @@ class EncodedSentences:
             self._length.append(length)
             self._slot.append(places[length])
             places[length] += 1
+
+    @property
+    def is_nearly_full(self) -> bool:
+        """Whether less than a quarter of the memory is free."""
+        return self._bank.is_nearly_full
+
+    def clear(self) -> None:
+        """Drop all sentences, and release their vectors and temporary files."""
+        self._bank.close()
+        self._bank = TokenBank(self._encoder.device, self._memory)
+        for known in (self._index, self._length, self._slot, self._weights, self._tokens):
+            known.clear()
 
     def __len__(self) -> int:
         return len(self._index)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
+import weakref
 from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,11 +26,11 @@ class TokenBank:
     """
 
     def __init__(self, device: torch.device, memory: float) -> None:
-        self._device, self._free = device, memory
+        self._device, self._memory, self._free = device, memory, memory
         self._blocks: dict[int, list[torch.Tensor]] = defaultdict(list)
         self._counts: dict[int, int] = defaultdict(int)
         self._views: dict[int, list[torch.Tensor]] = defaultdict(list)
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._folder: Path | None = None
         self.n_spilled = 0
 
     def add(self, vectors: torch.Tensor) -> range:
@@ -46,6 +48,11 @@ class TokenBank:
             done += take
         self._counts[length] = first + n
         return range(first, first + n)
+
+    @property
+    def is_nearly_full(self) -> bool:
+        """Whether less than a quarter of the memory is free, or files are in use already."""
+        return self._free < self._memory / 4 or self.n_spilled > 0
 
     def forget(self, length: int, first: int, kept: npt.NDArray[np.intp]) -> None:
         """Drop the vectors of that length from number `first` on, but for those with the numbers
@@ -84,7 +91,7 @@ class TokenBank:
         self._views.clear()
         self._counts.clear()
         if self._folder is not None:
-            self._folder.cleanup()
+            self._delete()
             self._folder = None
 
     def _allocate(self, rows: int, length: int, width: int) -> torch.Tensor:
@@ -96,9 +103,10 @@ class TokenBank:
             block: torch.Tensor = torch.empty(shape, device=self._device)
             return block
         if self._folder is None:
-            self._folder = tempfile.TemporaryDirectory(prefix="metaeval-tokens-")
+            self._folder = Path(tempfile.mkdtemp(prefix="metaeval-tokens-"))
+            self._delete = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         self.n_spilled += 1
-        name = Path(self._folder.name) / f"{self.n_spilled}.bin"
+        name = self._folder / f"{self.n_spilled}.bin"
         # a memory-mapped array writes to its own file; no process memory is held for it
         spilled: torch.Tensor = torch.from_numpy(
             np.memmap(name, dtype=np.float32, mode="w+", shape=shape)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import pickle
 import subprocess
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from metaeval.compute.networks import keep_networks
 from metaeval.corruptions.graded.random import Random
 from metaeval.corruptions.graded.replace import Replace
 from metaeval.data.coco.load import load_coco
@@ -207,10 +209,11 @@ def test_a_score_does_not_depend_on_other_captions(coco_root: Path) -> None:
 
 @pytest.mark.coco
 def test_vectors_of_a_batch_are_forgotten_and_scores_stay(coco_root: Path) -> None:
-    """Only the dataset's own sentences are kept; the same captions get the same scores again."""
+    """With little memory only the dataset's own sentences are kept; the same captions get the same
+    scores again."""
     dataset, captions = replace_sets(coco_root, 10)
     texts, images = [c for c, _ in captions], np.array([i for _, i in captions], dtype=np.intp)
-    scorer = bound(dataset, model="all-MiniLM-L6-v2", device="cpu")
+    scorer = bound(dataset, model="all-MiniLM-L6-v2", device="cpu", memory_gib=1e-6)
     scorer.prepare()
     together = scorer.score(texts, images)
     own = {*dataset.human, *(r for group in dataset.references for r in group)}
@@ -219,6 +222,36 @@ def test_vectors_of_a_batch_are_forgotten_and_scores_stay(coco_root: Path) -> No
         assert_same_scores(batch, together[start : start + 9])
         assert len(scorer._sentences) <= len(own)
     scorer.close()
+
+
+@pytest.mark.coco
+def test_scorers_of_a_network_share_the_vectors_of_sentences(coco_root: Path) -> None:
+    """A second dataset's captions are not encoded again, and score as on their own; a scorer whose
+    sentences another one has cleared scores as before."""
+    dataset, captions = replace_sets(coco_root, 10)
+    texts, images = [c for c, _ in captions], np.array([i for _, i in captions], dtype=np.intp)
+    alone = ours(dataset, captions)
+    one_reference = dataclasses.replace(
+        dataset, references=tuple(group[-1:] for group in dataset.references)
+    )
+    alone_by_one = ours(one_reference, captions)
+    with keep_networks():
+        first, second = (
+            bound(each, model="all-MiniLM-L6-v2", device="cpu") for each in (dataset, one_reference)
+        )
+        first.prepare()
+        assert_same_scores(first.score(texts, images)[:, 0], alone)
+        shared = first._sentences
+        n = len(shared)
+        assert n == len({*texts, *(t for group in dataset.references for t in group)})
+        second.prepare()
+        assert_same_scores(second.score(texts, images)[:, 0], alone_by_one)
+        assert second._sentences is shared
+        assert len(shared) == n
+        shared.clear()
+        assert_same_scores(first.score(texts, images)[:, 0], alone)
+        first.close()
+        second.close()
 
 
 @pytest.mark.coco

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -27,7 +25,7 @@ def test_what_goes_in_comes_out(memory: float) -> None:
         numbers = rng.integers(0, len(every), size=100)
         assert torch.equal(bank.get(length, numbers), every[torch.from_numpy(numbers)])
     assert (bank.n_spilled == 0) == (memory == 1e9)
-    folder = Path(bank._folder.name) if bank._folder else None
+    folder = bank._folder
     bank.close()
     assert folder is None or not folder.exists()
 
