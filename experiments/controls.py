@@ -15,6 +15,11 @@ def is_ranked(column: ScoreColumn) -> bool:
     return column.part_of is None and not column.untrained and not column.control
 
 
+def is_control(column: ScoreColumn) -> bool:
+    """Whether metrics are compared with this column: a control, and no part of one."""
+    return column.part_of is None and column.control
+
+
 def merged(
     measure: str, alpha: float, n: Sequence[int], *families: Sequence[TestedDifference]
 ) -> Comparisons:

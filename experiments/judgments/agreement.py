@@ -80,7 +80,8 @@ def _accuracy(
     column: RankedScores, given: Ratings, counts: Counts, confidence: float
 ) -> CalibratedAccuracy:
     calibrated = tie_calibration(column.scores, given.mean, given.image)
-    low, high = _accuracy_interval(column, given, calibrated.epsilon, counts, confidence)
+    replicates = _accuracy_replicates(column.scores, given, calibrated.epsilon, counts)
+    low, high = percentile_interval(replicates, confidence)
     return CalibratedAccuracy(
         accuracy=Estimate(value=calibrated.accuracy, low=low, high=high),
         epsilon=calibrated.epsilon,
@@ -97,35 +98,33 @@ def _share_tied(column: RankedScores, given: Ratings, epsilon: float) -> float:
     return float((distance <= epsilon).mean()) if len(distance) else float("nan")
 
 
-def _accuracy_interval(
-    column: RankedScores, given: Ratings, epsilon: float, counts: Counts, confidence: float
-) -> list[float]:
-    """The interval by resampling images, with a fixed ε."""
-    pairs = pairs_within(column.scores, given.mean, given.image)
+def pair_accuracy(scores: Floats, given: Ratings, sample: Sample) -> tuple[float, Floats]:
+    """The accuracy on pairs of captions of an image with ties calibrated, and its replicates."""
+    calibrated = tie_calibration(scores, given.mean, given.image)
+    replicates = _accuracy_replicates(scores, given, calibrated.epsilon, sample.counts)
+    return calibrated.accuracy, replicates
+
+
+def _accuracy_replicates(scores: Floats, given: Ratings, epsilon: float, counts: Counts) -> Floats:
+    """The accuracy [replicates] over resampled images, with a fixed ε."""
+    pairs = pairs_within(scores, given.mean, given.image)
     # `pairs_within` numbers the images from 0 in ascending order, as `given.image` does
     right, total = pair_outcomes(pairs, epsilon, given.n_images)
     has_pairs = total > 0
     if not has_pairs.any():
-        return [float("nan"), float("nan")]
+        return np.full(len(counts), np.nan)
     shares = np.where(has_pairs, right / np.maximum(total, 1), 0.0)
     sums = resampled_sums(np.stack([shares, has_pairs.astype(np.float64)], axis=1), counts)
     with np.errstate(invalid="ignore"):
-        means = sums[:, 0] / sums[:, 1]
-    return percentile_interval(means, confidence)
+        means: Floats = sums[:, 0] / sums[:, 1]
+    return means
 
 
 def _system(
     column: RankedScores, given: Ratings, sample: Sample, confidence: float
 ) -> SystemAgreement:
     """Agreement over systems: their mean scores against their mean ratings."""
-    systems = sample.systems
-    rated = ~(np.isnan(column.scores) | np.isnan(given.mean))
-    tables = np.zeros((3, given.n_images, len(systems)))  # Σ score, Σ rating, captions
-    place = {name: k for k, name in enumerate(systems)}
-    for j in np.flatnonzero(rated).tolist():
-        name = sample.judged.judged[j].system
-        if name is not None:
-            tables[:, given.image[j], place[name]] += column.scores[j], given.mean[j], 1
+    tables = _system_tables(column.scores, given, sample)
     metric, human = _system_means(tables, np.ones((1, given.n_images), dtype=np.int8))
     point = system_correlations(metric, human)
     resampled = system_correlations(*_system_means(tables, sample.counts))
@@ -135,12 +134,33 @@ def _system(
         estimates[name] = Estimate(value=float(point[name][0]), low=low, high=high)
     return SystemAgreement(
         means={
-            name: SystemMean(score=metric[0, k], human=human[0, k]) for name, k in place.items()
+            name: SystemMean(score=metric[0, k], human=human[0, k])
+            for k, name in enumerate(sample.systems)
         },
         pearson=estimates["pearson"],
         kendall_tau_b=estimates["kendall_tau_b"],
         accuracy=estimates["accuracy"],
     )
+
+
+def system_accuracy(scores: Floats, given: Ratings, sample: Sample) -> tuple[float, Floats]:
+    """The share of pairs of systems in the order of their mean ratings, and its replicates."""
+    tables = _system_tables(scores, given, sample)
+    point = system_correlations(*_system_means(tables, np.ones((1, given.n_images), dtype=np.int8)))
+    resampled = system_correlations(*_system_means(tables, sample.counts))
+    return float(point["accuracy"][0]), resampled["accuracy"]
+
+
+def _system_tables(scores: Floats, given: Ratings, sample: Sample) -> Floats:
+    """Sums of scores, sums of ratings, and captions: [3, images, systems]."""
+    rated = ~(np.isnan(scores) | np.isnan(given.mean))
+    tables = np.zeros((3, given.n_images, len(sample.systems)))
+    place = {name: k for k, name in enumerate(sample.systems)}
+    for j in np.flatnonzero(rated).tolist():
+        name = sample.judged.judged[j].system
+        if name is not None:
+            tables[:, given.image[j], place[name]] += scores[j], given.mean[j], 1
+    return tables
 
 
 def _system_means(tables: Floats, counts: Counts) -> tuple[Floats, Floats]:

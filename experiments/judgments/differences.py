@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -14,6 +14,7 @@ from metaeval.results.comparison import AgainstControl, Comparisons
 from metaeval.results.judgments import Correlation, JudgmentSettings
 from metaeval.stats.correlation.correlations import Correlations, correlations
 from metaeval.stats.resampling.bootstrap import Counts
+from metaeval.stats.resampling.items import Floats
 from metaeval.stats.significance.comparison import (
     PairTest,
     against_best_control,
@@ -25,6 +26,7 @@ from metaeval.stats.significance.comparison import (
 from metaeval.stats.significance.williams import williams_test
 
 Pair = tuple[str, str]
+Accuracy = Callable[[Floats, Ratings, Sample], tuple[float, Floats]]
 
 
 def differences(
@@ -107,6 +109,51 @@ def against_controls(
         alpha=settings.alpha,
     )
     return AgainstControl.of(tested[""], statistic, settings.alpha)
+
+
+def accuracy_against_controls(
+    columns: Columns, given: Ratings, sample: Sample, accuracy: Accuracy, measure: str,
+    settings: JudgmentSettings,
+) -> AgainstControl | None:  # fmt: skip
+    """As `against_controls`, for an accuracy on pairs of captions, or of systems.
+
+    p by the normal distribution of the difference's replicates.
+    """
+    if not columns.ranked or not columns.controls:
+        return None
+    by_name = {c.name: c.scores for c in (*columns.ranked, *columns.controls)}
+    whole = {name: accuracy(scores, given, sample) for name, scores in by_name.items()}
+
+    def on_common(name: str, other: str) -> tuple[float, Floats]:
+        unknown = np.isnan(by_name[other]) & ~np.isnan(by_name[name])
+        if not unknown[given.row].any():
+            return whole[name]
+        return accuracy(np.where(unknown, np.nan, by_name[name]), given, sample)
+
+    def test(hypotheses: Sequence[tuple[str, str, str]]) -> list[PairTest]:
+        tests = []
+        for _, metric, control in hypotheses:
+            (a, first), (b, second) = on_common(metric, control), on_common(control, metric)
+            if np.isnan(a - b):
+                tests.append(PairTest(np.nan, np.nan, np.nan, np.nan, "bootstrap, normal", 0, 1.0))
+                continue
+            tests.append(
+                resampled_difference(
+                    a, b, first, second, given.n_images, confidence=settings.confidence
+                )
+            )
+        return tests
+
+    values = {"": {name: value for name, (value, _) in whole.items()}}
+    tested = against_best_control(
+        values,
+        [c.name for c in columns.ranked],
+        [c.name for c in columns.controls],
+        test,
+        "metrics against the best control",
+        alpha=settings.alpha,
+    )
+    return AgainstControl.of(tested[""], measure, settings.alpha)
 
 
 def _resampled(

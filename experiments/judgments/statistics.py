@@ -8,8 +8,18 @@ import numpy as np
 from omegaconf import DictConfig
 
 from metaeval.data.judgments.judged import Judgments
-from metaeval.experiments.judgments.agreement import agreement_of, on_common_rows
-from metaeval.experiments.judgments.differences import against_controls, differences
+from metaeval.experiments.judgments.agreement import (
+    agreement_of,
+    on_common_rows,
+    pair_accuracy,
+    system_accuracy,
+)
+from metaeval.experiments.judgments.differences import (
+    Accuracy,
+    accuracy_against_controls,
+    against_controls,
+    differences,
+)
 from metaeval.experiments.judgments.fitted import (
     FittedResult,
     column_of,
@@ -29,6 +39,8 @@ from metaeval.experiments.judgments.sample import (
 )
 from metaeval.progress import progress_bar
 from metaeval.results.judgments import (
+    PAIRS,
+    SYSTEMS,
     HumanAgreement,
     JudgmentFacts,
     JudgmentSettings,
@@ -77,6 +89,9 @@ def statistics(
         for column_name, common in on_common_rows(columns.ranked, given, statistic).items():
             of_column = agreements[column_name]
             of_column[name] = of_column[name].model_copy(update={"common": common})
+    accuracies: dict[str, Accuracy] = {PAIRS: pair_accuracy}
+    if len(sample.systems) > 1:
+        accuracies[SYSTEMS] = system_accuracy
     return JudgmentsResult(
         dataset=judged.name,
         title=judged.title,
@@ -105,6 +120,15 @@ def statistics(
                 statistic, settings,
             )
             for name, given in sample.ratings.items()
+        },
+        accuracy_controls={
+            of: {
+                name: accuracy_against_controls(
+                    against[name], given, sample, accuracy, f"accuracy on {of}", settings
+                )
+                for name, given in sample.ratings.items()
+            }
+            for of, accuracy in accuracies.items()
         },
         systems=sample.systems,
         views={view.name: int(view.captions.sum()) for view in sample.views},

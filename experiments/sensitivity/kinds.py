@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,6 +30,21 @@ def by_kind(sets: Sets, places: Iterable[int]) -> dict[str, list[int]]:
     return groups
 
 
+class Replicated(NamedTuple):
+    """A mean, its replicates [n_replicates] over resampled images, and the images that count."""
+
+    value: float
+    replicates: Floats
+    n: int
+
+    def estimate(self, confidence: float) -> Estimate:
+        """With its percentile interval; without a value where no image counts."""
+        if not self.n:
+            return Estimate(value=None, n=0)
+        low, high = central_intervals(self.replicates[:, None], confidence)[0]
+        return Estimate(value=self.value, low=low, high=high, n=self.n)
+
+
 class MeanAuc:
     """Means of AUC over sets and kinds, with whole images resampled.
 
@@ -49,14 +65,17 @@ class MeanAuc:
 
     def over_kinds(self, groups: Iterable[Sequence[int]]) -> Estimate:
         """The mean over kinds of the mean over the sets of each."""
+        return self.replicated(groups).estimate(self._confidence)
+
+    def replicated(self, groups: Iterable[Sequence[int]]) -> Replicated:
+        """The same with its replicates."""
         places = [list(group) for group in groups]
         if not places:
-            return Estimate(value=None, n=0)
+            return Replicated(np.nan, np.full(len(self._replicates), np.nan), 0)
         point = _mean_of([_mean_of(self._point[None, g], 1) for g in places], 0)
         replicates = _mean_of([_mean_of(self._replicates[:, g], 1) for g in places], 0)
-        low, high = central_intervals(replicates[:, None], self._confidence)[0]
         n = int(self._n[:, [k for g in places for k in g]].any(axis=1).sum())
-        return Estimate(value=float(point[0]), low=low, high=high, n=n)
+        return Replicated(float(point[0]), replicates, n)
 
 
 def _mean_of(values: object, axis: int) -> Floats:
@@ -94,14 +113,19 @@ def severity_order(table: Floats, sets: Sets, counts: Counts, confidence: float)
 
 def mean_of_images(values: Floats, counts: Counts, confidence: float) -> Estimate:
     """The mean of values in [0, 1] over images, NaN left out, with its interval."""
+    return replicated_mean(values, counts).estimate(confidence)
+
+
+def replicated_mean(values: Floats, counts: Counts) -> Replicated:
+    """The mean of values in [0, 1] over images, NaN left out, with its replicates."""
     known = ~np.isnan(values)
     if not known.any():
-        return Estimate(value=None, n=0)
+        return Replicated(np.nan, np.full(len(counts), np.nan), 0)
     whole = np.rint(np.where(known, values, 0.0) * 2**20) / 2**20  # so that drawn sums are exact
     total, n = drawn_sums([whole[:, None], known[:, None]], counts)
     with np.errstate(invalid="ignore", divide="ignore"):
-        low, high = central_intervals(total / n, confidence)[0]
-    return Estimate(value=float(whole[known].mean()), low=low, high=high, n=int(known.sum()))
+        replicates = (total / n)[:, 0]
+    return Replicated(float(whole[known].mean()), replicates, int(known.sum()))
 
 
 def severities(sets: Sets) -> list[str]:

@@ -12,13 +12,21 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.data.tidy import letters_and_digits
-from metaeval.experiments.sensitivity.kinds import Sets, mean_of_images, summarised
+from metaeval.experiments.sensitivity.kinds import (
+    Replicated,
+    Sets,
+    mean_of_images,
+    replicated_mean,
+    summarised,
+)
 from metaeval.results.base import Estimate
 from metaeval.results.run import CorruptionInfo
 from metaeval.results.sensitivity import HardPositives, Invariance, SensitivityCell
 from metaeval.stats.ordering.detection import central_intervals, drawn_sums, won
 from metaeval.stats.resampling.bootstrap import Counts
 from metaeval.stats.resampling.items import Floats
+
+Sorts = npt.NDArray[np.int8]  # the sort of each harmless change [n_images, n_sets]; -1 elsewhere
 
 FORM = ("words", "grammar", "order", "spelling", "whole caption")  # kinds that change no fact alone
 BANDS = ((1, 1), (2, 3), (4, 10**6))  # edits of the same size: so many words changed
@@ -62,7 +70,7 @@ def _content(caption: str) -> list[str]:
 def hard_positives(
     table: Floats,
     sets: Sets,
-    sorts: npt.NDArray[np.int8],
+    sorts: Sorts,
     counts: Counts,
     confidence: float,
 ) -> HardPositives:
@@ -71,26 +79,42 @@ def hard_positives(
     `sorts` [n_images, n_sets] has the sort of each harmless change (`sort_of_rewrite`). Per image
     the mean over its pairs of 1, ½ (equal scores) or 0; then the mean over images.
     """
-    places = summarised(sets)
-    harmful = [k + 1 for k in places if _is_near_copy(sets[k])]
-    harmless = [k + 1 for k in places if sets[k].expected == "same"]
+    harmless = _harmless(sets)
 
     def mean(chosen: Sequence[int], sort: int | None = None) -> Estimate:
-        total, n = np.zeros(len(table)), np.zeros(len(table))
-        for k in chosen if harmful else ():
-            wins = won(table[:, [k]] - table[:, harmful])
-            if sort is not None:
-                wins = np.where(sorts[:, [k - 1]] == sort, wins, np.nan)
-            total += np.nansum(wins, axis=1)
-            n += (~np.isnan(wins)).sum(axis=1)
-        with np.errstate(invalid="ignore"):
-            return mean_of_images(total / n, counts, confidence)
+        return mean_of_images(_wins(table, sets, sorts, chosen, sort), counts, confidence)
 
     return HardPositives(
         rewrites=mean(harmless, REWRITE),
         no_ops=mean(harmless, NO_OP),
         sets={sets[k - 1].set: mean([k]) for k in harmless},
     )
+
+
+def replicated_rewrites(table: Floats, sets: Sets, sorts: Sorts, counts: Counts) -> Replicated:
+    """`HardPositives.rewrites` with its replicates."""
+    return replicated_mean(_wins(table, sets, sorts, _harmless(sets), REWRITE), counts)
+
+
+def _harmless(sets: Sets) -> list[int]:
+    """The columns of the table that hold harmless changes."""
+    return [k + 1 for k in summarised(sets) if sets[k].expected == "same"]
+
+
+def _wins(
+    table: Floats, sets: Sets, sorts: Sorts, chosen: Sequence[int], sort: int | None
+) -> Floats:
+    """Per image the mean over pairs of a harmless change and a near-copy; NaN without a pair."""
+    harmful = [k + 1 for k in summarised(sets) if _is_near_copy(sets[k])]
+    total, n = np.zeros(len(table)), np.zeros(len(table))
+    for k in chosen if harmful else ():
+        wins = won(table[:, [k]] - table[:, harmful])
+        if sort is not None:
+            wins = np.where(sorts[:, [k - 1]] == sort, wins, np.nan)
+        total += np.nansum(wins, axis=1)
+        n += (~np.isnan(wins)).sum(axis=1)
+    with np.errstate(invalid="ignore"):
+        return total / n
 
 
 def _is_near_copy(entry: CorruptionInfo) -> bool:

@@ -11,9 +11,15 @@ import numpy.typing as npt
 import pandas as pd
 from omegaconf import DictConfig
 
+from metaeval.experiments.controls import is_control, is_ranked
 from metaeval.experiments.graded.statistics import matrix
 from metaeval.experiments.sensitivity.alike import seriation
 from metaeval.experiments.sensitivity.combinations import together
+from metaeval.experiments.sensitivity.comparison import (
+    PairedMeans,
+    against_controls,
+    differences,
+)
 from metaeval.experiments.sensitivity.kinds import (
     MeanAuc,
     Sets,
@@ -38,6 +44,7 @@ from metaeval.experiments.sensitivity.rewrites import (
     sort_of_rewrite,
 )
 from metaeval.results.sensitivity import (
+    REWRITES,
     RewriteCounts,
     SensitivityResult,
     SensitivitySettings,
@@ -51,6 +58,7 @@ from metaeval.stats.resampling.items import Floats
 from metaeval.stats.significance.holm import holm
 
 HUMAN = "Human"
+HARM = "harm"  # all kinds that harm, each with the same weight
 LANGUAGE_MODEL = "bigram_model"  # the family of the control that knows fluency alone
 CHANCE = "random_score"  # the control whose scores are drawn at random
 BINS = 2  # sizes of a control's gap that the refinement separates
@@ -118,6 +126,12 @@ def statistics(
             invariance=invariance(table, sets, cells, counts, confidence),
         )
 
+    ranked, controls = (
+        [c.name for r in results for c in r.columns if c.name in tables and belongs(c)]
+        for belongs in (is_ranked, is_control)
+    )
+    compared = {**{kind: [group] for kind, group in groups.items()}, REWRITES: []}
+    paired = PairedMeans(tables, sets, sorts, {**compared, HARM: harmful}, counts, confidence)
     entries = tuple(
         scored.result(k, numbers(column.name) if column.name in tables else None)
         for scored in results
@@ -146,10 +160,12 @@ def statistics(
         leaves=order.leaves,
         tree=order.tree,
         set_order=order.set_order,
+        controls=against_controls(paired, list(compared), ranked, controls, 1 - confidence),
+        differences=differences(paired, HARM, ranked, 1 - confidence),
         together=together(
             tables,
-            [m.name for m in shown if not m.column.control and not m.column.untrained],
-            [m.name for m in shown if m.column.control],
+            ranked,
+            controls,
             sets,
             seed=config.stats.seed,
             replicates=config.stats.replicates,

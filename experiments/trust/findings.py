@@ -14,11 +14,17 @@ from metaeval.results.base import Estimate
 from metaeval.results.comparison import AgainstControl, Comparison
 from metaeval.results.forced_choice import ForcedChoiceResult
 from metaeval.results.graded import GradedResult
-from metaeval.results.judgments import HumanAgreement, JudgmentsResult, has_few_values
+from metaeval.results.judgments import (
+    PAIRS,
+    SYSTEMS,
+    HumanAgreement,
+    JudgmentsResult,
+    has_few_values,
+)
 from metaeval.results.metric import MetricResult
 from metaeval.results.pairs import PairsResult
 from metaeval.results.run import RunResult
-from metaeval.results.sensitivity import SensitivityResult, SensitivityStatistics
+from metaeval.results.sensitivity import REWRITES, SensitivityResult, SensitivityStatistics
 from metaeval.results.trust import CaptionExample
 
 LONG = 30  # words of a mean caption from which battles are about long captions
@@ -120,51 +126,49 @@ def _judgments(result: JudgmentsResult) -> Iterator[ControlledFinding]:
                 )  # fmt: skip
         main = "total" if "total" in result.dimensions else result.dimensions[0]
         if dimension == main:
-            yield from _beside_the_correlation(result, dimension)
+            yield from _accuracies(result, dimension)
 
 
-def _beside_the_correlation(result: JudgmentsResult, dimension: str) -> Iterator[ControlledFinding]:
-    def pairs(metric: MetricResult[Any]) -> Estimate:
-        agreement: HumanAgreement = metric.numbers.human[dimension]
-        return agreement.accuracy.accuracy
-
-    def systems(metric: MetricResult[Any]) -> Estimate | None:
-        agreement: HumanAgreement = metric.numbers.human[dimension]
-        return None if agreement.system is None else agreement.system.accuracy
-
-    in_order = "every pair in order"
-    measure = "pairs of captions of an image in order, or tied as by people"
-    yield from _apart(result, "judgments.pairs", dimension, measure, pairs, in_order)
-    measure = "share of pairs of systems in order"
-    yield from _apart(result, "judgments.systems", dimension, measure, systems, in_order)
+def _accuracies(result: JudgmentsResult, dimension: str) -> Iterator[ControlledFinding]:
+    measures = {
+        PAIRS: "pairs of captions of an image in order, or tied as by people",
+        SYSTEMS: "share of pairs of systems in order",
+    }
+    for of, by_dimension in result.accuracy_controls.items():
+        if (against := by_dimension[dimension]) is None:
+            continue
+        for metric in _metrics(result):
+            agreement: HumanAgreement = metric.numbers.human[dimension]
+            value = agreement.accuracy.accuracy
+            if of == SYSTEMS and agreement.system is not None:
+                value = agreement.system.accuracy
+            if found := _from(against, metric.name, value):
+                yield ControlledFinding(
+                    f"judgments.{of}", dimension, metric.name, measures[of], *found,
+                    ceiling_is="every pair in order",
+                )  # fmt: skip
 
 
 def _sensitivity(result: SensitivityResult) -> Iterator[ControlledFinding]:
     by_kind: dict[str, list[str]] = {}
     for one in result.sets:
         by_kind.setdefault(one.kind, []).append(one.set)
-    for kind in sorted({kind for m in _metrics(result) for kind in m.numbers.kinds}):
-
-        def detected(metric: MetricResult[Any], kind: str = kind) -> Estimate | None:
-            kinds: Mapping[str, Estimate] = metric.numbers.kinds
-            return kinds.get(kind)
-
-        def examples(metric: MetricResult[Any], kind: str = kind) -> tuple[CaptionExample, ...]:
-            return _examples(metric, by_kind.get(kind, []))
-
-        measure = "how often the human caption scores higher"
-        yield from _apart(
-            result, "sensitivity.kinds", kind, measure, detected, "always", examples, True
-        )
-
-    def rewrites(metric: MetricResult[Any]) -> Estimate:
-        numbers: SensitivityStatistics = metric.numbers
-        return numbers.hard_positives.rewrites
-
-    measure = "how often a rewrite scores above a harmful near-copy"
-    yield from _apart(
-        result, "sensitivity.rewrites", "", measure, rewrites, "always", corrupted=True
-    )
+    for group, against in result.controls.items():
+        for metric in _metrics(result):
+            numbers: SensitivityStatistics = metric.numbers
+            if group == REWRITES:
+                value, examples = numbers.hard_positives.rewrites, _examples(metric, [])
+                source, part = "sensitivity.rewrites", ""
+                measure = "how often a rewrite scores above a harmful near-copy"
+            else:
+                value, examples = numbers.kinds[group], _examples(metric, by_kind[group])
+                source, part = "sensitivity.kinds", group
+                measure = "how often the human caption scores higher"
+            if found := _from(against, metric.name, value):
+                yield ControlledFinding(
+                    source, part, metric.name, measure, *found,
+                    ceiling_is="always", examples=examples, corrupted=True,
+                )  # fmt: skip
 
 
 def _arena(result: ArenaResult) -> Iterator[ControlledFinding]:
@@ -244,41 +248,11 @@ def _tested(compared: Comparison, value: Estimate) -> _Found | None:
     return value, compared.b, control, difference, p, "" if test is None else test.method
 
 
-def _apart(
-    result: RunResult[Any],
-    source: str,
-    part: str,
-    measure: str,
-    read: Callable[[MetricResult[Any]], Estimate | None],
-    ceiling_is: str,
-    examples: Callable[[MetricResult[Any]], tuple[CaptionExample, ...]] = lambda _: (),
-    corrupted: bool = False,
-) -> Iterator[ControlledFinding]:
-    """Findings of a number that the experiment does not test against controls itself."""
-    controls = {
-        m.name: value
-        for m in result.metrics
-        if m.statistics is not None and m.column.control
-        and (value := read(m)) is not None and value.value is not None
-    }  # fmt: skip
-    if not controls:
-        return
-    best = max(controls, key=lambda name: controls[name].value or 0.0)
-    for metric in _metrics(result):
-        value = read(metric)
-        if value is None or (found := _unpaired(value, best, controls[best])) is None:
-            continue
-        yield ControlledFinding(
-            source, part, metric.name, measure, *found,
-            ceiling_is=ceiling_is, examples=examples(metric), corrupted=corrupted,
-        )  # fmt: skip
-
-
 def _unpaired(value: Estimate, name: str, control: Estimate) -> _Found | None:
     """A difference of two values by the widths of their intervals, as if they were independent.
 
-    Both are of the same images and mostly agree, so the true interval is narrower: the test is
-    conservative.
+    For values whose items are not at hand; too strict where both succeed on the same images, too
+    lenient where one succeeds on those on which the other fails.
     """
     if value.value is None or control.value is None:
         return None

@@ -12,7 +12,7 @@ from metaeval.results.run import Measure, RunResult
 
 Correlation = Literal["pearson", "spearman", "kendall_tau_b", "kendall_tau_c"]
 
-
+PAIRS, SYSTEMS = "pairs", "systems"  # the keys of `JudgmentsResult.accuracy_controls`
 _TITLES: Mapping[Correlation, str] = {
     "pearson": "Pearson's r",
     "spearman": "Spearman's ρ",
@@ -288,6 +288,8 @@ class JudgmentsResult(RunResult[JudgmentStatistics]):
         What people rated; the keys of `controls`, `people` and `differences`.
     controls
         Every metric against the best control; `None` without metrics or controls.
+    accuracy_controls
+        The same for the accuracy on "pairs" of captions of an image and on pairs of "systems".
     systems
         The names of the systems that wrote the captions; empty where they are not known.
     views
@@ -306,6 +308,7 @@ class JudgmentsResult(RunResult[JudgmentStatistics]):
     dimensions: tuple[str, ...]
     published: PublishedAgreement
     controls: Mapping[str, AgainstControl | None]
+    accuracy_controls: Mapping[str, Mapping[str, AgainstControl | None]]
     systems: tuple[str, ...]
     views: Mapping[str, int]
     people: Mapping[str, PeopleAgreement | None]

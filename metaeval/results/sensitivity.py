@@ -6,9 +6,11 @@ from collections.abc import Iterator, Mapping
 from typing import Literal
 
 from metaeval.results.base import Estimate, Model, Number
+from metaeval.results.comparison import AgainstControl, Comparisons
 from metaeval.results.metric import MetricResult
 from metaeval.results.run import CorruptionInfo, Measure, RunResult
 
+REWRITES = "rewrites"  # a group of `SensitivityResult.controls`
 Verdict = Literal["sees", "prefers", "blind", "punishes", "rewards", "spares", "unsure"]
 Rule = Literal["alone", "sum of z-scores", "minimum of ranks"]
 
@@ -203,6 +205,11 @@ class SensitivityResult(RunResult[SensitivityStatistics]):
         Metrics and sets such that neighbours are alike.
     leaves, tree
         scipy's linkage `tree` of the metrics `leaves`.
+    controls
+        Kind of change, and "rewrites" (`HardPositives.rewrites`) → the metrics against the best
+        control, on the same images; the correction runs over metrics times kinds.
+    differences
+        All pairs of metrics in the mean AUC over the kinds that harm.
     together
         `None` with fewer than two metrics or images.
     """
@@ -215,6 +222,8 @@ class SensitivityResult(RunResult[SensitivityStatistics]):
     leaves: tuple[str, ...]
     tree: tuple[tuple[float, ...], ...]
     set_order: tuple[str, ...]
+    controls: Mapping[str, AgainstControl]
+    differences: Comparisons
     together: Together | None
 
     @property

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from metaeval.experiments.controls import control_lines
 from metaeval.experiments.forced_choice.statistics import controls_by_category
-from metaeval.experiments.judgments.differences import against_controls
+from metaeval.experiments.judgments.agreement import pair_accuracy
+from metaeval.experiments.judgments.differences import (
+    accuracy_against_controls,
+    against_controls,
+)
 from metaeval.experiments.judgments.sample import Columns, RankedScores, Ratings
 from metaeval.results.judgments import JudgmentSettings
 from metaeval.stats.correlation.correlations import WeightedCorrelations
+from metaeval.stats.ordering.tie_calibration import tie_calibration
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 from metaeval.stats.significance.paired_bootstrap import paired_bootstrap
 from metaeval.stats.significance.paired_permutation import permutation_of_means
@@ -108,3 +117,47 @@ def test_ratings_are_compared_with_the_best_control_by_the_paired_bootstrap() ->
     assert against.shows == "something"
     none = Columns(columns, columns, [])
     assert against_controls(none, given, counts, replicates, "kendall_tau_b", settings) is None
+
+
+def test_the_accuracy_on_pairs_is_compared_over_the_same_resampled_images() -> None:
+    """By hand from every image's own accuracy at the calibrated ε; a gap counts for neither."""
+    rng = np.random.default_rng(1)
+    n_images, captions = 50, 4
+    n, images = n_images * captions, np.repeat(np.arange(n_images), captions)
+    people = rng.integers(1, 5, n).astype(float)
+    metric, control = people + rng.normal(0, 1, n), people + rng.normal(0, 4, n)
+    metric[:5] = NAN
+    given = Ratings(np.arange(n), people, people, images, n_images)
+    counts = bootstrap_counts(n_images, 300, 0)
+    sample = SimpleNamespace(counts=counts, systems=())
+    columns = [RankedScores("Metric", metric)], [RankedScores("Length", control)]
+    settings = JudgmentSettings(
+        replicates=300, confidence=0.95, seed=0, permutations=9, swap="both", alpha=0.05
+    )
+    against = accuracy_against_controls(
+        Columns([*columns[0], *columns[1]], *columns), given, sample, pair_accuracy, "accuracy",
+        settings,
+    )  # fmt: skip
+    assert against is not None
+    common = np.where(np.isnan(metric), NAN, control)
+
+    def of_images(scores: np.ndarray) -> np.ndarray:
+        epsilon = tie_calibration(scores, people, images).epsilon
+        values = []
+        for i in range(n_images):
+            right = []
+            for j, k in combinations(np.flatnonzero((images == i) & ~np.isnan(scores)), 2):
+                gap, judged = scores[j] - scores[k], people[j] - people[k]
+                right.append((0 if abs(gap) <= epsilon else np.sign(gap)) == np.sign(judged))
+            values.append(np.mean(right) if right else NAN)
+        return np.array(values)
+
+    a, b = of_images(metric), of_images(common)
+    (compared,) = against.comparisons
+    assert np.isnan([a[0], b[0]]).all()  # of the first image no pair is left
+    assert compared.difference.value == pytest.approx(np.nanmean(a) - np.nanmean(b), abs=1e-12)
+    known = ~np.isnan(a)
+    drawn = [np.average((a - b)[known], weights=c[known]) for c in counts]
+    p = 2 * norm.sf(abs(compared.difference.value) / np.std(drawn, ddof=1))
+    assert compared.test is not None
+    assert compared.test.p == pytest.approx(p, rel=1e-9)
