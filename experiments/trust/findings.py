@@ -11,7 +11,7 @@ from scipy import stats
 from metaeval.results.arena import ALL, ArenaResult
 from metaeval.results.attack import AttackResult
 from metaeval.results.base import Estimate
-from metaeval.results.comparison import AgainstControl, Comparison
+from metaeval.results.comparison import AgainstControl, Comparison, Comparisons
 from metaeval.results.forced_choice import ForcedChoiceResult
 from metaeval.results.graded import GradedResult
 from metaeval.results.judgments import (
@@ -51,6 +51,38 @@ class ControlledFinding(NamedTuple):
     ceiling_is: str = "always right"
     examples: tuple[CaptionExample, ...] = ()
     corrupted: bool = False  # whether the captions were corrupted by this tool
+
+
+class MetricTests(NamedTuple):
+    """The tests between all pairs of metrics of a result, in one measure; `measure` in words."""
+
+    measure: str
+    pairs: Comparisons
+    corrupted: bool = False
+
+
+def between_metrics(result: RunResult[Any]) -> Iterator[MetricTests]:
+    """The tests between metrics that an experiment makes, in its main measure."""
+    if isinstance(result, GradedResult):
+        pairs = result.differences.get("pairwise_accuracy")
+        if pairs is not None:
+            yield MetricTests("share of pairs of versions in order", pairs, corrupted=True)
+    elif isinstance(result, SensitivityResult):
+        measure = "how often the human caption scores higher, mean over kinds that harm"
+        yield MetricTests(measure, result.differences, corrupted=True)
+    elif isinstance(result, PairsResult) and result.comparisons:
+        if (pairs := result.differences.get(result.comparisons[0])) is not None:
+            measure = "share of pairs with the true caption higher, mean over kinds"
+            yield MetricTests(measure, pairs)
+    elif isinstance(result, ForcedChoiceResult):
+        for n, pairs in result.differences.items():
+            measure = f"agreement with people's choice, {n} reference{'s' * (n != 1)}"
+            yield MetricTests(measure, pairs)
+    elif isinstance(result, JudgmentsResult):
+        pairs = result.differences[_main_dimension(result)]
+        yield MetricTests(f"{result.protocol.statistic} with people", pairs)
+    elif isinstance(result, ArenaResult):
+        yield MetricTests("agreement with the winners of battles", result.differences)
 
 
 def findings(result: RunResult[Any]) -> Iterator[ControlledFinding]:
@@ -124,9 +156,12 @@ def _judgments(result: JudgmentsResult) -> Iterator[ControlledFinding]:
                     "judgments.correlation", dimension, metric.name,
                     f"{result.protocol.statistic} with people", *found, ceiling, is_what,
                 )  # fmt: skip
-        main = "total" if "total" in result.dimensions else result.dimensions[0]
-        if dimension == main:
+        if dimension == _main_dimension(result):
             yield from _accuracies(result, dimension)
+
+
+def _main_dimension(result: JudgmentsResult) -> str:
+    return "total" if "total" in result.dimensions else result.dimensions[0]
 
 
 def _accuracies(result: JudgmentsResult, dimension: str) -> Iterator[ControlledFinding]:

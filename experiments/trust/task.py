@@ -7,11 +7,11 @@ import copy
 import io
 import os
 import statistics as median_of
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from omegaconf import DictConfig, ListConfig, OmegaConf, open_dict
 
@@ -20,7 +20,7 @@ from metaeval.errors import ConfigError, InputError, MetaevalError
 from metaeval.experiments.base import Streaming
 from metaeval.experiments.record import RunRecord
 from metaeval.experiments.trust.declared import DeclaredUse, read_battery, read_uses
-from metaeval.experiments.trust.findings import ControlledFinding, findings
+from metaeval.experiments.trust.findings import between_metrics, findings
 from metaeval.experiments.trust.printout import printout
 from metaeval.experiments.trust.verdicts import (
     UnjudgedEvidence,
@@ -32,12 +32,14 @@ from metaeval.experiments.trust.verdicts import (
 from metaeval.java.shared_services import shared_java_services
 from metaeval.metrics.base import Metric
 from metaeval.readers.files import read_text
+from metaeval.results.comparison import Comparison
 from metaeval.results.files import read_info, read_result
 from metaeval.results.metric import MetricResult
 from metaeval.results.run import RunInfo, RunResult
 from metaeval.results.trust import (
     BatteryItem,
     Evidence,
+    KnownComparison,
     MetricCost,
     Rules,
     TrustResult,
@@ -140,12 +142,13 @@ def gathered(
         )
         for name, m in columns.items()
     )  # fmt: skip
+    mine = tuple(name for name, m in columns.items() if m.family in own)
     datasets = sorted({run.result.dataset for run in runs if run.result is not None})
     return TrustResult(
         dataset=", ".join(datasets), battery=battery, rules=rules,
         uses=tuple(use.shown() for use in uses), items=tuple(run.item for run in runs),
         robustness=robustness(judge, rules, items), metrics=metrics,
-        own=tuple(name for name, m in columns.items() if m.family in own),
+        own=mine, against_known=tuple(_against_known(runs, mine)),
     )  # fmt: skip
 
 
@@ -181,17 +184,58 @@ def _found(
                 p=f.p, test=f.test, outcome="undecided", examples=f.examples,
             )  # fmt: skip
             found.append(
-                UnjudgedEvidence(f.metric, evidence, _learned(metric, f, run.result.experiment))
+                UnjudgedEvidence(
+                    f.metric, evidence, _why_learned(metric, f.corrupted, run.result.experiment)
+                )
             )
     return found
 
 
-def _learned(metric: MetricResult[Any], finding: ControlledFinding, experiment: str) -> str | None:
+def _against_known(runs: Sequence[ItemRun], own: Sequence[str]) -> Iterator[KnownComparison]:
+    """The user's metrics against the best known metric of each item.
+
+    The best is the one that the user's metric is least above; those that were chosen on the
+    experiment, or trained on such captions, are left out.
+    """
+    for run in runs:
+        if run.result is None or not own:
+            continue
+        for tested in between_metrics(run.result):
+            usable = {
+                m.name
+                for m in run.result.metrics
+                if _why_learned(m, tested.corrupted, run.result.experiment) is None
+            }
+            for name in own:
+                compared = [
+                    c
+                    for pair in tested.pairs.pairs
+                    if name in (pair.a, pair.b)
+                    and (c := pair if pair.a == name else pair.reversed()).b in usable - set(own)
+                    and c.difference.value is not None
+                ]
+                if compared:
+                    best = min(compared, key=lambda c: (c.difference.value or 0.0, c.b))
+                    yield KnownComparison(
+                        item=run.item.id, measure=tested.measure, comparison=best,
+                        outcome=_outcome(best, tested.pairs.alpha),
+                    )  # fmt: skip
+
+
+def _outcome(
+    compared: Comparison, alpha: float
+) -> Literal["beats", "falls behind", "not separated"]:
+    if not compared.is_significant(alpha):
+        return "not separated"
+    return "beats" if (compared.difference.value or 0.0) > 0 else "falls behind"
+
+
+def _why_learned(metric: MetricResult[Any], corrupted: bool, experiment: str) -> str | None:
     """Why a metric's evidence does not count: it was chosen, or trained, on such a test."""
     training = metric.training
     if training is not None and experiment in training.chosen_on:
         return f"{metric.name} was chosen on experiment={experiment}"
-    if finding.corrupted and metric.column.learned_from_corruptions:
+    if corrupted and metric.column.learned_from_corruptions:
         return f"{metric.name} was trained on corrupted captions"
     return None
 

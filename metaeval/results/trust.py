@@ -8,6 +8,7 @@ from typing import Literal
 import pandas as pd
 
 from metaeval.results.base import Estimate, Model, Number
+from metaeval.results.comparison import Comparison
 from metaeval.results.metric import MetricResult
 from metaeval.results.run import Measure, RunResult
 
@@ -193,6 +194,26 @@ class VerdictRobustness(Model):
     without: Mapping[str, int]
 
 
+class KnownComparison(Model):
+    """A metric of the user's and the best known metric of an item, on the same captions.
+
+    Attributes
+    ----------
+    item, measure
+        The item of the battery, and what is compared on it, in words.
+    comparison
+        a is the user's metric, b the known one; Holm's correction runs over all pairs of metrics
+        of the item.
+    outcome
+        By the item's own level of significance.
+    """
+
+    item: str
+    measure: str
+    comparison: Comparison
+    outcome: Literal["beats", "falls behind", "not separated"]
+
+
 class TrustResult(RunResult[TrustStatistics]):
     """The matrix of uses and metrics, and all that it rests on.
 
@@ -206,6 +227,8 @@ class TrustResult(RunResult[TrustStatistics]):
         The evidence that was looked for.
     own
         The metrics that the user brought.
+    against_known
+        Each of them against the best known metric of every item that compares metrics.
     """
 
     experiment: Literal["trust"] = "trust"
@@ -215,6 +238,7 @@ class TrustResult(RunResult[TrustStatistics]):
     items: tuple[BatteryItem, ...]
     robustness: VerdictRobustness
     own: tuple[str, ...] = ()
+    against_known: tuple[KnownComparison, ...] = ()
 
     @property
     def judged(self) -> tuple[MetricResult[TrustStatistics], ...]:
@@ -293,6 +317,42 @@ class TrustResult(RunResult[TrustStatistics]):
             row |= names | {"known": ", ".join(known), "more_data": cell.more_data}
             rows.append(row)
         return pd.DataFrame(rows, columns=["use", "verdict", *outcomes, "known", "more_data"])
+
+    def known(self, metric: str) -> pd.DataFrame:
+        """A metric of the user's against the best known metric, a row an item.
+
+        `difference` (the user's minus the known one's, with `low` and `high`), `p_adjusted`, `n`,
+        and `outcome`: "beats", "falls behind", "not separated".
+        """
+        rows = []
+        for one in self.against_known:
+            compared, test = one.comparison, one.comparison.test
+            if compared.a == metric:
+                d = compared.difference
+                rows.append(
+                    {"item": one.item, "measure": one.measure, "known": compared.b,
+                     "difference": d.value, "low": d.low, "high": d.high,
+                     "p_adjusted": None if test is None else test.p_adjusted,
+                     "n": compared.n, "outcome": one.outcome}
+                )  # fmt: skip
+        names = ("item", "measure", "known", "difference", "low", "high", "p_adjusted", "n")
+        return pd.DataFrame(rows, columns=[*names, "outcome"])
+
+    def known_sentence(self, metric: str) -> str:
+        """Where the user's metric beats the best known one, and where not; "" without a test."""
+        by: dict[str, list[str]] = {}
+        for one in self.against_known:
+            if one.comparison.a == metric:
+                by.setdefault(one.outcome, []).append(f"{one.comparison.b} on {one.item}")
+        parts = [
+            f"{said} {_listed(by[outcome], 'and')}"
+            for outcome, said in (
+                ("beats", "beats"), ("falls behind", "falls behind"),
+                ("not separated", "is not separated from"),
+            )
+            if outcome in by
+        ]  # fmt: skip
+        return f"{metric} {'; '.join(parts)}." if parts else ""
 
     @property
     def robustness_sentence(self) -> str:

@@ -13,7 +13,15 @@ from metaeval.reports.shared.elements import Header
 from metaeval.reports.shared.formatting import count, number
 from metaeval.reports.shared.provenance import date_and_version, reproduction
 from metaeval.reports.shared.run import LoadedRun, load_run_files
-from metaeval.results.trust import SHOWN, BatteryItem, Evidence, TrustCell, TrustResult, Use
+from metaeval.results.trust import (
+    SHOWN,
+    BatteryItem,
+    Evidence,
+    KnownComparison,
+    TrustCell,
+    TrustResult,
+    Use,
+)
 from metaeval.runs import files
 
 CELLS = "cells.csv"  # every piece of evidence, in tables/
@@ -48,6 +56,15 @@ class UseRow(NamedTuple):
     cells: tuple[ShownCell, ...]
 
 
+class KnownRow(NamedTuple):
+    """A metric of the user's against the best known one of an item."""
+
+    compared: KnownComparison
+    known: str
+    difference: str
+    p: str
+
+
 def write_report(run_dir: Path | str) -> Path:
     """Write `report.html` and `tables/cells.csv` into a run's directory, from its files.
 
@@ -77,6 +94,8 @@ def render(run: LoadedRun[TrustResult]) -> str:
         rules=result.rules,
         robustness=result.robustness_sentence,
         own={name: result.standing(name).to_dict("records") for name in _own(result)},
+        known={name: list(_known(result, name)) for name in _own(result)},
+        known_sentences={name: result.known_sentence(name) for name in _own(result)},
         found=[item for item in result.items if item.status == "found"],
         missing=[item for item in result.items if item.status == "missing"],
         links={item.id: _link(item) for item in result.items},
@@ -122,15 +141,29 @@ def _own(result: TrustResult) -> list[str]:
     return [m.name for m in result.judged if m.name in result.own]
 
 
+def _known(result: TrustResult, own: str) -> Iterator[KnownRow]:
+    for one in result.against_known:
+        compared, test = one.comparison, one.comparison.test
+        if compared.a == own:
+            d = compared.difference
+            yield KnownRow(
+                one, compared.b, _with_interval(d.value, d.interval),
+                _p(None if test is None else test.p_adjusted),
+            )  # fmt: skip
+
+
+def _p(p: float | None) -> str:
+    return "" if p is None else ("< .001" if p < 0.001 else number(p))
+
+
 def _row(evidence: Evidence, item: BatteryItem) -> EvidenceRow:
     value, effect = evidence.value, evidence.effect
-    p = evidence.p_adjusted
     return EvidenceRow(
         evidence,
         _link(item),
         _with_interval(value.value, value.interval),
         _with_interval(effect.value, effect.interval),
-        "" if p is None else ("< .001" if p < 0.001 else number(p)),
+        _p(evidence.p_adjusted),
     )
 
 

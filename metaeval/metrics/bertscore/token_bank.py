@@ -15,7 +15,7 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     import torch
 
-_BLOCK_BYTES = 8 << 20
+_BLOCK_BYTES = 1 << 20
 
 
 class TokenBank:

@@ -7,7 +7,7 @@ captions (`train.py`); what is read from the graph follows SPICE's own rules (`t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from metaeval.readers.json_text import read_json
@@ -19,6 +19,7 @@ from metaeval.text.scene_graphs.dependencies.perceptron import Linear
 from metaeval.text.scene_graphs.dependencies.tuples import Tuples, read_tuples
 
 _RULES = "rules-2"  # raised when the code comes to give another tuple
+_REMEMBERED = 50_000  # texts whose tuples are kept: references come again with other captions
 MODEL = Path(__file__).parent / "model"
 
 
@@ -34,17 +35,15 @@ class DependencyParser:
     """Sentences → proposed tuples in SPICE's form; deterministic, whatever the machine."""
 
     def __init__(self, model: Path = MODEL) -> None:
+        self._model = model
         self._tagger, self._arcs, self._lemmas = _load(model)
 
     def __call__(self, sentences: Sequence[str]) -> list[Tuples | None]:
-        """Per text a list of [object], [object, attribute], [subject, object, relation]."""
-        known: dict[str, Tuples | None] = {}
-        for text in sentences:
-            if text not in known:
-                known[text] = [
-                    t for words in self.trees(text) for t in read_tuples(collapse(words))
-                ]
-        return [known[text] for text in sentences]
+        """Per text a list of [object], [object, attribute], [subject, object, relation].
+
+        Do not change the lists: the same text, whoever asks, has the same one.
+        """
+        return [_parsed(self._model, text) for text in sentences]
 
     def trees(self, text: str) -> list[list[Word]]:
         """The words of each sentence of a text with tags, lemmas, heads and relations."""
@@ -60,6 +59,12 @@ class DependencyParser:
 
     def close(self) -> None:
         """Nothing to release."""
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _parsed(model: Path, text: str) -> Tuples:
+    trees = DependencyParser(model).trees(text)
+    return [t for words in trees for t in read_tuples(collapse(words))]
 
 
 @cache
