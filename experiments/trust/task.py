@@ -105,7 +105,7 @@ class Trust(Streaming):
             runs.append(_given(Path(folder).expanduser(), [r.item.id for r in runs]))
             print(_line(runs[-1]), flush=True)
         return gathered(self.battery, declared.uses, Rules(**declared.rules.model_dump()), runs,
-                        own=_own(config))  # fmt: skip
+                        own=_own(config), metrics=metrics)  # fmt: skip
 
     def printout(self, summary: Any, out: Path, file: Path) -> str:
         return printout(summary, file)
@@ -117,8 +117,9 @@ def gathered(
     rules: Rules,
     runs: Sequence[ItemRun],
     own: Sequence[str] = (),
+    metrics: Mapping[str, Metric] | None = None,
 ) -> TrustResult:
-    """The result of these runs."""
+    """The result of these runs; `metrics` say what they read."""
     columns = _columns(runs)
     ran = [m.name for m in columns.values() if m.ok]
     found = {use.id: list(_found(use, runs, columns)) for use in uses}
@@ -132,12 +133,13 @@ def gathered(
     matrix = judge(rules, None)
     costs = _costs(runs, columns)
     items = [run.item.id for run in runs if run.result is not None]
-    metrics = tuple(
+    entries = tuple(
         MetricResult[TrustStatistics](
             column=m.column, family=m.family, signature=m.signature, status=m.status,
             reason=m.reason, remedy=m.remedy, training=m.training,
             statistics=TrustStatistics(
-                cells={use: row[name] for use, row in matrix.items()}, cost=costs[name]
+                cells={use: row[name] for use, row in matrix.items()}, cost=costs[name],
+                **_takes((metrics or {}).get(m.family)),
             ) if m.ok else None,
         )
         for name, m in columns.items()
@@ -147,9 +149,16 @@ def gathered(
     return TrustResult(
         dataset=", ".join(datasets), battery=battery, rules=rules,
         uses=tuple(use.shown() for use in uses), items=tuple(run.item for run in runs),
-        robustness=robustness(judge, rules, items), metrics=metrics,
+        robustness=robustness(judge, rules, items), metrics=entries,
         own=mine, against_known=tuple(_against_known(runs, mine)),
     )  # fmt: skip
+
+
+def _takes(metric: Metric | None) -> Mapping[str, Any]:
+    """What a metric reads and whether it runs a network, where it is known."""
+    if metric is None:
+        return {}
+    return {"reads": tuple(sorted(metric.reads)), "runs_network": metric.runs_network}
 
 
 def _columns(runs: Sequence[ItemRun]) -> dict[str, MetricResult[Any]]:

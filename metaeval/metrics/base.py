@@ -107,6 +107,18 @@ class Metric(ABC):
         A run calls it before `bind`; whoever only looks does not.
         """
 
+    @property
+    def reads(self) -> frozenset[str]:
+        """What a score depends on beside the caption: "references", "image" (photographs, or the
+        objects that people or a detector marked), both or neither."""
+        image = {"image"} if self.needs & {"images", "objects", "scene_graphs"} else set()
+        return frozenset(image | (self.needs & {"references"}))
+
+    @property
+    def runs_network(self) -> bool:
+        """Whether it runs a neural network on this machine, which a GPU makes faster."""
+        return False
+
     def missing_part(self, dataset: CaptionDataset) -> Absent | None:
         """The first of the parts that the metric needs and the dataset lacks."""
         for need in sorted(self.needs - {"references"}):

@@ -169,10 +169,16 @@ class MetricCost(Model):
 
 
 class TrustStatistics(Model):
-    """A metric: use → cell, what it reads, and its cost."""
+    """A metric: use → cell, its cost, and what it takes.
+
+    `reads` and `runs_network` are those of `metaeval.metrics.base.Metric`; `None` of a metric that
+    only a given run had.
+    """
 
     cells: Mapping[str, TrustCell]
     cost: MetricCost
+    reads: tuple[str, ...] | None = None
+    runs_network: bool | None = None
 
 
 class VerdictRobustness(Model):

@@ -13,6 +13,7 @@ from metaeval.reports.shared.elements import Header
 from metaeval.reports.shared.formatting import count, number
 from metaeval.reports.shared.provenance import date_and_version, reproduction
 from metaeval.reports.shared.run import LoadedRun, load_run_files
+from metaeval.results.metric import MetricResult
 from metaeval.results.trust import (
     SHOWN,
     BatteryItem,
@@ -20,6 +21,7 @@ from metaeval.results.trust import (
     KnownComparison,
     TrustCell,
     TrustResult,
+    TrustStatistics,
     Use,
 )
 from metaeval.runs import files
@@ -38,12 +40,13 @@ class EvidenceRow(NamedTuple):
 
 
 class ShownCell(NamedTuple):
-    """A cell of the matrix; `anchor` is the id of its evidence."""
+    """A cell of the matrix; `anchor` is the id of its evidence, `takes` what its metric does."""
 
     metric: str
     cell: TrustCell
     text: str
     anchor: str
+    takes: str
     more_data: str
     rows: tuple[EvidenceRow, ...]
 
@@ -88,7 +91,7 @@ def render(run: LoadedRun[TrustResult]) -> str:
         scripts="[01]-*.js",
         run=run,
         header=_header(run),
-        metrics=[m.name for m in result.judged],
+        metrics={m.name: _takes(m) for m in result.judged},
         costs={m.name: _cost(m.numbers.cost.seconds_per_1000) for m in result.judged},
         uses=list(_uses(result)),
         rules=result.rules,
@@ -132,8 +135,18 @@ def _uses(result: TrustResult) -> Iterator[UseRow]:
             cell = metric.numbers.cells[use.id]
             more = "" if cell.more_data is None else f"{cell.more_data:,.1f} ×"
             rows = tuple(_row(e, items[e.item]) for e in cell.evidence)
-            shown.append(ShownCell(metric.name, cell, SHOWN[cell.verdict], f"c{u}-{k}", more, rows))
+            shown.append(
+                ShownCell(
+                    metric.name, cell, SHOWN[cell.verdict], f"c{u}-{k}", _takes(metric), more, rows
+                )
+            )
         yield UseRow(use, result.sentence(use), tuple(shown))
+
+
+def _takes(metric: MetricResult[TrustStatistics]) -> str:
+    """What the page's filters look at: "references image network"."""
+    numbers = metric.numbers
+    return " ".join([*(numbers.reads or ()), *(["network"] if numbers.runs_network else [])])
 
 
 def _own(result: TrustResult) -> list[str]:

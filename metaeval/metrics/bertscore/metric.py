@@ -94,6 +94,10 @@ class BertScore(Metric):
         self.cache = Path(cache).expanduser() if cache is not None else None
 
     @property
+    def runs_network(self) -> bool:
+        return True
+
+    @property
     def columns(self) -> tuple[ScoreColumn, ...]:
         return (self.column_of(locate.ROBERTA if self.model == "auto" else self.model),)
 

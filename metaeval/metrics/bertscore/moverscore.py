@@ -72,6 +72,10 @@ class MoverScore(Metric):
         )
 
     @property
+    def runs_network(self) -> bool:
+        return True
+
+    @property
     def columns(self) -> tuple[ScoreColumn, ...]:
         return (_column(self.tokens.columns[0]),)
 

@@ -53,6 +53,10 @@ class SentenceSimilarity(Metric):
         )  # fmt: skip
 
     @property
+    def runs_network(self) -> bool:
+        return True
+
+    @property
     def columns(self) -> tuple[ScoreColumn, ...]:
         return (_column(self.tokens.columns[0]),)
 

@@ -230,6 +230,10 @@ class ClipScore(Metric):
         self.cache = Path(cache).expanduser() if cache is not None else None
 
     @property
+    def runs_network(self) -> bool:
+        return True
+
+    @property
     def columns(self) -> tuple[ScoreColumn, ...]:
         return (self.column_of(weights.asked_for(self.model, self.pretrained)),)
 

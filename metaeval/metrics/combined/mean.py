@@ -69,6 +69,14 @@ class Mean(Metric):
         self.needs = frozenset().union(*(part.needs for part in parts))  # type: ignore[misc]
 
     @property
+    def reads(self) -> frozenset[str]:
+        return frozenset().union(*(part.reads for part in self.parts))
+
+    @property
+    def runs_network(self) -> bool:
+        return any(part.runs_network for part in self.parts)
+
+    @property
     def columns(self) -> tuple[ScoreColumn, ...]:
         return (self.column_of([part.columns for part in self.parts]),)
 

@@ -106,6 +106,16 @@ class Faier(Metric):
         self.cache = Path(cache).expanduser() if cache is not None else None
 
     @property
+    def reads(self) -> frozenset[str]:
+        variant = VARIANTS[self.variant]
+        references = {"references"} if variant.fused and self.references != 0 else set()
+        return frozenset(references | ({"image"} if variant.seen else set()))
+
+    @property
+    def runs_network(self) -> bool:
+        return True
+
+    @property
     def columns(self) -> tuple[ScoreColumn, ...]:
         return self.columns_of(self.variant)
 

@@ -132,6 +132,11 @@ class Judge(Metric):
     batch_import: str | None = None
     title: str | None = None
 
+    @property
+    def reads(self) -> frozenset[str]:
+        image = {"image"} if self.image != "none" else set()
+        return frozenset(image | ({"references"} if self.references != 0 else set()))
+
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)

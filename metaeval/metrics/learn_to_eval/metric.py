@@ -56,6 +56,14 @@ class LearnToEval(Metric):
         self.regions, self.variant, self.weights = regions, variant, str(weights)
 
     @property
+    def reads(self) -> frozenset[str]:
+        return frozenset({"references"} | ({"image"} if self.variant == IMAGE else set()))
+
+    @property
+    def runs_network(self) -> bool:
+        return True
+
+    @property
     def columns(self) -> tuple[ScoreColumn, ...]:
         return (_column(self.variant == TEXT),)
 

@@ -79,6 +79,14 @@ class ScanMetric(Metric):
         self.rectifier = rectifier
 
     @property
+    def reads(self) -> frozenset[str]:
+        return frozenset({"image"})
+
+    @property
+    def runs_network(self) -> bool:
+        return True
+
+    @property
     def columns(self) -> tuple[ScoreColumn, ...]:
         return self.columns_of(self.weights == AUTO and self.variant == "corruptions")
 

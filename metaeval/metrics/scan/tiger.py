@@ -77,6 +77,10 @@ class Tiger(ScanMetric):
             return None
         return Absent("weights", _upside_down(weights.label, cosine), _REMEDY)
 
+    @property
+    def reads(self) -> frozenset[str]:
+        return super().reads | {"references"}
+
     def _scorer(
         self, weights: ScanWeights, dataset: CaptionDataset, store: Store | None
     ) -> TigerScorer:

@@ -51,7 +51,9 @@ def found(metric: str, one: Evidence, why_not: str | None = None) -> UnjudgedEvi
 
 
 def trust_result(
-    rows: Mapping[str, Sequence[Evidence]], uncounted: Mapping[str, str] | None = None
+    rows: Mapping[str, Sequence[Evidence]],
+    uncounted: Mapping[str, str] | None = None,
+    reads: Mapping[str, tuple[str, ...]] | None = None,
 ) -> TrustResult:
     """A result on two uses: evidence of each metric for the first; nothing for the second."""
     of = [
@@ -82,6 +84,7 @@ def trust_result(
             statistics=TrustStatistics(
                 cells={use: row[name] for use, row in matrix.items()},
                 cost=MetricCost(seconds_per_1000=1.5, n_scored=1000),
+                reads=(reads or {}).get(name), runs_network=name in (reads or {}),
             ),
         )
         for name in rows

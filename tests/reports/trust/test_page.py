@@ -9,9 +9,11 @@ import pytest
 
 from metaeval.errors import InputError
 from metaeval.reports.trust.page import write_report
+from metaeval.results.base import Estimate, Test
+from metaeval.results.comparison import Comparison
 from metaeval.results.files import write_info, write_result
 from metaeval.results.run import ExperimentInfo, RunInfo
-from metaeval.results.trust import TrustResult
+from metaeval.results.trust import KnownComparison, TrustResult
 from tests.experiments.trust.trust_cases import evidence, example, trust_result
 from tests.reports.browser import EXECUTABLE, chromium
 
@@ -49,10 +51,10 @@ def test_captions_are_escaped_and_missing_items_have_their_command(tmp_path: Pat
 def test_what_does_not_count_is_hatched_and_says_why(tmp_path: Path) -> None:
     result = trust_result({"A": [evidence(0.9)]}, {"A": "A was chosen on experiment=pairs"})
     html = page_of(result, tmp_path)
-    assert '<td class="hatched">' in html
+    assert '<td class="hatched" ' in html
     assert "not counted: A was chosen on experiment=pairs" in html
     counted = page_of(trust_result({"A": [evidence(0.9)]}), tmp_path)
-    assert '<td class="hatched">' not in counted
+    assert '<td class="hatched" ' not in counted
 
 
 def test_all_cells_are_a_table_and_the_same_files_give_the_same_page(tmp_path: Path) -> None:
@@ -84,6 +86,61 @@ def test_your_metric_has_its_tests_by_outcome_and_who_else_has_yes(tmp_path: Pat
 def test_a_run_of_another_experiment_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
         write_report(tmp_path)
+
+
+def compared(known: str, difference: float, p: float, item: str) -> KnownComparison:
+    test = Test(p=p, p_adjusted=p, method="bootstrap", family="pairs of metrics")
+    comparison = Comparison(
+        a="Mine", b=known, measure="mean_auc", tests=(test,), n=100,
+        difference=Estimate(value=difference, low=difference - 0.1, high=difference + 0.1),
+    )  # fmt: skip
+    outcome = "not separated" if p >= 0.05 else ("beats" if difference > 0 else "falls behind")
+    return KnownComparison(item=item, measure="accuracy", comparison=comparison, outcome=outcome)
+
+
+def test_your_metric_beats_another_only_by_a_test(tmp_path: Path) -> None:
+    found = trust_result({"A": [evidence(0.9)], "B": [evidence(0.9)], "Mine": [evidence(0.9)]})
+    several = (compared("A", 0.2, 0.001, "x"), compared("B", 0.3, 0.2, "y"))
+    result = found.model_copy(update={"own": ("Mine",), "against_known": several})
+    assert result.known_sentence("Mine") == "Mine beats A on x; is not separated from B on y."
+    behind = found.model_copy(
+        update={"own": ("Mine",), "against_known": (compared("A", -0.2, 0.001, "x"),)}
+    )
+    assert behind.known_sentence("Mine") == "Mine falls behind A on x."
+    assert found.known_sentence("Mine") == ""
+    assert result.known("Mine")["outcome"].tolist() == ["beats", "not separated"]
+    html = page_of(result, tmp_path)
+    assert "Mine beats A on x; is not separated from B on y." in html
+    assert "0.200 [0.100, 0.300]" in html
+
+
+@pytest.mark.skipif(EXECUTABLE is None, reason="there is no Chromium")
+def test_filters_hide_metrics_that_need_what_is_not_there(tmp_path: Path) -> None:
+    rows = {name: [evidence(0.9)] for name in "ABC"}
+    page_of(trust_result(rows, reads={"A": ("references",), "B": ("image",)}), tmp_path)
+    shown = (
+        "[...document.querySelectorAll('.trust thead th')].filter(t => t.offsetParent)"
+        ".map(t => t.textContent)"
+    )
+    with chromium() as page:
+        page.size(1400, 800)
+        page.open((tmp_path / "report.html").as_uri())
+        assert page.run(shown) == ["Use", "A", "B", "C"]
+        page.run("document.querySelector('#no-references').click()")
+        assert page.run(shown) == ["Use", "B", "C"]
+        page.run("document.querySelector('#no-network').click()")
+        assert page.run(shown) == ["Use", "C"]
+        cells = "[...document.querySelectorAll('.trust tbody tr')].map(r => r.cells.length)"
+        visible = (
+            "[...document.querySelectorAll('.trust tbody tr')]"
+            ".map(r => [...r.cells].filter(c => c.offsetParent).length)"
+        )
+        assert page.run(cells) == [4, 4, 4]
+        assert page.run(visible) == [2, 2, 2]
+        page.run("document.querySelector('#no-references').click()")
+        page.run("document.querySelector('#no-network').click()")
+        page.run("document.querySelector('#no-image').click()")
+        assert page.run(shown) == ["Use", "A", "C"]
 
 
 @pytest.mark.skipif(EXECUTABLE is None, reason="there is no Chromium")

@@ -1,0 +1,80 @@
+"""What experiments' results say for experiment=trust, and what metrics say of themselves."""
+
+from __future__ import annotations
+
+import pytest
+
+import metaeval
+from metaeval.config import build, compose_config
+from metaeval.experiments.trust.findings import between_metrics, findings
+from metaeval.experiments.trust.task import ItemRun, _against_known
+from metaeval.results.comparison import Comparison
+from metaeval.results.sensitivity import SensitivityResult
+from metaeval.results.trust import BatteryItem
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory: pytest.TempPathFactory) -> SensitivityResult:
+    out = tmp_path_factory.mktemp("sensitivity")
+    run = metaeval.run(
+        "sensitivity", metrics=["bleu", "rouge_l", "cider", "controls"], dataset="scenes",
+        task__images=60, stats__replicates=200, report="none", out=out, quiet=True,
+    )  # fmt: skip
+    assert isinstance(run.result, SensitivityResult)
+    return run.result
+
+
+def test_every_finding_is_the_experiments_own_paired_comparison(result: SensitivityResult) -> None:
+    found = {(f.source, f.part, f.metric): f for f in findings(result)}
+    for group, against in result.controls.items():
+        source = "sensitivity.rewrites" if group == "rewrites" else "sensitivity.kinds"
+        part = "" if group == "rewrites" else group
+        for compared in against.comparisons:
+            one = found.get((source, part, compared.a))
+            if one is not None and compared.test is not None:
+                assert one.difference == compared.difference
+                assert (one.control, one.p) == (compared.b, compared.test.p)
+    assert {"CIDEr", "ROUGE-L", "BLEU-4"} == {metric for _, _, metric in found}
+
+
+def test_the_best_known_metric_is_the_highest_of_the_others(result: SensitivityResult) -> None:
+    item = BatteryItem(
+        id="scenes", experiment="sensitivity", title="scenes", status="found", command="",
+        overrides=(),
+    )  # fmt: skip
+    run = ItemRun(item, result, None)
+    (against,) = _against_known([run], ["ROUGE-L"])
+    harm = {m.name: m.numbers.harm.value or 0 for m in result.metrics if m.statistics is not None}
+    known = max(("BLEU-4", "CIDEr"), key=harm.__getitem__)
+    compared = against.comparison
+    assert (compared.a, compared.b) == ("ROUGE-L", known)
+    assert compared.difference.value == pytest.approx(harm["ROUGE-L"] - harm[known], abs=1e-12)
+    (tested,) = between_metrics(result)
+    pair = tested.pairs.between("ROUGE-L", known)
+    assert isinstance(pair, Comparison)
+    significant = pair.is_significant(tested.pairs.alpha)
+    assert (against.outcome == "not separated") == (not significant)
+    assert list(_against_known([run], [])) == []
+
+
+@pytest.mark.parametrize(
+    ("overrides", "reads", "network"),
+    [
+        (["metrics=[cider]"], {"references"}, False),
+        (["metrics=[length]"], set(), False),
+        (["metrics=[bertscore]"], {"references"}, True),
+        (["metrics=[clipscore]"], {"image"}, True),
+        (["metrics=[refclipscore]"], {"image", "references"}, True),
+        (["metrics=[tiger]"], {"image", "references"}, True),
+        (["metrics=[scan]"], {"image"}, True),
+        (["metrics=[faier]"], {"image", "references"}, True),
+        (["metrics=[faier]", "metric.faier.variant=fier"], {"image"}, True),
+        (["metrics=[faier]", "metric.faier.references=0"], {"image"}, True),
+        (["metrics=[vifidel]"], {"image"}, False),
+    ],
+)
+def test_metrics_say_what_they_read(overrides: list[str], reads: set[str], network: bool) -> None:
+    config = compose_config(["experiment=trust", *overrides])
+    metric = build(config.metrics[0], config)
+    assert metric.reads == reads
+    assert metric.runs_network == network
