@@ -13,6 +13,7 @@ from metaeval.reports.shared.elements import Header
 from metaeval.reports.shared.formatting import count, number
 from metaeval.reports.shared.provenance import date_and_version, reproduction
 from metaeval.reports.shared.run import LoadedRun, load_run_files
+from metaeval.reports.trust.card import card_files, write_cards
 from metaeval.results.metric import MetricResult
 from metaeval.results.trust import (
     SHOWN,
@@ -68,9 +69,10 @@ class KnownRow(NamedTuple):
     p: str
 
 
-def write_report(run_dir: Path | str) -> Path:
+def write_report(run_dir: Path | str, figures: bool = True) -> Path:
     """Write `report.html` and `tables/cells.csv` into a run's directory, from its files.
 
+    With `figures`, each metric's card is also written for print (`card`).
     The same run files give the same bytes. Raises InputError for a missing or damaged file.
     """
     run = load_run_files(Path(run_dir), TrustResult)
@@ -78,10 +80,12 @@ def write_report(run_dir: Path | str) -> Path:
     folder.mkdir(exist_ok=True)
     table = run.result.table()
     files.atomic(folder / CELLS, lambda p: table.to_csv(p, index=False, lineterminator="\n"))
-    return page.write_page(run.directory / files.REPORT, render(run))
+    if figures:
+        write_cards(run)
+    return page.write_page(run.directory / files.REPORT, render(run, figures))
 
 
-def render(run: LoadedRun[TrustResult]) -> str:
+def render(run: LoadedRun[TrustResult], figures: bool) -> str:
     """The page as text."""
     result = run.result
     return page.render(
@@ -103,6 +107,7 @@ def render(run: LoadedRun[TrustResult]) -> str:
         missing=[item for item in result.items if item.status == "missing"],
         links={item.id: _link(item) for item in result.items},
         absent=[m for m in result.metrics if not m.ok],
+        cards=card_files(result) if figures else [],
         cells_file=f"tables/{CELLS}",
         citation=cite(run),
         provenance=reproduction(run, {"battery": result.battery, **result.rules.model_dump()}),
