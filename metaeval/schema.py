@@ -83,8 +83,9 @@ class SweepOptions:
 class TrustOptions:
     """The battery of experiment=trust: `trust`."""
 
-    battery: str
-    runs: list[str]
+    battery: str = "standard"
+    runs: list[str] = field(default_factory=list)
+    seeds: list[Seed] = field(default_factory=list)
     uses: str | None = None
 
 
@@ -112,7 +113,7 @@ class Configuration:
     captions: str | list[str] | Mapping[str, str] | None = None  # of experiment=captioners
     variant: str | int | None = None  # of experiment=train_faier
     bleu_smooth: str | None = None
-    trust: TrustOptions | None = None
+    trust: TrustOptions = field(default_factory=TrustOptions)
 
 
 @dataclass

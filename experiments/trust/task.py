@@ -31,6 +31,7 @@ from metaeval.experiments.trust.verdicts import (
 )
 from metaeval.java.shared_services import shared_java_services
 from metaeval.metrics.base import Metric
+from metaeval.options import Seed
 from metaeval.readers.files import read_text
 from metaeval.results.comparison import Comparison
 from metaeval.results.files import read_info, read_result
@@ -71,6 +72,8 @@ class Trust(Streaming):
         Folders of finished runs that are evidence, too.
     uses
         A file in the form of conf/trust/uses.yaml; by default metaeval's.
+    seeds
+        Seeds with which all items run again, to count the verdicts that change.
     """
 
     name: ClassVar[str] = "trust"
@@ -79,9 +82,14 @@ class Trust(Streaming):
     question: ClassVar[str] = "Which metric can I trust, and for what?"
 
     def __init__(
-        self, battery: str = "standard", runs: Sequence[str] = (), uses: str | None = None
+        self,
+        battery: str = "standard",
+        runs: Sequence[str] = (),
+        uses: str | None = None,
+        seeds: Sequence[Seed] = (),
     ) -> None:
         self.battery, self.runs, self.uses = battery, tuple(runs), uses
+        self.seeds = tuple(dict.fromkeys(seeds))
 
     def check(self, config: DictConfig) -> None:
         read_uses(self.uses)
@@ -94,21 +102,46 @@ class Trust(Streaming):
         declared = read_uses(self.uses)
         battery = read_battery(self.battery)
         record.begin(keep=ITEMS)
-        runs = []
+        given: list[ItemRun] = []
         with shared_java_services():
-            for place, (name, overrides) in enumerate(battery.items(), 1):
-                with record.stage(name):
-                    run = _item(name, overrides, config, out / ITEMS / name)
-                runs.append(run)
-                print(f"{place} of {len(battery)}: {_line(run)}", flush=True)
+            runs = _battery_runs(battery, config, record, out / ITEMS)
+            reruns = {
+                seed: _battery_runs(
+                    battery, _with_seed(config, seed), record, out / ITEMS / f"seed{seed}"
+                )
+                for seed in self.seeds
+                if seed != config.seed
+            }
         for folder in self.runs:
-            runs.append(_given(Path(folder).expanduser(), [r.item.id for r in runs]))
-            print(_line(runs[-1]), flush=True)
-        return gathered(self.battery, declared.uses, Rules(**declared.rules.model_dump()), runs,
-                        own=_own(config), metrics=metrics)  # fmt: skip
+            given.append(_given(Path(folder).expanduser(), [r.item.id for r in (*runs, *given)]))
+            print(_line(given[-1]), flush=True)
+        return gathered(
+            self.battery, declared.uses, Rules(**declared.rules.model_dump()), [*runs, *given],
+            own=_own(config), metrics=metrics,
+            reruns={seed: [*again, *given] for seed, again in reruns.items()},
+        )  # fmt: skip
 
     def printout(self, summary: Any, out: Path, file: Path) -> str:
         return printout(summary, file)
+
+
+def _battery_runs(
+    battery: Mapping[str, Sequence[str]], config: DictConfig, record: RunRecord, folder: Path
+) -> list[ItemRun]:
+    """The runs of all items, each in a folder of its name; one line an item."""
+    runs, seed = [], "" if folder.name == ITEMS else f", seed {config.seed}"
+    for place, (name, overrides) in enumerate(battery.items(), 1):
+        with record.stage(f"{name}{seed}"):
+            run = _item(name, overrides, config, folder / name)
+        runs.append(run)
+        print(f"{place} of {len(battery)}{seed}: {_line(run)}", flush=True)
+    return runs
+
+
+def _with_seed(config: DictConfig, seed: int) -> DictConfig:
+    again = copy.deepcopy(config)
+    again.seed = seed
+    return again
 
 
 def gathered(
@@ -118,8 +151,9 @@ def gathered(
     runs: Sequence[ItemRun],
     own: Sequence[str] = (),
     metrics: Mapping[str, Metric] | None = None,
+    reruns: Mapping[int, Sequence[ItemRun]] | None = None,
 ) -> TrustResult:
-    """The result of these runs; `metrics` say what they read."""
+    """The result of these runs; `metrics` say what they read, `reruns` are those of other seeds."""
     columns = _columns(runs)
     ran = [m.name for m in columns.values() if m.ok]
     found = {use.id: list(_found(use, runs, columns)) for use in uses}
@@ -130,7 +164,11 @@ def gathered(
             for use, of in found.items()
         }
 
+    def judge_runs(again: Sequence[ItemRun]) -> Verdicts:
+        return {use.id: cells(list(_found(use, again, columns)), ran, rules) for use in uses}
+
     matrix = judge(rules, None)
+    seeds = {seed: judge_runs(again) for seed, again in (reruns or {}).items()}
     costs = _costs(runs, columns)
     items = [run.item.id for run in runs if run.result is not None]
     entries = tuple(
@@ -149,7 +187,7 @@ def gathered(
     return TrustResult(
         dataset=", ".join(datasets), battery=battery, rules=rules,
         uses=tuple(use.shown() for use in uses), items=tuple(run.item for run in runs),
-        robustness=robustness(judge, rules, items), metrics=entries,
+        robustness=robustness(judge, rules, items, seeds), metrics=entries,
         own=mine, against_known=tuple(_against_known(runs, mine)),
     )  # fmt: skip
 

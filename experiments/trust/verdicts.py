@@ -149,9 +149,12 @@ Verdicts = Mapping[str, Mapping[str, TrustCell]]  # use → metric → cell
 
 
 def robustness(
-    judge: Callable[[Rules, str | None], Verdicts], rules: Rules, items: Sequence[str]
+    judge: Callable[[Rules, str | None], Verdicts],
+    rules: Rules,
+    items: Sequence[str],
+    other_seeds: Mapping[int, Verdicts] | None = None,
 ) -> VerdictRobustness:
-    """How many verdicts change under other thresholds, and without each item.
+    """How many verdicts change under other thresholds, without each item, and with other seeds.
 
     `judge` gives all cells by rules and by an item that is left out.
     """
@@ -171,4 +174,5 @@ def robustness(
         lower=changed(judge(moved(0.8), None)),
         higher=changed(judge(moved(1.2), None)),
         without={item: changed(judge(rules, item)) for item in items},
+        seeds={seed: changed(then) for seed, then in (other_seeds or {}).items()},
     )

@@ -192,12 +192,15 @@ class VerdictRobustness(Model):
         With a minimal effect and a level of significance that are a fifth lower, higher.
     without
         Item → with that item left out.
+    seeds
+        Seed → with all items run again with it: other corruptions, draws and resampled images.
     """
 
     cells: int
     lower: int
     higher: int
     without: Mapping[str, int]
+    seeds: Mapping[int, int] = {}
 
 
 class KnownComparison(Model):
@@ -366,11 +369,19 @@ class TrustResult(RunResult[TrustStatistics]):
         r = self.robustness
         if not r.cells:
             return ""
-        return (
-            f"Of {r.cells} verdicts {r.lower} change with thresholds a fifth lower, {r.higher} "
-            f"with thresholds a fifth higher, and at most {max(r.without.values(), default=0)} "
-            "without any one experiment."
-        )
+        changes = [
+            f"{r.lower} change with thresholds a fifth lower",
+            f"{r.higher} with thresholds a fifth higher",
+            f"at most {max(r.without.values(), default=0)} without any one experiment",
+        ]
+        if r.seeds:
+            n = len(r.seeds)
+            most = max(r.seeds.values())
+            changes.append(
+                f"at most {most} with any of {n} other seeds" if n > 1
+                else f"{most} with another seed"
+            )  # fmt: skip
+        return f"Of {r.cells} verdicts {', '.join(changes[:-1])}, and {changes[-1]}."
 
     def table(self) -> pd.DataFrame:
         """One row for each piece of evidence: all that the verdicts rest on."""

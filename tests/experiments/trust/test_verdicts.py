@@ -6,9 +6,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from metaeval.experiments.trust.verdicts import cells, effect_of, more_data, outcome
+from metaeval.experiments.trust.verdicts import (
+    cells,
+    effect_of,
+    more_data,
+    outcome,
+    robustness,
+)
 from metaeval.results.base import Estimate
-from metaeval.results.trust import Evidence
+from metaeval.results.trust import Evidence, Rules, TrustCell
 from metaeval.stats.significance.holm import holm
 from tests.experiments.trust.trust_cases import RULES, USES, evidence, found, trust_result
 
@@ -168,6 +174,23 @@ def test_robustness_counts_verdicts_that_change() -> None:
     assert "Of 1 verdicts 0 change" in firm.robustness_sentence
     assert "at most 0 without" in firm.robustness_sentence
     assert trust_result({"A": []}).robustness_sentence == ""
+
+
+def test_robustness_over_seeds_counts_verdicts_that_change() -> None:
+    good, bad = [found("A", evidence(0.9))], [found("A", evidence(0.5))]
+
+    def judge(rules: Rules, without: str | None) -> dict[str, dict[str, TrustCell]]:
+        return {"pairs": cells(good, ["A"], rules)}
+
+    other = {"pairs": cells(bad, ["A"], RULES)}
+    made = robustness(judge, RULES, [], {1: judge(RULES, None), 2: other})
+    assert made.seeds == {1: 0, 2: 1}
+    result = trust_result({"A": [evidence(0.9)]}).model_copy(update={"robustness": made})
+    assert result.robustness_sentence.endswith("and at most 1 with any of 2 other seeds.")
+    one = made.model_copy(update={"seeds": {1: 0}})
+    assert result.model_copy(update={"robustness": one}).robustness_sentence.endswith(
+        "and 0 with another seed."
+    )
 
 
 def test_the_result_is_a_table_of_evidence_and_a_matrix() -> None:
