@@ -291,7 +291,11 @@ def _controls(
         return gap_differences(table, replicates=settings.permutations, seed=settings.seed)
 
     family = "metrics against the best control, in each group"
-    tested = against_best_control(values, ranked, controls, test, family, alpha=settings.alpha)
+    tested = against_best_control(
+        values, ranked, controls, test, family, alpha=settings.alpha,
+        gapped=[name for name in ranked if np.isnan(outcomes[name]).any()],
+        difference=lambda *hypothesis: float(gaps(*hypothesis).sum()),
+    )  # fmt: skip
     return {
         group: AgainstControl.of(each, MEASURE, settings.alpha) for group, each in tested.items()
     }

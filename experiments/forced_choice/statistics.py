@@ -257,7 +257,11 @@ def controls_by_category(
         return gap_differences(table, replicates=permutations, seed=seed)
 
     family = "metrics against the best control, in each category and their mean"
-    compared = against_best_control(values, ranked, controls, test, family, alpha=alpha)
+    compared = against_best_control(
+        values, ranked, controls, test, family, alpha=alpha,
+        gapped=[name for name in ranked if np.isnan(outcomes[name]).any()],
+        difference=lambda *hypothesis: float(gaps(*hypothesis).sum()),
+    )  # fmt: skip
     return {group: AgainstControl.of(each, MEASURE, alpha) for group, each in compared.items()}
 
 

@@ -107,6 +107,10 @@ def against_controls(
         test,
         "metrics against the best control",
         alpha=settings.alpha,
+        gapped=_gapped(columns, given),
+        difference=lambda _, m, c: (
+            agreement(by_name[m], by_name[c]) - agreement(by_name[c], by_name[m])
+        ),
     )
     return AgainstControl.of(tested[""], statistic, settings.alpha)
 
@@ -152,8 +156,15 @@ def accuracy_against_controls(
         test,
         "metrics against the best control",
         alpha=settings.alpha,
+        gapped=_gapped(columns, given),
+        difference=lambda _, m, c: on_common(m, c)[0] - on_common(c, m)[0],
     )
     return AgainstControl.of(tested[""], measure, settings.alpha)
+
+
+def _gapped(columns: Columns, given: Ratings) -> list[str]:
+    """The metrics that could not score every row."""
+    return [c.name for c in columns.ranked if np.isnan(c.scores[given.row]).any()]
 
 
 def _resampled(

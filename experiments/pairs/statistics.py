@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from itertools import combinations
 from typing import NamedTuple
 
@@ -215,9 +216,15 @@ def against_controls(
             np.stack(gaps, axis=1), replicates=settings.permutations, seed=settings.seed, n=n
         )
 
+    @cache
+    def by_kind(metric: str, control: str) -> Floats:
+        gaps: Floats = _gaps(credits_of[metric], credits_of[control], groups).sum(axis=0)
+        return gaps
+
     tested = against_best_control(
         values, ranked, controls, tests, "metrics × kinds, each against the best control",
-        alpha=settings.alpha,
+        alpha=settings.alpha, gapped=[name for name in ranked if np.isnan(credits_of[name]).any()],
+        difference=lambda kind, m, c: float(by_kind(m, c)[place[kind]]),
     )  # fmt: skip
     return {
         kind: AgainstControl.of(entry, _MEASURE, settings.alpha) for kind, entry in tested.items()

@@ -63,6 +63,11 @@ class PairedMeans:
             means = self._whole[name]
         return means.replicated(self._groups[group])
 
+    def gapped(self, names: Sequence[str]) -> list[str]:
+        """Those that could not score all captions that some other column scored."""
+        known = np.logical_or.reduce([~np.isnan(table) for table in self._tables.values()])
+        return [name for name in names if (known & np.isnan(self._tables[name])).any()]
+
     def test(self, group: str, a: str, b: str) -> PairTest:
         """a minus b by resampled images; p by the normal distribution of the replicates."""
         first, second = self.of(a, group, b), self.of(b, group, a)
@@ -90,6 +95,8 @@ def against_controls(
         lambda asked: [means.test(*each) for each in asked],
         "metrics against the best control, over kinds",
         alpha=alpha,
+        gapped=means.gapped(ranked),
+        difference=lambda group, m, c: means.of(m, group, c).value - means.of(c, group, m).value,
     )
     return {group: AgainstControl.of(of, _MEASURE, alpha) for group, of in tested.items()}
 

@@ -26,6 +26,7 @@ from metaeval.results.pairs import PairsResult
 from metaeval.results.run import RunResult
 from metaeval.results.sensitivity import REWRITES, SensitivityResult, SensitivityStatistics
 from metaeval.results.trust import CaptionExample
+from metaeval.stats.significance.comparison import ALPHA
 
 LONG = 30  # words of a mean caption from which battles are about long captions
 
@@ -51,6 +52,7 @@ class ControlledFinding(NamedTuple):
     ceiling_is: str = "always right"
     examples: tuple[CaptionExample, ...] = ()
     corrupted: bool = False  # whether the captions were corrupted by this tool
+    why_not: str | None = None  # why it does not count, whatever the metric
 
 
 class MetricTests(NamedTuple):
@@ -181,7 +183,21 @@ def _accuracies(result: JudgmentsResult, dimension: str) -> Iterator[ControlledF
                 yield ControlledFinding(
                     f"judgments.{of}", dimension, metric.name, measures[of], *found,
                     ceiling_is="every pair in order",
+                    why_not=_too_few_systems(agreement) if of == SYSTEMS else None,
                 )  # fmt: skip
+
+
+def _too_few_systems(agreement: HumanAgreement) -> str | None:
+    """Whether a random order of so many systems is all right too often to show anything.
+
+    Resampled images do not tell: they are of the same systems.
+    """
+    means = agreement.system.means.values() if agreement.system is not None else ()
+    n = sum(mean.score is not None and mean.human is not None for mean in means)
+    by_chance = 1 / math.factorial(n)
+    if by_chance < ALPHA:
+        return None
+    return f"a random order of {n} systems is right with probability {by_chance:.2f}"
 
 
 def _sensitivity(result: SensitivityResult) -> Iterator[ControlledFinding]:

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Literal
 
 from omegaconf import DictConfig, ListConfig, OmegaConf, open_dict
 
+from metaeval.compute.networks import release
 from metaeval.config import compose_config
 from metaeval.errors import ConfigError, InputError, MetaevalError
 from metaeval.experiments.base import Streaming
@@ -47,6 +48,7 @@ from metaeval.results.trust import (
     TrustStatistics,
 )
 from metaeval.runs import files
+from metaeval.text.tokenizers.base import forget_texts
 
 ITEMS = "items"  # the folder of the runs of the battery
 _SHARED = ("metric", "metrics", "device", "offline", "cache", "paths", "seed")
@@ -134,6 +136,8 @@ def _battery_runs(
         with record.stage(f"{name}{seed}"):
             run = _item(name, overrides, config, folder / name)
         runs.append(run)
+        forget_texts()  # the next item has other captions; networks stay
+        release("dataset", "encoded sentences")
         print(f"{place} of {len(battery)}{seed}: {_line(run)}", flush=True)
     return runs
 
@@ -232,7 +236,9 @@ def _found(
             )  # fmt: skip
             found.append(
                 UnjudgedEvidence(
-                    f.metric, evidence, _why_learned(metric, f.corrupted, run.result.experiment)
+                    f.metric,
+                    evidence,
+                    f.why_not or _why_learned(metric, f.corrupted, run.result.experiment),
                 )
             )
     return found

@@ -33,3 +33,13 @@ def load_once(key: Hashable, load: Callable[[], T]) -> T:
         _kept[key] = load()
     network: T = _kept[key]
     return network
+
+
+def release(*kinds: str) -> None:
+    """Forget what was loaded under keys of these kinds: ("dataset", …), ("encoded sentences", …).
+
+    For a process that goes on with other data.
+    """
+    for key in list(_kept or {}):
+        if isinstance(key, tuple) and key[0] in kinds:
+            del _kept[key]  # type: ignore[union-attr]

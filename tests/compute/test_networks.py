@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metaeval.compute.networks import keep_networks, load_once
+from metaeval.compute.networks import keep_networks, load_once, release
 
 
 def test_a_network_is_loaded_once_a_run() -> None:
@@ -22,3 +22,19 @@ def test_a_network_is_loaded_once_a_run() -> None:
     with keep_networks():
         assert load_once("a", load) is not first
     assert len(loaded) == 5
+
+
+def test_what_is_released_is_loaded_again_and_the_rest_stays() -> None:
+    loaded: list[str] = []
+
+    def load(name: str) -> str:
+        return load_once((name, 1), lambda: loaded.append(name) or name)
+
+    with keep_networks():
+        for name in ("dataset", "network", "dataset"):
+            load(name)
+        release("dataset")
+        load("dataset")
+        load("network")
+    assert loaded == ["dataset", "network", "dataset"]
+    release("dataset")  # outside, where nothing is kept

@@ -105,6 +105,7 @@ def ratings_result(
         views=views or {},
         people={},
         differences={},
+        accuracy_controls={},
     )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ Every "higher", "lower" and "not separated" of a run comes from here, in three s
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -443,8 +443,12 @@ def against_best_control(
     family: str,
     *,
     alpha: float = ALPHA,
+    gapped: Collection[str] = (),
+    difference: Callable[[str, str, str], float] | None = None,
 ) -> dict[str, ControlTest]:
     """Compare every metric with the best control of each group; one family over all groups.
+
+    The best control of a metric is the best on the items that the metric could score.
 
     Parameters
     ----------
@@ -452,6 +456,9 @@ def against_best_control(
         Group → column → the statistic, higher is better; NaN = not defined.
     test
         Called once with all hypotheses (group, metric, control); returns their tests in order.
+    gapped, difference
+        The metrics that could not score all items, and what such a metric has above a control, of
+        a group, on the items that both could score: (group, metric, control).
 
     Returns
     -------
@@ -468,7 +475,18 @@ def against_best_control(
     if not metrics or not controls:
         return {}
     control = {group: _best_of(values[group], controls) for group in values}
-    hypotheses = [(group, metric, control[group]) for group in values for metric in metrics]
+
+    def best_for(group: str, metric: str) -> str:
+        if difference is None or metric not in gapped:
+            return control[group]
+        above = {name: difference(group, metric, name) for name in controls}
+        known = [name for name in controls if not math.isnan(above[name])]
+        least = min((above[name] for name in known), default=math.nan)
+        if control[group] in known and above[control[group]] <= least + 1e-12:
+            return control[group]
+        return next((name for name in known if above[name] == least), control[group])
+
+    hypotheses = [(group, m, best_for(group, m)) for group in values for m in metrics]
     pairs = [(metric, best) for _, metric, best in hypotheses]
     made = compare_each(pairs, test(hypotheses), family, alpha=alpha)
     results = {}

@@ -161,3 +161,36 @@ def test_the_accuracy_on_pairs_is_compared_over_the_same_resampled_images() -> N
     p = 2 * norm.sf(abs(compared.difference.value) / np.std(drawn, ddof=1))
     assert compared.test is not None
     assert compared.test.p == pytest.approx(p, rel=1e-9)
+
+
+def test_a_metric_of_a_part_of_the_captions_meets_the_best_control_there() -> None:
+    """Length is best on all captions and knows nothing of the first half, which the metric scored;
+    "Other" is best there."""
+    rng = np.random.default_rng(2)
+    n, images = 200, np.repeat(np.arange(50), 4)
+    people = rng.integers(1, 5, n).astype(float)
+    first = np.arange(n) < 100
+    length = np.where(first, rng.normal(0, 1, n), people + rng.normal(0, 0.1, n))
+    other = np.where(first, people + rng.normal(0, 2, n), rng.normal(0, 1, n))
+    metric = np.where(first, people + rng.normal(0, 1, n), NAN)
+    given = Ratings(np.arange(n), people, people, images, 50)
+    counts = bootstrap_counts(50, 200, 0)
+    whole = people + rng.normal(0, 1, n)
+    ranked = [RankedScores("Metric", metric), RankedScores("Whole", whole)]
+    controls = [RankedScores("Length", length), RankedScores("Other", other)]
+    settings = JudgmentSettings(
+        replicates=200, confidence=0.95, seed=0, permutations=9, swap="both", alpha=0.05
+    )
+    columns = Columns([*ranked, *controls], ranked, controls)
+    replicates = {
+        c.name: WeightedCorrelations(c.scores, people, images, 50).of(counts) for c in columns.all
+    }
+    by_correlation = against_controls(columns, given, counts, replicates, "kendall_tau_b", settings)
+    sample = SimpleNamespace(counts=counts, systems=())
+    by_pairs = accuracy_against_controls(columns, given, sample, pair_accuracy, "pairs", settings)
+    for against in (by_correlation, by_pairs):
+        assert against is not None
+        assert against.control == "Length"
+        assert [(c.a, c.b) for c in against.comparisons] == [
+            ("Metric", "Other"), ("Whole", "Length"),
+        ]  # fmt: skip

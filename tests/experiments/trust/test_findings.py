@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
+import numpy as np
 import pytest
 
 import metaeval
@@ -78,3 +82,27 @@ def test_metrics_say_what_they_read(overrides: list[str], reads: set[str], netwo
     metric = build(config.metrics[0], config)
     assert metric.reads == reads
     assert metric.runs_network == network
+
+
+@pytest.mark.parametrize(("systems", "counts"), [(3, False), (4, True)])
+def test_three_systems_in_order_show_nothing(systems: int, counts: bool, tmp_path: Path) -> None:
+    """Six orders of three systems exist: a random one is right more often than one time in 20."""
+    rng = np.random.default_rng(0)
+    lines = [
+        {"image_id": image, "caption": " ".join(["dog"] * (2 + system)), "system": f"s{system}",
+         "human": float(system + rng.normal(0, 0.1)), "references": ["a dog"]}
+        for image in range(40) for system in range(systems)
+    ]  # fmt: skip
+    table = tmp_path / "table.jsonl"
+    table.write_text("\n".join(map(json.dumps, lines)))
+    run = metaeval.run(
+        "judgments", metrics=["rouge_l", "controls"], dataset="table", dataset__file=str(table),
+        stats__replicates=100, report="none", out=tmp_path / "OUT", quiet=True,
+    )  # fmt: skip
+    found = [f for f in findings(run.result) if f.source == "judgments.systems"]
+    assert found
+    assert all((f.why_not is None) == counts for f in found)
+    if not counts:
+        assert {f.why_not for f in found} == {
+            "a random order of 3 systems is right with probability 0.17"
+        }

@@ -154,6 +154,32 @@ def test_against_best_control_is_one_family_over_groups():
     assert against_best_control(values, [], ["Length"], test, "") == {}
 
 
+def test_a_metric_with_gaps_meets_the_best_control_on_its_own_items():
+    """Length is best on all items, Bigram where "Grounded" has scores."""
+    values = {"all": {"CIDEr": 0.9, "Grounded": 0.9, "Length": 0.8, "Bigram": 0.5}}
+    asked = []
+
+    def test(hypotheses):
+        asked.extend(hypotheses)
+        return [pair(0.1, 0.01) for _ in hypotheses]
+
+    above = {"Length": 0.6, "Bigram": 0.2}
+    result = against_best_control(
+        values, ["CIDEr", "Grounded"], ["Length", "Bigram"], test, "metrics",
+        gapped=["Grounded"], difference=lambda group, metric, control: above[control],
+    )["all"]  # fmt: skip
+    assert asked == [("all", "CIDEr", "Length"), ("all", "Grounded", "Bigram")]
+    assert result.control == "Length"
+    assert [(c.a, c.b) for c in result.comparisons] == [("CIDEr", "Length"), ("Grounded", "Bigram")]
+    above |= {"Length": float("nan"), "Bigram": float("nan")}
+    asked.clear()
+    against_best_control(
+        values, ["Grounded"], ["Length", "Bigram"], test, "metrics", gapped=["Grounded"],
+        difference=lambda group, metric, control: above[control],
+    )  # fmt: skip
+    assert asked == [("all", "Grounded", "Length")]
+
+
 def test_too_few_replicates_are_called_undecidable():
     values = {"all": {f"m{k}": 0.9 for k in range(11)} | {"Length": 0.1}}
     metrics = [f"m{k}" for k in range(11)]
