@@ -302,7 +302,7 @@ def table(record: Row) -> str:
     tests = record["tests"]
     lines += ["", f"Tests marked `gpu`: {tests.get('outcome') or tests['problem']}.", ""]
     lines += [
-        "| | n | seconds | a second | beside the processor | MiB |",
+        "| | n | seconds | a second | against the processor | MiB |",
         "|---|---:|---:|---:|---|---:|",
     ]
     for name, row in record["benchmarks"].items():

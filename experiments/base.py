@@ -26,7 +26,7 @@ Scores = TypeVar("Scores")
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """What a paper reports for this experiment, to stand beside our numbers.
+    """What a paper reports for this experiment, to compare with our numbers.
 
     `rank_order_rho` maps a metric's column to the published value. `why_not` says why this run's
     numbers cannot be compared with them (another dataset, other rates), `None` if they can.
@@ -38,7 +38,7 @@ class Published:
 
 
 class Pass(NamedTuple):
-    """One metric over one set of captions and references; `label` tells several passes apart."""
+    """One metric over one set of captions and references; `label` distinguishes several passes."""
 
     scored: MetricScores
     label: str = ""
@@ -93,7 +93,7 @@ class MetricExperiment(Experiment, Generic[Data, Scores]):
     def write_versions(self, data: Data, record: RunRecord) -> None:
         """Make the versions of the captions and write them, with their references, into the run.
 
-        What `run.json` tells of the data goes into `record.update(dataset=…)`.
+        Facts of the data for `run.json` go into `record.update(dataset=…)`.
         """
 
     def to_score(self, data: Data, record: RunRecord) -> Iterable[ToScore]:

@@ -29,8 +29,8 @@ def score_all(
 
     A column `rival` holds the caption that each is compared with, for pairwise metrics.
 
-    All are looked up in the cache before the first is computed, so that the run's line can tell how
-    much there is to do. A metric that works in a process of its own does so beside the others.
+    All are looked up in the cache before the first is computed, so that the progress line can
+    show how much is left. A metric that works in its own process runs in parallel with the others.
     """
     position = {image_id: index for index, image_id in enumerate(dataset.image_ids)}
     index = np.array([position[image_id] for image_id in captions["image_id"]], dtype=np.intp)
@@ -59,17 +59,17 @@ def score_all(
             return scored
 
         with _lane() as lane:
-            beside = {
+            parallel = {
                 k: lane.submit(finish, x) for k, x in enumerate(lookups) if x.runs_in_subprocess
             }
             results: list[MetricScores] = []
             for k, (known, part) in enumerate(zip(lookups, parts, strict=True)):
-                if k in beside:
+                if k in parallel:
                     line.strike(part)
                     continue
                 line.begin(part)
                 results.append(finish(known))
-            for k, future in beside.items():
+            for k, future in parallel.items():
                 line.begin(parts[k])
                 results.insert(k, future.result())
     return results

@@ -212,7 +212,7 @@ def corrupt(
         With it, the image id and the options what happens to a caption is fixed, whichever other
         captions there are.
     corpus
-        Captions beside those given that "replace" and "insert" draw words from and "random"
+        Captions besides those given that "replace" and "insert" draw words from and "random"
         captions: a handful of captions has too few words of its own.
     options
         Others of the corruption: `derange=True`.
@@ -246,7 +246,7 @@ def corrupt(
     pairs = captions.items() if isinstance(captions, Mapping) else enumerate(captions)
     given: dict[ImageId, str] = dict(pairs)
     if not given:
-        raise InputError("there is no caption to corrupt")
+        raise InputError("no caption to corrupt")
     tidy = Tidy()
     ids = tuple(sorted(given))
     human = tuple(tidy(given[i]) for i in ids)
@@ -282,9 +282,11 @@ class Run:
     def __init__(self, directory: str | Path) -> None:
         self.directory = Path(directory).expanduser()
         if not self.directory.is_dir():
-            raise InputError("there is no such run directory", file=self.directory)
+            raise InputError("run directory not found", file=self.directory)
         if not (self.directory / files.RUN).is_file():
-            raise InputError(f"holds no {files.RUN}: it is no run", file=self.directory)
+            raise InputError(
+                f"contains no {files.RUN}; give the folder of a run", file=self.directory
+            )
 
     @cached_property
     def config(self) -> dict[str, Any]:
@@ -463,7 +465,7 @@ def trust(
     battery
         "quick" (the embedded scenes), "standard", "full", or a battery's file: see docs/trust.md.
     metrics
-        The known metrics beside which yours stands, as in `run`.
+        The known metrics to compare yours with, as in `run`.
     out, quiet, overrides
         As in `run`.
     """
@@ -560,4 +562,4 @@ def _value(value: Any) -> str:
         return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
     if isinstance(value, Iterable):
         return "[" + ",".join(map(_value, value)) + "]"
-    raise ConfigError(f"{value!r:.60} is no value of an option")
+    raise ConfigError(f"{value!r:.60} is not a value of an option")

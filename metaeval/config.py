@@ -28,7 +28,7 @@ COMPOSING = (HydraException, OmegaConfBaseException, ValueError)
 def component(node: Any, what: str, **more: Any) -> Any:
     """The object that a config node describes; `what` names the node in messages ("dataset").
 
-    `more` are arguments beside those of the node.
+    `more` are arguments in addition to those of the node.
 
     Hydra wraps what goes wrong in an exception of its own: errors of ours come out unchanged,
     anything else (an unknown option, a wrong type) as a ConfigError of one line.
@@ -217,7 +217,7 @@ def _built(name: str, config: DictConfig, within: tuple[str, ...]) -> Metric:
         part = str(each).partition("/")[0]
         if part not in config.metric and part not in metric_names():
             meant = did_you_mean(part, metric_names())
-            raise ConfigError(f"metric.{name}.of: there is no metric '{part}'{meant}")
+            raise ConfigError(f"metric.{name}.of: unknown metric '{part}'{meant}")
         add_metric(config, part)
         parts.append(_built(part, config, (*within, name)))
     mean: Metric = component(node, f"metric.{name}", parts=parts)

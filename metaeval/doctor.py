@@ -128,7 +128,7 @@ def _names(columns: Sequence[ScoreColumn]) -> str:
 
 
 def memory_gib() -> float:
-    """The machine's memory in GiB; 0 where the system does not tell."""
+    """The machine's memory in GiB; 0 where the system does not report it."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     except (AttributeError, ValueError, OSError):

@@ -111,8 +111,8 @@ def bind(
 ) -> MetricScores:
     """The metric on this dataset before any score: "ok" with its scorer, "skipped" or "failed".
 
-    `doctor` and a run both ask this, so that they tell the same. With `fetch`, what the user asked
-    to be downloaded is downloaded first. Any exception becomes "failed" with its message.
+    `doctor` and a run both call this, so that they report the same. With `fetch`, downloads that
+    the user asked for come first. Any exception becomes "failed" with its message.
     """
     try:
         if fetch:

@@ -60,7 +60,7 @@ def writer_of(directory: Path) -> tuple[Callable[..., Path], frozenset[str]]:
     if isinstance(experiment, str) and experiment in WRITERS:
         return WRITERS[experiment]
     raise InputError(
-        f"there is no report on experiment={experiment}",
+        f"experiment={experiment} has no report",
         file=directory / files.STATISTICS,
         field="experiment",
     )

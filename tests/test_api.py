@@ -170,7 +170,7 @@ def test_a_single_image_with_the_idf_of_a_named_corpus(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "options", "problem"),
     [
-        (([], []), {}, "there is no candidate"),
+        (([], []), {}, "no candidate caption"),
         ((["a", "b"], [["x"]]), {}, "1 references for 2 candidates"),
         (({1: "a"}, {2: ["b"]}), {}, "references of 1 of 1 images are missing, of 1 for one"),
         (({1: "a"}, [["b"]]), {}, "references must be a mapping from image ids"),
@@ -178,10 +178,10 @@ def test_a_single_image_with_the_idf_of_a_named_corpus(tmp_path: Path) -> None:
         (([1], [["x"]]), {}, "the candidate of image 0 is int, not a string"),
         ((["a"], [[1]]), {}, "the reference of image 0 is int, not a string"),
         ((pd.DataFrame({"id": [1]}), None), {}, "has no column 'image_id', but id"),
-        ((["a"], [["x"]]), {"images": ["/no/such.png"]}, "there is no such image file"),
+        ((["a"], [["x"]]), {"images": ["/no/such.png"]}, "image file not found"),
         ((["a"], [["x"]]), {"objects": [[("dog", [0, 0, 2, 1])]]}, "the box of 'dog' of image 0"),
         ((["a"], [["x"]]), {"metrics": ["blue"]}, "unknown metric 'blue'"),
-        ((["a"], [["x"]]), {"metrics": [3]}, "3 is no metric"),
+        ((["a"], [["x"]]), {"metrics": [3]}, "3 is not a metric"),
         ((["a"], [["x"]]), {"metric__bleu__smoth": "x"}, "smoth"),
     ],
 )
@@ -220,7 +220,7 @@ def test_corrupt_is_what_an_experiment_does() -> None:
         ((["a b"], "shuffle"), {"rate": 1.5}, "the rate must be in (0, 1], not 1.5"),
         ((["a b"], "reverse"), {"rate": 0.5}, "'reverse' has no rate"),
         ((["a b"], "replace"), {"rate": 0.5}, "the bag of words is empty"),
-        (([], "reverse"), {}, "there is no caption to corrupt"),
+        (([], "reverse"), {}, "no caption to corrupt"),
         ((["a b"], "truth_replace_object"), {}, "cannot run"),
     ],
 )
@@ -271,13 +271,13 @@ def test_a_run_that_cannot_be_says_why(tmp_path: Path, monkeypatch: pytest.Monke
             "replace", metrics=["scan"], metric__scan__weights="typo", strict=True, quiet=True,
             dataset="scenes", dataset__limit=4, stats__replicates=5, report="none",
         )  # fmt: skip
-    with pytest.raises(InputError, match="there is no such run directory"):
+    with pytest.raises(InputError, match="run directory not found"):
         metaeval.load_run(tmp_path / "none")
     with pytest.raises(InputError, match=r"holds no run\.json"):
         metaeval.load_run(tmp_path)
 
 
-def test_trust_tests_a_metric_of_yours_beside_others(
+def test_trust_tests_your_metric_next_to_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -52,7 +52,7 @@ def single(caption, references):
 
 
 class Words(Metric):
-    """Its weight changes scores, and its signature does not tell."""
+    """Its weight changes scores, and its signature does not contain it."""
 
     name = "words"
     columns = (ScoreColumn("Words", bounds=(0, 3)),)
@@ -154,5 +154,5 @@ def test_the_command_refuses_in_one_line(
     assert main(["json.dumps", "indent"]) == 2
     assert capsys.readouterr().err.splitlines() == [
         "metaeval: metric: no module named 'no_such_module'; is its folder on PYTHONPATH?",
-        "metaeval: 'indent' is no option: write name=value",
+        "metaeval: 'indent' is not an option; write name=value",
     ]

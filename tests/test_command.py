@@ -155,13 +155,13 @@ def test_a_job_that_fails_does_not_end_its_sweep(tmp_path: Path) -> None:
     assert sorted(set(table["job"])) == [0, 2]
     page = (tmp_path / "SWEEP" / "sweep.html").read_text()
     assert "did not finish: seed is -1, not a whole number" in page
-    # the same folder again: what is told of it is told of this sweep
+    # the same folder again: its facts are those of this sweep
     assert metaeval("-m", *arguments, "seed=0,1", cwd=tmp_path).returncode == 0
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("wrong", "code"), [("seed=0,-1", 2), ("strict=true,false", 1)])
-def test_a_job_that_fails_elsewhere_is_told_by_the_exit_code(
+def test_a_job_that_fails_elsewhere_sets_the_exit_code(
     wrong: str, code: int, tmp_path: Path
 ) -> None:
     """Joblib's launcher runs the jobs in processes of their own."""
@@ -192,7 +192,7 @@ def test_a_metric_that_cannot_run_is_a_row_and_under_strict_an_error(tmp_path: P
     scan = records[-1]
     assert (scan["column"]["name"], scan["status"]) == ("SCAN-sum", "skipped")
     assert scan["statistics"] is None
-    assert "there are no weights 'typo'" in scan["reason"]
+    assert "no weights 'typo'" in scan["reason"]
     strict = metaeval(*arguments, "strict=true", "hydra.run.dir=S", cwd=tmp_path)
     assert strict.returncode == 1
     assert "scan skipped" in strict.stderr
@@ -244,7 +244,8 @@ def test_a_killed_run_resumes_to_the_same_bytes(tmp_path: Path, coco_root: Path)
         start_new_session=True,
     )
     database = killed / "cache" / "content.sqlite"
-    # METEOR is computed beside CIDEr: all of one and two batches of the other, or some of both
+    # METEOR is computed in parallel with CIDEr: all of one and two batches of the other, or some of
+    # both
     rows = _wait_for_rows(database, more_than=4800 + 99)
     os.kill(victim.pid, signal.SIGKILL)
     victim.wait()

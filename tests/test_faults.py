@@ -70,10 +70,10 @@ def test_twenty_kills_at_random_moments(undisturbed: Path, tmp_path: Path) -> No
         except subprocess.TimeoutExpired:
             os.killpg(victim.pid, signal.SIGKILL)
             victim.wait()
-        told = tmp_path / "OUT" / files.RUN
-        if told.exists():
+        info = tmp_path / "OUT" / files.RUN
+        if info.exists():
             begun += 1
-            assert json.loads(told.read_text())["status"] in ("unfinished", "finished")
+            assert json.loads(info.read_text())["status"] in ("unfinished", "finished")
     assert begun, "no run came as far as its first file"
     done = run(tmp_path)
     assert done.returncode == 0, done.stderr

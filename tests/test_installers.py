@@ -32,7 +32,7 @@ def server(tmp_path: Path) -> Iterator[tuple[Path, str]]:
 
         def end_headers(self) -> None:
             stated = Path(self.translate_path(self.path) + ".etag")
-            if stated.is_file():  # what the hub says of a file beside its content
+            if stated.is_file():  # the hub's metadata of a file
                 self.send_header("ETag", f'"{stated.read_text()}"')
                 self.send_header("X-Repo-Commit", install.REVISION)
             super().end_headers()
@@ -150,7 +150,7 @@ def test_images_that_are_none(server: tuple[Path, str], tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no \.jpg"):
         install_images.install(tmp_path, tmp_path / "empty")
     (tmp_path / "broken.zip").write_bytes(b"no archive")
-    with pytest.raises(InputError, match="is no zip archive"):
+    with pytest.raises(InputError, match="is not a zip archive"):
         install_images.install(tmp_path, tmp_path / "broken.zip")
     archive_of(server[0] / "val2017.zip")
     with pytest.raises(DownloadError, match="checksum"):

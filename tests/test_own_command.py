@@ -181,7 +181,7 @@ def test_lists_are_quick_and_complete(tmp_path: Path) -> None:
     assert command("metaeval", "list", "metric", cwd=tmp_path).returncode == 2
 
 
-def test_the_report_is_written_again_beside_a_package_of_that_name(tmp_path: Path) -> None:
+def test_the_report_is_written_again_next_to_a_package_of_that_name(tmp_path: Path) -> None:
     (tmp_path / "reports").mkdir()
     (tmp_path / "reports/__init__.py").write_text("raise SystemExit('the wrong package')")
     run = metaeval.run(

@@ -86,7 +86,7 @@ def test_a_log_gets_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert log.getvalue() == ""
 
 
-def test_a_terminal_gets_one_line_which_is_wiped_and_no_bars_beside_it(
+def test_a_terminal_gets_one_line_which_is_wiped_and_no_bars(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     terminal = Terminal()

@@ -34,7 +34,7 @@ def sweep(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.slow
-def test_jobs_write_no_pages_unless_asked_and_the_sweep_tells_what_was_saved(
+def test_jobs_write_no_pages_by_default_and_the_sweep_reports_what_was_saved(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rates = "corruption.rates=[0.2],[0.5],[0.8]"

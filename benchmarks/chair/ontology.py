@@ -3,7 +3,7 @@
     python -m benchmarks.chair.ontology > metaeval/metrics/hallucination/coco_objects.json
 
 A category's words are those of its sense and of all kinds of it, as far as that is what a word
-first means (WordNet orders senses by frequency): a "player" is a person, a "cat" is no gossip;
+first means (WordNet orders senses by frequency): a "player" is a person, a "cat" is not a gossip;
 words that are adjectives too are left out. To
 them come the category's own name, a few words of captions that WordNet knows otherwise (`MORE`),
 and plurals. Words that two categories claim belong to the one that is named so, else to the first.

@@ -13,7 +13,7 @@
     python -m benchmarks.corruption_audit examples FILE    # write a page of examples, of scenes
 
 An item is the captions of an image of COCO val2017 (all that a reader knows of it), one of them as
-A, and a changed version of that as B. The reader, who is not told what was done, writes a letter:
+A, and a changed version of that as B. The reader does not know what was done and writes a letter:
 
     l   B should get a lower score than A: false of the image, or less, or worse English
     s   B should get the same score: it says the same, as well
@@ -169,7 +169,7 @@ def key_of(item: dict[str, Any]) -> str:
 def record(letters: str, unread: bool) -> None:
     """Write the verdicts, a letter an item in the order in which they were printed.
 
-    Verdicts on items that are no more are dropped.
+    Verdicts on items that no longer exist are dropped.
     """
     every = items()
     listed = to_read(every, unread)

@@ -1,6 +1,6 @@
 """The page of examples: up to twenty captions of scenes a corruption, before and after.
 
-Of scenes, because their captions are ours; what the table tells of COCO is in `table`.
+Of scenes, because their captions may be published; the numbers on COCO are in `table`.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ def section(levels: Sequence[Corruption], data: CaptionDataset) -> list[str]:
     if not made:
         return [*lines, "No caption of these scenes offers a place.\n"]
     for label, before, after in islice(_in_turn(levels, changed), EACH):
-        told = f"{label}: " if several else ""
-        lines.append(f"- {told}{_shown(before)} → {_shown(after) or 'nothing'}")
+        prefix = f"{label}: " if several else ""
+        lines.append(f"- {prefix}{_shown(before)} → {_shown(after) or 'nothing'}")
     return [*lines, ""]
 
 
@@ -75,5 +75,5 @@ def _in_turn(
 
 
 def _shown(text: str) -> str:
-    """A caption as Markdown shows it; a tab or more than one blank is told."""
+    """A caption as Markdown shows it; tabs and runs of blanks are made visible."""
     return text.replace("\t", "⇥").replace("  ", " ␣").replace("*", "\\*").replace("_", "\\_")

@@ -65,7 +65,7 @@ def judgement(graph: SceneGraph, text: str, result: Corrupted) -> Verdict:
     """ "false", "lost" or "true", of all changed statements together; `None` if it is not known.
 
     "false": some statement is false of the scene. "lost": none is, but one is gone or vaguer.
-    Another of the scene's own captions is true: what of a scene it tells is its writer's choice.
+    Another of the scene's own captions is true: its writer chose what it mentions.
     """
     aligned = graph.caption(text)
     assert aligned is not None, text
@@ -89,7 +89,7 @@ def still_reads(text: str, new: str) -> bool:
 
 
 class _Reading:
-    """A changed caption beside its source: what became of each stretch of words."""
+    """A changed caption compared with its source, stretch by stretch."""
 
     def __init__(self, graph: SceneGraph, aligned: AlignedCaption, result: Corrupted) -> None:
         self.graph, self.aligned = graph, aligned
@@ -104,7 +104,7 @@ class _Reading:
                 self.inserted[edit.position] += spelt(edit.after)
         self.new = spelt(result.text)
         self.whole = not result.edits  # another caption altogether
-        self.told: set[int] = set()  # positions whose change is judged
+        self.judged: set[int] = set()  # positions whose change is judged
 
     # ---- words
 
@@ -129,9 +129,9 @@ class _Reading:
     def has_changed(self, mark: Mark) -> bool:
         return self.words(mark) != self.before(mark)
 
-    def tell(self, mark: Mark) -> None:
+    def mark_judged(self, mark: Mark) -> None:
         """The change of these words is judged."""
-        self.told |= set(range(mark.start, mark.end))
+        self.judged |= set(range(mark.start, mark.end))
 
     # ---- the whole
 
@@ -152,26 +152,26 @@ class _Reading:
             "setting": self.setting, "place": self.setting, "worn": self.worn,
         }  # fmt: skip
         for mark in sorted(self.aligned.marks, key=lambda m: m.end - m.start):  # the finest first
-            covered = set(range(mark.start, mark.end)) <= self.told
+            covered = set(range(mark.start, mark.end)) <= self.judged
             if mark.role in roles and not covered and self.has_changed(mark):
                 yield from roles[mark.role](mark)
         for mark in self.aligned.marks:
             if mark.role in roles or mark.role == "agree":
-                self.tell(mark)
+                self.mark_judged(mark)
         yield from self.left_over()
 
     def left_over(self) -> Iterable[Verdict]:
         """Words outside all statements: frames, links, things that are added."""
         for i, words in enumerate(self.inserted):
-            behind = i > 0 and self.now[i - 1] != self.old[i - 1] and i - 1 in self.told
-            within = i in self.told and i - 1 in self.told and any(
+            behind = i > 0 and self.now[i - 1] != self.old[i - 1] and i - 1 in self.judged
+            within = i in self.judged and i - 1 in self.judged and any(
                 m.start < i < m.end for m in self.aligned.marks if m.role != "phrase"
                 and m.role != "owned"
             )  # fmt: skip
             if words and not behind and not within:
                 yield from self.added(words, i)
         for i, (old, now) in enumerate(zip(self.old, self.now, strict=True)):
-            if old != now and i not in self.told:
+            if old != now and i not in self.judged:
                 if set(now) & NO_PLACE - set(old):
                     yield "lost"
                     continue
@@ -208,14 +208,14 @@ class _Reading:
     def said(self, mark: Mark) -> Iterable[Verdict]:
         """Words that no picture decides: lost where they are gone or turned into their contrary."""
         old, words = self.before(mark), self.words(mark)
-        self.tell(mark)
+        self.mark_judged(mark)
         gone = less(old, words) or excludes(" ".join(old), " ".join(words))
         yield "lost" if gone else None
 
     def noun(self, mark: Mark) -> Iterable[Verdict]:
         old, words = " ".join(self.before(mark)), self.words(mark)
         members = self.groups[mark.target]
-        self.tell(mark)
+        self.mark_judged(mark)
         name = " ".join(words)
         if not words:
             yield "lost"
@@ -295,13 +295,13 @@ class _Reading:
 
     def attribute(self, mark: Mark) -> Iterable[Verdict]:
         old, words = self.before(mark), self.words(mark)
-        self.tell(mark)
+        self.mark_judged(mark)
         noun = next((m for m in self.aligned.of("noun") if m.start == mark.end), None)
         if less(old, words):
             yield "lost"
             return
         if noun and families_named(" ".join(words + self.words(noun))):
-            self.tell(noun)
+            self.mark_judged(noun)
             yield "lost"
             return
         name = "colour" if mark.value in garments() else mark.value
@@ -323,23 +323,23 @@ class _Reading:
 
     def count(self, mark: Mark) -> Iterable[Verdict]:
         old, words = self.before(mark), self.words(mark)
-        self.tell(mark)
+        self.mark_judged(mark)
         was, vague = (
             len(self.groups[mark.target]),
             not {"couple", "pair"} & set(old) and bool(_VAGUE & set(old)),
         )
-        told = [w for w in words if w in _NUMBERS or w in _VAGUE or w in ("couple", "pair")]
+        counts = [w for w in words if w in _NUMBERS or w in _VAGUE or w in ("couple", "pair")]
         if not words or words == ["the"]:
             yield "true" if was == 1 else "lost"
-        elif set(told) & _VAGUE:
-            fewer = told == ["few"]  # and not "a few"
+        elif set(counts) & _VAGUE:
+            fewer = counts == ["few"]  # and not "a few"
             yield "false" if was == 1 else "true" if vague and not fewer else "lost"
-        elif set(told) & {"couple", "pair"}:
+        elif set(counts) & {"couple", "pair"}:
             yield "true" if was == 2 else "false"
-        elif (now := next((_NUMBERS[w] for w in told if w in _NUMBERS), None)) is not None:
+        elif (now := next((_NUMBERS[w] for w in counts if w in _NUMBERS), None)) is not None:
             shown = self.shown(self.groups[mark.target])
             if now == was:
-                yield "lost" if {"lone", "single", "one"} & (set(old) - set(told)) else "true"
+                yield "lost" if {"lone", "single", "one"} & (set(old) - set(counts)) else "true"
             else:
                 yield "false" if now > shown else "lost"
         else:
@@ -360,14 +360,14 @@ class _Reading:
         yield from self.verb(mark, ways_to_do(self.graph, mark.target))
 
     def verb(self, mark: Mark, ways: set[str]) -> Iterable[Verdict]:
-        """Verb and preposition, or one of them, beside all ways to say what is so."""
+        """Verb and preposition, or one of them, compared with all true ones."""
         drop = LINKS | {"it", "them"} if mark.value == "inverse" else LINKS
         drop |= {w for m in self.aligned.of("manner") for w in self.before(m)}
         old, words = (
             [w for w in ws if w not in drop] for ws in (self.before(mark), self.words(mark))
         )
-        inner = {i for i in range(mark.start, mark.end) if i in self.told}
-        self.tell(mark)
+        inner = {i for i in range(mark.start, mark.end) if i in self.judged}
+        self.mark_judged(mark)
         if old == words and inner:
             return  # the adverb alone
         said = " ".join(words)
@@ -401,7 +401,7 @@ class _Reading:
 
     def setting(self, mark: Mark) -> Iterable[Verdict]:
         old, words = self.before(mark), self.words(mark)
-        self.tell(mark)
+        self.mark_judged(mark)
         same = [[w for w in ws if w not in ARTICLES | LINKS] for ws in (old, words)]
         known = same[0] == same[1] or same_setting(" ".join(old), " ".join(words))
         if less(old, words):
@@ -416,23 +416,23 @@ class _Reading:
         (a, rest), (b, others) = preposition(old), preposition(words)
         fresh = [w for w in words if w not in old and w not in ARTICLES]
         gone = [w for w in old if w not in words and w not in ARTICLES]
-        told = [light_holds(self.graph.light, w) for w in fresh]
+        lights = [light_holds(self.graph.light, w) for w in fresh]
         if set(fresh) & NO_PLACE:
             return "lost"
         if [w for w in rest if w not in ARTICLES] == [w for w in others if w not in ARTICLES]:
             same = same_place(a, b) if a and b else None
             return None if same is None else "true" if same else "lost"
-        if False in told or any(excludes(v, w) for v in gone for w in fresh):
+        if False in lights or any(excludes(v, w) for v in gone for w in fresh):
             return "false"
         if nouns_in(fresh):
             return "lost"  # it speaks of something else now
-        if gone and (True in told) != (mark.value == "light"):
-            return "lost"  # it tells the light in place of the place, or the other way round
+        if gone and (True in lights) != (mark.value == "light"):
+            return "lost"  # it names the light instead of the place, or vice versa
         before = settings_named(old) or frozenset({self.graph.setting})
         named = [n for w in fresh if (n := settings_named([w])) is not None]
         if any(not n & before for n in named):
             return "false"
-        known = len(named) == len(fresh) or (told and all(told))
+        known = len(named) == len(fresh) or (lights and all(lights))
         if not fresh and a != b and same_place(a, b) is False:
             return "lost"
         return "true" if known else None
@@ -443,7 +443,7 @@ class _Reading:
         attribute = [m for m in self.aligned.of("attribute") if mark.start <= m.start < mark.end]
         inner = {i for m in attribute for i in range(m.start, m.end)}
         changed = [i for i in range(mark.start, mark.end) if self.now[i] != self.old[i]]
-        self.told |= set(range(mark.start, mark.end)) - inner
+        self.judged |= set(range(mark.start, mark.end)) - inner
         if not words:
             yield "lost"
         elif never_shown([w for i in changed for w in self.now[i]]):
@@ -471,7 +471,7 @@ class _Reading:
         if stayed:
             return {}
         for mark in changed:
-            self.tell(mark)
+            self.mark_judged(mark)
         return order
 
     def turned(self, order: dict[Mark, int]) -> Iterable[Verdict]:
@@ -490,7 +490,7 @@ class _Reading:
                 if {a.target, b.target} != set(self.graph.group_relations[mark.target][::2]):
                     yield None
                     continue
-                self.tell(mark)
+                self.mark_judged(mark)
                 yield self.other_way(mark, was, link, (a.target, b.target))
 
     def other_way(

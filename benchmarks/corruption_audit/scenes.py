@@ -2,7 +2,7 @@
 
 A change of content must make a statement false or lose one, a harmless change must not:
 `reader.judgement` says which. A change of language alone (a typo, another order) says nothing
-false; it must leave a caption that is no longer read word for word (`reader.still_reads`), by which
+false; it must leave a caption that differs word for word (`reader.still_reads`), by which
 the statement where it breaks off counts as lost.
 """
 
@@ -47,7 +47,7 @@ def by_content(graph: SceneGraph, text: str, result: Corrupted) -> str:
 
 
 def by_language(graph: SceneGraph, text: str, result: Corrupted) -> str:
-    """ "lost" where the caption is no longer read word for word, else "true"."""
+    """ "lost" where the caption differs word for word, else "true"."""
     return "true" if still_reads(text, result.text) else "lost"
 
 

@@ -104,7 +104,7 @@ def nouns_in(words: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def families_named(noun: str) -> frozenset[str]:
-    """COCO's supercategories for which a vague word stands; none if it is no such word."""
+    """COCO's supercategories for which a vague word stands; empty for other words."""
     return _FAMILIES.get(noun, frozenset())
 
 
@@ -354,7 +354,7 @@ def words_of_places() -> frozenset[str]:
 # ---- light
 
 _DAY = {"sunny", "cloudy", "overcast"}
-# word → the lights in which it is true ("indoors" tells none)
+# word → the lights in which it is true ("indoors" implies none)
 _LIGHT: dict[str, set[str]] = {
     "sunny": {"sunny"}, "rainy": set(), "rain": set(), "stormy": set(), "snowy": set(),
     "sun-scorched": set(), "cloudless": {"sunny", "night"}, "cloudy": {"cloudy", "overcast"},

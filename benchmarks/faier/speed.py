@@ -1,4 +1,4 @@
-"""FAIEr beside a plain loop over captions, on the same images, references and weights.
+"""FAIEr compared with a plain loop over captions, on the same images, references and weights.
 
     python benchmarks/faier/speed.py [--images N] [--loop M] [--device cuda] [--weights FOLDER]
 

@@ -1,4 +1,4 @@
-"""The paper's variants of FAIEr beside each other, with none to four references at test time.
+"""The paper's variants of FAIEr compared, with zero to four references at test time.
 
     python -m benchmarks.faier.variants [--images N] [--references 0,1,2,3,4] [NAME_OR_FOLDER …]
         [key=value …]

@@ -7,7 +7,7 @@ union vectors: the mean over its tokens of the best match among the regions. Gro
 what is annotated in the image; all others are other words. Printed with four references and with
 none: the mean match of either kind, how often a ground-truth word beats another word of the same
 image (half for ties, mean over images), the same for ground-truth words that no reference has, and
-how often the best object for a ground-truth word is of its category, beside the share of objects
+how often the best object for a ground-truth word is of its category, next to the share of objects
 that are. Further arguments choose the data (dataset=coco_val2017 unless they say otherwise).
 """
 

@@ -5,7 +5,7 @@
 scores the four Replace sets of COCO val2017 (Human, Replace 25 %, Replace 50 %, Random: 20,000
 captions, gold objects, 4 references each), without references and with, and then
 
-* with `--scorer FILE` (scorer.py of github.com/ImperialNLP/vifidel, which needs pyemd; it is no
+* with `--scorer FILE` (scorer.py of github.com/ImperialNLP/vifidel, which needs pyemd; it is not
   part of this project): a sample of the same captions with the authors' code, from the same word
   vectors; the distances must agree to 1e-5. It has p = 1 only, so p = 1 is what is timed.
 * the transport alone, on the very problems of these captions: POT's exact `ot.emd2` one by one (the

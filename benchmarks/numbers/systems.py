@@ -272,7 +272,7 @@ def components(results: Sequence[Result]) -> str:
             of_sets = [record["profile"][of_name[name]] for name in sets]
             n = [counts[name] for name in sets]
             falls = [cell["share_of_another"] for cell in of_sets]
-            # of a control that does not mind another image's caption there is no such share
+            # the share is undefined for a control that ignores another image's caption
             known = all(fall is not None for fall in falls)
             share = f"{100 * np.average(falls, weights=n):.1f}".replace("-", "−") if known else "–"
             cells += [share, three(np.average([cell["auc"] for cell in of_sets], weights=n))]

@@ -78,6 +78,6 @@ class Replace(FromBag):
         if place is None:
             return self.bag[rng.integers(len(self.bag))]
         if len(self.bag) == 1:
-            return old  # there is no other word
+            return old  # no other word
         i = int(rng.integers(len(self.bag) - 1))
         return self.bag[i + (i >= place)]

@@ -221,7 +221,7 @@ class MirrorRelation(LanguageCorruption):
     kind = "harmless"
     severity = "none"
     expected = "same"
-    lacks = "is not two things beside each other and nothing else"
+    lacks = "is not just two things next to each other"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         first = caption.phrase_at(0)
@@ -292,7 +292,7 @@ class Contraction(LanguageCorruption):
 
     @staticmethod
     def _is_verb(caption: ParsedCaption, place: int) -> bool:
-        """Whether "it's" is no misspelt "its"."""
+        """Whether "it's" is not a misspelt "its"."""
         after = caption.word(place + 1)
         return caption.word(place)[:2] != "it" or after in ("a", "an", "the", "not", "being")
 

@@ -17,15 +17,15 @@ from metaeval.corruptions.truth.swap_arguments import (
 )
 from metaeval.data.scenes.graph import Mark
 
-PLACED = ("located", "situated")  # what is so beside a thing has the thing so beside it
+PLACED = ("located", "situated")  # participles for which the relation is symmetric
 
 
 class SwapSymmetric(SwapArguments):
     """Subject and object of a relation that holds both ways change places.
 
-    Only where the words leave no doubt: a bare preposition ("with", "beside", "near"), or "located"
-    and "situated" before it. A dog *sitting* beside a bench is left alone, for the bench does not
-    sit. Nothing becomes false.
+    Only where the relation is symmetric: a bare preposition ("with", "next to", "near"), or
+    "located" and "situated" before it. A dog *sitting* next to a bench is left alone, because the
+    bench does not sit. Nothing becomes false.
     """
 
     name = "swap_symmetric"

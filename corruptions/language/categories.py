@@ -35,7 +35,7 @@ _VAGUE = word_set(
     *("plate of food", "plates of food", "bowl of food", "bowls of food", "bowl of soup"),
     "pieces of luggage",
 }
-# what captions say of a category beside the lexicon's nouns
+# words for a category in addition to the lexicon's nouns
 _ALSO = {
     "person": "lady ladies guy guys kid kids baby babies toddler toddlers player players surfer "
     "skier snowboarder skateboarder rider batter crowd someone he she his her chef family couple",
@@ -188,7 +188,7 @@ def _mention_at(caption: ParsedCaption, start: int) -> Mention | None:
         categories, many = _nouns().get(words, (frozenset(), False))
         last = caption.phrase_of(end - 1)
         if categories and last is None and end <= len(caption) and caption.is_at(start, words):
-            return None  # "tv remote", read as no noun: it is no tv
+            return None  # "tv remote" is not a noun here, and not a tv
         if len(categories) != 1 or not caption.is_at(start, words) or last is None:
             continue
         if " ".join(words) in _VAGUE or last.end != end or caption.word(end) == "of":

@@ -37,7 +37,7 @@ PEOPLE = word_set(
     "ladies baby player players surfer skier skateboarder snowboarder batter someone couple adult "
     "adults gentleman"
 )
-# heads of phrases that name no thing of their own: a part, a place beside, a quantity, a picture
+# heads of phrases that do not name a thing themselves: a part, a place, a quantity, a picture
 NO_THINGS = word_set(
     "front top side back middle center group couple bunch lot pair piece slice kind "
     "type number variety set row line pile stack part end edge corner inside "
@@ -180,7 +180,7 @@ def _starts(text: str, tokens: Sequence[str]) -> list[int]:
 
 
 def _placed(text: str, starts: Sequence[int]) -> dict[int, tuple[Word, int]]:
-    """Token → its first word that is no punctuation, and the token of that word's head."""
+    """Token → its first word that is not punctuation, and the token of that word's head."""
     if not text.strip():
         return {}
     placed: dict[int, tuple[Word, int]] = {}

@@ -23,9 +23,9 @@ class SwapArguments(TruthCorruption):
     """Subject and object of a relation change places, each with its article and adjectives.
 
     A swap that stays true is left alone, by the caption's own words and not by the predicate behind
-    them: two things "with", "beside" or "facing" each other, and what may look back at who looks
-    at it. (`corruptions/harmless/swap_symmetric.py` makes the surely true ones.) The verb follows
-    its new subject. False is the one relation.
+    them: two things "with", "next to" or "facing" each other, and things that may look back at what
+    looks at them. (`corruptions/harmless/swap_symmetric.py` makes swaps that are certainly true.)
+    The verb follows its new subject. Only this relation becomes false.
     """
 
     name = "swap_arguments"

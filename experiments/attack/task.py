@@ -152,7 +152,7 @@ class Attack(MetricExperiment[CaptionDataset, AttackScores]):
         require_captions(dataset)
         if rule_of(dataset) is None:
             raise ConfigError(
-                f"dataset: nothing tells which captions are false of {dataset.name}; choose one "
+                f"dataset: false captions of {dataset.name} cannot be recognised; choose one "
                 "with scene graphs (dataset=scenes) or annotated objects (dataset=coco_val2017)"
             )
         given, known = config.get("captions"), frozenset(dataset.image_ids)

@@ -79,7 +79,7 @@ def comparable_systems(
 ) -> tuple[list[str], list[int]]:
     """The systems whose captions are in common length bins, and these bins.
 
-    A bin is shared where each of the systems has `FEWEST` captions. While there is no such bin, the
+    A bin is shared where each of the systems has `FEWEST` captions. Without such a bin, the
     system whose length is farthest from the references' is left out.
     """
     left = [name for name in counts if counts[name].sum()]

@@ -14,7 +14,7 @@ COLUMN = ScoreColumn("Ceiling", bounds=(0.0, float("inf")), control=True)
 def ceiling(captions: pd.DataFrame) -> MetricScores:
     """Each version scored by its own level; versions of an image with equal words by the highest.
 
-    No metric can tell equal captions of an image apart, so none can do better, within an image or
+    No metric can separate equal captions of an image, so none can do better, within an image or
     in every image at once. `captions` has `image_id`, `caption` and `level`.
     """
     levels = captions.groupby(["image_id", "caption"], sort=False)["level"].transform("max")

@@ -16,7 +16,7 @@ def mixtures(
 ) -> list[Corruption]:
     """A mixture of the named corruptions at each rate, worst first; one in all if none has a rate.
 
-    Raises ConfigError for names that are no corruption, and for fewer than two.
+    Raises ConfigError for names that are not corruptions, and for fewer than two.
     """
     if not parts or isinstance(parts, str):
         raise ConfigError("give the corruptions of the mixture: corruption.parts=[replace,shuffle]")

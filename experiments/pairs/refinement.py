@@ -19,9 +19,9 @@ def refined(gap: Floats, groups: Groups, bins: int, seed: int) -> npt.NDArray[np
     Definition
         Within each kind the sizes |gap| up to the greatest are cut into equal bins. A bin and its
         mirror image (the pairs in which the control is wrong by as much) keep equally many pairs,
-        as many as the smaller of the two has, drawn at random. So nothing about the truth can be
-        told from the control's gap, but for what differs within a bin. Pairs that the control ties
-        stay all; those that it cannot score go.
+        as many as the smaller of the two has, drawn at random. So the control's gap contains
+        no information about the truth, except for what differs within a bin. Pairs that the control
+        ties stay all; those that it cannot score go.
     Source
         The adversarial refinement of C.-Y. Hsieh et al. (2023), SugarCrepe, NeurIPS: there by the
         gaps of two models at once, here by that of one control.

@@ -77,7 +77,7 @@ class TrueAgainstFalse(MetricExperiment[CaptionPairs, list[MetricScores]]):
         self._control(config)
 
     def _control(self, config: DictConfig) -> Metric | None:
-        """The control to refine by; ConfigError for a column that is no control of this run."""
+        """The control to refine by; ConfigError for a column that is not a control of this run."""
         if self.refine is None or not (metrics := build_all(selected(config), config)):
             return None
         controls = {c.name: m for m in metrics.values() for c in m.columns if c.control}

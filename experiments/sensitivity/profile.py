@@ -1,7 +1,7 @@
 """The profile of one metric: for each set of changed captions what it notices.
 
 Scores are tables float64 [n_images, 1 + n_sets], the human captions first, higher is better, NaN
-where there is no score or nothing was changed.
+where a score is missing or nothing was changed.
 """
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ class Sensitivity(MetricExperiment[CaptionDataset, list[MetricScores]]):
         write_versions(record.out, made)
         write_references(record.out, data, record.config)
         record.update(dataset=dataset_info(data), corruptions=tuple(entries))
-        parse.cache_clear()  # parsed captions: a hundred megabytes that are no longer needed
+        parse.cache_clear()  # parsed captions take 100 MB and are not needed any more
 
     @staticmethod
     def _made(

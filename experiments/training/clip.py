@@ -68,7 +68,7 @@ class TrainClip(NetworkTraining):
 
     name: ClassVar[str] = "train_clip"
     title: ClassVar[str] = "Training a small CLIP"
-    question: ClassVar[str] = "Which weights tell captions of a scene from those of others?"
+    question: ClassVar[str] = "Which weights distinguish captions of a scene from those of others?"
 
     packages: ClassVar[tuple[str, ...]] = ("torch", "open_clip", "safetensors")
 

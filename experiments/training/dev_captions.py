@@ -1,4 +1,4 @@
-"""Held-out captions and their spoiled copies: what weights are chosen by, and what cards tell.
+"""Held-out captions and corrupted copies, by which weights are chosen and which cards report.
 
 Every caption of an image takes its turn as the human one, with the others as its references, so
 that few images give steady numbers.

@@ -177,8 +177,8 @@ class TrainFaier(GroundedTraining):
 def filled_in(options: Mapping[str, Any], variant: str, vectors: bool) -> dict[str, Any]:
     """The options with a value for `similarity_margin` and `unreferenced` where they have none.
 
-    They are 0.3 (if there are word vectors to tell similarity by) and 0.25, but 0 for the variant
-    "corruptions", whose spoiled copies leave little for them to teach.
+    They are 0.3 (with word vectors to measure similarity) and 0.25, but 0 for the variant
+    "corruptions", whose corrupted copies leave them little effect.
     """
     filled = dict(options)
     for name, value in (("similarity_margin", 0.3 if vectors else 0.0), ("unreferenced", 0.25)):

@@ -101,7 +101,7 @@ class GroundedTraining(NetworkTraining):
     min_count
         How often a word must occur in the training captions to be known.
     vectors
-        What the word embedding starts from, and the similarity of captions is told by: a node of
+        What the word embedding starts from and measures the similarity of captions: a node of
         `conf/vectors`; `None`: random numbers.
     options
         Those of `NetworkTraining`.
@@ -126,7 +126,7 @@ class GroundedTraining(NetworkTraining):
         spread: float,
         store: Store,
     ) -> dict[str, Any] | None:
-        """Start a word embedding from the vectors, if there are any; what the card tells of it."""
+        """Start a word embedding from the vectors, if any, and return the card's entry on it."""
         from metaeval.training.embedding_init import start_embedding
 
         if self.vectors is None:
@@ -158,7 +158,7 @@ class GroundedTraining(NetworkTraining):
         device: torch.device,
         spoiled: bool,
     ) -> dict[str, Any]:
-        """What every card tells of its training; `spoiled`: whether it drew spoiled captions."""
+        """The card's entries on the training; `spoiled`: whether it drew corrupted captions."""
         of_machine = machine()
         models = self.vectors.caption_models if self.vectors is not None else ()
         return {

@@ -59,7 +59,7 @@ class TrainScan(GroundedTraining):
 
     name: ClassVar[str] = "train_scan"
     title: ClassVar[str] = "Training SCAN"
-    question: ClassVar[str] = "Which weights tell captions of an image from those of others?"
+    question: ClassVar[str] = "Which weights distinguish captions of an image from those of others?"
 
     def __init__(
         self,
@@ -193,7 +193,7 @@ def filled_in(options: Mapping[str, Any], gold: bool, vectors: bool = False) -> 
     """The options with a value for those that are `None` in the configuration.
 
     `OF_GOLD`'s names get its values for gold regions, and none of it for others.
-    `similarity_margin` is whether there are word vectors to tell similarity by; `margin` is wider
+    `similarity_margin` is whether word vectors measure similarity; `margin` is wider
     with it, for it is shared out then.
     """
     filled = {

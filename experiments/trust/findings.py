@@ -190,7 +190,7 @@ def _accuracies(result: JudgmentsResult, dimension: str) -> Iterator[ControlledF
 def _too_few_systems(agreement: HumanAgreement) -> str | None:
     """Whether a random order of so many systems is all right too often to show anything.
 
-    Resampled images do not tell: they are of the same systems.
+    Resampled images cannot answer this: they are of the same systems.
     """
     means = agreement.system.means.values() if agreement.system is not None else ()
     n = sum(mean.score is not None and mean.human is not None for mean in means)

@@ -79,7 +79,7 @@ def _all(
 def _option(text: str) -> tuple[str, Any]:
     name, equals, _ = text.partition("=")
     if not equals or not name.isidentifier():
-        raise ConfigError(f"'{text}' is no option: write name=value")
+        raise ConfigError(f"'{text}' is not an option; write name=value")
     given: dict[str, Any] = OmegaConf.to_container(OmegaConf.from_dotlist([text]))  # type: ignore[assignment]
     return name, given[name]
 

@@ -84,7 +84,7 @@ def flows_on(device: torch.device, cost: Floats, supply: Floats, demand: Floats)
     bits, shift = _bits(m, n)
     carries = (supply > 0)[:, None] & (demand > 0)[None]
     greatest = cost.max(axis=(0, 1), where=carries, initial=0)
-    cost = np.where(carries, cost, greatest)  # so that padding is no one's nearest
+    cost = np.where(carries, cost, greatest)  # so that padding is never the nearest
     steps = 2.0**bits / np.where(greatest > 0, greatest, 1.0)
     whole = np.rint(cost * steps).astype(np.int64)
     flow = np.empty((m, n, count))

@@ -1,4 +1,4 @@
-"""COCO's annotated objects and image files for datasets that are no COCO files themselves.
+"""COCO's annotated objects and image files for datasets that are not COCO files.
 
 Judged captions and pairs of true and false captions lie on COCO's images but come without them:
 what is annotated is looked up by COCO id, whatever the dataset's own keys look like.
@@ -186,5 +186,5 @@ def _given(path: str | Path | None, option: str, kind: str) -> Path | None:
         return None
     given = Path(path).expanduser()
     if not (given.is_dir() if kind == "folder" else given.is_file()):
-        raise InputError(f"there is no such {kind}; correct dataset.{option}", file=given)
+        raise InputError(f"{kind} not found; correct dataset.{option}", file=given)
     return given

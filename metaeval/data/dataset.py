@@ -51,8 +51,8 @@ class Objects:
 class RecordCount:
     """How many records (captions) files held, and how many of them are used.
 
-    The others were left out for reasons that the dataset's notes or its options tell. None is
-    refused and read over: a record that is not as it should be ends the reading.
+    The others were left out for reasons that the dataset's notes or options give. An invalid record
+    is never skipped: it ends the reading with an error.
     """
 
     read: int
@@ -103,8 +103,8 @@ class CaptionDataset:
     records
         What became of the records of the files; `None` where there were no files.
     excluded_ids
-        Ids of the images that were left out on purpose (`dataset.exclude`): what a system says of
-        them is no mistake, and not read.
+        Ids of the images that were left out on purpose (`dataset.exclude`). A system's captions of
+        them are not an error; they are ignored.
     fallback
         Set where this dataset stands in for another: which one was looked for, and where.
     parts
@@ -170,7 +170,7 @@ class CaptionDataset:
     def derive(self, what: str, make: Callable[[], T]) -> T:
         """What is made of these images and references, made once for all who ask for it.
 
-        `what` says all that it depends on beside the dataset.
+        `what` names everything that it depends on besides the dataset.
         """
         if what not in self._derived:
             self._derived[what] = make()
@@ -192,7 +192,7 @@ class CaptionDataset:
         if len(set(positions)) != len(positions):
             raise ValueError("a position occurs twice")
         if positions and positions[0] < 0:
-            raise IndexError(f"there is no position {positions[0]}")
+            raise IndexError(f"position {positions[0]} is negative")
         return replace(
             self,
             image_ids=tuple(self.image_ids[i] for i in positions),

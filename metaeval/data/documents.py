@@ -20,8 +20,8 @@ def documents_by_references(
 
     Returns
     -------
-    The documents' ids, ascending (an image that is there with other references, too, is told apart
-    by a number); the document of each caption [n]; and one caption of each document.
+    The documents' ids, ascending (an image that is there with other references, too, gets
+    a number); the document of each caption [n]; and one caption of each document.
 
     >>> documents_by_references(["b", "a", "b", "b"], [("x",), ("x",), ("y",), ("x",)])
     (('a', 'b', 'b\\t2'), array([1, 0, 2, 1]), [1, 3, 2])

@@ -140,7 +140,7 @@ def _scheme(url: str) -> str:
         parts = urlsplit(url)
         _ = parts.port  # which is looked at only when it is asked for
     except ValueError as error:
-        raise DownloadError(f"{url}: is no address ({one_line(error)})") from None
+        raise DownloadError(f"{url}: is not an address ({one_line(error)})") from None
     return parts.scheme if parts.hostname else ""
 
 
@@ -205,7 +205,7 @@ def _checksum_problem(path: Path, expected: dict[str, str]) -> str | None:
         return "no file"
     for name, value in expected.items():
         with path.open("rb") as file:
-            # MD5 is no protection, only what COCO is known by: allowed on FIPS machines too
+            # MD5 only identifies COCO's files, it does not protect them: allowed on FIPS machines
             new = partial(hashlib.new, name, usedforsecurity=False)
             digest = hashlib.file_digest(file, new).hexdigest()
         if digest != value.lower():

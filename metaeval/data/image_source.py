@@ -36,8 +36,8 @@ def coco_number(source: ImageSource | None) -> int | None:
 def source_of_file(name: str | None, collection: str | None = None) -> ImageSource | None:
     """The source of an image by its file's name.
 
-    COCO's names tell their number; another name is one of the `collection`, or of nobody knows
-    which (`None`).
+    COCO's file names contain the image's number. Any other name belongs to the `collection`;
+    without a collection (`None`) its source is unknown.
     """
     stem = PurePosixPath((name or "").replace("\\", "/"))
     if match := _COCO_NAME.fullmatch(stem.name):
@@ -64,7 +64,7 @@ def sources_of(
     collection
         What the dataset is called, for the sources of "other" images.
 
-    Raises ConfigError for another word, and for "coco" with an id that is no whole number.
+    Raises ConfigError for another word, and for "coco" with an id that is not an integer.
     """
     if declared is None:
         return {i: source_of_file(names.get(i)) for i in ids}
@@ -75,6 +75,6 @@ def sources_of(
     sources: dict[ImageId, ImageSource | None] = {}
     for image_id in ids:
         if not str(image_id).isdecimal():
-            raise ConfigError(f"dataset.image_source=coco: {image_id!r} is no COCO id")
+            raise ConfigError(f"dataset.image_source=coco: {image_id!r} is not a COCO id")
         sources[image_id] = coco_source(int(image_id))
     return sources

@@ -147,7 +147,7 @@ def find_system_files(given: Any) -> dict[str, Path]:
     files: dict[str, Path] = {}
     for name, path in named:
         if not path.is_file():
-            raise InputError("there is no such file; correct captions=…", file=path)
+            raise InputError("file not found; correct captions=…", file=path)
         if problem := name_problem(name):
             raise InputError(
                 f"{problem}; rename the file, or name the system: captions={{NAME: FILE}}",

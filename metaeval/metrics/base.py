@@ -44,7 +44,7 @@ def join_pair(caption: str, rival: str) -> str:
 
 
 def split_pair(text: str) -> tuple[str, str | None]:
-    """The caption and its rival in a text of `join_pair`; `None` where there is no rival."""
+    """The caption and its rival in a text of `join_pair`; `None` without a rival."""
     caption, mark, rival = text.partition(_PAIR)
     return caption, rival if mark else None
 
@@ -109,7 +109,7 @@ class Metric(ABC):
 
     @property
     def reads(self) -> frozenset[str]:
-        """What a score depends on beside the caption: "references", "image" (photographs, or the
+        """What a score depends on besides the caption: "references", "image" (photographs, or the
         objects that people or a detector marked), both or neither."""
         image = {"image"} if self.needs & {"images", "objects", "scene_graphs"} else set()
         return frozenset(image | (self.needs & {"references"}))
@@ -160,10 +160,10 @@ class Scorer(ABC):
     runs_in_subprocess
         Whether another process does the work, so that other metrics may be computed meanwhile.
     explanation_version
-        Raised when `explain` comes to tell otherwise: explanations are kept under it, and under the
-        signatures.
+        Raise it when the output of `explain` changes: explanations are cached under it and under
+        the signatures.
     counted
-        What a reader should know of the captions beside their scores, as name → unit: "captions"
+        Facts about the captions besides their scores, as name → unit: "captions"
         and "words" are added up over the captions of a run, "images" counts the images that have
         any. {"captions cut to the model's length": "captions"}; see `tally`.
     training
@@ -199,14 +199,14 @@ class Scorer(ABC):
         )
 
     def add_source(self, digest: str) -> None:
-        """Put the digest of code that is not metaeval's into the settings, beside others."""
+        """Put the digest of code that is not metaeval's into the settings, next to others."""
         known = self.settings.get("source", "").split("+")
         self.settings["source"] = "+".join(dict.fromkeys(d for d in (*known, digest) if d))
         self.cacheable = self.cacheable and digest != UNSAVED
 
     @abstractmethod
     def context(self, index: int) -> bytes:
-        """All that the score of a caption of this image depends on beside caption and signature."""
+        """What a caption's score depends on besides caption and signature, for this image."""
 
     @abstractmethod
     def prepare(self) -> None:
@@ -226,7 +226,7 @@ class Scorer(ABC):
     ) -> npt.NDArray[np.int64]:
         """What `counted` names, of n captions that have just been scored: [n, len(counted)].
 
-        Asked right after `score`, with the same arguments, and kept in the cache beside the scores:
+        Asked right after `score`, with the same arguments, and kept in the cache with the scores:
         so the counts of a run are as true for a score from the cache as for a new one. Like a
         score, a count depends on its own caption and image alone. In the column of something
         counted by image, any number but 0 says that the image has it.
@@ -235,14 +235,14 @@ class Scorer(ABC):
 
     @property
     def explains(self) -> bool:
-        """Whether `explain` tells anything."""
+        """Whether the metric implements `explain`."""
         return type(self).explain is not Scorer.explain
 
     def explain(self, caption: str, image_index: int) -> Mapping[str, Any] | None:
-        """How this caption came by its score, for the report's drill-down; `None` if not told.
+        """How this caption's score came about, for the report's drill-down; `None` if unknown.
 
-        Asked of a scorer of a few images only, so what it tells of one image must not depend on the
-        others. JSON-serialisable, a "kind" and what belongs to it:
+        Called on a scorer of a few images only, so the explanation of one image must not depend on
+        the others. JSON-serialisable, a "kind" and what belongs to it:
 
         - "transport" (VIFIDEL): which object went to which word; see `vifidel/plan.py`.
         - "grounding" (TIGEr): `regions` (r of {"label", "box": x1 y1 x2 y2 in [0, 1]}, and
@@ -264,7 +264,7 @@ class Scorer(ABC):
     def explain_all(
         self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
     ) -> list[Mapping[str, Any] | None]:
-        """What `explain` tells of n captions, to the last bit; for who can do them at one go."""
+        """The explanations of n captions, equal to those of `explain` bit for bit."""
         return [
             self.explain(caption, i)
             for caption, i in zip(captions, image_index.tolist(), strict=True)

@@ -138,7 +138,7 @@ def papers(folder: Path = FOLDER) -> dict[str, Paper]:
 
 @cache
 def item_of(paper: str, item: str) -> PaperItem:
-    """One item of a paper that metaeval ships. Raises KeyError where there is no such item."""
+    """One item of a paper that metaeval ships. Raises KeyError for an unknown item."""
     for entry in read_paper(FOLDER / f"{paper}.yaml").items:
         if entry.item == item:
             return entry

@@ -32,8 +32,8 @@ def map_array(path: Path) -> Array:
         here = file.seek(0, 2) - offset
     size = _size(shape, dtype)
     if size != here:
-        problem = f"promises {size:,} bytes of numbers and holds {here:,}"
-        raise InputError(f"is no NumPy array, or is cut short ({problem})", file=path)
+        problem = f"the header announces {size:,} bytes, the file has {here:,}"
+        raise InputError(f"is not a NumPy array, or is cut short ({problem})", file=path)
     if not size:
         return np.zeros(shape, dtype)
     try:
@@ -68,7 +68,7 @@ class ArrayArchive:
             size = _size(shape, dtype)
             here = self._zip.getinfo(f"{name}.npy").file_size
             if size > here:
-                problem = f"promises {size:,} bytes of numbers and holds {here:,}"
+                problem = f"the header announces {size:,} bytes, the file has {here:,}"
                 raise InputError(problem, file=self.path, field=name)
             try:
                 raw = file.read(size + 1)
@@ -93,12 +93,12 @@ def _header(
         if length > _MOST_HEADER:
             raise ValueError(f"its header has {length:,} bytes")
         header = file.read(length)
-        if len(header) != length:  # of an array without numbers nothing else would tell
-            raise ValueError("it is cut short")
+        if len(header) != length:  # an array without numbers is not noticed otherwise
+            raise ValueError("cut short")
         text = header.decode("latin1" if start[6] < 3 else "utf-8")
         facts = ast.literal_eval(text.strip(" \n"))  # what the format pads with
         if not isinstance(facts, dict) or set(facts) != {"descr", "fortran_order", "shape"}:
-            raise ValueError("its header tells something else")
+            raise ValueError("unexpected header")
         shape, descr, by_column = facts["shape"], facts["descr"], facts["fortran_order"]
         if not isinstance(shape, tuple) or not all(type(n) is int and n >= 0 for n in shape):
             raise ValueError(f"its shape is {shape!r:.40}")
@@ -109,7 +109,7 @@ def _header(
             raise ValueError(f"it holds {descr!r:.20}: objects are not read")
         return shape, by_column, dtype
     except (*_BROKEN, TypeError, SyntaxError, RecursionError, MemoryError) as error:
-        problem = f"is no NumPy array, or is cut short ({one_line(error, 100)})"
+        problem = f"is not a NumPy array, or is cut short ({one_line(error, 100)})"
         raise InputError(problem, file=path, field=field) from None
 
 

@@ -39,7 +39,7 @@ def load_torch_checkpoint(path: Path | str) -> Any:
     """
     path = Path(path).expanduser()
     if not path.exists():
-        raise InputError("there is no such file", file=path)
+        raise InputError("file not found", file=path)
     with open_binary(path, _MOST):
         pass  # a regular file that can be read
     return read_torch_archive(path) if is_torch_archive(path) else _older_form(path)
@@ -60,10 +60,10 @@ def _older_form(path: Path) -> Any:
         if (named := _GLOBAL.search(str(error))) is not None:
             problem = f"wants to run code ({named[1]}) and was not opened: only weights are read"
         else:
-            problem = "is no checkpoint of torch, or holds more than weights; it was not opened"
+            problem = "is not a checkpoint of torch, or has more than weights; it was not opened"
         raise InputError(problem, file=path) from None
     except Exception:  # a broken file makes torch raise nearly anything
-        raise InputError("is no checkpoint of torch, or is cut short", file=path) from None
+        raise InputError("is not a checkpoint of torch, or is cut short", file=path) from None
 
 
 def load_safetensors(path: Path | str) -> dict[str, torch.Tensor]:
@@ -72,7 +72,7 @@ def load_safetensors(path: Path | str) -> dict[str, torch.Tensor]:
 
 
 def read_safetensors(path: Path | str) -> tuple[dict[str, torch.Tensor], dict[str, str]]:
-    """The tensors of a safetensors file, on the CPU, and what it says beside them."""
+    """The tensors of a safetensors file, on the CPU, and the file's metadata."""
     path = Path(path).expanduser()
     with open_binary(path, _MOST):
         pass  # a regular file that can be read
@@ -87,7 +87,7 @@ def read_safetensors(path: Path | str) -> tuple[dict[str, torch.Tensor], dict[st
         raise InputError(f"cannot be read ({error.strerror or error})", file=path) from None
     except (safetensors.SafetensorError, ValueError, KeyError, RuntimeError, TypeError,
             AttributeError, OverflowError) as error:  # fmt: skip
-        problem = f"is no safetensors file, or is cut short ({one_line(error)})"
+        problem = f"is not a safetensors file, or is cut short ({one_line(error)})"
         raise InputError(problem, file=path) from None
 
 
@@ -116,7 +116,7 @@ def load_weights(model: torch.nn.Module, state: Any, path: Path | str) -> None:
         problem = f"is missing ({len(lost):,} of {len(own):,} weights are)"
         raise InputError(problem, file=path, field=lost[0])
     if strange := [name for name in state if name not in own]:
-        raise InputError("is no weight of this model", file=path, field=str(strange[0]))
+        raise InputError("is not a weight of this model", file=path, field=str(strange[0]))
     for name, value in state.items():
         _check_weight(name, value, own[name], path)
     model.load_state_dict(state)

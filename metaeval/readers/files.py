@@ -31,8 +31,8 @@ class TextFile(NamedTuple):
 def open_binary(path: Path, most: int | None = None) -> BufferedReader:
     """A regular file, opened for reading.
 
-    Raises InputError for a file that is not there or cannot be read, for what is no regular file (a
-    pipe would wait for ever, a device has no end), and for one of more than `most` bytes.
+    Raises InputError for a file that does not exist or cannot be read, that is not a regular file
+    (a pipe would wait for ever, a device has no end), or that has more than `most` bytes.
     """
     try:
         file = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
@@ -45,7 +45,7 @@ def open_binary(path: Path, most: int | None = None) -> BufferedReader:
         if stat.S_ISDIR(state.st_mode):
             raise InputError("is a folder, not a file", file=path)
         if not stat.S_ISREG(state.st_mode):
-            raise InputError("is no regular file", file=path)
+            raise InputError("is not a regular file", file=path)
         if most is not None and state.st_size > most:
             problem = f"has {state.st_size:,} bytes, and at most {most:,} are read"
             raise InputError(problem, file=path)

@@ -73,7 +73,7 @@ class Hdf5File:
                 raise InputError("is a link: nothing else is followed", file=self.path, field=name)
             dataset = self._file[name]
             if not isinstance(dataset, self._h5py.Dataset) or dataset.shape is None:
-                raise InputError("is no data set", file=self.path, field=name)
+                raise InputError("is not a data set", file=self.path, field=name)
             if dataset.external or dataset.is_virtual:
                 problem = "has its numbers in other files, which are not opened"
                 raise InputError(problem, file=self.path, field=name)

@@ -124,7 +124,7 @@ class PickledArray:
         name = self.dtype.name if isinstance(self.dtype, _PickledDtype) else ""
         kind, order = name.lstrip("<>=|"), self._byte_order()
         if kind not in _NUMBERS or order not in ("<", ">"):
-            raise InputError("is no array of floating-point numbers", file=file, field=field)
+            raise InputError("is not an array of floating-point numbers", file=file, field=field)
         shape, data = self.shape, self.data
         if isinstance(data, str):  # as Python 2 wrote bytes
             try:
@@ -133,7 +133,7 @@ class PickledArray:
                 data = None
         good = isinstance(shape, tuple) and all(type(n) is int and n >= 0 for n in shape)
         if not good or not isinstance(data, bytes):
-            raise InputError("is no array", file=file, field=field)
+            raise InputError("is not an array", file=file, field=field)
         dtype = np.dtype(order + kind)
         size = dtype.itemsize
         for n in shape:

@@ -83,7 +83,7 @@ def _row(reader: Any, file: TextFile) -> list[str] | None:
         if "end of data" in words:
             words = "a quote is not closed"
         record = f"line {reader.line_num:,}"
-        raise InputError(f"is no CSV ({words})", file=file.path, record=record) from None
+        raise InputError(f"is not CSV ({words})", file=file.path, record=record) from None
     return row
 
 

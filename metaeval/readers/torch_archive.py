@@ -110,7 +110,7 @@ class _Archive:
     def read(self) -> Any:
         pickles = [n for n in self._zip.namelist() if n.count("/") == 1 and n.endswith("/data.pkl")]
         if len(pickles) != 1:
-            raise InputError("is no checkpoint of torch", file=self._path)
+            raise InputError("is not a checkpoint of torch", file=self._path)
         self._root = pickles[0].removesuffix("data.pkl")
         order = f"{self._root}byteorder"
         if order in self._zip.namelist() and self._bytes(order, 64).strip() != b"little":
@@ -126,7 +126,7 @@ class _Archive:
         import torch
 
         if not isinstance(pid, tuple) or len(pid) != 5 or pid[0] != "storage":
-            raise InputError("refers to something that is no storage", file=self._path)
+            raise InputError("refers to something that is not a storage", file=self._path)
         _, kind, key, _, count = pid
         if not isinstance(kind, _Dtype) or not isinstance(key, str) or type(count) is not int:
             raise InputError("refers to a storage of no known kind", file=self._path)

@@ -37,7 +37,7 @@ def open_zip(path: Path, what: str = "zip archive") -> zipfile.ZipFile:
             MemoryError, IndexError) as error:  # fmt: skip
         if archive is not None:
             archive.close()
-        problem = f"is no {what}, or is cut short ({one_line(error, 100)})"
+        problem = f"is not a {what}, or is cut short ({one_line(error, 100)})"
         raise InputError(problem, file=path) from None
 
 
@@ -81,7 +81,7 @@ def unpack_member(
     most: int,
     seen: Callable[[int], object] = lambda _: None,
 ) -> None:
-    """Unpack a member into a file, whole or not at all; `seen` is told how many bytes came."""
+    """Unpack a member into a file, whole or not at all; `seen` receives the number of bytes."""
     part = target.with_name(target.name + ".part")
     try:
         with read_member(archive, name, path, most) as stream, part.open("wb") as out:

@@ -44,7 +44,7 @@ class ArenaStatistics(Model):
         Group (`ALL`, or a category) → the share of battles in which the metric prefers the winner;
         ties of either side count as `settings.ties` says. `n` battles have scores of both.
     decided
-        The same over the battles that are no ties; a metric's tie counts one half.
+        The same over the battles that are not ties; a metric's tie counts one half.
     ties
         The share of battles in which the metric gives both captions the same score.
     equal_length
@@ -165,7 +165,7 @@ class ArenaResult(RunResult[ArenaStatistics]):
     ranking
         The systems; `None` where they are not known, or where battles do not connect them.
     unranked
-        Why there is no ranking.
+        Why no ranking was made.
     people
         Agreement of raters; `None` where no battle has two.
     controls

@@ -48,7 +48,7 @@ class Estimate(Model):
     value
         The statistic; `None` where it is undefined.
     low, high
-        The ends of the interval, at the run's confidence; `None` where there is no interval.
+        The ends of the interval, at the run's confidence; `None` without an interval.
     n
         The number of items that the value rests on; `None` where the result gives it elsewhere.
     """

@@ -43,7 +43,7 @@ class JudgeDiagnostics(Model):
     most_frequent, most_frequent_share
         The most frequent score, and its share of the parsed answers.
     dominated
-        Whether that share is above `DOMINANT`: the judge hardly tells captions apart.
+        Whether that share is above `DOMINANT`: the judge hardly distinguishes captions.
     unparsed, truncated, refused
         Answers that cannot be parsed, that were cut at `max_tokens`, and refusals.
     order_consistency

@@ -41,8 +41,8 @@ class AccuracyByKind(Model):
     mean
         Over all kinds.
     mean_of_shown
-        Over the kinds on which some metric is significantly above the best control; `None` where
-        there is no such kind, or no control was scored.
+        Over the kinds on which some metric is significantly above the best control; `None`
+        without such a kind, or if no control was scored.
     """
 
     kinds: Mapping[str, Accuracy]

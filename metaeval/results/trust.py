@@ -398,7 +398,7 @@ class TrustResult(RunResult[TrustStatistics]):
         return table
 
     def measures(self, metric: MetricResult[TrustStatistics]) -> Iterator[tuple[Measure, Estimate]]:
-        """How many uses have the verdict "yes" is no quality of a metric: nothing is compared."""
+        """Empty: the number of verdicts "yes" does not measure a metric's quality."""
         yield from ()
 
 

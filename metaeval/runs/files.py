@@ -117,7 +117,7 @@ _ADDED_COLUMNS = {CAPTIONS: ("severity",)}
 
 
 def atomic(path: Path, write: Callable[[Path], object]) -> None:
-    """Call `write` on a temporary path beside `path`, then rename it to `path`.
+    """Call `write` on a temporary path in the folder of `path`, then rename it to `path`.
 
     Raises InputError where the disk is full, or nothing can be written there.
     """

@@ -41,7 +41,7 @@ _DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_FORMAT")  # errors of a f
 
 
 class CacheError(InputError):
-    """The file of the cache is damaged, or is no such file."""
+    """The cache's file is damaged, or is not a cache."""
 
 
 class Store(Protocol):
@@ -199,7 +199,7 @@ class SqliteStore:
             self._db.close()
         if not self._path.is_file():
             return None
-        # "immutable": write-ahead logging needs files beside this one, even of who only reads
+        # "immutable": write-ahead logging needs files next to this one, even for reading
         for how in ("mode=ro", "immutable=1"):
             try:
                 db = sqlite3.connect(

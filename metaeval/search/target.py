@@ -16,7 +16,7 @@ from metaeval.scoring import bind, checked_scores
 
 
 def headline_column(columns: Sequence[ScoreColumn]) -> int:
-    """The column that stands for a metric: its first headline that is no part of another column
+    """The column that stands for a metric: its first headline that is not part of another column
     (BLEU-4, FAIEr)."""
     headlines = [i for i, c in enumerate(columns) if c.headline and c.part_of is None]
     return headlines[0] if headlines else 0

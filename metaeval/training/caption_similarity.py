@@ -17,7 +17,7 @@ from metaeval.text.vocabulary import SPECIAL, Vocabulary
 from metaeval.text.word_vectors.base import WordVectors
 from metaeval.training.dataset import EncodedCaptions, Ints
 
-# what is no longer than this is what rounding leaves of nothing, and has no direction (unlike
+# a vector of at most this length is a rounding error of zero and has no direction (unlike
 # `metaeval.text.word_vectors.base.unit`, which is for vectors as they are read)
 _ROUNDING = 1e-12
 

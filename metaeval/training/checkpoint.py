@@ -72,7 +72,7 @@ def write_state(
 def read_state(path: Path, mark: str, device: torch.device) -> Progress:
     """Read a checkpoint of the same training.
 
-    Raises InputError for a file that is no such checkpoint, ConfigError for another training's.
+    Raises InputError for a file that is not such a checkpoint, ConfigError for another training's.
     """
     groups: dict[str, Tensors] = {"model": {}, "best": {}, "average": {}, "optimizer": {}}
     try:
@@ -86,7 +86,7 @@ def read_state(path: Path, mark: str, device: torch.device) -> Progress:
             raise KeyError("numbers")
     except (InputError, KeyError) as error:
         words = error.problem if isinstance(error, InputError) else f"{error} is missing"
-        problem = f"is no checkpoint of a training ({words}); delete it to start anew"
+        problem = f"is not a checkpoint of a training ({words}); delete it to start anew"
         raise InputError(problem, file=path) from None
     if identity != mark:
         raise ConfigError(

@@ -112,7 +112,7 @@ class _State(Generic[Network]):
     ) -> tuple[float, float]:
         """One pass over an epoch's batches: the mean of their losses, and the last learning rate.
 
-        Both are 0 where there is no batch.
+        Both are 0 without a batch.
         """
         import torch
 
@@ -157,7 +157,7 @@ class _State(Generic[Network]):
             measured = dict(validate(self.kept))
         select = self.settings.select
         if select not in measured:
-            raise ConfigError(f"task.training.select: the validation tells no '{select}'")
+            raise ConfigError(f"task.training.select: the validation does not measure '{select}'")
         if not math.isfinite(measured[select]):
             raise ConfigError(f"'{select}' of the validation is {measured[select]}")
         return measured

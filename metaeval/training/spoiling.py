@@ -23,7 +23,7 @@ _STREAM = 0xBAD  # so that no other generator of a run gives the same numbers
 
 
 def drawn_corruptions(spoiled: bool) -> tuple[DrawnCorruption, ...]:
-    """What a training that tells an image's captions from those of others draws, for its card.
+    """What a contrastive training draws (other images' captions, corrupted ones), for its card.
 
     Captions of other images always, and with `spoiled` copies by `shuffled` and `replaced`.
     """

@@ -67,7 +67,7 @@ class FasterRcnn:
         if self.random or self.weights.is_file():
             return None
         remedy = f"give torchvision's {FILE} ({option}=FILE)"
-        return Absent(part, f"there are no detector weights at {self.weights}", remedy)
+        return Absent(part, f"detector weights {self.weights} not found", remedy)
 
     def labels(self, path: Path) -> list[str]:
         """The categories of the boxes in an image file, best score first."""
@@ -80,7 +80,7 @@ class FasterRcnn:
     def look(self, path: Path, most: int) -> Detections:
         """The `most` best boxes of an image file, and the box head's features of just these boxes.
 
-        Raises OSError or ValueError for a file that is no image.
+        Raises OSError or ValueError for a file that is not an image.
         """
         torch = import_module("torch")
         network = self._loaded()
@@ -143,7 +143,7 @@ class FasterRcnn:
                     network.load_state_dict(state)
                 except (RuntimeError, TypeError, AttributeError) as error:
                     words = " ".join(str(error).split())[:120]
-                    problem = f"are no weights of this detector ({words})"
+                    problem = f"are not weights of this detector ({words})"
                     raise InputError(problem, file=self.weights) from None
             self._network = network.eval().to(devices.resolve(self._device))
         return self._network

@@ -2,7 +2,7 @@
 
 A folder holds `model.safetensors`, `card.json` and `trained_on.npy`: one number for every image
 that was learned from. A model never scores an image it has seen in training. Of the shipped ones
-those that have learned from the same images share a list, `trained_on-CHECKSUM.npy` beside the
+those that have learned from the same images share a list, `trained_on-CHECKSUM.npy` next to the
 folders, and those that know the same words a vocabulary.
 """
 

@@ -112,7 +112,7 @@ class PretrainedWeights:
         return Absent("weights", reason, f"{_train(kind)} regions={regions.name}")
 
     def width(self, name: str) -> int:
-        """A number of the network's shape; InputError where the card does not tell it."""
+        """A number of the network's shape; InputError where the card does not have it."""
         value = self.card.get("shape", {}).get(name)
         if type(value) is not int:
             problem = "should be a whole number"
@@ -163,7 +163,7 @@ def save(
     Parameters
     ----------
     card
-        Must tell `kind` ("scan"), `variant` ("" or "corruptions"), and `regions` (a source's
+        Must contain `kind` ("scan"), `variant` ("" or "corruptions"), and `regions` (a source's
         `identity()`).
         Added here: `family`, `words`, `parameters`, and the checksums.
     dataset
@@ -215,7 +215,7 @@ def read(folder: Path) -> PretrainedWeights:
 
 
 def _check_shape(shape: Any, path: Path) -> None:
-    """Refuse a card whose network is no network: its shape is numbers and yes or no."""
+    """Refuse a card with an invalid network shape: its values are numbers and booleans."""
     if not isinstance(shape, dict):
         raise InputError(f"should be an object, not {kind_of(shape)}", file=path, field="shape")
     for name, value in shape.items():
@@ -246,7 +246,7 @@ def choose(
     Parameters
     ----------
     kind, variant
-        As their card tells: "scan", "faier"; "" for the paper's loss.
+        As in their card: "scan", "faier"; "" for the paper's loss.
     which
         "auto": of the shipped weights for this family of images, variant and regions, those that
         have learned from the fewest images of the dataset's pool, so that the choice is the same
@@ -266,7 +266,7 @@ def choose(
         if isinstance(weights, Absent):
             return weights
         if not (path := weights.folder / cards.WEIGHTS).is_file():
-            raise InputError("there is no such file", file=path)
+            raise InputError("file not found", file=path)
         if (absent := weights.vocabulary().missing()) is not None:
             return absent
     except InputError as error:
@@ -305,7 +305,7 @@ def _fitting(
     ]
     if not fit:
         what = f"{kind} weights" + (f" of the variant '{variant}'" if variant else "")
-        reason = f"there are no {what} for {regions} regions of {_images(dataset)}"
+        reason = f"no {what} for {regions} regions of {_images(dataset)}"
         return Absent("weights", reason, _train(kind))
     keys = image_keys(dataset, pool=True)
     return min(fit, key=lambda weights: (int(np.isin(keys, weights.seen).sum()), weights.name))
@@ -317,7 +317,7 @@ def _named(kind: str, which: str) -> PretrainedWeights | Absent:
     if "/" in which or not folder.is_dir():
         folder = Path(which).expanduser()
     if not (folder / cards.CARD).is_file():
-        reason = f"there are no weights '{which}'"
+        reason = f"no weights '{which}'"
     elif (weights := read(folder)).card["kind"] != kind:
         reason = f"the weights '{which}' are of {weights.card['kind']}, not of {kind}"
     else:

@@ -1,7 +1,7 @@
-"""What a card tells of the training that bears on a run's findings, as the record of it.
+"""Facts of a training that affect a run's findings, read from a card.
 
 A card's `caption_models`, `chosen_on` and `drawn` are written by the training, from what it used
-and drew. `seeds` is what trainings with other seeds gave, entered by hand beside the command that
+and drew. `seeds` is what trainings with other seeds gave, entered by hand with the command that
 measured it; a metric whose options differ from those that were measured gets none of it.
 """
 

@@ -56,7 +56,7 @@ def length_alone(result: ArenaResult) -> list[str]:
             side = "longer" if share.value > 0.5 else "shorter"
             value = max(share.value, 1 - share.value)
             return [
-                f"Of the battles that are no ties, the {side} caption wins {percent(value)} "
+                f"Of the battles that are not ties, the {side} caption wins {percent(value)} "
                 f"(captions of equal length one half)."
             ]
     return []

@@ -65,7 +65,7 @@ def render(run: LoadedRun[ArenaResult]) -> str:
         citation=cite(run),
         provenance=reproduction(run, result.settings.model_dump()),
         downloads={},
-        beside=["scores.parquet", "judgments.parquet"],
+        further_files=["scores.parquet", "judgments.parquet"],
         wide_times=False,
         protocol=_protocol(result),
         tests=listed(tests_made([result.differences])),

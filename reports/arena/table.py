@@ -42,7 +42,7 @@ def arena_table(result: ArenaResult) -> MetricsTable:
         ColumnHead("length", "Equal length",
                    "Agreement where the captions differ by at most "
                    f"{result.settings.length_tolerance:g} words."),
-        ColumnHead("decided", "Decided", "Agreement on the battles that are no ties."),
+        ColumnHead("decided", "Decided", "Agreement on the battles that are not ties."),
         *(
             ColumnHead(f"group-{k}", group, f"Agreement on “{group}”.")
             for k, group in enumerate(result.groups)

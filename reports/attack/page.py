@@ -105,7 +105,7 @@ def write_report(run_dir: Path | str) -> Path:
             citation=cite(run),
             provenance=reproduction(run, result.settings.model_dump()),
             downloads={},
-            beside=["captions.parquet", "scores.parquet"],
+            further_files=["captions.parquet", "scores.parquet"],
             wide_times=False,
         ),
     )

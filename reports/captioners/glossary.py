@@ -24,7 +24,7 @@ _TEXTS = {
         "people.",
     ),
     "> and ≈": (
-        "Neighbours in a ranking: > where the permutation test, corrected, tells them apart, ≈ "
+        "Neighbours in a ranking: > where the permutation test, corrected, separates them, ≈ "
         "where it does not.",
         "The two captions of each image change places at random; p is the share of such "
         "arrangements with a difference at least as large.",
@@ -38,7 +38,7 @@ _TEXTS = {
     ),
     "Kendall τ-b": (
         "Pairs in the same order minus pairs in opposite order, over those that either metric "
-        "tells apart (geometric mean).",
+        "separates (geometric mean).",
     ),
     "Disagreement": (
         "Of an image: take two captions and two metrics that both prefer one of them; the share of "

@@ -30,7 +30,7 @@ class CaptionersRun(LoadedRun[CaptionersResult]):
 
     With s systems in order of mean rank (the best first), n images and c sentence scores that are
     no parts of others, `captions[s][n]` holds captions (`None` where a system has none of the
-    image), `scores` is float64 [c, s, n], NaN where there is no score, and `disagreement` [n].
+    image), `scores` is float64 [c, s, n], NaN for missing scores, and `disagreement` [n].
     """
 
     systems: tuple[str, ...]

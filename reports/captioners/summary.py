@@ -136,13 +136,13 @@ def _undecided(run: CaptionersRun) -> Finding | None:
     if not total:
         return None
     if not pairs:
-        return Finding("Neighbours.", "Every ranking tells all its neighbours apart.")
+        return Finding("Neighbours.", "Every ranking separates all its neighbours.")
     parts = [f"{a} and {b} by {listed(by)}" for (a, b), by in pairs.items()]
     n = sum(map(len, pairs.values()))
     return Finding(
         "Neighbours.",
-        f"{capital(spelled(n))} of {spelled(total)} pairs of neighbours in rankings are not told "
-        f"apart, so claim no order there: {'; '.join(parts)}.",
+        f"{capital(spelled(n))} of {spelled(total)} pairs of neighbours in rankings are not "
+        f"separated, so claim no order there: {'; '.join(parts)}.",
     )
 
 

@@ -1,4 +1,4 @@
-"""The tables of the captioners' report: what each cell shows, sorts by, and tells on hovering."""
+"""The tables of the captioners' report: what each cell shows, sorts by and explains."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from metaeval.results.comparison import Comparison
 
 
 class ShadedCell(NamedTuple):
-    """A cell: its text, what it sorts by, what hovering tells, its class, and a share in [0, 1]."""
+    """A cell: its text, what it sorts by, its tooltip, its class, and a share in [0, 1]."""
 
     text: str
     value: float | None = None

@@ -7,7 +7,7 @@ from metaeval.reports.shared.elements import Finding
 from metaeval.reports.shared.formatting import amount, capital, listed, number
 from metaeval.results.graded import DoseCurve, HalfDose
 
-# why there is no half-effect dose; see `metaeval.stats.dose.response`
+# reasons for a missing half-effect dose; see `metaeval.stats.dose.response`
 NOT_REACHED, NO_FALL = "not reached", "no fall"
 
 

@@ -76,7 +76,7 @@ def render(run: LoadedRun[ForcedChoiceResult]) -> str:
             },
         ),
         downloads={},
-        beside=["scores.parquet", "judgments.parquet"],
+        further_files=["scores.parquet", "judgments.parquet"],
         wide_times=False,
         protocol=_protocol(result),
         tests=listed(tests_made(result.differences.values())),

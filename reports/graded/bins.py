@@ -43,8 +43,8 @@ class Density:
     def ridge(self, k: int) -> Array:
         """Heights of set k to draw, in [0, 1]: scaled to its own peak and share outside atoms.
 
-        On a common scale, one narrow set would flatten all others; the share keeps a ridge that
-        stands for few captions low beside the atoms, which are drawn by their shares.
+        On a common scale, one narrow set would flatten all others; with the share, a ridge of
+        few captions stays lower than the atoms, which are drawn by their shares.
         """
         peak = float(self.heights[k].max())
         outside = 1 - sum(shares[k] for _, shares in self.atoms)

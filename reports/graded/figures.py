@@ -91,8 +91,8 @@ def _slopes(lines: Sequence[Slope]) -> Figure:
         places = label_places([high - v for v in values], gap, high - low)
         align = "right" if x == 0 else "left"
         for line, value, place in zip(lines, values, places, strict=True):
-            told = f"{value:.3f}".replace("-", "−")
-            text = f"{line.metric}  {told}" if x == 0 else f"{told}  {line.metric}"
+            shown = f"{value:.3f}".replace("-", "−")
+            text = f"{line.metric}  {shown}" if x == 0 else f"{shown}  {line.metric}"
             y = high - place
             axes.plot([x + 0.02 * side, x + 0.1 * side], [value, y], color=RULE, linewidth=0.6,
                       clip_on=False)  # fmt: skip

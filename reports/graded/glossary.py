@@ -68,7 +68,7 @@ TERMS: tuple[Term, ...] = (
         "delta",
         "Difference",
         "Ours minus the paper's, and whether corruption seeds or random ties account for it.",
-        "The paper used the same images, so the interval over images is no measure. With "
+        "The paper used the same images, so the interval over images does not measure it. With "
         "corruption.seeds above 1: how many standard deviations of seeds and ties it lies off. "
         "“ties”: within two standard deviations of random tie-breaking.",
     ),
@@ -91,7 +91,7 @@ TERMS: tuple[Term, ...] = (
         "Ties",
         "Tie fraction: the share of captions whose score at least one other caption has as well. "
         "Below it, the share of tied pairs among the versions of one image.",
-        "What ties can do to ρ is told by the exact range from the worst to the "
+        "The effect of ties on ρ is the exact range from the worst to the "
         "best way of breaking them.",
     ),
     Term(
@@ -123,7 +123,8 @@ TERMS: tuple[Term, ...] = (
         "",
         "Applied",
         "Whether a corruption changed the caption. A shuffle of few words often "
-        "leaves them where they were; such captions equal the original, and no metric can tell.",
+        "leaves them where they were; such captions equal the original, and no metric can separate "
+        "them.",
     ),
     Term(
         "",

@@ -16,7 +16,7 @@ CAUSES = {
     "METEOR": "nltk's METEOR, averaged over the references, comes nearer: metrics=[meteor_nltk] "
     "metric.meteor_nltk.references=mean"
 }
-NEAR_SD = 2.0  # standard deviations within which a published value is no surprise
+NEAR_SD = 2.0  # standard deviations within which a published value is not a surprise
 
 
 TRAINED = "trained"  # the block of columns that were chosen or trained on this kind of test
@@ -121,5 +121,5 @@ def against_paper(metric: Metric, published: float) -> tuple[str, str]:
     return "beyond ties", (
         "Beyond what random tie-breaking does. How much the corruption's seed does was not "
         "measured for it: corruption.seeds=5, with the metric in corruption.reseeded, does. The "
-        "interval over images is no measure, as the paper used the same images."
+        "interval over images does not measure it, as the paper used the same images."
     )

@@ -65,7 +65,7 @@ def render(run: LoadedRun[JudgmentsResult]) -> str:
         citation=cite(run),
         provenance=reproduction(run, settings_of(result)),
         downloads={},
-        beside=["scores.parquet", "judgments.parquet"],
+        further_files=["scores.parquet", "judgments.parquet"],
         wide_times=False,
         protocol=_protocol(result),
         tests=listed(tests_made(result.differences.values())),

@@ -1,4 +1,4 @@
-"""All differences between metrics as one table: what a matrix tells by colours, in numbers."""
+"""All differences between metrics as one table: the colours of a matrix, in numbers."""
 
 from __future__ import annotations
 

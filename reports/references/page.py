@@ -65,7 +65,7 @@ def write_report(run_dir: Path | str) -> Path:
             citation=cite(run),
             provenance=reproduction(run, run.result.settings.model_dump()),
             downloads={},
-            beside=[f"{files.FIGURES}/{path.name}" for path in drawn],
+            further_files=[f"{files.FIGURES}/{path.name}" for path in drawn],
             wide_times=False,
         ),
     )

@@ -35,13 +35,13 @@ def write_report(run_dir: Path | str) -> Path:
     """
     run = load_run_files(Path(run_dir), SampleSizeResult)
     stability = run.result.sample_size
-    tables, image, beside = [], "", ["scores.parquet", "captions.parquet"]
+    tables, image, further_files = [], "", ["scores.parquet", "captions.parquet"]
     if stability is not None:
         tables = [neighbour_table(stability)]
         write_tables(run.directory, tables)
         drawn = _draw(run.directory, stability)
         image = as_data_uri(drawn[0])
-        beside = [f"{files.FIGURES}/{p.name}" for p in drawn] + beside
+        further_files = [f"{files.FIGURES}/{p.name}" for p in drawn] + further_files
     return page.write_page(
         run.directory / files.REPORT,
         page.render(
@@ -71,7 +71,7 @@ def write_report(run_dir: Path | str) -> Path:
             citation=cite(run),
             provenance=reproduction(run, run.result.settings.model_dump()),
             downloads={},
-            beside=beside,
+            further_files=further_files,
             wide_times=False,
         ),
     )
@@ -80,7 +80,7 @@ def write_report(run_dir: Path | str) -> Path:
 def findings(stability: OrderStabilityResult | None) -> list[Finding]:
     """Statements on the samples."""
     if stability is None:
-        return [Finding("Order.", "Fewer than two metrics gave a result: there is no order.")]
+        return [Finding("Order.", "Fewer than two metrics gave a result: nothing to order.")]
     order = " > ".join(stability.order)
     share, n = percent(stability.stable, 0), stability.images_stable
     if n is None:

@@ -78,7 +78,7 @@ def write_report(run_dir: Path | str) -> Path:
             seed=result.shown.seed,
             provenance=reproduction(run, {}),
             downloads={},
-            beside=[f"{files.BLOCKS}/{files.MANIFEST}", f"{files.BLOCKS}/part-*.parquet"],
+            further_files=[f"{files.BLOCKS}/{files.MANIFEST}", f"{files.BLOCKS}/part-*.parquet"],
             wide_times=False,
         ),
     )

@@ -63,7 +63,7 @@ def render(run: LoadedRun[SensitivityResult], people: Mapping[str, Sequence[str]
         ],
         provenance=reproduction(run, result.settings.model_dump()),
         downloads={},
-        beside=["scores.parquet", "captions.parquet"],
+        further_files=["scores.parquet", "captions.parquet"],
         wide_times=False,
     )
 

@@ -31,7 +31,7 @@ STYLE: dict[Any, Any] = {
     "legend.frameon": False,
 }
 
-# of metrics, told apart in print and by most colour-blind readers; the lines bear names besides
+# of metrics, distinct in print and for most colour-blind readers; lines are labelled as well
 COLOURS = (
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#7a5c00", "#56b4e9", "#8c1d40", "#4d4dff",
     "#e69f00", "#2b6a4d", "#b15928", "#6a3d9a",
@@ -92,7 +92,7 @@ def save_figure(figure: Figure, path: Path, title: str) -> list[Path]:
     from matplotlib.backends.backend_pdf import FigureCanvasPdf
     from matplotlib.backends.backend_svg import FigureCanvasSVG
 
-    logging.getLogger("fontTools").setLevel(logging.WARNING)  # it tells of every letter it leaves
+    logging.getLogger("fontTools").setLevel(logging.WARNING)  # it reports every letter it drops
     written = []
     for suffix, canvas, date in (
         ("svg", FigureCanvasSVG, "Date"),

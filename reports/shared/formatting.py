@@ -15,7 +15,7 @@ def known(value: float | None) -> bool:
 
 
 def number(value: float | None, digits: int = 3, *, sign: bool = False) -> str:
-    """0.646, −0.112; with `sign`, +0.646. A dash where there is no number."""
+    """0.646, −0.112; with `sign`, +0.646. A dash for a missing number."""
     if value is None or not math.isfinite(value):
         return DASH
     text = f"{value:+.{digits}f}" if sign else f"{value:.{digits}f}"

@@ -43,7 +43,7 @@ def interval_bar(
     bounds: Interval | None = None,
     title: str = "",
 ) -> Markup:
-    """The number, and beside it inline SVG that is hidden from screen readers.
+    """The number, and next to it inline SVG that is hidden from screen readers.
 
     Drawn are the value, its confidence interval, as a thin line the `bounds` between which it could
     lie (cut at the ends of the axis), and a diamond at the published value, dotted where that is

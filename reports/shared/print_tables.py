@@ -1,4 +1,4 @@
-"""Tables for papers: `tables/NAME.tex` (booktabs), `.md` and `.csv` beside a run's report.
+"""Tables for papers: `tables/NAME.tex` (booktabs), `.md` and `.csv` next to a run's report.
 
 The best result of a column is bold. Parts are indented under their metric, controls stand below a
 rule, a metric that did not run is left out, and what a cell notes ("below control") is a mark that
@@ -23,7 +23,7 @@ from metaeval.runs import files
 from metaeval.runs.csv_text import csv_text
 
 MARKS = "†‡§¶‖"  # one a kind of note
-EQUAL = "not every test tells it apart from the best"
+EQUAL = "not separated from the best by every test"
 # columns of which no value is the best, and of which the lowest is
 _UNRANKED = frozenset({"metric", "ties", "n", "paper", "delta", "offset", "auc", "gain", "common"})
 _LOWER = frozenset({"inversions"})
@@ -94,7 +94,7 @@ def print_tables(
 ) -> list[PrintTable]:
     """A table of metrics for print, one for each choice of its switch.
 
-    `equal` is choice → the metrics that no test tells apart from the best by the quoted statistic:
+    `equal` is choice → the metrics that no test separates from the best by the quoted statistic:
     they get a mark. `in_full` are the keys of the columns that CSV alone has.
     """
     columns = [k for k, head in enumerate(table.heads) if head.key in in_full]
@@ -150,8 +150,8 @@ def to_latex(table: PrintTable) -> str:
         lines += [" & ".join(map(cell, row)) + r" \\" for row in group]
     lines += [r"\bottomrule", r"\end{tabular}" + ("}" if wide else "")]
     if table.notes:
-        told = "; ".join(f"{latex(mark)} {latex(note)}" for mark, note in table.notes)
-        lines += ["", rf"\smallskip {{\footnotesize {told}}}"]
+        notes = "; ".join(f"{latex(mark)} {latex(note)}" for mark, note in table.notes)
+        lines += ["", rf"\smallskip {{\footnotesize {notes}}}"]
     return "\n".join([*lines, r"\end{table}", ""])
 
 
@@ -197,7 +197,7 @@ def latex(text: str) -> str:
 def bold_best(
     rows: Sequence[Sequence[str]], values: Sequence[Sequence[float | None]], higher: Sequence[bool]
 ) -> list[list[PrintCell]]:
-    """Cells [rows, columns] with the best value of each column bold; `None` is no candidate."""
+    """Cells [rows, columns] with the best value of each column bold; `None` is skipped."""
     best = []
     for column, upward in enumerate(higher):
         known = [v[column] for v in values if v[column] is not None]

@@ -1,7 +1,7 @@
 """`sweep.svg` and `sweep.pdf`: each measure by what was varied, a line or point a metric.
 
 A row of axes a measure, a column a value of the other parameters (small multiples). Numbers make
-an axis, categories stand beside each other and are not joined by lines.
+an axis, categories are drawn next to each other and are not joined by lines.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 FIGURE = "sweep"
 MOST_ROWS, MOST_COLUMNS = 3, 8  # of axes; the tables have all
-WIDTH, HEIGHT, LABELS = 2.7, 2.4, 1.6  # inches: of axes, and beside them for the names
+WIDTH, HEIGHT, LABELS = 2.7, 2.4, 1.6  # inches: of axes, and next to them for the names
 LEFT, TOP, BETWEEN, BOTTOM = 0.8, 0.35, 0.62, 0.95
 WIDE = 30.0  # of an axis whose ends are further apart than this factor the scale is logarithmic
 
@@ -116,7 +116,7 @@ def draw_measure(
             for x, g in zip(xs, members, strict=True)
             if metric in g.values.get(measure, {})
         ]
-        # beside each other, where there is no axis on which they have a place
+        # next to each other: categories have no place on an axis
         shift = 0.0 if axis else 0.5 * ((k + 0.5) / len(metrics) - 0.5)
         _draw_points(axes, points, shift, axis, colours[metric], metric in controls)
         ends.append(LineEnd(metric, colours[metric], points[-1][1].mean))

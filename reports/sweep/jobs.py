@@ -79,7 +79,7 @@ def _read_job(folder: Path, sweep_dir: Path) -> SweepJob:
         return SweepJob(name, overrides, None, error)
     if not (folder / files.STATISTICS).is_file():
         return SweepJob(name, overrides, None, error or "without statistics")
-    # the ceiling is no metric: nothing of it is computed
+    # the ceiling is not a metric: nothing of it is computed
     metrics = [m for m in info.get("metrics") or () if m["metric"] != "ceiling"]
     return SweepJob(
         name,

@@ -112,7 +112,7 @@ def render(run: LoadedRun[TrustResult], figures: bool) -> str:
         citation=cite(run),
         provenance=reproduction(run, {"battery": result.battery, **result.rules.model_dump()}),
         downloads={},
-        beside=[f"tables/{CELLS}"],
+        further_files=[f"tables/{CELLS}"],
         wide_times=False,
     )
 

@@ -39,9 +39,9 @@ def test_cider_is_pycocoevalcaps_in_both_libraries() -> None:
     np.testing.assert_allclose(ours.item(), together, **exact)
     np.testing.assert_allclose(scores.numpy(), each, **exact)
     assert ours > 0
-    told = CiderModule().compute(predictions=CAPTIONS, references=REFERENCES)
-    np.testing.assert_allclose(told["cider"], together, **exact)
-    np.testing.assert_allclose(told["scores"], each, **exact)
+    result = CiderModule().compute(predictions=CAPTIONS, references=REFERENCES)
+    np.testing.assert_allclose(result["cider"], together, **exact)
+    np.testing.assert_allclose(result["scores"], each, **exact)
 
 
 def test_bleu_is_pycocoevalcaps_in_both_libraries() -> None:
@@ -49,8 +49,8 @@ def test_bleu_is_pycocoevalcaps_in_both_libraries() -> None:
     metric = BleuScore()
     metric.update(CAPTIONS, REFERENCES)
     np.testing.assert_allclose(metric.compute().item(), together[3], **exact)  # type: ignore[index]
-    told = BleuModule().compute(predictions=CAPTIONS, references=REFERENCES, max_n=2)
-    np.testing.assert_allclose(told["bleu"], together[1], **exact)  # type: ignore[index]
+    result = BleuModule().compute(predictions=CAPTIONS, references=REFERENCES, max_n=2)
+    np.testing.assert_allclose(result["bleu"], together[1], **exact)  # type: ignore[index]
 
 
 def test_spider_is_the_mean_of_spice_and_cider() -> None:
@@ -62,8 +62,8 @@ def test_spider_is_the_mean_of_spice_and_cider() -> None:
     together, scores = metric.compute()
     np.testing.assert_allclose(scores.numpy(), expected, **exact)
     np.testing.assert_allclose(together.item(), expected.mean(), **exact)
-    told = SpiderModule().compute(predictions=CAPTIONS, references=REFERENCES, parser="rules")
-    np.testing.assert_allclose(told["spider"], expected.mean(), **exact)
+    result = SpiderModule().compute(predictions=CAPTIONS, references=REFERENCES, parser="rules")
+    np.testing.assert_allclose(result["spider"], expected.mean(), **exact)
 
 
 def test_a_torchmetric_resets_and_refuses_what_does_not_fit() -> None:

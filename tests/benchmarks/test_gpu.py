@@ -15,7 +15,7 @@ from benchmarks import gpu
 TRANSPORT = "exact transport"
 
 
-def test_one_benchmark_tells_how_far_it_is_from_pot() -> None:
+def test_one_benchmark_reports_the_difference_from_pot() -> None:
     command = [sys.executable, "-m", "benchmarks.gpu", "--cpu", "--only", TRANSPORT]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -10,7 +10,7 @@ from benchmarks.attack.resisting import PENALTIES, fit, lower_rank, table
 
 
 def test_the_ridge_is_the_minimum_of_its_objective() -> None:
-    """Σ (1 − d·w)² + penalty · |w|², minimised numerically; and it finds the column that tells."""
+    """Σ (1 − d·w)² + penalty · |w|², minimised numerically; and it finds the informative column."""
     rng = np.random.default_rng(0)
     differences = np.column_stack([rng.normal(1, 0.3, 200), rng.normal(0, 1, 200)])
     weights, penalty = fit(differences, np.arange(200))

@@ -115,9 +115,9 @@ def test_what_a_component_costs(tmp_path: Path) -> None:
     sets = [{"name": name, "set": name.title()} for name in cells]
     run = {"metrics": [record, *others], "sets": sets}
     (tmp_path / files.STATISTICS).write_text(json.dumps(run))
-    _, _, *rows, _, told = components([Result(tmp_path, "")]).splitlines()
+    _, _, *rows, _, note = components([Result(tmp_path, "")]).splitlines()
     assert rows == [
         "| A | 50.0 | .900 | −1.0 | .450 | 20.0 | .650 |",
         "| *C* | – | .900 | – | .450 | – | .650 |",
     ]
-    assert told.endswith("other_object 10, wrong_verb 20, wrong_colour 30, wrong_size 10.")
+    assert note.endswith("other_object 10, wrong_verb 20, wrong_colour 30, wrong_size 10.")

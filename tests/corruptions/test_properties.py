@@ -60,7 +60,7 @@ def test_kind_title_and_expectation_are_declared(name):
     assert corruption.title[0].isupper()
 
 
-def test_titles_are_told_apart():
+def test_titles_are_unique():
     titles = [made(name).title for name in FILES]
     assert len(set(titles)) == len(titles)
 

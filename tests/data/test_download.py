@@ -262,9 +262,9 @@ def test_bad_arguments(server, tmp_path):
 
 
 def test_addresses_and_links_that_are_none(tmp_path: Path) -> None:
-    with pytest.raises(DownloadError, match=r"http://\[::1/x: is no address"):
+    with pytest.raises(DownloadError, match=r"http://\[::1/x: is not an address"):
         download("http://[::1/x", tmp_path / "x", sha256=SHA256)
-    with pytest.raises(DownloadError, match="is no address"):
+    with pytest.raises(DownloadError, match="is not an address"):
         download("http://a.org:99999999/x", tmp_path / "x", sha256=SHA256)
     other = tmp_path / "somebody's file"
     other.write_text("kept")

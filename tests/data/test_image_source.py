@@ -24,7 +24,7 @@ from tests.data.pairs.pair_files import coco, sugarcrepe
 from tests.vision.regions.region_cases import dataset
 
 
-def test_file_names_tell_the_number() -> None:
+def test_the_number_is_read_from_file_names() -> None:
     for name in ("COCO_val2014_000000391895.jpg", "val2017/000000391895.jpg", "000000391895.png"):
         assert source_of_file(name) == "coco:391895"
     assert coco_number("coco:391895") == 391895
@@ -40,14 +40,14 @@ def test_what_the_user_declares() -> None:
     assert sources_of([1, 2], names) == {1: "coco:42", 2: None}
     assert sources_of([1, 2], names, declared="coco") == {1: "coco:1", 2: "coco:2"}
     assert sources_of([1], {}, declared="other", collection="mine") == {1: "other:mine/1"}
-    with pytest.raises(ConfigError, match="'b7' is no COCO id"):
+    with pytest.raises(ConfigError, match="'b7' is not a COCO id"):
         sources_of(["b7"], {}, declared="coco")
     with pytest.raises(ConfigError, match=r"'flickr' is not one of coco, other"):
         sources_of([1], {}, declared="flickr")
 
 
 def instances(path: Path, *numbers: int) -> Path:
-    """One dog on each image, its box as wide as the image's place in the list tells."""
+    """One dog on each image; the box's width is the image's place in the list."""
     content = {
         "images": [{"id": n, "width": 100, "height": 100} for n in numbers],
         "categories": [{"id": 18, "name": "dog"}],
@@ -82,7 +82,7 @@ def test_objects_and_images_by_coco_id(tmp_path: Path) -> None:
         sources, tmp_path / "annotations" / "instances_val2017.json", data=tmp_path
     )
     assert sorted(own["objects"]()) == ["a", "b"]
-    with pytest.raises(InputError, match=r"there is no such file; correct dataset\.instances"):
+    with pytest.raises(InputError, match=r"file not found; correct dataset\.instances"):
         annotated_images(sources, tmp_path / "none.json")
     flickr = {f"{k} x": "flickr8k:x" for k in range(3)}  # three documents of one photograph
     one = annotated_images(flickr, data=tmp_path)["objects"]()
@@ -184,5 +184,5 @@ def test_tables_of_ones_own(
     judged = load_table(file=path, data=tmp_path)
     assert judged.dataset.image_source == sources
     assert any("is not known" in note for note in judged.dataset.notes) == (None in sources)
-    told = load_table(file=path, data=tmp_path, image_source="other")
-    assert told.dataset.image_source == tuple(f"other:table/{i}" for i in ids)
+    loaded = load_table(file=path, data=tmp_path, image_source="other")
+    assert loaded.dataset.image_source == tuple(f"other:table/{i}" for i in ids)

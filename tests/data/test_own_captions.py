@@ -257,7 +257,7 @@ def test_a_folder_of_images_is_a_dataset_without_captions(tmp_path: Path) -> Non
     (tmp_path / "a_dog.gif").write_bytes(b"")
     with pytest.raises(InputError, match=r"a_dog\.gif and a_dog\.jpeg are both image a_dog"):
         load_own(images=tmp_path)
-    with pytest.raises(InputError, match="there is no such folder"):
+    with pytest.raises(InputError, match="folder not found"):
         load_own(images=tmp_path / "none")
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match="holds no image file"):

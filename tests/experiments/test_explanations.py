@@ -132,15 +132,15 @@ def test_the_worst_inversions_of_each_column_and_of_the_opening_one_are_explaine
     # not always the class's own name
     named = {"silent": (silent, scored[0]), "letters_neg": (letters, scored[1])}
     letters.bound.clear()
-    told = explanations(
+    written = explanations(
         tmp_path, named, dataset, Graded().explained_images(result, 4), 4, MemoryStore()
     )
-    assert (told["schema"], told["images_per_column"], list(told["metrics"])) == (
+    assert (written["schema"], written["images_per_column"], list(written["metrics"])) == (
         1,
         4,
         ["letters_neg"],
     )
-    assert told["metrics"]["letters_neg"]["columns"] == ["Letters", "Letters-first"]
+    assert written["metrics"]["letters_neg"]["columns"] == ["Letters", "Letters-first"]
     captions = results.read_table(tmp_path / results.CAPTIONS)
     applied = captions["applied"].to_numpy().reshape(3, 30)
     scores = results.read_table(tmp_path / results.SCORES)
@@ -151,7 +151,7 @@ def test_the_worst_inversions_of_each_column_and_of_the_opening_one_are_explaine
         severity = worst_inversion(values, [0, 1, 2], applied)
         order = sorted(range(30), key=lambda k: (-severity[k], k))
         expected |= {100 + k for k in order[:4]}
-    images = told["metrics"]["letters_neg"]["images"]
+    images = written["metrics"]["letters_neg"]["images"]
     assert [entry["image_id"] for entry in images] == sorted(expected)
     assert 4 < len(images) < 12
     (scorer,) = letters.bound
@@ -215,7 +215,7 @@ def test_a_metric_that_cannot_explain_is_a_warning(
     broken = Letters(breaks=True)
     scored, dataset, result = _run(tmp_path, [broken])
     broken.bound.clear()
-    told = explanations(
+    written = explanations(
         tmp_path,
         {"letters": (broken, scored[0])},
         dataset,
@@ -223,7 +223,7 @@ def test_a_metric_that_cannot_explain_is_a_warning(
         3,
         MemoryStore(),
     )
-    assert told["metrics"] == {}
+    assert written["metrics"] == {}
     assert "no explanations of letters: ValueError: no letters left" in caplog.text
     assert [scorer.closed for scorer in broken.bound] == [1]
 
@@ -235,7 +235,7 @@ def test_another_metric_than_the_one_that_scored_explains_nothing(
         version = 2
 
     scored, dataset, result = _run(tmp_path, [Letters()])
-    told = explanations(
+    written = explanations(
         tmp_path,
         {"letters": (Other(), scored[0])},
         dataset,
@@ -243,7 +243,7 @@ def test_another_metric_than_the_one_that_scored_explains_nothing(
         3,
         MemoryStore(),
     )
-    assert told["metrics"] == {}
+    assert written["metrics"] == {}
     assert "its signature differs" in caplog.text
 
 

@@ -56,7 +56,7 @@ def test_a_run_that_is_refused_leaves_an_earlier_one_as_it_was(tmp_path: Path) -
         assert content(out) == before
 
 
-def test_nothing_of_an_earlier_run_is_left_beside_a_new_one(tmp_path: Path) -> None:
+def test_nothing_of_an_earlier_run_is_left_with_a_new_one(tmp_path: Path) -> None:
     out = tmp_path / "OUT"
     for name in files.WRITTEN:
         path = out / name.replace("*", "BLEU-1")
@@ -98,19 +98,19 @@ def test_until_the_end_a_run_is_unfinished_and_if_it_breaks_failed(
     monkeypatch.setattr("metaeval.experiments.graded.task.statistics", breaking)
     with pytest.raises(RuntimeError):
         run_configured(config, out)
-    told = files.read_json(out / files.RUN)
-    assert (told["status"], told["error"]) == ("failed", "RuntimeError: a bolt is loose")
+    info = files.read_json(out / files.RUN)
+    assert (info["status"], info["error"]) == ("failed", "RuntimeError: a bolt is loose")
     assert not (out / files.STATISTICS).exists()
 
 
-def test_where_there_is_no_run_the_refusal_is_told(tmp_path: Path) -> None:
+def test_the_refusal_is_recorded_without_a_run(tmp_path: Path) -> None:
     out = tmp_path / "OUT"
     out.mkdir()
     with pytest.raises(ConfigError):
         run_configured(configured(tmp_path, "seed=abc"), out)
-    told = files.read_json(out / files.RUN)
-    assert told["status"] == "failed"
-    assert told["error"].startswith("seed is 'abc'")
+    info = files.read_json(out / files.RUN)
+    assert info["status"] == "failed"
+    assert info["error"].startswith("seed is 'abc'")
     assert set(content(out)) == {files.RUN}
 
 
@@ -184,9 +184,9 @@ def test_captions_of_thousands_of_words_are_cut_in_the_page_and_not_explained(
     )  # fmt: skip
     # its own image, and the one that got it as its Random caption
     assert "2 images are not explained: a caption or reference has more than 300" in caplog.text
-    told = files.read_json(out / files.EXPLANATIONS)
-    assert told["left_out"] == 2
-    explained = told["metrics"]["bertscore"]["images"]
+    info = files.read_json(out / files.EXPLANATIONS)
+    assert info["left_out"] == 2
+    explained = info["metrics"]["bertscore"]["images"]
     assert len(explained) == 4
     assert files.read_table(out / files.SCORES)["score"].notna().all()
     page = (out / files.REPORT).read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""All metrics over a run's captions: their order, and what works beside the others."""
+"""All metrics over a run's captions: their order, and which run in parallel."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_a_failure_elsewhere_is_a_row_and_a_warning(caplog: pytest.LogCaptureFix
     assert "length failed: ValueError: no" in caplog.text
 
 
-def test_a_lookup_tells_what_is_to_be_done() -> None:
+def test_a_lookup_counts_what_is_to_be_done() -> None:
     ids, human = (1, 2), ("a", "bb")
     dataset = CaptionDataset("two", ids, human, (("x",), ("y",)), ids, human)
     lookup = look_up(Length("A", elsewhere=True), dataset, human, np.arange(2), MemoryStore())

@@ -15,7 +15,7 @@ def main() -> int:
     parser.add_argument("n", type=int, nargs="?", default=5000, help="cases (5,000)")
     parser.add_argument("--first", type=int, default=0, help="number of the first case (0)")
     parser.add_argument("--loader", help="only loaders whose name holds this")
-    parser.add_argument("--show", type=int, default=20, help="bad cases that are told (20)")
+    parser.add_argument("--show", type=int, default=20, help="bad cases to print (20)")
     options = parser.parse_args()
     loaders = [x for x in LOADERS if options.loader is None or options.loader in x.name]
     started = time.perf_counter()

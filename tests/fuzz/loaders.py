@@ -1006,7 +1006,7 @@ LOADERS: Sequence[Loader] = (
     Loader("vectors, word2vec", make_vectors("binary"), read_vectors("v.bin"),
            lambda f: strict.vectors_binary(f / "v.bin", WORDS), {}),
     Loader("vectors, gensim", make_vectors("gensim"), read_vectors("v.kv"), strict_gensim, {}),
-    Loader("vectors, gensim + npy", make_vectors("beside"), read_vectors("v.kv"),
+    Loader("vectors, gensim + npy", make_vectors("next to it"), read_vectors("v.kv"),
            strict_gensim, {}),
     Loader("regions .npy", make_regions("npy"), read_regions("f.npy", boxes="boxes.npy"),
            strict_regions("npy"), {}),

@@ -94,7 +94,7 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
     "reports/shared/figure_style.py": ({"path.read_bytes"}, "a figure that was just drawn"),
 }  # fmt: skip
 
-# modules that read through `metaeval.readers` what is no input of a user: why no loader is needed
+# modules whose `metaeval.readers` calls read no user input: why they need no loader
 UNREACHED = {
     "experiments/trust/task.py": "files of our own runs",
     "experiments/trust/declared.py": "tests/experiments/trust harms its files by hand",

@@ -167,7 +167,7 @@ def test_replies_come_in_order_and_all(java: JavaRuntime, probe: list[str]) -> N
         process.exchange(["a"])
 
 
-def test_death_in_mid_batch_tells_why(java: JavaRuntime, probe: list[str]) -> None:
+def test_death_in_mid_batch_is_explained(java: JavaRuntime, probe: list[str]) -> None:
     process = service(java, [*probe, "die"])
     with pytest.raises(JavaError) as caught:
         process.exchange([str(i) for i in range(10)])

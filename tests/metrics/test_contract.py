@@ -1,5 +1,4 @@
-"""What every configured metric owes: it travels, it does not change, and doctor tells what a run
-does."""
+"""The contract of every configured metric: picklable, stable, and doctor agrees with a run."""
 
 from __future__ import annotations
 

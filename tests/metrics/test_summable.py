@@ -92,7 +92,7 @@ def test_bleu_of_a_captioner_equals_pycocoevalcap(updown: Case, tokens: Tokens) 
     expected, _ = CocoBleu(4).compute_score(*tokens, verbose=0)
     smoothed = corpus(Bleu(smooth="coco"), updown)
     np.testing.assert_allclose(smoothed, expected, rtol=TOLERANCE)
-    # the constants 1e-15 and 1e-9 vanish beside 50,000 n-grams
+    # the constants 1e-15 and 1e-9 are negligible against 50,000 n-grams
     np.testing.assert_allclose(corpus(Bleu(), updown), expected, rtol=1e-9)
 
 
@@ -144,7 +144,7 @@ def test_a_corpus_of_one_caption_scores_as_the_caption(metric: SummableMetric, c
         )
 
 
-def test_short_captions_tell_corpus_and_sentence_bleu_of_sacrebleu_apart() -> None:
+def test_corpus_and_sentence_bleu_of_sacrebleu_differ_on_short_captions() -> None:
     case = Case((("two dogs run", "dogs"),), (("two dogs",),))
     metric = SacreBleu()
     whole = corpus(metric, case)

@@ -54,7 +54,7 @@ def test_nothing_in_a_file_is_run(tmp_path: Path, form: str) -> None:
         path.write_bytes(pickle.dumps(value, protocol=0 if form.endswith("0") else 4))
     else:
         torch.save(value, path, _use_new_zipfile_serialization=form == "zip")
-    with pytest.raises(InputError, match=r"was not opened|is no checkpoint") as error:
+    with pytest.raises(InputError, match=r"was not opened|is not a checkpoint") as error:
         load_torch_checkpoint(path)
     assert not harm.exists()
     assert str(path) in str(error.value)
@@ -78,7 +78,7 @@ def test_a_cut_file_is_one_line(tmp_path: Path, new_form: bool, share: float) ->
     torch.save({"w": torch.randn(200)}, path, _use_new_zipfile_serialization=new_form)
     raw = path.read_bytes()
     path.write_bytes(raw[: int(share * len(raw))])
-    with pytest.raises(InputError, match="is no checkpoint of torch") as error:
+    with pytest.raises(InputError, match="is not a checkpoint of torch") as error:
         load_torch_checkpoint(path)
     assert len(str(error.value).splitlines()) == 1
 
@@ -95,8 +95,8 @@ def test_a_flipped_byte_is_found(tmp_path: Path) -> None:
 
 
 def test_other_files_are_one_line(tmp_path: Path) -> None:
-    (tmp_path / "text").write_text("hello world, these are no weights")
-    for name, message in (("text", "is no checkpoint"), ("none", "no such file")):
+    (tmp_path / "text").write_text("hello world, these are not weights")
+    for name, message in (("text", "is not a checkpoint"), ("none", "no such file")):
         with pytest.raises(InputError, match=message):
             load_torch_checkpoint(tmp_path / name)
 
@@ -122,7 +122,7 @@ def test_weights_that_do_not_fit_are_named() -> None:
     assert model(torch.ones(1, 2)).tolist() == [[2, 2, 2]]
     for state, message in (
         ({"weight": good["weight"]}, r"'bias': is missing \(1 of 2"),
-        ({**good, "more": torch.ones(1)}, "'more': is no weight"),
+        ({**good, "more": torch.ones(1)}, "'more': is not a weight"),
         ({**good, "bias": torch.zeros(4)}, r"'bias': has the shape \[4\] instead of \[3\]"),
         ({**good, "bias": [0, 0, 0]}, "'bias': is list"),
         ({**good, "bias": torch.tensor([0, float("nan"), 0])}, "'bias': holds values"),

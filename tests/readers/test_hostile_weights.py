@@ -156,7 +156,7 @@ def test_an_array_that_promises_more_than_it_holds(tmp_path: Path) -> None:
         header = {"descr": "<f4", "fortran_order": False, "shape": (1 << 40, 36, 2048)}
         np.lib.format.write_array_header_1_0(file, header)  # type: ignore[arg-type]
         file.write(b"\0" * 64)
-    with pytest.raises(InputError, match=r"f\.npy: is no NumPy array.*promises"):
+    with pytest.raises(InputError, match=r"f\.npy: is not a NumPy array.*promises"):
         map_array(path)
     np.save(path, np.array([{"a": 1}], dtype=object), allow_pickle=True)
     with pytest.raises(InputError, match="objects are not read"):
@@ -205,14 +205,14 @@ def kv(state: bytes) -> bytes:
         # a dtype whose fields are made of bytes: numpy takes them for addresses
         (b"cnumpy\ndtype\n(X\x02\x00\x00\x00V8\x89\x88tR(K\x03X\x01\x00\x00\x00|N"
          b"X\x01\x00\x00\x00a}X\x01\x00\x00\x00aB\x08\x00\x00\x00AAAAAAAAsK\x08K\x01K\x1btb",
-         "is no array"),
+         "is not an array"),
         (b"cnumpy._core.multiarray\n_reconstruct\n(cnumpy\nndarray\nK\x00\x85X\x01\x00\x00\x00b"
          b"tR(K\x01J\x00\x00\x00\x7fK\x03\x86cnumpy\ndtype\n(X\x02\x00\x00\x00f4\x89\x88tR"
          b"\x89B\x0c\x00\x00\x00AAAABBBBCCCCtb", "12 bytes for the shape"),
         (b"cposix\nsystem\n(X\x04\x00\x00\x00truetR", r"wants to run code \(posix.system\)"),
         (b"cnumpy\nload\n(X\x01\x00\x00\x00xtR", r"wants to run code \(numpy.load\)"),
         (b"\x96\x00\x00\x00\x00\x00\x01\x00\x00", "or is cut short"),  # room for 2^40 bytes
-        (b"N" + b"r\xff\xff\xff\x7f", "is missing beside"),  # a memo of 2^31 places
+        (b"N" + b"r\xff\xff\xff\x7f", "put it next to the .kv file"),  # a memo of 2^31 places
         (b"\x8d\x00\x00\x00\x00\x00\x00\x00\x7f", "or is cut short"),  # a string as long
     ],
 )  # fmt: skip
@@ -300,7 +300,7 @@ def test_a_panic_of_a_tokenizer_is_an_error_of_its_file(tmp_path: Path) -> None:
 
 def test_what_is_no_regular_file_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.pt")
-    with pytest.raises(InputError, match=r"pipe\.pt: is no regular file"):
+    with pytest.raises(InputError, match=r"pipe\.pt: is not a regular file"):
         load_torch_checkpoint(tmp_path / "pipe.pt")
     with pytest.raises(InputError, match="is a folder"):
         load_torch_checkpoint(tmp_path)
@@ -336,7 +336,7 @@ def test_a_header_of_safetensors_is_not_believed(tmp_path: Path) -> None:
     header = json.dumps({"w": {"dtype": "F32", "shape": [1 << 40], "data_offsets": [0, 16]}})
     raw = struct.pack("<Q", len(header)) + header.encode() + b"\0" * 16
     (tmp_path / "w.safetensors").write_bytes(raw)
-    with pytest.raises(InputError, match=r"w\.safetensors: is no safetensors file"):
+    with pytest.raises(InputError, match=r"w\.safetensors: is not a safetensors file"):
         load_safetensors(tmp_path / "w.safetensors")
 
 

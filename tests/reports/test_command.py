@@ -1,4 +1,4 @@
-"""`python -m reports DIR`: what it writes is told by the directory's own files."""
+"""`python -m reports DIR`: the directory's own files decide what it writes."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_what_is_no_run_is_one_clear_line(
     other = {k: v for k, v in statistics.items() if k != "sets"} | {"experiment": "other"}
     files.write_json(run / files.STATISTICS, other)
     assert main([str(run)]) == 2
-    assert "there is no report on experiment=other" in capsys.readouterr().err
+    assert "experiment=other has no report" in capsys.readouterr().err
     del statistics["metrics"][0]["family"]
     files.write_json(run / files.STATISTICS, statistics)
     assert main([str(run)]) == 2

@@ -97,7 +97,7 @@ def test_a_killed_writer_leaves_whole_batches(tmp_path: Path) -> None:
     assert batch > 0
 
 
-def test_the_key_tells_context_and_caption_apart() -> None:
+def test_the_key_separates_context_and_caption() -> None:
     context = bytes(16)
     keys = {item_key(context, "a"), item_key(context, "b"), item_key(b"\1" + bytes(15), "a")}
     assert len(keys) == 3

@@ -35,7 +35,7 @@ VARIANTS = {
 
 
 class Toy:
-    """A small regression with dropout, whose validation can be told what to say."""
+    """A small regression with dropout, whose validation returns given values."""
 
     def __init__(self, says: Callable[[int], float] | None = None, stop_at: int = 0) -> None:
         torch.manual_seed(3)
@@ -239,7 +239,7 @@ def test_a_loss_that_explodes_is_said() -> None:
 
     with pytest.raises(ConfigError, match="loss is nan in epoch 1"):
         fit(toy.model, toy.batches, broken, toy.validate, settings)
-    with pytest.raises(ConfigError, match="tells no 'recall'"):
+    with pytest.raises(ConfigError, match="does not measure 'recall'"):
         Toy().fit(select="recall")
     with pytest.raises(ConfigError, match="'rsum' of the validation is nan"):
         Toy(lambda call: float("nan")).fit()

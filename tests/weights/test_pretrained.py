@@ -127,7 +127,7 @@ def test_what_cannot_be_chosen_is_said(place: Path) -> None:
         assert "python -m metaeval experiment=train_" in missing.remedy
     unknown = choose("scan", dataset(), "scan_z")
     assert isinstance(unknown, Absent)
-    assert str(unknown) == "there are no weights 'scan_z'; give a folder, or one of: scan_a"
+    assert str(unknown) == "no weights 'scan_z'; give a folder, or one of: scan_a"
     other = choose("faier", dataset(), "scan_a")
     assert isinstance(other, Absent)
     assert "are of scan, not of faier" in other.reason
@@ -135,7 +135,7 @@ def test_what_cannot_be_chosen_is_said(place: Path) -> None:
     (place / "scan_a" / "model.safetensors").unlink()
     gone = choose("scan", dataset([7]))
     assert isinstance(gone, Absent)
-    assert "model.safetensors: there is no such file" in gone.reason
+    assert "model.safetensors: file not found" in gone.reason
     (place / "scan_a" / "model.safetensors").write_bytes(kept)
     (place / "scan_a" / "card.json").write_text("{")
     for which in ("auto", "scan_a"):
@@ -162,8 +162,8 @@ def test_regions_that_do_not_fit_are_said(tmp_path: Path) -> None:
         ("card.json", b"[]", "should be an object, not a list"),
         ("card.json", b'{"kind": "scan"}', "'variant': should be a text"),
         ("card.json", b"{", "invalid JSON"),
-        ("trained_on.npy", b"", "is no NumPy array"),
-        ("trained_on.npy", b"hello", "is no NumPy array"),
+        ("trained_on.npy", b"", "is not a NumPy array"),
+        ("trained_on.npy", b"hello", "is not a NumPy array"),
         ("model.safetensors", b"hello hello hello", "no safetensors file"),
         ("vocab.json", b"{}", "word2idx"),
     ],

@@ -1,4 +1,4 @@
-"""What cards tell of their training: what the code drew, what it started from, and other seeds."""
+"""Facts of training in cards: what the code drew, what it started from, and other seeds."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from metaeval.weights.training_facts import training_facts
 CARDS = {weights.name: weights.card for weights in shipped()}
 
 
-@pytest.mark.parametrize("card", sorted(SHIPPED.glob("*/card.json")), ids=lambda p: p.parent.name)
-def test_a_shipped_card_names_the_licence_of_weights_and_data(card: Path) -> None:
-    told = read_card(card.parent)
-    assert told["license"] == "Apache-2.0"  # as of the package that ships them
-    of_coco = told["data"]["dataset"].startswith("coco")
-    assert ("CC BY 4.0" in told["data_license"]) is of_coco
+@pytest.mark.parametrize("path", sorted(SHIPPED.glob("*/card.json")), ids=lambda p: p.parent.name)
+def test_a_shipped_card_names_the_licence_of_weights_and_data(path: Path) -> None:
+    card = read_card(path.parent)
+    assert card["license"] == "Apache-2.0"  # as of the package that ships them
+    of_coco = card["data"]["dataset"].startswith("coco")
+    assert ("CC BY 4.0" in card["data_license"]) is of_coco
 
 
 @pytest.mark.parametrize("name", [name for name in CARDS if name.startswith(("faier", "scan"))])
-def test_a_shipped_card_tells_what_its_training_drew_and_started_from(name: str) -> None:
+def test_a_shipped_card_states_what_its_training_drew_and_started_from(name: str) -> None:
     card = CARDS[name]
     facts = training_facts(card, {})
     assert facts.drawn == drawn_corruptions(card["trained_on_corruptions"])
@@ -41,8 +41,8 @@ def test_a_shipped_card_tells_what_its_training_drew_and_started_from(name: str)
     assert facts.chosen_on == ("replace", "shuffle")
 
 
-def test_the_small_clip_tells_it_too() -> None:
-    """It learned to tell captions of an image from those of others, and started from nothing."""
+def test_the_small_clip_states_it_too() -> None:
+    """It learned to distinguish captions of an image from others, from random weights."""
     facts = training_facts(read_card(SCENES_CLIP), {})
     assert facts.drawn == drawn_corruptions(False)
     assert (facts.caption_models, facts.chosen_on, facts.seeds) == ((), (), ())
@@ -87,7 +87,7 @@ def test_rates_on_cards_are_those_that_are_drawn(spoil, flaw: str, one_word: flo
     assert makes.flaw == flaw
 
 
-def test_seeds_are_told_of_the_settings_that_were_measured_alone() -> None:
+def test_seeds_belong_only_to_the_measured_settings() -> None:
     card = CARDS["scan_karpathy_test"]
     code = {"lambda": "9", "tau": "1.5", "gains": "min-max", "cosines": "signed"}
     columns = {spread.column for spread in training_facts(card, code).seeds}
@@ -102,7 +102,7 @@ def test_seeds_are_told_of_the_settings_that_were_measured_alone() -> None:
         assert {spread.column for spread in spreads} == columns
 
 
-def test_means_and_deviations_are_those_of_the_values_beside_them() -> None:
+def test_means_and_deviations_are_those_of_their_values() -> None:
     """Where a card has the single values, to three places; sd with n − 1, of rounded values."""
     n = 0
     for card in CARDS.values():

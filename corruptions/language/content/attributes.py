@@ -15,7 +15,7 @@ from metaeval.text.scene_graphs.rules.function_words import words as word_set
 COLOURS = ("red", "blue", "green", "yellow", "orange", "purple", "pink", "brown", "black", "white",
            "gray")  # fmt: skip
 _AS_WRITTEN = {colour: colour for colour in COLOURS} | {"grey": "gray", "tan": "tan"}
-# with these nouns the colour is no colour of the thing, or decides what the thing is
+# with these nouns the colour is not the thing's colour, or determines what the thing is
 _NOT_OF = word_set(
     "light lights bear bears wine pepper peppers onion onions bean beans board tea "
     "juice slices house hair tomato tomatoes tree trees and or"
@@ -228,7 +228,7 @@ class OppositeAdjective(_FromTable):
 
     @staticmethod
     def _holds(caption: ParsedCaption, changes: Sequence[Change]) -> bool:
-        """Whether the new word goes with what follows ("a pretty big dog" is no beauty)."""
+        """Whether the new word goes with what follows ("a pretty big dog" need not be pretty)."""
         place = changes[0][0].start
         after = caption.word(place + 1)
         if caption.word(place) == "hot":

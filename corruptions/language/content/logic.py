@@ -144,7 +144,7 @@ class NegateNoun(LanguageCorruption):
 
 
 class NegateExistence(LanguageCorruption):
-    """There is no such thing: "a man riding a wave", "there is no man riding a wave"."""
+    """Deny the thing: "a man riding a wave", "there is no man riding a wave"."""
 
     name = "negate_existence"
     title = "Existence negated"

@@ -274,8 +274,8 @@ def things(caption: ParsedCaption) -> list[NounPhrase]:
 class SwapObjects(LanguageCorruption):
     """Two things change places, and what was said of each is now said of the other.
 
-    "A black cat next to a dog" becomes "a black dog next to a cat". One of the two has an attribute
-    that the other lacks, so that it is no symmetric relation read backwards.
+    "A black cat next to a dog" becomes "a black dog next to a cat". Only one of the two has an
+    attribute; otherwise the swap could be the same symmetric relation read backwards.
     """
 
     name = "swap_objects"
@@ -324,7 +324,7 @@ class RepeatObject(LanguageCorruption):
     title = "Object repeated"
     kind = "objects"
     severity = "major"
-    lacks = "names no single thing beside its verb's subject"
+    lacks = "names no single thing besides its verb's subject"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         places: Places = []

@@ -226,7 +226,7 @@ _SURFACES = word_set(
     "table couch bed bench chair desk counter plate tray rug roof shelf sofa car "
     "truck suitcase elephant stove countertop toilet refrigerator blanket"
 )
-# what is beside a thing may be behind it
+# what is next to a thing may be behind it
 _SIDES = ("by", "next to", "near", "beside", "close to")
 _OTHER_PLACES = ("on top of", "under", "behind", "inside", "far away from")
 

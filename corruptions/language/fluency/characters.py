@@ -13,7 +13,7 @@ _ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 
 
 def neighbours(letter: str) -> str:
-    """The letters beside, above and below a small letter on a QWERTY keyboard.
+    """The letters next to, above and below a small letter on a QWERTY keyboard.
 
     >>> neighbours("g")
     'fhtyvb'

@@ -41,7 +41,7 @@ class DeleteContentWords(_Deletion):
     title = "Content words deleted"
     kind = "words"
     severity = "major"
-    lacks = "has no content word beside its only one"
+    lacks = "has only one content word"
 
     def words(self, caption: ParsedCaption) -> Sequence[int]:
         return [

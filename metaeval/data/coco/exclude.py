@@ -23,7 +23,7 @@ def without_images_of(
     Parameters
     ----------
     exclude
-        Captions files, or names of splits ("val2017") whose file lies beside this one or in the
+        Captions files, or names of splits ("val2017") whose file is next to this one or in the
         usual places.
     places
         Where to look for the files of splits.
@@ -52,12 +52,12 @@ def _find(name: str, captions: Path, **places: Unpack[Places]) -> Path:
     path = Path(name).expanduser()
     if path.suffix == ".json" or path.is_file():
         if not path.is_file():
-            raise InputError("there is no such file; correct dataset.exclude", file=path)
+            raise InputError("file not found; correct dataset.exclude", file=path)
         return path
     split = name.removeprefix("coco_")
-    beside = captions.with_name(f"captions_{split}.json")
-    if beside.is_file():
-        return beside
+    neighbour = captions.with_name(f"captions_{split}.json")
+    if neighbour.is_file():
+        return neighbour
     elsewhere = find_coco_captions(split, **places)
     if isinstance(elsewhere, Absent):
         raise InputError(f"dataset.exclude={name}: {elsewhere.reason}")

@@ -54,7 +54,7 @@ def find_coco_captions(
         path = Path(captions).expanduser()
         if path.is_file():
             return path
-        return Absent("captions", f"there is no file {path}", "correct dataset.captions")
+        return Absent("captions", f"no file {path}", "correct dataset.captions")
     name = f"annotations/captions_{split}.json"
     looked = [base / name for base in search_bases(**places)]
     for path in looked:
@@ -75,10 +75,10 @@ def find_coco_captions(
 
 def companions(captions: Path, split: str, bases: Iterable[Path]) -> tuple[list[Path], list[Path]]:
     """Where the instances file and the image folder of a captions file may be, best first."""
-    beside = captions.parent.parent if captions.parent.name == "annotations" else captions.parent
+    home = captions.parent.parent if captions.parent.name == "annotations" else captions.parent
     instances = [captions.parent / f"instances_{split}.json"]
     images = []
-    for base in dict.fromkeys([beside, *bases]):
+    for base in dict.fromkeys([home, *bases]):
         instances.append(base / "annotations" / f"instances_{split}.json")
         images += [base / split, base / "images" / split]
     return list(dict.fromkeys(instances)), list(dict.fromkeys(images))

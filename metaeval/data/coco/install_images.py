@@ -21,14 +21,14 @@ def install(cache: Path, source: Path | None = None, url: str = URL, md5: str = 
     """Bring the images (816 MB) into the cache folder, from a local archive or folder if given.
 
     Files that are there already are left alone; the archive is deleted once it is unpacked. Raises
-    InputError for a source without images, DownloadError where there is no connection.
+    InputError for a source without images, DownloadError without a connection.
     """
     folder = cache.expanduser() / "coco"
     target = folder / SPLIT
     if source is not None and (source := source.expanduser()).is_dir():
         photographs = sorted(source.rglob("*.jpg"))
         if not photographs:
-            raise InputError("there is no .jpg file in it", file=source)
+            raise InputError("no .jpg file in it", file=source)
         target.mkdir(parents=True, exist_ok=True)
         for file in progress_bar(photographs, desc="images", unit=""):
             _place(target / file.name, file)
@@ -46,7 +46,7 @@ def _unpack(archive: Path, target: Path) -> None:
             # only the file's own name is used: an archive cannot write anywhere else
             images = [e for e in content.infolist() if e.filename.lower().endswith(".jpg")]
             if not images:
-                raise InputError("there is no .jpg file in it", file=archive)
+                raise InputError("no .jpg file in it", file=archive)
             target.mkdir(parents=True, exist_ok=True)
             for entry in progress_bar(images, desc="unpacking", unit=" images"):
                 file = target / PurePosixPath(entry.filename).name

@@ -53,12 +53,12 @@ def load_coco(
     name
         The dataset's name in tables.
     split
-        "val2017", …: the file is `captions_SPLIT.json`. A file given as `captions` tells its split
-        by such a name itself.
+        "val2017", …: the file is `captions_SPLIT.json`. The split of a file given as `captions` is
+        read from such a name.
     captions
         The file itself; where given, nothing else is looked at.
     instances, images
-        The instances file and the folder of image files; by default looked for beside the captions
+        The instances file and the folder of image files; by default looked for next to the captions
         and then in the same places. They are parts of the dataset, "objects" (`CocoObjects`) and
         "images" (`ImageFiles`), loaded when first asked for.
     download
@@ -70,8 +70,8 @@ def load_coco(
         theirs are left out, of the pool too, as if this file had never had them.
     image_source
         Which photographs these are: "coco", the ids are COCO's; "other", none of them is COCO's; by
-        default COCO's file names tell. Weights that learned from photographs score none of unknown
-        source.
+        default file names decide. Weights that learned from photographs score no photograph of
+        unknown source.
     places
         The folders `root`, or `data` and `cache`: see `metaeval.data.coco.files.Places`.
 
@@ -158,7 +158,7 @@ def _given(path: str | Path | None, option: str, kind: str) -> Path | None:
         return None
     given = Path(path).expanduser()
     if not (given.is_dir() if kind == "folder" else given.is_file()):
-        raise InputError(f"there is no such {kind}; correct dataset.{option}", file=given)
+        raise InputError(f"{kind} not found; correct dataset.{option}", file=given)
     return given
 
 

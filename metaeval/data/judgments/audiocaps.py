@@ -190,7 +190,7 @@ def _path(file: str | Path | None, root: str | Path | None, data: str | Path | N
         return found[FILE]
     path = Path(file).expanduser()
     if not path.is_file():
-        raise InputError("there is no such file; correct dataset.file", file=path)
+        raise InputError("file not found; correct dataset.file", file=path)
     return path
 
 

@@ -186,8 +186,8 @@ def arrange(
 def own_captions_of(judged: Sequence[JudgedCaption]) -> list[str | None]:
     """The letters and digits of each candidate that is one of its own image's references, or None.
 
-    Where captions of people are told apart (a system is called "Human"), only these are own
-    captions: a machine's that happens to be the same takes no reference away.
+    Where captions of people are marked (a system is called "Human"), only these are own captions:
+    an equal caption of a machine does not remove a reference.
     """
     people = any(j.system == HUMAN for j in judged)
     own: list[str | None] = []

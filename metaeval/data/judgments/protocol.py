@@ -95,7 +95,7 @@ def protocol_for(dataset: str, name: str | None, **choices: Unpack[Choices]) -> 
     Raises ConfigError for a name that is not known for the dataset, and for an unknown choice.
     """
     if unknown := [key for key in choices if key not in CHOICES]:
-        raise ConfigError(f"dataset.{unknown[0]}: there is no such option")
+        raise ConfigError(f"dataset.{unknown[0]}: unknown option")
     if name in (None, "plain"):
         made = Protocol("plain", *_PLAIN)
     elif name in _NAMED and dataset in _NAMED[name]:

@@ -72,8 +72,8 @@ def load_table(
         The folder that the names in `image_path` are looked for in.
     image_source
         Which photographs these are: "coco", `image_id` is COCO's; "other", none of them is COCO's.
-        By default the names in `image_path` tell, and without them ids that are, all of them, ids
-        of annotated images of COCO.
+        By default the names in `image_path` decide. Without them, images are COCO's if all ids are
+        ids of annotated images of COCO.
     data
         The data folder; by default METAEVAL_DATA.
     limit, protocol, options

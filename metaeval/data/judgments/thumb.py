@@ -61,7 +61,7 @@ def load_thumb(
     dimensions
         Which of "total", "precision", "recall", "fluency", "conciseness", "inclusive".
     systems
-        Only these; the paper tells correlations with and without "Human".
+        Only these; the paper reports correlations with and without "Human".
     human_reference
         Whether the rated caption of a person joins the references of the machines' captions, as in
         the scores that the authors published.
@@ -121,7 +121,7 @@ def _image(record: Mapping[str, Any], file: Path, where: str) -> str:
     """The COCO id of a record's image, a number or a text."""
     value = record.get("seg_id")
     if type(value) not in (int, str) or not str(value).strip():
-        problem = "is missing" if "seg_id" not in record else f"{value!r:.60} is no id"
+        problem = "is missing" if "seg_id" not in record else f"{value!r:.60} is not an id"
         raise InputError(problem, file=file, record=where, field="seg_id")
     return str(value)
 

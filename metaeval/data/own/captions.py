@@ -80,7 +80,7 @@ def load_own(
     n_references
         How many references at most; by default all.
     image_source
-        "coco": ids are COCO's; "other": no image is COCO's; by default file names tell.
+        "coco": ids are COCO's; "other": no image is COCO's; by default file names decide.
     limit
         Only the first so many images by id.
     fields
@@ -143,7 +143,7 @@ def _by_image(
 def _folder(folder: Path, name: str | None, image_source: str | None) -> CaptionDataset:
     """The images of a folder, nothing being known of them but the files."""
     if not folder.is_dir():
-        raise InputError("there is no such folder; correct dataset.images", file=folder)
+        raise InputError("folder not found; correct dataset.images", file=folder)
     names = images_by_id(folder)
     if not names:
         raise InputError(f"holds no image file ({', '.join(IMAGE_SUFFIXES)})", file=folder)
@@ -296,7 +296,7 @@ def _images(folder: str | Path | None, names: dict[ImageId, str], ids: Sequence[
         return Absent("images", "no folder of image files was given", "dataset.images=FOLDER")
     path = Path(folder).expanduser()
     if not path.is_dir():
-        raise InputError("there is no such folder; correct dataset.images", file=path)
+        raise InputError("folder not found; correct dataset.images", file=path)
     there = _file_names(path)
     by_key = {i: there[image_key(i)] for i in ids if i not in names and image_key(i) in there}
     files = ImageFiles(path, {**names, **by_key})

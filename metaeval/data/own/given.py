@@ -88,7 +88,7 @@ def given_captions(
         [0, 1].
     image_source
         Which photographs these are: "coco", the ids are COCO's; "other", none is COCO's; by default
-        names of image files tell. Weights score no photograph that they might have learned from.
+        names of image files decide. Weights score no photograph that they might have learned from.
 
     The dataset has the images that have a candidate, no others: they are the corpus of CIDEr's idf.
     Captions are tidied by the rule of `metaeval.data.tidy`. Raises InputError for what does not fit
@@ -99,7 +99,7 @@ def given_captions(
         references = dict(zip(candidates["image_id"], candidates["references"], strict=True))
     ids, texts = _candidates(candidates, tidy)
     if not ids:
-        raise InputError("there is no candidate")
+        raise InputError("no candidate caption")
     if len({type(i) for i in ids}) > 1:
         raise InputError("image ids must be all numbers or all strings")
     captions = [
@@ -160,7 +160,7 @@ def _table_candidates(table: pd.DataFrame) -> tuple[list[ImageId], list[Any]]:
 def _results_file(path: Path, tidy: Tidy) -> tuple[list[ImageId], list[Any]]:
     value, _ = read_json(path)
     if not isinstance(value, list) or not all(isinstance(r, dict) for r in value):
-        raise InputError("is no list of {image_id, caption}, COCO's results format", file=path)
+        raise InputError("is not a list of {image_id, caption}, COCO's results format", file=path)
     if not value:
         raise InputError("holds no caption", file=path)
     ids, texts = [], []
@@ -222,7 +222,7 @@ def _images_of(folder: Path, known: list[ImageId]) -> dict[ImageId, Path]:
 def _plain_id(value: Any) -> ImageId:
     plain = value.item() if isinstance(value, np.generic) else value
     if isinstance(plain, bool) or not isinstance(plain, int | str):
-        raise InputError(f"{value!r:.40} is no image id: ids are whole numbers or strings")
+        raise InputError(f"{value!r:.40} is not an image id: ids are whole numbers or strings")
     return plain
 
 
@@ -252,7 +252,7 @@ def _parts(
     }
     if paths:
         if lost := [path for path in paths.values() if not path.is_file()]:
-            raise InputError("there is no such image file", file=lost[0])
+            raise InputError("image file not found", file=lost[0])
         files = GivenImages(paths)
         parts["images"] = lambda: files
     if objects:

@@ -44,7 +44,7 @@ _PUBLISHED = frozenset({
     "vilbertscore", "infometic", "fense", "fleur", "clair", "hicescore", "aloha",
 })  # fmt: skip
 
-# image id as text, caption, and the references where the table tells them
+# image id as text, caption, and the references where the table has them
 Item = tuple[str, str, tuple[str, ...] | None]
 
 
@@ -187,7 +187,7 @@ class _Reader:
             system = str(row.cell(self.named["system"], path))
             if (image, system) not in self.by_system:
                 raise InputError(
-                    f"of '{system}' there is no caption of the image '{image}'",
+                    f"of '{system}' no caption of the image '{image}'",
                     file=path, record=row.where, field=self.named["system"],
                 )  # fmt: skip
             caption = self.by_system[image, system]

@@ -43,7 +43,7 @@ class Table(NamedTuple):
 
 
 def read_table(path: Path) -> Table:
-    """Read a table by its suffix. Raises InputError for what is no such table, or is empty."""
+    """Read a table by its suffix. Raises InputError for another file and for an empty one."""
     suffix = path.suffix.lower()
     if suffix not in FORMATS:
         raise InputError(f"is none of {', '.join(FORMATS)}", file=path)
@@ -81,7 +81,7 @@ def table_files(given: str | Path | Sequence[str | Path], option: str) -> list[P
         elif path.is_file():
             paths.append(path)
         else:
-            raise InputError(f"there is no such file; correct {option}", file=path)
+            raise InputError(f"file not found; correct {option}", file=path)
     return paths
 
 

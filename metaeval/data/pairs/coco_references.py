@@ -33,7 +33,7 @@ class CocoReferences:
         if captions is not None:
             path = Path(captions).expanduser()
             if not path.is_file():
-                raise InputError("there is no such file; correct dataset.captions", file=path)
+                raise InputError("file not found; correct dataset.captions", file=path)
             self._paths = [path]
         else:
             names = [f"annotations/captions_{split}.json" for split in SPLITS]

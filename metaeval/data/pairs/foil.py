@@ -60,10 +60,10 @@ def load_foil(
             raise InputError("is not true or false", file=path, record=where, field="foil")
         if type(image) is not int or image < 0:
             raise InputError(
-                f"{image!r:.60} is no COCO id", file=path, record=where, field="image_id"
+                f"{image!r:.60} is not a COCO id", file=path, record=where, field="image_id"
             )
         if type(key) not in (int, str):
-            raise InputError(f"{key!r:.60} is no id", file=path, record=where, field="id")
+            raise InputError(f"{key!r:.60} is not an id", file=path, record=where, field="id")
         caption = tidy.read(record["caption"], file=path, record=where, field="caption")
         if record["foil"]:
             foils.append((key, image, caption))

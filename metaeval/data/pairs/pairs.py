@@ -1,4 +1,4 @@
-"""True captions beside false ones, as a dataset that every metric can score.
+"""Pairs of a true and a false caption, as a dataset that every metric can score.
 
 A `CaptionPairs` is what the experiment `pairs` works on: pairs of a true and a false caption of one
 image, perhaps with a true paraphrase, and a `CaptionDataset` of what metrics compare them with. The

@@ -58,7 +58,7 @@ def load_rococo(
     Notes
     -----
     Altered captions are partly lower-cased and without punctuation, true ones are not. Both sides
-    are brought to lower case without punctuation, so that no metric can tell them apart by that.
+    are converted to lower case without punctuation, so that no metric can use that difference.
     An altered caption is paired with the true one that shares the most words at the same places. An
     altered caption that still equals one of its image's true captions is left out and counted.
 

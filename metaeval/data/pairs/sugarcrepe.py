@@ -2,7 +2,7 @@
 
 SugarCrepe holds one JSON object a kind, number → `filename`, `caption`, `negative_caption`. The
 images and the true captions are COCO val2017's; a language model wrote the false ones, and those
-that two blind models tell by themselves were thinned out. SugarCrepe++ has a list of records for
+that two text-only models recognise were thinned out. SugarCrepe++ has a list of records for
 five of the kinds, with a second true caption in other words, `caption2`.
 """
 

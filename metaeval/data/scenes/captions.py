@@ -67,6 +67,6 @@ def _typed(words: Words, draw: Draw) -> AlignedCaption:
     return AlignedCaption(" ".join(text) + stop, tuple(words.marks))
 
 
-def tell(graph: SceneGraph, draw: Draw, k: int) -> tuple[AlignedCaption, ...]:
+def write_captions(graph: SceneGraph, draw: Draw, k: int) -> tuple[AlignedCaption, ...]:
     """`k` different captions of a scene, each aligned with it."""
     return Teller(graph, draw).captions(k)

@@ -127,12 +127,12 @@ class Actor:
         adjectives: list[tuple[int, tuple[str, ...], str]],
         definite: bool = False,
         role: str = "",
-        told: int = 0,
+        just_named: int = 0,
     ) -> Words:
         """The noun phrase, with these adjectives.
 
-        `role` names the thing it rides or plays with; `told` is the number of a group that was
-        just named, after which "two rackets" may be "rackets".
+        `role` names the thing it rides or plays with; `just_named` is the number of a
+        group that was just named, after which "two rackets" may be "rackets".
         """
         many = self.n > 1
         noun = draw.pick(ROLES[role]) if role else self.noun(draw)
@@ -145,8 +145,8 @@ class Actor:
         if definite and not many:
             words.add(("the",))
         else:
-            count = self._count(draw, first, head, bool(told))
-            if told == self.n and many and not draw.chance(35):
+            count = self._count(draw, first, head, bool(just_named))
+            if just_named == self.n and many and not draw.chance(35):
                 count = ()
             if definite and count and count[0] in NUMBERS.values() and count[0] != "one":
                 words.add(("the",))

@@ -205,7 +205,7 @@ class Details:
         if frame.ing and form != "prep" and (finite or draw.chance(50)):
             out.add(("while",))
         out.join(verb_words(frame, "ing" if frame.ing else "prep", i, a))
-        out.join(b.phrase(draw, [], told=a.n))
+        out.join(b.phrase(draw, [], just_named=a.n))
         out.wrap("owned", a.group)
         self.mentioned.add(b.group)
         return out

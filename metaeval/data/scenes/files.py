@@ -25,7 +25,7 @@ def file_name(image_id: int) -> str:
 
 
 def dump(value: Any) -> bytes:
-    """Compact ASCII JSON; there are no floats in it, so the same value has the same bytes."""
+    """Compact ASCII JSON; it contains no floats, so the same value has the same bytes."""
     return json.dumps(value, separators=(",", ":"), ensure_ascii=True).encode()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from metaeval.data.scenes.captions import tell
+from metaeval.data.scenes.captions import write_captions
 from metaeval.data.scenes.compose import compose
 from metaeval.data.scenes.draw import Draw
 from metaeval.data.scenes.graph import SceneGraph
@@ -44,4 +44,4 @@ def generate(
 def _scene(seed: int, split: str, index: int, image_id: int, n_captions: int) -> SceneGraph:
     draw = Draw("scenes", seed, split, index)
     graph = compose(draw, image_id, list(SPLITS).index(split), len(SPLITS))
-    return replace(graph, captions=tell(graph, draw, n_captions))
+    return replace(graph, captions=write_captions(graph, draw, n_captions))

@@ -22,7 +22,7 @@ class SceneObject:
     category
         COCO's name: "person", "dining table".
     kind
-        What exactly: "boy", "desk", "baseball"; equals `category` where there is no finer word.
+        What exactly: "boy", "desk", "baseball"; equals `category` if no finer word exists.
     attributes
         (name, value) pairs that a viewer can see: ("colour", "red"), ("size", "small"),
         ("material", "wooden"), ("age", "old"), ("clothing", "red shirt"), …

@@ -144,7 +144,7 @@ NOUNS: dict[str, tuple[Noun, ...]] = {
     }.items()
 }
 
-# What a person on or with a thing is called; such a noun already tells half the relation.
+# What a person on or with a thing is called; such a noun already implies the relation.
 ROLES: dict[str, tuple[Noun, ...]] = {
     "surfboard": _nouns("surfer/surfers"),
     "skis": _nouns("skier/skiers"),

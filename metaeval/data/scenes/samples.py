@@ -62,7 +62,7 @@ def _page(graphs: list[SceneGraph]) -> str:
     ]
     for g in graphs:
         groups = g.groups()
-        told = "<br>".join(c.text for c in g.captions)
+        captions = "<br>".join(c.text for c in g.captions)
         facts = [f"{g.setting}, {g.light}"]
         for members in groups:
             first = members[0]
@@ -71,5 +71,5 @@ def _page(graphs: list[SceneGraph]) -> str:
         for s, predicate, o in g.group_relations:
             facts.append(f"{groups[s][0].kind} *{predicate}* {groups[o][0].kind}")
         image = f'<img src="{g.image_id:012d}.png" width="{SIDE}" alt="{g.captions[0].text}">'
-        lines.append(f"| {image} | {told} | {'<br>'.join(facts)} |")
+        lines.append(f"| {image} | {captions} | {'<br>'.join(facts)} |")
     return "\n".join(lines) + "\n"

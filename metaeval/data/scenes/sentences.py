@@ -64,7 +64,7 @@ class Sentences(Details):
             verb = shifted(verb, 1)
             verb.marks.append(Mark(1, 2, "manner", a.group))
         out.join(verb)
-        out.join(b.phrase(draw, fill.second, told=a.n))
+        out.join(b.phrase(draw, fill.second, just_named=a.n))
         for tail in fill.tails:
             out.join(tail)
         return out

@@ -58,7 +58,7 @@ class CocoScorerMetric(OwnMetric):
             raise ConfigError(f"give the scorer's class: {option}=my_module.MyScorer")
         self.scorer_class = imported(scorer, option) if isinstance(scorer, str) else scorer
         if not inspect.isclass(self.scorer_class):
-            raise ConfigError(f"{option}: '{scorer}' is no class")
+            raise ConfigError(f"{option}: '{scorer}' is not a class")
         if not callable(getattr(self.scorer_class, "compute_score", None)):
             raise ConfigError(f"{option}: {self.scorer_class.__name__} has no compute_score")
         super().__init__(name or self.scorer_class.__name__, tokenizer=tokenizer, **own)

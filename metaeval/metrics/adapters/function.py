@@ -156,7 +156,7 @@ class FunctionScorer(OwnScorer):
 def _parameters(
     function: Callable[..., Any], options: Mapping[str, Any], name: str
 ) -> dict[str, str]:
-    """The function's parameters that metaeval fills, beside the first → with what.
+    """The function's parameters that metaeval fills, except the first → with what.
 
     Raises ConfigError for a parameter that nobody fills, and for an option that it has not.
     """

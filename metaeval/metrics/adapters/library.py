@@ -187,14 +187,14 @@ class EvaluateMetric(LibraryMetric):
         self.module = Path(module).expanduser().resolve()
         if not self.module.exists():
             raise ConfigError(
-                f"{option}: there is no {module} (nothing is fetched: give its folder)"
+                f"{option}: module {module} not found (nothing is downloaded); give its folder"
             )
         script = self.module / f"{self.module.name}.py" if self.module.is_dir() else self.module
         if not script.is_file():
-            raise ConfigError(f"{option}: there is no {script}")
-        beside = sorted(str(path) for path in script.parent.glob("*.py"))
+            raise ConfigError(f"{option}: {script} not found")
+        modules = sorted(str(path) for path in script.parent.glob("*.py"))
         name = name or script.stem
-        super().__init__(name, columns=columns or [name], files=[*beside, *files], **own)
+        super().__init__(name, columns=columns or [name], files=[*modules, *files], **own)
 
     def code(self) -> Any:
         return EvaluateMetric  # the module's files are in the signature

@@ -29,4 +29,4 @@ def metric_from(what: Any, **options: Any) -> Metric:
         return CocoScorerMetric(thing, **options)
     if callable(thing):
         return FunctionMetric(thing, **options)
-    raise ConfigError(f"{what!r:.60} is no metric: bring a Metric, a function or a scorer")
+    raise ConfigError(f"{what!r:.60} is not a metric; give a Metric, a function or a scorer")

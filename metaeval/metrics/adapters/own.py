@@ -119,8 +119,8 @@ class OwnScorer(Scorer):
     code
         What is called: its source enters the signatures.
     given
-        What it looks at beside captions: of "references", "images", "objects", "ids". A caption
-        whose image lacks one of the first two is not scored.
+        What it reads besides captions: of "references", "images", "objects", "ids". A caption is
+        not scored if its image has no references or no image file, and it reads them.
     """
 
     usual_ms = None

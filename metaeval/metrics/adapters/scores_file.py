@@ -26,8 +26,8 @@ class ScoresFileMetric(OwnMetric):
     that has these captions (`metaeval.data.own.score_files` has the form of the files). Captions
     that the file does not have score NaN and are counted.
 
-    Where the file tells the references, its scores are for just these; where it does not, they are
-    for any, and the same caption has the same score against whatever references.
+    If the file contains the references, its scores are for exactly these. Otherwise they are for
+    any references: the same caption always has the same score.
 
     Parameters
     ----------

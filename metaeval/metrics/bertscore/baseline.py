@@ -15,8 +15,8 @@ def baseline_f1(table: bool | str, model: str, layer: int) -> float:
     """The baseline's F1 of a layer of a model.
 
     `table` is `True` for bert-score's own table of an English model, or the path of a table like
-    it (comma-separated columns LAYER, P, R, F). Raises ConfigError where there is no such table,
-    InputError where it lacks the layer.
+    it (comma-separated columns LAYER, P, R, F). Raises ConfigError if the table is missing,
+    InputError if the table has no row for the layer.
     """
     if isinstance(table, str):
         path = Path(table).expanduser()
@@ -26,8 +26,8 @@ def baseline_f1(table: bool | str, model: str, layer: int) -> float:
         path = root / "rescale_baseline" / "en" / f"{model.split('/')[-1]}.tsv"
     if not path.is_file():
         raise ConfigError(
-            f"metric.bertscore.rescale: there is no baseline for {model} ({path}); give the file "
-            "of one, or leave rescale=false"
+            f"metric.bertscore.rescale: no baseline for {model} ({path}); give the file "
+            "of one, or set rescale=false"
         )
     try:
         rows = {row["LAYER"]: row for _, row in read_csv(read_text(path))}
@@ -35,5 +35,5 @@ def baseline_f1(table: bool | str, model: str, layer: int) -> float:
         return read_number(rows[str(layer)]["F"], path, where, "F", low=-1, high=1)
     except KeyError:
         raise InputError(
-            "there is no baseline here", file=path, record=f"layer {layer}", field="F"
+            "no baseline for this layer", file=path, record=f"layer {layer}", field="F"
         ) from None

@@ -58,8 +58,8 @@ def lines() -> list[str]:
             f"authors' file, metric.pacscore.model={model}; no checksum published"
             for model, name in PAC_S.items()
         ),
-        f"{'PAC-S++ PAC++_clip_ViT-*.pth':<{width}}  a CLIP's weights with low-rank ones beside "
-        "them, which are not read here: metric.scores takes what the authors' program gives",
+        f"{'PAC-S++ PAC++_clip_ViT-*.pth':<{width}}  a CLIP's weights with low-rank "
+        "updates, which are not read here: metric.scores takes what the authors' program gives",
     ]
 
 

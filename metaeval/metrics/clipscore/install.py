@@ -19,7 +19,7 @@ NAME = "ViT-B-32-openai.pt"
 def install(cache: Path, source: Path | None = None) -> None:
     """Bring the weights (354 MB) into the cache folder, from a local copy if given.
 
-    Raises InputError for a copy that is another file, DownloadError where there is no connection.
+    Raises InputError for a copy that is another file, DownloadError without a connection.
     """
     target = cache.expanduser() / "clip" / NAME
     if source is None:

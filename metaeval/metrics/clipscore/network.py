@@ -210,7 +210,7 @@ def _load(model: Any, weights: ClipWeights) -> None:
         factory.load_checkpoint(model, path.with_suffix(".pt"))
     except (RuntimeError, KeyError, ValueError, TypeError, AttributeError, IndexError) as error:
         first = one_line(str(error).strip().splitlines()[0] if str(error) else type(error).__name__)
-        raise InputError(f"these are no weights of {weights.model} ({first})", file=path) from None
+        raise InputError(f"these are not weights of {weights.model} ({first})", file=path) from None
     finally:
         factory.load_state_dict = reader
 

@@ -1,8 +1,8 @@
 """PAC-S and RefPAC-S (Sarto et al., 2023): CLIPScore's formula over a CLIP of their own.
 
 Their CLIP is OpenAI's ViT-B/32 (or open_clip's ViT-L/14), its projections fine-tuned on captions
-and images that were generated beside the real ones; the factor is 2 in place of 2.5, the prefix the
-same (`evaluation/pac_score/pac_score.py` of aimagelab/pacscore).
+and images that were generated in addition to the real ones; the factor is 2 instead of 2.5, the
+prefix the same (`evaluation/pac_score/pac_score.py` of aimagelab/pacscore).
 """
 
 from __future__ import annotations

@@ -46,8 +46,8 @@ class RefClipScorer(ClipScorer):
 class RefClipScore(ClipScore):
     """RefCLIPScore of each caption, in [0, 2·weight/(weight + 1)].
 
-    0 where either part is 0 (the limit of the harmonic mean). Not a number where there is no image
-    or no reference. The parameters are those of `ClipScore`.
+    0 where either part is 0 (the limit of the harmonic mean). NaN without an image or
+    without references. The parameters are those of `ClipScore`.
     """
 
     name = "refclipscore"

@@ -26,7 +26,7 @@ _FILES = ("open_clip_model.safetensors", "open_clip_pytorch_model.bin", "model.s
 class ClipWeights:
     """An open_clip model and its weights: "ViT-B-32" and "openai", and the file they are in.
 
-    The tag is "random" (then there is no file), "scenes" or the file's name where it is not `known`
+    The tag is "random" (without a file), "scenes" or the file's name where it is not `known`
     to be one of open_clip's own, with which its preprocessing goes.
     """
 
@@ -67,7 +67,7 @@ def locate(
         named = asked_for(model, pretrained)
         if named.path is None or named.path.is_file():
             return named
-        return Absent("clip", f"there is no file {pretrained}", "correct metric.*.pretrained")
+        return Absent("clip", f"no file {pretrained}", "correct metric.*.pretrained")
     tagged = _tagged(model, tag, cache)
     if pretrained == AUTO and isinstance(tagged, Absent) and dataset.is_scenes:
         return _shipped(dataset) if (SCENES_CLIP / cards.WEIGHTS).is_file() else tagged

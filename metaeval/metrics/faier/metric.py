@@ -2,7 +2,7 @@
 
 A trained network (`metaeval/metrics/faier/network.py`) turns regions of the image and the
 references into one vector a region; a caption's words and triplets are matched with them. Higher
-is better, and there is no bound: the score is a mean of inner products.
+is better, without a bound: the score is a mean of inner products.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ class Faier(Metric):
         columns' names say so.
     calibrate
         Divide an image's scores by the mean FAIEr of its own references, so that 1 is as good as a
-        reference is. Not in the paper: the columns' names say so. Not a number where that mean is
-        not positive, or where there are no references.
+        reference is. Not in the paper: the columns' names say so. NaN where that mean is not
+        positive, and without references.
     parser
         What finds triplets: "auto" (that of the training), "rules" or "corenlp".
     device
@@ -122,7 +122,7 @@ class Faier(Metric):
     def columns_of(
         self, name: str, learned_from_corruptions: bool = False
     ) -> tuple[ScoreColumn, ...]:
-        """The columns under weights of a variant; their names tell what is unusual about them."""
+        """The columns under weights of a variant; their names state deviations from the paper."""
         variant = VARIANTS[name]
         notes = [variant.note] if variant.note else []
         if self.references == 0 and variant.fused:
@@ -252,7 +252,7 @@ class FaierScorer(RegionScorer):
         self._usable = ~self.seen & (there if regions is None else regions.mask.any(axis=1))
 
     def _means(self) -> npt.NDArray[np.float64]:
-        """The mean FAIEr of each image's own references [n], NaN where it is no unit.
+        """The mean FAIEr of each image's own references [n], NaN where it cannot be a unit.
 
         They are scored with the union that they are a part of, as it is there already.
         """
@@ -291,7 +291,7 @@ class FaierScorer(RegionScorer):
         self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
     ) -> list[Mapping[str, Any] | None]:
         if not self._sees:
-            return [None] * len(captions)  # there are no regions that a match could be shown in
+            return [None] * len(captions)  # no regions to show a match in
         rows = np.flatnonzero(self._usable[image_index]).tolist()
         images = [int(image_index[k]) for k in rows]
         explained = self._explainer.explain([captions[k] for k in rows], images)

@@ -1,7 +1,7 @@
 """FAIEr (Wang et al., CVPR 2021): fidelity and adequacy of a caption by matching it with the union
 of an image and its references.
 
-There is no public code; this follows the paper's section 3, and where that leaves something open,
+The authors published no code. This follows the paper's section 3; where that leaves a choice,
 `docs/metrics/faier.md` says what was chosen. The union vectors of an image depend on the image and
 its references alone: they are computed once and serve every caption.
 """
@@ -60,7 +60,7 @@ class FaierShape:
 class Seen(NamedTuple):
     """Visual objects and relations v [n, r, d] of n images, `mask` [n, r].
 
-    `relations` has width 0 where there is no relation level.
+    `relations` has width 0 without a relation level.
     """
 
     objects: torch.Tensor

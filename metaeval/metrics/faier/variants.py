@@ -21,7 +21,7 @@ class Variant:
     references
         How many references a training sample has, of the c - 1 that its image has: (fewest, most).
     relations
-        Whether there is a relation level beside the object level.
+        Whether a relation level is added to the object level.
     fused
         Whether references enter at all.
     seen

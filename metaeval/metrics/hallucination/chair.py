@@ -40,7 +40,7 @@ class Chair(SummableMetric):
     ----------
     ontology
         The file of categories and words (see `ontology.py`); `None`: COCO's 80, made from WordNet.
-        Labels of objects that are no category or word of it do not count.
+        Labels of objects that are neither a category nor a word of it do not count.
     truth
         What an image has: "objects", "references", or both where every image has annotated objects
         (and references otherwise).
@@ -68,7 +68,7 @@ class Chair(SummableMetric):
         if isinstance(truth, Absent):
             return truth
         if not self.ontology.is_file():
-            return Absent("ontology", f"there is no ontology at {self.ontology}", "give its file")
+            return Absent("ontology", f"ontology {self.ontology} not found", "give its file")
         ontology = Ontology(self.ontology)
         settings = {"ontology": ontology.identity, "truth": "+".join(sorted(truth)), "v": 1}
         return ChairScorer(self, settings, dataset, ontology, truth)

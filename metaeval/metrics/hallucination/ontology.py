@@ -1,8 +1,8 @@
 """Which objects a caption speaks of: words and phrases by category, from a file.
 
 The file is JSON: `words` maps each category to its words and phrases (plurals included), `ignored`
-lists phrases in which none is meant, `qualifiers` maps a word ("baby") to the categories before
-whose words it is no object of its own. The last two may be left out.
+lists phrases in which no category is meant, `qualifiers` maps a word ("baby") to the categories
+before whose words it does not name an object. The last two may be left out.
 """
 
 from __future__ import annotations

@@ -247,7 +247,7 @@ class Endpoint:
                 raise self._stop
 
     async def _send(self, request: Request, http: httpx.AsyncClient) -> Answer:
-        """One HTTP request; Retriable, RequestFailed or JudgeStopped where there is no answer."""
+        """One HTTP request; Retriable, RequestFailed or JudgeStopped without an answer."""
         import httpx
 
         content = json.dumps(await asyncio.to_thread(request.body) if request.image else

@@ -1,1 +1,1 @@
-"""LearnToEval (Cui et al., 2018): a network that tells human captions from others."""
+"""LearnToEval (Cui et al., 2018): a network that distinguishes human captions from others."""

@@ -1,4 +1,4 @@
-"""LearnToEval: how likely a caption is a person's, beside a reference and the image."""
+"""LearnToEval: how likely a person wrote a caption, given a reference and the image."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class LearnToEval(Metric):
     """LearnToEval in [0, 1]: the probability that a caption is a person's (Cui et al., 2018).
 
     The mean, over the references, of the network's probability of "human" (the authors score
-    against one reference). The network has learned what a false caption is from spoiled ones
-    (another image's, words replaced, words out of place), so corruptions are no test of it; its
+    against one reference). The network has learned what a false caption is from corrupted ones
+    (another image's, words replaced, words out of place), so corruptions do not test it; its
     column says so. Not a number for images that it has learned from, without a reference, and, of
     the variant that looks at images, without a region.
 

@@ -1,4 +1,4 @@
-"""SCAN's official checkpoints, `model_best.pth.tar`, and the vocabulary beside them.
+"""SCAN's official checkpoints, `model_best.pth.tar`, and their vocabulary.
 
 {"epoch", "model": [image state, text state], "best_rsum", "opt": Namespace, "Eiters"}. Nothing in
 the file is run; the network's shape is read off its weights, and its options where they are there.
@@ -24,13 +24,14 @@ NORM = "clipped_l2norm"  # the normalisation of attention that the published mod
 def load_checkpoint(path: Path, vocabulary: Path) -> tuple[Scan, Vocabulary]:
     """The network in an official checkpoint, in eval mode, and its words.
 
-    Raises InputError, naming the file and the field, for a file that is no such checkpoint, whose
-    network is of another kind than SCAN's published ones, or whose vocabulary has another size.
+    Raises InputError, naming the file and the field, for a file that is not such a checkpoint,
+    whose network is of another kind than SCAN's published ones, or whose vocabulary has another
+    size.
     """
     words = Vocabulary.load(vocabulary)
     checkpoint = load_torch_checkpoint(path)
     if not isinstance(checkpoint, Mapping) or "model" not in checkpoint:
-        raise InputError("is no checkpoint of SCAN: it should hold 'model'", file=path)
+        raise InputError("is not a checkpoint of SCAN: it has no 'model'", file=path)
     states = checkpoint["model"]
     if not isinstance(states, list | tuple) or len(states) != 2:
         raise InputError("should be two state dictionaries", file=path, field="model")

@@ -26,7 +26,7 @@ class ScanShape:
     """What makes two SCAN networks of the same shape.
 
     `dim` numbers describe a region, `embed` is the dimension of the common space, `word` that of
-    the word embedding, `words` the vocabulary's size. `hidden` is the width of the network beside
+    the word embedding, `words` the vocabulary's size. `hidden` is the width of the network next to
     the linear layer (0, the authors': none); with `context` it sees the whole image as well, with
     `whole_only` it serves the region that is the whole image alone.
     `grid` is the side of the grid that gold regions are given (0: none; `vision/regions/grid.py`),
@@ -50,7 +50,7 @@ class ScanShape:
 
     @property
     def wholes(self) -> int:
-        """How many first regions of an image are no single object: the whole image, and cells."""
+        """How many first regions of an image are not one object: the whole image, and cells."""
         return 1 + self.grid**2
 
     @classmethod
@@ -110,7 +110,7 @@ def region_rows(
     first: torch.Tensor | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Of all regions: their features [k, dim], those of their image's region 0, which is the whole
-    image, and whether they are no single object, 1 or 0 [k, 1]: the first `wholes` of an image.
+    image, and whether they are not one object, 1 or 0 [k, 1]: the first `wholes` of an image.
 
     `first` [n, r] says which those are where they are not always the first.
     """

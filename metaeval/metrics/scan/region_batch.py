@@ -35,7 +35,7 @@ class RegionBatch:
 
     @classmethod
     def of(cls, vectors: torch.Tensor) -> RegionBatch:
-        """Of vectors [n, r, d]; zeros where there is no region."""
+        """Of vectors [n, r, d]; zeros for missing regions."""
         exact = vectors.double()
         turned = exact.transpose(1, 2).contiguous()
         return cls(turned, exact.norm(dim=2), exact @ turned)

@@ -88,7 +88,7 @@ def official_weights(
     regions: RegionSource,
     store: Store | None,
 ) -> ScanWeights | Absent:
-    """An official checkpoint, which is read at once: nothing else tells how wide its regions are.
+    """An official checkpoint, read at once: only its weights give the width of its regions.
 
     The images that it was trained on are not known.
     """

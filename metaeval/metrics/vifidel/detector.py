@@ -51,13 +51,13 @@ class Detector:
         return self.network().missing("objects", "metric.vifidel.detector.weights")
 
     def identity(self, store: Store | None = None) -> str:
-        """The weights' checksum and the threshold: all that labels depend on beside the image."""
+        """The weights' checksum and the threshold: what labels depend on besides the image."""
         network = self.network()
         sha256 = "random" if network.random else file_sha256(network.weights, store)[:12]
         return f"fasterrcnn-{sha256}-{self.threshold:g}-{READING}"
 
     def labels(self, dataset: CaptionDataset, store: Store | None) -> list[Counter[str]]:
-        """Per image its labels and how often each; none where there is no image file."""
+        """Per image its labels and how often each; empty without an image file."""
         store = MemoryStore() if store is None else store
         namespace = f"labels of {self.identity(store)}|v:1"
         images: Any = dataset.part("images")

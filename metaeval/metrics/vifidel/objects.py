@@ -47,7 +47,7 @@ class ObjectSources:
                     return absent
             elif not Path(source).expanduser().is_file():
                 remedy = "metric.vifidel.sources=[gold] uses the dataset's own objects"
-                return Absent("objects", f"there is no file of labels at {source}", remedy)
+                return Absent("objects", f"file of labels {source} not found", remedy)
         return None
 
     def identity(self, store: Store | None = None) -> str:

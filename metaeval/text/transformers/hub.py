@@ -18,7 +18,7 @@ from metaeval.data.download import DownloadError
 
 # What a model is made of; the same weights in other frameworks' formats stay where they are.
 _FILES = ("*.json", "*.txt", "*.model", "*.safetensors", "pytorch_model.bin")
-# By which libraries the hub's releases reach the network: an error of theirs is no answer.
+# The network libraries of the hub's releases: their errors mean that the hub did not answer.
 _TRANSPORT = ("httpx", "httpx2", "requests", "urllib3")
 
 

@@ -35,8 +35,8 @@ def install(cache: Path, source: Path | None = None, endpoint: str | None = None
     """Bring roberta-large (1.4 GB) into the cache folder, from a local folder if given.
 
     `endpoint` is the hub's address, by default that of its library (HF_ENDPOINT). Raises InputError
-    for a folder without the model, DownloadError where there is no connection or a file is not the
-    one that the hub states.
+    for a folder without the model, DownloadError without a connection and for a file whose
+    checksum is not the hub's.
     """
     target = cache.expanduser() / "bertscore" / "roberta-large"
     target.mkdir(parents=True, exist_ok=True)
@@ -50,7 +50,7 @@ def install(cache: Path, source: Path | None = None, endpoint: str | None = None
 def _copy(source: Path, target: Path) -> None:
     for name in FILES:
         if not (file := source / name).is_file():
-            raise InputError(f"there is no {name}", file=source)
+            raise InputError(f"file {name} not found", file=source)
         part = target / f"{name}.part"
         shutil.copyfile(file, part)
         part.replace(target / name)

@@ -80,7 +80,7 @@ def locate(model: str, cache: Path | None = None) -> TextModel | Absent:
 
 
 def check_folder(model: TextModel) -> None:
-    """Refuse a model's folder that asks to run code of its own, or whose weights are no data.
+    """Refuse a model's folder that needs its own code, or whose weights can contain code.
 
     Raises InputError. What the libraries read of it after that, they read without running anything.
     """

@@ -88,7 +88,7 @@ class VectorFile(WordVectors):
         The file. `None`: the one that `url` would bring, in the cache folder.
     format
         "word2vec" (binary), "text" (word2vec's, with a first line of counts, or GloVe's, without),
-        "gensim" (KeyedVectors: the .kv file and the .npy beside it), or "auto": by the name.
+        "gensim" (KeyedVectors: the .kv file and the .npy next to it), or "auto": by the name.
     cache
         The folder for downloads and for the index of where in the file each word is.
     url, sha256, md5
@@ -136,7 +136,7 @@ class VectorFile(WordVectors):
     def missing(self) -> Absent | None:
         if self.path.is_file():
             return None
-        reason = f"there are no word vectors at {self.path}"
+        reason = f"word vectors {self.path} not found"
         if self._url is None:
             return Absent("vectors", reason, "give the file (vectors.path=FILE)")
         if self.download and offline():

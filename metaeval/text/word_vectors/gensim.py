@@ -1,6 +1,6 @@
 """gensim's KeyedVectors, as `KeyedVectors.save` writes them, without gensim.
 
-The words are in a pickle (`NAME.kv`), the numbers in `NAME.kv.vectors.npy` beside it if there are
+The words are in a pickle (`NAME.kv`), the numbers in `NAME.kv.vectors.npy` next to it if there are
 many, in the pickle otherwise. A pickle can run code: this one may hold lists, dictionaries and
 arrays; objects of gensim become empty shells, and everything else is refused.
 """
@@ -24,33 +24,33 @@ _WHAT = "word vectors of gensim 4's KeyedVectors"
 
 
 class GensimTable(VectorTable):
-    """KeyedVectors of gensim 4; the path is the .kv file or the .npy beside it."""
+    """KeyedVectors of gensim 4; the path is the .kv file or the .npy next to it."""
 
     def __init__(self, path: Path, cache: Path) -> None:
         main = path.with_name(path.name.removesuffix(".npy").removesuffix(".vectors"))
         super().__init__(main, cache)
         if not main.is_file():
-            raise InputError("there is no such file", file=main)
+            raise InputError("file not found", file=main)
         raw = read_bytes(main)
         held = vars(_shell(read_pickle(raw, main, _names, what=_WHAT), main))
         words = held.get("index_to_key")
         if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-            problem = f"is no list of words: is this a file of {_WHAT}?"
+            problem = f"is not a list of words; give a file of {_WHAT}"
             raise InputError(problem, file=main, field="index_to_key")
         self._words, self._places = words, range(len(words))
-        beside = main.with_name(main.name + ".vectors.npy")
+        numbers = main.with_name(main.name + ".vectors.npy")
         digest = hashlib.sha256(raw)
         if held.get("vectors") is not None:
             if not isinstance(held["vectors"], PickledArray):
-                raise InputError("is no array", file=main, field="vectors")
+                raise InputError("is not an array", file=main, field="vectors")
             self._rows: npt.NDArray[Any] = held["vectors"].read(main, "vectors")
-        elif beside.is_file():
-            with open_binary(beside) as file:
+        elif numbers.is_file():
+            with open_binary(numbers) as file:
                 while block := file.read(1 << 22):
                     digest.update(block)
-            self._rows = map_array(beside)
+            self._rows = map_array(numbers)
         else:
-            raise InputError("is missing beside the .kv file", file=beside)
+            raise InputError("file not found; put it next to the .kv file", file=numbers)
         good = self._rows.ndim == 2 and self._rows.shape[1] > 0 and self._rows.dtype.kind == "f"
         if not good or len(self._rows) != len(words):
             problem = f"has {len(words):,} words for an array {list(self._rows.shape)}"

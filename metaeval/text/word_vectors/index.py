@@ -49,7 +49,7 @@ class VectorTable(ABC):
 
     @abstractmethod
     def row(self, place: int) -> npt.NDArray[np.float32]:
-        """The row at a place, float32 [dimension]; InputError where it is no finite numbers."""
+        """The row at a place, float32 [dimension]; InputError for numbers that are not finite."""
 
     def finite(self, row: npt.NDArray[np.float32], where: str) -> npt.NDArray[np.float32]:
         """The row itself; InputError where a number of it is not finite."""

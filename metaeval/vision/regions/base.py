@@ -33,9 +33,9 @@ class Regions:
     Attributes
     ----------
     features
-        float32 [n, r, d]; zeros where there is no region.
+        float32 [n, r, d]; zeros for missing regions.
     boxes
-        float32 [n, r, 4], x1 y1 x2 y2 in [0, 1]; zeros where there is no region.
+        float32 [n, r, 4], x1 y1 x2 y2 in [0, 1]; zeros for missing regions.
     mask
         bool [n, r], true where a region is there. An image's regions come first, without gaps.
     labels

@@ -27,16 +27,16 @@ class BottomUpRegions(RegionSource):
     Parameters
     ----------
     file
-        .npy, .npz, .tsv, .h5 (.hdf5), or a folder with an .npy or .npz for each image; what they
-        hold is told in `metaeval.vision.regions.feature_files`.
+        .npy, .npz, .tsv, .h5 (.hdf5), or a folder with an .npy or .npz for each image; their
+        content is described in `metaeval.vision.regions.feature_files`.
     ids, boxes
-        For .npy: the file of its rows' ids, default beside it; the .npy of its boxes.
+        For .npy: the file of its rows' ids, by default next to it; the .npy of its boxes.
     dim
         The width of the features.
     most
         Regions of an image; those after the first so many are left out.
 
-    Boxes in pixels are divided by the image's size where the file tells it, otherwise by the
+    Boxes in pixels are divided by the image's size where the file has it, otherwise by the
     largest corner of the image's boxes, which a warning says. Without boxes they are all zero.
     Names of regions are not known.
     """
@@ -64,7 +64,7 @@ class BottomUpRegions(RegionSource):
     def missing(self, dataset: CaptionDataset) -> Absent | None:
         for path in (self.file, self.ids, self.boxes):
             if path is not None and not path.exists():
-                reason = f"there is no file of region features at {path}"
+                reason = f"region features {path} not found"
                 return Absent("regions", reason, "correct regions.file, regions.ids, regions.boxes")
         return missing_packages("regions", "h5py") if self.file.suffix in (".h5", ".hdf5") else None
 

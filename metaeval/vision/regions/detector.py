@@ -119,7 +119,7 @@ class DetectorRegions(RegionSource):
         return padded(features, boxes, labels, self.dim)
 
     def _detect(self, network: FasterRcnn, path: Path) -> _One | None:
-        """What is in an image; `None`, with a warning, for a file that is no image."""
+        """What is in an image; `None`, with a warning, for a file that is not an image."""
         try:
             seen = network.look(path, self.most)
             if seen.labels:

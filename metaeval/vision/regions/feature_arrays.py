@@ -24,9 +24,9 @@ Wanted = Collection[str]
 def read_npy(path: Path, ids: Path | None, boxes: Path | None, wanted: Wanted) -> Iterator[One]:
     """One array [n, r, d], the ids of its rows in a file of their own, perhaps boxes [n, r, 4].
 
-    Without `ids`, the file is looked for beside: NAME_ids.txt for NAME_ims.npy or NAME.npy, or
-    ids.txt. Where the list repeats each id (once for each caption), every row stands for one of
-    the different ids in their order, if there are as many.
+    Without `ids`, the file is searched for in the same folder: NAME_ids.txt for NAME_ims.npy or
+    NAME.npy, or ids.txt. Where the list repeats each id (once for each caption), every row stands
+    for one of the different ids in their order, if there are as many.
     """
     array = map_array(path)
     if array.ndim != 3:
@@ -113,9 +113,9 @@ def rows_of(keys: Sequence[str], features: Any, boxes: Any, wanted: Wanted) -> I
 def _ids_beside(path: Path) -> Path:
     stem = path.stem.removesuffix("_ims")
     for name in (f"{path.stem}_ids.txt", f"{stem}_ids.txt", "ids.txt"):
-        if (beside := path.with_name(name)).is_file():
-            return beside
-    problem = f"has no list of ids beside it ({stem}_ids.txt); give one as regions.ids=FILE"
+        if (ids := path.with_name(name)).is_file():
+            return ids
+    problem = f"its list of ids, {stem}_ids.txt, is missing; set regions.ids=FILE"
     raise InputError(problem, file=path)
 
 

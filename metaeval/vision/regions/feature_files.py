@@ -47,7 +47,7 @@ def read_tsv(path: Path, wanted: Wanted) -> Iterator[One]:
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror})", file=path) from None
     except UnicodeDecodeError:
-        raise InputError("is no tab-separated text", file=path) from None
+        raise InputError("is not tab-separated text", file=path) from None
 
 
 def _tsv_row(path: Path, number: int, key: str, line: str) -> One:
@@ -70,10 +70,10 @@ def _tsv_row(path: Path, number: int, key: str, line: str) -> One:
             raw = base64.b64decode(row[name], validate=True)
         except (binascii.Error, ValueError) as error:
             raise InputError(
-                f"is no base64 ({error})", file=path, record=where, field=name
+                f"is not base64 ({error})", file=path, record=where, field=name
             ) from None
         if not raw or len(raw) % (4 * n) or (name == "boxes" and len(raw) != 16 * n):
-            problem = f"holds {len(raw):,} bytes, which are no float32 of {n} regions"
+            problem = f"holds {len(raw):,} bytes, which is not float32 data of {n} regions"
             raise InputError(problem, file=path, record=where, field=name)
         arrays[name] = np.frombuffer(raw, "<f4").reshape(n, -1)
     w, h = values["image_w"], values["image_h"]

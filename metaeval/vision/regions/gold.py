@@ -111,7 +111,7 @@ def regions_of(objects: Objects, most: int = MOST) -> tuple[Floats, Floats, tupl
 
 
 def geometry(boxes: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Boxes [r, 4] to the seven numbers that tell a region's place, [r, 7]."""
+    """Boxes [r, 4] to the seven numbers that describe a region's place, [r, 7]."""
     size = boxes[:, 2:] - boxes[:, :2]
     return np.concatenate([boxes, size, size.prod(axis=1, keepdims=True)], axis=1)
 

@@ -1,4 +1,4 @@
-"""A grid over gold regions: what stands in each part of an image, told by its objects alone.
+"""A grid over gold regions: the content of each part of an image, from its annotated objects.
 
 Few objects make few regions: nearly a third of val2017's images have three or fewer, and there is
 little to rank in them. A cell of the grid is a region as the whole image is one: it counts the
@@ -24,7 +24,7 @@ def add_grid(regions: Regions, side: int) -> Regions:
     """Gold regions with side × side cells between the whole image and the objects, row by row.
 
     A cell's 88 numbers are those of the whole image (`GoldRegions`): log(1 + how much) of each
-    category, the flag of regions that are no single object, and its place. An image without any
+    category, the flag of regions that are not a single object, and its place. An image without any
     region gets none. `side` 0 leaves the regions as they are. Raises ConfigError where they are not
     gold ones.
     """

@@ -56,7 +56,7 @@ def against_controls(run: GradedRun) -> Finding | None:
         text += f"{number(best.numbers.estimate(measure).value)}: "
         sentences.append(text + _above(pairs, run.result.alpha()))
     text = f"{capital(sentences[0])}; {sentences[1]}. Controls see no meaning, so a value that is "
-    text += "not significantly above theirs is no evidence of any."
+    text += "not significantly above theirs does not show that a metric does."
     return Finding("Controls.", text + _limit(run))
 
 

@@ -1,4 +1,4 @@
-"""Delete, Insert and Reverse: what stays, what goes, and that the edits tell it."""
+"""Delete, Insert and Reverse: what stays, what goes, and that the edits record it."""
 
 from __future__ import annotations
 

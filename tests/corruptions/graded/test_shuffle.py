@@ -28,7 +28,7 @@ def coco(coco_root) -> CaptionDataset:
 @pytest.mark.coco
 @pytest.mark.parametrize("derange", [False, True])
 @pytest.mark.parametrize("rate", [0.25, 0.5, 1.0])
-def test_words_are_kept_and_edits_tell_the_change(coco, rate, derange):
+def test_words_are_kept_and_edits_record_the_change(coco, rate, derange):
     for source, result in zip(coco.human, Shuffle(rate, derange).apply(coco, 0), strict=True):
         old, new = source.split(), result.text.split()
         assert Counter(new) == Counter(old)
@@ -110,7 +110,7 @@ def test_permutations_are_uniform_and_include_the_identity():
     assert all(abs(n - 300) < 79 for n in counts.values())
 
 
-def test_derange_chooses_words_that_can_be_told_apart():
+def test_derange_chooses_distinguishable_words():
     """Half of "a dog a cat" is two words; both "a" would come out unchanged."""
     corruption = Shuffle(0.5, derange=True)
     for seed in range(50):

@@ -87,7 +87,7 @@ def test_enough_captions_can_be_corrupted(run: tuple[Any, list[Harmed]]) -> None
     assert sum(r.applied for r in results) / len(results) >= APPLIED[corruption.name]
 
 
-def test_applied_means_changed_and_edits_tell_how(
+def test_applied_means_changed_and_edits_record_how(
     run: tuple[Any, list[Harmed]], data: CaptionDataset
 ) -> None:
     for source, result in zip(data.human, run[1], strict=True):
@@ -292,12 +292,12 @@ def test_swaps_that_stay_true_are_harmless(data: CaptionDataset) -> None:
     ],
 )  # fmt: skip
 def test_the_words_say_which_swap_is_true(words: str, false: bool, harmless: bool) -> None:
-    told = words.split()
-    n = len(told)
+    phrase = words.split()
+    n = len(phrase)
     text = f"A man {words} a brown horse on the beach."
     marks = [
         Mark(0, 1, "count", 0, "1"), Mark(1, 2, "noun", 0, "men"), Mark(0, 2, "phrase", 0),
-        Mark(2 + (told[0] == "is"), 2 + n, "relation", 0, "ing"),
+        Mark(2 + (phrase[0] == "is"), 2 + n, "relation", 0, "ing"),
         Mark(2 + n, 5 + n, "phrase", 1), Mark(4 + n, 5 + n, "noun", 1, "horses"),
     ]  # fmt: skip
     other = {f"A brown horse {words} a man on the beach."}
@@ -422,7 +422,7 @@ def test_harm_by_hand() -> None:
                 return result.harm
         raise AssertionError(f"never made: {wanted}")
 
-    # what he rides is no elephant; but there is one of it, it is brown, and it is ridden
+    # he does not ride an elephant; but the count, the colour and the relation are right
     elephant = "A man is riding a brown elephant on the beach."
     assert harm(ReplaceObject(), elephant) == pytest.approx(1 / 7)
     woman = "A woman is riding a brown horse on the beach."
@@ -466,7 +466,7 @@ def test_without_the_truth_nothing_is_changed(corruption: type[TruthCorruption])
 
 
 @pytest.mark.parametrize("corruption", ALL, ids=lambda c: c.name)
-def test_datasets_without_truth_are_told_so(corruption: type[TruthCorruption]) -> None:
+def test_datasets_without_truth_are_refused(corruption: type[TruthCorruption]) -> None:
     plain = CaptionDataset("coco", (1,), ("a dog",), (("a cat",),), (1,), ("a dog",))
     absent = corruption().missing(plain)
     assert isinstance(absent, Absent)

@@ -68,7 +68,7 @@ def test_an_excluded_image_need_not_have_all_its_captions(mine: Path) -> None:
 def test_what_is_not_there_is_one_line(mine: Path, tmp_path: Path) -> None:
     for exclude, message in (
         ("nothing", r"dataset\.exclude=nothing: .* were not found"),
-        (tmp_path / "no.json", r"no\.json: there is no such file; correct dataset\.exclude"),
+        (tmp_path / "no.json", r"no\.json: file not found; correct dataset\.exclude"),
         (mine, "no image is left"),
     ):
         with pytest.raises(InputError, match=message) as error:

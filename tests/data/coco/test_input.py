@@ -169,7 +169,7 @@ def test_broken_captions_are_refused(name, tmp_path):
 
 
 def test_paths_that_are_not_there(tmp_path):
-    with pytest.raises(InputError, match=r"there is no file .*nothing\.json"):
+    with pytest.raises(InputError, match=r"no file .*nothing\.json"):
         load_coco(captions=tmp_path / "nothing.json")
     path = write(tmp_path / "captions_x.json", captions_file())
     with pytest.raises(InputError, match=r"no such folder; correct dataset\.images"):

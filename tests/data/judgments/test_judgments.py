@@ -72,7 +72,7 @@ def test_single_choices_replace_those_of_a_protocol(flickr8k: Path) -> None:
 def test_crowd_takes_own_captions_out_of_the_references_of_their_image(flickr8k: Path) -> None:
     judgments = load_crowd(root=flickr8k)
     assert [j.human["yes"] for j in judgments.judged] == [(1.0,), (0.333333333333333,), (0.0,)]
-    # of image a, caption 2 was judged: it is no reference of any caption judged with a
+    # of image a, caption 2 was judged: it is not a reference of any caption judged with a
     own = [f"A dog runs {k} ." for k in (0, 1, 3, 4)]
     assert [list(j.references) for j in judgments.judged[:2]] == [own, own]
     assert len(judgments.judged[2].references) == 5

@@ -159,7 +159,7 @@ def test_foil(data: Path) -> None:
     assert str(pairs.dataset.records) == "3 records read, 2 used, 1 left out"
     with pytest.raises(InputError, match=r"annotations\[1\], field 'foil': is not true or false"):
         load_foil(data=foil(data, foil="yes"))
-    with pytest.raises(InputError, match=r"field 'image_id': 'x' is no COCO id"):
+    with pytest.raises(InputError, match=r"field 'image_id': 'x' is not a COCO id"):
         load_foil(data=foil(data, image_id="x"))
     with pytest.raises(InputError, match=r"\[1\], field 'id': another caption has the id 7"):
         load_foil(data=foil(data, foil=False))
@@ -230,7 +230,7 @@ def test_what_is_missing_is_named_at_once(data: Path, tmp_path: Path) -> None:
         load_sugarcrepe(data=data, near_copies="maybe")
     with pytest.raises(ConfigError, match="limit"):
         load_sugarcrepe(data=data, limit=0)
-    with pytest.raises(InputError, match=r"there is no such file; correct dataset.captions"):
+    with pytest.raises(InputError, match=r"file not found; correct dataset.captions"):
         load_sugarcrepe(data=data, captions=tmp_path / "none.json")
     with pytest.raises(ConfigError, match=r"dataset=pairs needs a file"):
         load_pairs_table()

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from metaeval.data.scenes import AlignedCaption, SceneGraph, SceneObject, generate
-from metaeval.data.scenes.captions import tell
+from metaeval.data.scenes.captions import write_captions
 from metaeval.data.scenes.draw import Draw
 from metaeval.data.scenes.lexicon import (
     AGE_WORDS,
@@ -275,7 +275,7 @@ def test_light_and_background_are_those_of_the_scene(scenes: list[SceneGraph]) -
                 continue
             found = words & set(marks)
             if light == "sunny":
-                # the colour "sunny yellow" and daylight through a window are no weather
+                # the colour "sunny yellow" and daylight through a window are not weather
                 found -= {"sunny"} if "sunny yellow" in str(g.captions) else set()
                 found -= {"sunlight"} if indoors else set()
             assert not found, (g.light, found)
@@ -286,5 +286,5 @@ def test_light_and_background_are_those_of_the_scene(scenes: list[SceneGraph]) -
 
 def test_captions_are_stable_under_more_captions(scenes: list[SceneGraph]) -> None:
     g = scenes[0]
-    a = tell(g, Draw("x"), 3)
-    assert a == tell(g, Draw("x"), 6)[:3]
+    a = write_captions(g, Draw("x"), 3)
+    assert a == write_captions(g, Draw("x"), 6)[:3]

@@ -42,8 +42,8 @@ def digest(graphs: list[SceneGraph], split: str = "val") -> str:
 
 def test_bytes_are_the_published_ones() -> None:
     scenes = list(generate("val", 100))
-    told = captions_json(scenes, "val") + instances_json(scenes, "val")
-    assert hashlib.sha256(told).hexdigest() == SCORED
+    written = captions_json(scenes, "val") + instances_json(scenes, "val")
+    assert hashlib.sha256(written).hexdigest() == SCORED
     assert digest(scenes) == GOLDEN
 
 

@@ -125,7 +125,7 @@ def test_missing_images_are_named_and_left_out(karpathy: Path) -> None:
 
 
 @pytest.mark.coco
-def test_corpus_scores_and_means_are_told_apart(karpathy: Path, coco_root: Path) -> None:
+def test_corpus_scores_and_means_are_kept_separate(karpathy: Path, coco_root: Path) -> None:
     dataset = load_coco(
         "coco", captions=coco_root / "coco/annotations/captions_karpathy_test.json", limit=N
     )
@@ -196,7 +196,7 @@ def test_against_human_is_the_papers_statistic(karpathy: Path, coco_root: Path) 
     assert rho.interval[0] < expected.rho < rho.interval[1]
     assert magic.human_mean == pytest.approx(human.mean(), abs=1e-12)
     assert magic.n == len(images) == N - LACKING
-    # people against a text-only model is no contest
+    # people beat a text-only model easily
     assert (duels["CIDEr"].systems["nucleus_lm"].rank_order_rho.value or 0.0) > 0.5
 
 
@@ -297,7 +297,7 @@ def test_one_system_has_no_neighbours(tiny: Path) -> None:
     assert result_of(out).disagreement.mean is None
 
 
-def test_too_few_permutations_are_told(tiny: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_too_few_permutations_are_reported(tiny: Path, caplog: pytest.LogCaptureFixture) -> None:
     given = f"captions=[{tiny}/parrot.json,{tiny}/mute.json]"
     run(tiny, given)
     assert "permutations" not in caplog.text
@@ -309,7 +309,7 @@ def test_too_few_permutations_are_told(tiny: Path, caplog: pytest.LogCaptureFixt
     ("captions", "more", "message"),
     [
         ("captions=null", "seed=0", "give the systems' captions: captions=FOLDER"),
-        ("captions=gone.json", "seed=0", "gone.json: there is no such file"),
+        ("captions=gone.json", "seed=0", "gone.json: file not found"),
         ("captions={{Human: {0}/parrot.json}}", "seed=0", "'Human' is what people's captions are"),
         (
             "captions={0}/bad.json",

@@ -74,7 +74,7 @@ def test_a_pair_is_compared_on_the_items_that_both_have() -> None:
     """ "Tested in pairs over the same images" was not so where one column had no score.
 
     Both have equal scores wherever both have one. Where b has none, a orders the images the wrong
-    way round: on all its own items a is worse, on common items there is no difference.
+    way round: on all its own items a is worse, on common items they are equal.
     """
     a = scores(2.0, 1)
     a[:60] = a[:60, ::-1]

@@ -40,7 +40,7 @@ ROOT = Path(__file__).parents[3]
 @pytest.mark.parametrize(
     ("corruption", "spoiled", "plain"),
     [
-        (Random(), SEEN, SEEN),  # whoever learns to tell images apart sees other images' captions
+        (Random(), SEEN, SEEN),  # contrastive training sees other images' captions
         (Replace(0.25), SEEN, NEW),
         (Replace(0.1), SEEN, NEW),  # one word in ten
         (Replace(0.9), NEW, NEW),  # training replaced 0.1 to 0.7
@@ -82,9 +82,9 @@ RUN = ("FAIEr", "replace", "coco_val2017", 5000, 0, [Random(), Replace(0.5)])
 
 
 def test_training_seeds_speak_of_the_run_they_were_measured_on() -> None:
-    told = training_seeds([SPREAD], *RUN)
-    assert told is not None
-    assert (told.seeds, told.rank_order_rho) == ((0, 1, 2), Spread(mean=0.8, sd=0.001))
+    seeds = training_seeds([SPREAD], *RUN)
+    assert seeds is not None
+    assert (seeds.seeds, seeds.rank_order_rho) == ((0, 1, 2), Spread(mean=0.8, sd=0.001))
     others = (
         ("FAIEr-object", *RUN[1:]),
         (*RUN[:1], "graded", *RUN[2:]),
@@ -96,21 +96,21 @@ def test_training_seeds_speak_of_the_run_they_were_measured_on() -> None:
         (*RUN[:5], [Replace(0.5)]),
     )
     assert all(training_seeds([SPREAD], *run) is None for run in others)
-    assert training_seeds([replace_column(SPREAD), SPREAD], *RUN) == told
+    assert training_seeds([replace_column(SPREAD), SPREAD], *RUN) == seeds
 
 
 def test_the_runs_on_cards_are_those_of_the_two_experiments() -> None:
-    """Or no run would ever be told of its seeds: the default corruptions, as configured."""
+    """The default corruptions, as configured; otherwise no run would find its seeds."""
     by_experiment = {"replace": ReplaceExperiment(), "shuffle": ShuffleExperiment()}
-    told = 0
+    n_entries = 0
     for weights in shipped():
         for entry in weights.card.get("seeds", ()):
             experiment = by_experiment[entry["experiment"]]
             node = OmegaConf.load(ROOT / f"conf/corruption/{experiment.name}.yaml")
             made = experiment.corruptions(OmegaConf.create({"corruption": node}))
             assert entry["versions"] == [[c.name, dict(c.parameters)] for c in made]
-            told += 1
-    assert told == 32
+            n_entries += 1
+    assert n_entries == 32
 
 
 def replace_column(spread: TrainingSeeds) -> TrainingSeeds:

@@ -28,7 +28,7 @@ NAN = float("nan")
 
 
 def test_a_category_that_length_wins_shows_nothing() -> None:
-    """On HC the control is always right; on MM the metric is, surely."""
+    """On HC the control is always right; on MM the metric is."""
     n = 60
     category, image = ["HC"] * n + ["MM"] * n, np.arange(2 * n) % n
     half = (np.arange(n) % 2).astype(float)

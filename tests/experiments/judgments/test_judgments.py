@@ -382,7 +382,7 @@ def test_a_run_without_bleu(tmp_path: Path, capsys) -> None:
 
 
 def test_published_values_are_for_the_whole_data_and_its_protocol(flickr: Judgments) -> None:
-    """None beside a part of the data or another protocol; percent become fractions."""
+    """None for a part of the data or another protocol; percent become fractions."""
     whole = replace(flickr, facts={**flickr.facts, "judged_in_files": 5822})
     values = published(whole, None).values
     assert values["rating"]["CIDEr"] == pytest.approx(0.439)

@@ -41,18 +41,18 @@ def test_all_references_give_what_a_plain_run_gives(tmp_path: Path) -> None:
     assert (tmp_path / "OUT" / files.REPORT).is_file()
     plain = (*SMALL[:-1], metrics, "report=none", "hydra.run.dir=PLAIN")
     assert run("experiment=replace", *plain, cwd=tmp_path).returncode == 0
-    told, expected = by_metric(tmp_path / "OUT"), by_metric(tmp_path / "PLAIN")
+    scored, expected = by_metric(tmp_path / "OUT"), by_metric(tmp_path / "PLAIN")
     for name in ("BLEU-1", "CIDEr", "Length"):
-        series, whole = told[name].numbers.by_references, expected[name].numbers
+        series, whole = scored[name].numbers.by_references, expected[name].numbers
         assert [v.n_references for v in series] == [0, 1, 2, 3, 4]
         for measure in MEASURES:
             assert series[-1].estimate(measure) == whole.estimate(measure)
         assert (series[0].status == "ok") == (name == "Length")
     assert (
-        told["Length"].numbers.by_references[0].rank_order_rho
+        scored["Length"].numbers.by_references[0].rank_order_rho
         == expected["Length"].numbers.rank_order_rho
     )
-    assert told["BLEU-1"].status == "ok"  # it runs with some references
+    assert scored["BLEU-1"].status == "ok"  # it runs with some references
 
 
 def test_more_references_than_there_are_is_one_line(tmp_path: Path) -> None:
@@ -80,10 +80,10 @@ def test_pairs_of_pascal_agree_with_the_judgements_experiment(tmp_path: Path) ->
         "hydra.run.dir=KNOWN", cwd=tmp_path,
     )  # fmt: skip
     assert known.returncode == 0, known.stderr
-    told, expected = by_metric(tmp_path / "OUT"), by_metric(tmp_path / "KNOWN")
+    scored, expected = by_metric(tmp_path / "OUT"), by_metric(tmp_path / "KNOWN")
     for name in ("BLEU-1", "BLEU-4", "Length"):
-        values = [at.agreement for at in told[name].numbers.by_references]
+        values = [at.agreement for at in scored[name].numbers.by_references]
         choices = expected[name].numbers.choice
         assert [v.value for v in values[1:] if v] == [choice.mean.value for choice in choices]
-    assert told["BLEU-1"].numbers.by_references[0].status == "skipped"
-    assert told["Length"].numbers.by_references[0].agreement is not None
+    assert scored["BLEU-1"].numbers.by_references[0].status == "skipped"
+    assert scored["Length"].numbers.by_references[0].agreement is not None

@@ -284,7 +284,7 @@ def test_a_wrong_row_is_refused_before_anything_is_scored(
 def test_a_command_without_captions_is_refused(folder: Path) -> None:
     assert "give the tables of captions" in refused(cwd=folder)
     message = refused("captions=nowhere.csv", "metrics=[bleu]", cwd=folder)
-    assert "nowhere.csv: there is no such file" in message
+    assert "nowhere.csv: file not found" in message
 
 
 def test_rows_of_a_table_without_types(tmp_path: Path) -> None:

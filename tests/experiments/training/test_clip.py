@@ -113,7 +113,7 @@ def test_the_configuration_is_at_most_6_million_parameters() -> None:
     not (SCENES_CLIP / cards.CARD).is_file(), reason="no trained weights in this checkout"
 )
 def test_the_weights_are_what_their_card_says(tmp_path: Path) -> None:
-    """Held-out scenes drawn by this version of the code are still told apart."""
+    """The weights still distinguish held-out scenes drawn by this version of the code."""
     import hashlib
 
     from metaeval.compute.device import resolve

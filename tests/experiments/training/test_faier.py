@@ -89,11 +89,11 @@ def test_vectors_make_margins_of_similarity(tmp_path: Path) -> None:
             "model": {**TINY["model"], "similarity_margin": margin},
             "training": {"epochs": 1},
         }
-        told = TrainFaier("r", **tiny, vectors=Lettered()).train(
+        card = TrainFaier("r", **tiny, vectors=Lettered()).train(
             config(tmp_path), tmp_path / str(margin)
         )
-        assert told["settings"]["similarity_margin"] == (0.3 if margin is None else 0.0)
-        losses[margin] = told["training"]["history"][0]["loss"]
+        assert card["settings"]["similarity_margin"] == (0.3 if margin is None else 0.0)
+        losses[margin] = card["training"]["history"][0]["loss"]
     assert losses[None] != losses[0.0]
     without = TrainFaier("r", **{**tiny, "model": {**TINY["model"], "similarity_margin": None}})
     card = without.train(config(tmp_path), tmp_path / "without")

@@ -48,7 +48,7 @@ def settings(**changes: Any) -> dict[str, Any]:
 
 
 def run_config(tmp_path: Path, seed: int, n: int) -> Any:
-    """What a run is configured by beside its task: the first n scenes to learn from."""
+    """A run's configuration besides its task: the first n scenes to learn from."""
     return OmegaConf.create({
         "seed": seed,
         "dataset": {"_target_": "metaeval.data.scenes.load_scenes", "split": "train", "n": n,
@@ -73,22 +73,22 @@ def task_of(tmp_path: Path, **losses: Any) -> tuple[Scan, ScanTask]:
 
 def test_the_command_trains_and_its_weights_score(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    told = TrainScan(
+    card = TrainScan(
         {**LOSSES, "corrupted_weight": 0.3}, regions=GoldRegions(), dev=20, network=NETWORK,
         training=settings(epochs=8), min_count=2, device="cpu",
         held_out={"split": "dev", "exclude": None, "n": 30},
     ).train(run_config(tmp_path, seed=3, n=60), out)  # fmt: skip
-    losses = [epoch["loss"] for epoch in told["training"]["history"]]
+    losses = [epoch["loss"] for epoch in card["training"]["history"]]
     assert losses[-1] < 0.8 * losses[0]
     # chance among 20 images of 5 captions each is an rsum of about 150
-    assert told["dev"]["rsum"] > 190
-    assert told["held_out"]["n_images"] == 30
-    assert told["human_cosine"] > 0
-    assert (told["seed"], told["variant"], told["trained_on_corruptions"]) == (
+    assert card["dev"]["rsum"] > 190
+    assert card["held_out"]["n_images"] == 30
+    assert card["human_cosine"] > 0
+    assert (card["seed"], card["variant"], card["trained_on_corruptions"]) == (
         3, "corruptions", True,
     )  # fmt: skip
     written = json.loads((out / cards.CARD).read_text())
-    assert written["dev"] == told["dev"]
+    assert written["dev"] == card["dev"]
     assert not (out / "checkpoint.safetensors").exists()
 
     learned = load_scenes(split="train", n=60, images=False, cache=tmp_path)
@@ -168,13 +168,13 @@ class Corners(WordVectors):
 def test_vectors_make_margins_of_similarity(tmp_path: Path) -> None:
     losses = {}
     for shrinking in (None, False):
-        told = TrainScan(
+        card = TrainScan(
             {**LOSSES, "similarity_margin": shrinking, "margin": 0.3}, regions=GoldRegions(),
             dev=20, network=NETWORK, training=settings(epochs=1), vectors=Lettered(), device="cpu",
         ).train(run_config(tmp_path, seed=0, n=60), tmp_path / str(shrinking))  # fmt: skip
-        assert told["losses"]["similarity_margin"] == (shrinking is None)
-        assert set(told["dev"]["rho"]["TIGEr"]) == {"replace", "shuffle"}
-        losses[shrinking] = told["training"]["history"][0]["loss"]
+        assert card["losses"]["similarity_margin"] == (shrinking is None)
+        assert set(card["dev"]["rho"]["TIGEr"]) == {"replace", "shuffle"}
+        losses[shrinking] = card["training"]["history"][0]["loss"]
     assert losses[None] != losses[False]
     with pytest.raises(ConfigError, match=r"task\.losses\.similarity_margin needs word vectors"):
         task_of(tmp_path, similarity_margin=True)
@@ -213,7 +213,7 @@ def test_regions_that_are_left_out_leave_no_gap(tmp_path: Path) -> None:
 
 
 def test_a_whole_image_that_is_left_out_is_not_taken_for_another_region(tmp_path: Path) -> None:
-    """The network beside the linear layer serves the whole image, wherever it stands or not."""
+    """The network next to the linear layer applies to the whole image, in any position."""
     _, task = task_of(tmp_path, lost_regions=0.2, lost_whole=0.5, mirrored=0.0)
     torch.manual_seed(0)
     all_of_them = np.arange(40)
@@ -275,15 +275,15 @@ def test_features_from_a_file_train_as_configured(tmp_path: Path) -> None:
     (tmp_path / "regions_ids.txt").write_text("\n".join(map(str, scenes.image_ids)))
     node = compose_config(["experiment=train_scan", "dataset=scenes"]).task
     plain: Any = OmegaConf.to_container(node, resolve=False)
-    told = TrainScan(
+    card = TrainScan(
         plain["losses"], dev=10, network=plain["network"], training=settings(epochs=1),
         regions=BottomUpRegions(tmp_path / "regions.npy", tmp_path / "regions_ids.txt", dim=6),
         device="cpu",
     ).train(run_config(tmp_path, seed=0, n=40), tmp_path / "out")  # fmt: skip
-    assert told["shape"]["dim"] == 6
-    assert not told["shape"]["hidden"]
-    assert not told["losses"]["mirrored"]
-    assert not told["losses"]["lost_whole"]
+    assert card["shape"]["dim"] == 6
+    assert not card["shape"]["hidden"]
+    assert not card["losses"]["mirrored"]
+    assert not card["losses"]["lost_whole"]
 
 
 SHIPPED = [w for w in pretrained.shipped() if w.card["kind"] == "scan"]

@@ -1,4 +1,4 @@
-"""What a card tells of the dev images, beside what the metrics themselves give in each turn."""
+"""A card's values on the dev images, compared with the metrics themselves."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from tests.metrics.scan.scan_cases import dataset, ready, weights
 GRID = 2
 
 
-def test_cards_tell_what_the_metrics_give(tmp_path: Path) -> None:
+def test_cards_report_what_the_metrics_give(tmp_path: Path) -> None:
     data, folder = dataset(), weights(tmp_path, grid=GRID)
     stored = pretrained.read(folder)
     model = Scan(ScanShape.of_json(stored.card["shape"]))
     model.load_state_dict(stored.state())
     images = CaptionedImages.of(data, GoldRegions())
     seen = replace(images, regions=add_grid(images.regions, GRID))
-    told = measure(model, stored.vocabulary(), seen, data, 9.0, "cpu")
+    measured = measure(model, stored.vocabulary(), seen, data, 9.0, "cpu")
     texts = captions_in_turns(images, data, turns=3)
     found: dict[str, list[np.ndarray]] = {name: [] for name in texts}
     for turn in range(3):
@@ -47,9 +47,9 @@ def test_cards_tell_what_the_metrics_give(tmp_path: Path) -> None:
             scores = [scorer.score(own[turn::3], np.arange(len(data))) for scorer in scorers]
             found[name].append(np.hstack(scores))
     columns = (*Tiger.plain_columns, *ScanSimilarity.plain_columns)
-    assert list(told) == [column.name for column in columns]
+    assert list(measured) == [column.name for column in columns]
     for which, levels in LEVELS.items():
-        for k, column in enumerate(told):
+        for k, column in enumerate(measured):
             scores = np.stack([np.concatenate(found[name])[:, k] for name in levels], axis=1)
             expected = rank_order(scores, np.arange(4)).rho
-            assert told[column][which] == pytest.approx(expected, abs=1e-4)  # four digits
+            assert measured[column][which] == pytest.approx(expected, abs=1e-4)  # four digits

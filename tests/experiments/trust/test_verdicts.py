@@ -36,7 +36,7 @@ def test_the_effect_is_the_way_from_the_control_to_the_ceiling() -> None:
         (1.0, 0.001, "yes"),  # the ceiling
         (0.5, 0.01, "no"),  # the control itself
         (0.4, 0.2, "no"),  # below it, however uncertain
-        (0.53, 0.005, "no"),  # surely above it, and surely by less than the minimal effect
+        (0.53, 0.005, "no"),  # above it, but by less than the minimal effect
         (0.56, 0.05, "undecided"),
         (0.54, 0.01, "undecided"),  # significant, and perhaps the minimal effect
     ],

@@ -171,7 +171,7 @@ def test_two_captions_of_one_system_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"there is no such file; correct metric\.scores\.file"):
+    with pytest.raises(InputError, match=r"file not found; correct metric\.scores\.file"):
         _ = ScoresFileMetric(tmp_path / "none.csv").columns
     (tmp_path / "s.xlsx").write_text("")
     with pytest.raises(InputError, match=r"is none of \.csv"):

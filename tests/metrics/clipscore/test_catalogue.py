@@ -1,4 +1,4 @@
-"""The list of CLIPs: open_clip's own facts, and architectures that are no OpenAI CLIP."""
+"""The list of CLIPs: open_clip's own facts, and architectures other than OpenAI's CLIP."""
 
 from __future__ import annotations
 
@@ -68,9 +68,9 @@ def test_sizes_and_checksums_are_those_of_the_published_files() -> None:
 
 def test_doctor_lists_them_when_asked(capsys: pytest.CaptureFixture[str]) -> None:
     assert doctor.main(["--clips"]) == 0
-    head, *told = capsys.readouterr().out.splitlines()
+    head, *lines = capsys.readouterr().out.splitlines()
     assert "metric.clipscore.pretrained=TAG" in head
-    by_name = {" ".join(line.split()[:2]): line for line in told}
+    by_name = {" ".join(line.split()[:2]): line for line in lines}
     assert len(by_name) == len(catalogue.CHECKPOINTS) + len(catalogue.PAC_S) + 1
     assert "428 M parameters (1.7 GB in float32)" in by_name["ViT-L-14 laion2b_s32b_b82k"]
     assert "Apache-2.0" in by_name["ViT-B-16-SigLIP webli"]

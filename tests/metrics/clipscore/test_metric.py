@@ -53,7 +53,7 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def dataset(tmp_path_factory: pytest.TempPathFactory) -> CaptionDataset:
-    """Eight scenes; the image of the last is not there, the one before is no image."""
+    """Eight scenes; the image of the last is not there, the one before is not an image."""
     folder = tmp_path_factory.mktemp("images")
     scenes = load_scenes(n=8, cache=folder)
     images = scenes.part("images")
@@ -175,7 +175,7 @@ def test_what_was_cut_or_not_there_is_counted_from_the_cache_too(
     kind: type[ClipScore], weights: Path, dataset: CaptionDataset, caplog: pytest.LogCaptureFixture
 ) -> None:
     captions, store = captions_of(dataset), MemoryStore()
-    # two long captions, of which one twice; image 7 has no file, another's file is no image
+    # two long captions, of which one twice; image 7 has no file, another's file is not an image
     captions.append(next(each for each in captions if each[0] == LONG))
     texts, images = zip(*captions, strict=True)
     for _ in range(2):
@@ -290,7 +290,7 @@ def test_without_weights_or_images(
     assert "offline" in absent(offline, dataset).reason
     missing = ClipScore(pretrained="no/such.pt", download=True)
     missing.fetch(dataset)  # a file cannot be downloaded
-    assert absent(missing, dataset).reason == "there is no file no/such.pt"
+    assert absent(missing, dataset).reason == "no file no/such.pt"
     bare = replace(dataset, parts={}, _loaded={})
     absent(ClipScore(pretrained="random"), bare)
     nothing = ImageFiles(tmp_path, {})

@@ -27,7 +27,7 @@ def small(seed: int) -> Any:
 
 
 class Published(torch.nn.Module):
-    """As OpenAI's archive: traced, in half precision, three sizes beside the weights."""
+    """As OpenAI's archive: traced, in half precision, three sizes next to the weights."""
 
     def __init__(self, model: Any) -> None:
         super().__init__()

@@ -124,7 +124,7 @@ def test_options_of_the_parts_are_those_of_the_configuration() -> None:
 
 
 def test_parts_bring_what_they_need() -> None:
-    """VIFIDEL's vectors are no option of its own: they stand at the root."""
+    """VIFIDEL's vectors are not an option of its own: they are at the root."""
     metric = build("vifidel_cider", compose_config(["metric=[vifidel_cider]"]))
     assert metric.columns[0].name == "VIFIDEL+CIDEr"
     assert metric.columns[0].bounds == (0, 5.5)
@@ -154,7 +154,7 @@ def test_spider_is_the_mean_of_spice_and_cider() -> None:
     ("overrides", "message"),
     [
         (["metric.mean.of=[cider]"], "at least two metrics"),
-        (["metric.mean.of=[cider,bleuu]"], "there is no metric 'bleuu'; did you mean 'bleu'"),
+        (["metric.mean.of=[cider,bleuu]"], "unknown metric 'bleuu'; did you mean 'bleu'"),
         (["metric.mean.of=[cider,mean]"], "mean would be made of itself"),
         (["metric.mean.scale=z"], "scale must be one of none, standard, rank"),
     ],

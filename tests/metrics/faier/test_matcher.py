@@ -107,22 +107,22 @@ def test_the_matches_of_a_caption_add_up_to_its_score() -> None:
     text = "a man rides a horse near two cats"
     references = [[], [], ["a dog", "a man on a horse"]]
     explainer = Explainer(own, TripletParser(), VOCABULARY, references, regions())
-    ((told, levels),) = explainer.explain([text], [2])
+    ((explanation, levels),) = explainer.explain([text], [2])
     encoded = ParsedCaptions.of([text], TripletParser()([text]), VOCABULARY)
     score = own.score(encoded, np.array([2]))[0]
     assert levels == pytest.approx(score.tolist(), **CLOSE)
-    assert told["words"] == ["<start>", *text.split(), "<end>"]
-    assert np.array(told["matches"]).shape == (len(told["words"]), 4)
+    assert explanation["words"] == ["<start>", *text.split(), "<end>"]
+    assert np.array(explanation["matches"]).shape == (len(explanation["words"]), 4)
     # rounded to four digits
-    assert np.array(told["matches"]).max(axis=1).mean() == pytest.approx(score[0], abs=1e-4)
-    assert told["relations"][0] == "(sentence)"
-    assert "man ride horse" in told["relations"]
-    assert np.array(told["relation_matches"]).max(axis=1).mean() == pytest.approx(
+    assert np.array(explanation["matches"]).max(axis=1).mean() == pytest.approx(score[0], abs=1e-4)
+    assert explanation["relations"][0] == "(sentence)"
+    assert "man ride horse" in explanation["relations"]
+    assert np.array(explanation["relation_matches"]).max(axis=1).mean() == pytest.approx(
         score[1], abs=1e-4
     )
-    assert [len(r["words"]) for r in told["references"]] == [4, 7]
-    assert [len(r["matches"][0]) for r in told["references"]] == [4, 4]
-    assert len(told["regions"]) == 4
+    assert [len(r["words"]) for r in explanation["references"]] == [4, 7]
+    assert [len(r["matches"][0]) for r in explanation["references"]] == [4, 4]
+    assert len(explanation["regions"]) == 4
 
 
 def test_the_vocabulary_knows_the_lemmas_of_triplets() -> None:

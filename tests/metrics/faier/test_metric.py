@@ -1,4 +1,4 @@
-"""The metric: names and signatures tell all; references, overlap, explanations, the command."""
+"""The metric: names and signatures, references, overlap, explanations, the command."""
 
 from __future__ import annotations
 
@@ -121,9 +121,9 @@ def test_columns_and_signatures_say_what_they_are(
     assert by_options.columns == scorer.columns
     found = scorer.signatures[0]
     label = pretrained.read(weights[variant]).label
-    told = "r_neg" if variant == "corruptions" else variant
+    kind = "r_neg" if variant == "corruptions" else variant
     regions = "none" if variant == "aier" else "gold-v1"
-    for part in (f"weights:{label}", f"variant:{told}|", f"regions:{regions}|", "parser:rules-1"):
+    for part in (f"weights:{label}", f"variant:{kind}|", f"regions:{regions}|", "parser:rules-1"):
         assert part in found
     assert f"refs:{0 if variant == 'fier' else references}" in found
     assert ("trained-on-corruptions" in found) == (variant == "corruptions")
@@ -219,22 +219,22 @@ def test_explanations_can_be_written_and_add_up(
 ) -> None:
     own = bound(metric(weights), scenes)
     own.prepare()
-    told = own.explain(scenes.human[2], 2)
-    assert told is not None
-    assert json.loads(json.dumps(told)) == told
-    assert told["kind"] == "matches"
-    assert list(told["values"]) == [column.name for column in own.columns]
-    best = np.array(told["matches"]).max(axis=1)
-    assert best.mean() == pytest.approx(told["values"]["FAIEr-object"], abs=2e-4)
-    assert len(told["references"]) == 4
-    assert told["regions"][0] == {"label": "whole image", "box": [0.0, 0.0, 1.0, 1.0]}
+    explanation = own.explain(scenes.human[2], 2)
+    assert explanation is not None
+    assert json.loads(json.dumps(explanation)) == explanation
+    assert explanation["kind"] == "matches"
+    assert list(explanation["values"]) == [column.name for column in own.columns]
+    best = np.array(explanation["matches"]).max(axis=1)
+    assert best.mean() == pytest.approx(explanation["values"]["FAIEr-object"], abs=2e-4)
+    assert len(explanation["references"]) == 4
+    assert explanation["regions"][0] == {"label": "whole image", "box": [0.0, 0.0, 1.0, 1.0]}
     assert own.explain(scenes.human[0], 0) is None
     again = own.explain(scenes.human[3], 2)
     assert again is not None
-    assert again["references"] == told["references"]
-    assert again["words"] != told["words"]
+    assert again["references"] == explanation["references"]
+    assert again["words"] != explanation["words"]
     scores = own.score([scenes.human[2], scenes.human[3]], np.array([2, 2]))
-    for each, row in zip((told, again), scores, strict=True):
+    for each, row in zip((explanation, again), scores, strict=True):
         # the same float32 sums in another order, rounded to four digits
         assert list(each["values"].values()) == pytest.approx(row.tolist(), abs=6e-5)
 
@@ -273,7 +273,7 @@ def test_weights_for_other_regions_are_refused(
     assert "trained on gold-v1 regions, and these are gold-v1-10" in absent.reason
     unknown = Faier(GoldRegions(), weights="typo").bind(scenes)
     assert isinstance(unknown, Absent)
-    assert str(unknown).startswith("there are no weights 'typo'; give a folder, or one of: faier_")
+    assert str(unknown).startswith("no weights 'typo'; give a folder, or one of: faier_")
 
 
 def test_a_metric_travels_and_use_does_not_change_it(

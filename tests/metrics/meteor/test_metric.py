@@ -219,7 +219,7 @@ def test_statistics_are_the_jars_although_the_table_is_cut(
     assert np.array_equal(mine, reference.statistics)
     paraphrases = mine[:, 16:20].sum(axis=1) > 0
     synonyms = mine[:, 12:16].sum(axis=1) > 0
-    assert paraphrases.sum() > 100  # else this would not tell anything about the table
+    assert paraphrases.sum() > 100  # otherwise this would not test the table
     assert synonyms.sum() > 100
 
 

@@ -59,14 +59,14 @@ def weights(folder: Path, sign: float = 1.0, seed: int = 0, grid: int = 0, **car
         model.text.rnn.bias_ih_l0 += 0.3
         model.text.rnn.bias_ih_l0_reverse += 0.3
         model.image.fc.bias.copy_(sign * model.text(torch.tensor([[1, 5, 2]]))[0, 1])
-    told = {
+    facts = {
         "kind": "scan",
         "variant": "",
         "regions": GoldRegions().identity(),
         "human_cosine": sign,
     }
-    told |= {"shape": asdict(model.shape), "trained_on_corruptions": False, **card}
-    pretrained.save(folder, model, words, told, dataset(101))
+    facts |= {"shape": asdict(model.shape), "trained_on_corruptions": False, **card}
+    pretrained.save(folder, model, words, facts, dataset(101))
     return folder
 
 

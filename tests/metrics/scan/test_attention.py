@@ -85,7 +85,7 @@ def test_padding_has_no_gradient_and_does_no_harm() -> None:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_the_loss_and_its_gradient_are_those_over_all_pairs(way: str) -> None:
-    """The hardest negatives' loss from 3 b pairs, beside the definition over the b × b matrix."""
+    """The hardest negatives' loss from 3 b pairs, against the definition over the b × b matrix."""
     margin = 0.2
     counts = ([5, 2, 3, 9, 4, 1], [4, 6, 2, 3, 7, 5])
     grads, losses = [], []
@@ -133,7 +133,7 @@ def test_drawn_negatives_are_wrong_partners_that_violate() -> None:
     assert {int(p.caption[1]) for p in picks} == {0, 2, 3}
 
 
-def test_the_anchor_is_what_tells_a_sign() -> None:
+def test_the_anchor_decides_the_sign() -> None:
     """The triplet loss is blind to a shift of all similarities, the anchor is not."""
     for shift in (0.0, -0.9):
         table = torch.tensor([[0.6, 0.5], [0.4, 0.7]]) + shift

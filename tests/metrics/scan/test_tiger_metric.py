@@ -70,7 +70,7 @@ def test_a_score_does_not_depend_on_its_company(tmp_path: Path) -> None:
         assert whole.context(4) == part.context(1)
 
 
-def test_the_signature_tells_all_that_changes_a_number(tmp_path: Path) -> None:
+def test_the_signature_contains_all_that_changes_a_number(tmp_path: Path) -> None:
     place = str(weights(tmp_path / "one"))
     other = str(weights(tmp_path / "two", seed=1))
     plain = ready(Tiger(GoldRegions(), weights=place), dataset())
@@ -138,7 +138,7 @@ def test_images_that_were_learned_from_are_not_scored(tmp_path: Path) -> None:
 
 
 def test_weights_under_which_humans_ground_negatively_are_refused(tmp_path: Path) -> None:
-    bad = str(weights(tmp_path / "told", sign=-1.0))
+    bad = str(weights(tmp_path / "weights", sign=-1.0))
     absent = Tiger(GoldRegions(), weights=bad).bind(dataset())
     assert isinstance(absent, Absent)
     assert "mean cosine of -1.00" in absent.reason
@@ -159,25 +159,25 @@ def test_weights_under_which_humans_ground_negatively_are_refused(tmp_path: Path
 @pytest.mark.parametrize("grid", [0, 2])
 def test_what_is_drawn_is_what_is_scored(tmp_path: Path, grid: int) -> None:
     metric = ready(Tiger(GoldRegions(), weights=str(weights(tmp_path, grid=grid))), dataset())
-    told = metric.explain(CAPTIONS[1], 1)
-    assert told is not None
-    assert json.loads(json.dumps(told)) == told
-    assert told["kind"] == "grounding"
+    explanation = metric.explain(CAPTIONS[1], 1)
+    assert explanation is not None
+    assert json.loads(json.dumps(explanation)) == explanation
+    assert explanation["kind"] == "grounding"
     cells = ["top left", "top right", "bottom left", "bottom right"] if grid else []
     names = ["whole image", *cells, "cat", "cat", "bed"]
-    assert [each["label"] for each in told["regions"]] == names
-    assert told["regions"][0]["box"] == [0, 0, 1, 1]
-    assert told["regions"][-1]["box"] == [0.2, 0.2, 0.7, 0.9]
-    assert [k for k, each in enumerate(told["regions"]) if "cell" in each] == [
+    assert [each["label"] for each in explanation["regions"]] == names
+    assert explanation["regions"][0]["box"] == [0, 0, 1, 1]
+    assert explanation["regions"][-1]["box"] == [0.2, 0.2, 0.7, 0.9]
+    assert [k for k, each in enumerate(explanation["regions"]) if "cell" in each] == [
         *range(1, 1 + len(cells))
     ]
     assert ("+grid2" in metric.signatures[0]) == bool(grid)
-    rows = [np.array([told[who]]) for who in ("references", "candidate")]
+    rows = [np.array([explanation[who]]) for who in ("references", "candidate")]
     again = tiger(
         *rows, np.ones((1, len(names)), np.bool_)
     )  # from the rounded numbers that are drawn
-    assert list(told["values"]) == [column.name for column in metric.columns]
-    assert list(told["values"].values()) == pytest.approx([v[0] for v in again], abs=2e-3)
+    assert list(explanation["values"]) == [column.name for column in metric.columns]
+    assert list(explanation["values"].values()) == pytest.approx([v[0] for v in again], abs=2e-3)
 
 
 @pytest.mark.parametrize(
@@ -213,14 +213,14 @@ def test_what_does_not_fit_is_named(tmp_path: Path) -> None:
     assert "metric.tiger.vocabulary=FILE" in absent(file).remedy
     words = tmp_path / "vocab.json"
     Vocabulary([*SPECIAL, "dog"]).save(words)
-    assert "is no checkpoint of torch" in absent(file, vocabulary=words).reason
+    assert "is not a checkpoint of torch" in absent(file, vocabulary=words).reason
     assert "none.json" in absent(file, vocabulary=tmp_path / "none.json").reason
     fine = weights(tmp_path / "w")
     assert "trained on gold-v1 regions" in absent(fine, regions=GoldRegions(most=3)).reason
     narrow = weights(tmp_path / "narrow", shape={**read(fine).card["shape"], "dim": 6})
     assert "regions of 6 numbers, not of 88" in absent(narrow).reason
     (narrow / "model.safetensors").unlink()
-    assert "model.safetensors: there is no such file" in absent(narrow).reason
+    assert "model.safetensors: file not found" in absent(narrow).reason
     broken = weights(tmp_path / "broken")
     data = (broken / "model.safetensors").read_bytes()
     (broken / "model.safetensors").write_bytes(data[: len(data) // 2])

@@ -222,7 +222,7 @@ def test_equals_the_jar(synonyms: Synonyms, tmp_path: Path) -> None:
     assert len(np.unique(ours[:, 0])) > 100
 
 
-def test_absent_jars_are_told(tmp_path: Path) -> None:
+def test_missing_jars_are_reported(tmp_path: Path) -> None:
     absent = install.installed(tmp_path)
     assert isinstance(absent, Absent)
     assert "stanford-corenlp-3.6.0-models.jar" in absent.reason

@@ -262,7 +262,7 @@ def test_tuples_do_not_depend_on_threads_or_order(cache: Path) -> None:
 
 
 @pytest.mark.java
-def test_a_sentence_over_its_time_is_nan_and_told(
+def test_a_sentence_over_its_time_is_nan_and_reported(
     cache: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     metric = Spice(tokenizer="none", cache=cache, heap_mib=1031, sentence_seconds=1e-9)

@@ -72,7 +72,7 @@ EDGES = [
     # caption, labels, references → VIFIDEL, VIFIDEL-ref (p = 2)
     ("", LABELS, REFERENCES, 0, 0),
     ("it is on the top of two", LABELS, REFERENCES, 0, 0),  # stop words only
-    ("a b c !", LABELS, REFERENCES, 0, 0),  # single letters are no words
+    ("a b c !", LABELS, REFERENCES, 0, 0),  # single letters are not words
     ("quux zero", LABELS, REFERENCES, math.nan, math.nan),  # no vector, or one without direction
     ("dog", [], REFERENCES, math.nan, math.nan),  # no object
     ("", [], REFERENCES, math.nan, math.nan),

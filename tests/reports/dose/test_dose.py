@@ -60,13 +60,13 @@ def test_half_of_the_effect() -> None:
 
 
 def test_controls_that_fall_are_named_and_others_are_not() -> None:
-    told = made(a=curve(*FALLING), control=curve(*FALLING))
-    assert "The scores of the control control fall at each step, too" in finding(told).text
-    assert "of a and control" not in finding(told).text
+    case = made(a=curve(*FALLING), control=curve(*FALLING))
+    assert "The scores of the control control fall at each step, too" in finding(case).text
+    assert "of a and control" not in finding(case).text
     assert "too:" not in finding(made(a=curve(*FALLING), control=curve(*FLAT))).text
 
 
-def test_seeds_are_told_of_where_there_are_some() -> None:
+def test_seeds_are_reported_where_a_run_has_some() -> None:
     text = finding(made(a=curve(*FALLING, seeds=3))).text
     assert "Over three seeds of the corruption the change has a standard deviation of" in text
     assert "(a at " in text
@@ -74,12 +74,12 @@ def test_seeds_are_told_of_where_there_are_some() -> None:
 
 
 def test_files_are_written_twice_the_same(tmp_path: Path) -> None:
-    told = made(a=curve(*FALLING, seeds=2), control=curve(*FLAT))
-    section = dose_section(tmp_path, [told], figures=True)
+    case = made(a=curve(*FALLING, seeds=2), control=curve(*FLAT))
+    section = dose_section(tmp_path, [case], figures=True)
     assert section is not None
     names = ("figures/dose.svg", "figures/dose.pdf", "tables/dose.tex", "tables/dose-points.csv")
     first = [(tmp_path / name).read_bytes() for name in names]
-    dose_section(tmp_path, [told], figures=True)
+    dose_section(tmp_path, [case], figures=True)
     assert [(tmp_path / name).read_bytes() for name in names] == first
     for text in (b"Replace", b"control", b"bands: 95% over images; bars"):
         assert text in first[0]
@@ -87,7 +87,7 @@ def test_files_are_written_twice_the_same(tmp_path: Path) -> None:
     assert [(r["metric"], r["dose"]) for r in rows] == [
         (m, str(d)) for m in ("a", "control") for d in DOSES
     ]
-    assert float(rows[3]["change"]) == told.curves["a"].change[3].value
+    assert float(rows[3]["change"]) == case.curves["a"].change[3].value
     assert rows[0]["rho"] == ""
 
 
@@ -104,6 +104,6 @@ def test_title_of_a_corruption(name: str, title: str) -> None:
 
 def test_the_numbers_below_the_axis_do_not_run_into_each_other() -> None:
     nine = [0.0, *(k / 10 for k in range(1, 10))]
-    assert _ticks(nine) == [0.0, 0.2, 0.4, 0.6, 0.9]  # and not .8 beside .9
+    assert _ticks(nine) == [0.0, 0.2, 0.4, 0.6, 0.9]  # and not .8 next to .9
     assert _ticks([*nine, 1.0]) == [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
     assert _ticks([0.0, 0.25, 0.5]) == [0.0, 0.25, 0.5]

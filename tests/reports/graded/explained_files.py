@@ -25,7 +25,7 @@ REGIONS: list[dict[str, Any]] = [
 
 
 def grounding(regions: Sequence[Mapping[str, Any]], seed: int) -> dict[str, Any]:
-    """What TIGEr tells."""
+    """An explanation of TIGEr."""
     rng = np.random.default_rng(seed)
     return {
         "kind": "grounding",
@@ -39,7 +39,7 @@ def grounding(regions: Sequence[Mapping[str, Any]], seed: int) -> dict[str, Any]
 def matches(
     regions: Sequence[Mapping[str, Any]], words: Sequence[str], references: Sequence[Sequence[str]]
 ) -> dict[str, Any]:
-    """What FAIEr tells."""
+    """An explanation of FAIEr."""
     rng = np.random.default_rng(len(words))
 
     def table(rows: Sequence[str]) -> list[list[float]]:
@@ -60,7 +60,7 @@ def matches(
 
 
 def alignment(words: Sequence[str], references: Sequence[Sequence[str]]) -> dict[str, Any]:
-    """What BERTScore tells."""
+    """An explanation of BERTScore."""
     rng = np.random.default_rng(len(words))
 
     def cosines(*shape: int) -> list[list[float]]:
@@ -89,7 +89,7 @@ def alignment(words: Sequence[str], references: Sequence[Sequence[str]]) -> dict
 
 
 def tuples(words: Sequence[str], references: Sequence[Sequence[str]]) -> dict[str, Any]:
-    """What SPICE tells: here every word is an object, and neighbours are related."""
+    """An explanation of SPICE: here every word is an object, and neighbours are related."""
     theirs = sorted({word for reference in references for word in reference})
 
     def graph(text: Sequence[str], others: Sequence[str]) -> list[dict[str, Any]]:

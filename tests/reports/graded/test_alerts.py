@@ -24,6 +24,6 @@ def run(expected: str | None) -> Any:
     ("expected", "harmless"), [("same", True), ("lower", False), (None, False)]
 )
 def test_harmless_versions_are_announced(expected: str | None, harmless: bool) -> None:
-    told = alerts(run(expected))
-    assert [(a.level, a.subject) for a in told] == ([("warn", "Swap")] if harmless else [])
-    assert not harmless or "a score should stay as it is" in told[0].text
+    shown = alerts(run(expected))
+    assert [(a.level, a.subject) for a in shown] == ([("warn", "Swap")] if harmless else [])
+    assert not harmless or "a score should stay as it is" in shown[0].text

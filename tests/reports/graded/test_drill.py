@@ -110,7 +110,7 @@ def shown(value: float) -> str:
     return f"{value:.3f}".replace("-", "−")
 
 
-def test_every_flow_of_a_real_plan_is_drawn_and_told(page: Page, transport: Path) -> None:
+def test_every_flow_of_a_real_plan_is_drawn_and_labelled(page: Page, transport: Path) -> None:
     payloads = visit(page, transport, "VIFIDEL")
     assert texts(page, ".switch span") == ["Human", "Replace 25%", "Replace 50%", "Random"]
     known = {
@@ -170,7 +170,7 @@ def test_words_can_be_reached_and_read_by_keyboard(page: Page, transport: Path) 
     seen = []
     for _ in range(3):
         label = page.run("document.activeElement.getAttribute('aria-label')")
-        assert texts(page, ".told")[0] == label  # what is told changes with the focus
+        assert texts(page, ".told")[0] == label  # the label changes with the focus
         assert page.run("document.querySelectorAll('.chosen .ribbon.here').length") >= 1
         seen.append(label)
         page.press("ArrowDown", 40)
@@ -314,7 +314,7 @@ def test_alignment_marks_the_best_of_each_row_and_column(page: Page, grounded: P
     assert page.run("window.pwned === undefined")
 
 
-def test_tuples_are_told_by_side_and_kind_and_shared_ones_are_marked(
+def test_tuples_are_listed_by_side_and_kind_and_shared_ones_are_marked(
     page: Page, grounded: Path
 ) -> None:
     payloads = visit(page, grounded, "SPICE")

@@ -284,7 +284,7 @@ def test_nothing_ran(tmp_path: Path) -> None:
     assert "No metric gave a result on the four versions" in report(run).words
 
 
-def test_another_model_stands_beside_the_papers_value_and_is_not_compared(tmp_path: Path) -> None:
+def test_another_model_is_shown_with_the_papers_value_and_not_compared(tmp_path: Path) -> None:
     captions = corrupt(IMAGES, 3)
     good = captions["level"].to_numpy() + np.arange(len(captions)) % 3
     scores = {"BERTScore (MiniLM)": good, "SacreBLEU": -good}

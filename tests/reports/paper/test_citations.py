@@ -95,9 +95,9 @@ def test_what_ran_is_cited_and_nothing_else(run: LoadedRun[GradedResult]) -> Non
     assert "vedantam2015cider" not in keys(cite(absent).bibtex)
     assert CONTROLS not in keys(cite(first).bibtex)
     assert CONTROLS in keys(cite(changed(run, control=True)).bibtex)
-    told = keys(cite(first).bibtex)
-    assert told[0] == "metaeval"
-    assert len(told) == len(set(told))
+    cited = keys(cite(first).bibtex)
+    assert cited[0] == "metaeval"
+    assert len(cited) == len(set(cited))
 
 
 def test_a_metric_of_ones_own_is_named_as_missing(run: LoadedRun[GradedResult]) -> None:

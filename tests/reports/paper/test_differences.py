@@ -1,4 +1,4 @@
-"""All differences as a table, and the metrics that no test tells from the best."""
+"""All differences as a table, and the metrics that no test separates from the best."""
 
 from __future__ import annotations
 

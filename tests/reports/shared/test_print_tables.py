@@ -129,7 +129,7 @@ def test_a_note_has_one_mark_and_numbers_stand_in_their_cells() -> None:
         "| B | 0.5 [0.1, 0.9]†‡ | 10.0% |",
         "| C | 0.4 [0.1, 0.9] | 10% (3% in image) |",
     ]
-    assert lines[-1] == "† below control; ‡ not every test tells it apart from the best"
+    assert lines[-1] == "† below control; ‡ not separated from the best by every test"
 
 
 def test_columns_for_the_full_table_stay_in_csv() -> None:

@@ -147,7 +147,7 @@ def job(rho: Mapping[str, float], **given: str) -> SweepJob:
 RHO = Measure("rank_order_rho", "rank-order ρ")
 
 
-def told(*jobs: SweepJob) -> str:
+def findings_text(*jobs: SweepJob) -> str:
     """What the findings say of ρ."""
     made = groups(jobs, swept([j.overrides for j in jobs]))
     return " ".join(f.text for f in findings(jobs, made, [RHO], frozenset({"c"}), {})[2:])
@@ -166,28 +166,32 @@ def test_groups_are_ordered_by_number_and_average_their_seeds() -> None:
 
 def test_who_leads() -> None:
     a, b = {"x": 0.9, "y": 0.5, "z": 0.1}, {"x": 0.2, "y": 0.5, "z": 0.7}
-    assert "x has the highest value in every setting." in told(job(a, r="1"), job(a, r="2"))
-    text = told(job(a, r="1"), job(b, r="2"))
+    assert "x has the highest value in every setting." in findings_text(
+        job(a, r="1"), job(a, r="2")
+    )
+    text = findings_text(job(a, r="1"), job(b, r="2"))
     assert "The highest value changes with the setting: x in r=1; z in r=2." in text
     # a control leads no metric
-    assert "y has the highest" in told(job({"c": 1.0, "x": 0.1, "y": 0.2}, r="1"), job(
+    assert "y has the highest" in findings_text(job({"c": 1.0, "x": 0.1, "y": 0.2}, r="1"), job(
         {"c": 1.0, "x": 0.1, "y": 0.2}, r="2"))  # fmt: skip
 
 
 def test_whether_the_order_stays() -> None:
     a, b = {"x": 0.9, "y": 0.5, "z": 0.1}, {"x": 0.2, "y": 0.5, "z": 0.7}
-    assert "put the metrics into the same order" in told(job(a, r="1"), job(a, r="2"))
-    text = told(job(a, r="1"), job(b, r="2"))
+    assert "put the metrics into the same order" in findings_text(job(a, r="1"), job(a, r="2"))
+    text = findings_text(job(a, r="1"), job(b, r="2"))
     assert "The two settings' orders, of r=1 and r=2, have Kendall's τ −1.00." in text
     two = {"x": 0.9, "y": 0.5}  # two metrics have no orders worth comparing
-    assert "order" not in told(job(two, r="1"), job(two, r="2"))
+    assert "order" not in findings_text(job(two, r="1"), job(two, r="2"))
 
 
 def test_what_seeds_do() -> None:
-    text = told(job({"x": 0.5}, seed="0"), job({"x": 0.7}, seed="1"))
+    text = findings_text(job({"x": 0.5}, seed="0"), job({"x": 0.7}, seed="1"))
     assert "Over seeds its standard deviation is at most 0.1414 (x, all jobs)." in text
-    assert "Seeds do not change it." in told(job({"x": 0.5}, seed="0"), job({"x": 0.5}, seed="1"))
-    assert "eeds " not in told(job({"x": 0.5}, r="0"), job({"x": 0.7}, r="1"))
+    assert "Seeds do not change it." in findings_text(
+        job({"x": 0.5}, seed="0"), job({"x": 0.5}, seed="1")
+    )
+    assert "eeds " not in findings_text(job({"x": 0.5}, r="0"), job({"x": 0.7}, r="1"))
 
 
 def test_how_much_was_looked_up() -> None:

@@ -114,7 +114,7 @@ def test_your_metric_beats_another_only_by_a_test(tmp_path: Path) -> None:
     assert "0.200 [0.100, 0.300]" in html
 
 
-@pytest.mark.skipif(EXECUTABLE is None, reason="there is no Chromium")
+@pytest.mark.skipif(EXECUTABLE is None, reason="Chromium is not installed")
 def test_filters_hide_metrics_that_need_what_is_not_there(tmp_path: Path) -> None:
     rows = {name: [evidence(0.9)] for name in "ABC"}
     page_of(trust_result(rows, reads={"A": ("references",), "B": ("image",)}), tmp_path)
@@ -143,7 +143,7 @@ def test_filters_hide_metrics_that_need_what_is_not_there(tmp_path: Path) -> Non
         assert page.run(shown) == ["Use", "A", "C"]
 
 
-@pytest.mark.skipif(EXECUTABLE is None, reason="there is no Chromium")
+@pytest.mark.skipif(EXECUTABLE is None, reason="Chromium is not installed")
 def test_a_cell_opens_its_evidence_and_paper_shows_all(tmp_path: Path) -> None:
     page_of(trust_result({"A": [evidence(0.9)], "B": [evidence(0.5)]}), tmp_path)
     opened = "[...document.querySelectorAll('details.evidence')].map(d => d.open)"

@@ -57,7 +57,7 @@ def test_an_image_with_a_gap_is_left_out_and_ties_count_nothing() -> None:
     assert (nothing.n, nothing.half.why, nothing.falls_throughout) == (0, NO_IMAGES, False)
 
 
-def test_seeds_and_images_are_told_apart() -> None:
+def test_seeds_and_images_are_separated() -> None:
     """Images alike and seeds apart: the interval over images has no width, the seeds' sd has."""
     one, other = [3.0, 2, 1, 0], [3.0, 0, 1, 2]
     scores = np.array([[one] * 4, [other] * 4])

@@ -124,7 +124,7 @@ def test_only_images_that_both_have_count() -> None:
     assert two[0] == found
 
 
-def test_equal_systems_are_not_told_apart() -> None:
+def test_equal_systems_are_not_separated() -> None:
     a, _ = two_systems(40, 0)
     parts = parts_of_means(a[:, None])
     found = compared(parts, parts, mean_of_sums, bootstrap_counts(40, 100, 0))[0]

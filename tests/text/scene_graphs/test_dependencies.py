@@ -30,7 +30,7 @@ def corenlp() -> list[dict[str, Any]]:
 
 
 def tree(sentence: dict[str, Any]) -> list[Word]:
-    """CoreNLP's tree; a word without a head there is no part of the graph."""
+    """CoreNLP's tree; a word without a head in it is not part of the graph."""
     words = [Word(text, tag, known.lower()) for text, tag, known in sentence["tokens"]]
     for head, relation, word in sentence["basic"]:
         words[word - 1].head, words[word - 1].relation = head - 1, relation

@@ -60,7 +60,7 @@ def test_from_a_folder(jars: Path, tmp_path: Path) -> None:
     assert before == [(cache / "spice" / j.name).stat().st_mtime_ns for j in spice_install.JARS]
 
 
-def test_from_a_jar_beside_the_other(jars: Path, tmp_path: Path) -> None:
+def test_from_a_jar_next_to_the_other(jars: Path, tmp_path: Path) -> None:
     install(tmp_path / "cache", jars / spice_install.JARS[0].name)
     assert not isinstance(installed(tmp_path / "cache"), Absent)
 

@@ -107,7 +107,7 @@ def test_rules_on_hand_worked_captions(
     assert set(graph.relations) == relations
 
 
-def test_words_the_tagger_must_tell_apart() -> None:
+def test_words_the_tagger_must_distinguish() -> None:
     def tags(sentence: str) -> list[str]:
         return [token.tag for token in tag(sentence)]
 

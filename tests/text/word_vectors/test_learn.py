@@ -18,7 +18,7 @@ def test_vectors_are_those_of_the_definition() -> None:
     words, vectors = learn_vectors(CAPTIONS, dimension=100)
     assert words == ["big", "bus", "car", "cat", "dog", "red", "runs", "stops", "the"]
     n = len(words)
-    assert vectors.shape == (n, n - 1)  # "a" is no word of two letters
+    assert vectors.shape == (n, n - 1)  # "a" has only one letter
     counts = np.zeros((n, n))
     for text in CAPTIONS:
         own = [words.index(w.strip(".").lower()) for w in text.split() if w.lower() != "a"]

@@ -76,7 +76,7 @@ def test_reads_every_format(tmp_path: Path, name: str, content: bytes) -> None:
     assert vectors.identity() == f"{name}:{hashlib.sha256(content).hexdigest()[:12]}"
 
 
-@pytest.mark.parametrize("limit", [0, 10**9], ids=["array beside", "array inside"])
+@pytest.mark.parametrize("limit", [0, 10**9], ids=["separate array", "array inside"])
 def test_reads_what_gensim_saves(tmp_path: Path, limit: int) -> None:
     gensim = pytest.importorskip("gensim.models", exc_type=ImportError)
     saved = gensim.KeyedVectors(3)

@@ -1,4 +1,4 @@
-"""Regions left out and images mirrored, beside what gold regions of the changed image are."""
+"""Regions left out and images mirrored, compared with gold regions of the changed image."""
 
 from __future__ import annotations
 

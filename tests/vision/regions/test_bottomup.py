@@ -110,7 +110,7 @@ def test_each_form_is_read_back(tmp_path: Path, form: Callable[[Path], dict[str,
     np.testing.assert_array_equal(few.features[0], FEATURES[1, :4])
 
 
-def test_ids_that_are_told_once_a_caption(tmp_path: Path) -> None:
+def test_ids_that_are_listed_once_a_caption(tmp_path: Path) -> None:
     np.save(tmp_path / "test_ims.npy", FEATURES)
     ids = tmp_path / "other.json"
     ids.write_text(json.dumps([i for i in IDS for _ in range(5)]))
@@ -188,14 +188,14 @@ def row(**changes: object) -> str:
         ("7\t640\t480\n", "line 1: has 3 fields instead of 6"),
         (row(num_boxes="six"), "line 1, field 'num_boxes': must be a whole number"),
         (row(image_w=0), "field 'image_w': must be a whole number above 0, not '0'"),
-        (row(num_boxes=5), "field 'boxes': holds 96 bytes, which are no float32 of 5 regions"),
+        (row(num_boxes=5), "field 'boxes': holds 96 bytes, which is not float32 data of 5 regions"),
         (row(features=text(FEATURES[0])[:-9]), "field 'features'"),
-        (row(features="?!"), "field 'features': is no base64"),
+        (row(features="?!"), "field 'features': is not base64"),
         (row(features=text(FEATURES[0][:, :4])), "are 4 wide, not regions.dim=8"),
         (row(features=text(FEATURES[0] * np.inf)), "are not all finite"),
         (row(boxes=text(PIXELS[0].astype("f4") * np.nan)), "field 'boxes': should be finite"),
         (row(image_id=8), "holds none of the 3 images of 'tiny'"),
-        ("\u00e4", "is no tab-separated text"),
+        ("\u00e4", "is not tab-separated text"),
     ],
 )
 def test_a_wrong_line_is_named(tmp_path: Path, line: str, message: str) -> None:
@@ -253,21 +253,21 @@ def cut(form: Callable[[Path], dict[str, Any]]) -> Callable[[Path], dict[str, An
     ("form", "message"),
     [
         (npy(FEATURES[0]), "should be an array [n, regions, width], not [6, 8]"),
-        (npy(FEATURES, ids=None), "no list of ids beside it (a_ids.txt)"),
+        (npy(FEATURES, ids=None), "its list of ids, a_ids.txt, is missing"),
         (npy(FEATURES, ids="7\n42\n"), "names 2 images for the 3"),
         (npy(FEATURES, boxes=CORNERS[:, :5]), "should be an array [3, 6, 4], not [3, 5, 4]"),
-        (npy(np.array([{"a": 1}], dtype=object)), "is no NumPy array"),  # a pickle
+        (npy(np.array([{"a": 1}], dtype=object)), "is not a NumPy array"),  # a pickle
         (npy(np.full((3, 6, 8), "x")), "should be numbers [regions, 8]"),
         (npy(np.zeros((3, 0, 8))), "should be numbers [regions, 8], not [0, 8]"),
-        (cut(as_npy), "is no NumPy array, or is cut short"),
-        (raw("a.npy", b""), "is no NumPy array, or is cut short"),
+        (cut(as_npy), "is not a NumPy array, or is cut short"),
+        (raw("a.npy", b""), "is not a NumPy array, or is cut short"),
         (npz(image_ids=IDS), "field 'features': is missing"),
         (npz(features=FEATURES), "field 'image_ids': is missing"),
         (npz(features=FEATURES, image_ids=IDS[:2]), "field 'features': should be [2, regions"),
         (npz(features=FEATURES, image_ids=IDS, boxes=CORNERS[0]), "field 'boxes': should be"),
-        (npz(features=FEATURES, image_ids=np.array(IDS, object)), "'image_ids': is no NumPy"),
-        (cut(as_npz), "is no NumPy archive, or is cut short"),
-        (raw("a.npz", b"PK\x03\x04 nothing"), "is no NumPy archive, or is cut short"),
+        (npz(features=FEATURES, image_ids=np.array(IDS, object)), "'image_ids': is not a NumPy"),
+        (cut(as_npz), "is not a NumPy archive, or is cut short"),
+        (raw("a.npz", b"PK\x03\x04 nothing"), "is not a NumPy archive, or is cut short"),
         (raw("a.tsv", b""), "holds none of the 3 images"),
     ],
 )  # fmt: skip

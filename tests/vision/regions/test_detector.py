@@ -158,8 +158,8 @@ def test_wrong_weights_are_one_line(tmp_path: Path, noise: Path) -> None:
     torch.save({"fc.weight": torch.ones(2)}, tmp_path / "other.pth")
     (tmp_path / "cut.pth").write_bytes((tmp_path / "other.pth").read_bytes()[:80])
     for name, message in (
-        ("other", "are no weights of this detector"),
-        ("cut", "is no checkpoint"),
+        ("other", "are not weights of this detector"),
+        ("cut", "is not a checkpoint"),
     ):
         rcnn = FasterRcnn(tmp_path / f"{name}.pth", device="cpu")
         with pytest.raises(InputError, match=message) as error:

@@ -57,7 +57,7 @@ def test_cells_add_up_to_the_whole_image() -> None:
         assert np.array_equal(found.mask.sum(axis=1), regions.mask.sum(axis=1) + side**2)
 
 
-def test_images_are_told_apart() -> None:
+def test_images_are_distinguished() -> None:
 
     one = Objects(("dog",), np.array([[0.1, 0.1, 0.2, 0.2]]))
     regions = of(NOTHING, one)

@@ -13,7 +13,7 @@ KIDS = ("boy", "girl")
 def crowd(s: Stage, n: int, grown: bool = False, **given: str) -> tuple[int, list[str]]:
     """A group of `n` people: all of one kind, or mixed; sometimes old, sometimes in one colour.
 
-    With `grown` there are no children among them.
+    With `grown`, all are adults.
     """
     d = s.draw
     roll = d.below(100)

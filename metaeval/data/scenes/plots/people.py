@@ -98,7 +98,7 @@ def leash(s: Stage) -> None:
 
 
 def keeper(s: Stage, kind: str, predicate: str = "looking at") -> None:
-    """Someone beside an animal or a vehicle: next to it or looking at it."""
+    """Someone with an animal or a vehicle: next to it or looking at it."""
     d = s.draw
     g, kinds = crowd(s, 1)
     a = s.group(kind)
@@ -142,7 +142,7 @@ def holding(s: Stage, kind: str, pose: str = "hold", thing_pose: str = "",
 
 
 def carrying(s: Stage, board: str) -> None:
-    """People carrying an upright board beside them."""
+    """People carrying an upright board."""
     holding(s, board, "hold", "upright", 3, "carrying")
 
 

@@ -56,22 +56,22 @@ def catching(s: Stage) -> None:
     s.claim(p)
 
 
-def parked(s: Stage, kind: str, beside: str = "", predicate: str = "next to",
+def parked(s: Stage, kind: str, neighbour: str = "", predicate: str = "next to",
            most: int = 3) -> None:  # fmt: skip
     """Vehicles, perhaps next to (or behind) something by the road."""
-    if beside and predicate == "next to":
-        pair(s, kind, beside, scale=110)
+    if neighbour and predicate == "next to":
+        pair(s, kind, neighbour, scale=110)
         return
     d = s.draw
-    n = 1 if beside or kind in ("bus", "train", "truck") else few(s, most)
+    n = 1 if neighbour or kind in ("bus", "train", "truck") else few(s, most)
     g = s.group(kind)
     big = {1: 104, 2: 80, 3: 56, 4: 46}[n] if THINGS[kind].size[0] > 100 else 118 // n + 20
     flip = d.chance(45)
-    if not beside:
+    if not neighbour:
         for x in s.spread(n, jitter=3):
             s.claim(s.put(g, x, d.between(MID + 6, FRONT - 8), big, flip=flip))
         return
-    other = s.group(beside)
+    other = s.group(neighbour)
     first = s.put(g, 168 + d.between(-14, 14), MID + 6, big, flip=flip)
     x, _, w, _ = s.objects[first].box
     second = s.put(other, x + w // 2 + d.between(-30, 30), FRONT + 8, 108)

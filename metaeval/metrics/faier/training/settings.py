@@ -21,7 +21,7 @@ from metaeval.options import (
 
 @dataclass(frozen=True, slots=True)
 class FaierSettings:
-    """How a variant is trained, beside what `TrainingSettings` says.
+    """Settings of a variant's training, in addition to `TrainingSettings`.
 
     Attributes
     ----------

@@ -54,7 +54,7 @@ def all_pairs(
 def retrieval(
     model: Scan, regions: Regions, captions: EncodedCaptions, smooth: float
 ) -> Mapping[str, Any]:
-    """R@1, R@5 and R@10 among these images and captions, and what else tells good weights.
+    """R@1, R@5 and R@10 among these images and captions, and further measures of the weights.
 
     Returns {"rsum": the sum of the six recalls in per cent, "image_to_text", "text_to_image": the
     recalls as shares, each by the sum of both similarities; "rsum_i2t", "rsum_t2i": the same sums

@@ -195,7 +195,7 @@ class ScanTask:
         return self._similarity.margins(rows, self._losses.margin).to(self._device)
 
     def _regions(self, images: Ints) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Features and mask of these images, augmented, and which regions are no single object."""
+        """Features and mask of these images, augmented, and which regions are not one object."""
         index = torch.from_numpy(images).to(self._device)
         mask = self._mask[index]
         if self._losses.lost_regions or self._losses.lost_whole:

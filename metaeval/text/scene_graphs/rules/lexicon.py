@@ -1,5 +1,5 @@
 """The verbs, adjectives and odd nouns that the built-in parser knows; other words are nouns,
-unless their endings tell. English as captions use it: what happens in everyday scenes.
+unless their endings decide. English as in captions: what happens in everyday scenes.
 """
 
 from __future__ import annotations

@@ -296,7 +296,7 @@ class _Reader:
 
 
 def _belongs_to_verb(verb: _Verb, preposition: str) -> bool:
-    """Whether "verb noun preposition noun" tells more of the verb than of the noun before."""
+    """Whether "preposition noun" after "verb noun" modifies the verb rather than the noun."""
     if verb.open:
         return True
     return preposition not in (_AFTER_OBJECT if verb.direct else _AFTER_PREPOSITION)

@@ -214,7 +214,7 @@ def _by_ending(word: str, before: str) -> str:
 
 
 def _repair(tokens: list[Token], i: int) -> None:
-    """What only the words that follow can tell."""
+    """Correct a tag that depends on the words that follow."""
     token = tokens[i]
     after = tokens[i + 1].tag if i + 1 < len(tokens) else "."
     before = tokens[i - 1].tag if i else ""

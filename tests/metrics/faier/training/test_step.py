@@ -180,7 +180,7 @@ def test_the_texts_of_a_batch_are_ranked_by_their_wrong_words() -> None:
     assert float(ranks.across(both, settings)) == pytest.approx(across, abs=1e-12)
 
 
-def test_spoiled_copies_tell_how_much_of_them_is_wrong() -> None:
+def test_corrupted_copies_record_how_much_is_wrong() -> None:
     texts = ["a man rides a horse", "two cats near a dog", "dog", ""]
     spoiler = Spoiler(texts * 4, TripletParser(), VOCABULARY)
     copies, shares = spoiler(np.arange(4), np.random.default_rng(0))

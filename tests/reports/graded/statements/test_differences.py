@@ -1,4 +1,4 @@
-"""Which metrics are told apart: by tests of pairs, never by whether two intervals overlap."""
+"""Which metrics are separated: by tests of pairs, never by whether two intervals overlap."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_groups_of_which_no_two_are_separated_pairs(untold: str, expected: list[
 
 
 def test_a_sentence_names_no_more_than_it_can_hold() -> None:
-    """Nine metrics of which none is told from its next three: six groups of four."""
+    """Nine metrics of which none is separated from its next three: six groups of four."""
     names = "abcdefghi"
     close = {(a, b): 0.5 if j - i <= 3 else 0.001
              for (i, a), (j, b) in combinations(enumerate(names), 2)}  # fmt: skip
@@ -104,7 +104,7 @@ def test_no_better_than_chance_only_by_a_margin(
     assert is_chance(record("m", 0.0, 0.0, **ends)) is expected
 
 
-def test_steps_are_named_only_where_a_test_tells_them() -> None:
+def test_steps_are_named_only_where_a_test_separates_them() -> None:
     step = {"lower": "Random", "upper": "Half"}
     clear = record("A", 0.5, 0.5, clearest_step=step, least_seen_step=None)
     unclear = record("B", 0.5, 0.5, clearest_step=None, least_seen_step=None)

@@ -161,7 +161,7 @@ def test_the_step_seen_least_and_the_clearest_are_two_sentences() -> None:
 
 
 @pytest.mark.parametrize(("within", "expected"), [(0.5, True), (0.94, False)])
-def test_fluency_tells_the_degrees_only_where_a_metric_is_surely_below(
+def test_fluency_explains_degrees_only_where_a_metric_is_significantly_below(
     within: float, expected: bool
 ) -> None:
     def degrees(value: float) -> dict[str, Any]:
