@@ -23,7 +23,7 @@ ours.
 
     METAEVAL_DATA=… python benchmarks/tiger.py --rectifier [--limit N]
 
-prints instead what Eq. 3 of the paper, max(0, ·), makes of the scores in place of SCAN's LeakyReLU:
+prints instead what Eq. 3 of the paper, max(0, ·), makes of the scores instead of SCAN's LeakyReLU:
 the mean absolute difference of each column, over the human captions and over all four sets.
 """
 

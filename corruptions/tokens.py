@@ -31,7 +31,7 @@ def with_word(token: str, word: str) -> str:
 
 
 def rewritten(text: str, new: Mapping[int, str], requested: float) -> Corrupted:
-    """The caption with the tokens at the given positions put in place of the old ones.
+    """The caption with the tokens at the given positions replaced.
 
     If no word changes, or words change their case alone, the caption stays as it was: the text
     differs from the source if and only if `applied`. `realised` is the share of the caption's words

@@ -108,7 +108,7 @@ class MetricExperiment(Experiment, Generic[Data, Scores]):
 
     @abstractmethod
     def passes(self, scores: Scores) -> Sequence[Pass]:
-        """What became of the metrics, for `run.json` and for `strict`."""
+        """The outcome of each metric, for `run.json` and for `strict`."""
 
     @abstractmethod
     def statistics(self, data: Data, scores: Scores, record: RunRecord) -> RunResult[Any]:

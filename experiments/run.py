@@ -160,7 +160,7 @@ def _write_answers(out: Path, rated: Sequence[RatedCaption] = ()) -> None:
 
 
 def check_report(experiment: MetricExperiment[Any, Any] | Streaming, config: DictConfig) -> None:
-    """Refuse a report of ours that reads the files of another experiment."""
+    """Refuse a report of metaeval's that reads the files of another experiment."""
     target = str(config.report.get("_target_", "")) if config.report else ""
     room, wanted = target.removeprefix("metaeval.reports.").partition(".")[0], experiment.report
     if target.startswith("metaeval.reports.") and wanted is not None and room != wanted:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 def text_table(lines: Sequence[Mapping[str, str]], corner: str) -> Iterator[str]:
     """Lines of cells under heads, the first (`metric`) to the left and under `corner`.
 
-    A column that nobody fills is left out.
+    An empty column is left out.
 
     >>> print(*text_table([{"metric": "A", "x": "1"}, {"metric": "BB", "x": "10"}], "m"), sep="\\n")
     m    x

@@ -25,7 +25,7 @@ from metaeval.runs.exit_codes import ExitCodes, write_exit_code
 
 log = logging.getLogger(__name__)
 
-# what a disk or a folder may be, and no bug of ours
+# states of a disk or a folder, not bugs of metaeval
 _NOT_WRITABLE = frozenset({
     errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR,
     errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EIO,

@@ -393,7 +393,7 @@ def run(
         names = [metrics] if isinstance(metrics, str) else [_name(one, brought) for one in metrics]
         overrides["metrics"] = names
     environment = None
-    if brought:  # a module of theirs may be found where this process finds it
+    if brought:  # its modules must be found in the same places as in this process
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     command = [
         *(sys.executable, "-m", "metaeval", f"experiment={experiment}"),
@@ -449,7 +449,7 @@ def trust(
     quiet: bool = False,
     **overrides: Any,
 ) -> TrustRun:
-    """Which metric can be used for what, one of yours among them: `experiment=trust`.
+    """Which metric can be used for what, including your own: `experiment=trust`.
 
     Raises what `run` raises.
 

@@ -30,7 +30,7 @@ def component(node: Any, what: str, **more: Any) -> Any:
 
     `more` are arguments in addition to those of the node.
 
-    Hydra wraps what goes wrong in an exception of its own: errors of ours come out unchanged,
+    Hydra wraps what goes wrong in its own exception: metaeval's errors come out unchanged,
     anything else (an unknown option, a wrong type) as a ConfigError of one line.
     """
     try:
@@ -76,7 +76,7 @@ def compose_config(overrides: Sequence[str]) -> DictConfig:
 
 
 def no_config(error: Exception, overrides: Iterable[str]) -> ConfigError:
-    """What Hydra could not compose, in a line of ours, with what may have been meant."""
+    """Hydra's error of composition in one line, with a suggestion."""
     lines = str(error).splitlines()
     if isinstance(error, MissingConfigException) and error.missing_cfg_file:
         group, _, name = error.missing_cfg_file.rpartition("/")

@@ -1,6 +1,6 @@
 """The errors a user can cause, each one clear line and an exit code.
 
-Anything that is not one of these is a bug of ours and keeps its traceback.
+Anything that is not one of these is a bug in metaeval and keeps its traceback.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ ROUNDING = 1e-5  # how far a score may be outside its bounds: what single precis
 
 @dataclass(frozen=True, slots=True)
 class MetricScores:
-    """What became of one metric.
+    """Outcome of scoring one metric.
 
     Attributes
     ----------
@@ -176,7 +176,7 @@ def system_scores(metric: Metric, scored: MetricScores) -> SystemScores:
     columns = metric.columns
     if scored.scores is None:
         return SystemScores(replace(scored, columns=columns, signatures=(None,) * len(columns)))
-    # the statistics' signatures are those of the scores, but for the column's name
+    # the statistics' signatures are those of the scores, except for the column's name
     settings = str(scored.signatures[0]).partition("|")[2]
     sentences = replace(
         scored,

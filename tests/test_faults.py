@@ -107,7 +107,7 @@ def in_a_namespace(script: str, cwd: Path, cache: Path) -> subprocess.CompletedP
             ["unshare", "-rm", "mount", "-t", "tmpfs", "none", str(cwd)], capture_output=True
         ).returncode
     ):
-        pytest.skip("this system lets nobody mount a disk of his own (unshare -rm)")
+        pytest.skip("mounting a disk is not permitted here (unshare -rm)")
     return subprocess.run(
         ["unshare", "-rm", "sh", "-c", script], cwd=cwd, env=environment(cache),
         capture_output=True, text=True, timeout=600,
@@ -145,7 +145,7 @@ def test_a_full_disk_beneath_the_cache(undisturbed: Path, tmp_path: Path) -> Non
 
 
 def test_a_read_only_cache_is_read(undisturbed: Path, tmp_path: Path) -> None:
-    """One with all but the bigger half of the scores: those are computed, and kept by nobody."""
+    """One with the smaller half of the scores: the others are computed, and not stored."""
     (tmp_path / "cache").mkdir()
     before = run(tmp_path, "metrics=[bleu]", "hydra.run.dir=FIRST")
     assert before.returncode == 0, before.stderr

@@ -112,7 +112,7 @@ def test_clip_is_believed_by_checksum(tmp_path: Path, monkeypatch: pytest.Monkey
     with pytest.raises(InputError, match="no such file"):
         install_clip.install(tmp_path / "cache", tmp_path / "elsewhere")
     monkeypatch.setattr(install_clip, "SHA256", hashlib.sha256(copy.read_bytes()).hexdigest())
-    install_clip.install(tmp_path / "cache", tmp_path)  # the folder it lies in will do
+    install_clip.install(tmp_path / "cache", tmp_path)  # its folder is enough
     assert (tmp_path / "cache/clip/ViT-B-32-openai.pt").read_bytes() == copy.read_bytes()
     assert install_clip.URL.split("/")[-2] == (  # OpenAI's own naming
         "40d365715913c9da98579312b702a82c18be219cc2a73407c4526f58eba950af"

@@ -91,7 +91,7 @@ NULLABLE = {
 
 
 def leaves(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
-    """Every key and its value, but for those that only refer to another key."""
+    """Every key and its value, except those that only refer to another key."""
     if isinstance(value, dict):
         for name, each in value.items():
             yield from leaves(each, f"{key}.{name}" if key else name)
@@ -250,7 +250,7 @@ def test_a_device_that_is_not_there_stops_a_run_before_it_begins() -> None:
 
 
 class Own:
-    """A metric of one's own, as far as the configuration can see."""
+    """A user's metric, as far as the configuration can see."""
 
     def __init__(self, function: str, scale: float = 1.0, plain=None) -> None:  # type: ignore[no-untyped-def]
         self.function, self.scale, self.plain = function, scale, plain

@@ -207,7 +207,7 @@ def test_an_empty_list_of_metrics_is_meant() -> None:
 
 
 def test_images_without_captions_are_for_systems_captions(tmp_path: Path) -> None:
-    """Metrics of images score them; those of references are skipped, and nobody is compared."""
+    """Metrics of images score them; those of references are skipped, and no system is compared."""
     scenes = load_scenes(limit=4)
     (tmp_path / "images").mkdir()
     for i in scenes.image_ids:

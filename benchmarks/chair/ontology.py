@@ -298,7 +298,7 @@ def main() -> None:
     if isinstance(folder, Absent):
         raise SystemExit(str(folder))
     wordnet = read_wordnet(folder)
-    owner = {category: category for category in CATEGORIES}  # nobody else may claim a name
+    owner = {category: category for category in CATEGORIES}  # no other category may claim a name
     for category in CATEGORIES:
         split = ";" if ";" in MORE.get(category, "") or category != "person" else " "
         for word in filter(None, MORE.get(category, "").split(split)):

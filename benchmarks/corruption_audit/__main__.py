@@ -7,7 +7,7 @@
     python -m benchmarks.corruption_audit report           # the verdicts against the declarations
     python -m benchmarks.corruption_audit table            # docs/corruptions.md's
     python -m benchmarks.corruption_audit scenes           # on scenes, where the truth is known
-    python -m benchmarks.corruption_audit other-scenes     # on others, on which nothing was mended
+    python -m benchmarks.corruption_audit other-scenes     # on others, not used to fix anything
     python -m benchmarks.corruption_audit second           # error rates of the second reading
     python -m benchmarks.corruption_audit patterns         # known defects, counted by pattern
     python -m benchmarks.corruption_audit examples FILE    # write a page of examples, of scenes

@@ -121,7 +121,7 @@ class _Reading:
         return words + (self.inserted[mark.end] if self.now[last] != self.old[last] else [])
 
     def fresh(self) -> list[str]:
-        """All words that were put in, in place of others or not."""
+        """All words that were inserted, replacing others or not."""
         return [w for words in self.inserted for w in words] + [
             w for old, now in zip(self.old, self.now, strict=True) if now != old for w in now
         ]
@@ -346,7 +346,7 @@ class _Reading:
             yield None
 
     def shown(self, members: Sequence[SceneObject]) -> float:
-        """How many the scene shows, at most: of what the background shows, nobody knows."""
+        """The most that the scene may show: things in the background are not annotated."""
         category = members[0].category
         if category in {SHOWN_BEHIND.get(decor) for decor in self.graph.decor}:
             return float("inf")
@@ -475,7 +475,7 @@ class _Reading:
         return order
 
     def turned(self, order: dict[Mark, int]) -> Iterable[Verdict]:
-        """What becomes of relations between phrases that have changed places."""
+        """Judge the relations between phrases that have changed places."""
         for a, b in combinations(sorted(order), 2):
             if order[a] < order[b]:
                 continue

@@ -86,7 +86,7 @@ def print_rows() -> int:
 
 
 def print_others() -> int:
-    """The shares on scenes of another split, on which nothing was mended; 1 as `print_rows`."""
+    """The shares on scenes of another split, not used to fix anything; 1 as `print_rows`."""
     data = load_scenes(n=OTHERS, split="dev", seed=6)
     content = rows(CONTENT, by_content, data, 1)
     print(f"{OTHERS} other scenes.")

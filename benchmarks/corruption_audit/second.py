@@ -3,8 +3,8 @@
     python -m benchmarks.corruption_audit second
 
 The items were drawn and the sheet was written by `python -m metaeval.audit draw` (first round: 36
-per corruption, seed 20261123; second round: 40 of each corruption that was mended after the first,
-seed 20261124). Nothing was mended on these seeds beforehand. The reader is a developer.
+per corruption, seed 20261123; second round: 40 of each corruption that was fixed after the first,
+seed 20261124). These seeds were not used to fix anything before. The reader is a developer.
 """
 
 from __future__ import annotations

@@ -249,7 +249,7 @@ def every_verb() -> frozenset[str]:
 
 
 def never_shown(words: Sequence[str]) -> bool:
-    """Whether a verb is among the words that nobody in a scene does."""
+    """Whether a verb is one of those that never occur in a scene."""
     return bool(_NEVER_SHOWN & set(words))
 
 

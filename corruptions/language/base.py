@@ -82,7 +82,7 @@ class LanguageCorruption(Corruption):
 def changed(
     text: str, rewordings: Sequence[Rewording], lacks: str, *, articles: bool = False
 ) -> Corrupted:
-    """What becomes of a text by rewordings; unchanged, with the reason, where that is nothing."""
+    """A text after rewordings; unchanged, with the reason, if there are none."""
     new, edits = reworded(text, rewordings, articles=articles) if rewordings else (text, ())
     if not edits:
         return Corrupted(text, False, realised=0.0, reason=lacks)

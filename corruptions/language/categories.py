@@ -218,7 +218,7 @@ def name_of(category: str, many: bool) -> str:
 
 @cache
 def namable(families: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """Categories that a caption can name in place of others, of these families (all if empty)."""
+    """Categories that a caption can name instead of others, of these families (all if empty)."""
     return tuple(
         category
         for category, thing in THINGS.items()

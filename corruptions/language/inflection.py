@@ -1,4 +1,4 @@
-"""Forms of words, from lemminflect's dictionary (MIT; the forms lie in the package)."""
+"""Forms of words, from lemminflect's dictionary (MIT; the forms are in the package)."""
 
 from __future__ import annotations
 

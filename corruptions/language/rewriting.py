@@ -75,7 +75,7 @@ def _put(
     tokens: list[str],
     origins: list[int | None],
 ) -> None:
-    """The new words in place of the old ones, with the punctuation around those."""
+    """The new words instead of the old ones, with the punctuation around those."""
     new = list(words)
     if start == end == len(old) and new and tokens:  # behind everything: the full stop comes along
         tail = _tail(tokens[-1])

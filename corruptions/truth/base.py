@@ -43,7 +43,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Harmed(Corrupted):
-    """What became of a caption, and how far from the truth it is now.
+    """A corrupted caption, and how far from the truth it is.
 
     Attributes
     ----------

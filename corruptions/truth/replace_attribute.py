@@ -45,7 +45,7 @@ class ReplaceAttribute(TruthCorruption):
 
 
 def false_values(facts: CaptionFacts, thing: Referent, attribute: str) -> list[str]:
-    """Values of the attribute that nobody would call true of the thing."""
+    """Values of the attribute that are clearly false of the thing."""
     true = thing.attributes[attribute]
     if true in OPPOSITES:
         return [OPPOSITES[true]]

@@ -122,7 +122,7 @@ def statistics(
 
 
 def winners(battles: ForcedChoice, gaps: Mapping[str, Floats], by: str) -> Floats:
-    """[n] Who won, by people or by the column `by`. Raises ConfigError where nobody says."""
+    """[n] Who won, by people or by the column `by`. Raises ConfigError without a winner."""
     if by != PEOPLE:
         if by not in gaps:
             raise ConfigError(

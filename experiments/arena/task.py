@@ -72,7 +72,7 @@ class Arena(ChoiceExperiment):
                 "experiment=arena needs one number of references; write dataset.n_references=5"
             )
         if self.winner == "people":
-            winners(battles, {}, self.winner)  # refuses battles that nobody has judged
+            winners(battles, {}, self.winner)  # refuses battles without a judgment
         return battles
 
     def describe(self, data: ForcedChoice) -> str:

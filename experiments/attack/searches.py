@@ -225,7 +225,7 @@ def generic_captions(dataset: CaptionDataset) -> list[str]:
 
 
 def swapped_dataset(dataset: CaptionDataset) -> CaptionDataset:
-    """The dataset with each human caption in place of its first reference, and the reverse."""
+    """The dataset with each human caption and its first reference exchanged."""
     pairs = list(zip(dataset.human, dataset.references, strict=True))
     return replace(
         dataset,

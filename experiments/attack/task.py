@@ -404,7 +404,7 @@ def refuse_replay(name: str, metric: Any) -> None:
     records = getattr(metric, "mode", None) == "record"
     if replays and not records:
         raise ConfigError(
-            f"metric.{name}: experiment=attack scores captions that nobody has scored before, and "
+            f"metric.{name}: experiment=attack scores new captions, and "
             "recorded answers contain none of them; give base_url and model, without replay"
         )
 

@@ -44,7 +44,7 @@ def score_families(
 def by_image_and_set(
     values: npt.NDArray[np.float64], captions: pd.DataFrame, images: pd.Index[Any], sets: list[str]
 ) -> Floats:
-    """Rows [n, k], one per caption, as [n_images, n_sets, k]; NaN where a set lacks the image."""
+    """Rows [n, k], one per caption, as [n_images, n_sets, k]; NaN for missing images."""
     table = np.full((len(images), len(sets), values.shape[1]), np.nan)
     row = images.get_indexer(pd.Index(captions["image_id"]))
     column = pd.Index(sets).get_indexer(pd.Index(captions["set"]))

@@ -108,7 +108,7 @@ class Captioners(MetricExperiment[Captioned, CaptionerScores]):
         return Captioned(dataset, with_all_references(dataset), systems)
 
     def describe(self, data: Captioned) -> str:
-        """The run in a line, and a line for each system that lacks images."""
+        """The run in a line, and a line for each system with missing images."""
         dataset = data.dataset
         every, others = (
             " to ".join(map(str, reference_counts(d))) for d in (data.everyone, dataset)
@@ -244,7 +244,7 @@ def _versions(data: Captioned) -> Iterator[tuple[ImageId, Version]]:
         for image_id, human in captioned:
             yield image_id, Version(system.name, 0, system.captions[image_id], human)
     for image_id, human in pairs:
-        if human:  # a folder of images has nobody's captions
+        if human:  # a folder of images has no captions
             yield image_id, Version(HUMAN, 1, human, human)
 
 

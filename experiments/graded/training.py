@@ -21,7 +21,7 @@ NEW = "new"
 def in_training(drawn: Iterable[DrawnCorruption], corruption: Corruption) -> str | None:
     """Whether a training that drew these saw captions like the corruption's.
 
-    A corruption without a rate is held against no range. `None` where it does not declare its flaw.
+    A corruption without a rate is compared with no range. `None` if it does not declare its flaw.
     """
     if corruption.flaw is None:
         return None

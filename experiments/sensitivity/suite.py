@@ -24,7 +24,7 @@ def kind_of(corruption: Corruption) -> str:
 
 
 def names() -> list[str]:
-    """What `corruption=` can be called, but for those that need something of the user's."""
+    """The values of `corruption=`, except those that need a file of the user."""
     folder = installation.conf() / "corruption"
     return sorted(file.stem for file in folder.glob("*.yaml") if file.stem not in OWN)
 

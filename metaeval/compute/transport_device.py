@@ -2,7 +2,7 @@
 
 Successive shortest paths (Ahuja, Magnanti and Orlin, Network Flows, 1993, section 9.7): begin with
 the flow that lets every receiver take from its nearest supplier what that has left; then, as long
-as a receiver lacks something, find the cheapest ways from suppliers with something left to all
+as a receiver's demand is not met, find the cheapest ways from suppliers with a rest to all
 receivers, where a way may take back what was sent before, and send along the cheapest as much as it
 carries. Neither step can leave a cycle of negative cost, so the last flow is optimal.
 
@@ -34,7 +34,7 @@ class Problems(NamedTuple):
     tiny: torch.Tensor  # float64 [P] masses up to this are what rounding has left of none
 
     def unfinished(self) -> torch.Tensor:
-        """bool [P] Where something is lacking that could be sent."""
+        """bool [P] Where demand is left that could be met."""
         offers = (self.supply > self.tiny).any(dim=0)
         return offers & (self.demand > self.tiny).any(dim=0)
 
@@ -69,7 +69,7 @@ def begin(cost: torch.Tensor, supply: torch.Tensor, demand: torch.Tensor, shift:
 
 
 def augment(problems: Problems, shift: int) -> Problems:
-    """Device section: send what can be sent along the cheapest way to a receiver that lacks
+    """Device section: send what can be sent along the cheapest way to a receiver that needs
     something; one way of each problem."""
     cost, flow, supply, demand, tiny = problems
     m, n, count = cost.shape

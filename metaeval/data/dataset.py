@@ -101,7 +101,7 @@ class CaptionDataset:
     notes
         What was normalised or left out while reading, one sentence each, with counts.
     records
-        What became of the records of the files; `None` where there were no files.
+        How many records of the files were used; `None` without files.
     excluded_ids
         Ids of the images that were left out on purpose (`dataset.exclude`). A system's captions of
         them are not an error; they are ignored.

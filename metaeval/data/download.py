@@ -158,7 +158,7 @@ def _fetch_rest(url: str, part: Path, timeout: float) -> bool:
         ranged = response.headers.get("Content-Range", "").startswith(f"bytes {have}-")
         resumed = have > 0 and response.status == 206 and ranged
         if not resumed:
-            have = 0  # the server does not know Range and sends everything
+            have = 0  # the server does not support Range and sends everything
         length = response.headers.get("Content-Length")
         if length is not None and not _LENGTH.fullmatch(length):
             raise _Cut(f"the server names no length, but {one_line(length, 40)!r}")

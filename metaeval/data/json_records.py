@@ -34,7 +34,7 @@ def records(value: Any, key: str, path: Path) -> list[Record]:
 
 
 def require_fields(record: Record, fields: Iterable[str], path: Path, where: str) -> None:
-    """Raise InputError for the first of the fields that the record lacks."""
+    """Raise InputError for the first of the fields that is missing in the record."""
     for field in fields:
         if field not in record:
             raise InputError("is missing", file=path, record=where, field=field)

@@ -33,7 +33,7 @@ class SystemCaptions:
     notes: tuple[str, ...]
 
     def records(self, images: Collection[ImageId]) -> RecordCount:
-        """What became of the file's records in a run of these images."""
+        """How many of the file's records a run of these images used."""
         return RecordCount(len(self.captions), sum(i in self.captions for i in images))
 
 

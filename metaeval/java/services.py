@@ -1,7 +1,7 @@
 """Our Java services: one jar, built here from the sources in this package, shipped with it.
 
 `python -m metaeval.java.services` (or `make jar`) builds it, which needs a JDK: the sources are
-compiled against the jars that pycocoevalcap brings and CoreNLP's, which lies in the cache folder
+compiled against pycocoevalcap's jars and CoreNLP's, which is in the cache folder
 after `doctor --install spice`. Users need a Java runtime only.
 
 The jar is reproducible to the byte: `--release 11`, entries sorted, stored and dated 1980.

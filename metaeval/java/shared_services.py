@@ -56,7 +56,7 @@ def shared_java_services() -> Iterator[None]:
 def borrow(kind: str, key: Hashable, start: Callable[[], S]) -> S:
     """A service of this kind: the one that is there for the same key, else a new one.
 
-    `key` says all that the service depends on. One that is in use is nobody else's; one of another
+    `key` names all that the service depends on. A service in use is not shared; one of another
     key that is not in use is ended, as its memory is needed.
     """
     if _kept is None:

@@ -23,7 +23,7 @@ from concurrent.futures import Future
 from pathlib import Path
 
 # Runs in the child before it becomes Java. A preexec_fn would do the same, but is not safe in a
-# process with threads. argv: our pid (if we died meanwhile, nobody would end the child), command.
+# process with threads. argv: our pid (to end the child if we died meanwhile), command.
 _BEFORE_EXEC = """
 import os, sys
 try:

@@ -104,7 +104,7 @@ class Metric(ABC):
     def fetch(self, dataset: CaptionDataset) -> None:  # noqa: B027  (most have nothing to fetch)
         """Download what the user asked for (`download: true`) and this dataset needs, if anything.
 
-        A run calls it before `bind`; whoever only looks does not.
+        A run calls it before `bind`; `doctor` does not.
         """
 
     @property
@@ -120,7 +120,7 @@ class Metric(ABC):
         return False
 
     def missing_part(self, dataset: CaptionDataset) -> Absent | None:
-        """The first of the parts that the metric needs and the dataset lacks."""
+        """The first of the metric's parts that is missing in the dataset."""
         for need in sorted(self.needs - {"references"}):
             part = dataset.part(need)
             if isinstance(part, Absent):
@@ -257,7 +257,7 @@ class Scorer(ABC):
         - "tuples" (SPICE): what the `candidate` and the `references` say, each a list of
           {"tuple": one to three names, "matched"}.
 
-        `values`, in all but the first, is column → score.
+        `values`, in all except the first, is column → score.
         """
         return None
 

@@ -58,7 +58,7 @@ class SummableScorer(ReferenceScorer):
 
 
 class StatisticsAdapter(Metric):
-    """A metric's statistics in place of its scores, for `scoring.score_captions` and its cache."""
+    """A metric's statistics instead of its scores, for `scoring.score_captions` and its cache."""
 
     def __init__(self, metric: SummableMetric) -> None:
         self.metric = metric

@@ -2,7 +2,7 @@
 
 Whoever reads a file that the project did not write in the same run reads it through this room, and
 what comes out is checked or one `InputError` that names the file. `tests/fuzz` holds both: that
-nobody else opens files, and that every reader refuses or reads right what it is given.
+no other module opens files, and that every reader reads its input correctly or refuses it.
 """
 
 from __future__ import annotations

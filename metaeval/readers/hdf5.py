@@ -22,7 +22,7 @@ _MOST_DATASETS = 2_000_000
 class Hdf5File:
     """An open file: its data sets' names, and their values. A context manager.
 
-    Raises InputError for a file that is none, for a data set whose numbers lie in another file
+    Raises InputError for another kind of file, for a data set whose numbers are in another file
     (external storage and links, virtual data sets), and for one that promises far more numbers than
     are there.
     """

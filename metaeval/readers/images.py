@@ -65,6 +65,6 @@ def _rgb(image: Image.Image) -> Image.Image:
     low, high = float(values.min()), float(values.max())  # NaN where one value is
     limit = 1.0 if image.mode == "F" else 65_535.0
     if not (low >= 0 and high <= limit):
-        raise ValueError(f"its values lie in {low:g} to {high:g}, not in 0 to {limit:g}")
+        raise ValueError(f"its values are in [{low:g}, {high:g}], not in [0, {limit:g}]")
     grey = np.rint(np.multiply(values, 255 / limit, dtype=np.float32)).astype(np.uint8)
     return images.fromarray(grey).convert("RGB")

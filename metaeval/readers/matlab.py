@@ -212,7 +212,7 @@ def _structs(elements: _Elements, n: int, depth: int) -> list[dict[str, Value]]:
 
 
 def _text(elements: _Elements, shape: tuple[int, ...], n: int) -> str | list[str]:
-    """A text, or the rows of one with several; characters lie in the file column by column."""
+    """A text, or the rows of one with several; characters are stored column by column."""
     text = "" if elements.at_end() else elements.text()  # an empty text may have no data element
     if not n:
         if text:

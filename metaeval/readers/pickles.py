@@ -87,7 +87,7 @@ def read_pickle(
     Parameters
     ----------
     names
-        "module.name" → what stands for it (a plain class or function of ours), or `None`.
+        "module.name" → what stands for it (a plain class or function of metaeval), or `None`.
     what
         What the file should be, for messages: "word vectors".
     persistent
@@ -186,7 +186,7 @@ def _latin1(text: Any, encoding: Any) -> bytes:
 
 
 def _scalar(*_: Any) -> None:
-    """A NumPy scalar: nothing of ours reads one."""
+    """A NumPy scalar: metaeval reads none."""
 
 
 _NUMPY: dict[str, Any] = {

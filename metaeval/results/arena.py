@@ -141,7 +141,7 @@ class ArenaSettings(Model):
 
 
 class ArenaFacts(Model):
-    """Counts. `tied` are battles that nobody won."""
+    """Counts. `tied` are battles without a winner."""
 
     battles: int
     images: int

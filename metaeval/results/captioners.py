@@ -358,7 +358,7 @@ class CaptionersResult(RunResult[CaptionersStatistics]):
     systems
         One entry for each system, in the order of the configuration.
     against_human
-        One entry for each column of sentence scores; empty where nobody wrote captions.
+        One entry for each column of sentence scores; empty without captions by people.
     agreement
         `None` where no metric ran.
     """

@@ -110,7 +110,7 @@ def _numbers_of(statistics: Model) -> dict[str, Any]:
 
 
 class RecordCounts(Model):
-    """How many records a file had, and what became of them."""
+    """How many records a file had, and how many were used or left out."""
 
     read: int
     used: int
@@ -134,9 +134,9 @@ class DatasetInfo(Model):
     fallback
         Why it is another dataset than the one that was asked for.
     records
-        What became of the records of its files.
+        How many records of its files were used or left out.
     systems
-        Captioner → what became of its captions.
+        Captioner → how many of its captions were used or left out.
     """
 
     name: str

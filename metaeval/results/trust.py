@@ -60,7 +60,7 @@ class BatteryItem(Model):
     command
         What adds the item.
     directory
-        The folder of its run, relative to this run's folder where it lies in it.
+        The folder of its run, relative to this run's folder if inside it.
     dataset, n_images
         What it ran on.
     """

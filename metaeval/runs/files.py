@@ -54,7 +54,7 @@ _FIGURES = (
     "sample_size",
 )
 
-# All that a run of any experiment may write, but for `RUN`: what `clear` removes.
+# All that a run of any experiment may write, except `RUN`: what `clear` removes.
 WRITTEN = (
     *(CONFIG, CAPTIONS, REFERENCES, SCORES, SEED_SCORES, STATISTICS, EXPLANATIONS, REPORT),
     f"{BY_REFERENCES}*/{SCORES}",

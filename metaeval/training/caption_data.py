@@ -17,7 +17,7 @@ from metaeval.data.scenes import load_scenes
 from metaeval.errors import ConfigError
 from metaeval.text.vocabulary import Vocabulary
 
-SCENES = "scenes"  # in place of a split of COCO: the scenes' own training split
+SCENES = "scenes"  # instead of a split of COCO: the scenes' own training split
 
 
 @dataclass(frozen=True, slots=True, eq=False)

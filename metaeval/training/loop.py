@@ -149,7 +149,7 @@ class _State(Generic[Network]):
         return value.detach()
 
     def measure(self, validate: Callable[[Network], Mapping[str, Any]]) -> dict[str, Any]:
-        """What the validation says; ConfigError where it lacks a usable `select`."""
+        """The validation's measures; ConfigError without a usable `select`."""
         import torch
 
         self.kept.eval()

@@ -50,7 +50,7 @@ _TRAINERS = {
 CORRUPTIONS = "corruptions"  # the variant that was trained on spoiled captions too
 _OLD_VARIANTS = {"r_neg": CORRUPTIONS}  # what earlier cards call it
 _REMEDY_UNKNOWN = (
-    "name their files as COCO does, or say dataset.image_source=coco (their ids are COCO's) or "
+    "name their files as COCO does, or set dataset.image_source=coco (their ids are COCO's) or "
     "other (none of them is)"
 )
 
@@ -144,7 +144,7 @@ def system_scores(dataset: CaptionDataset) -> str:
 
 
 def unknown_images(dataset: CaptionDataset) -> npt.NDArray[np.bool_]:
-    """Which of the dataset's images nobody knows the photograph of: bool [n]."""
+    """Which of the dataset's images have an unknown photograph: bool [n]."""
     sources = dataset.image_source
     if sources is None:  # the ids themselves are COCO's, or the scenes' own
         return np.zeros(len(dataset), dtype=np.bool_)
@@ -255,9 +255,9 @@ def choose(
     regions
         The name of the region source, the part of the card's identity before the first "-".
 
-    `Absent` where there are none, where a file of theirs is missing or damaged, or where they have
-    learned from every image of the dataset; with some, score the others and give NaN to those of
-    `overlap`.
+    `Absent` where there are none, where one of their files is missing or damaged, or where they
+    have learned from every image of the dataset; with some, score the others and give NaN to those
+    of `overlap`.
     """
     try:
         weights = (

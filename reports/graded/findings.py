@@ -58,7 +58,7 @@ def published(run: GradedRun) -> Finding | None:
 
 
 def _closeness(papers: Sequence[tuple[Metric, PaperValue]], source: str) -> str:
-    """How many of ours lie close to the published values, and which do not."""
+    """How many values are close to the published ones, and which are not."""
     distances = [(abs((rho(r) or 0.0) - paper.value), r, paper.value) for r, paper in papers]
     n_near = sum(distance <= CLOSE for distance, _, _ in distances)
     text = (

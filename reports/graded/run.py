@@ -29,8 +29,8 @@ class GradedRun(LoadedRun[GradedResult]):
 
     `sets` are in ascending level (0 = worst). With s sets, n images
     and c metric columns that ran, `captions[s][n]` holds marked captions (see
-    `metaeval.reports.graded.diff_markup`; None where a set lacks the image), `applied` is bool
-    [s, n] and `scores` float64 [c, s, n], NaN for missing scores. `explanations` are the
+    `metaeval.reports.graded.diff_markup`; None where an image is missing in a set), `applied` is
+    bool [s, n] and `scores` float64 [c, s, n], NaN for missing scores. `explanations` are the
     metrics of explanations.json, none where the run has no such file.
     """
 

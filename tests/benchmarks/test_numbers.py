@@ -207,7 +207,7 @@ def test_tables_of_metrics_stand_on_their_pages() -> None:
 
 
 def test_captioners_are_compared_on_images_that_every_metric_scores(tmp_path: Path) -> None:
-    """Image 3 lacks one score of one metric: of no metric it is in the table. ρ is −1 where the
+    """Image 3 has no score of one metric, so no metric's table has it. ρ is −1 where the
     captioner is above Human on both other images, 1 where it is below."""
     rows = [
         (image, name, metric, score)

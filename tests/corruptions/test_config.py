@@ -22,7 +22,7 @@ def test_there_are_the_three_of_the_paper():
     }
 
 
-OWN = {"callable", "file", "mixture"}  # of what a user brings: tests/corruptions/own
+OWN = {"callable", "file", "mixture"}  # with a file of the user: tests/corruptions/own
 
 
 # those that know the truth are tested on scenes

@@ -1,4 +1,4 @@
-"""Captions of one's own: what each form of file becomes, and what is refused."""
+"""Your own captions: how each form of file is read, and what is refused."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_flickrs_tokens(tmp_path: Path) -> None:
     assert (data.image_ids, data.human) == (("1_a", "2_b"), ("A dog .", "A man ."))
     assert data.references == (("Dogs #1 run .",), ())
     assert data.part("images").path("1_a") == tmp_path / "images/1_a.jpg"
-    assert data.image_source == (None, None)  # nobody knows: weights do not score these
+    assert data.image_source == (None, None)  # unknown: weights do not score these
     assert load_own(path, image_source="other").image_source == (
         "other:results/1_a",
         "other:results/2_b",

@@ -1,4 +1,4 @@
-"""A run's folder is of one run, whatever becomes of it; and what cannot be written is a line."""
+"""A run's folder contains one run, also after a failure; write errors are one line."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ def test_captions_of_thousands_of_words_are_cut_in_the_page_and_not_explained(
 
 
 class FailingReport:
-    """A report of one's own that breaks on a value that is not there."""
+    """A user's report that fails on a missing value."""
 
     explanations = 0
 

@@ -50,7 +50,7 @@ class Loader:
     harm
         File name (or its ending) → harm besides that to plain bytes.
     spared
-        Files that are never harmed.
+        Files that are never damaged.
     """
 
     name: str

@@ -1,6 +1,6 @@
 """Harm done to files, by seed: to their bytes, and to the structure that the bytes stand for.
 
-A format with checksums (zip, compressed variables, a header with its length) is opened, harmed
+A format with checksums (zip, compressed variables, a header with its length) is opened, damaged
 inside and closed again with the right checksums: what a damaged disk does is refused by them, what
 a person does is not.
 """
@@ -160,7 +160,7 @@ def harm_cells(delimiter: str) -> Harm:
 
 
 def harm_zip(raw: bytes, rng: random.Random) -> bytes:
-    """A member harmed, packed or named otherwise; checksums are right again."""
+    """A member damaged, packed or named differently; checksums are correct."""
     out = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(raw)) as packed:
         entries = [(e.filename, packed.read(e), e.compress_type) for e in packed.infolist()]
@@ -184,7 +184,7 @@ def harm_zip(raw: bytes, rng: random.Random) -> bytes:
 
 
 def harm_matlab(raw: bytes, rng: random.Random) -> bytes:
-    """A compressed variable unpacked, harmed and packed again."""
+    """A compressed variable unpacked, damaged and packed again."""
     size = struct.unpack_from("<I", raw, 132)[0]
     inside = harm_bytes(zlib.decompress(raw[136 : 136 + size]), rng)
     packed = zlib.compress(inside)

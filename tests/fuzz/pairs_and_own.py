@@ -496,7 +496,7 @@ def strict_scores(form: str) -> Read:
     return read
 
 
-# captions of one's own, and what a program hands over
+# the user's own captions, and Python objects
 
 
 def make_karpathy(folder: Path) -> None:

@@ -1,6 +1,6 @@
 """Running cases: each loader in a process of its own, with a limit of memory and of time.
 
-A case is a number: the same number harms the same file in the same way, whatever else is run.
+A case is a number: the same number damages the same file in the same way, whatever else is run.
 """
 
 from __future__ import annotations

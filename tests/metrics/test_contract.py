@@ -15,7 +15,7 @@ from metaeval.runs.store import MemoryStore
 from metaeval.scoring import bind, score_captions
 from tests.precision import assert_same_scores
 
-# what a user brings has tests of its own: tests/metrics/adapters
+# users' metrics have their own tests: tests/metrics/adapters
 OWN = {"callable", "coco", "torchmetrics", "evaluate", "scores", "judge"}
 NAMES = [name for name in metric_names() if name not in OWN]
 OFFLINE = ("offline=true", "device=cpu")

@@ -73,7 +73,7 @@ def test_deep_grey_is_scaled_and_not_cut_off(values, suffix, tmp_path: Path) -> 
 @pytest.mark.parametrize("value", [2.0, -0.1, np.nan])
 def test_floating_point_values_of_another_scale_are_refused(value, tmp_path: Path) -> None:
     Image.fromarray(np.array([[0, value]], np.float32)).save(tmp_path / "a.tif")
-    with pytest.raises(InputError, match=r"a\.tif: cannot be read as an image \(its values lie in"):
+    with pytest.raises(InputError, match=r"a\.tif: cannot be read as an image \(its values are in"):
         opened(tmp_path / "a.tif")
 
 

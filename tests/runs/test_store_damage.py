@@ -70,7 +70,10 @@ def test_damaged_scores_are_never_taken(tmp_path: Path, damaged: str, n_damaged:
         for key, value in rows[0:1] * ("row" in damaged) + rows[-1:] * ("whole" in damaged):
             scores = np.frombuffer(value) + 0.5  # plausible numbers, and wrong ones
             db.execute("UPDATE checked SET value = ? WHERE key = ?", (scores.tobytes(), key))
-    for expected in ((n_damaged, 3 - n_damaged, n_damaged), (0, 3, 0)):  # and what is mended stays
+    for expected in (
+        (n_damaged, 3 - n_damaged, n_damaged),
+        (0, 3, 0),
+    ):  # and what is repaired stays
         with closing(SqliteStore(path)) as store:
             again = score_captions(metric, dataset, captions, index, store)
         assert (again.n_scored, again.n_cached, again.n_damaged) == expected

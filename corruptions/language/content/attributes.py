@@ -90,7 +90,7 @@ def is_colour(caption: ParsedCaption, place: int) -> bool:
 
 
 class WrongColour(LanguageCorruption):
-    """A colour gives way to one that nobody confuses with it, and no caption of the image names."""
+    """A colour becomes one that is not confused with it and that no caption of the image names."""
 
     name = "wrong_colour"
     title = "Colour"

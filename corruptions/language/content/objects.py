@@ -34,7 +34,7 @@ def _renamed(mention: Mention, categories: Iterable[str]) -> list[Change]:
 
 
 class FoilObject(LanguageCorruption):
-    """A thing becomes another of its supercategory that the image lacks: a dog, a cat.
+    """A thing becomes another of its supercategory that is not in the image: a dog, a cat.
 
     FOIL's rule (Shekhar et al. 2017): the thing named is of one of COCO's categories; the new one
     is neither annotated nor named in any caption of the image. People are left alone.
@@ -53,7 +53,7 @@ class FoilObject(LanguageCorruption):
 
 
 class OtherObject(LanguageCorruption):
-    """A thing becomes one of another supercategory that the image lacks: a dog, a toaster."""
+    """A thing becomes one of another supercategory that is not in the image: a dog, a toaster."""
 
     name = "other_object"
     title = "Other object, any kind"

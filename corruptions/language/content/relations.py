@@ -160,7 +160,7 @@ INVERSE = {
     ("out", "of"): "into",
 }
 _UP_DOWN = {("up",): "down", ("down",): "up"}
-# where up and down exclude each other; whoever goes down a street may as well go up it
+# where up and down exclude each other; going down a street may also be going up
 _SLOPES = word_set("hill slope mountain stairs ramp steps hillside wave")
 
 

@@ -1,4 +1,4 @@
-"""Corruptions of a share of the words: which words offer themselves, and what becomes of one."""
+"""Corruptions of a share of the words: which words are candidates, and how one is changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole captions: of another image, of nobody, of no image, of words glued together."""
+"""Whole captions: of another image, empty, generic, and of words glued together."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ class _FromCorpus(Corruption):
 
 
 class SimilarImage(_FromCorpus):
-    """The caption of the most similar other image that names a thing which this image lacks.
+    """The caption of the most similar other image that names a thing missing in this image.
 
     Similar by tf-idf over the words of all human captions of the file. Of COCO's categories, the
     other caption names at least one, and not people, that is neither annotated nor named in this

@@ -186,6 +186,6 @@ def _objects(
     objects = CocoObjects(path)
     sources[path.name] = objects.sha256
     if lacking := sum(i not in objects for i in ids):
-        reason = f"{path} lacks {lacking:,} of the dataset's {len(ids):,} images"
+        reason = f"{path}: {lacking:,} of the dataset's {len(ids):,} images are missing"
         return Absent("objects", reason, remedy + " that has them all")
     return objects

@@ -73,7 +73,7 @@ class BattleOptions(ImagePlaces, total=False):
 
 class Battle(NamedTuple):
     """One battle. `winner` is 1 (the first caption), 0 (the second), 0.5 (a tie), or NaN where
-    nobody has judged it. `references` are those of the image."""
+    it was not judged. `references` are those of the image."""
 
     image: str
     first: str
@@ -220,7 +220,7 @@ def load_captioner_battles(
     name: str = "captioners",
     **options: Unpack[BattleOptions],
 ) -> Battles:
-    """Battles between the captions of captioners, which nobody has judged.
+    """Battles between the captions of captioners, without judgments.
 
     Parameters
     ----------

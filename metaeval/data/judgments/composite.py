@@ -140,7 +140,7 @@ def load_composite(
 
 
 def _require_own_captions(judged: Sequence[JudgedCaption], captions: Path) -> None:
-    """Refuse a caption file that lacks the first captions of most images.
+    """Refuse a caption file in which the first captions of most images are missing.
 
     With it, a person's caption would be compared with itself in some images and not in others.
     """

@@ -46,7 +46,7 @@ class JudgedCaption:
     file
         The image's file name.
     source
-        Which photograph the image is (`metaeval.data.image_source`), `None` where nobody knows.
+        Which photograph the image is (`metaeval.data.image_source`), `None` if unknown.
     subset
         The part of the benchmark that the caption belongs to ("8k"), where it has parts.
     """

@@ -86,7 +86,7 @@ class ForcedChoice:
     ties
         What an undecided metric (or undecided people) counts: "half", or "wrong".
     records
-        What became of the pairs of the files.
+        How many pairs of the files were used.
     other_votes
         int64 [n, 2]: those of the other set of labels; `None` where the files lack it.
     unit

@@ -274,7 +274,7 @@ def table_records(path: Path) -> Iterator[tuple[str, dict[str, Any], str]]:
 def require_columns(
     record: dict[str, Any], needed: Sequence[str], path: Path, where: str, hint: str = ""
 ) -> None:
-    """Raise InputError naming all columns that a record lacks, and those that it has."""
+    """Raise InputError naming all missing columns of a record, and those that it has."""
     if missing := [column for column in needed if column not in record]:
         names = ", ".join(f"'{column}'" for column in missing)
         raise InputError(

@@ -1,4 +1,4 @@
-"""Captions of one's own as a dataset: Karpathy's JSON, Flickr's token files, or any table."""
+"""Your own captions as a dataset: Karpathy's JSON, Flickr's token files, or any table."""
 
 from __future__ import annotations
 

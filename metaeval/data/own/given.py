@@ -1,4 +1,4 @@
-"""A dataset of what a program hands over: candidates and references in lists, mappings, tables."""
+"""A dataset from Python objects: candidates and references in lists, mappings, tables."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ class TableRow(NamedTuple):
     fields: dict[str, Any]
 
     def cell(self, name: str, path: Path) -> Any:
-        """What the record has in a column; InputError where it lacks the column."""
+        """The record's value in a column; InputError if the column is missing."""
         if name not in self.fields:
             raise InputError("is missing", file=path, record=self.where, field=name)
         return self.fields[name]
@@ -86,7 +86,7 @@ def table_files(given: str | Path | Sequence[str | Path], option: str) -> list[P
 
 
 def require_columns(table: Table, names: Sequence[str], option: str) -> None:
-    """Raise InputError where the first record lacks one, naming all that it lacks and has."""
+    """Raise InputError if one is missing in the first record, naming all that are."""
     first = table.rows[0]
     if lacking := [name for name in names if name not in first.fields]:
         raise InputError(

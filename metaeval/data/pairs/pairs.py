@@ -49,7 +49,7 @@ class CaptionPair:
     file
         The image's file name.
     source
-        Which photograph the image is (`metaeval.data.image_source`), `None` where nobody knows.
+        Which photograph the image is (`metaeval.data.image_source`), `None` if unknown.
     """
 
     image: str
@@ -224,7 +224,7 @@ def _without_true_captions(pair: CaptionPair) -> CaptionPair:
 
 
 def _counts(before: Sequence[CaptionPair], after: Sequence[CaptionPair]) -> dict[str, int]:
-    """How many pairs there are, and what of theirs stood, or stands, among the references."""
+    """How many pairs, and how many of their captions were, or are, among the references."""
     return {
         "pairs": len(after),
         "images": len({p.image for p in after}),

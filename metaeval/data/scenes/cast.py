@@ -138,7 +138,7 @@ class Actor:
         noun = draw.pick(ROLES[role]) if role else self.noun(draw)
         head, other = (noun[1], noun[0]) if many else noun
         order = sorted(adjectives)
-        if head.startswith("youngster"):  # nobody writes "a young youngster"
+        if head.startswith("youngster"):  # avoid "a young youngster"
             order = [x for x in order if x[2] != "age"]
         first = order[0][1][0] if order else head.split()[0]
         words = Words()

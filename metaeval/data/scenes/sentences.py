@@ -37,7 +37,7 @@ class Sentences(Details):
         if roll < 40:
             pass
         elif frame.rest == "with" and not frame.ing and roll < 88:
-            pass  # nobody writes "is with a racket"
+            pass  # avoid "is with a racket"
         elif roll < 62:
             link.add(("are" if many else "is",), "agree", a.group, "is" if many else "are")
         elif roll < 74 and frame.one:

@@ -1,4 +1,4 @@
-"""A function of one's own as a metric: `metric=[callable] metric.callable.function=module.name`."""
+"""Your own function as a metric: `metric=[callable] metric.callable.function=module.name`."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class FunctionMetric(OwnMetric):
 
     are both fine, and a function without `references` is a reference-free metric. It returns n
     numbers (or one), or with several `columns` a mapping from their names. `None` and NaN mean "not
-    scored"; a caption whose image lacks references or the image file is not asked for.
+    scored"; a caption whose references or image file are missing is not scored.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def _parameters(
 ) -> dict[str, str]:
     """The function's parameters that metaeval fills, except the first → with what.
 
-    Raises ConfigError for a parameter that nobody fills, and for an option that it has not.
+    Raises ConfigError for a parameter without a value, and for an unknown option.
     """
     try:
         parameters = dict(inspect.signature(function).parameters)

@@ -228,7 +228,7 @@ def as_scores(values: Any, n: int, names: Sequence[str]) -> Scores:
     if isinstance(values, Mapping):
         if lacking := [name for name in names if name not in values]:
             there = ", ".join(map(str, values))
-            raise ValueError(f"gives no '{lacking[0]}'; it gives {there}: choose columns of these")
+            raise ValueError(f"gives no '{lacking[0]}', only {there}; choose columns of these")
         return np.concatenate([as_scores(values[name], n, [name]) for name in names], axis=1)
     array = _numbers(values)
     shape = list(array.shape)

@@ -1,6 +1,6 @@
 """MoverScore (Zhao et al., 2019): word mover's distance over contextual token vectors.
 
-Models, token vectors and idf are BERTScore's; in place of each token's best partner, all tokens of
+Models, token vectors and idf are BERTScore's; instead of each token's best partner, all tokens of
 a caption are moved to those of a reference at the least cost, exactly.
 """
 

@@ -21,7 +21,7 @@ class EncodedSentences:
 
     So many bytes of vectors (`memory`) stay in memory, those beyond in temporary files. `documents`
     are the texts over which the idf of a token is counted; `None`: every token has the weight 1,
-    but for those at a sentence's edges, which have 0.
+    except for those at a sentence's edges, which have 0.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class EncodedSentences:
         self._encoder.encode(ids, keep, alone=alone)
 
     def forget(self, first: int, but: Container[str]) -> None:
-        """Drop the sentences from number `first` on, but for these texts."""
+        """Drop the sentences from number `first` on, except these texts."""
         late = list(self._index)[first:]
         kept = [text for text in late if text in but]
         slots: dict[int, list[int]] = {length: [] for length in set(self._length[first:])}

@@ -21,7 +21,7 @@ _BLOCK_BYTES = 1 << 20
 class TokenBank:
     """Vectors [n, length, width] for every length, growing block by block.
 
-    Blocks are kept on the device up to `memory` bytes in all; those beyond lie in a temporary file
+    Blocks are kept on the device up to `memory` bytes in all; those beyond are in a temporary file
     each and are read through the operating system's page cache.
     """
 
@@ -55,7 +55,7 @@ class TokenBank:
         return self._free < self._memory / 4 or self.n_spilled > 0
 
     def forget(self, length: int, first: int, kept: npt.NDArray[np.intp]) -> None:
-        """Drop the vectors of that length from number `first` on, but for those with the numbers
+        """Drop the vectors of that length from number `first` on, except those with the numbers
         `kept`, which follow in this order; the room is used again."""
         import torch
 

@@ -16,7 +16,7 @@ _SHA256 = re.compile(r"/([0-9a-f]{64})/")
 
 
 class Checkpoint(NamedTuple):
-    """Weights by open_clip's names of architecture and tag; the licence "" where nobody looked."""
+    """Weights by open_clip's names of architecture and tag; the licence "" if not checked."""
 
     model: str
     tag: str

@@ -30,7 +30,7 @@ class PacScore(ClipScore):
     Parameters beyond those of `ClipScore`
     --------------------------------------
     checkpoint
-        The file of the authors' weights, in place of `pretrained`; `None`: the metric is skipped.
+        The file of the authors' weights, instead of `pretrained`; `None`: the metric is skipped.
     model
         open_clip's name of the architecture. OpenAI's networks were trained with "quickgelu", and a
         file does not say so: the name has to.

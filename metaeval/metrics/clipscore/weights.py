@@ -144,7 +144,7 @@ def _tagged(model: str, tag: str, cache: Path | None) -> ClipWeights | Absent:
 
 
 def _hub_of(model: str, tag: str) -> str | None:
-    """The hub's repository for a tag; asks open_clip for all but the usual one."""
+    """The hub's repository for a tag; looked up in open_clip for all except the usual one."""
     if (model, tag) == _DEFAULT:
         return _DEFAULT_HUB
     repository = tag_config(model, tag).get("hf_hub", "")

@@ -44,7 +44,7 @@ class Mean(Metric):
     name
         The metric's name.
     parts
-        The metrics; whoever reads the configuration gives them.
+        The metrics, given by the reader of the configuration.
     """
 
     def __init__(

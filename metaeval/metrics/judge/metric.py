@@ -90,7 +90,7 @@ class Judge(Metric):
     batch_export, batch_import
         A file of requests to write for OpenAI's batch endpoint, and its file of answers to read.
     title
-        What tables call the score, in place of `Judge (MODEL)`.
+        What tables call the score, instead of `Judge (MODEL)`.
     """
 
     name = "judge"

@@ -1,4 +1,4 @@
-"""What LearnToEval sees of an image here: the mean of its regions, in place of ResNet's feature."""
+"""What LearnToEval sees of an image here: the mean of its regions, instead of ResNet's feature."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """WMD: the word mover's distance to the references, the baseline of VIFIDEL's tables.
 
 Words, bags, vectors and transport are VIFIDEL's; the bag on the other side is a reference's content
-words in place of the image's objects (Kusner et al., 2015).
+words instead of the image's objects (Kusner et al., 2015).
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ class HalfEffect(NamedTuple):
     dose
         `None` where it is not defined: `why` says why.
     ci
-        [low, high]; `None` in place of an end that lies beyond the largest dose.
+        [low, high]; `None` instead of an end beyond the largest dose.
     why
         "not reached": half the effect lies beyond the largest dose. "no fall": the interval of the
         whole effect does not exclude 0 or a rise. "no images": none has every version scored.

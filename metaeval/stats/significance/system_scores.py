@@ -76,7 +76,7 @@ def parts_of_means(scores: Floats) -> Floats:
 def system_score(parts: Floats, of_sums: OfSums) -> Floats:
     """The scores [c] of a system from its parts [n, k]; NaN parts are left out.
 
-    The sums are exact but for one rounding each, so no order of images changes them.
+    The sums are exact except for one rounding each, so no order of images changes them.
 
     >>> system_score(parts_of_means(np.array([[0.5], [0.7], [np.nan]])), mean_of_sums).tolist()
     [0.6]
@@ -122,7 +122,7 @@ def compare_systems(
     ----------
     pairs
         Per pair, the parts of its two systems, float64 [n_images, k] each. A part that either
-        lacks counts for neither.
+        misses counts for neither.
     of_sums, counts
         As in `resampled_scores`; the same counts for all pairs.
     permutations, seed

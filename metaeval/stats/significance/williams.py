@@ -63,7 +63,7 @@ def williams(r1: float, r2: float, r12: float, n: int) -> Williams:
         where the two explain the judgements without rest and pull opposite ways.
     A metric and its negation
         r12 = −1 and r2 = −r1: both roots are 0, and t is their limit, r1 √((n−3) / (1−r1²)), which
-        is the t of Pearson's r1 but for n − 3 in place of n − 2: the two differ if, and only if,
+        is the t of Pearson's r1 except for n − 3 instead of n − 2: the two differ if, and only if,
         either correlates with the judgements at all.
     Source
         E. J. Williams (1959), The comparison of regression variables, Journal of the Royal

@@ -211,7 +211,7 @@ def class_path(cache: Path) -> str:
     if isinstance(services, Absent):
         raise JavaError("SPICE", str(services))
     jars = [services, *(install.folder(cache) / jar.name for jar in install.JARS)]
-    # not "lib/*": CoreNLP's jars may lie in there too, brought by pycocoevalcap
+    # not "lib/*": pycocoevalcap puts CoreNLP's jars there too
     libraries = sorted((spice.parent / "lib").glob("*.jar"))
     jars += [spice, *(path for path in libraries if "corenlp" not in path.name)]
     return os.pathsep.join(map(str, jars))

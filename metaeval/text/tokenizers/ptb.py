@@ -11,7 +11,7 @@ capital is taken to be followed by "A", any other by nothing that begins a sente
 
 Line breaks inside a caption (LF, CR, VT, FF, U+2028, U+2029) count as spaces; in Java they split
 the caption and shift all that follow. Half a surrogate pair, which no file can hold, counts as the
-unknown character that it is. Emoji and all else that the lexer does not know are dropped.
+unknown character that it is. Emoji and all other characters unknown to the lexer are dropped.
 
 One difference is known: lower-casing a capital sigma next to digits ("N4Σ"), where Java and Python
 disagree on whether it is the word's last letter.

@@ -1,9 +1,9 @@
 """What counts as a token for the Penn Treebank tokeniser of Stanford CoreNLP 3.4.1.
 
-Every rule names the characters it can begin with, a pattern and what becomes of the matched text.
-At each position all rules compete; the longest match wins, context included, and the earlier rule
-on a tie. The token is the pattern's group 1: whatever follows the group is context that has to be
-there, counts for the length, and is read again.
+Every rule names the characters it can begin with, a pattern and the replacement of the matched
+text. At each position all rules compete; the longest match wins, context included, and the earlier
+rule on a tie. The token is the pattern's group 1: whatever follows the group is context that has to
+be there, counts for the length, and is read again.
 
 The behaviour was learnt from the documentation and the grammar of CoreNLP 3.4.1 and checked
 against its jar; options are those of `-preserveLines` and nothing else. Rules that can only change

@@ -34,7 +34,7 @@ def cached_file(repository: str, name: str) -> Path | None:
 def fetch(repository: str) -> None:
     """Bring a model into Hugging Face's own cache, with its progress bars and its resuming.
 
-    Raises DownloadError where the hub cannot be reached or does not know the model.
+    Raises DownloadError where the hub cannot be reached or does not have the model.
     """
     with errors_in_one_line(repository):
         import_module("huggingface_hub").snapshot_download(repository, allow_patterns=list(_FILES))

@@ -107,7 +107,9 @@ class BottomUpRegions(RegionSource):
         if not seen:
             raise InputError(f"holds none of the {n:,} images of '{dataset.name}'", file=self.file)
         if len(seen) < n:
-            log.warning("%s lacks %s of %s images", self.file, f"{n - len(seen):,}", f"{n:,}")
+            log.warning(
+                "%s: %s of %s images are missing", self.file, f"{n - len(seen):,}", f"{n:,}"
+            )
         if guessed:
             log.warning(
                 "%s: boxes of %s images are in pixels, of images of unknown size: taken as shares "

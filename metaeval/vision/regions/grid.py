@@ -2,7 +2,7 @@
 
 Few objects make few regions: nearly a third of val2017's images have three or fewer, and there is
 little to rank in them. A cell of the grid is a region as the whole image is one: it counts the
-categories, each object by the share of its box that lies in the cell. Detectors' features have such
+categories, each object by the share of its box that is in the cell. Detectors' features have such
 a sibling, grid features (Jiang et al., CVPR 2020).
 """
 
@@ -72,7 +72,7 @@ def _cells(side: int) -> npt.NDArray[np.float64]:
 
 
 def _shares(boxes: Floats, cells: npt.NDArray[np.float64]) -> Floats:
-    """[n, k, r] The share of each of r boxes [n, r, 4] that lies in each of k cells [k, 4]."""
+    """[n, k, r] The share of each of r boxes [n, r, 4] that is in each of k cells [k, 4]."""
     box, cell = boxes[:, None].astype(np.float64), cells[None, :, None]
     low, high = np.maximum(box[..., :2], cell[..., :2]), np.minimum(box[..., 2:], cell[..., 2:])
     inside = np.clip(high - low, 0, None).prod(axis=-1)

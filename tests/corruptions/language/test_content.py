@@ -1,4 +1,4 @@
-"""Hand-worked cases: what becomes of a caption, and what is left alone."""
+"""Hand-worked cases: changed captions, and what is left alone."""
 
 from __future__ import annotations
 

@@ -234,7 +234,7 @@ def test_a_greater_count_of_who_may_stand_behind_is_not_made_up() -> None:
 
 
 # Words between two things after which either may be called first; written down here once more, so
-# that the corruption's own list is held against another.
+# that the corruption's own list is compared with another.
 BOTH_WAYS = re.compile(
     r"\b(with|next to|beside|by|near|alongside|close to|to the side of|facing|faces|face)$"
 )

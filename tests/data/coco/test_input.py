@@ -278,7 +278,7 @@ def test_instances_without_some_images_are_absent(tmp_path):
     del value["images"][0]  # image 27, which has no annotation
     absent = dataset_with(tmp_path, value).part("objects")
     assert isinstance(absent, Absent)
-    assert "lacks 1 of the dataset's 3 images" in absent.reason
+    assert "1 of the dataset's 3 images are missing" in absent.reason
 
 
 def test_no_instances_are_absent(tmp_path):

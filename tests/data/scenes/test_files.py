@@ -66,7 +66,7 @@ def test_pycocotools_reads_the_same(folder: Path, graphs: list[SceneGraph]) -> N
         assert [names[a["category_id"]] for a in objects] == [o.category for o in g.objects]
         for a, o in zip(objects, g.objects, strict=True):
             assert a["bbox"] == pytest.approx([v * 224 / 336 for v in o.box], abs=1e-9)
-            # the outline is the box: its mask has the box's area, but for rounding at the edges
+            # the outline is the box: its mask has the box's area, except for rounding at the edges
             w, h = a["bbox"][2:]
             assert abs(int(instances.annToMask(a).sum()) - w * h) <= w + h + 1
 

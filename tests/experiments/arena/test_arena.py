@@ -34,7 +34,7 @@ def battles_file(folder: Path) -> Path:
     rows = [
         ("i1", "a dog runs", "some cat", "first", "one", "two"),  # ROUGE-L right
         ("i1", "some cat", "a dog runs", "first", "two", "one"),  # wrong
-        ("i2", "a dog runs", "some cat", "tie", "one", "three"),  # nobody wins: 1/2
+        ("i2", "a dog runs", "some cat", "tie", "one", "three"),  # no winner: 1/2
         ("i2", "some cat", "other bird", "second", "two", "three"),  # ROUGE-L ties: 1/2
         ("i3", "a dog runs far away", "some cat", "first", "one", "three"),  # right
         ("i3", "a dog runs", "some cat", "", "one", "two"),  # not judged
@@ -58,7 +58,7 @@ def test_agreement_by_hand(tmp_path: Path) -> None:
     assert numbers.decided.value == pytest.approx((1 + 0 + 0.5 + 1) / 4)
     assert numbers.decided.n == 4
     assert numbers.ties == pytest.approx(1 / 5)
-    # captions within one word: all but the longest
+    # captions within one word: all except the longest
     assert numbers.equal_length.value == pytest.approx((1 + 0 + 0.5 + 0.5) / 4)
     wrong = run_arena(tmp_path, *options, "dataset.ties=wrong", out="WRONG")
     assert wrong.metric("ROUGE-L").numbers.agreement[ALL].value == pytest.approx(2 / 5)

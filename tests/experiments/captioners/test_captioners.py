@@ -57,7 +57,7 @@ def karpathy(coco_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "systems").mkdir()
     for file in sorted((coco_root / "coco/captioners").glob("*.json")):
         found = json.loads(file.read_text())
-        if file.stem == "magic":  # lacks 18 images, none of them among the first
+        if file.stem == "magic":  # 18 images are missing, none of them among the first
             first = sorted(r["image_id"] for r in found)[:N]
             found = [r for r in found if r["image_id"] not in first[:: N // LACKING]]
         (folder / "systems" / file.name).write_text(json.dumps(found))

@@ -189,7 +189,7 @@ def test_words_start_from_vectors() -> None:
     assert torch.equal(before[[0, 1, 2, 3, 7]], after[[0, 1, 2, 3, 7]])
     own = after[4:7].numpy()
     assert own.std() == pytest.approx(0.1, rel=1e-5)
-    # three corners lie in a plane: two components keep their equal distances
+    # three corners are in a plane: two components keep their equal distances
     gaps = [np.linalg.norm(own[i] - own[j]) for i, j in ((0, 1), (0, 2), (1, 2))]
     assert gaps == pytest.approx([gaps[0]] * 3, rel=1e-5)
 

@@ -1,4 +1,4 @@
-"""pycocoevalcap's scorers brought by a user: equal to ours, right where naive use is wrong."""
+"""pycocoevalcap's scorers given by a user: equal to ours, correct where naive use is not."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_equals_ours_on_coco(brought: Metric, ours: Metric, coco_root: Path) -> 
         "coco", "val2017", limit=150, data=coco_root,
         captions=coco_root / "coco/annotations/captions_val2017.json",
     )  # fmt: skip
-    # the human captions, spoiled ones, and another image's: 2 to 4 candidates an image, in disorder
+    # the human captions, corrupted ones, and another image's: 2 to 4 candidates an image, in disorder
     n = len(data)
     captions, index = list(data.human), list(range(n))
     captions += [" ".join(c.split()[::-1]) for c in data.human]

@@ -140,7 +140,7 @@ def test_numbers_of_any_kind_become_float64(returned: object) -> None:
         ([[1, 2], [3, 4]], "returned numbers [2, 2] for 2 captions and 1 column"),
         (["a", "b"], "returned str where numbers are expected"),
         (None, "returned nothing"),
-        ({"f1": [1, 2]}, "gives no 'score'; it gives f1: choose columns of these"),
+        ({"f1": [1, 2]}, "gives no 'score', only f1; choose columns of these"),
         ([0.5, np.inf], "score gives 'b' the score inf"),
     ],
 )

@@ -199,7 +199,7 @@ def test_the_scores_that_thumb_published_load_as_they_are(coco_root: Path) -> No
     first = next(k for k, j in enumerate(keys) if (j.image, j.system) == ("974", "Unified-VLP"))
     # the first lines of Unified-VLP__CIDEr.csv and Unified-VLP__CLIPS.csv
     np.testing.assert_allclose(done.scores[first], [143.14519495323876, 0.754])
-    # and all of them, joined by system and image without any code of ours
+    # and all of them, joined by system and image without metaeval's code
     tables = [
         pd.read_csv(f, dtype={"seg_id": str}) for f in (folder / "metric_scores").glob("*CIDEr.csv")
     ]

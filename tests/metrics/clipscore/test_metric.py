@@ -416,7 +416,7 @@ def test_example_of_the_paper_s_code() -> None:
 
 @pytest.mark.slow
 def test_pac_s_is_clipscore_with_another_factor(weights: Path, dataset: CaptionDataset) -> None:
-    """In the layout of PAC-S' authors, the weights under "state_dict"; 2 in place of 2.5."""
+    """In the layout of PAC-S' authors, the weights under "state_dict"; 2 instead of 2.5."""
     wrapped = weights.with_name("pac.pth")
     torch.save({"epoch": 1, "state_dict": torch.load(weights)}, wrapped)
     captions = captions_of(dataset)

@@ -275,7 +275,7 @@ def test_no_request_is_faster_than_allowed_and_a_429_holds_all(
     assert len(sent) == len(served.bodies) == 16 + 3
     gaps = np.diff(sent)
     assert gaps.min() > 0.05 - 0.001  # 20 a second; the clock is read after the limiter's
-    assert gaps.max() > 0.9  # nobody is asked while the endpoint wants a pause
+    assert gaps.max() > 0.9  # no request while the endpoint wants a pause
 
 
 def test_no_more_tokens_a_minute_than_allowed(httpserver: HTTPServer) -> None:

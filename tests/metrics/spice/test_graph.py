@@ -173,7 +173,7 @@ def test_equals_the_definition(synonyms: Synonyms) -> None:
 
 @pytest.mark.java
 def test_equals_the_jar(synonyms: Synonyms, tmp_path: Path) -> None:
-    """All seven scores of 2,000 random items, to the last bit but for the order of two factors.
+    """All seven scores of 2,000 random items, to the last bit except for the order of two factors.
 
     Where two objects resemble a new one equally the jar goes by identity hashes, so on such items
     one of its answers under three ways to make these hashes must be ours; they are few.

@@ -42,7 +42,7 @@ def spread(mean: float, seed: float, ties: float | None) -> dict[str, Any]:
     ("published", "seeds", "tie_sd", "expected"),
     [
         (0.5015, None, 0.001, "ties"),
-        (0.51, None, 0.001, "beyond ties"),  # though it lies in the interval over images
+        (0.51, None, 0.001, "beyond ties"),  # though it is in the interval over images
         (0.51, None, None, "beyond ties"),
         (0.6, None, 0.001, "beyond ties"),  # though the worst and the best breaking span it
         (0.502, spread(0.5, 0.002, 0.0), 0.0, "within seeds"),

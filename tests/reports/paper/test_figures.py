@@ -74,9 +74,7 @@ def test_inside_a_page_it_follows_the_theme_and_leaves_the_page_alone() -> None:
     assert 'aria-label="a &lt;label&gt;"' in text
     assert "CIDEr &lt;b&gt;" in text
     assert "var(--link,#1f4f8f)" in text
-    assert not re.search(
-        r"(?<!,)#1f4f8f", text
-    )  # no colour of ours that the theme could not change
+    assert not re.search(r"(?<!,)#1f4f8f", text)  # every colour can be changed by the theme
     assert "<style" not in text  # matplotlib's would hold for the whole page
     assert not re.search(r' id="[a-z]+2?d?_\d+"', text)
     assert "http://www.w3.org/1999/xhtml" not in text

@@ -101,7 +101,7 @@ def test_williams_at_its_edges() -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_williams_of_a_metric_and_its_negation_is_pearsons_test(seed: int) -> None:
-    """ρ1 = ρ2 = −ρ1 only where ρ1 = 0: scipy's t of Pearson's r, but for n − 3 in place of n − 2.
+    """ρ1 = ρ2 = −ρ1 only where ρ1 = 0: scipy's t of Pearson's r, except for n − 3 instead of n − 2.
 
     Rounding must not matter: r12 is −1, or a few units in the last place above it.
     """
@@ -117,7 +117,7 @@ def test_williams_of_a_metric_and_its_negation_is_pearsons_test(seed: int) -> No
         own = stats.t.isf(pearson.pvalue / 2, 58)  # by scipy, of 58 degrees of freedom
         assert abs(result.t) == pytest.approx(own, rel=0.01)
         assert williams_test(negation, metric, human).t == pytest.approx(-t, rel=1e-6)
-    # and what the formula says of metrics that are negations but for one part in 10,000
+    # and what the formula says of metrics that are negations except for one part in 10,000
     nearly = williams_test(metric, 1e-4 * rng.normal(size=60) - metric, human)
     assert nearly.t == pytest.approx(t, rel=0.01)
 

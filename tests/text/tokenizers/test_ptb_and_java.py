@@ -51,7 +51,7 @@ def test_the_table_is_what_the_jar_says() -> None:
 
 @pytest.mark.java
 def test_glued_pieces_of_the_table_agree() -> None:
-    """20,000 strings that nobody chose: pieces of the nasty ones, glued with and without spaces."""
+    """20,000 random strings: pieces of the difficult ones, glued with and without spaces."""
     rng = random.Random(0)
     pieces = sorted({piece for text, _ in NASTY for piece in text.split()} - {"ALİ", "İstanbul"})
     texts = [

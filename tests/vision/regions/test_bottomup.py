@@ -52,7 +52,7 @@ def as_folder(folder: Path) -> dict[str, Any]:
         w, h = SIZES[row]
         np.savez(folder / f"{i:012d}.npz", x=own, bbox=PIXELS[row], image_w=w, image_h=h)
     (folder / "README").write_text("not a file of features")
-    np.save(folder / "99.npy", FEATURES[0])  # of no image of ours
+    np.save(folder / "99.npy", FEATURES[0])  # of an image outside the dataset
     return {"file": folder}
 
 

@@ -28,7 +28,7 @@ def test_cells_by_hand() -> None:
     found = add_grid(of(Objects(("person", "dog", "dog"), boxes)), 3)
     assert found.mask.shape == (1, 1 + 9 + 3)
     cells = found.features[0, 1:10]
-    # of the person's box, 1/4 of the image: a ninth of the image lies in the first cell, half a
+    # of the person's box, 1/4 of the image: a ninth of the image is in the first cell, half a
     # ninth in its two neighbours, a quarter of a ninth in the middle
     people = np.expm1(cells[:, PERSON]).reshape(3, 3)
     expected = [[4 / 9, 2 / 9, 0], [2 / 9, 1 / 9, 0], [0, 0, 0]]

@@ -54,7 +54,7 @@ def test_by_hand() -> None:
     person[GEOMETRY] = 0, 0, 0.5, 1, 0.5, 1, 0.5
     first[GEOMETRY] = 0.5, 0.5, 0.75, 1, 0.25, 0.5, 0.125
     second[GEOMETRY] = 0, 0, 0.25, 0.5, 0.25, 0.5, 0.125
-    # exact but for float32, whose relative error is 6e-8
+    # exact except for float32, whose relative error is 6e-8
     np.testing.assert_allclose(regions.features[0], [whole, person, first, second], rtol=1e-7)
     np.testing.assert_array_equal(regions.boxes[0, 1], [0, 0, 0.5, 1])
 

@@ -1,7 +1,7 @@
 """What can happen: small plots that put people, animals and things into relation on a stage.
 
 Each plot places a few groups, relates them, and leaves the layout consistent with what it says:
-whoever rides sits on the mount, whatever is on the table stands on its top.
+a rider sits on the mount, whatever is on the table stands on its top.
 """
 
 from __future__ import annotations

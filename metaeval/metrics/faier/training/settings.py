@@ -32,7 +32,7 @@ class FaierSettings:
     splits
         In how many splits into candidate and references a batch's captions are used.
     margin
-        Of all hinges, but for those that `similarity_margin` is for.
+        Of all hinges, except those that `similarity_margin` is for.
     similarity_margin
         The margin, in the loss within images, of a wrong pair that has nothing in common: it is
         asked for similarity_margin · (1 - similarity of its caption and the image's own); see

@@ -46,7 +46,7 @@ class ScanLosses:
     easy_epochs
         In so many first epochs negatives are drawn at random instead of the hardest taken.
     anchor, anchor_weight
-        The least similarity of a matching pair, and the weight of what it lacks; see
+        The least similarity of a matching pair, and the weight of the shortfall; see
         `anchor_loss`. 0 for none.
     corrupted_weight, corrupted_margin
         Weight and margin of a hinge against a shuffled and a word-replaced copy of each caption;

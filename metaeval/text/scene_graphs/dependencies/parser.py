@@ -41,7 +41,7 @@ class DependencyParser:
     def __call__(self, sentences: Sequence[str]) -> list[Tuples | None]:
         """Per text a list of [object], [object, attribute], [subject, object, relation].
 
-        Do not change the lists: the same text, whoever asks, has the same one.
+        Do not change the returned list: it is shared by all callers with the same text.
         """
         return [_parsed(self._model, text) for text in sentences]
 
