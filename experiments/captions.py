@@ -19,10 +19,10 @@ from metaeval.runs.records import Version
 
 
 def require_captions(dataset: CaptionDataset) -> None:
-    """Raise ConfigError for images without captions: then there is nothing to spoil."""
+    """Raise ConfigError for images without captions: then there is nothing to corrupt."""
     if not any(dataset.human):
         raise ConfigError(
-            f"the images of {dataset.name} have no captions to spoil: experiment=captioners "
+            f"the images of {dataset.name} have no captions to corrupt; experiment=captioners "
             "captions=FOLDER scores those of systems"
         )
 

@@ -245,7 +245,7 @@ def test_images_without_captions_are_for_systems_captions(tmp_path: Path) -> Non
         "hydra.run.dir=OUT2", cwd=tmp_path,
     )  # fmt: skip
     assert spoil.returncode == 2
-    assert spoil.stderr.startswith("metaeval: the images of images have no captions to spoil:")
+    assert spoil.stderr.startswith("metaeval: the images of images have no captions to corrupt;")
     scores = metaeval.score(
         dict.fromkeys(scenes.image_ids, "a thing"), images=tmp_path / "images", metrics=["rouge_l"]
     )

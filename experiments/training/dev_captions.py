@@ -20,7 +20,7 @@ from metaeval.stats.correlation.rank_order import rank_order
 from metaeval.stats.correlation.rank_order_within import rank_order_within
 from metaeval.training.dataset import CaptionedImages
 
-SEED = 90_210  # of the spoiled captions: not the one that runs use
+SEED = 90_210  # of the corrupted captions: not the one that runs use
 _SETS: Mapping[str, Corruption] = {
     "Random": Random(),
     "Replace 50%": Replace(0.5),

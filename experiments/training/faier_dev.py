@@ -44,7 +44,7 @@ class HeldOut:
     turns
         How many captions of an image take their turn as the human one.
     seed
-        Of the spoiled captions.
+        Of the corrupted captions.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Spoiled copies of captions, for training a variant that learns what a spoiled caption looks like.
+"""Corrupted copies of captions, for training a variant that recognises corrupted captions.
 
 A model so trained is "trained on corruptions", and says so. To keep training and evaluation apart,
 the words come from the captions that are learned from, the random numbers from a stream of their
@@ -17,7 +17,7 @@ from metaeval.runs.records import OTHER_CAPTION, WRONG_PLACES, WRONG_WORDS, Draw
 from metaeval.text.vocabulary import END, SPECIAL, START, Vocabulary
 
 Ints = npt.NDArray[np.int64]
-# The share of words that is spoiled is drawn for each caption from these ranges.
+# The share of words that is corrupted is drawn for each caption from these ranges.
 SHUFFLED_RATES, REPLACED_RATES = (0.2, 1.0), (0.1, 0.7)
 _STREAM = 0xBAD  # so that no other generator of a run gives the same numbers
 
@@ -38,7 +38,7 @@ def drawn_corruptions(spoiled: bool) -> tuple[DrawnCorruption, ...]:
 
 
 def generator(seed: int, epoch: int) -> np.random.Generator:
-    """The random numbers of spoiled captions in one epoch of one training."""
+    """The random numbers of corrupted captions in one epoch of one training."""
     return np.random.default_rng([seed, epoch, _STREAM])
 
 

@@ -47,7 +47,7 @@ _TRAINERS = {
     "lm": "metaeval.metrics.language_model.train",
     "learn_to_eval": "metaeval.metrics.learn_to_eval.train",
 }
-CORRUPTIONS = "corruptions"  # the variant that was trained on spoiled captions too
+CORRUPTIONS = "corruptions"  # the variant that was trained on corrupted captions too
 _OLD_VARIANTS = {"r_neg": CORRUPTIONS}  # what earlier cards call it
 _REMEDY_UNKNOWN = (
     "name their files as COCO does, or set dataset.image_source=coco (their ids are COCO's) or "

@@ -1,8 +1,8 @@
 """Transport by POT and by our device solver: against POT's costs, all assignments, and each other.
 
-Costs are at most 1 here. POT computes in float64, ours is exact except for costs rounded to 2^-45 of
-the greatest: 1e-12 is some hundred times what both can be off together. The device solver runs on
-the processor here; its arithmetic is in whole numbers, and additions of masses have one order.
+Costs are at most 1 here. POT computes in float64, ours is exact except for costs rounded to 2^-45
+of the greatest: 1e-12 is some hundred times what both can be off together. The device solver runs
+on the processor here; its arithmetic is in whole numbers, and additions of masses have one order.
 """
 
 from __future__ import annotations

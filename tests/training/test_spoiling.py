@@ -1,4 +1,4 @@
-"""Spoiled copies: what must change changes, what must stay stays, and slow loops agree."""
+"""Corrupted copies: what must change changes, what must stay stays, and slow loops agree."""
 
 from __future__ import annotations
 

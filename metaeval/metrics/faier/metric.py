@@ -50,8 +50,8 @@ class Faier(Metric):
         Where regions come from.
     variant
         Which of the shipped weights, with `weights="auto"`: "r" (trained with 0 to 4 references),
-        "corruptions" (trained on spoiled captions too: its columns say so), "1", "4", "rel" (object
-        level alone), "fier" (no references at all), "aier" (references alone: no regions are
+        "corruptions" (trained on corrupted captions too: its columns say so), "1", "4", "rel"
+        (object level alone), "fier" (no references at all), "aier" (references alone: no regions are
         needed, and its columns are AIEr's), as far as there are such.
     weights
         "auto", the name of shipped weights, or a folder that `experiment=train_faier` has written.

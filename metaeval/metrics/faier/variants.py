@@ -27,7 +27,7 @@ class Variant:
     seen
         Whether the image does; where not, references alone are matched, and there must be some.
     corruptions
-        Whether it is trained on spoiled captions too.
+        Whether it is trained on corrupted captions too.
     signature
         What signatures call it, where that is not its name.
     """

@@ -39,7 +39,7 @@ class ScanMetric(Metric):
         that `experiment=train_scan` wrote, or an official checkpoint, `model_best.pth.tar`.
     variant
         Of the weights that "auto" finds: "" (the paper's loss) or "corruptions" (trained on
-        spoiled captions too; the columns' names say so).
+        corrupted captions too; the columns' names say so).
     vocabulary
         The vocabulary file of an official checkpoint.
     smooth
@@ -53,7 +53,7 @@ class ScanMetric(Metric):
     """
 
     needs = frozenset()  # the regions say themselves what they lack
-    plain_columns: ClassVar[tuple[ScoreColumn, ...]]  # with weights that saw no spoiled caption
+    plain_columns: ClassVar[tuple[ScoreColumn, ...]]  # with weights that saw no corrupted caption
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class ScanMetric(Metric):
         return self.columns_of(self.weights == AUTO and self.variant == "corruptions")
 
     def columns_of(self, learned_from_corruptions: bool) -> tuple[ScoreColumn, ...]:
-        """The columns under weights that were, or were not, trained on spoiled captions too."""
+        """The columns under weights that were, or were not, trained on corrupted captions too."""
         if not learned_from_corruptions:
             return self.plain_columns
         return tuple(

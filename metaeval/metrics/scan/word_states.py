@@ -1,7 +1,7 @@
 """The word states of many captions at once: what captions share is computed once.
 
 A GRU's state after a word depends on the words before it alone. Captions begin alike ("a man …"),
-spoiled copies of a caption keep parts of it, and reference and candidate may be one sentence. So
+corrupted copies of a caption keep parts of it, and reference and candidate may be one sentence. So
 the forward GRU runs over distinct beginnings, the backward GRU over distinct endings, step by step
 for all captions; and what the inputs add to the gates is computed once a word. Every matrix product
 has a fixed shape (the last one is filled up), so a state is the same number, to the last bit,

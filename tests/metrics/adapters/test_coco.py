@@ -37,7 +37,7 @@ def test_equals_ours_on_coco(brought: Metric, ours: Metric, coco_root: Path) -> 
         "coco", "val2017", limit=150, data=coco_root,
         captions=coco_root / "coco/annotations/captions_val2017.json",
     )  # fmt: skip
-    # the human captions, corrupted ones, and another image's: 2 to 4 candidates an image, in disorder
+    # human captions, corrupted ones, and another image's: 2 to 4 candidates an image, shuffled
     n = len(data)
     captions, index = list(data.human), list(range(n))
     captions += [" ".join(c.split()[::-1]) for c in data.human]

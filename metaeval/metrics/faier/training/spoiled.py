@@ -1,4 +1,4 @@
-"""Spoiled copies of training captions, with their triplets, for the variant trained on corruptions.
+"""Corrupted copies of training captions with their triplets, for the variant "corruptions".
 
 The words come from the training captions alone, and the random numbers from the training's stream.
 """

@@ -82,7 +82,7 @@ class ScanLosses:
 
 @dataclass(frozen=True, slots=True)
 class PairBatch:
-    """One step's pairs: caption rows, and spoiled copies of them (tokens, lengths)."""
+    """One step's pairs: caption rows, and corrupted copies of them (tokens, lengths)."""
 
     rows: Ints
     spoiled: tuple[torch.Tensor, torch.Tensor] | None
@@ -98,7 +98,7 @@ class ScanTask:
     train, dev
         Images to learn from, and to choose the best epoch by.
     seed
-        Of the spoiled copies.
+        Of the corrupted copies.
     similarity
         Of the training captions, for `losses.similarity_margin`.
     """
@@ -130,7 +130,7 @@ class ScanTask:
             raise ConfigError("task.losses.lost_whole leaves nothing to task.network.context")
 
     def batches(self, epoch: int, rng: np.random.Generator) -> Sequence[PairBatch]:
-        """The batches of an epoch, with spoiled copies where they are wanted."""
+        """The batches of an epoch, with corrupted copies where they are wanted."""
         cut = self._captions.batches(self._losses.batch, rng, bucket=8)
         if not self._losses.corrupted_weight:
             return [PairBatch(rows, None) for rows in cut]
