@@ -320,7 +320,7 @@ class Run:
     def _table(self, name: str) -> pd.DataFrame:
         path = self.directory / name
         if not path.is_file():
-            raise InputError("this run has no such file", file=path)
+            raise InputError("file not found in this run", file=path)
         return files.read_columns(path, ())
 
     def show(self, height: int = 720) -> ReportCell:
@@ -343,7 +343,7 @@ class ReportCell:
     def _repr_html_(self) -> str:
         if not self.path.is_file():
             raise InputError(
-                "the run has no report: python -m metaeval.report writes it", file=self.path
+                "the run has no report; python -m metaeval.report writes it", file=self.path
             )
         page = escape(self.path.read_text(encoding="utf-8"))
         style = f"width:100%;height:{self.height}px;border:1px solid #ccc"

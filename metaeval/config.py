@@ -164,7 +164,7 @@ def selected(config: DictConfig) -> list[str]:
             known = list(dict.fromkeys([*listed, *metric_names()]))
             meant = did_you_mean(str(name), [*known, "all", *groups])
             raise ConfigError(
-                f"unknown metric '{name}'{meant or ':'} choose from {', '.join(known)}, "
+                f"unknown metric '{name}'{meant or ';'} choose from {', '.join(known)}, "
                 f"or a group: all, {', '.join(groups)}"
             )
     if not wanted and names:

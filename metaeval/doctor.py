@@ -139,14 +139,14 @@ def install(name: str, cache: Path, source: Path | None, mirror: str | None = No
     """Bring one thing into the cache folder, from the local `source` or a `mirror` if given."""
     if name not in INSTALLERS:
         known = ", ".join(INSTALLERS) or "nothing yet"
-        raise ConfigError(f"cannot install '{name}': choose from {known}")
+        raise ConfigError(f"cannot install '{name}'; choose from {known}")
     installer = import_module(INSTALLERS[name][0]).install
     if mirror is None:
         installer(cache, source)
     elif "mirror" in signature(installer).parameters:
         installer(cache, source, mirror=mirror)
     else:
-        raise ConfigError(f"'{name}' cannot be installed from a mirror: leave out --mirror")
+        raise ConfigError(f"'{name}' cannot be installed from a mirror; leave out --mirror")
 
 
 def list_clips(say: Callable[[str], object] = print) -> None:

@@ -109,7 +109,7 @@ def test_clip_is_believed_by_checksum(tmp_path: Path, monkeypatch: pytest.Monkey
     copy.write_bytes(b"not what OpenAI published")
     with pytest.raises(InputError, match="another file"):
         install_clip.install(tmp_path / "cache", copy)
-    with pytest.raises(InputError, match="no such file"):
+    with pytest.raises(InputError, match="file not found"):
         install_clip.install(tmp_path / "cache", tmp_path / "elsewhere")
     monkeypatch.setattr(install_clip, "SHA256", hashlib.sha256(copy.read_bytes()).hexdigest())
     install_clip.install(tmp_path / "cache", tmp_path)  # its folder is enough

@@ -210,7 +210,7 @@ def test_the_line_says_what_is_wrong(override: str, line: str) -> None:
     [
         (["experiment=replacement"], "experiment=replacement: there is none; did you mean "),
         (["experiment=replace", "dataset=scene"], "dataset=scene: there is none; did you "),
-        (["experiment=replace", "dataset=null"], "dataset=null chooses nothing: choose from "),
+        (["experiment=replace", "dataset=null"], "dataset=null chooses nothing; choose from "),
         (["experiment=replace", "sed=1"], "there is no option sed; did you mean 'seed'"),
         (["experiment=replace", "stats.replicate=1"], "there is no option stats.replicate; "),
         (["experiment=replace", "seed=[0"], "no viable alternative at input '[0'"),

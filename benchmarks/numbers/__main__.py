@@ -111,13 +111,13 @@ def _chosen(
     known = {table.name: table for table in tables}
     for name in options.tables:
         if name not in known:
-            raise ConfigError(f"unknown table '{name}': choose from {', '.join(known)}")
+            raise ConfigError(f"unknown table '{name}'; choose from {', '.join(known)}")
     for name in known:
         if name not in places:
-            raise ConfigError(f"the table '{name}' stands in no document: put its marks there")
+            raise ConfigError(f"the table '{name}' is in no document; add its marks to one")
     for name, file in places.items():
         if name not in known:
-            raise ConfigError(f"{file.name}: nothing makes the table '{name}'")
+            raise ConfigError(f"{file.name}: unknown table '{name}'; remove its marks")
     asked = [known[name] for name in options.tables] or list(tables)
     return [table for table in asked if table.quick or not options.quick]
 

@@ -107,7 +107,7 @@ def marked(text: str, file: Path) -> dict[str, str]:
         if match["name"] != match["end"]:
             raise InputError(f"the end of the table '{match['name']}' is missing", file=file)
         if match["name"] in bodies:
-            raise InputError(f"the table '{match['name']}' stands there twice", file=file)
+            raise InputError(f"the table '{match['name']}' occurs twice", file=file)
         bodies[match["name"]] = match["body"]
     if len(_OPENED.findall(text)) != len(bodies):
         unclosed = [name for name in _OPENED.findall(text) if name not in bodies]

@@ -57,7 +57,7 @@ class Shuffle(RatedCorruption):
         super().__init__(rate)
         if punctuation not in get_args(Punctuation):
             raise ConfigError(
-                f"unknown corruption.punctuation '{punctuation}': choose from "
+                f"unknown corruption.punctuation '{punctuation}'; choose from "
                 f"{', '.join(get_args(Punctuation))}"
             )
         self.derange, self.punctuation = derange, punctuation

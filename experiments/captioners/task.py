@@ -88,7 +88,7 @@ class Captioners(MetricExperiment[Captioned, CaptionerScores]):
     def check(self, config: DictConfig) -> None:
         systems = _results_files(config)
         if HUMAN in systems:
-            raise ConfigError(f"'{HUMAN}' is what people's captions are called: rename the system")
+            raise ConfigError(f"'{HUMAN}' is the name of people's captions; rename the system")
         least = max(1, len(systems) - 1) / (self.permutations + 1)
         if least > 1 - config.stats.confidence:
             log.warning(

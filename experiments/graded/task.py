@@ -176,7 +176,7 @@ def configured(node: DictConfig | None) -> list[Corruption]:
     Raises ConfigError where the node or its rates make no sense.
     """
     if node is None:
-        raise ConfigError("no corruption chosen: add corruption=replace (or shuffle, …)")
+        raise ConfigError("no corruption chosen; add corruption=replace (or shuffle, …)")
     options: dict[str, Any] = OmegaConf.to_container(node, resolve=True)  # type: ignore[assignment]
     for seeding in ("seeds", "reseeded"):  # how often all is done again: no options of a corruption
         options.pop(seeding, None)

@@ -84,7 +84,7 @@ class TrueAgainstFalse(MetricExperiment[CaptionPairs, list[MetricScores]]):
         if self.refine not in controls:
             raise ConfigError(
                 f"task.refine: '{self.refine}' is not among the controls of this run: "
-                f"{', '.join(controls) or 'there is none (metrics=[…,controls])'}"
+                f"{', '.join(controls) or 'none (add metrics=[…,controls])'}"
             )
         return controls[self.refine]
 

@@ -40,7 +40,7 @@ def suite(dataset: CaptionDataset, chosen: Sequence[str] | str = "all") -> list[
     for name in wanted:
         if name not in (*known, *kinds, "all"):
             raise ConfigError(
-                f"no corruption is called '{name}'{did_you_mean(name, [*known, *kinds]) or ':'} "
+                f"unknown corruption '{name}'{did_you_mean(name, [*known, *kinds]) or ';'} "
                 f"choose from all, {', '.join(kinds)}, or python -m metaeval list corruptions"
             )
     made: list[Corruption] = []

@@ -70,9 +70,7 @@ class Sensitivity(MetricExperiment[CaptionDataset, list[MetricScores]]):
     def load(self, config: DictConfig) -> CaptionDataset:
         dataset = load_dataset(config)
         if not isinstance(dataset, CaptionDataset):
-            raise ConfigError(
-                "these are captions that people judged: experiment=judgments is for them"
-            )
+            raise ConfigError("this dataset contains judged captions; use experiment=judgments")
         require_captions(dataset)
         return dataset.limited(self.images)
 

@@ -115,9 +115,7 @@ def read_key(path: Path) -> dict[str, dict[str, str]]:
     key: dict[str, dict[str, str]] = {}
     for where, row in _rows(path, KEY):
         if key.setdefault(row["item"], row) is not row:
-            raise InputError(
-                f"'{row['item']}' is there twice", file=path, record=where, field="item"
-            )
+            raise InputError(f"'{row['item']}' occurs twice", file=path, record=where, field="item")
     return key
 
 

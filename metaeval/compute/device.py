@@ -65,7 +65,7 @@ def missing(name: str) -> Absent | None:
 def check_name(name: str) -> str:
     """The name of a device that there can be; ConfigError for another. Loads nothing."""
     if not re.fullmatch(r"auto|cpu|cuda(:\d+)?", str(name)):
-        raise ConfigError(f"unknown device '{name}': choose auto, cpu, cuda or cuda:1")
+        raise ConfigError(f"unknown device '{name}'; choose auto, cpu, cuda or cuda:1")
     return str(name)
 
 
@@ -82,7 +82,7 @@ def forget() -> None:
 def check_dtype(name: str) -> str:
     """The name of a floating-point type that networks may run in; ConfigError for another."""
     if name not in DTYPES:
-        raise ConfigError(f"unknown dtype '{name}': choose from {', '.join(DTYPES)}")
+        raise ConfigError(f"unknown dtype '{name}'; choose from {', '.join(DTYPES)}")
     return name
 
 

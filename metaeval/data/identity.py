@@ -65,7 +65,7 @@ become the same image 7; write each image's id in one form, and different images
     def _refuse(self, image: ImageId, written: str, known: str, place: str, where: str) -> None:
         this, other = one_line(repr(written), 80), one_line(repr(known), 80)
         if written == known:
-            problem = f"the image {this} is there twice: {place} has it too; remove one of them"
+            problem = f"the image {this} occurs twice: {place} has it too; remove one of them"
         else:
             problem = (
                 f"{this} and {other} ({place}) become the same image {image!r}; write each "

@@ -62,7 +62,7 @@ def unique_ids(listed: Sequence[Record], key: str, path: Path) -> list[ImageId]:
                 field="id",
             )
         if value in seen:
-            problem = f"{value!r} is there twice: {key}[{seen[value]}] has it too"
+            problem = f"{value!r} occurs twice: {key}[{seen[value]}] has it too"
             raise InputError(problem, file=path, record=where, field="id")
         checked = cast(ImageId, value)
         seen[checked] = i

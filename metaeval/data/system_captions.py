@@ -54,7 +54,7 @@ def read_system_captions(path: Path, name: str, known: Collection[ImageId]) -> S
         require_fields(record, ("image_id", "caption"), path, where)
         image_id = _image_id(record["image_id"], known, path, where)
         if image_id in place:
-            problem = f"{image_id!r} is there twice: record {place[image_id]} has it too"
+            problem = f"{image_id!r} occurs twice: record {place[image_id]} has it too"
             raise InputError(problem, file=path, record=where, field="image_id")
         place[image_id] = i
         captions[image_id] = tidy.read(record["caption"], file=path, record=where, field="caption")

@@ -51,7 +51,7 @@ class ArrayArchive:
         self.names = tuple(name.removesuffix(".npy") for name in self._zip.namelist())
         if len(set(self.names)) != len(self.names):  # "x" and "x.npy": which is meant?
             self._zip.close()
-            raise InputError("is damaged: an array is there twice", file=path)
+            raise InputError("is damaged: an array occurs twice", file=path)
 
     def __enter__(self) -> ArrayArchive:
         return self

@@ -70,7 +70,7 @@ class Hdf5File:
         try:
             link = self._file.get(name, getlink=True)
             if not isinstance(link, self._h5py.HardLink):
-                raise InputError("is a link: nothing else is followed", file=self.path, field=name)
+                raise InputError("is a link; links are not followed", file=self.path, field=name)
             dataset = self._file[name]
             if not isinstance(dataset, self._h5py.Dataset) or dataset.shape is None:
                 raise InputError("is not a data set", file=self.path, field=name)

@@ -48,5 +48,5 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(value) != len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(f"the key {twice!r:.40} is there twice in one object")
+        raise ValueError(f"the key {twice!r:.40} occurs twice in one object")
     return value

@@ -63,7 +63,7 @@ def read_matlab(path: Path) -> dict[str, Value]:
                 raise _DamagedError(f"a variable is of the unknown type {kind}")
             name, value = _matrix(_Elements(part, order, *data), 0)
             if name in variables:
-                raise _DamagedError(f"the variable '{name:.40}' is there twice")
+                raise _DamagedError(f"the variable '{name:.40}' occurs twice")
             variables[name] = value
     except (_DamagedError, zlib.error, UnicodeDecodeError) as error:
         problem = f"not a readable MATLAB file ({one_line(error)})"
@@ -204,7 +204,7 @@ def _structs(elements: _Elements, n: int, depth: int) -> list[dict[str, Value]]:
         raw[at : at + width].split(b"\0")[0].decode("latin1") for at in range(begin, end, width)
     ]
     if len(set(names)) != len(names):
-        raise _DamagedError("a field of a struct is there twice")
+        raise _DamagedError("a field of a struct occurs twice")
     _counted(n * len(names), elements)
     if not names and n > 1:
         raise _DamagedError("structs have no fields")

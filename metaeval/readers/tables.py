@@ -1,7 +1,7 @@
 """Tables, strictly: CSV, lines of tab-separated fields, and Parquet, row by row.
 
 Every record is read as it is written, or the file is refused with its line: a row that is too short
-or too long, a column that is there twice, a quote that is not closed.
+or too long, a column that occurs twice, a quote that is not closed.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def read_csv(file: TextFile, delimiter: str = ",") -> Iterator[tuple[str, dict[s
     if header is None:
         raise InputError("is empty", file=file.path)
     if twice := [name for name, n in Counter(header).items() if n > 1 and name]:
-        raise InputError("the column is there twice", file=file.path, field=twice[0])
+        raise InputError("the column occurs twice", file=file.path, field=twice[0])
     while True:
         begin = reader.line_num
         if (cells := _row(reader, file)) is None:
@@ -112,7 +112,7 @@ def read_parquet(path: Path, most: int | None = MOST_TEXT) -> Iterator[tuple[str
             metadata = plain.metadata
             names = plain.schema_arrow.names
             if twice := [name for name, n in Counter(names).items() if n > 1]:
-                raise InputError("the column is there twice", file=path, field=twice[0])
+                raise InputError("the column occurs twice", file=path, field=twice[0])
             if metadata.num_rows > _MOST_ROWS or len(names) > _MOST_COLUMNS:
                 problem = f"holds {metadata.num_rows:,} rows of {len(names):,} columns: too many"
                 raise InputError(problem, file=path)

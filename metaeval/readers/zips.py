@@ -29,9 +29,9 @@ def open_zip(path: Path, what: str = "zip archive") -> zipfile.ZipFile:
         if len(names) > MOST_MEMBERS:
             raise ValueError(f"it has {len(names):,} members")
         if len(set(names)) != len(names):
-            raise ValueError("a member is there twice")
+            raise ValueError("a member occurs twice")
         if names and min(entry.header_offset for entry in archive.infolist()) > 0:
-            raise ValueError("other bytes stand before its first member")
+            raise ValueError("unexpected bytes before its first member")
         return archive
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, OverflowError,
             MemoryError, IndexError) as error:  # fmt: skip
@@ -55,7 +55,7 @@ def read_member(
     if entry.is_dir() or entry.external_attr & _FOLDER:
         raise InputError("is a folder, not a file", file=path, field=name)
     if stored and entry.compress_type != zipfile.ZIP_STORED:
-        raise InputError("is compressed: such archives are not", file=path, field=name)
+        raise InputError("is compressed; save it uncompressed", file=path, field=name)
     if entry.file_size > most:
         problem = f"unpacks to {entry.file_size:,} bytes, at most {most:,} are read"
         raise InputError(problem, file=path, field=name)

@@ -99,5 +99,5 @@ class MetricResult(Model, Generic[Statistics]):
     def numbers(self) -> Statistics:
         """The statistics of a metric that ran; a ValueError where it did not."""
         if self.statistics is None:
-            raise ValueError(f"'{self.name}' has no statistics: it was {self.status}")
+            raise ValueError(f"'{self.name}' has no statistics; its status is {self.status}")
         return self.statistics

@@ -56,7 +56,7 @@ class RunResult(Model, Generic[Statistics]):
         seen = set()
         for entry in metrics:
             if entry.name in seen:
-                raise ValueError(f"the metric {entry.name!r} is there twice")
+                raise ValueError(f"the metric {entry.name!r} occurs twice")
             seen.add(entry.name)
         return metrics
 

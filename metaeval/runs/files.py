@@ -237,7 +237,7 @@ def read_columns(
     With `columns` only these. A missing column of `optional` is filled with null.
     """
     if not path.is_file():
-        raise InputError("no such file: is this the directory of a finished run?", file=path)
+        raise InputError("file not found; give the directory of a finished run", file=path)
     try:
         there = pq.read_schema(path).names
         for column in needed:
@@ -274,7 +274,7 @@ def json_text(value: Any, *, indent: int | None = 1) -> str:
 def read_json(path: Path) -> Any:
     """Read a JSON file of a run, naming the file where it is missing or broken."""
     if not path.is_file():
-        raise InputError("no such file: is this the directory of a finished run?", file=path)
+        raise InputError("file not found; give the directory of a finished run", file=path)
     return readers.read_json(path)[0]
 
 

@@ -55,7 +55,7 @@ def imported(path: str, option: str) -> Any:
         raise ConfigError(f"{option}: {error}") from None
     except Exception as error:
         problem = " ".join(f"{type(error).__name__}: {error}".split())
-        raise ConfigError(f"{option}: {module} breaks when it is imported ({problem})") from error
+        raise ConfigError(f"{option}: {module} fails on import ({problem})") from error
     return value
 
 

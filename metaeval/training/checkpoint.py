@@ -90,7 +90,7 @@ def read_state(path: Path, mark: str, device: torch.device) -> Progress:
         raise InputError(problem, file=path) from None
     if identity != mark:
         raise ConfigError(
-            f"{path} is the checkpoint of a training with other settings: delete it to start anew, "
+            f"{path} is the checkpoint of a training with other settings; delete it to start anew, "
             "or choose another folder"
         )
     for group in ("model", "best", "average"):

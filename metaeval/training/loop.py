@@ -77,7 +77,7 @@ def fit(
         mean, rate = state.run_epoch(epoch, batches, loss, f"{title} {epoch + 1}/{settings.epochs}")
         if not math.isfinite(mean):
             raise ConfigError(
-                f"the loss is {mean} in epoch {epoch + 1}: lower task.training.learning_rate"
+                f"the loss is {mean} in epoch {epoch + 1}; lower task.training.learning_rate"
             )
         measured = state.measure(validate)
         state.record(mean, rate, time.perf_counter() - started, measured)

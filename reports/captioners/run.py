@@ -116,11 +116,11 @@ def read_captioners_run(directory: Path) -> CaptionersRun:
 def _disagreement(file: Path, images: pd.Index[Any]) -> npt.NDArray[np.float64]:
     """The disagreement of each image, NaN where the file has none."""
     if not file.is_file():
-        raise InputError("no such file: is this the directory of a finished run?", file=file)
+        raise InputError("file not found; give the directory of a finished run", file=file)
     values: dict[str, float] = {}
     for where, row in read_csv(read_text(file)):
         if not {"image_id", "disagreement"} <= row.keys():
-            raise InputError("is not as it was written: a column is missing", file=file)
+            raise InputError("a column is missing; the file was changed after the run", file=file)
         if cell := row["disagreement"]:
             image = without_apostrophe(row["image_id"])
             values[image] = read_number(cell, file, where, "disagreement")

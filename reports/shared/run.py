@@ -67,7 +67,7 @@ def load_run_files(directory: Path, expected: type[Result]) -> LoadedRun[Result]
     result = read_result(path)
     if not isinstance(result, expected):
         raise InputError(
-            f"this is a run of '{result.experiment}', and this page shows other experiments",
+            f"is a run of experiment={result.experiment}; this page is for other experiments",
             file=path,
             field="experiment",
         )

@@ -49,7 +49,7 @@ class Sweep(NamedTuple):
 def read_sweep(directory: Path) -> Sweep:
     """Read the jobs; InputError for a directory without a finished job."""
     if not directory.is_dir():
-        raise InputError("no such directory", file=directory)
+        raise InputError("directory not found", file=directory)
     jobs = read_jobs(directory)
     done = [job for job in jobs if job.statistics]
     if not done:

@@ -102,7 +102,7 @@ def test_only_what_is_asked_for_is_run(root: Path) -> None:
     [
         ("<!-- numbers: T -->\n", "the end of the table 'T' is missing"),
         ("<!-- numbers: T -->\n<!-- end of U -->\n", "the end of the table 'T' is missing"),
-        (PAGE + PAGE, "the table 'T' stands there twice"),
+        (PAGE + PAGE, "the table 'T' occurs twice"),
     ],
 )
 def test_marks_that_do_not_fit_together(text: str, problem: str) -> None:
@@ -115,11 +115,11 @@ def test_a_table_without_place_and_a_place_without_table(
 ) -> None:
     (root / "README.md").write_text("<!-- numbers: U -->\n<!-- end of U -->\n")
     assert make(root) == 2
-    assert "nothing makes the table 'U'" in capsys.readouterr().err
+    assert "unknown table 'U'" in capsys.readouterr().err
     (root / "README.md").write_text("")
     (root / "docs" / "page.md").write_text("")
     assert make(root) == 2
-    assert "the table 'T' stands in no document" in capsys.readouterr().err
+    assert "the table 'T' is in no document" in capsys.readouterr().err
 
 
 def test_other_tables_stay_as_they_are() -> None:

@@ -89,7 +89,7 @@ def test_captions_of_tokens_are_in_the_order_of_their_numbers(tmp_path: Path) ->
         ),
         (
             "c.token", "1.jpg#0\tA dog.\n1.jpg#0\tA cat.\n",
-            "line 2, field 'FILE#NUMBER': '1.jpg#0' is there twice: line 1 has it too",
+            "line 2, field 'FILE#NUMBER': '1.jpg#0' occurs twice: line 1 has it too",
         ),
     ],
 )  # fmt: skip

@@ -51,7 +51,7 @@ def test_reads_tidies_and_counts(tmp_path: Path) -> None:
         (
             [{"image_id": 1, "caption": "a"}, {"image_id": 2, "caption": "b"},
              {"image_id": 1, "caption": "a"}],
-            r"record 2, field 'image_id': 1 is there twice: record 0 has it too",
+            r"record 2, field 'image_id': 1 occurs twice: record 0 has it too",
         ),
         ([{"image_id": 1, "caption": "\ud800"}], "unpaired surrogate"),
     ],
@@ -89,7 +89,7 @@ def test_files_that_cannot_be_meant(tmp_path: Path) -> None:
     for given in (None, "", [], {}):
         with pytest.raises(ConfigError, match="captions=FOLDER"):
             find_system_files(given)
-    with pytest.raises(InputError, match="no such file"):
+    with pytest.raises(InputError, match="file not found"):
         find_system_files(str(tmp_path / "gone.json"))
     with pytest.raises(InputError, match=r"holds no .*\.json"):
         find_system_files(str(tmp_path / "empty"))

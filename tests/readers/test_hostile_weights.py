@@ -181,8 +181,8 @@ def test_hdf5_keeps_to_its_own_file_and_size(tmp_path: Path) -> None:
         file["6_features"] = np.ones((4, 8), np.float32)
         file.create_group("7_features")
     problems = {1: "other files", 2: "is a link", 3: "is a link", 4: "other files",
-                5: "promises 1,207,959,552 bytes of numbers and holds 0",
-                7: "no data set"}  # fmt: skip
+                5: "the header announces 1,207,959,552 bytes, the file has 0",
+                7: "not a data set"}  # fmt: skip
     with Hdf5File(tmp_path / "f.h5") as opened:
         assert opened.array("6_features").sum() == 32
         for number, problem in problems.items():

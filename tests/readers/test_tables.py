@@ -74,7 +74,7 @@ def test_a_stray_quote_swallows_no_record(tmp_path: Path) -> None:
     [
         (HEAD + "1.jpg,a dog,a\n", "line 2: has 3 cells where the header has 4"),
         (HEAD + "1.jpg,a, dog,a,3\n", "line 2: has 5 cells where the header has 4"),
-        ("image_id,candidate,human,human\n1.jpg,a,3,4\n", "'human': the column is there twice"),
+        ("image_id,candidate,human,human\n1.jpg,a,3,4\n", "'human': the column occurs twice"),
         (HEAD + '1.jpg,"a" dog,a,3\n', r"line 2: is not CSV"),
         (HEAD + "1.jpg,a dog,['a dog' 'a cat'],3\n", "line 2, field 'references'.*without commas"),
         (HEAD + "1.jpg,a dog,\"array(['a', 'b'])\",3\n", "'references': .*several values"),

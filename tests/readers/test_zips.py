@@ -20,7 +20,7 @@ def test_an_archive_behind_other_bytes_is_refused(tmp_path: Path) -> None:
     path.write_bytes(b"other bytes" + path.read_bytes())
     with pytest.raises(ValueError, match="pickled"):
         np.load(path)
-    with pytest.raises(InputError, match="other bytes stand before its first member"):
+    with pytest.raises(InputError, match="unexpected bytes before its first member"):
         open_zip(path)
 
 

@@ -41,7 +41,7 @@ def test_what_is_no_run_is_one_clear_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([str(tmp_path / "gone")]) == 2
-    assert "no such file: is this the directory of a finished run?" in capsys.readouterr().err
+    assert "file not found; give the directory of a finished run" in capsys.readouterr().err
     run = write_run(tmp_path / "0")
     statistics = files.read_json(run / files.STATISTICS)
     other = {k: v for k, v in statistics.items() if k != "sets"} | {"experiment": "other"}

@@ -51,7 +51,7 @@ def test_a_metric_that_is_there_twice_is_refused() -> None:
         MetricResult[Estimate](column=ScoreColumn(name), family="x") for name in ("A", "B", "A")
     ]
     assert RunResult(experiment="x", dataset="y", metrics=metrics[:2]).metric("B") is metrics[1]
-    with pytest.raises(ValidationError, match="the metric 'A' is there twice"):
+    with pytest.raises(ValidationError, match="the metric 'A' occurs twice"):
         RunResult(experiment="x", dataset="y", metrics=metrics)
 
 

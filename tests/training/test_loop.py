@@ -225,7 +225,7 @@ def test_a_broken_checkpoint_is_one_line(tmp_path: Path, damage: str) -> None:
         save_file(named[damage], file)
     else:
         file.write_bytes({"cut": raw[: len(raw) // 2], "empty": b"", "text": b"hello " * 9}[damage])
-    with pytest.raises(InputError, match="no checkpoint of a training") as error:
+    with pytest.raises(InputError, match="not a checkpoint of a training") as error:
         Toy().fit(file, epochs=1)
     assert "\n" not in str(error.value)
 

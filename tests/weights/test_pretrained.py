@@ -164,7 +164,7 @@ def test_regions_that_do_not_fit_are_said(tmp_path: Path) -> None:
         ("card.json", b"{", "invalid JSON"),
         ("trained_on.npy", b"", "is not a NumPy array"),
         ("trained_on.npy", b"hello", "is not a NumPy array"),
-        ("model.safetensors", b"hello hello hello", "no safetensors file"),
+        ("model.safetensors", b"hello hello hello", "not a safetensors file"),
         ("vocab.json", b"{}", "word2idx"),
     ],
 )

@@ -318,7 +318,7 @@ class SwapObjects(LanguageCorruption):
 
 
 class RepeatObject(LanguageCorruption):
-    """A thing is there twice: "a dog" becomes "a dog and another dog"."""
+    """A thing occurs twice: "a dog" becomes "a dog and another dog"."""
 
     name = "repeat_object"
     title = "Object repeated"

@@ -124,7 +124,7 @@ def fetch_annotations(split: str, cache: str | Path, source: Path | None = None)
     extract(archive, [folder / "annotations" / f"instances_{split}.json", captions])
     expected = CAPTIONS_SHA256.get(split)
     if expected and file_sha256(captions) != expected:
-        raise InputError("is not the official file: delete it and fetch again", file=captions)
+        raise InputError("is not the official file; delete it and download it again", file=captions)
     return captions
 
 

@@ -350,7 +350,7 @@ def _path(file: str | Path | None, layout: str | None, data: str | Path | None) 
     folder, name, source = FILES[layout]
     path = (data_folder(data) or Path()) / folder / name
     if not path.is_file():
-        raise InputError(f"is not there; get it from {source}, give it as dataset.file", file=path)
+        raise InputError(f"file not found; get it from {source} and set dataset.file", file=path)
     return path
 
 

@@ -151,9 +151,7 @@ def _references(file: TextFile, tidy: Tidy) -> dict[str, tuple[str, ...]]:
             raise InputError("is not a list of strings", file=file.path, record=where, field="refs")
         image = _image(record, file.path, where)
         if image in references:
-            raise InputError(
-                f"{image} is there twice", file=file.path, record=where, field="seg_id"
-            )
+            raise InputError(f"{image} occurs twice", file=file.path, record=where, field="seg_id")
         references[image] = tuple(
             tidy.read(caption, file=file.path, record=where, field="refs") for caption in captions
         )

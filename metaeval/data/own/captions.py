@@ -266,7 +266,7 @@ def _token_lines(text: str, path: Path) -> Iterator[OwnCaption]:
         image = check_id(PurePosixPath(name).stem, path, where, "FILE")
         of_image = by_image.setdefault(registry.add(image, name, where), {})
         if place in of_image:
-            problem = f"'{name}#{match[2]}' is there twice: {of_image[place].where} has it too"
+            problem = f"'{name}#{match[2]}' occurs twice: {of_image[place].where} has it too"
             raise InputError(problem, file=path, record=where, field="FILE#NUMBER")
         of_image[place] = OwnCaption(where, image, name, match[3])
     for of_image in by_image.values():

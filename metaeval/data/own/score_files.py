@@ -136,7 +136,7 @@ def read_scores(
 
 
 class _Reader:
-    """Takes in tables; a score that is there twice must be the same."""
+    """Takes in tables; a score that occurs twice must be the same."""
 
     def __init__(
         self,

@@ -91,7 +91,7 @@ def require_columns(table: Table, names: Sequence[str], option: str) -> None:
     if lacking := [name for name in names if name not in first.fields]:
         raise InputError(
             f"has no column {', '.join(map(repr, lacking))}; it has "
-            f"{', '.join(map(repr, first.fields))}: {option} says what they are called",
+            f"{', '.join(map(repr, first.fields))}; {option} maps names of columns",
             file=table.path, record=first.where,
         )  # fmt: skip
 

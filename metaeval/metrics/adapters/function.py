@@ -181,7 +181,7 @@ def _parameters(
         missing = parameter.default is parameter.empty and not variable
         if missing and p not in filled and p not in options:
             raise ConfigError(
-                f"{name}: who fills its parameter '{p}'? metaeval fills {', '.join(GIVEN)}; "
+                f"{name}: parameter '{p}' has no value; metaeval fills {', '.join(GIVEN)}; "
                 f"anything else comes from options: metric.callable.options={{{p}: …}}"
             )
     return filled

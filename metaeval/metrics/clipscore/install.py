@@ -33,9 +33,9 @@ def copy(source: Path, target: Path, name: str, sha256: str) -> None:
     """Copy a file (or the one called `name` in a folder) that has the given checksum."""
     file = source / name if source.is_dir() else source
     if not file.is_file():
-        raise InputError("no such file", file=file)
+        raise InputError("file not found", file=file)
     if (digest := file_sha256(file)) != sha256:
-        raise InputError(f"this is another file: SHA-256 {digest} instead of {sha256}", file=file)
+        raise InputError(f"wrong file: SHA-256 {digest} instead of {sha256}", file=file)
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(target.name + ".part")
     shutil.copyfile(file, part)

@@ -125,7 +125,7 @@ def tokenizer_of(weights: ClipWeights) -> Any:
         with hub.unplugged():  # the vocabularies of some models are on the hub only
             return import_module("open_clip").get_tokenizer(weights.model)
     except OSError:
-        raise InputError(f"the vocabulary of {weights.model} is not on this machine") from None
+        raise InputError(f"the vocabulary of {weights.model} is not installed") from None
 
 
 def too_long(tokenizer: Any, text: str) -> bool:
@@ -166,7 +166,7 @@ def _open_clip(weights: ClipWeights) -> tuple[Any, Any, Callable[[Any], Any]]:
     open_clip = import_module("open_clip")
     transform = import_module("open_clip.transform")
     if open_clip.get_model_config(weights.model) is None:
-        raise ConfigError(f"open_clip knows no model '{weights.model}'")
+        raise ConfigError(f"unknown model '{weights.model}' of open_clip")
     known = tag_config(weights.model, weights.tag) if weights.known else {}
     with torch.random.fork_rng(devices=[]), _without_warnings():
         torch.manual_seed(0)  # of the random weights
@@ -210,7 +210,7 @@ def _load(model: Any, weights: ClipWeights) -> None:
         factory.load_checkpoint(model, path.with_suffix(".pt"))
     except (RuntimeError, KeyError, ValueError, TypeError, AttributeError, IndexError) as error:
         first = one_line(str(error).strip().splitlines()[0] if str(error) else type(error).__name__)
-        raise InputError(f"these are not weights of {weights.model} ({first})", file=path) from None
+        raise InputError(f"are not weights of {weights.model} ({first})", file=path) from None
     finally:
         factory.load_state_dict = reader
 

@@ -32,7 +32,7 @@ def pixels_of(dataset: CaptionDataset, side: int) -> npt.NDArray[np.uint8]:
     def fill(index: int) -> None:
         path = images.path(dataset.image_ids[index])
         if path is None:
-            raise InputError("the image is not there", record=f"image {dataset.image_ids[index]}")
+            raise InputError("image file not found", record=f"image {dataset.image_ids[index]}")
         with open_image(path) as image:
             out[index] = squared(image, side)
 

@@ -51,8 +51,8 @@ class Faier(Metric):
     variant
         Which of the shipped weights, with `weights="auto"`: "r" (trained with 0 to 4 references),
         "corruptions" (trained on corrupted captions too: its columns say so), "1", "4", "rel"
-        (object level alone), "fier" (no references at all), "aier" (references alone: no regions are
-        needed, and its columns are AIEr's), as far as there are such.
+        (object level alone), "fier" (no references at all), "aier" (references alone: regions are
+        not needed, and its columns are AIEr's), as far as they exist.
     weights
         "auto", the name of shipped weights, or a folder that `experiment=train_faier` has written.
     references
@@ -92,14 +92,14 @@ class Faier(Metric):
             )
         if str(variant) not in VARIANTS:
             known = ", ".join(VARIANTS)
-            raise ConfigError(f"unknown metric.faier.variant '{variant}': choose from {known}")
+            raise ConfigError(f"unknown metric.faier.variant '{variant}'; choose from {known}")
         if calibrate and references == 0:
             raise ConfigError("metric.faier.calibrate needs references")
         if references == 0 and not VARIANTS[str(variant)].seen:
             raise ConfigError(f"metric.faier.variant={variant} needs references")
         if parser not in ("auto", *PARSERS):
             known = ", ".join(("auto", *PARSERS))
-            raise ConfigError(f"unknown metric.faier.parser '{parser}': choose from {known}")
+            raise ConfigError(f"unknown metric.faier.parser '{parser}'; choose from {known}")
         self.regions, self.variant, self.weights = regions, str(variant), str(weights)
         self.references, self.calibrate, self.parser = references, bool(calibrate), parser
         self.device = devices.check_name(device)

@@ -62,5 +62,5 @@ VARIANTS: Mapping[str, Variant] = MappingProxyType(
 def find_variant(name: str) -> Variant:
     """The variant called `name`; ConfigError for another."""
     if name not in VARIANTS:
-        raise ConfigError(f"unknown variant '{name}' of FAIEr: choose from {', '.join(VARIANTS)}")
+        raise ConfigError(f"unknown variant '{name}' of FAIEr; choose from {', '.join(VARIANTS)}")
     return VARIANTS[name]

@@ -91,13 +91,13 @@ def install(cache: Path, source: Path | None = None) -> None:
         import nltk
 
         if not nltk.download("wordnet", download_dir=str(target.parent.parent), quiet=True):
-            raise DownloadError("nltk could not bring its corpus 'wordnet'")
+            raise DownloadError("nltk could not download its corpus 'wordnet'")
         shutil.unpack_archive(target.with_suffix(".zip"), target.parent)
     else:
         source = source.expanduser()
         for name in (*FILES, *_EXCEPTIONS):
             if not (source / name).is_file():
-                raise InputError(f"holds no WordNet: '{name}' is not there", file=source)
+                raise InputError(f"contains no WordNet: '{name}' is missing", file=source)
         target.mkdir(parents=True, exist_ok=True)
         for name in (*FILES, *_EXCEPTIONS):
             shutil.copyfile(source / name, target / name)

@@ -65,7 +65,7 @@ class Bleu(SummableMetric):
 
     def __init__(self, smooth: str = "none", tokenizer: str = "ptb", max_n: int = 4) -> None:
         if smooth not in SMOOTHING:
-            raise ConfigError(f"unknown smooth '{smooth}': choose from {', '.join(SMOOTHING)}")
+            raise ConfigError(f"unknown smooth '{smooth}'; choose from {', '.join(SMOOTHING)}")
         if max_n < 1:
             raise ConfigError(f"max_n must be at least 1, not {max_n}")
         self.smooth, self.max_n = smooth, max_n

@@ -141,7 +141,7 @@ class DocumentFrequencies:
             raise InputError("is damaged: its words are not UTF-8", file=path) from None
         frequencies.words.learn([texts])
         if len(frequencies.words.words()) != len(texts):
-            raise InputError("is damaged: a word is there twice", file=path)
+            raise InputError("is damaged: a word occurs twice", file=path)
         for keys, df in arrays:
             if not (
                 keys.dtype == df.dtype == np.int64 and keys.ndim == 1 and keys.shape == df.shape

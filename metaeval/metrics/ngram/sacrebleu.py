@@ -50,10 +50,10 @@ class SacreBleu(SummableMetric):
         self, smooth: str = "exp", tokenizer: str = "13a", lowercase: bool = False
     ) -> None:
         if smooth not in SMOOTHING:
-            raise ConfigError(f"unknown smooth '{smooth}': choose from {', '.join(SMOOTHING)}")
+            raise ConfigError(f"unknown smooth '{smooth}'; choose from {', '.join(SMOOTHING)}")
         if tokenizer not in TOKENIZERS:
             raise ConfigError(
-                f"unknown tokenizer '{tokenizer}' for SacreBLEU: choose from "
+                f"unknown tokenizer '{tokenizer}' for SacreBLEU; choose from "
                 f"{', '.join(TOKENIZERS)}"
             )
         self.bleu = BLEU(

@@ -81,7 +81,7 @@ class Vifidel(Metric):
             raise ConfigError(f"metric.vifidel.p must be 1 or 2, not {p}")
         if objects not in OBJECTS:
             known = ", ".join(OBJECTS)
-            raise ConfigError(f"unknown metric.vifidel.objects '{objects}': choose from {known}")
+            raise ConfigError(f"unknown metric.vifidel.objects '{objects}'; choose from {known}")
         self.vectors, self.p, self.objects = vectors, p, objects
         self.device = devices.check_name(device)
         self.sources = ObjectSources(sources, Detector(**(detector or {})))

@@ -114,7 +114,7 @@ def install(cache: Path, source: Path | None = None, mirror: str | None = None) 
             arrived = where  # so that a download that was cut off goes on next time
             _download(arrived, mirror)
         elif not (maven := shutil.which("mvn")) or not _ask_maven(maven, arrived):
-            raise DownloadError(f"Maven could not bring SPICE's parser; {_OTHER_WAYS}")
+            raise DownloadError(f"Maven could not download SPICE's parser; {_OTHER_WAYS}")
         for jar in JARS:
             check(arrived / jar.name, jar)
         for jar in JARS:
@@ -135,7 +135,7 @@ def check(path: Path, jar: Jar) -> None:
         same = False
     if not same:
         raise InputError(
-            f"this is not CoreNLP 3.6.0's {jar.name} (SHA-256 {sha256}, expected {jar.sha256})",
+            f"not CoreNLP 3.6.0's {jar.name} (SHA-256 {sha256}, expected {jar.sha256})",
             file=path,
         )
 
@@ -158,7 +158,7 @@ def _copy(source: Path, target: Path) -> None:
         return
     root = source.parent if source.suffix == ".jar" else source
     if not root.is_dir():
-        raise InputError("no such folder or zip file", file=source)
+        raise InputError("folder or zip file not found", file=source)
     for jar in JARS:
         path = next(iter(sorted(root.rglob(jar.name))), None)
         if path is None:

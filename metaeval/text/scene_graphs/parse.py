@@ -88,7 +88,7 @@ def default_cache() -> Path:
 def check_parser(name: str, *others: str) -> str:
     """The name of a parser that there is, or one of `others`; ConfigError for another."""
     if name not in (known := (*others, *PARSERS)):
-        raise ConfigError(f"unknown parser '{name}': choose from {', '.join(known)}")
+        raise ConfigError(f"unknown parser '{name}'; choose from {', '.join(known)}")
     return name
 
 

@@ -73,7 +73,7 @@ def get(name: str) -> Tokenizer:
     Raises ConfigError for any other name.
     """
     if name not in _CLASSES:
-        raise ConfigError(f"unknown tokenizer '{name}': choose from {', '.join(_CLASSES)}")
+        raise ConfigError(f"unknown tokenizer '{name}'; choose from {', '.join(_CLASSES)}")
     place = "base" if name == "whitespace" else name
     module = import_module(f"metaeval.text.tokenizers.{place}")
     tokenizer: Tokenizer = getattr(module, _CLASSES[name])()

@@ -110,10 +110,10 @@ class VectorFile(WordVectors):
         download: bool = False,
     ) -> None:
         if path is None and url is None:
-            raise ConfigError("vectors: give the file (vectors.path=FILE)")
+            raise ConfigError("vectors.path is not set; give a file of word vectors")
         if format not in (*FORMATS, "auto"):
             known = ", ".join((*FORMATS, "auto"))
-            raise ConfigError(f"unknown vectors.format '{format}': choose from {known}")
+            raise ConfigError(f"unknown vectors.format '{format}'; choose from {known}")
         self.format, self.download = format, download
         self._url = url if path is None else None
         self._sha256, self._md5 = sha256, md5

@@ -95,11 +95,11 @@ BROKEN = {
     "mixed ids": (broken(setting("images", 1, "id", to="17")), "is a string where images[0] has a"),
     "image twice": (
         broken(setting("images", 2, "id", to=27)),
-        "images[2], field 'id': 27 is there twice: images[0] has it too",
+        "images[2], field 'id': 27 occurs twice: images[0] has it too",
     ),
     "annotation twice": (
         broken(setting("annotations", 5, "id", to=0)),
-        "annotations[5], field 'id': 0 is there twice: annotations[0] has it too",
+        "annotations[5], field 'id': 0 occurs twice: annotations[0] has it too",
     ),
     "annotation without id": (
         broken(deleting("annotations", 4, "id")),
@@ -172,9 +172,9 @@ def test_paths_that_are_not_there(tmp_path):
     with pytest.raises(InputError, match=r"no file .*nothing\.json"):
         load_coco(captions=tmp_path / "nothing.json")
     path = write(tmp_path / "captions_x.json", captions_file())
-    with pytest.raises(InputError, match=r"no such folder; correct dataset\.images"):
+    with pytest.raises(InputError, match=r"folder not found; correct dataset\.images"):
         load_coco(captions=path, images=path)
-    with pytest.raises(InputError, match=r"no such file; correct dataset\.instances"):
+    with pytest.raises(InputError, match=r"file not found; correct dataset\.instances"):
         load_coco(captions=path, instances=tmp_path)
 
 
@@ -253,7 +253,7 @@ def test_objects_by_hand(tmp_path):
     [
         (deleting("categories"), "field 'categories': is missing"),
         (setting("categories", 0, "name", to=""), "category id 1, field 'name': must be"),
-        (setting("categories", 1, "id", to=1), "categories[1], field 'id': 1 is there twice"),
+        (setting("categories", 1, "id", to=1), "categories[1], field 'id': 1 occurs twice"),
         (deleting("images", 1, "width"), "image id 7, field 'width': must be a number above 0"),
         (setting("images", 1, "height", to=0), "image id 7, field 'height': must be a number"),
         (setting("annotations", 0, "image_id", to=9), "annotation id 3, field 'image_id': the fil"),

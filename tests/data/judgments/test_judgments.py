@@ -101,7 +101,7 @@ def test_images_limit_and_documents_by_image(flickr8k: Path, tmp_path: Path) -> 
         ("ExpertAnnotations.txt", "z.jpg\tb.jpg#2\t1\t1\t1", r"no caption of 'z.jpg'"),
         ("ExpertAnnotations.txt", "a.jpg\tb.jpg#9\t1\t1\t1", r"'b.jpg#9' is not in Flickr8k.tok"),
         ("CrowdFlowerAnnotations.txt", "a.jpg\tb.jpg#2\t0.5\t1\t2", r"0.5 is not the share of 1 y"),
-        ("Flickr8k.token.txt", "a.jpg#1\tx\na.jpg#1\ty", r"line 2.*'a.jpg#1' is there twice"),
+        ("Flickr8k.token.txt", "a.jpg#1\tx\na.jpg#1\ty", r"line 2.*'a.jpg#1' occurs twice"),
     ],
 )
 def test_bad_lines_are_named(flickr8k: Path, file: str, line: str, problem: str) -> None:

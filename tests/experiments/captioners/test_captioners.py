@@ -310,11 +310,15 @@ def test_too_few_permutations_are_reported(tiny: Path, caplog: pytest.LogCapture
     [
         ("captions=null", "seed=0", "give the systems' captions: captions=FOLDER"),
         ("captions=gone.json", "seed=0", "gone.json: file not found"),
-        ("captions={{Human: {0}/parrot.json}}", "seed=0", "'Human' is what people's captions are"),
+        (
+            "captions={{Human: {0}/parrot.json}}",
+            "seed=0",
+            "'Human' is the name of people's captions",
+        ),
         (
             "captions={0}/bad.json",
             "seed=0",
-            "bad.json, record 1, field 'image_id': 1 is there twice",
+            "bad.json, record 1, field 'image_id': 1 occurs twice",
         ),
         ("captions={0}/far.json", "dataset.limit=4", "far.json: has no caption of any image of"),
         ("captions={0}/parrot.json", "task.permutations=0", "must be at least 1"),
@@ -337,5 +341,5 @@ def test_the_command_says_one_line_and_exits_with_2(tiny: Path) -> None:
     )
     assert done.returncode == 2
     assert done.stderr.splitlines() == [
-        "metaeval: bad.json, record 1, field 'image_id': 1 is there twice: record 0 has it too"
+        "metaeval: bad.json, record 1, field 'image_id': 1 occurs twice: record 0 has it too"
     ]

@@ -391,5 +391,5 @@ def test_every_file_is_in_the_suite_of_scenes_alone_where_it_needs_the_truth() -
 
 
 def test_a_name_that_is_none_is_refused() -> None:
-    with pytest.raises(ConfigError, match="no corruption is called 'colour'"):
+    with pytest.raises(ConfigError, match="unknown corruption 'colour'"):
         suite(dataset(), ["colour"])

@@ -183,7 +183,7 @@ def bad_second(captions, refs):  # type: ignore[no-untyped-def]
         ("no_such_module.f", {}, "no module named 'no_such_module'; is its folder on PYTHONPATH?"),
         ("json.no_such", {}, "module 'json' has no attribute 'no_such'"),
         ("json.encoder.ESCAPE", {}, "is Pattern"),
-        (bad_second, {}, "who fills its parameter 'refs'?"),
+        (bad_second, {}, "parameter 'refs' has no value"),
         (overlap, {"options": {"lang": "en"}}, "overlap has no parameter 'lang'"),
         (lambda: [], {}, "its first parameter must take the captions"),
         (overlap, {"bounds": [1, 0]}, "bounds must be [lowest, highest]"),
@@ -204,7 +204,7 @@ def test_a_module_that_breaks_on_import_is_named(workplace: Path) -> None:
     ):
         FunctionMetric("broken_metric.score")
     (workplace / "rude_metric.py").write_text("1 / 0\n")
-    with pytest.raises(ConfigError, match=r"rude_metric breaks when it is imported .ZeroDivision"):
+    with pytest.raises(ConfigError, match=r"rude_metric fails on import .ZeroDivision"):
         FunctionMetric("rude_metric.score")
 
 

@@ -75,7 +75,7 @@ def test_every_form_gives_the_same_weights(tmp_path: Path, form: str) -> None:
             lambda s: {**s, "positional_embedding": torch.ones(8, 64) * 1j},
             "holds numbers of torch.c",
         ),
-        (lambda s: {k: v for k, v in s.items() if k != "logit_scale"}, "no weights of small"),
+        (lambda s: {k: v for k, v in s.items() if k != "logit_scale"}, "are not weights of small"),
         (lambda s: {}, "holds no weights by name"),
         (lambda s: [1, 2], "holds no weights by name"),
     ],

@@ -101,7 +101,7 @@ def test_a_damaged_file_is_refused_with_its_name(
     assert "counts or their order are wrong" in refusal(df1=whole["df1"] + 3)
     assert "counts or their order are wrong" in refusal(keys2=whole["keys2"][::-1])
     assert "holds no document frequencies" in refusal(told=np.array(["another"]))
-    assert "a word is there twice" in refusal(words=np.frombuffer(b"a\na", dtype=np.uint8))
+    assert "a word occurs twice" in refusal(words=np.frombuffer(b"a\na", dtype=np.uint8))
     assert "not UTF-8" in refusal(words=np.frombuffer(b"\xff\xfe", dtype=np.uint8))
     file.write_bytes(b"PK nothing")
     with pytest.raises(InputError, match=r"idf\.npz"):

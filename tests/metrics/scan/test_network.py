@@ -223,7 +223,7 @@ def _another_norm(path: Path, folder: Path) -> None:
         (_plain_pickle, "checkpoint"),
         (_cut, "cut short"),
         (_text, "checkpoint"),
-        (_other, "no checkpoint of SCAN"),
+        (_other, "not a checkpoint of SCAN"),
         (_one_state, "two state dictionaries"),
         (_lacking, "rnn.bias_hh_l0"),
         (_wrong_shape, "rnn.weight_hh_l0"),

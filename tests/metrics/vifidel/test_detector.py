@@ -90,7 +90,7 @@ def test_what_is_missing_is_said(data: CaptionDataset, tmp_path: Path) -> None:
     detector = Detector(str(tmp_path / "no.pth"))
     absent = ObjectSources(["detector"], detector).missing(data)
     assert absent is not None
-    assert "no detector weights at" in absent.reason
+    assert "detector weights" in absent.reason
     assert "metric.vifidel.detector.weights" in absent.remedy
     blind = replace(data, parts={"images": Absent("images", "no images here")}, _loaded={})
     assert "no images here" in str(detector.missing(blind))

@@ -233,7 +233,7 @@ def test_what_is_missing_is_said_with_a_remedy(
     assert "objects was not found" in str(Vifidel(vectors).bind(without))
     data = dataset([LABELS], [REFERENCES])
     absent = Vifidel(vectors, sources=["no/such.json"]).bind(data)
-    assert "no file of labels at no/such.json" in str(absent)
+    assert "file of labels no/such.json not found" in str(absent)
     monkeypatch.setitem(sys.modules, "sklearn", None)
     monkeypatch.setattr(
         "metaeval.compute.requirements.find_spec",
@@ -245,7 +245,7 @@ def test_what_is_missing_is_said_with_a_remedy(
     assert "pip install" in absent.remedy
     vectors.path.unlink()
     monkeypatch.undo()
-    assert "no word vectors at" in str(Vifidel(vectors).bind(data))
+    assert f"word vectors {vectors.path} not found" in str(Vifidel(vectors).bind(data))
 
 
 def test_a_metric_is_its_options(tmp_path: Path) -> None:

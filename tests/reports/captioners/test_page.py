@@ -106,7 +106,7 @@ def test_too_much_for_the_limit_keeps_what_metrics_disagree_on(tmp_path: Path) -
 def test_another_experiments_run_is_refused(run: Path, tmp_path: Path) -> None:
     for name in (results.STATISTICS, results.RUN):
         (tmp_path / name).write_bytes((run / name).read_bytes())
-    with pytest.raises(InputError, match="no such file"):
+    with pytest.raises(InputError, match="file not found"):
         read_captioners_run(tmp_path)
     write_result(tmp_path / results.STATISTICS, choice_result({"m": []}, [], {}))
     with pytest.raises(InputError, match="this is a run of 'forced_choice'"):

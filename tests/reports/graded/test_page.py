@@ -265,7 +265,7 @@ def test_photos_only_when_asked_for(tmp_path: Path) -> None:
 def test_broken_runs_are_one_clear_line(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([str(run), "--no-figures"]) == 0
     (run / "scores.parquet").unlink()
-    with pytest.raises(InputError, match=r"scores\.parquet.*no such file"):
+    with pytest.raises(InputError, match=r"scores\.parquet.*file not found"):
         write_report(run)
     assert main([str(run)]) == 2
     assert capsys.readouterr().err.startswith("error: ")

@@ -91,7 +91,7 @@ def test_the_same_files_give_the_same_page(run: Path, capsys) -> None:
     assert capsys.readouterr().out.strip() == str(run / results.REPORT)
     assert (run / results.REPORT).read_bytes() == before
     assert main([str(run / "nowhere")]) == 2
-    assert "no such file" in capsys.readouterr().err
+    assert "file not found" in capsys.readouterr().err
 
 
 def differences() -> Comparisons:
@@ -422,5 +422,5 @@ def test_examples_are_where_people_and_the_metric_are_furthest_apart(
 def test_a_run_without_its_captions_is_one_line(tmp_path: Path, result: JudgmentsResult) -> None:
     run = judged_run(tmp_path, [1, 2], [0.1, 0.2], result)
     (tmp_path / results.JUDGMENTS).unlink()
-    with pytest.raises(InputError, match="no such file"):
+    with pytest.raises(InputError, match="file not found"):
         examples(run)

@@ -109,7 +109,7 @@ def test_same_files_same_bytes(sweep: Path) -> None:
 def test_nothing_to_gather_is_one_clear_line(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no job of this sweep"):
         write_sweep(tmp_path)
-    with pytest.raises(InputError, match="no such directory"):
+    with pytest.raises(InputError, match="directory not found"):
         write_sweep(tmp_path / "absent")
     overrides(tmp_path / "0", status="failed", error="the disk is full")
     with pytest.raises(InputError, match="the disk is full"):

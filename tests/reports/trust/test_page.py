@@ -84,7 +84,7 @@ def test_your_metric_has_its_tests_by_outcome_and_who_else_has_yes(tmp_path: Pat
 
 
 def test_a_run_of_another_experiment_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no such file"):
+    with pytest.raises(InputError, match="file not found"):
         write_report(tmp_path)
 
 

@@ -89,7 +89,7 @@ def test_a_wrong_or_missing_jar_is_refused_and_nothing_left(jars: Path, tmp_path
     models.unlink()
     with pytest.raises(InputError, match=r"stanford-corenlp-3\.6\.0-models\.jar is missing"):
         install(tmp_path / "cache", jars)
-    with pytest.raises(InputError, match="no such folder"):
+    with pytest.raises(InputError, match="folder or zip file not found"):
         install(tmp_path / "cache", tmp_path / "nowhere")
     assert isinstance(installed(tmp_path / "cache"), Absent)
     assert os.listdir(tmp_path / "cache" / "spice") == []

@@ -293,7 +293,7 @@ def test_a_wrong_hdf5_file_is_one_line(tmp_path: Path) -> None:
 def test_what_is_missing_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     absent = BottomUpRegions(tmp_path / "no.npy").missing(dataset())
     assert absent is not None
-    assert "no file of region features" in absent.reason
+    assert "no.npy not found" in absent.reason
     assert BottomUpRegions(tmp_path / "no.npy", dim=4).identity().startswith("bottomup-4-")
     for options, message in (
         ({"file": "a.pkl"}, r"must end in \.npy"),

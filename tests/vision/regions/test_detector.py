@@ -171,7 +171,7 @@ def test_what_is_missing_is_said(tmp_path: Path, noise: Path) -> None:
     source = DetectorRegions(str(tmp_path / "no.pth"))
     absent = source.missing(dataset((1,), images={1: noise}))
     assert isinstance(absent, Absent)
-    assert "no detector weights at" in absent.reason
+    assert "no.pth not found" in absent.reason
     assert "regions.weights=FILE" in absent.remedy
     assert str(source.missing(dataset())) == "no images here"
     none_there = source.missing(dataset((1,), found={1: objects()}, images={2: noise}))
