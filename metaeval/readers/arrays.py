@@ -76,7 +76,7 @@ class ArrayArchive:
                 problem = f"cannot be read ({one_line(error, 100)})"
                 raise InputError(problem, file=self.path, field=name) from None
         if len(raw) != size:
-            problem = f"promises {size:,} bytes of numbers and holds others"
+            problem = f"the header announces {size:,} bytes, the file has another number"
             raise InputError(problem, file=self.path, field=name)
         return np.frombuffer(raw, dtype).reshape(tuple(shape), order="F" if by_column else "C")
 

@@ -23,8 +23,8 @@ class Hdf5File:
     """An open file: its data sets' names, and their values. A context manager.
 
     Raises InputError for another kind of file, for a data set whose numbers are in another file
-    (external storage and links, virtual data sets), and for one that promises far more numbers than
-    are there.
+    (external storage and links, virtual data sets), and for one that announces far more numbers
+    than are there.
     """
 
     def __init__(self, path: Path) -> None:
@@ -81,7 +81,7 @@ class Hdf5File:
         except self._errors as error:
             raise self._problem(error, name) from None
         if size > max(_FREE, _MOST_RATIO * stored):
-            problem = f"promises {size:,} bytes of numbers and holds {stored:,}"
+            problem = f"the header announces {size:,} bytes, the file has {stored:,}"
             raise InputError(problem, file=self.path, field=name)
         return dataset
 

@@ -133,7 +133,7 @@ def read_parquet(path: Path, most: int | None = MOST_TEXT) -> Iterator[tuple[str
         problem = "does not fit into memory; write it in several smaller files"
         raise InputError(problem, file=path) from None
     if number != metadata.num_rows:
-        problem = f"holds {number:,} rows where it promises {metadata.num_rows:,}"
+        problem = f"has {number:,} rows, its metadata announces {metadata.num_rows:,}"
         raise InputError(problem, file=path)
 
 

@@ -156,7 +156,7 @@ def test_an_array_that_promises_more_than_it_holds(tmp_path: Path) -> None:
         header = {"descr": "<f4", "fortran_order": False, "shape": (1 << 40, 36, 2048)}
         np.lib.format.write_array_header_1_0(file, header)  # type: ignore[arg-type]
         file.write(b"\0" * 64)
-    with pytest.raises(InputError, match=r"f\.npy: is not a NumPy array.*promises"):
+    with pytest.raises(InputError, match=r"f\.npy: is not a NumPy array.*announces"):
         map_array(path)
     np.save(path, np.array([{"a": 1}], dtype=object), allow_pickle=True)
     with pytest.raises(InputError, match="objects are not read"):

@@ -313,7 +313,7 @@ def test_too_few_permutations_are_reported(tiny: Path, caplog: pytest.LogCapture
         (
             "captions={{Human: {0}/parrot.json}}",
             "seed=0",
-            "'Human' is the name of people's captions",
+            "'Human' is the name of people's",
         ),
         (
             "captions={0}/bad.json",
