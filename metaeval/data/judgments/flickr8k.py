@@ -135,7 +135,7 @@ class Flickr8kCaptions:
         for where, (name, text) in read_fields(file, ("caption id", "caption")):
             image, mark, _ = name.partition("#")
             if not mark or name in self._caption:
-                problem = "is there twice" if mark else "is not IMAGE#NUMBER"
+                problem = "occurs twice" if mark else "is not IMAGE#NUMBER"
                 raise InputError(
                     f"'{name}' {problem}", file=file.path, record=where, field="caption id"
                 )
