@@ -1,4 +1,4 @@
-"""The bootstrap of all statistics against the plain way: resample the arrays, and ask scipy again.
+"""The bootstrap of all statistics against the simple way: resample the arrays and call scipy again.
 
     python benchmarks/bootstrap.py
 

@@ -72,7 +72,7 @@ class Experiment(ABC):
 class MetricExperiment(Experiment, Generic[Data, Scores]):
     """Versions of captions, scored by every metric, and the statistics of the scores.
 
-    The stages are asked in the order in which they stand here, each once. `Data` is what `load`
+    The stages are called in this order, each once. `Data` is what `load`
     gives, `Scores` what `score` gives. Nothing is written before `write_versions`.
 
     `report` is the room of `reports/` whose pages read the experiment's files; `None` where any
@@ -97,7 +97,7 @@ class MetricExperiment(Experiment, Generic[Data, Scores]):
         """
 
     def to_score(self, data: Data, record: RunRecord) -> Iterable[ToScore]:
-        """What `score` would ask the metrics for: written down where there are none (`metrics=[]`),
+        """The captions that `score` would pass to metrics: written to a file with `metrics=[]`,
         for scores to be computed elsewhere."""
         raise ConfigError(f"experiment={self.name} does not run without metrics")
 

@@ -229,7 +229,7 @@ def _explain(
     summary: RunResult[Any],
     record: RunRecord,
 ) -> None:
-    """Write explanations.json, where the report asks for explanations."""
+    """Write explanations.json if the report needs explanations."""
     config = record.config
     images = int(config.report.get("explanations", 0)) if config.report else 0
     dataset = experiment.explained(data)

@@ -213,7 +213,7 @@ def corrupt(
         captions there are.
     corpus
         Captions besides those given that "replace" and "insert" draw words from and "random"
-        captions: a handful of captions has too few words of its own.
+        captions: a handful of captions contains too few words.
     options
         Others of the corruption: `derange=True`.
 

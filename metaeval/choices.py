@@ -41,7 +41,7 @@ def installed() -> dict[str, dict[str, EntryPoint]]:
 
 
 def register() -> None:
-    """Make what packages bring a choice of the configuration, as if each had a file there.
+    """Make the plugins of packages choices of the configuration, as if each had a file there.
 
     Raises ConfigError for a name that metaeval uses itself.
     """
@@ -50,8 +50,8 @@ def register() -> None:
         for name, point in points.items():
             if (installation.conf() / group / f"{name}.yaml").is_file():
                 raise ConfigError(
-                    f"the package '{origin(point)}' brings a {group} '{name}', which metaeval has "
-                    "itself; rename its entry point, or remove the package"
+                    f"the package '{origin(point)}' provides a {group} '{name}', which metaeval "
+                    "has itself; rename its entry point, or remove the package"
                 )
             package = f"metric.{name}" if group == "metric" else group
             store.store(group=group, name=name, node=_node(group, point), package=package)
@@ -73,7 +73,7 @@ def metric_overrides(overrides: Sequence[str]) -> list[str]:
     """Overrides that add the metrics whose options are set and that `metric` does not list.
 
     So every option of every metric is known: `metric.chair.truth=[references]`. A metric that
-    brings word vectors is left out where another one does: Hydra takes a group only once.
+    provides word vectors is left out if another one does: Hydra takes a group only once.
     """
     keys = [override.lstrip("+").partition("=")[0] for override in overrides]
     listed_metrics = _listed_metrics(overrides)

@@ -133,7 +133,7 @@ def _dotted(value: Any, key: str = "") -> list[str]:
 
 def metric_names() -> list[str]:
     """Every metric that has a file in `conf/metric` (or in that of `--config-dir`) or that an
-    installed package brings: those of the default list and others."""
+    installed package provides: those of the default list and others."""
     return list(choices.listed("metric"))
 
 
@@ -179,7 +179,7 @@ def add_metric(config: DictConfig, name: str) -> None:
     composed = compose_config([f"metric=[{name}]"])
     with open_dict(config):
         config.metric[name] = OmegaConf.to_container(composed.metric[name], resolve=False)
-        for key in composed.keys() - config.keys():  # what the metric brings: vectors
+        for key in composed.keys() - config.keys():  # of the metric's node: vectors
             config[key] = composed._get_node(key)
 
 

@@ -1,6 +1,6 @@
 """`python -m metaeval.doctor`: what can run here, what cannot, and how to get the rest.
 
-Looks, never downloads, unless asked to: `--install NAME` brings one thing into the cache folder.
+It downloads nothing by default; `--install NAME` puts one thing into the cache folder.
 Takes the same overrides as the command: `python -m metaeval.doctor dataset=scenes`.
 """
 

@@ -1,4 +1,4 @@
-"""Run one metric over captions, through the score cache, and never let it bring the run down."""
+"""Run one metric over captions, through the score cache, and never let it end the run."""
 
 from __future__ import annotations
 
@@ -349,7 +349,7 @@ def _read_cache(
 ) -> None:
     """Fill in a lookup: the rows of the items that the cache knows.
 
-    What a run asked for is kept together, too: asked for again, 50,000 rows are there in .05 s
+    A run's scores are also stored together: read again, 50,000 rows take .05 s
     rather than .3.
     """
     contexts = {int(i): scorer.context(int(i)) for i in np.unique(image_index)}

@@ -273,7 +273,7 @@ def test_a_run_that_cannot_be_says_why(tmp_path: Path, monkeypatch: pytest.Monke
         )  # fmt: skip
     with pytest.raises(InputError, match="run directory not found"):
         metaeval.load_run(tmp_path / "none")
-    with pytest.raises(InputError, match=r"holds no run\.json"):
+    with pytest.raises(InputError, match=r"contains no run\.json"):
         metaeval.load_run(tmp_path)
 
 

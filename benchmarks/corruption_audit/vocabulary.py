@@ -1,6 +1,6 @@
 """What the words of a scene's captions mean: a second reading of the scenes' lexicon.
 
-The lexicon says how a fact may be put; here it is asked the other way: what does this word say, and
+The lexicon lists wordings of a fact; this module inverts it: what does a word say, and
 is it true? Corruptions also write words that no scene's caption has. Those whose meaning is plain
 are listed here; all others are unknown.
 """

@@ -1,1 +1,1 @@
-"""Corruptions that users bring: a function, a file of captions, several one after another."""
+"""Users' own corruptions: a function, a file of captions, several one after another."""

@@ -163,7 +163,7 @@ class Captioners(MetricExperiment[Captioned, CaptionerScores]):
         machines = captions[captions["set"] != HUMAN].reset_index(drop=True)
         systems = score_families(list(metrics.values()), data.everyone, machines, config)
         write_scores(out, machines, [family.scored for family in systems])
-        # a metric that did not run with all references would not with fewer: ask it once
+        # a metric that did not run with all references cannot with fewer: try it once
         again = [
             metric
             for metric, family in zip(metrics.values(), systems, strict=True)

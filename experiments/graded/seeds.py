@@ -35,7 +35,7 @@ CHEAP = ("bleu", "sacrebleu", "rouge_l", "cider", "controls")
 
 
 def seed_count(config: DictConfig, comparable: bool = False) -> int:
-    """How many corruption seeds a run asks for, its own included (`corruption.seeds`).
+    """How many corruption seeds a run uses, its own included (`corruption.seeds`).
 
     `null` is COMPARED_SEEDS where published values are comparable with the run, otherwise 1.
     """

@@ -1,7 +1,7 @@
 """Scoring by Ray Data: blocks stream through a pool of actors for each metric.
 
 Each actor holds one metric, bound to the dataset once, and reads the rows of a block from a file of
-the run's folder, which on several machines has to be one that all of them see. Whoever asks for the
+the run's folder, which on several machines must be a shared one. A caller of the
 results takes one block after another, so no more are under way than the pools hold. An actor that
 is lost is started again with its block; a driver that is killed goes on behind its last part.
 """

@@ -1,4 +1,4 @@
-"""CIDEr's idf of tables whose rows bring their references: counted in a first pass over them."""
+"""CIDEr's idf of tables whose rows contain their references: counted in a first pass over them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class CorpusPass:
     Parameters
     ----------
     metrics
-        By their names; those are asked that are CIDEr with the dataset as corpus of its idf.
+        Metrics by name; of these, CIDEr with the dataset as corpus of its idf is used.
     folder
         Where the frequencies are kept, in a file for each tokenizer.
     tables

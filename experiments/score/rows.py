@@ -26,7 +26,7 @@ _NAMES = ("caption", "candidate")
 
 
 class CaptionRow(NamedTuple):
-    """A caption to be scored: of which image, and, where the table brings them, its references."""
+    """A caption to be scored: of which image, and its references if the table has them."""
 
     image_id: ImageId | None
     caption: str
@@ -72,7 +72,7 @@ def blocks(rows: Iterable[CaptionRow], size: int) -> Iterator[Block]:
 
 
 def own_dataset(rows: Sequence[CaptionRow]) -> tuple[CaptionDataset, npt.NDArray[np.intp]]:
-    """A dataset of the references that rows bring, and the place [n] of each row's in it.
+    """A dataset of the rows' references, and the place [n] of each row's in it.
 
     Rows with the same image id and references share an image of it. Which photographs they are is
     not known to any weights: ids are places here.

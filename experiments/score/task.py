@@ -41,7 +41,7 @@ from metaeval.runs.store import Store
 from metaeval.scoring import MetricScores, refuse_equal_columns
 from metaeval.text.tokenizers.base import forget_texts
 
-REFERENCES = "references"  # the dataset of a table whose rows bring their references
+REFERENCES = "references"  # the dataset of a table whose rows contain their references
 
 
 class ScoreTables(Streaming):
@@ -195,7 +195,7 @@ class ScoreTables(Streaming):
 
 
 def own_references() -> None:
-    """`dataset=references`: the rows bring their references. Never called."""
+    """`dataset=references`: the rows contain their references. Never called."""
     raise ConfigError("dataset=references is for experiment=score alone")
 
 

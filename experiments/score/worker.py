@@ -1,4 +1,4 @@
-"""A metric that scores block after block: bound once to a dataset, or to what each block brings."""
+"""A metric that scores block by block, bound once to a dataset or to each block's references."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Worker:
     metric
         It is pickled where blocks are scored in other processes; this object never is.
     dataset
-        Whose images the rows name; `None` where each brings its references.
+        Whose images the rows name; `None` if each has its references.
     store
         Where intermediate results are kept. Scores are not: a finished block is a file.
     """
@@ -107,7 +107,7 @@ def bound_to(
 ) -> MetricScores:
     """What a metric says of itself before any score; its scorer is closed.
 
-    Where each row brings its references, "skipped" if its signature is another on another block:
+    If each row has its references, "skipped" if its signature is another on another block:
     such a score depends on all captions together, and blocks do not have them.
     """
     whole = own_dataset(rows)[0] if dataset is None else dataset

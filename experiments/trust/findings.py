@@ -88,7 +88,7 @@ def between_metrics(result: RunResult[Any]) -> Iterator[MetricTests]:
 
 
 def findings(result: RunResult[Any]) -> Iterator[ControlledFinding]:
-    """All findings of a result that some use may ask for."""
+    """All findings of a result that a use may need."""
     for kind, read in _READERS.items():
         if isinstance(result, kind):
             yield from read(result)

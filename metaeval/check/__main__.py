@@ -1,7 +1,7 @@
 """`python -m metaeval.check my_module.MyMetric`: does a metric keep what a metric owes?
 
 Takes a `Metric`, a function of captions, or a class with compute_score(gts, res), with options as
-`name=value`, and asks it for scores of drawn scenes in every way in which a run may ask. Seconds,
+`name=value`, and scores drawn scenes with it in every way in which a run may call it. Seconds,
 for a metric that takes milliseconds a caption. Exit codes: 0 it keeps them, 1 it does not, 2 it
 cannot be checked.
 """

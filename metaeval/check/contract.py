@@ -1,4 +1,4 @@
-"""What a metric owes, asked of it in every way in which a run may ask."""
+"""The contract of a metric, checked in every way in which a run may call it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from metaeval.scoring import ROUNDING
 
 IMAGES = 16
 CLOSE = 1e-6  # what single precision may make of another order of additions
-SECONDS = 5.0  # for asking one by one: a slow metric is asked for fewer captions
+SECONDS = 5.0  # for calls with one caption: a slow metric gets fewer captions
 
 
 class Observation(NamedTuple):
@@ -40,7 +40,7 @@ class Observation(NamedTuple):
 
 @dataclass(frozen=True)
 class Asked:
-    """What the metric is asked for: captions of images of a dataset."""
+    """What the metric has to score: captions of images of a dataset."""
 
     dataset: CaptionDataset
     captions: list[str]
@@ -147,7 +147,7 @@ def _in_bounds(scorer: Scorer, scores: Scores, asked: Asked) -> Observation:
 def _other_ways(
     scorer: Scorer, together: Scores, asked: Asked, rows: npt.NDArray[np.intp]
 ) -> Iterator[Observation]:
-    """Whether a caption's score hangs on those that are asked for with it."""
+    """Whether a caption's score depends on the other captions of the call."""
     few = asked.at(rows)
     alone = [scorer.score([c], few.index[k : k + 1]) for k, c in enumerate(few.captions)]
     name = f"among {len(asked.captions)}"

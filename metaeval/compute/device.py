@@ -52,7 +52,7 @@ def transport_device(name: str) -> torch.device | None:
 
 
 def missing(name: str) -> Absent | None:
-    """What keeps networks from running on the device called `name`; asks torch for CUDA's alone."""
+    """Why networks cannot run on the device `name`, if so; uses torch only for CUDA devices."""
     if check_name(name) in ("auto", "cpu"):
         return None
     try:

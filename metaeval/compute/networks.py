@@ -25,7 +25,7 @@ def keep_networks() -> Iterator[None]:
 def load_once(key: Hashable, load: Callable[[], T]) -> T:
     """What `load` gives: loaded once for a key within `keep_networks`, anew each time outside.
 
-    Nobody may change a network that others have too; it computes as it is, in eval mode.
+    Do not change a shared network; it is in eval mode.
     """
     if _kept is None:
         return load()

@@ -31,7 +31,7 @@ def missing_packages(part: str, *modules: str) -> Absent | None:
 
 
 def reinstall(*modules: str) -> str:
-    """The command that brings back the packages of these modules."""
+    """The command that installs the packages of these modules again."""
     return " ".join(["pip install", *(_DISTRIBUTIONS.get(name, name) for name in modules)])
 
 

@@ -28,7 +28,7 @@ def map_ordered(job: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
     """What `job` returns for each item, in order, on as many threads as torch may use.
 
     Each runs without gradients, its operators on one thread. At most two items a thread are taken
-    ahead of the result that is asked for next, so that results need not all be in memory. The
+    ahead of the result that is needed next, so that results need not all be in memory. The
     first exception is raised in its place; what has not begun by then never does.
     """
     import torch

@@ -34,7 +34,7 @@ class ImagePlaces(TypedDict, total=False):
 class ObjectsBySource(Mapping[ImageId, Objects]):
     """Document → the objects of its image, for the documents whose image is annotated.
 
-    Several instances files may serve: the one that has the most of the images is asked first.
+    Several instances files may serve: the one with the most of the images is used first.
     """
 
     def __init__(self, numbers: Mapping[ImageId, int], files: Sequence[CocoObjects]) -> None:
@@ -65,7 +65,7 @@ def annotated_images(
     data: str | Path | None = None,
     checksums: dict[str, str] | None = None,
 ) -> dict[str, Part]:
-    """The parts "objects" and "images" of a dataset, each loaded when it is first asked for.
+    """The parts "objects" and "images" of a dataset, each loaded on first use.
 
     Parameters
     ----------

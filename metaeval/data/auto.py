@@ -37,7 +37,7 @@ def load_auto(
     """COCO val2017, or the embedded `scenes`, which then say so in `CaptionDataset.fallback`.
 
     Parameters are those of `load_coco`; of the scenes, `limit` is 1,000 where none is given. Where
-    the user names a place (`root` or `captions`) or asks for the download, COCO is what is wanted,
+    the user gives a place (`root` or `captions`) or the download, COCO is used,
     and nothing stands in for it.
 
     Raises InputError for what `load_coco` refuses.

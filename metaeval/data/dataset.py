@@ -2,7 +2,7 @@
 
 A `CaptionDataset` is an ordered list of images, each with one human caption and its references.
 Everything else a metric may want (image files, annotated objects, scene graphs, region features)
-is a *part*: loaded when it is first asked for, or an `Absent` that says what is missing and how to
+is a *part*: loaded on first use, or an `Absent` that says what is missing and how to
 get it. A part is never an exception half-way through a run.
 """
 
@@ -168,7 +168,7 @@ class CaptionDataset:
         return self._loaded[name]
 
     def derive(self, what: str, make: Callable[[], T]) -> T:
-        """What is made of these images and references, made once for all who ask for it.
+        """Something computed from these images and references once and shared by all callers.
 
         `what` names everything that it depends on besides the dataset.
         """

@@ -138,7 +138,7 @@ def _scheme(url: str) -> str:
     """What an address begins with; DownloadError for one that cannot be read."""
     try:
         parts = urlsplit(url)
-        _ = parts.port  # which is looked at only when it is asked for
+        _ = parts.port  # raises ValueError for an invalid port
     except ValueError as error:
         raise DownloadError(f"{url}: is not an address ({one_line(error)})") from None
     return parts.scheme if parts.hostname else ""

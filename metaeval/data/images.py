@@ -30,7 +30,7 @@ class ImageFiles:
         photos, and must not embed other files of the user.
     """
 
-    on_demand = False  # asking for a path makes nothing
+    on_demand = False  # getting a path creates nothing
 
     def __init__(self, folder: Path, names: Mapping[ImageId, str]) -> None:
         self.folder = folder

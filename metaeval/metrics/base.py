@@ -31,7 +31,7 @@ _PAIR = "\x1f"  # between a caption and its rival: no caption contains it
 
 
 class NotScored(MetaevalError):
-    """Raised by a scorer that was asked not to score: its metric is skipped for this reason."""
+    """Raised by a scorer that must not score, e.g. in a dry run: its metric is skipped."""
 
     def __init__(self, problem: str, remedy: str = "") -> None:
         super().__init__(problem)
@@ -92,7 +92,7 @@ class Metric(ABC):
     def scorer(self, dataset: CaptionDataset, store: Store | None = None) -> Scorer | Absent:
         """What `bind` gives, with the source of code that is not metaeval's in its signatures.
 
-        Whoever wants to score asks this; `bind` is what a metric has to write.
+        Call this to score captions; a metric implements `bind`.
         """
         bound = self.bind(dataset, store)
         if not isinstance(bound, Absent):
@@ -172,7 +172,7 @@ class Scorer(ABC):
         Whether its scores may be kept under its signatures; false of code that is in no file.
 
     The order of calls is `prepare`, then `score` and `tally` or `explain` any number of times, then
-    `close`. `context` may be asked at any time: a run whose scores are all cached never prepares.
+    `close`. `context` may be called at any time: a run whose scores are all cached never prepares.
     """
 
     batch_size: int = 5000
@@ -226,7 +226,7 @@ class Scorer(ABC):
     ) -> npt.NDArray[np.int64]:
         """What `counted` names, of n captions that have just been scored: [n, len(counted)].
 
-        Asked right after `score`, with the same arguments, and kept in the cache with the scores:
+        Called right after `score`, with the same arguments, and kept in the cache with the scores:
         so the counts of a run are as true for a score from the cache as for a new one. Like a
         score, a count depends on its own caption and image alone. In the column of something
         counted by image, any number but 0 says that the image has it.

@@ -46,7 +46,7 @@ class RegionScorer(Scorer):
 
     @cached_property
     def image_regions(self) -> Regions:
-        """The regions of every image, loaded when they are first asked for."""
+        """The regions of every image, loaded on first use."""
         return self._source.load_once(self.dataset, self._store)
 
     @cached_property

@@ -23,7 +23,7 @@ from metaeval.readers.torch_archive import is_torch_archive, read_torch_archive
 if TYPE_CHECKING:
     import torch
 
-_GLOBAL = re.compile(r"GLOBAL (\S+)")  # how torch names what a pickle asked for
+_GLOBAL = re.compile(r"GLOBAL (\S+)")  # torch's message on a global that a pickle needs
 _MOST = 64 << 30
 
 

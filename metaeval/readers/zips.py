@@ -1,4 +1,4 @@
-"""Zip archives: the members that are asked for, sized before they are unpacked."""
+"""Zip archives: single members, with their size checked before they are unpacked."""
 
 from __future__ import annotations
 

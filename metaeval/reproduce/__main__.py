@@ -57,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def choose(
     known: dict[str, Paper], names: Sequence[str], *, quick: bool = False
 ) -> list[tuple[Paper, PaperItem]]:
-    """The items that are asked for, in the order of the files. Raises ConfigError."""
+    """The chosen items, in the order of the files. Raises ConfigError."""
     every = [(paper, item) for paper in known.values() for item in paper.items]
     for name in names:
         if not any(name in (p.paper, f"{p.paper}/{i.item}") for p, i in every):

@@ -11,7 +11,7 @@ from metaeval.results.run import RunResult
 class CurvePoint(Model):
     """A value after a number of metric calls, or with at most a number of changed words.
 
-    `at` is that number; with 0 calls the attacker submits a caption without asking the metric.
+    `at` is that number; with 0 calls the attacker submits a caption without calling the metric.
     """
 
     at: int
@@ -95,7 +95,7 @@ class AttackStatistics(Model):
     calls_to_success
         The median number of calls until the first success, over the images with a success.
     n_calls
-        How many captions the metric was asked to score in all searches.
+        How many captions the metric scored in all searches.
     inflation, generic
         The other two goals; `None` where they were not searched.
     best_of_n

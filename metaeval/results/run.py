@@ -132,7 +132,7 @@ class DatasetInfo(Model):
     notes
         What was changed or left out of the input.
     fallback
-        Why it is another dataset than the one that was asked for.
+        Why it is another dataset than the requested one.
     records
         How many records of its files were used or left out.
     systems

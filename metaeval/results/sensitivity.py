@@ -48,7 +48,7 @@ class SensitivityCell(Model):
     beyond_fluency
         The AUC on the images in which the language model does not prefer the human caption.
     refined
-        The AUC on the images on which the controls are balanced, where that was asked for.
+        The AUC on the images on which the controls are balanced, with `task.refine=true`.
     verdict
         `metaeval.experiments.sensitivity.profile.verdict`.
     """

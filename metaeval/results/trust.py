@@ -235,7 +235,7 @@ class TrustResult(RunResult[TrustStatistics]):
     items
         The evidence that was looked for.
     own
-        The metrics that the user brought.
+        The user's metrics.
     against_known
         Each of them against the best known metric of every item that compares metrics.
     """

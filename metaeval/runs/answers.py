@@ -1,6 +1,6 @@
 """The answers of judges in a run's folder: written one by one, gathered in `answers.parquet`.
 
-While a run asks, each answer is a line in `answers/part-*.jsonl` before its sender asks again, so a
+During a run, each answer is a line in `answers/part-*.jsonl` before the next request, so a
 process that is killed loses only what is in flight. When the run ends, the answers that it used
 are gathered in `answers.parquet` and the parts are removed.
 """
@@ -42,7 +42,7 @@ class Answer:
     answer
         The text, as it came; empty where the model refused.
     judge
-        The name of the score column that it was asked for.
+        The name of its score column.
     image_id, caption, rival
         What was judged; `rival` is the other caption of a pairwise request.
     sample

@@ -25,7 +25,7 @@ UNSAVED = "unsaved"
 _CODE = frozenset({".py", ".pyx", ".so", ".pyd"})
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
 
-# What an object's code was when it was first asked for: a file that is edited later is not what
+# An object's code at its first use: a file that is edited later is not what
 # runs. A module that is loaded again makes new objects.
 _seen: WeakKeyDictionary[Any, str | None] = WeakKeyDictionary()
 

@@ -25,7 +25,7 @@ class SearchLimits(NamedTuple):
     Attributes
     ----------
     calls
-        Captions that the metric is asked to score.
+        Captions that the metric scores.
     edits
         Words that may be changed.
     beam
@@ -206,7 +206,7 @@ def _admitted(
     limits: SearchLimits,
     allowed: Allowed | None,
 ) -> npt.NDArray[np.bool_]:
-    """Which of the captions of a round keep the constraint; asked of each image's best ones, and
+    """Which of the captions of a round keep the constraint; checked for each image's best ones, and
     of the first caption of all, which is submitted without a call."""
     if allowed is None:
         return np.ones(len(chosen), dtype=bool)

@@ -1,9 +1,10 @@
 """How much a caption says of what an image's own captions say: how wrong a wrong pair is.
 
 Another image's caption may fit this one, too: two men on surfboards are on many photos. A margin
-that asks the same distance of every wrong pair teaches that such a caption does not fit. With the
-similarity of captions it asks less where less is wrong (semantic adaptive margins, Biten et al.,
-WACV 2022, who measure similarity by CIDEr or SPICE; here by word vectors, which know of synonyms).
+that requires the same distance for every wrong pair teaches that such a caption does not fit. With
+the similarity of captions it requires less where less is wrong (semantic adaptive margins, Biten et
+al., WACV 2022, who measure similarity by CIDEr or SPICE; here by word vectors, which know of
+synonyms).
 """
 
 from __future__ import annotations

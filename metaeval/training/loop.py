@@ -1,8 +1,8 @@
 """One training loop for all networks: seeded, resumable to the last bit, stopped by dev.
 
-The caller brings the network and three functions; here are the optimiser, the schedule, the choice
-of the best epoch and the checkpoint. Every epoch starts from seeds of its own, (seed, epoch), so a
-training that was interrupted goes on exactly as it would have.
+The caller provides the network and three functions; here are the optimiser, the schedule, the
+choice of the best epoch and the checkpoint. Every epoch starts from seeds of its own, (seed,
+epoch), so a training that was interrupted goes on exactly as it would have.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ class FasterRcnn:
         self._network: Any = None
 
     def missing(self, part: str, option: str) -> Absent | None:
-        """What keeps it from running; `part` is what it would bring, `option` names the weights."""
+        """Why it cannot run, if so; `part` is what it provides, `option` names the weights."""
         if (absent := missing_packages(part, "torch", "torchvision")) is not None:
             return absent
         if self.random or self.weights.is_file():

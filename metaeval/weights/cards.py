@@ -36,7 +36,7 @@ def image_keys(
 
     A photograph is its source (`CaptionDataset.image_source`), whatever file, key and captions it
     comes with; one of unknown source is its id. The ids of scenes start anew with each seed, so a
-    scene is its id and its human caption. `family` is that of the weights that ask.
+    scene is its id and its human caption. `family` is that of the weights.
     """
     ids = dataset.pool_ids if pool else dataset.image_ids
     if family == SCENES or (family is None and dataset.is_scenes):

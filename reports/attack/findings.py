@@ -91,7 +91,7 @@ def against_chance(result: AttackResult, metrics: Sequence[Metric]) -> Iterator[
 
 
 def unasked(metrics: Sequence[Metric]) -> Iterator[str]:
-    """The metrics that prefer the first false caption most often, before the search asks them."""
+    """The metrics that prefer the first false caption most often, before the search calls them."""
     first = [
         (m, point.value)
         for m in metrics

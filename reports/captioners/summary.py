@@ -22,7 +22,7 @@ from metaeval.results.captioners import CORPUS
 
 
 def summary(run: CaptionersRun) -> list[Finding]:
-    """The findings that apply, in the order in which a reader asks for them."""
+    """The findings that apply, in the order of a reader's questions."""
     findings = [
         _first(run),
         _length(run),

@@ -112,7 +112,7 @@ def _draw_rho(axes: Axes, panel: Panel, colours: Mapping[str, str]) -> None:
     axes.set_xlim(0, _beyond(panel))
     ticks = _ticks(panel.doses)
     axes.set_xticks(ticks, [f"{100 * t:g}%" for t in ticks])
-    axes.set_xlabel(f"{panel.title}: share of the words asked for")
+    axes.set_xlabel(f"{panel.title}: requested share of words")
 
 
 def _draw_lines(

@@ -25,7 +25,7 @@ EXAMPLES = (
 _LABELS = {
     "consensus": "consensus: 48 people who compared the captions with one reference each",
     "direct": "direct: 10 or 11 people who saw the image",
-    "votes": "the sum of the votes of the people asked",
+    "votes": "the sum of the votes of the people",
 }
 
 

@@ -67,7 +67,7 @@ def write_report(
         Example images shown at a time.
     explanations
         How many images to explain for each column of a metric that explains its scores; the run
-        contains at most as many as it was asked for. 0: none.
+        contains at most as many as were requested by the run. 0: none.
     photos
         How many images' photos to embed as thumbnails (those of the worst inversions), where the
         run knows an image file. 0 by default: photos have owners, and are large.

@@ -68,7 +68,7 @@ OF_DATASET = {
 class Citation(NamedTuple):
     """A sentence that names the scores of a run exactly, and the BibTeX of what to cite.
 
-    `missing` are the metrics whose paper is not known here: those that users brought.
+    `missing` are the metrics whose paper is not known here: users' own ones.
     """
 
     sentence: str

@@ -12,7 +12,7 @@ class Header(NamedTuple):
     """The head of a page: what it is about, short facts as (what, value), and a legend.
 
     `legend` lists (class of the colour, name); `legend_label` says what they are, to screen
-    readers. `fallback` says why the dataset is another than the one asked for, if it is.
+    readers. `fallback` says why the dataset is another than the requested one, if so.
     """
 
     kicker: str

@@ -1,4 +1,4 @@
-"""Thumbnails of a run's image files, for those who ask for them."""
+"""Thumbnails of a run's image files, made on request."""
 
 from __future__ import annotations
 

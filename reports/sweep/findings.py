@@ -54,7 +54,7 @@ def _jobs(jobs: Sequence[SweepJob]) -> Finding:
 
 
 def saved_scores(jobs: Sequence[SweepJob]) -> str:
-    """How many scores were looked up rather than computed; empty where none was asked for."""
+    """How many scores were looked up rather than computed; empty without scores."""
     cached, scored = (sum(getattr(job, key) for job in jobs) for key in ("n_cached", "n_scored"))
     if not cached + scored:
         return ""

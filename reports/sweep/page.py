@@ -1,6 +1,6 @@
 """A sweep gathered from its jobs' files: `sweep.csv`, `sweep.html`, `sweep.svg` and `sweep.pdf`.
 
-`callback.py` asks for it after the last job. It reads files only, so that it does not matter where
+`callback.py` calls it after the last job. It reads files only, so that it does not matter where
 the jobs ran. `python -m metaeval.gather DIR` does the same at any time.
 """
 

@@ -240,7 +240,7 @@ def _name(file: str) -> str:
 
 # public functions that load or read and need no entry of their own, and why
 ELSEWHERE = {
-    ("experiments/score/task.py", "own_references"): "a mark: the rows bring the references",
+    ("experiments/score/task.py", "own_references"): "a mark: the rows contain the references",
     ("metaeval/data/auto.py", "load_auto"): "COCO's loader, or that of the scenes",
     ("metaeval/data/scenes/load.py", "load_scenes"): "scenes that the package ships",
     ("metaeval/data/scenes/files.py", "read_graphs"): "scenes that the package ships",

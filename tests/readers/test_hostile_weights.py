@@ -254,16 +254,16 @@ def test_a_model_s_folder_that_brings_code_is_refused(tmp_path: Path, name: str)
     model = model_folder(tmp_path)
     check_folder(model)
     (tmp_path / name).write_text(json.dumps({"auto_map": {"AutoModel": "evil.Model"}}))
-    with pytest.raises(InputError, match=rf"{name}, field 'auto_map': asks to run code"):
+    with pytest.raises(InputError, match=rf"{name}, field 'auto_map': requires code"):
         check_folder(model)
 
 
 @pytest.mark.parametrize(
     ("key", "value", "problem"),
     [
-        ("attn_implementation", "evil/kernel", "asks to run code"),
-        ("_attn_implementation", "evil/kernel", "asks to run code"),
-        ("quantization_config", {"quant_method": "gptq"}, "asks to run code"),
+        ("attn_implementation", "evil/kernel", "requires code"),
+        ("_attn_implementation", "evil/kernel", "requires code"),
+        ("quantization_config", {"quant_method": "gptq"}, "requires code"),
         ("some_new_loader", "evil/repository", "is not an option of the architecture 'bert'"),
         ("nested", {"repo": "evil"}, "is not an option of the architecture 'bert'"),
         ("model_type", "evil", "'evil' is not an architecture that transformers knows"),

@@ -60,7 +60,7 @@ def load_coco(
     instances, images
         The instances file and the folder of image files; by default looked for next to the captions
         and then in the same places. They are parts of the dataset, "objects" (`CocoObjects`) and
-        "images" (`ImageFiles`), loaded when first asked for.
+        "images" (`ImageFiles`), loaded on first use.
     download
         Fetch COCO's official annotations into the folder `cache` if the captions are not found.
     limit

@@ -1,1 +1,1 @@
-"""What users bring: captions, tables, scores computed elsewhere, lists from Python."""
+"""Users' data: captions, tables, scores computed elsewhere, lists from Python."""

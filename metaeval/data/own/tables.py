@@ -1,4 +1,4 @@
-"""Tables that users bring, as records: CSV with a header, JSON Lines, JSON (a list), Parquet."""
+"""Users' tables as records: CSV with a header, JSON Lines, JSON (a list), Parquet."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from metaeval.readers.json_text import read_json
 
 KINDS = ("plurals", "relations", "foil-it")
 SOURCE = "https://github.com/Heidelberg-NLP/VALSE (folder data)"
-PEOPLE = 3  # were asked of each pair
+PEOPLE = 3  # judged each pair
 VALID = 2  # of them, from where a pair counts
 
 

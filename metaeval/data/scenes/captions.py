@@ -20,7 +20,7 @@ SHORTEST = 7  # words, as in COCO val2017
 
 
 class Teller(Sentences):
-    """Tells one scene in as many different captions as are asked for."""
+    """Writes different captions of one scene."""
 
     def captions(self, k: int) -> tuple[AlignedCaption, ...]:
         """`k` captions that differ in more than case and punctuation."""

@@ -1,4 +1,4 @@
-"""The scenes as a `CaptionDataset`: generated in memory, images drawn when they are asked for."""
+"""The scenes as a `CaptionDataset`: generated in memory, images drawn on demand."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from metaeval.options import Limit, PositiveInt, Seed
 
 
 class SceneImages:
-    """Image files that are drawn the first time someone asks for their path.
+    """Image files that are drawn when their path is first needed.
 
     Serves wherever `metaeval.data.images.ImageFiles` does. Files are written whole or not at all,
     so several processes may share the folder.
     """
 
-    on_demand = True  # asking for a path draws the image
+    on_demand = True  # getting a path draws the image
 
     def __init__(self, graphs: Mapping[ImageId, SceneGraph], folder: Path, side: int) -> None:
         self.folder, self.total = folder, len(graphs)

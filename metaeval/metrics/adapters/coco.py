@@ -31,7 +31,7 @@ class CocoScorerMetric(OwnMetric):
     - an id stands for one image and one candidate. Several candidates of an image are scored one
       after the other;
     - what the scorer takes from the corpus (CIDEr's document frequencies) comes from *all* images
-      of the dataset, each once: whichever captions are asked for, every image is there, with its
+      of the dataset, each once: for any captions to score, every image is included, with its
       first reference in the place of a candidate where there is none to score. So the signature
       holds the number of images and a digest of all references.
 
@@ -73,7 +73,7 @@ class CocoScorerMetric(OwnMetric):
 
 
 class CocoScorer(OwnScorer):
-    """A scorer that is asked for all images at once."""
+    """A scorer that is called with all images at once."""
 
     metric: CocoScorerMetric
     batch_size = 50_000

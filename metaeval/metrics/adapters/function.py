@@ -99,7 +99,7 @@ class FunctionMetric(OwnMetric):
 
 
 class FunctionScorer(OwnScorer):
-    """A function, asked for the scores of a dataset's captions."""
+    """A function that scores a dataset's captions."""
 
     metric: FunctionMetric
 

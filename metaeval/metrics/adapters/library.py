@@ -26,7 +26,7 @@ OneScore = Callable[[str, list[str]], Any]
 
 
 class LibraryMetric(OwnMetric):
-    """A metric that is asked for the score of one caption against its references.
+    """A metric that is called for one caption and its references at a time.
 
     One at a time, because such metrics add up over all that they have seen: a corpus score is not
     the score of a caption.

@@ -64,7 +64,7 @@ class ScoresFileMetric(OwnMetric):
 
     @cached_property
     def scores(self) -> ScoreFiles:
-        """The contents of the files, read when first asked for."""
+        """The contents of the files, read on first use."""
         return read_scores(self.file, self.asked, self.fields, self.captions)
 
     @property

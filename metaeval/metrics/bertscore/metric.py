@@ -178,7 +178,7 @@ class BertScorer(ReferenceScorer):
 
     @cached_property
     def encoder(self) -> TextEncoder:
-        """The network, loaded when it is first asked for."""
+        """The network, loaded on first use."""
         options = (self.model, self.layer, self.metric.device, self.metric.dtype)
         key = ("bertscore", self.model.folder, *options[1:])
         return load_once(key, lambda: TextEncoder(*options))

@@ -121,7 +121,7 @@ class EncodedSentences:
         vectors = self._bank.get(self._length[number], np.array([self._slot[number]]))[0]
         words = [self._encoder.tokenizer.decode([token]).strip() for token in ids]
         tokens = words, self._weight_of_token[np.array(ids)], vectors.cpu().numpy()
-        self._tokens[text] = tokens  # a reference is asked for with each caption of its image
+        self._tokens[text] = tokens  # a reference is needed with each caption of its image
         return tokens
 
     def close(self) -> None:

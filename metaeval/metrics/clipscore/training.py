@@ -16,7 +16,7 @@ from metaeval.training.retrieval import recall, rsum
 if TYPE_CHECKING:
     import torch
 
-PREFIX = "A photo depicts "  # as the metric will ask it
+PREFIX = "A photo depicts "  # as in the metric
 
 
 class Batch(NamedTuple):

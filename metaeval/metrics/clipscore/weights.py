@@ -1,4 +1,4 @@
-"""Finding the weights of a CLIP model among what is on this machine. Torch only where asked for."""
+"""Find the installed weights of a CLIP model. Torch is imported only when needed."""
 
 from __future__ import annotations
 

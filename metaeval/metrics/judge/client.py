@@ -35,7 +35,7 @@ _LONGEST_RETRY_AFTER = 600.0
 
 
 class Retriable(Exception):
-    """An attempt that may succeed later; `retry_after` is what the endpoint asks for."""
+    """An attempt that may succeed later; `retry_after` is the endpoint's wait."""
 
     def __init__(self, reason: str, retry_after: float | None = None) -> None:
         super().__init__(reason)
@@ -56,7 +56,7 @@ class JudgeStopped(MetaevalError):
 
 @dataclass(frozen=True)
 class Limits:
-    """How an endpoint is asked; see `Judge` for the options of the same names."""
+    """How an endpoint is called; see `Judge` for the options of the same names."""
 
     concurrency: int
     requests_per_minute: int | None
@@ -84,7 +84,7 @@ class Endpoint:
     ledger
         The budget.
     save
-        Called with each answer before its sender asks again: it must be on disk on return.
+        Called with each answer before the next request: it must be on disk on return.
     """
 
     base_url: str
@@ -222,7 +222,7 @@ class Endpoint:
                 self._settled.notify_all()
 
     async def _wait_for_turn(self) -> None:
-        """Wait for the pause that the endpoint asked for, then for the next free moment."""
+        """Wait for the endpoint's pause, then for the next free moment."""
         while True:
             while (pause := self._not_before - time.monotonic()) > 0:
                 await asyncio.sleep(pause)
@@ -281,7 +281,7 @@ class Endpoint:
             after = retry_after(response.headers.get("Retry-After"))
             if after is not None and after > _LONGEST_RETRY_AFTER:
                 raise JudgeStopped(
-                    f"the endpoint asks to wait for {after:.0f} s ({reason})",
+                    f"the endpoint requires a wait of {after:.0f} s ({reason})",
                     "run the same command again later: all answers are kept",
                 )
             if after is not None:
@@ -332,7 +332,7 @@ def key_from(variable: str) -> str | None:
 
 
 def retry_after(header: str | None) -> float | None:
-    """The seconds that a `Retry-After` header asks for: a number of seconds, or a date."""
+    """The seconds in a `Retry-After` header: a number of seconds, or a date."""
     if header is None:
         return None
     try:

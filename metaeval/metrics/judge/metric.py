@@ -85,8 +85,8 @@ class Judge(Metric):
     dry_run
         Only print calls, tokens and price.
     replay, mode
-        Files of recorded answers. "record" asks for what they do not hold, "replay" leaves it NaN,
-        "replay_or_fail" fails. By default "replay" with files, else "record".
+        Files of recorded answers. "record" requests answers that are not in them, "replay" leaves
+        it NaN, "replay_or_fail" fails. By default "replay" with files, else "record".
     batch_export, batch_import
         A file of requests to write for OpenAI's batch endpoint, and its file of answers to read.
     title

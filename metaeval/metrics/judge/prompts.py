@@ -55,7 +55,7 @@ class Prompt:
 
     @property
     def pairwise(self) -> bool:
-        """Whether it asks for one of two captions."""
+        """Whether it is pairwise."""
         one, other = (self.render(**{**_EXAMPLE, "second": text}) for text in ("a cat", "a bus"))
         return one != other
 

@@ -177,7 +177,7 @@ class JudgeScorer(Scorer):
         return JudgedItem(image_id, caption, tuple(requests), tuple(swapped))
 
     def _shows_something(self, index: int) -> bool:
-        """Whether the prompt has the references or the image that the options ask for."""
+        """Whether the prompt has the references or the image that the options require."""
         if self.metric.references == 0 and self.metric.image == "none":
             return True
         references = self.metric.references != 0 and bool(self.dataset.references[index])
@@ -269,19 +269,19 @@ class JudgeScorer(Scorer):
             reasons = list(endpoint.failures.values())
             log.warning(
                 "%s: %s of %s requests have no answer, the last: %s; their captions are not "
-                "scored, and are asked for again by the same command",
+                "scored; the same command requests them again",
                 self.columns[-1].name, f"{len(reasons):,}", f"{len(todo):,}", reasons[-1],
             )  # fmt: skip
 
     def _ledger(self) -> Ledger:
-        """The budget: one for all that a run asks this judge, however often it is bound."""
+        """The budget: one for all of a run's requests to this judge, however often it is bound."""
         of_run = _LEDGERS.setdefault(current_journal() or self, {})
         return of_run.setdefault(
             self.signatures[-1], Ledger(self.metric.budget or {}, self.metric.price)
         )
 
     def _send_nothing(self, todo: Sequence[Request]) -> None:
-        """Write the batch file, or state what asking would cost; then the metric is skipped."""
+        """Write the batch file, or state the cost of the requests; then the metric is skipped."""
         metric = self.metric
         if metric.batch_export is not None:
             path = Path(metric.batch_export).expanduser()

@@ -63,7 +63,7 @@ class LanguageModel(Metric):
 
 
 class LmScorer(Scorer):
-    """The language model, asked for the captions of a dataset's images."""
+    """The language model as a scorer of captions of a dataset's images."""
 
     usual_ms = 0.15
     batch_size = 20_000

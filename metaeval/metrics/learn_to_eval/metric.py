@@ -98,7 +98,7 @@ def _column(text: bool) -> ScoreColumn:
 
 
 class LearnToEvalScorer(RegionScorer):
-    """The network, asked for captions of a dataset's images."""
+    """The network as a scorer of captions of a dataset's images."""
 
     usual_ms = 0.4
 

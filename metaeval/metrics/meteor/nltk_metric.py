@@ -44,7 +44,7 @@ class MeteorNltk(Metric):
         each. On Replace and Shuffle the mean comes nearest to what González-Chávez et al. published
         as METEOR (docs/statistics.md).
     cache
-        The cache folder, into which `doctor --install wordnet` brings WordNet.
+        The cache folder, into which `doctor --install wordnet` puts WordNet.
     """
 
     name = "meteor_nltk"
@@ -132,7 +132,7 @@ class NltkPairScore:
 
 
 class _Lemma(NamedTuple):
-    """What nltk's METEOR asks of a lemma."""
+    """The part of a lemma that nltk's METEOR uses."""
 
     word: str
 
@@ -141,7 +141,7 @@ class _Lemma(NamedTuple):
 
 
 class _Synset(NamedTuple):
-    """What nltk's METEOR asks of a synset."""
+    """The part of a synset that nltk's METEOR uses."""
 
     words: tuple[_Lemma, ...]
 
@@ -157,7 +157,7 @@ class _Stemmer:
 
 
 class _Synonyms:
-    """WordNet as nltk's METEOR asks for it: all synonyms of a word as one synset, remembered.
+    """WordNet as nltk's METEOR uses it: all synonyms of a word as one synset, remembered.
 
     It only puts the single words of a word's synsets into one set; phrases it leaves out itself.
     """

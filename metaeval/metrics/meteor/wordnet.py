@@ -42,7 +42,7 @@ _LEXICOGRAPHERS = (
 
 
 def find_wordnet(cache: Path | None = None) -> Path | Absent:
-    """The folder of WordNet's files, in our cache folder or one of nltk's; or what would bring it.
+    """The folder of WordNet's files, in our cache folder or one of nltk's; or how to install it.
 
     A folder in which one of the files is missing is passed over.
     """
@@ -83,7 +83,7 @@ def read_wordnet(folder: Path) -> WordNetCorpusReader:
 def install(cache: Path, source: Path | None = None) -> None:
     """Bring WordNet 3.0 into the cache folder: by nltk's downloader, or from a local folder.
 
-    Raises InputError for a folder without WordNet's files, DownloadError where nltk cannot bring
+    Raises InputError for a folder without WordNet's files, DownloadError where nltk cannot download
     them.
     """
     target = _target(cache.expanduser())

@@ -59,7 +59,7 @@ class SacreBleu(SummableMetric):
         self.bleu = BLEU(
             smooth_method=smooth, tokenize=tokenizer, lowercase=lowercase, effective_order=True
         )
-        self.bleu.num_refs = -1  # its signature asks for it
+        self.bleu.num_refs = -1  # needed for its signature
 
     def bind(self, dataset: CaptionDataset, store: Store | None = None) -> SacreBleuScorer | Absent:
         if (absent := self.missing_part(dataset)) is not None:

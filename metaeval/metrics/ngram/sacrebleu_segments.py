@@ -26,7 +26,7 @@ class SegmentMetric(SummableMetric):
         them has."""
         self.libraries, self.widths = tuple(libraries), tuple(widths)
         for library in self.libraries:
-            library.num_refs = -1  # its signature asks for it
+            library.num_refs = -1  # needed for its signature
 
     def settings(self) -> dict[str, Any]:
         """sacrebleu's own signatures, without the number of references, which is in the key of

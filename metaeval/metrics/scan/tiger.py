@@ -1,7 +1,7 @@
 """TIGEr: does a caption speak of an image's regions as the references do? (Jiang et al., 2019)
 
 A SCAN network says how well a caption grounds in each region. The candidate's grounding vector is
-compared with the mean of the references': TIGEr-RRS asks whether it ranks the regions alike,
+compared with the mean of the references': TIGEr-RRS measures whether it ranks the regions alike,
 TIGEr-WDS whether it gives them as much weight, and TIGEr is their mean (`tiger_score.py`). An
 identical caption scores 0.75, not 1.
 """
@@ -169,7 +169,7 @@ class TigerScorer(ScanScorer):
         }
 
     def _vectors(self, captions: Sequence[str], images: npt.NDArray[np.intp]) -> Scores:
-        """[n, r] Grounding vectors, clamped where asked for."""
+        """[n, r] Grounding vectors, clamped if `floor` is set."""
         vectors = self.grounder.grounding(captions, images)
         return np.maximum(vectors, 0.0) if self._clamp else vectors
 

@@ -1,6 +1,6 @@
 """WordNet as SPICE sees it: the synonym sets in METEOR's jar, and METEOR's way of finding them.
 
-SPICE asks METEOR 1.5 for the synonym sets of every object, attribute and relation. The jar (in the
+SPICE takes METEOR 1.5's synonym sets of every object, attribute and relation. The jar (in the
 package pycocoevalcap) holds them as text, so no Java is needed to read them.
 
 `synonym/english.synsets` has pairs of lines: a word ("ice_cream"), its set numbers.

@@ -99,8 +99,8 @@ class Lexicon:
     def squared_distances(self, left: Sequence[int], right: Sequence[int]) -> Squares:
         """[len(left), len(right)] Between words by number: 2 - 2 cos, in [0, 4].
 
-        Added up in one order for every pair, so that a number does not depend on the others asked
-        for; a matrix product would.
+        Added up in one order for every pair, so that a number does not depend on the others
+        computed for; a matrix product would.
         """
         a, b = self.rows[np.asarray(left, dtype=int)], self.rows[np.asarray(right, dtype=int)]
         squares: Squares = np.maximum(2 - 2 * np.einsum("id,jd->ij", a, b), 0)

@@ -215,7 +215,7 @@ class WeightedOrder:
 
 
 def padded(weights: Array, dtype: npt.DTypeLike, buffers: Buffers) -> Array:
-    """Weights [n_images, r] with the row of zeros below them that `WeightedOrder` asks for."""
+    """Weights [n_images, r] with the row of zeros below them that `WeightedOrder` needs."""
     full = buffers.empty("weights", (weights.shape[0] + 1, weights.shape[1]), dtype)
     full[:-1], full[-1] = weights, 0
     return full

@@ -27,7 +27,7 @@ _PLACE = "edu/stanford/nlp/stanford-corenlp/3.6.0"  # in Maven Central and whate
 REMEDY = "python -m metaeval.doctor --install spice"
 _OTHER_WAYS = (
     f"name the address of a repository laid out as Maven Central is, {REMEDY} --mirror URL; or "
-    f"bring CoreNLP 3.6.0's two jars here and run {REMEDY} --from FOLDER"
+    f"copy CoreNLP 3.6.0's two jars to this machine and run {REMEDY} --from FOLDER"
 )
 _MOST = 1 << 30  # bytes of a jar, or of what is in one
 _MAVEN = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
@@ -176,9 +176,9 @@ def _unpack(path: Path, target: Path) -> None:
 
 
 def _ask_maven(maven: str, target: Path) -> bool:
-    """Have the program `mvn` bring the jars; False, with a line on stderr, where it cannot."""
+    """Download the jars with the program `mvn`; False, with a line on stderr, where it fails."""
     for jar in JARS:
-        print(f"asking Maven for {jar.maven} ({jar.size / 1e6:.0f} MB)", file=sys.stderr)
+        print(f"downloading {jar.maven} with Maven ({jar.size / 1e6:.0f} MB)", file=sys.stderr)
         done = subprocess.run(
             [maven, "-q", "-B", _MAVEN, f"-Dartifact={jar.maven}", f"-DoutputDirectory={target}"],
             stdin=subprocess.DEVNULL,
@@ -191,7 +191,7 @@ def _ask_maven(maven: str, target: Path) -> bool:
         if done.returncode != 0:
             lines = (done.stdout + done.stderr).strip().splitlines()
             problem = lines[0] if lines else f"exit code {done.returncode}"
-            print(f"Maven could not bring it: {problem}", file=sys.stderr)
+            print(f"Maven could not download it: {problem}", file=sys.stderr)
             return False
     return True
 

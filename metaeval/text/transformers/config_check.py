@@ -37,7 +37,7 @@ _SIZES = ("hidden_size", "d_model", "n_embd", "dim", "vocab_size", "intermediate
 
 
 def check_config(path: Path, weights: Path) -> None:
-    """Refuse a config.json that names code, has an unknown architecture, or asks for sizes that
+    """Refuse a config.json that names code, has an unknown architecture, or has sizes that
     its weights do not have. Raises InputError, naming the key."""
     config, _ = read_json(path)
     if not isinstance(config, dict):
@@ -60,7 +60,7 @@ def _check_keys(config: Mapping[str, Any], path: Path) -> None:
     known = _known_keys(config.get("model_type"), path)
     for key, value in config.items():
         if key in _CODE and value:
-            problem = "asks to run code that the folder names, which is never done; remove the key"
+            problem = "requires code of the folder, which is never run; remove the key"
             raise InputError(problem, file=path, field=one_line(key, 60))
         if key not in known and not _is_plain(value):
             problem = (

@@ -1,6 +1,6 @@
 """Models of the Hugging Face hub: what of them is on this machine, and fetching the rest.
 
-Nothing is ever fetched unless the user asked for it.
+Nothing is downloaded unless the user requests it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def may_download(download: bool, offline: bool) -> bool:
 
 
 def explain_absence(absent: Absent, download: bool, offline: bool) -> Absent:
-    """The `Absent` of a model that is not here, for a user who may have asked for its download."""
+    """The `Absent` of a model that is not installed; its download may have been requested."""
     if not download:
         return absent
     if may_download(download, offline):

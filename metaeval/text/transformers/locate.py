@@ -89,7 +89,7 @@ def check_folder(model: TextModel) -> None:
             continue  # words, tens of megabytes of them
         value, _ = read_json(path)
         if isinstance(value, dict) and value.get("auto_map"):
-            problem = "asks to run code of the model's folder, which is never done"
+            problem = "requires code of the model's folder, which is never run"
             raise InputError(problem, file=path, field="auto_map")
     check_config(model.folder / _CONFIG, model.weights)
 

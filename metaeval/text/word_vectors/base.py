@@ -1,7 +1,7 @@
 """Word vectors: words in, unit vectors out, read from the formats the field keeps them in.
 
 `VectorFile` reads word2vec's binary format, the text format of word2vec and GloVe, and gensim's
-KeyedVectors, through a memory map: only the rows of the words that are asked for are read.
+KeyedVectors, through a memory map: only the rows of the needed words are read.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class WordVectors(ABC):
     caption_models: ClassVar[tuple[CaptionModel, ...]] = ()
 
     def fetch(self) -> None:  # noqa: B027  (most sources have nothing to fetch)
-        """Download what the user has asked to be downloaded, if anything; DownloadError."""
+        """Make the downloads that the user requested, if any. Raises DownloadError."""
 
     def missing(self) -> Absent | None:
         """What keeps the vectors from being read, or `None`. Cheap; touches no network."""
@@ -85,7 +85,7 @@ class VectorFile(WordVectors):
     Parameters
     ----------
     path
-        The file. `None`: the one that `url` would bring, in the cache folder.
+        The file. `None`: the file of `url` in the cache folder.
     format
         "word2vec" (binary), "text" (word2vec's, with a first line of counts, or GloVe's, without),
         "gensim" (KeyedVectors: the .kv file and the .npy next to it), or "auto": by the name.
@@ -94,7 +94,7 @@ class VectorFile(WordVectors):
     url, sha256, md5
         Where the file can be had, and its checksums (one is enough); a .gz is unpacked.
     download
-        Whether `fetch` brings it if it is not there.
+        Whether `fetch` downloads it if it is missing.
 
     Raises ConfigError for an unknown format, InputError (on use) for a file that is not in it.
     """

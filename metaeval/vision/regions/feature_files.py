@@ -1,6 +1,6 @@
 """Reading files of region features, in the forms in which the field passes them on.
 
-Each reader yields (key, features [r, d], boxes [r, 4] or None) of the images that are asked for;
+Each reader yields (key, features [r, d], boxes [r, 4] or None) of the wanted images;
 a key is an image id as text, see `image_key`. Pickles are never opened.
 """
 

@@ -189,7 +189,7 @@ def test_alerts_and_banner(run: Path) -> None:
     edit(run / "statistics.json", holes)
     words = report(run).words
     for expected in (
-        "Another dataset than the one asked for. COCO was not found: this is scenes",
+        "Another dataset than the requested one. COCO was not found: this is scenes",
         "The working tree had changes",
         "Not comparable: other images.",
         "not comparable: other images.",

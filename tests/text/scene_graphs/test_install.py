@@ -137,7 +137,7 @@ def test_from_maven_and_without_it(
     monkeypatch.setattr("time.sleep", lambda seconds: None)
     with pytest.raises(DownloadError, match=r"no route.*--from FOLDER"):
         install(tmp_path / "other", None, "http://repository.test/maven2")
-    assert "Maven could not bring it: ERROR offline" in capfd.readouterr().err
+    assert "Maven could not download it: ERROR offline" in capfd.readouterr().err
 
 
 class _Mirror(BaseHTTPRequestHandler):

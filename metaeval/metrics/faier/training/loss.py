@@ -28,7 +28,7 @@ def by_level(levels: list[Level], image: Tensor, caption: Tensor) -> Tensor:
 class HardestNegatives:
     """For each candidate a wrong image, and for each image a wrong candidate.
 
-    `image`, `caption` int64 [b]; `image_margin`, `caption_margin`: what these are asked for, [b] or
+    `image`, `caption` int64 [b]; `image_margin`, `caption_margin`: the margins of these, [b] or
     one number.
     """
 
@@ -41,7 +41,8 @@ class HardestNegatives:
         """The paper's: [margin − S(I, c) + S(I', c)]₊ + [margin − S(I, c) + S(I, c')]₊, summed.
 
         `scores` [3, b] are S of the right pairs, with the wrong images I', and with the wrong
-        candidates c'; an image goes with its references. `share` of the margins is asked for.
+        candidates c'; an image goes with its references. `share` is the part of the margins that is
+        used.
         """
         right, image, caption = scores
         by_image: Tensor = (share * self.image_margin + image - right).relu().sum()
@@ -68,7 +69,7 @@ def hardest_negatives(levels: list[Level], margin: Tensor | float) -> HardestNeg
 def across_loss(right: Tensor, wrong: Tensor, margin: float) -> Tensor:
     """[margin − S + S']₊ of every right score S [n] with every wrong one S' [m] of the batch.
 
-    Mean over the wrong ones, sum over the right ones. It asks for one scale of scores for all
+    Mean over the wrong ones, sum over the right ones. It needs one scale of scores for all
     images, which a loss within images never does.
     """
     return (margin + wrong[None, :] - right[:, None]).relu().mean(dim=1).sum()

@@ -35,8 +35,8 @@ class FaierSettings:
         Of all hinges, except those that `similarity_margin` is for.
     similarity_margin
         The margin, in the loss within images, of a wrong pair that has nothing in common: it is
-        asked for similarity_margin · (1 - similarity of its caption and the image's own); see
-        `metaeval.training.caption_similarity`. 0: the margin is the same for all.
+        given a margin of similarity_margin · (1 - similarity of its caption and the image's own);
+        see `metaeval.training.caption_similarity`. 0: the margin is the same for all.
     unreferenced
         For variants that see any number of references: the share of samples that get none, however
         many were drawn.
