@@ -39,7 +39,7 @@ class Passive(LanguageCorruption):
     severity = "none"
     experimental = True
     expected = "same"
-    lacks = "does not begin with somebody who does something to a thing"
+    lacks = "does not begin with a person, a transitive verb and an object"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         first = caption.phrase_at(0)
@@ -158,7 +158,7 @@ class SwapConjuncts(LanguageCorruption):
     kind = "harmless"
     severity = "none"
     expected = "same"
-    lacks = "joins no two phrases at its end"
+    lacks = "does not end in two joined phrases"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         places: Places = []

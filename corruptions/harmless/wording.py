@@ -57,7 +57,7 @@ class Synonym(LanguageCorruption):
     kind = "harmless"
     severity = "none"
     expected = "same"
-    lacks = "has no word with a synonym that is sure"
+    lacks = "has no word with a safe synonym"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         places: Places = []
@@ -108,7 +108,7 @@ class BritishSpelling(LanguageCorruption):
     kind = "harmless"
     severity = "none"
     expected = "same"
-    lacks = "has no word that is spelt in two ways"
+    lacks = "has no word with two spellings"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         return [
@@ -126,7 +126,7 @@ class NumberFormat(LanguageCorruption):
     kind = "harmless"
     severity = "none"
     expected = "same"
-    lacks = "gives no number from two to twelve"
+    lacks = "has no number from two to twelve"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         places: Places = []
@@ -160,7 +160,7 @@ class ThereIsFrame(LanguageCorruption):
 
 class _Prefix(LanguageCorruption):
     prefix: ClassVar[tuple[str, ...]]
-    lacks = "is a sentence, or speaks of a picture already"
+    lacks = "is a sentence, or already mentions a picture"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         be = existential(caption) if caption.is_one_sentence() else None

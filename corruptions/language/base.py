@@ -1,7 +1,7 @@
 """The contract of a corruption that needs nothing but text: it lists places, one is chosen.
 
 To add one, copy a class of `content/attributes.py`: a `name`, a `title`, `lacks` (why a caption
-offers no place) and `places`. Rewording, seeding, choosing and bookkeeping are here.
+has no place for it) and `places`. Rewording, seeding, choosing and bookkeeping are here.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class LanguageCorruption(Corruption):
         In how many places, at most; a caption that offers fewer is changed where it can be.
     """
 
-    lacks: ClassVar[str] = "offers no place"
+    lacks: ClassVar[str] = "has no place for the change"
     settles_articles: ClassVar[bool] = True  # "a" and "an" follow the new word after them
 
     def __init__(self, times: int = 1) -> None:

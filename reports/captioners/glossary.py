@@ -7,15 +7,15 @@ from metaeval.reports.shared.elements import Term
 _TEXTS = {
     "Corpus score": (
         "BLEU, SacreBLEU or METEOR of all captions of a system together: their counts of matches "
-        "and words are added up first, and the score is made of the sums. What papers report.",
+        "and words are summed first, and the score is computed from the sums, as in papers.",
     ),
     "Mean of sentences": (
         "The mean of the scores of single captions. For metrics without a corpus score it is what "
-        "papers report; for BLEU, SacreBLEU and METEOR it is another number.",
+        "papers report; for BLEU, SacreBLEU and METEOR it is a different number.",
     ),
     "References": (
         "A system's captions are compared with all captions that people wrote for the image; "
-        "against Human, both sides with those that are left when the first is taken out.",
+        "against Human, both sides are compared with all except the first.",
     ),
     "Against Human": (
         "Captions of a system (lower level) and of people (upper level), put in order of score; ρ "
@@ -31,7 +31,7 @@ _TEXTS = {
     ),
     "Holm": (
         "Correction for several tests: all pairs of neighbours in one metric's ranking. Each "
-        "ranking is a family of its own.",
+        "ranking is a separate family.",
     ),
     "Interval": (
         "Percentile bootstrap over images: the systems are fixed, the images are a sample.",
@@ -42,8 +42,8 @@ _TEXTS = {
     ),
     "Disagreement": (
         "Of an image: take two captions and two metrics that both prefer one of them; the share of "
-        "such cases in which they prefer different ones. Each metric has one vote; who ties "
-        "abstains.",
+        "such cases in which they prefer different ones. Each metric has one vote; a metric "
+        "with a tie abstains.",
     ),
     "Conflict of two metrics": (
         "The pair of captions of an image on which one metric prefers the first, the other the "

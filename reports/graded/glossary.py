@@ -27,23 +27,23 @@ TERMS: tuple[Term, ...] = (
         "ρ within",
         "The rank-order ρ among the versions of one image, averaged over the images. 1 is perfect, "
         "0 is chance.",
-        "What images differ by as a whole (an easy image scores high in every version) plays no "
-        "part here; the pooled ρ pays for it. “below control”: not better than the best control, "
+        "Differences between whole images (an easy image scores high in every version) do not "
+        "matter here, but lower the pooled ρ. “below control”: not better than the best control, "
         "by a paired test after Holm's correction.",
     ),
     Term(
         "offset",
         "Offset",
-        "The share of the variance of the scores that lies between images, whatever the version.",
+        "The share of the variance of the scores between images, over all versions.",
         "Two-way analysis of variance: image, level and rest add up to 1. The pooled ρ of a metric "
-        "with much offset says little of what it sees.",
+        "with much offset says little about what it notices.",
     ),
     Term(
         "",
         "Control",
-        "No metric, but what a metric must beat: length, a random score, a bigram language model "
-        "of the other images' captions (no image, no reference), the longest run of words copied "
-        "from a reference; and the ceiling, what a perfect metric gets.",
+        "Not a metric, but a baseline that a metric must beat: length, a random score, a bigram "
+        "language model of the other images' captions (no image, no reference), the longest run of words copied "
+        "from a reference; and the ceiling, the value of a perfect metric.",
     ),
     Term(
         "accuracy",
@@ -69,7 +69,7 @@ TERMS: tuple[Term, ...] = (
         "Difference",
         "Ours minus the paper's, and whether corruption seeds or random ties account for it.",
         "The paper used the same images, so the interval over images does not measure it. With "
-        "corruption.seeds above 1: how many standard deviations of seeds and ties it lies off. "
+        "corruption.seeds above 1: how many standard deviations of seeds and ties it differs by. "
         "“ties”: within two standard deviations of random tie-breaking.",
     ),
     Term(
@@ -129,7 +129,7 @@ TERMS: tuple[Term, ...] = (
     Term(
         "",
         "Signature",
-        "All that would change a metric's numbers: tokeniser, smoothing, model, "
+        "Everything that changes a metric's numbers: tokeniser, smoothing, model, "
         "weights, library version. Same signature and same caption: same score.",
     ),
 )

@@ -150,7 +150,7 @@ class NegateExistence(LanguageCorruption):
     title = "Existence negated"
     kind = "logic"
     severity = "critical"
-    lacks = "does not begin with what there is"
+    lacks = "does not begin with a thing that exists"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         if caption.says({"not", "no"}) or not caption.is_one_sentence():
@@ -193,7 +193,7 @@ class Modality(LanguageCorruption):
     title = "Modality"
     kind = "logic"
     severity = "mild"
-    lacks = "has no verb in -ing that says what is"
+    lacks = "has no verb in -ing for the present"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         places: Places = []

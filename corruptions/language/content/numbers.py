@@ -52,7 +52,7 @@ class OneMore(LanguageCorruption):
     title = "Number too high"
     kind = "numbers"
     severity = "major"
-    lacks = "gives no number of things"
+    lacks = "has no number of things"
 
     def __init__(self, times: int = 1, more: int = 1) -> None:
         super().__init__(times)
@@ -108,7 +108,7 @@ class VagueNumber(LanguageCorruption):
     title = "Number made vague"
     kind = "numbers"
     severity = "mild"
-    lacks = "gives no number of things"
+    lacks = "has no number of things"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         return [
@@ -126,7 +126,7 @@ class ManyToOne(LanguageCorruption):
     title = "Many become one"
     kind = "numbers"
     severity = "major"
-    lacks = "does not begin with several things that could be one"
+    lacks = "does not begin with several separate things"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         many = self._many(caption)

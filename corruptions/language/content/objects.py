@@ -44,7 +44,7 @@ class FoilObject(LanguageCorruption):
     title = "Other object, same kind"
     kind = "objects"
     severity = "critical"
-    lacks = "names no object of COCO's categories that could be another"
+    lacks = "names no replaceable object of COCO's categories"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         named = [m for m in mentions(caption) if m.category != "person"]
@@ -59,7 +59,7 @@ class OtherObject(LanguageCorruption):
     title = "Other object, any kind"
     kind = "objects"
     severity = "critical"
-    lacks = "names no object of COCO's categories that could be another"
+    lacks = "names no replaceable object of COCO's categories"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         places: Places = []
@@ -157,7 +157,7 @@ class HallucinateObject(LanguageCorruption):
     title = "Object added"
     kind = "objects"
     severity = "critical"
-    lacks = "is more than one sentence, or nothing could be added that the image lacks"
+    lacks = "is more than one sentence, or every possible addition is in the image"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         if not caption.is_one_sentence() or not len(caption):
@@ -196,7 +196,7 @@ class DropObject(LanguageCorruption):
     title = "Object dropped"
     kind = "objects"
     severity = "major"
-    lacks = "does not end in a phrase that it can do without"
+    lacks = "does not end in an optional phrase"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         if not caption.is_one_sentence() or not caption.phrases:
@@ -233,7 +233,7 @@ class DropSubject(LanguageCorruption):
     title = "Subject dropped"
     kind = "objects"
     severity = "major"
-    lacks = "does not begin with somebody who handles something"
+    lacks = "does not begin with a person who handles something"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         first = caption.phrase_at(0)

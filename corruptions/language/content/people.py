@@ -65,7 +65,7 @@ class WrongAgeGroup(LanguageCorruption):
     title = "Age of people"
     kind = "people"
     severity = "major"
-    lacks = "names nobody whose age the captions agree on"
+    lacks = "names no person of an age that the captions agree on"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         places: Places = []
@@ -99,7 +99,7 @@ class WrongRole(LanguageCorruption):
     title = "Role"
     kind = "people"
     severity = "critical"
-    lacks = "names nobody by what they do"
+    lacks = "names no person by an activity"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         places: Places = []

@@ -72,7 +72,7 @@ class WrongVerb(LanguageCorruption):
     title = "Verb"
     kind = "relations"
     severity = "critical"
-    lacks = "has no verb in -ing of somebody's that could be another"
+    lacks = "has no replaceable verb in -ing with a person as subject"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         places: Places = []
@@ -239,7 +239,7 @@ class OtherRelation(LanguageCorruption):
     kind = "relations"
     severity = "major"
     experimental = True
-    lacks = "names no place that could be another"
+    lacks = "names no replaceable place"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         places: Places = []
@@ -306,7 +306,7 @@ class SwapRoles(LanguageCorruption):
     kind = "relations"
     severity = "critical"
     experimental = True
-    lacks = "relates no two things by a relation that is not symmetric"
+    lacks = "has no asymmetric relation of two things"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         places: Places = []

@@ -46,7 +46,7 @@ class WrongPlace(LanguageCorruption):
     title = "Place"
     kind = "scene"
     severity = "critical"
-    lacks = "names no place where it is"
+    lacks = "names no setting"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         places: Places = []
@@ -131,7 +131,7 @@ class WrongWeather(LanguageCorruption):
     title = "Weather"
     kind = "scene"
     severity = "major"
-    lacks = "says nothing of the weather"
+    lacks = "does not mention the weather"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         places: Places = []

@@ -25,7 +25,7 @@ class WordCorruption(RatedCorruption):
         The share of the caption's words to change, in (0, 1].
     """
 
-    lacks: ClassVar[str] = "has no word for it"
+    lacks: ClassVar[str] = "has no suitable word"
 
     @abstractmethod
     def words(self, caption: ParsedCaption) -> Sequence[int]:

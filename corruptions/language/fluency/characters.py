@@ -60,7 +60,7 @@ class SwapLetters(_LongWords):
     title = "Letters swapped"
     kind = "spelling"
     severity_by_rate = ((0, "mild"), (0.2, "major"))
-    lacks = "has no word of four letters, with two different ones inside"
+    lacks = "has no word of four letters with two different ones inside"
 
     def become(self, token: str, rng: np.random.Generator) -> tuple[str, ...]:
         places = [i for i in range(1, len(token) - 1) if token[i] != token[i + 1]]

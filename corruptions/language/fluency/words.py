@@ -78,7 +78,7 @@ class DropArticles(_Deletion):
 
 
 class _Cut(RatedCorruption):
-    lacks = "has one word alone"
+    lacks = "has only one word"
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
         n = len(caption.text.split())
