@@ -42,8 +42,8 @@ TERMS: tuple[Term, ...] = (
         "",
         "Control",
         "Not a metric, but a baseline that a metric must beat: length, a random score, a bigram "
-        "language model of the other images' captions (no image, no reference), the longest run of words copied "
-        "from a reference; and the ceiling, the value of a perfect metric.",
+        "language model of the other images' captions (no image, no reference), the longest run of "
+        "words copied from a reference; and the ceiling, the value of a perfect metric.",
     ),
     Term(
         "accuracy",
