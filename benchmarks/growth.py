@@ -67,7 +67,7 @@ def real_images(data: Path) -> list[list[Caption]]:
 
 
 def longer(images: list[list[Caption]], words: int) -> list[list[Caption]]:
-    """A hundred images whose captions have so many words each: those of following images put
+    """A hundred images whose captions have `n` words each: those of following images put
     together, each place with its own, so that no caption repeats another."""
     size = sum(len(captions[0].split()) for captions in images[:1000]) / 1000
     joined = max(1, round(words / size))

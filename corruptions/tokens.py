@@ -1,4 +1,4 @@
-"""What a word is to a corruption that changes words, and how a caption is put together again.
+"""Split a caption into the words that a corruption changes, and join it again.
 
 A caption is split into tokens at white space. A token's word is the token without the punctuation
 around it (ASCII, as in the paper's bag of words); a token of nothing but punctuation holds no word

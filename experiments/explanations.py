@@ -57,7 +57,7 @@ def explanations(
     images
         How many images were chosen for each of these reasons.
     store
-        Where metrics find word vectors and the like.
+        Where metrics find word vectors and other files.
     """
     captions = files.read_table(out / files.CAPTIONS, ("image_id", "set", "caption"))
     long = _images_with_long_texts(captions, dataset)
@@ -74,7 +74,7 @@ def explanations(
         try:
             if (explained := _explained(metric, scored, few, captions, store)) is not None:
                 payload[name] = {"columns": columns, "images": explained}
-        except Exception as error:  # the run has its numbers; the drill-down can do without
+        except Exception as error:  # the run has its numbers; the drill-down is optional
             log.debug("no explanations of %s", name, exc_info=True)
             known = isinstance(error, MetaevalError)
             reason = str(error) if known else f"{type(error).__name__}: {error}"

@@ -108,7 +108,7 @@ def describe_part(dataset: CaptionDataset, name: str) -> str:
 
 
 def verdict(name: str, config: DictConfig, dataset: CaptionDataset | None) -> str:
-    """One metric, as a run would have it: can run, or what is missing and what would help."""
+    """One metric, as in a run: can run, or what is missing and how to get it."""
     try:
         add_metric(config, name)
         metric = build(name, config)

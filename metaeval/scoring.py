@@ -189,7 +189,7 @@ def system_scores(metric: Metric, scored: MetricScores) -> SystemScores:
 
 @dataclass(slots=True)
 class Lookup:
-    """One metric over a run's captions: what the cache knows of it, and what is still to be done.
+    """One metric over a run's captions: what the cache contains, and what is still to be computed.
 
     Attributes
     ----------

@@ -107,7 +107,7 @@ def test_no_connection_is_one_clear_line(tmp_path: Path) -> None:
 def test_clip_is_believed_by_checksum(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     copy = tmp_path / "ViT-B-32.pt"
     copy.write_bytes(b"not what OpenAI published")
-    with pytest.raises(InputError, match="another file"):
+    with pytest.raises(InputError, match="wrong file"):
         install_clip.install(tmp_path / "cache", copy)
     with pytest.raises(InputError, match="file not found"):
         install_clip.install(tmp_path / "cache", tmp_path / "elsewhere")

@@ -56,7 +56,7 @@ def _data() -> CaptionDataset:
 
 
 def changed_captions(data: CaptionDataset, most: int) -> dict[str, list[dict[str, Any]]]:
-    """By corruption, up to so many captions that it changes at any level, drawn by a hash."""
+    """By corruption, up to `n` captions that it changes at any level, drawn by a hash."""
     place = {image_id: i for i, image_id in enumerate(data.image_ids)}
     changed = {}
     for name, levels in groupby(suite(data), key=lambda c: c.name):
@@ -72,7 +72,7 @@ def changed_captions(data: CaptionDataset, most: int) -> dict[str, list[dict[str
 
 
 def _maker(corruption: Corruption, data: CaptionDataset) -> Callable[[int], Corrupted]:
-    """What the corruption makes of an image's caption, by the image's place: one at a time, unless
+    """The corrupted caption of an image, by the image's place: one at a time, unless
     it needs all of them together."""
     if type(corruption).apply is not Corruption.apply:
         return corruption.apply(data, SEED).__getitem__
@@ -107,7 +107,7 @@ def _item(
 def items() -> list[dict[str, Any]]:
     """Ten changed captions of each corruption, of all its levels together, shuffled.
 
-    Fewer where there are not so many.
+    Fewer if fewer exist.
     """
     few = [item for listed in changed_captions(_data(), EACH).values() for item in listed]
     return sorted(few, key=lambda item: _rank(f"{item['a']}\0{item['b']}"))

@@ -54,7 +54,7 @@ def _plural_verb(change: Change) -> bool:
 
 
 def _one_is_true(change: Change) -> bool:
-    """A reference speaks of one such thing."""
+    """A reference mentions one such thing."""
     match = re.match(r"(?i)one ((?:[\w'-]+ ?)+)", change.text.strip())
     if match is None:
         return False

@@ -1,4 +1,4 @@
-"""A reader of scenes' captions: what did a change make of the statements of a caption?
+"""A reader of scenes' captions: how did a change affect the statements of a caption?
 
 `judgement` reads a changed caption of a scene by the scene's own lexicon and graph; it knows none
 of the corruptions' tables. Every statement whose words have changed is judged by itself: false,
@@ -178,7 +178,7 @@ class _Reading:
                 yield "true" if set(old) | set(now) <= ARTICLES | LINKS | _FRAME else None
 
     def added(self, words: list[str], place: int) -> Iterable[Verdict]:
-        """Words put in where nothing stood."""
+        """Inserted words."""
         places = nouns_in(words)
         if not places or set(words) <= _FRAME | ARTICLES | LINKS:
             known = set(words) <= _FRAME | ARTICLES | LINKS
@@ -425,7 +425,7 @@ class _Reading:
         if False in lights or any(excludes(v, w) for v in gone for w in fresh):
             return "false"
         if nouns_in(fresh):
-            return "lost"  # it speaks of something else now
+            return "lost"  # it names something else now
         if gone and (True in lights) != (mark.value == "light"):
             return "lost"  # it names the light instead of the place, or vice versa
         before = settings_named(old) or frozenset({self.graph.setting})

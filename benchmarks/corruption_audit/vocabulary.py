@@ -243,7 +243,7 @@ def every_way() -> frozenset[str]:
 
 @cache
 def every_verb() -> frozenset[str]:
-    """The first words of all ways to say what somebody does."""
+    """The first words of all wordings of an action."""
     frames = [f for table in (FRAMES, DOINGS) for fs in table.values() for f in fs]
     return frozenset(v.split()[0] for f in frames for v in (f.ing, f.one, f.many) if v)
 

@@ -140,7 +140,7 @@ class _UseScorer(ReferenceScorer):
 
 
 class RougeF(UseOfReferences):
-    """ROUGE-L's F1 of one caption and one reference, as rouge_score has it (without stems)."""
+    """ROUGE-L's F1 of one caption and one reference, as in rouge_score (without stems)."""
 
     title = "ROUGE-L (F1)"
 

@@ -69,8 +69,8 @@ def captions() -> Iterator[tuple[ImageId, str]]:
 
 
 def write(folder: Path, rows: int) -> float:
-    """Tables of so many rows in a folder; which share of the captions are the first of their words
-    for their image. Those that are there already are left as they are."""
+    """Write tables with this number of rows; return the share of captions that are the first with
+    their words for their image. Existing tables are left unchanged."""
     folder.mkdir(parents=True, exist_ok=True)
     endless = captions()
     seen: set[int] = set()

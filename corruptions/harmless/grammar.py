@@ -30,7 +30,7 @@ _TOP = frozenset({"next"})
 class Passive(LanguageCorruption):
     """ "A man riding a horse" becomes "a horse being ridden by a man".
 
-    Only where what follows does not speak of who does it.
+    Only where the words that follow do not name the actor.
     """
 
     name = "passive"
@@ -213,7 +213,7 @@ _VERBS = frozenset({"rests", "sits", "stands", "flies", "lies", "walks", "parks"
 class MirrorRelation(LanguageCorruption):
     """ "A cat next to a dog" becomes "a dog next to a cat": the relation is symmetric.
 
-    Only in captions that say nothing else; "with" only between people and animals.
+    Only in captions without other content; "with" only between people and animals.
     """
 
     name = "mirror_relation"

@@ -1,4 +1,4 @@
-"""What a dataset knows of an image besides the caption at hand: references, annotated objects."""
+"""A dataset's knowledge of an image besides the current caption: references, annotated objects."""
 
 from __future__ import annotations
 

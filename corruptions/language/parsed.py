@@ -139,7 +139,7 @@ class ParsedCaption:
         return next((p for p in self.phrases if p.start <= place < p.end), None)
 
     def is_at(self, start: int, words: Sequence[str]) -> bool:
-        """Whether these words stand there, with no punctuation between them."""
+        """Whether these words occur there, with no punctuation between them."""
         end = start + len(words)
         return self.words[start:end] == tuple(words) and not any(
             token.closes for token in self.tokens[start : end - 1]

@@ -98,7 +98,7 @@ def difference(source: str, text: str, requested: float | None) -> Corrupted:
 class Mixture(Corruption):
     """Several corruptions of one caption, one after another.
 
-    Each has the generator that it would have alone, and works on what those before it left.
+    Each has the generator that it would have alone, and changes the output of those before it.
 
     Parameters
     ----------

@@ -30,9 +30,9 @@ Effect = Literal["contradiction", "hallucination", "omission"]
 class Change:
     """Patches, and which of the caption's statements they make false or lose.
 
-    A statement is false if it is not so of the thing that the caption speaks of, whatever the thing
-    is called now: of "a woman in red", said of a man in red, the woman alone is false. `added`
-    counts new statements, all of them false.
+    A statement is false if it does not hold for the thing that the caption names, whatever the
+    thing is called now: of "a woman in red", said of a man in red, the woman alone is false.
+    `added` counts new statements, all of them false.
     """
 
     patches: tuple[Patch, ...]

@@ -24,7 +24,7 @@ Statement = tuple[str, int, str]
 
 @dataclass(frozen=True)
 class Referent:
-    """What a noun phrase speaks of: COCO's category, the finer kind, how many, what is true."""
+    """The thing that a noun phrase names: COCO's category, the finer kind, number, true facts."""
 
     category: str
     kind: str
@@ -53,7 +53,7 @@ class CaptionFacts:
     present
         Categories that the image shows: naming one of them would be no hallucination.
     worn
-        Colours that somebody in the image wears.
+        Colours of clothes in the image.
     behind
         Categories of which the background shows some, besides those that are annotated.
     """
@@ -96,7 +96,7 @@ class Finder(Protocol):
     needs: frozenset[str]
 
     def find(self, caption: Caption) -> CaptionFacts | None:
-        """The facts, or `None` where the finder knows nothing about the caption."""
+        """The facts, or `None` if the finder has none about the caption."""
 
 
 class SceneFinder:

@@ -40,7 +40,7 @@ class Arena(ChoiceExperiment):
     alpha
         The level at which the printout and the report call a difference significant.
     length_tolerance
-        Captions whose lengths differ by at most so many words are equally long.
+        Captions whose lengths differ by at most this number of words are equally long.
     """
 
     name = "arena"

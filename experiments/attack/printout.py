@@ -52,7 +52,7 @@ def printout(result: AttackResult, file: Path) -> str:
 
 
 def _controls(result: AttackResult) -> list[str]:
-    """The same search against scores that know nothing."""
+    """The same search against uninformative scores."""
     values = [f"{name} {_percent(e)}" for name, e in result.controls.items()]
     return [f"controls, {values[0]}, " + ", ".join(values[1:])] if values else []
 

@@ -20,7 +20,7 @@ from metaeval.search.fluency import Fluency
 from metaeval.search.pool import SIZE, Pool, draw_pool
 from metaeval.search.target import Target
 
-# captions that say nothing of an image; the dataset's most frequent ones come to them
+# generic captions; the dataset's most frequent ones are added
 GENERIC = (
     "a photo of something", "a picture of some things", "there is something in the picture",
     "a man is standing in a room", "a group of people standing together",
@@ -176,7 +176,7 @@ def attack(
 
 
 def attack_control(score: Score, material: Material, limits: SearchLimits, name: str) -> list[bool]:
-    """Whether a score that knows nothing is fooled, for each of the first 200 images that have a
+    """Whether an uninformative score is fooled, for each of the first 200 images that have a
     false caption; the search is that of the main results."""
     data = material.dataset
     seen = material.fluency.seen if material.fluency else np.zeros(len(data), dtype=bool)
@@ -216,7 +216,7 @@ def exact_match(dataset: CaptionDataset) -> Score:
 
 
 def generic_captions(dataset: CaptionDataset) -> list[str]:
-    """Captions that say nothing specific, and the dataset's most frequent human captions."""
+    """Generic captions, and the dataset's most frequent human captions."""
     counts: dict[str, int] = {}
     for text in dataset.pool:
         counts[text] = counts.get(text, 0) + 1

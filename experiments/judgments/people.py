@@ -12,7 +12,7 @@ from metaeval.stats.agreement.ceiling import rater_agreement, sorted_rows
 def people_agreement(judged: Judgments, dimension: str) -> PeopleAgreement | None:
     """How far one rating agrees with the others of the same caption: a metric's ceiling.
 
-    The others are rows of their own, or their mean, as the protocol has it. The files do not say
+    The others are separate rows, or their mean, according to the protocol. The files do not say
     who gave a rating, so raters are exchangeable (`rater_agreement`). `None` unless all rated
     captions have the same number of ratings, at least two.
     """

@@ -193,7 +193,7 @@ def _unscored(rows: Sequence[Metric]) -> Iterator[str]:
 
 
 def too_few_draws(pairs: int, permutations: int, replicates: int, alpha: float) -> Iterator[str]:
-    """A line for each test with too few draws to call any of so many pairs significant."""
+    """A line for each test with too few draws to find any of the pairs significant."""
     for test, sides, drawn, option in (
         ("permutation", 1, permutations, "task.permutations"),
         ("bootstrap", 2, replicates, "stats.replicates"),

@@ -1,4 +1,4 @@
-"""Adversarial refinement: keep only so many pairs that a control is right as often as wrong."""
+"""Adversarial refinement: drop pairs until a control is right as often as wrong."""
 
 from __future__ import annotations
 

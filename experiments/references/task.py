@@ -52,7 +52,7 @@ Data = CaptionDataset | ForcedChoice
 
 
 class OfCount(NamedTuple):
-    """The scores with so many references; `choice` holds those of a forced choice."""
+    """The scores with this number of references; `choice` holds those of a forced choice."""
 
     n_references: int
     scored: list[MetricScores]
@@ -65,7 +65,7 @@ class ByReferences(MetricExperiment[Data, list[OfCount]]):
     Parameters
     ----------
     n_references
-        How many; of an image's references the first so many. By default from none to all that an
+        The numbers of references; always an image's first ones. By default from none to all that an
         image has, on PASCAL-50S CHOICE_COUNTS.
     floor
         Put another image's caption below the strongest corruption.

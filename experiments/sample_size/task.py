@@ -33,7 +33,7 @@ SIZES = (25, 50, 100, 200, 500, 1000, 2000, 5000)
 
 
 class SampleSize(Graded):
-    """Graded corruption, and how the order of the metrics hangs on the number of images.
+    """Graded corruption, and how the order of the metrics depends on the number of images.
 
     Parameters
     ----------

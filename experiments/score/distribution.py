@@ -65,7 +65,7 @@ def distribution(scores: Floats, mean: float | None, n_nan: int = 0) -> ScoreSta
 
 def extremes(scores: Floats, most: int = EXTREME) -> tuple[list[int], list[int]]:
     """The places of the lowest and of the highest scores [n], from the farthest on; of equals the
-    first. NaN is neither. Some scores are looked at at a time, so that no copy of all is made."""
+    first. NaN is neither. Scores are read in blocks, so that no copy of all is made."""
     ends = []
     for sign in (1.0, -1.0):
         best = np.empty(0, dtype=np.intp)

@@ -156,7 +156,7 @@ class ScoreTables(Streaming):
                 part = planned[block.number]
                 if (done := parts.known(block)) is not None:
                     entries.append(done)
-                    line.strike(part)  # it takes no time, and says nothing of what others take
+                    line.strike(part)  # it takes no time and must not affect the estimate
                     continue
                 if not waiting:
                     line.begin(part)

@@ -88,7 +88,7 @@ def profile(
     texts: CaptionsBySet,
     confidence: float,
 ) -> dict[str, UntestedCell]:
-    """Set → what a metric makes of it; `fluency` is the table of the language model."""
+    """Set → a metric's values on it; `fluency` is the table of the language model."""
     another = _cost_of_another(table, sets)
     seen = detection(table[:, 0], table[:, 1:], counts, confidence=confidence)
     beyond = _beyond_fluency(table, fluency, counts, confidence) if fluency is not None else None

@@ -1,4 +1,4 @@
-"""Adversarial refinement: keep only so many images that no control is right more often than wrong.
+"""Adversarial refinement: drop images until no control is right more often than wrong.
 
 After C.-Y. Hsieh et al. (2023), SugarCrepe, NeurIPS, who balance the gaps of two models at once.
 """

@@ -29,7 +29,7 @@ from metaeval.stats.resampling.items import Floats
 Sorts = npt.NDArray[np.int8]  # the sort of each harmless change [n_images, n_sets]; -1 elsewhere
 
 FORM = ("words", "grammar", "order", "spelling", "whole caption")  # kinds that change no fact alone
-BANDS = ((1, 1), (2, 3), (4, 10**6))  # edits of the same size: so many words changed
+BANDS = ((1, 1), (2, 3), (4, 10**6))  # edits of the same size, by the number of changed words
 NO_OP, REWRITE, REFERENCE = 0, 1, 2
 # words that carry the grammar of a caption and not its content
 FUNCTION_WORDS = frozenset({

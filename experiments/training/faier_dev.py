@@ -67,7 +67,7 @@ class HeldOut:
         self._index = np.arange(self.n * self.turns)
 
     def measure(self, model: FaierNetwork, references: Sequence[int] = (4, 0)) -> dict[str, Any]:
-        """Retrieval and rank-order ρ with so many references, by their number."""
+        """Retrieval and rank-order ρ by the number of references."""
         matcher = UnionMatcher(model)
         sets = {name: matcher.read(captions) for name, captions in self._sets.items()}
         captions = matcher.read(self._captions) if model.shape.fused else self._captions

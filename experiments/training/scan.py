@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from metaeval.training.dataset import CaptionedImages
 
 # What makes sense only where region 0 is the whole image and boxes are features: what stands in
-# the configuration as null is this with gold regions, and none of it with others.
+# null in the configuration: these values with gold regions, off with other regions.
 OF_GOLD: Mapping[str, Any] = {
     "hidden": 256, "whole_only": True, "grid": 3, "lost_whole": 0.5, "mirrored": 0.5,
 }  # fmt: skip

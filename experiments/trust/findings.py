@@ -188,7 +188,7 @@ def _accuracies(result: JudgmentsResult, dimension: str) -> Iterator[ControlledF
 
 
 def _too_few_systems(agreement: HumanAgreement) -> str | None:
-    """Whether a random order of so many systems is all right too often to show anything.
+    """Whether a random order of this number of systems is correct too often to show anything.
 
     Resampled images cannot answer this: they are of the same systems.
     """
@@ -302,7 +302,7 @@ def _tested(compared: Comparison, value: Estimate) -> _Found | None:
 def _unpaired(value: Estimate, name: str, control: Estimate) -> _Found | None:
     """A difference of two values by the widths of their intervals, as if they were independent.
 
-    For values whose items are not at hand; too strict where both succeed on the same images, too
+    For values whose items are not available; too strict where both succeed on the same images, too
     lenient where one succeeds on those on which the other fails.
     """
     if value.value is None or control.value is None:

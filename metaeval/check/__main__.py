@@ -1,4 +1,4 @@
-"""`python -m metaeval.check my_module.MyMetric`: does a metric keep what a metric owes?
+"""`python -m metaeval.check my_module.MyMetric`: check a metric's contract.
 
 Takes a `Metric`, a function of captions, or a class with compute_score(gts, res), with options as
 `name=value`, and scores drawn scenes with it in every way in which a run may call it. Seconds,

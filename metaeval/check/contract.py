@@ -31,7 +31,7 @@ SECONDS = 5.0  # for calls with one caption: a slow metric gets fewer captions
 
 
 class Observation(NamedTuple):
-    """One thing that a metric owes: whether it keeps it, and in words what was seen."""
+    """One rule of the contract: whether the metric keeps it, and the observation in words."""
 
     what: str
     ok: bool

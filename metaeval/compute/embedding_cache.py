@@ -23,7 +23,7 @@ class EmbeddingCache:
     store
         Where they are kept; `None` keeps them in memory.
     namespace
-        Whose vectors these are: model, weights, type, and whatever else would change them.
+        Whose vectors these are: model, weights, type, and everything else that changes them.
     """
 
     def __init__(self, store: Store | None, namespace: str) -> None:

@@ -1,4 +1,4 @@
-"""Reading weights from files that someone else wrote: nothing in them is ever run.
+"""Read weights from untrusted files: no code in them is ever run.
 
 Whatever is wrong with a file (cut short, another format, a pickle that wants to run code), what
 comes out is one InputError that names it.
@@ -30,7 +30,7 @@ _MOST = 64 << 30
 def load_torch_checkpoint(path: Path | str) -> Any:
     """What `torch.save` put into a file, on the CPU: tensors, numbers, strings and containers only.
 
-    An `argparse.Namespace` is let in too, the form in which older training code (SCAN's
+    An `argparse.Namespace` is accepted too, the form in which older training code (SCAN's
     `model_best.pth.tar`) keeps its options; it holds values and no behaviour. Files of Python 2
     are read.
 
@@ -49,7 +49,7 @@ def _older_form(path: Path) -> Any:
     """What `torch.save` wrote before version 1.6: pickles and bare numbers, one after the other."""
     import torch
 
-    # torch before 2.5 lets in nothing but its own list
+    # torch before 2.5 accepts only its own list
     allowing: Any = getattr(torch.serialization, "safe_globals", lambda _: nullcontext())
     try:
         with warnings.catch_warnings():

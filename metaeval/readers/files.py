@@ -85,8 +85,8 @@ def read_text(path: Path, most: int = MOST_TEXT) -> TextFile:
 
 
 def one_line(error: object, most: int = 160) -> str:
-    """Words from elsewhere (another library's error, a file) in one line of at most so many
-    characters; what cannot be printed stands there escaped."""
+    """Words from elsewhere (another library's error, a file) in one line of at most `most`
+    characters; characters that cannot be printed are escaped."""
     joined = " ".join(str(error).split())
     words = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in joined)
     return words if len(words) <= most else f"{words[: most - 1]}…"

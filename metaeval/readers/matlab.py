@@ -180,7 +180,7 @@ def _value(elements: _Elements, flags: int, shape: tuple[int, ...], depth: int) 
 
 
 def _counted(n: int, elements: _Elements) -> int:
-    """A number of members, if there is room for so many."""
+    """A number of members, if there is room for them."""
     if 8 * n > elements.end - elements.position:
         raise _DamagedError(f"an array of {n:,} members has no room for them")
     return n

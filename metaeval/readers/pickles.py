@@ -29,7 +29,7 @@ _NUMBERS = {"f2", "f4", "f8"}  # dtypes that vectors are kept in
 
 
 class _Whole(io.BytesIO):
-    """Bytes of which none may be missing: Python's reader takes fewer than it asked for."""
+    """Bytes of which none may be missing: Python's reader accepts fewer than it requested."""
 
     def read(self, size: int | None = -1) -> bytes:
         data = super().read(size)

@@ -73,7 +73,7 @@ class AttackStatistics(Model):
     """How well one metric was attacked.
 
     `final()` is the success rate at the largest budget, with its 95 % interval and its n (images
-    are the unit); with `AttackResult.controls`, the same of scores that know nothing, it says
+    are the unit); with `AttackResult.controls`, the same of uninformative scores, it says
     whether a metric can serve as a reward.
 
     Attributes
@@ -87,7 +87,7 @@ class AttackStatistics(Model):
         not from the human caption) → share of images on which a provably false
         caption scores above the human one, after each number of calls.
     by_edits
-        The same with all calls, for at most so many changed words, fluent captions only.
+        The same with all calls, for at most this number of changed words, fluent captions only.
     gain
         Mean score of the best false caption minus the human caption's, in units of `spread`.
     harm

@@ -200,7 +200,7 @@ def hypotheses(controls: Mapping[str, AgainstControl]) -> int:
 
 
 def is_undecidable(controls: Mapping[str, AgainstControl]) -> bool:
-    """Whether some hypothesis could not be rejected whatever the data, with so few replicates."""
+    """Whether some hypothesis could not be rejected with any data, with so few replicates."""
     return any(
         not test.decidable
         for entry in controls.values()

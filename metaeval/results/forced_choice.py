@@ -14,7 +14,7 @@ MEAN = "mean"  # the mean over the categories, as a group of pairs
 
 
 class ChoiceAgreement(Model):
-    """How often a metric chooses as most people do, with so many references.
+    """How often a metric chooses as most people do, with this number of references.
 
     Attributes
     ----------

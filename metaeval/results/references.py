@@ -21,7 +21,7 @@ class AtReferences(Model):
     Attributes
     ----------
     status, reason
-        Whether it ran with so many, and why not.
+        Whether it ran with this number, and if not, why.
     rank_order_rho, rank_order_rho_within, pairwise_accuracy
         Of graded captions, as in `GradedStatistics`.
     agreement, categories

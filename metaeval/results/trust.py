@@ -108,7 +108,7 @@ class Evidence(Model):
     test
         How p was computed.
     outcome, why_not
-        What the rule makes of it, and why it does not count, where it does not.
+        The rule's result, and the reason if it does not count.
     examples
         Up to three captions.
     """

@@ -38,7 +38,7 @@ class Answer:
     key
         SHA-256 of the full request, hexadecimal.
     request
-        The request as JSON; an image stands there as its digest and size.
+        The request as JSON; an image is replaced by its digest and size.
     answer
         The text, as it came; empty where the model refused.
     judge

@@ -47,7 +47,7 @@ class ScoreColumn:
     model
         The model in brackets, where it is not the paper's ("MiniLM"), or `None`.
     untrained
-        The network's weights are random: no result, whatever the score is.
+        The network's weights are random: its score is not a result.
     learned_from_corruptions
         The weights were trained on corrupted captions, so that corruptions do not test it.
     control

@@ -64,7 +64,7 @@ def source_digest(thing: Any) -> str | None:
 
     Of a class those of the classes that it inherits from count too (of installed packages other
     than its own only the version: torch has thousands of files). What belongs to metaeval or to
-    Python counts for nothing: `None` where that is all. The source of a module is
+    Python has no effect: `None` where that is all. The source of a module is
 
     - in a package: all code files of the outermost package;
     - else: the code files in the module's folder, and the folders next to it that they import (of

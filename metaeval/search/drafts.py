@@ -11,7 +11,7 @@ import numpy as np
 from metaeval.corruptions.language.parsed import parse
 from metaeval.text.scene_graphs.rules.function_words import words as word_set
 
-# words that would take a false statement back: they are never put in
+# words that would undo a false statement: they are never inserted
 UNDOING = word_set(
     "no not never none neither nor nobody nothing without or might may could maybe perhaps "
     "possibly seems appears like than as fake toy pretend imaginary drawing painting picture "

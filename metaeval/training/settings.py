@@ -24,7 +24,7 @@ class TrainingSettings:
     Attributes
     ----------
     epochs
-        At most so many.
+        The maximum.
     learning_rate, schedule, decay_every, decay, warmup
         Adam's rate: "step" multiplies it by `decay` every `decay_every` epochs (SCAN, FAIEr),
         "cosine" lets it fall to 0 over all steps, "constant" leaves it. It rises from 0 over the
@@ -37,7 +37,7 @@ class TrainingSettings:
         The decay of a running average of the weights over the steps (0.999); then the average is
         what is validated and kept. 0 for none.
     patience
-        Stop after so many epochs without a better `select`; 0: never.
+        Stop after this number of epochs without a better `select`; 0: never.
     select
         Which of the validation's numbers chooses the best epoch; larger is better.
     seed

@@ -28,7 +28,7 @@ FEATURES = 1024  # the width of its box head
 class Detections:
     """What the network sees in one image: k boxes, best score first.
 
-    `features` is float32 [k, 1024], what the box head makes of each box; `boxes` float32 [k, 4],
+    `features` is float32 [k, 1024], the box head's output for each box; `boxes` float32 [k, 4],
     x1 y1 x2 y2 in [0, 1]; `labels` COCO's category names; `scores` float32 [k] in [0, 1].
     """
 

@@ -44,7 +44,7 @@ def write_report(
     """Write `report.html`, `tables/` and `figures/` into the directory of a finished run, from its
     files alone.
 
-    It shows so many `examples` at a time, and as many `photos` (thumbnails, where the run knows an
+    It shows `examples` at a time, and as many `photos` (thumbnails, where the run knows an
     image file; 0 by default, for photos have owners, and weigh). Where captions and scores of all
     images don't fit into `max_bytes`, those with the greatest disagreement are embedded, and the
     page says so; photos are theirs too. The same run files give the same bytes.

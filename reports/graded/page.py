@@ -139,7 +139,7 @@ def _render(
 def _context(
     run: GradedRun, printed: GradedTables, forest: Markup, figures: bool, pdf: bool
 ) -> dict[str, Any]:
-    """What the page holds whatever the data."""
+    """The parts of the page that do not depend on the data."""
     table = metrics_table(run)
     return {
         "run": run,

@@ -244,7 +244,7 @@ def _systems(result: JudgmentsResult) -> list[str]:
 def too_few(
     families: Iterable[Comparisons], permutations: int, replicates: int, alpha: float
 ) -> list[str]:
-    """The tests that cannot find any difference significant with so few draws for so many pairs.
+    """The tests with too few draws to find any difference between this many pairs significant.
 
     With m pairs, the smallest p-value after Holm's correction is m/(R + 1) for R arrangements of
     the permutation test and 2m/(R + 1) for R replicates of the two-sided bootstrap.

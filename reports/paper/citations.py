@@ -96,7 +96,7 @@ def cite(run: LoadedRun[Any]) -> Citation:
 
 
 def software(version: str) -> str:
-    """The BibTeX entry of metaeval itself, as CITATION.cff has it."""
+    """The BibTeX entry of metaeval itself, as in CITATION.cff."""
     return (
         "@software{metaeval,\n"
         "  title   = {metaeval: which image-captioning metric can you trust, and for what?},\n"

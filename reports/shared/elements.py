@@ -78,7 +78,7 @@ class Cell(NamedTuple):
 class Row(NamedTuple):
     """One metric, its `kind` see `row_kind`; an absent one has only its first cell and a reason.
 
-    `marks` are those of the footnotes that speak of it.
+    `marks` are those of its footnotes.
     """
 
     metric: str

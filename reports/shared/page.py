@@ -1,4 +1,4 @@
-"""What all pages share: style, script, and a policy that lets nothing in from outside."""
+"""What all pages share: style, script, and a policy against external content."""
 
 from __future__ import annotations
 

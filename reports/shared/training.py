@@ -23,7 +23,7 @@ class Footnote(NamedTuple):
 
 
 def marked(rows: Iterable[Row], notes: Sequence[Footnote]) -> list[Row]:
-    """The rows with the marks of the footnotes that speak of them."""
+    """The rows with the marks of their footnotes."""
     return [
         row._replace(marks=" ".join(note.mark for note in notes if row.metric in note.metrics))
         for row in rows

@@ -1,4 +1,4 @@
-"""Dose and response of a sweep: jobs with other rates and seeds of one corruption, put together."""
+"""Dose and response of a sweep: jobs with other rates and seeds of one corruption, combined."""
 
 from __future__ import annotations
 

@@ -169,7 +169,7 @@ class WrongAge(_FromTable):
 
 
 class WrongMaterial(LanguageCorruption):
-    """What a thing is made of gives way to another material that looks different."""
+    """A thing's material becomes another that looks different."""
 
     name = "wrong_material"
     title = "Material"

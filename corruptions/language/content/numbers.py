@@ -221,7 +221,7 @@ _GROUPS_OF = word_set(
 
 
 def _says_one(noun: str, known: Known) -> bool:
-    """Whether a reference speaks of one such thing; of people, of one person by any name."""
+    """Whether a reference mentions one such thing; of people, of one person by any name."""
     person = noun in PEOPLE or noun.endswith("er")
     pattern = re.compile(_ONE_OF + (_PERSON if person else re.escape(noun)) + r"\b")
     return any(pattern.search(text.lower()) for text in known.references)

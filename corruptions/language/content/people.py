@@ -93,7 +93,7 @@ _SPORTS = ("baseball", "tennis", "soccer", "football", "basketball", "polo", "vo
 
 
 class WrongRole(LanguageCorruption):
-    """A surfer becomes a chef, a tennis player a nurse: who somebody is by what they do."""
+    """A person named by an activity gets another role: a surfer becomes a chef."""
 
     name = "wrong_role"
     title = "Role"

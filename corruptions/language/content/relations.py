@@ -25,7 +25,7 @@ _ALIVE = PEOPLE | word_set(
 )
 _HERDS = word_set("herd flock crowd family team")
 _TOYS = word_set("teddy stuffed toy plush")
-# what somebody does somewhere, and what somebody does to something: none goes with another
+# actions at a place, and actions on a thing: no two of them occur together
 _SOMEWHERE = ("dancing", "crawling", "kneeling", "jumping", "swimming")
 _TO_SOMETHING = ("painting", "washing", "kicking", "repairing", "dragging", "hugging", "sniffing")
 _HAPPENS = word_set(

@@ -26,7 +26,7 @@ _GENERIC = (
 
 
 class Generic(Corruption):
-    """A caption that is true of every image and says nothing of this one."""
+    """A caption that is true of every image and not specific to this one."""
 
     name = "generic"
     title = "Generic caption"
@@ -52,7 +52,7 @@ class Empty(Corruption):
 
 
 class ObjectList(Corruption):
-    """The nouns of the caption, one after another: what there is, and nothing of how."""
+    """The nouns of the caption, one after another, without anything else."""
 
     name = "object_list"
     title = "List of objects"

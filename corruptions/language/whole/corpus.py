@@ -1,4 +1,4 @@
-"""What is made of all human captions of a file: similarity, a trigram model, frequent n-grams."""
+"""Models of all human captions of a file: similarity, a trigram model, frequent n-grams."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class Design(NamedTuple):
     groups
         Images that are alike in some respect, bool [n_images] each.
     curve
-        The rates in their order, where there are enough for a curve of dose and response.
+        The rates in their order, if enough for a dose-response curve.
     counts
         int [replicates, n_images] from `bootstrap_counts`.
     confidence, tie_seeds

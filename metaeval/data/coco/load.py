@@ -64,7 +64,7 @@ def load_coco(
     download
         Fetch COCO's official annotations into the folder `cache` if the captions are not found.
     limit
-        Only the first so many images by id. The pool of human captions stays whole.
+        Only the first `limit` images by id. The pool of human captions stays whole.
     exclude
         Another captions file, the name of a split, or several of them: the images with ids of
         theirs are left out, of the pool too, as if this file had never had them.

@@ -117,7 +117,7 @@ def load_clip_pairs(
     ties
         "wrong": a metric that gives both captions the same score is wrong; "half": half right.
     limit
-        Only the first so many pairs of each category.
+        Only the first `limit` pairs of each category.
 
     Notes
     -----

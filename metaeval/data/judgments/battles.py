@@ -182,7 +182,7 @@ def load_battles(
     image_source
         Which photographs these are, as in `metaeval.data.judgments.table.load_table`.
     limit
-        Only the first so many images by id.
+        Only the first `limit` images by id.
     instances, images, data
         Where the annotated objects and the image files are.
 

@@ -49,7 +49,7 @@ def load_expert(
     images
         The folder of the image files, for metrics that look at them.
     limit
-        Only the first so many images by name.
+        Only the first `limit` images by name.
     protocol, choices
         See `metaeval.data.judgments.protocol`. "clipscore2021": own captions dropped (5,664
         captions left), every rating a row (16,992), every row a document, τ-c.

@@ -128,7 +128,7 @@ class ForcedChoice:
         return [ScoringTable(documents, [*keys, *keys], [*self.first, *self.second], pair, side)]
 
     def documents(self, n_references: int = 1, draw: int = 0, seed: int = 0) -> CaptionDataset:
-        """Every pair as a document with so many of its references (or none), drawn at random.
+        """Every pair as a document with `n` of its references (or none), drawn at random.
 
         The references of a pair depend on seed, draw and the pair's place only: fewer references
         are the first of more.
@@ -183,7 +183,7 @@ def load_pascal50s(
         divided, count one half, what random tie-breaking gives on average; "wrong": they count as
         wrong (TIGEr's table).
     limit
-        Only the first so many pairs of each category.
+        Only the first `limit` pairs of each category.
 
     Raises InputError for files that are not there or not as they should be.
     """

@@ -85,7 +85,7 @@ def load_table(
         What the file calls `image_id`, `candidate`, `references`, `human`, `system`, `image_path`
         and `rater`, where it calls it otherwise. Required columns are also recognised by common
         names, which is logged. With `rater` there is a record a rating: those of one caption of
-        one image (and system) are put together.
+        one image (and system) are combined.
     references
         A file with the references of the images (COCO's captions file, or one of `dataset=own`),
         for records without references.

@@ -82,7 +82,7 @@ def load_own(
     image_source
         "coco": ids are COCO's; "other": no image is COCO's; by default file names decide.
     limit
-        Only the first so many images by id.
+        Only the first `limit` images by id.
     fields
         What a table calls `image_id`, `caption` (or `captions`) and `image_path`, where it calls
         them otherwise. Common names are recognised, which is logged.
@@ -320,7 +320,7 @@ def _file_names(folder: Path) -> dict[str, str]:
 
 
 def _remarks(human: Sequence[str], references: Sequence[Sequence[str]]) -> list[str]:
-    """What a reader must know of such captions."""
+    """Notes on such captions for the reader."""
     remarks = []
     if bare := sum(not group for group in references):
         remarks.append(f"{bare:,} of {len(references):,} images have no reference.")

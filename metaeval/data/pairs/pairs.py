@@ -127,7 +127,7 @@ def arrange_pairs(
     near_copies
         References that are nearly the true caption: "keep" or "drop". They are counted either way.
     limit
-        Only the first so many images by name.
+        Only the first `limit` images by name.
     read
         How many pairs the files held, where they are not all among `pairs`.
     places

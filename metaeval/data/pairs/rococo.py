@@ -51,7 +51,7 @@ def load_rococo(
     kinds
         Only these of `KINDS`; by default those whose files are there.
     limit
-        Only the first so many images by name.
+        Only the first `limit` images by name.
     places
         `instances`, `images`, `data`: see `metaeval.data.annotated_images`.
 

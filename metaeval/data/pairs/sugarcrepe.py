@@ -49,7 +49,7 @@ def load_sugarcrepe(
     kinds
         Only these of `KINDS`.
     limit
-        Only the first so many images by name.
+        Only the first `limit` images by name.
     places
         `instances`, `images`, `data`: see `metaeval.data.annotated_images`.
 

@@ -42,7 +42,7 @@ class Details:
         self.mentioned: set[int] = set()
 
     def _free(self) -> list[Actor]:
-        """Groups that can be spoken of alone: not what someone holds, wears or rides."""
+        """Groups that can be mentioned alone: not what someone holds, wears or rides."""
         bound = {r.object for _, r in self.relations if r.predicate in BINDING}
         return [a for a in self.actors if a.group not in bound]
 

@@ -119,7 +119,7 @@ def load_scenes(
     size
         Width and height of the images in pixels.
     limit
-        Only the first so many scenes. The pool of human captions stays whole.
+        Only the first `limit` scenes. The pool of human captions stays whole.
     cache
         The folder for the images; without one they go into a temporary folder.
 

@@ -1,4 +1,4 @@
-"""METEOR as the package nltk has it: an older score (Lavie and Agarwal, 2007) than METEOR 1.5.
+"""METEOR of the package nltk: an older score (Lavie and Agarwal, 2007) than METEOR 1.5.
 
 It matches words, Porter stems and WordNet's synonyms one after the other, each word with the last
 one that fits, knows no paraphrases and no function words, and has other weights: α = 0.9, β = 3,

@@ -9,8 +9,9 @@ The first metric, and the pattern of the others. A metric is two classes. The op
 And the scorer:
   `prepare`   all that depends on the references alone, once per dataset,
   `score`     n captions in, an array [n, columns] out; no caption's score depends on the others.
-              Where it comes from counts that add up over captions, as here, `summable.py` has it:
-              the scorer returns `statistics`, and the metric computes scores with `of_statistics`.
+              If it is computed from counts that are summed over captions, as here, `summable.py`
+              provides it: the scorer returns `statistics`, and the metric computes scores with
+              `of_statistics`.
 """
 
 from __future__ import annotations
@@ -136,7 +137,7 @@ class BleuScorer(SummableScorer):
 
 
 class Matches(NamedTuple):
-    """The statistics that the BLEU of n candidates is made of.
+    """The statistics from which the BLEU of n candidates is computed.
 
     matches, guesses
         [n, max_n] Per order: the candidate's n-grams that some reference has (each at most as

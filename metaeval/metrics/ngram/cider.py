@@ -231,7 +231,7 @@ class CiderScorer(ReferenceScorer):
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
         scores = np.empty(len(captions))
         # a caption is compared with each of its references: as many captions at once as have
-        # together no more than so many, whatever number an image has
+        # a limit for all together, independent of the number of an image
         for begin, end in runs_of_cost(self._sizes[image_index], _PAIRS):
             scores[begin:end] = self._scores(captions[begin:end], image_index[begin:end])
         return scores[:, None]

@@ -1,4 +1,4 @@
-"""In how many documents of a corpus each n-gram occurs: what CIDEr's idf is made of."""
+"""In how many documents of a corpus each n-gram occurs: the basis of CIDEr's idf."""
 
 from __future__ import annotations
 

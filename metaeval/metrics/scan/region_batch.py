@@ -17,7 +17,7 @@ from metaeval.metrics.scan.attention import (
     lengths_by_gram,
 )
 
-# from so many regions a word on, Gram matrices are the shorter way to attended vectors' lengths
+# from this number of regions per word, Gram matrices give attended vectors' lengths faster
 _WIDE = 2
 # the greatest λ at which float32 holds the squares of weights, which reach exp(±λ)
 _SMOOTH = 30.0

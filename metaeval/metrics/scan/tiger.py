@@ -1,4 +1,4 @@
-"""TIGEr: does a caption speak of an image's regions as the references do? (Jiang et al., 2019)
+"""TIGEr: does a caption describe an image's regions as the references do? (Jiang et al., 2019)
 
 A SCAN network says how well a caption grounds in each region. The candidate's grounding vector is
 compared with the mean of the references': TIGEr-RRS measures whether it ranks the regions alike,
@@ -32,7 +32,7 @@ class Tiger(ScanMetric):
 
     Not a number for images that the weights were trained on, that have no region, or no reference.
     Weights that give human captions a mean cosine of 0 or less are refused: with them WDS, whose
-    norms do not know of signs, would reward the worse caption.
+    norms ignore signs, would reward the worse caption.
 
     Parameters beyond those of `ScanMetric`
     ---------------------------------------

@@ -60,7 +60,8 @@ class PrefixTrie:
         parents, words, levels = [], [], [1]
         for step in range(tokens.shape[1]):
             rows = rows[lengths[rows] > step]
-            # those that end in one word stand together: what it adds to the gates is then at hand
+            # texts that end in one word are adjacent: its contribution to the gates is then in
+            # cache
             keys = tokens[rows, step] * levels[-1] + last[rows]
             distinct, number = np.unique(keys, return_inverse=True)
             words.append(distinct // levels[-1])

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from metaeval.readers.zips import member_bytes, open_zip
 
-# What may be cut from the end of a regular form, and what stands there in the base form, in the
+# What may be cut from the end of a regular form, and its replacement in the base form, in the
 # order in which METEOR tries them.
 _ENDINGS = (
     ("s", ""),

@@ -19,7 +19,7 @@ from metaeval.metrics.vifidel.words import Bag, Lexicon
 class ImportanceWeights:
     """The importance weights of words, by the bags of each image's references.
 
-    A reference without a word that has a vector says nothing and is left out of the mean; without
+    A reference without a word that has a vector is left out of the mean; without
     any other, weights are not a number.
     """
 

@@ -1,4 +1,4 @@
-"""VIFIDEL: does a caption speak of what is in the image? (Madhyastha, Wang, Specia, ACL 2019)
+"""VIFIDEL: does a caption mention the objects of the image? (Madhyastha, Wang, Specia, ACL 2019)
 
 The image is the bag of its objects' labels, the caption the bag of its content words; the score is
 exp(-d), d being the least cost of turning the one into the other, word by word, at the price of the
@@ -38,7 +38,7 @@ OBJECTS = ("counts", "presence")
 class Vifidel(Metric):
     """VIFIDEL of each caption, without references and with, both in [0, 1]; 1 is best.
 
-    A caption without any content word says nothing and scores 0, the limit of exp(-d) for a
+    A caption without any content word scores 0, the limit of exp(-d) for a
     distance without end. Not a number, because nothing can be compared: an image without objects
     (or with none whose label has a vector); a caption none of whose content words has a vector;
     in VIFIDEL-ref, an image none of whose references has such a word. Words without a vector are

@@ -1,4 +1,4 @@
-"""How a caption came by its VIFIDEL: which object went to which word, and at what price."""
+"""How a caption's VIFIDEL came about: which object is matched with which word, and at what cost."""
 
 from __future__ import annotations
 

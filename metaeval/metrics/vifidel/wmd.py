@@ -31,7 +31,7 @@ class Wmd(Metric):
     WMD-best is that of the nearest reference, WMD-worst that of the farthest, WMD-mean the mean
     over the references. Vectors have length 1, so d is at most 2 (p = 1) or 4 (p = 2).
 
-    A caption without any content word says nothing and scores 0. Not a number: a caption none of
+    A caption without any content word scores 0. Not a number: a caption none of
     whose content words has a vector; an image none of whose references has such a word. References
     without one are left out.
 

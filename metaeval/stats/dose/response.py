@@ -111,7 +111,7 @@ def dose_response(
     Notes
     -----
     Standardised within an image
-        From each score the image's score at dose 0 is taken away, and the difference is divided by
+        From each score the image's score at dose 0 is subtracted, and the difference is divided by
         the standard deviation (n in the denominator) of all the image's versions, the floor among
         them. Images weigh alike, whatever their difficulty, and curves of metrics have one unit. An
         image all of whose versions score the same counts 0. Of several seeds the mean is taken,

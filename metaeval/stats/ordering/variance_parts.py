@@ -16,12 +16,12 @@ class VarianceParts(NamedTuple):
     Attributes
     ----------
     image
-        Share of what images differ by whatever the version: offset. The pooled rank-order ρ pays
-        for it, what happens within an image does not.
+        Share of differences between images that all versions have: offset. It lowers the pooled
+        rank-order ρ, but not statistics within an image.
     level
-        Share of what levels differ by, averaged over images: the effect that is looked for.
+        Share of differences between levels, averaged over images: the effect of interest.
     rest
-        The share of neither: images in which the levels fall otherwise, and noise.
+        The remaining share: images in which the levels are ordered differently, and noise.
     n
         Complete images. With fewer than two, or equal scores throughout, the shares are NaN.
     """

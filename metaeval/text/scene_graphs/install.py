@@ -23,7 +23,7 @@ from metaeval.errors import InputError
 from metaeval.readers.zips import member_bytes, open_zip, unpack_member
 from metaeval.runs.digests import file_sha256
 
-_PLACE = "edu/stanford/nlp/stanford-corenlp/3.6.0"  # in Maven Central and whatever mirrors it
+_PLACE = "edu/stanford/nlp/stanford-corenlp/3.6.0"  # in Maven Central and its mirrors
 REMEDY = "python -m metaeval.doctor --install spice"
 _OTHER_WAYS = (
     f"name the address of a repository laid out as Maven Central is, {REMEDY} --mirror URL; or "

@@ -19,7 +19,7 @@ JAR = "tokenizer/stanford-corenlp-3.4.1.jar"
 _MAIN = "edu.stanford.nlp.process.PTBTokenizer"
 _WHAT = "the PTB tokenizer"
 _INPUT = "captions.txt"
-_SEPARATORS = {AFTER[False]: "' '' <", AFTER[True]: "a ' '' <"}  # what the jar makes of them
+_SEPARATORS = {AFTER[False]: "' '' <", AFTER[True]: "a ' '' <"}  # the jar's output for them
 
 
 def find_jar() -> Path | Absent:

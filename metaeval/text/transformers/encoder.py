@@ -160,7 +160,7 @@ def _batches(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:
 
 
 def keep_layers(network: Any, layers: int) -> Any:
-    """The network without the layers above `layers`; ConfigError where there are not so many."""
+    """The network without the layers above `layers`; ConfigError where it has fewer."""
     import torch
 
     if hasattr(network, "decoder") and hasattr(network, "encoder"):

@@ -16,7 +16,7 @@ from metaeval.compute import requirements
 from metaeval.data.dataset import Absent
 from metaeval.data.download import DownloadError
 
-# What a model is made of; the same weights in other frameworks' formats stay where they are.
+# A model's files; the same weights in other frameworks' formats are not downloaded.
 _FILES = ("*.json", "*.txt", "*.model", "*.safetensors", "pytorch_model.bin")
 # The network libraries of the hub's releases: their errors mean that the hub did not answer.
 _TRANSPORT = ("httpx", "httpx2", "requests", "urllib3")

@@ -112,7 +112,7 @@ def layer_of(name: str) -> int:
 
 
 def check_layers(layers: int, n_layers: int) -> None:
-    """ConfigError where a network has not so many layers."""
+    """ConfigError where a network has fewer layers."""
     if not 1 <= layers <= n_layers:
         raise ConfigError(f"metric.bertscore.layer must be in 1…{n_layers}, not {layers}")
 

@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 class BottomUpRegions(RegionSource):
-    """Features that somebody computed, found by image id.
+    """Precomputed features, found by image id.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class BottomUpRegions(RegionSource):
     dim
         The width of the features.
     most
-        Regions of an image; those after the first so many are left out.
+        Regions of an image; further ones are left out.
 
     Boxes in pixels are divided by the image's size where the file has it, otherwise by the
     largest corner of the image's boxes, which a warning says. Without boxes they are all zero.

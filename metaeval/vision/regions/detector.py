@@ -27,7 +27,7 @@ _One = tuple[Floats, Floats, tuple[str, ...]]  # features, boxes and labels of o
 
 
 class DetectorRegions(RegionSource):
-    """The best boxes of a detector and, as features, what its box head makes of them.
+    """The best boxes of a detector and, as features, its box head's output for them.
 
     An image in which nothing is found has one region, the whole image; one without a readable file
     has none. What was found is kept by the content of the image file, features as float16.
@@ -75,7 +75,7 @@ class DetectorRegions(RegionSource):
         return f"{self._weights_identity(store)}{self.most}-{self.threshold:g}-{READING}"
 
     def suits(self, trained_on: str, store: Store | None = None) -> bool:
-        """What the same detector sees, however many boxes are kept of it."""
+        """The same detector's boxes and features, for any number of boxes."""
         return trained_on.startswith(self._weights_identity(store))
 
     def _weights_identity(self, store: Store | None) -> str:

@@ -109,7 +109,7 @@ def test_another_experiments_run_is_refused(run: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="file not found"):
         read_captioners_run(tmp_path)
     write_result(tmp_path / results.STATISTICS, choice_result({"m": []}, [], {}))
-    with pytest.raises(InputError, match="this is a run of 'forced_choice'"):
+    with pytest.raises(InputError, match="is a run of experiment=forced_choice"):
         read_captioners_run(tmp_path)
 
 

@@ -120,7 +120,7 @@ def test_runs_no_code_that_a_pickle_holds(keyed: Path) -> None:
 
 def test_refuses_a_gensim_file_without_its_array(keyed: Path) -> None:
     keyed.with_name("a.kv.vectors.npy").unlink()
-    with pytest.raises(InputError, match=r"a\.kv\.vectors\.npy.*is missing"):
+    with pytest.raises(InputError, match=r"a\.kv\.vectors\.npy.*file not found"):
         VectorFile(keyed, cache=keyed.parent).embed(["dog"])
 
 

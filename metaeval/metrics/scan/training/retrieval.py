@@ -59,7 +59,7 @@ def retrieval(
     Returns {"rsum": the sum of the six recalls in per cent, "image_to_text", "text_to_image": the
     recalls as shares, each by the sum of both similarities; "rsum_i2t", "rsum_t2i": the same sums
     by one similarity alone; "human_cosine": the mean over all captions of the mean cosine of their
-    own image's regions, whose sign TIGEr hangs on}.
+    own image's regions, whose sign TIGEr depends on}.
     """
     device = next(model.parameters()).device
     features, _, mask = regions.tensors(device)

@@ -44,7 +44,7 @@ class ScanLosses:
         Which similarity: regions attending to words ("i2t"), words to regions ("t2i"), or the
         losses of both added ("both").
     easy_epochs
-        In so many first epochs negatives are drawn at random instead of the hardest taken.
+        In this number of first epochs, negatives are drawn at random instead of taking the hardest.
     anchor, anchor_weight
         The least similarity of a matching pair, and the weight of the shortfall; see
         `anchor_loss`. 0 for none.

@@ -146,7 +146,7 @@ def _join_two(graph: DependencyGraph, first: int) -> None:
     noun, relation = next(iter(graph.incoming(last)), (-1, ""))
     if relation != "case":
         return
-    if ("case", first) in graph.edges[noun]:  # both hang on the noun
+    if ("case", first) in graph.edges[noun]:  # both depend on the noun
         graph.remove(noun, "case", last)
         graph.add(first, "mwe", last)
     elif ("nmod", noun) in graph.edges[first] and not graph.words[first].is_noun:
