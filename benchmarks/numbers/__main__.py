@@ -25,6 +25,7 @@ from benchmarks.numbers import (
     scenes,
     sensitivity,
     systems,
+    trust,
 )
 from benchmarks.numbers.tables import (
     CommandFailed,
@@ -47,6 +48,7 @@ ROOMS = (
     metric_pages,
     systems,
     sensitivity,
+    trust,
 )
 TABLES = tuple(table for room in ROOMS for table in room.TABLES)
 

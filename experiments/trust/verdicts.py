@@ -2,8 +2,9 @@
 
 An item passes where the metric is significantly above the best control and its effect is at least
 the minimal one; it fails where the metric is not above the best control, or the interval of its
-effect lies below the minimal one; else it is undecided. "Yes" needs every counted item to pass,
-"partly" at least one, "no" that every item fails; else the verdict is "undecided".
+effect lies below the minimal one; else it is undecided. "Yes" needs every counted item to pass, and
+the metric to solve nearly every item that a control nearly solves; "partly" needs at least one that
+passes, "no" that every item fails; else the verdict is "undecided".
 """
 
 from __future__ import annotations
@@ -89,8 +90,8 @@ def outcome(evidence: Evidence, rules: Rules) -> Outcome:
 def verdict(evidence: Sequence[Evidence], rules: Rules) -> TrustCell:
     """The cell of all evidence of a metric for a use.
 
-    A test that a control nearly solves can show nothing, and what it would show is then unknown:
-    with such a test the verdict is "partly" at best.
+    A test that a control nearly solves shows nothing by being passed. A metric that does not
+    nearly solve it as well fails where even the control succeeds: its verdict is "partly" at best.
     """
     by: dict[Outcome, list[Evidence]] = {}
     for one in evidence:
@@ -102,16 +103,17 @@ def verdict(evidence: Sequence[Evidence], rules: Rules) -> TrustCell:
         if evidence:
             reason = f"no evidence counts: {evidence[0].name}: {evidence[0].why_not}"
         return TrustCell(verdict="no evidence", reason=reason, evidence=shown)
-    no_room = [e for e in by.get("not counted", []) if not _has_room(e, rules)]
-    if len(passed) == counted and not no_room:
-        reason = f"above the best control on all {counted} of {_parts(counted)}"
+    missed = [e for e in by.get("not counted", []) if not _has_room(e, rules)]
+    missed = [e for e in missed if not _nearly_solves(e, rules)]
+    if len(passed) == counted and not missed:
+        reason = f"above the best control on {_parts(counted)}"
         return TrustCell(verdict="yes", reason=reason, evidence=shown)
     if passed:
         reason = f"above the best control on {_named(passed)}"
         if failed or open_:
             reason += f"; not shown: {_named([*failed, *open_])}"
-        if no_room:
-            reason += f"; a control alone does nearly as well as possible: {_named(no_room)}"
+        if missed:
+            reason += f"; not solved, though a control nearly does: {_named(missed)}"
         return TrustCell(verdict="partly", reason=reason, evidence=shown)
     if not open_:
         reason = f"on none of {counted} clearly above the best control: {_named(failed)}"
@@ -123,8 +125,13 @@ def verdict(evidence: Sequence[Evidence], rules: Rules) -> TrustCell:
     )
 
 
+def _nearly_solves(evidence: Evidence, rules: Rules) -> bool:
+    value = evidence.value.value
+    return value is not None and evidence.ceiling - value < rules.least_room
+
+
 def _parts(n: int) -> str:
-    return "test" if n == 1 else "tests"
+    return "the one test" if n == 1 else f"all {n} tests"
 
 
 def _named(evidence: Sequence[Evidence]) -> str:

@@ -19,6 +19,9 @@ SHOWN: Mapping[Verdict, str] = {
 }  # fmt: skip
 
 
+_MOST_NAMES = 7  # that a sentence lists
+
+
 class Rules(Model):
     """What a verdict rests on; declared in conf/trust/rules.yaml before any run.
 
@@ -281,28 +284,31 @@ class TrustResult(RunResult[TrustStatistics]):
 
         Metrics that are named together are not ranked: no test compares them here.
         """
+        return f"To {use.title}: {self.about(use)}."
+
+    def about(self, use: Use) -> str:
+        """The sentence of a use without the use; of many metrics the number, not the names."""
         names: dict[str, list[str]] = {}
         for metric in self.judged:
             names.setdefault(metric.numbers.cells[use.id].verdict, []).append(metric.name)
         tested = sum(len(n) for v, n in names.items() if v != "no evidence")
         if not tested:
             cells = (m.numbers.cells[use.id] for m in self.judged)
-            reason = next((c.reason for c in cells if c.evidence), "nothing here tests it")
-            return f"To {use.title}: {reason}."
+            return next((c.reason for c in cells if c.evidence), "nothing here tests it")
         parts = []
         if yes := names.get("yes"):
             parts.append(f"use {_listed(yes, 'or')}" + (" (not ranked)" if len(yes) > 1 else ""))
         if partly := names.get("partly"):
             verb = "passes" if len(partly) == 1 else "pass"
-            parts.append(f"{_listed(partly, 'and')} {verb} a part of the tests")
+            parts.append(f"{_named(partly, tested)} {verb} a part of the tests")
         if not parts:
             parts.append(
                 f"none of the {tested} metrics that were tested is shown to be fit"
                 if tested > 1 else "the one metric that was tested is not shown to be fit"
             )  # fmt: skip
         if unclear := names.get("undecided"):
-            parts.append(f"undecided: {_listed(unclear, 'and')}")
-        return f"To {use.title}: {'; '.join(parts)}."
+            parts.append(f"undecided: {_named(unclear, tested)}")
+        return "; ".join(parts)
 
     def standing(self, metric: str) -> pd.DataFrame:
         """One metric, a row a use that has evidence for it.
@@ -417,3 +423,7 @@ def _listed(names: Sequence[str], last: str) -> str:
     if len(names) == 1:
         return names[0]
     return f"{', '.join(names[:-1])} {last} {names[-1]}"
+
+
+def _named(names: Sequence[str], of: int) -> str:
+    return _listed(names, "and") if len(names) <= _MOST_NAMES else f"{len(names)} of {of} metrics"

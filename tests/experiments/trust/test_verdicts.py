@@ -69,14 +69,20 @@ def test_what_was_trained_on_and_what_the_control_solves_never_counts() -> None:
 
 
 def test_a_test_that_a_control_nearly_solves_keeps_a_use_from_yes() -> None:
+    """Unless the metric nearly solves it, too."""
     good = found("M", evidence(0.9, item="spelling"))
     blind = found("M", evidence(0.5, control=0.99, item="order"))
     cell = cells([good, blind], ["M"], RULES)["M"]
     assert cell.verdict == "partly"
-    assert "nearly as well as possible: order" in cell.reason
+    assert cell.reason.endswith("not solved, though a control nearly does: order")
     assert "not shown" not in cell.reason
+    for value, verdict in ((0.95, "yes"), (0.91, "yes"), (0.89, "partly")):
+        sees = found("M", evidence(value, control=0.99, item="order"))
+        assert cells([good, sees], ["M"], RULES)["M"].verdict == verdict
     trained = found("M", evidence(0.5, item="order"), "M was chosen on experiment=pairs")
     assert cells([good, trained], ["M"], RULES)["M"].verdict == "yes"
+    leak = [found("M", evidence(0.99, control=0.99, item="order")), found("M", evidence(0.5))]
+    assert cells(leak, ["M"], RULES)["M"].verdict == "no"
 
 
 def test_a_metric_that_equals_a_control_never_gets_yes() -> None:

@@ -1,0 +1,103 @@
+"""Metrics whose verdicts are known, through the battery on the scenes as a user would run it."""
+
+from __future__ import annotations
+
+import json
+from importlib import import_module
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import metaeval
+from metaeval.api import TrustRun
+from metaeval.results.trust import TrustCell
+
+# a caption of an image is known by its references, as a metric of a user's sees it
+MODULE = """
+import json, zlib
+
+known = json.load(open("known.json"))
+
+def of(table, captions, references):
+    return [known[table]["|".join([c, *r])] for c, r in zip(captions, references)]
+
+def oracle(captions, references):
+    return of("truth", captions, references)
+
+def leak(captions, references):
+    return of("control", captions, references)
+
+def chance(captions):
+    return [zlib.crc32(c.encode()) / 2**32 for c in captions]
+
+def words(captions):
+    return [float(len(c.split())) for c in captions]
+"""
+TRUTH = {"lower": 0.0, "same": 0.5}  # and 1 for the human caption
+CONTROL = "Bigram model"  # the best control on most items
+USES = ("objects", "details", "language", "rewrites")  # what the quick battery tests
+
+
+def tables(battery: Path) -> dict[str, dict[str, float]]:
+    """From the finished items: the truth of each caption, and the scores of the best control."""
+    truth: dict[str, float] = {}
+    control: dict[str, float] = {}
+    for item in sorted(battery.iterdir()):
+        references = pd.read_parquet(item / "references.parquet").set_index("image_id").references
+        captions = pd.read_parquet(item / "captions.parquet")
+        scores = pd.read_parquet(item / "scores.parquet")
+        scores = scores[scores["metric"] == CONTROL]
+        key = ["image_id", "set", "level"]
+        table = captions.merge(scores[[*key, "score"]], on=key, how="left", validate="1:1")
+        assert not table["score"].isna().any()
+        for row in table.itertuples():
+            text = "|".join([row.caption, *references[row.image_id]])
+            value = 1.0 if row.caption == row.source_caption else TRUTH[row.expected or "lower"]
+            if item.name.startswith("shuffle") and value < 1:
+                value = row.level / 1000  # level 0 has most words out of place
+            truth[text] = max(value, truth.get(text, 0.0))
+            control.setdefault(text, row.score)  # the model of an item has learned its captions
+    return {"truth": truth, "control": control}
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> TrustRun:
+    folder = tmp_path_factory.mktemp("known")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setenv("METAEVAL_CACHE", str(folder / "cache"))
+        patch.syspath_prepend(folder)
+        first = metaeval.trust(metrics=["rouge_l"], out="FIRST", report="none", quiet=True)
+        Path("known.json").write_text(json.dumps(tables(first.directory / "items")))
+        Path("known_answers.py").write_text(MODULE)
+        brought = import_module("known_answers")
+        mine = [getattr(brought, name) for name in ("oracle", "leak", "chance", "words")]
+        run = metaeval.trust(metrics=["rouge_l", *mine], out="OUT", quiet=True)
+        return TrustRun(run.directory.resolve())
+
+
+def cells(run: TrustRun, metric: str) -> dict[str, TrustCell]:
+    """The cells of the uses for which anything counts."""
+    of = {use.id: run.result.cell(use.id, metric) for use in run.result.uses}
+    return {use: cell for use, cell in of.items() if cell.counted}
+
+
+@pytest.mark.slow
+def test_an_oracle_is_fit_for_every_use_that_is_tested(found: TrustRun) -> None:
+    verdicts = {use: cell.verdict for use, cell in cells(found, "oracle").items()}
+    assert verdicts == dict.fromkeys(USES, "yes")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("metric", "allowed"),
+    [("chance", {"no"}), ("words", {"no", "undecided"}), ("leak", {"no", "undecided"})],
+)
+def test_what_knows_nothing_is_fit_for_nothing(
+    found: TrustRun, metric: str, allowed: set[str]
+) -> None:
+    """A random number, the length, and a metric that equals the best control."""
+    of = cells(found, metric)
+    assert set(of) == set(USES)
+    assert {use: cell.verdict for use, cell in of.items() if cell.verdict not in allowed} == {}
