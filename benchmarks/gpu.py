@@ -177,9 +177,7 @@ def transport(device: str, tiny: bool) -> Row:
 
     on_device()
     ours, seconds = timed(device, on_device)
-    expected, slow = timed(
-        "cpu", lambda: exact.costs(cost, exact.flows(cost, supply, demand, None))
-    )
+    expected, slow = timed("cpu", lambda: exact.costs(cost, exact.flows(cost, supply, demand)))
     difference = float(np.abs(ours - expected).max())
     return {
         "n": n,

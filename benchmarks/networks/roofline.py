@@ -29,6 +29,8 @@ from metaeval.metrics.language_model.network import CaptionLanguageModel, Langua
 from metaeval.metrics.learn_to_eval.network import CaptionJudge, JudgeShape
 from metaeval.metrics.scan.network import ScanShape, WordEncoder
 from metaeval.metrics.scan.region_batch import RegionBatch
+from metaeval.metrics.scan.tiger_score import tiger as tiger_score
+from metaeval.metrics.vifidel.device_sections import importance
 
 FLOPS, BYTES = 67e12, 3.35e12  # of an H100, a second: float32, memory
 N = 512  # captions in the batch
@@ -109,10 +111,13 @@ def tiger() -> Cost:
     with torch.device("meta"):
         batch = RegionBatch.of(floats(N, REGIONS, 128))
     index = ids(N)
-    return cost_of(
-        lambda: batch.attend(index, encoder(ids(N, WORDS)), 9.0, ("i2t",)),
-        "NDCG of the regions, in numpy",
-    )
+    reference, mask = torch.empty(2, N, REGIONS, dtype=torch.float64, device="meta")
+
+    def work() -> None:
+        vectors = batch.attend(index, encoder(ids(N, WORDS)), 9.0, ("i2t",))["i2t"]
+        tiger_score(reference, vectors, mask.bool())
+
+    return cost_of(work, "numbers of words")
 
 
 def bert(layers: int, width: int, heads: int, host: str) -> Cost:
@@ -164,16 +169,20 @@ def learn_to_eval() -> Cost:
     return cost_of(work, "tokenising")
 
 
-def transport() -> Cost:
-    """4 objects, 6 words: the start and three ways, as captions of COCO need about."""
+def vifidel() -> Cost:
+    """4 objects, 6 words, 30 words of references, vectors of 384 numbers; the start of transport
+    and three ways, as captions of COCO need about."""
     masses = [torch.empty(k, N, dtype=torch.float64, device="meta") for k in (4, 6)]
+    own, others = (torch.empty(N, k, 384, dtype=torch.float64, device="meta") for k in (10, 30))
+    member = torch.empty(N, REFERENCES, 30, dtype=torch.bool, device="meta")
 
     def work() -> None:
+        importance(own, others, member)
         problems = transport_device.begin(ids(4, 6, N), *masses, 7)
         for _ in range(3):
             problems = transport_device.augment(problems, 7)
 
-    return cost_of(work, "bags of words and their distances; the start of kernels")
+    return cost_of(work, "bags of words; the start of kernels")
 
 
 COSTS: dict[str, Callable[[], Cost]] = {
@@ -185,7 +194,7 @@ COSTS: dict[str, Callable[[], Cost]] = {
     "CLIPScore, ViT-B/32, an image": lambda: clip(True),
     "LM and SLOR": language_model,
     "LearnToEval": learn_to_eval,
-    "VIFIDEL's transport": transport,
+    "VIFIDEL-ref": vifidel,
 }
 
 

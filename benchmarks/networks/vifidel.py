@@ -191,8 +191,8 @@ def main() -> None:
     whole = [k for k, pair in enumerate(pairs) if all(pair)]
     pairs = [pairs[k] for k in whole]
     batches = [
-        (problem.cost, problem.supply, problem.demand)
-        for problem in scorer.distance.problems(pairs, index[whole])
+        (prices, problem.supply, problem.demand)
+        for problem, prices in scorer.distance.problems(pairs, index[whole]).priced()
     ]
     print(f"transport of {len(pairs):,} captions, weighted by references")
     compare(batches)

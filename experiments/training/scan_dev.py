@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
 from metaeval.data.dataset import CaptionDataset
 from metaeval.experiments.training.dev_captions import (
@@ -59,7 +60,8 @@ def measure(
     mask = images.regions.mask[image]
     scores: dict[str, dict[str, Floats]] = {}
     for name, texts in captions_in_turns(images, pool, turns).items():
-        tigers = tiger(references, grounder.grounding(texts, image), mask)
+        vectors = references, grounder.grounding(texts, image), mask
+        tigers = [column.numpy() for column in tiger(*map(torch.from_numpy, vectors))]
         i2t, t2i = grounder.similarity(texts, image).T
         columns = [column.name for column in _COLUMNS]
         scores[name] = dict(zip(columns, (*tigers, i2t, t2i, i2t + t2i), strict=True))

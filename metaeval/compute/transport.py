@@ -1,11 +1,11 @@
 """Optimal transport, exact, for many small problems.
 
 A problem has m suppliers and n receivers, masses of equal total, and a cost for every pair; wanted
-is the flow of least total cost. On a processor each problem goes through POT's network simplex
+is the flow of least total cost. On a processor each problem is solved by POT's network simplex
 (`ot.emd`). On a GPU problems of about the same size are padded to one size and solved together
 (`transport_device.py`).
 
-On the device costs are compared as whole numbers, multiples of 2^-b of the problem's greatest cost.
+On a device costs are compared as whole numbers, multiples of 2^-b of the problem's greatest cost.
 So a problem has the same flow to the bit on every device and whatever other problems are in the
 call, and how far it can be from the optimum is known: see `excess`.
 """
@@ -32,10 +32,8 @@ _SIZES = np.array([1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64], dtype=np.intp)
 _ARRAYS = 12  # int64 or float64 arrays [m, n, P] that the solver holds at its peak
 
 
-def flows(
-    cost: Floats, supply: Floats, demand: Floats, device: torch.device | None = None
-) -> Floats:
-    """The optimal flows of P problems of one size.
+def flows(cost: Floats, supply: Floats, demand: Floats) -> Floats:
+    """The optimal flows of P problems of one size, by POT.
 
     Parameters
     ----------
@@ -45,26 +43,16 @@ def flows(
         [m, P], [n, P], at least 0, of equal sum in each problem (up to rounding). Whole numbers
         are carried exactly. A row or column without mass is padding; its costs do not matter.
 
-    device
-        A GPU, to solve there what is worth it; `None` or a processor: POT.
-
     Returns float64 [m, n, P]. Raises ValueError where the problems are not like that.
     """
+    import ot
+
     _check(cost, supply, demand)
     m, n, count = cost.shape
     if m == 1 or n == 1:  # there is but one flow
         return np.array(demand[None] if m == 1 else supply[:, None], dtype=np.float64)
-    if device is None or device.type == "cpu" or count < FEWEST:
-        return _flows_by_pot(cost, supply, demand)
-    return flows_on(device, cost, supply, demand)
-
-
-def _flows_by_pot(cost: Floats, supply: Floats, demand: Floats) -> Floats:
-    """One problem after another, each without its padding."""
-    import ot
-
     flow = np.zeros(cost.shape)
-    for k in range(cost.shape[2]):
+    for k in range(count):  # each without its padding
         rows, columns = np.flatnonzero(supply[:, k] > 0), np.flatnonzero(demand[:, k] > 0)
         prices = np.ascontiguousarray(cost[rows[:, None], columns, k])
         greatest = prices.max(initial=0.0)
@@ -78,24 +66,52 @@ def _flows_by_pot(cost: Floats, supply: Floats, demand: Floats) -> Floats:
 
 def flows_on(device: torch.device, cost: Floats, supply: Floats, demand: Floats) -> Floats:
     """The same on a device, in batches that fit into its memory; arguments as of `flows`."""
-    from metaeval.compute import transport_device
-
     m, n, count = cost.shape
-    bits, shift = _bits(m, n)
-    carries = (supply > 0)[:, None] & (demand > 0)[None]
-    greatest = cost.max(axis=(0, 1), where=carries, initial=0)
-    cost = np.where(carries, cost, greatest)  # so that padding is never the nearest
-    steps = 2.0**bits / np.where(greatest > 0, greatest, 1.0)
-    whole = np.rint(cost * steps).astype(np.int64)
-    flow = np.empty((m, n, count))
+    flow = np.empty(cost.shape)
 
     def work(start: int, stop: int, size: int) -> None:
         part = np.s_[..., start:stop]
-        costs, gives, takes = to_device(device, whole[part], supply[part], demand[part])
-        flow[part] = to_host(transport_device.solve(costs, gives, takes, shift))
+        tensors = to_device(device, cost[part], supply[part], demand[part])
+        flow[part] = to_host(_flows_of_tensors(*tensors))
 
-    in_batches(count, fitting_batch(device, count, 8 * _ARRAYS * m * n), work)
+    in_batches(count, fitting_batch(device, count, bytes_of_a_problem(m, n)), work)
     return flow
+
+
+def distances(
+    cost: torch.Tensor, supply: torch.Tensor, demand: torch.Tensor, on_device: bool
+) -> Floats:
+    """[P] What the optimal flows cost per unit of mass; arguments as of `flows`, as tensors.
+
+    `on_device`: where the tensors are, if there are enough problems for that to be faster than
+    POT on the processor.
+    """
+    from metaeval.compute import transport_device
+
+    m, n, count = cost.shape
+    if not on_device or count < FEWEST:
+        arrays = to_host(cost), to_host(supply), to_host(demand)
+        return costs(arrays[0], flows(*arrays))
+    if m == 1 or n == 1:
+        flow = demand[None] if m == 1 else supply[:, None]
+    else:
+        flow = _flows_of_tensors(cost, supply, demand)
+    return to_host(transport_device.unit_costs(cost, flow))
+
+
+def bytes_of_a_problem(m: int, n: int) -> int:
+    """The memory that a problem of m × n takes on a device."""
+    return 8 * _ARRAYS * m * n
+
+
+def _flows_of_tensors(
+    cost: torch.Tensor, supply: torch.Tensor, demand: torch.Tensor
+) -> torch.Tensor:
+    from metaeval.compute import transport_device
+
+    bits, shift = _bits(*cost.shape[:2])
+    whole = transport_device.whole_costs(cost, supply, demand, bits)
+    return transport_device.solve(whole, supply, demand, shift)
 
 
 def costs(cost: Floats, flow: Floats) -> Floats:

@@ -11,8 +11,8 @@ its place are found in one operation by packing the place into the `shift` lowes
 go to the lowest place. Additions of masses happen in one order for each problem. So the flows are
 the same to the bit on every device, and whatever other problems are in the call.
 
-`begin` and `augment` are device sections: tensors in, tensors out, no shape that depends on data.
-`solve` reads one bool from the device after each of them.
+All functions except `solve` are device sections: tensors in, tensors out, no shape that depends on
+data. `solve` reads one bool from the device after `begin` and after each `augment`.
 """
 
 from __future__ import annotations
@@ -37,6 +37,34 @@ class Problems(NamedTuple):
         """bool [P] Where demand is left that could be met."""
         offers = (self.supply > self.tiny).any(dim=0)
         return offers & (self.demand > self.tiny).any(dim=0)
+
+
+def whole_costs(
+    cost: torch.Tensor, supply: torch.Tensor, demand: torch.Tensor, bits: int
+) -> torch.Tensor:
+    """Device section: int64 [m, n, P] costs, in 2^-bits of each problem's greatest cost.
+
+    A row or column without mass costs as much as the dearest, so that it is never the nearest.
+    """
+    carries = (supply > 0)[:, None] & (demand > 0)[None]
+    greatest = torch.where(carries, cost, 0.0).amax(dim=(0, 1))
+    steps = 2.0**bits / torch.where(greatest > 0, greatest, 1.0)
+    return (torch.where(carries, cost, greatest) * steps).round().to(torch.int64)
+
+
+def unit_costs(cost: torch.Tensor, flow: torch.Tensor) -> torch.Tensor:
+    """Device section: [P] the flows' cost per unit of mass, in an order that padding does not
+    change."""
+    total, mass = (_sum_in_order(_sum_in_order(each)) for each in (cost * flow, flow))
+    return total / mass
+
+
+def _sum_in_order(values: torch.Tensor) -> torch.Tensor:
+    """The sum over the first axis, one row after another."""
+    total = values[0].clone()
+    for row in values[1:]:
+        total += row
+    return total
 
 
 def solve(

@@ -21,7 +21,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 CUDA, META = torch.device("cuda", 0), torch.device("meta")
-_device = CUDA
+_device, _real = CUDA, False
 
 
 def device() -> torch.device:
@@ -57,17 +57,48 @@ class DeviceRules(TorchDispatchMode):
 @contextmanager
 def fake_device(kind: torch.device = CUDA, float64: bool = False) -> Iterator[DeviceRules]:
     """A block whose tensors are fake; real ones that are used in it are taken as the host's."""
-    global _device
-    before, _device = _device, kind
+    modes = FakeTensorMode(allow_non_fake_inputs=True), DeviceRules(float64)
+    with _on(kind, real=False), modes[0], modes[1] as rules:
+        yield rules
+
+
+@contextmanager
+def real_device(kind: torch.device) -> Iterator[None]:
+    """A block whose tensors are real and on the device, the same numbers on every device."""
+    torch.manual_seed(0)
+    with _on(kind, real=True):
+        yield
+
+
+@contextmanager
+def _on(kind: torch.device, real: bool) -> Iterator[None]:
+    global _device, _real
+    before = _device, _real
+    _device, _real = kind, real
     try:
-        with FakeTensorMode(allow_non_fake_inputs=True), DeviceRules(float64) as rules:
-            yield rules
+        yield
     finally:
-        _device = before
+        _device, _real = before
+
+
+def random_normal(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    """Standard normal numbers on the device of the block that is running."""
+    if _real:
+        return torch.randn(*shape, dtype=dtype).to(_device)
+    return torch.randn(*shape, dtype=dtype, device=_device)
+
+
+def random_integers(low: int, high: int, shape: tuple[int, ...]) -> torch.Tensor:
+    """Integers from low to high - 1 on the device of the block that is running."""
+    if _real:
+        return torch.randint(low, high, shape).to(_device)
+    return torch.randint(low, high, shape, device=_device)
 
 
 def on_device(module: torch.nn.Module) -> torch.nn.Module:
-    """The module with its parameters replaced by fake ones on the device."""
+    """The module on the device; with fake parameters where tensors are fake."""
+    if _real:
+        return module.to(_device)
     for child in module.modules():
         for name, parameter in child._parameters.items():
             if parameter is not None:

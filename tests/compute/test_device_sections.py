@@ -14,9 +14,12 @@ import pytest
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
+from torch.utils._pytree import tree_leaves  # noqa: E402
+
 from metaeval.compute import transport_device  # noqa: E402
 from metaeval.compute.gru import Packing  # noqa: E402
 from metaeval.metrics.bertscore.match import best_cosines  # noqa: E402
+from metaeval.metrics.bertscore.moverscore import token_distances  # noqa: E402
 from metaeval.metrics.faier.fusion import level_score  # noqa: E402
 from metaeval.metrics.faier.network import FaierNetwork, FaierShape  # noqa: E402
 from metaeval.metrics.language_model.network import (  # noqa: E402
@@ -27,7 +30,10 @@ from metaeval.metrics.learn_to_eval.network import CaptionJudge, JudgeShape  # n
 from metaeval.metrics.scan.attention import mean_cosines  # noqa: E402
 from metaeval.metrics.scan.network import RegionEncoder, ScanShape, WordEncoder  # noqa: E402
 from metaeval.metrics.scan.region_batch import RegionBatch  # noqa: E402
+from metaeval.metrics.scan.tiger_score import tiger  # noqa: E402
 from metaeval.metrics.scan.training.loss import hardest_negatives, triplet_loss  # noqa: E402
+from metaeval.metrics.vifidel.device_sections import importance, squared_distances  # noqa: E402
+from metaeval.metrics.vifidel.distance import TransportProblems, _prices  # noqa: E402
 from metaeval.text.transformers.encoder import TextEncoder  # noqa: E402
 from tests.compute.fake_device import (  # noqa: E402
     CUDA,
@@ -36,6 +42,9 @@ from tests.compute.fake_device import (  # noqa: E402
     device,
     fake_device,
     on_device,
+    random_integers,
+    random_normal,
+    real_device,
     require_on_device,
 )
 
@@ -43,12 +52,12 @@ Section = Callable[[int], Any]
 N_REGIONS, N_WORDS, D = 6, 7, 16
 
 
-def floats(*shape: int, **options: Any) -> torch.Tensor:
-    return torch.randn(*shape, device=device(), **options)
+def floats(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    return random_normal(*shape, dtype=dtype)
 
 
 def ids(*shape: int, most: int = 20) -> torch.Tensor:
-    return torch.randint(4, most, shape, device=device())
+    return random_integers(4, most, shape)
 
 
 def there(*shape: int) -> torch.Tensor:
@@ -136,6 +145,11 @@ def scan_training(n: int) -> Any:
     return regions.fc.weight.grad, words.embed.weight.grad
 
 
+def tiger_score(n: int) -> Any:
+    vectors = floats(2, n, N_REGIONS, dtype=torch.float64)
+    return tuple(tiger(vectors[0], vectors[1], there(n, N_REGIONS)))
+
+
 def bert_encode(n: int) -> Any:
     config = transformers.BertConfig(
         hidden_size=16, num_hidden_layers=2, num_attention_heads=2, vocab_size=20,
@@ -197,8 +211,31 @@ def language_model_training(n: int) -> Any:
     return logs
 
 
+def moverscore_distances(n: int) -> Any:
+    return token_distances(*(floats(n, k, D, dtype=torch.float64) for k in (4, N_REGIONS)))
+
+
+def vifidel_importance(n: int) -> Any:
+    words, others = (floats(n, k, D, dtype=torch.float64) for k in (N_WORDS, 9))
+    return importance(words, others, there(n, 3, 9))
+
+
+def vifidel_prices(n: int) -> Any:
+    vectors = floats(20, D, dtype=torch.float64)
+    masses = [floats(k, n, dtype=torch.float64) for k in (4, N_REGIONS)]
+    problems = TransportProblems(None, ids(4, n), ids(N_REGIONS, n), *masses, *masses)
+    return _prices(squared_distances(vectors, vectors), problems, 2)
+
+
+def transport_costs(n: int) -> Any:
+    cost = floats(4, N_REGIONS, n, dtype=torch.float64)
+    masses = [torch.ones(k, n, dtype=torch.float64, device=device()) for k in (4, N_REGIONS)]
+    whole = transport_device.whole_costs(cost, *masses, 40)
+    return whole, transport_device.unit_costs(cost, cost)
+
+
 def transport_problems(n: int) -> transport_device.Problems:
-    cost = torch.randint(0, 1 << 40, (4, N_REGIONS, n), device=device())
+    cost = random_integers(0, 1 << 40, (4, N_REGIONS, n))
     supply = torch.ones(4, n, dtype=torch.float64, device=device())
     demand = torch.ones(N_REGIONS, n, dtype=torch.float64, device=device())
     return transport_device.begin(cost, supply, demand, 7)
@@ -224,6 +261,7 @@ SECTIONS: dict[str, tuple[Section, torch.device, bool]] = {
     "SCAN encode regions": (scan_encode_regions, CUDA, False),
     "SCAN encode words": (scan_encode_words, META, False),
     "SCAN and TIGEr attend": (scan_attend, CUDA, True),  # their card says float32+float64
+    "TIGEr score": (tiger_score, CUDA, True),
     "SCAN training": (scan_training, META, False),
     "BERTScore encode": (bert_encode, CUDA, False),
     "BERTScore match": (bertscore_match, CUDA, False),
@@ -233,6 +271,10 @@ SECTIONS: dict[str, tuple[Section, torch.device, bool]] = {
     "LearnToEval training": (judge_training, META, False),
     "LM": (language_model, META, False),
     "LM training": (language_model_training, META, False),
+    "MoverScore distances": (moverscore_distances, CUDA, True),
+    "VIFIDEL importance": (vifidel_importance, CUDA, True),
+    "VIFIDEL and WMD prices": (vifidel_prices, CUDA, True),
+    "transport costs": (transport_costs, CUDA, True),
     # VIFIDEL, WMD and MoverScore: masses are float64, costs int64
     "transport begin": (transport_begin, CUDA, True),
     "transport augment": (transport_augment, CUDA, True),
@@ -254,6 +296,20 @@ def test_a_device_section_stays_on_the_device(name: str) -> None:
     assert (small.to_host, large.to_host) == (0, 0)
     # places of a packing go to the device: as many times, however large the batch is
     assert small.to_device == large.to_device <= 12
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+@pytest.mark.parametrize("name", SECTIONS)
+def test_a_device_section_gives_the_numbers_of_the_processor(name: str) -> None:
+    """float32 sums in other orders: 1e-4 on numbers of about 1. Transport is equal to the bit."""
+    results = []
+    for kind in (torch.device("cpu"), CUDA):
+        with real_device(kind):
+            results.append(tree_leaves(SECTIONS[name][0](64)))
+    exact = name in ("transport begin", "transport augment")
+    for on_cpu, on_cuda in zip(*results, strict=True):
+        torch.testing.assert_close(on_cuda.cpu(), on_cpu, rtol=0, atol=0 if exact else 1e-4)
 
 
 def forgets_cpu(n: int) -> Any:

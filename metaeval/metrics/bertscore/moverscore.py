@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaeval.compute import transport
+from metaeval.compute.device import to_device
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.metrics.base import Metric, ReferenceScorer, Scores
 from metaeval.metrics.bertscore.metric import BertScore, BertScorer
@@ -29,6 +30,7 @@ Floats = npt.NDArray[np.float64]
 
 _PUNCTUATION = frozenset(string.punctuation)
 _GIB = 2.0
+_PAIRS = 4096  # of sentences compared at a time
 LOWEST = -1.0
 
 
@@ -182,13 +184,30 @@ def _distances(pairs: Sequence[tuple[_Sentence, _Sentence]], device: torch.devic
     """[n] The least cost of turning the first sentence of each pair into the second."""
     distances = np.empty(len(pairs))
     sizes = np.array([(len(a.mass), len(b.mass)) for a, b in pairs], dtype=np.intp).reshape(-1, 2)
-    for m, n, which in transport.group_by_size(sizes[:, 0], sizes[:, 1]):
-        cost = np.zeros((m, n, len(which)))
-        supply, demand = np.zeros((m, len(which))), np.zeros((n, len(which)))
-        for k, row in enumerate(which.tolist()):
-            a, b = pairs[row]
-            apart = a.vectors[:, None] - b.vectors[None]
-            cost[: len(a.mass), : len(b.mass), k] = np.sqrt((apart**2).sum(axis=2))
-            supply[: len(a.mass), k], demand[: len(b.mass), k] = a.mass, b.mass
-        distances[which] = transport.costs(cost, transport.flows(cost, supply, demand, device))
+    for m, n, group in transport.group_by_size(sizes[:, 0], sizes[:, 1]):
+        for which in np.array_split(group, -(-len(group) // _PAIRS)):
+            some = [pairs[row] for row in which.tolist()]
+            left, supply = _padded([a for a, _ in some], m)
+            right, demand = _padded([b for _, b in some], n)
+            cost = token_distances(*to_device(device, left, right))
+            masses = to_device(device, supply, demand)
+            distances[which] = transport.distances(cost, *masses, on_device=device.type == "cuda")
     return distances
+
+
+def token_distances(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
+    """Device section: [m, n, P] the distances between the tokens [P, m, d] and [P, n, d]."""
+    import torch
+
+    distances = torch.cdist(left, right, compute_mode="donot_use_mm_for_euclid_dist")
+    return distances.permute(1, 2, 0)
+
+
+def _padded(sentences: Sequence[_Sentence], size: int) -> tuple[Floats, Floats]:
+    """The vectors [P, size, d] and masses [size, P] of sentences; zeros behind the last token."""
+    vectors = np.zeros((len(sentences), size, sentences[0].vectors.shape[1]))
+    masses = np.zeros((size, len(sentences)))
+    for k, sentence in enumerate(sentences):
+        vectors[k, : len(sentence.mass)] = sentence.vectors
+        masses[: len(sentence.mass), k] = sentence.mass
+    return vectors, masses

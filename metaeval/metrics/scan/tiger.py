@@ -176,7 +176,9 @@ class TigerScorer(ScanScorer):
     def _compare(self, vectors: Scores, images: npt.NDArray[np.intp]) -> Scores:
         """[n, 3] TIGEr, RRS and WDS of candidates by their grounding vectors [n, r]."""
         regions = self._references, self.grounder.n_regions
-        return compare_groundings(*regions, vectors, images, self._tau, self._gains)
+        return compare_groundings(
+            *regions, vectors, images, self._tau, self._gains, self.grounder.device
+        )
 
     def _check_sign(self) -> None:
         """Refuse weights under which human captions ground negatively."""

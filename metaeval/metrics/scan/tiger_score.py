@@ -4,6 +4,8 @@ A grounding vector says of each region of an image how well a caption speaks of 
 is compared with the mean of the references': does it rank the regions alike (RRS), and does it give
 them as much weight (WDS)? The definitions are those of the authors' code (SeleenaJM/CapEval,
 tiger.py), which differ from the paper's in two places: gains are min–max normalised, and τ is 1.5.
+
+`tiger`, `rrs` and `wds` are device sections: float64 tensors in and out, on any device.
 """
 
 from __future__ import annotations
@@ -13,12 +15,13 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
 from metaeval.compute.batching import group_rows_by_keys
+from metaeval.compute.device import to_device, to_host
 from metaeval.compute.threads import run_parallel
 
 Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
 
 TAU = 1.5
 MIN_MAX, RAW = "min-max", "raw"
@@ -31,17 +34,21 @@ _ROWS = 1024  # captions compared at a time
 class TigerScores(NamedTuple):
     """The three scores of n captions: float64 [n] each."""
 
-    tiger: Floats
-    rrs: Floats
-    wds: Floats
+    tiger: torch.Tensor
+    rrs: torch.Tensor
+    wds: torch.Tensor
 
 
 def tiger(
-    reference: Floats, candidate: Floats, mask: Bools, tau: float = TAU, gains: str = MIN_MAX
+    reference: torch.Tensor,
+    candidate: torch.Tensor,
+    mask: torch.Tensor,
+    tau: float = TAU,
+    gains: str = MIN_MAX,
 ) -> TigerScores:
     """TIGEr = (RRS + WDS) / 2 of grounding vectors [n, r], the references' mean and a candidate's.
 
-    `mask` bool [n, r] says where regions are: what the vectors hold elsewhere does not count.
+    `mask` bool [n, r] marks the regions; values elsewhere are not read.
     """
     ranks, weights = rrs(reference, candidate, mask, gains), wds(reference, candidate, mask, tau)
     return TigerScores((ranks + weights) / 2, ranks, weights)
@@ -54,16 +61,27 @@ def compare_groundings(
     images: npt.NDArray[np.intp],
     tau: float = TAU,
     gains: str = MIN_MAX,
+    device: torch.device | None = None,
 ) -> Floats:
     """TIGEr, RRS and WDS of n captions: float64 [n, 3]; see `tiger`.
 
-    Those of images with about as many regions are compared together: so little padding is compared,
-    and a caption's numbers do not depend on how many regions other images have.
+    Captions of images with about as many regions are compared together. So little padding is
+    compared, and a caption's scores do not depend on how many regions other images have.
 
-    `references` are the references' mean grounding vectors of m images [m, r], of which the first
-    `n_regions` [m], at least one, are regions; `candidates` those of captions [n, r], `images` the
-    captions' images [n].
+    Parameters
+    ----------
+    references
+        [m, r] The references' mean grounding vectors of m images.
+    n_regions
+        [m] How many of the r values are regions, at least 1.
+    candidates
+        [n, r] The captions' grounding vectors.
+    images
+        [n] The captions' images.
+    device
+        Where to compute; `None`: the processor.
     """
+    on = device or torch.device("cpu")
     count = n_regions[images]
     level = -(-count // _STEP) * _STEP
     scores = np.empty((len(images), 3))
@@ -71,13 +89,16 @@ def compare_groundings(
     def compare(rows: npt.NDArray[np.intp]) -> None:
         most = int(level[rows[0]])
         mask = np.arange(most)[None, :] < count[rows][:, None]
-        reference, candidate = references[images[rows]], candidates[rows]
-        columns = tiger(_fit(reference, most), _fit(candidate, most), mask, tau, gains)
-        scores[rows] = np.stack(columns, axis=1)
+        vectors = _fit(references[images[rows]], most), _fit(candidates[rows], most)
+        scores[rows] = to_host(torch.stack(tiger(*to_device(on, *vectors, mask), tau, gains), 1))
 
-    run_parallel([
-        partial(compare, rows) for rows in group_rows_by_keys(level, most=_ROWS)
-    ])  # fmt: skip
+    at_once = _ROWS if on.type == "cpu" else len(images)
+    jobs = [partial(compare, rows) for rows in group_rows_by_keys(level, most=at_once)]
+    if on.type == "cpu":
+        run_parallel(jobs)
+    else:
+        for job in jobs:
+            job()
     return scores
 
 
@@ -86,7 +107,9 @@ def _fit(rows: Floats, width: int) -> Floats:
     return np.pad(rows[:, :width], ((0, 0), (0, max(0, width - rows.shape[1]))))
 
 
-def rrs(reference: Floats, candidate: Floats, mask: Bools, gains: str = MIN_MAX) -> Floats:
+def rrs(
+    reference: torch.Tensor, candidate: torch.Tensor, mask: torch.Tensor, gains: str = MIN_MAX
+) -> torch.Tensor:
     """Region rank similarity: NDCG of the regions ranked by the candidate, [n], in [0, 1].
 
     Σ gain / log2(1 + rank), divided by the same for the best ranking. The region ranked first has
@@ -99,26 +122,24 @@ def rrs(reference: Floats, candidate: Floats, mask: Bools, gains: str = MIN_MAX)
     """
     if gains not in GAINS:
         raise ValueError(f"gains must be one of {', '.join(GAINS)}")
-    n, r = reference.shape
-    low = np.where(mask, reference, np.inf).min(axis=1, keepdims=True)
-    high = np.where(mask, reference, -np.inf).max(axis=1, keepdims=True)
-    flat = (high == low)[:, 0]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        gain = reference if gains == RAW else (reference - low) / (high - low)
-    gain = np.where(mask, gain, 0.0)
-    discount = 1 / np.log2(np.arange(2, r + 2))
+    low = torch.where(mask, reference, torch.inf).amin(dim=1, keepdim=True)
+    high = torch.where(mask, reference, -torch.inf).amax(dim=1, keepdim=True)
+    gain = reference if gains == RAW else (reference - low) / (high - low)
+    gain = torch.where(mask, gain, 0.0)
+    ranks = torch.arange(2, reference.shape[1] + 2, dtype=reference.dtype, device=reference.device)
+    discount = 1 / torch.log2(ranks)
     # padding is ranked last, where its gain of 0 adds nothing
-    ranked = np.argsort(np.where(mask, -candidate, np.inf), axis=1, kind="stable")
-    best = np.argsort(np.where(mask, -gain, np.inf), axis=1, kind="stable")
-    rows = np.arange(n)[:, None]
-    dcg = (gain[rows, ranked] * discount).sum(axis=1)
-    ideal = (gain[rows, best] * discount).sum(axis=1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        ndcg = np.where(ideal > 0, dcg / ideal, np.nan)
-    return np.where(flat, 1.0, ndcg)
+    ranked = torch.where(mask, -candidate, torch.inf).argsort(dim=1, stable=True)
+    best = torch.where(mask, -gain, torch.inf).argsort(dim=1, stable=True)
+    dcg = (gain.gather(1, ranked) * discount).sum(dim=1)
+    ideal = (gain.gather(1, best) * discount).sum(dim=1)
+    ndcg = torch.where(ideal > 0, dcg / ideal, torch.nan)
+    return torch.where((high == low)[:, 0], 1.0, ndcg)
 
 
-def wds(reference: Floats, candidate: Floats, mask: Bools, tau: float = TAU) -> Floats:
+def wds(
+    reference: torch.Tensor, candidate: torch.Tensor, mask: torch.Tensor, tau: float = TAU
+) -> torch.Tensor:
     """Weight distribution similarity: 1 - σ(τ · (KL + ln(‖ref‖ / ‖cand‖))), [n], in (0, 1).
 
     KL is that of the candidate's softmax from the reference's; logarithms are natural. The norm
@@ -126,17 +147,15 @@ def wds(reference: Floats, candidate: Floats, mask: Bools, tau: float = TAU) -> 
     what equal vectors score. It is 0 where one of the vectors is 0.
     """
     p, q = _log_softmax(reference, mask), _log_softmax(candidate, mask)
-    divergence = np.where(mask, np.exp(p) * (p - q), 0.0).sum(axis=1)
-    lengths = [np.sqrt((np.where(mask, v, 0.0) ** 2).sum(axis=1)) for v in (reference, candidate)]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        ratio = np.where((lengths[0] > 0) & (lengths[1] > 0), np.log(lengths[0] / lengths[1]), 0.0)
-    similarity: Floats = 1 / (1 + np.exp(tau * (divergence + ratio)))
-    return similarity
+    divergence = torch.where(mask, p.exp() * (p - q), 0.0).sum(dim=1)
+    own, other = (
+        torch.where(mask, v, 0.0).square().sum(dim=1).sqrt() for v in (reference, candidate)
+    )
+    ratio = torch.where((own > 0) & (other > 0), (own / other).log(), 0.0)
+    return torch.sigmoid(-tau * (divergence + ratio))
 
 
-def _log_softmax(values: Floats, mask: Bools) -> Floats:
-    """Logarithm of the softmax over the regions; 0 where there is none."""
-    held = np.where(mask, values, -np.inf)
-    shifted = np.where(mask, values - held.max(axis=1, keepdims=True), 0.0)
-    total = np.where(mask, np.exp(shifted), 0.0).sum(axis=1, keepdims=True)
-    return np.where(mask, shifted - np.log(total), 0.0)
+def _log_softmax(values: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    """Logarithm of the softmax over the regions; 0 elsewhere."""
+    logs = torch.where(mask, values, -torch.inf).log_softmax(dim=1)
+    return torch.where(mask, logs, 0.0)

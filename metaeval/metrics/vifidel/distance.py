@@ -12,12 +12,13 @@ cancels, and equal words cost exactly 0.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from metaeval.compute import transport
+from metaeval.compute.device import fitting_batch, in_batches, to_device
 from metaeval.metrics.vifidel.importance import ImportanceWeights
 from metaeval.metrics.vifidel.words import Bag, Lexicon
 
@@ -32,26 +33,30 @@ class TransportProblems(NamedTuple):
     """P transport problems of one padded size; `which` are their positions in the call.
 
     objects, words
-        [m, P], [n, P] Numbers of words; in padding those of some word of the problem.
+        [m, P], [n, P] Rows and columns of the table of squared distances; in padding those of some
+        word of the problem.
     supply, demand
         [m, P], [n, P] Whole numbers of equal sum per problem, 0 in padding.
-    cost
-        [m, n, P]
+    object_weights, word_weights
+        [m, P], [n, P] The words' importance weights, or ones.
+
+    Arrays, or tensors on a device.
     """
 
-    which: Indices
-    objects: Indices
-    words: Indices
-    supply: Floats
-    demand: Floats
-    cost: Floats
+    which: Any
+    objects: Any
+    words: Any
+    supply: Any
+    demand: Any
+    object_weights: Any
+    word_weights: Any
 
 
 class BagDistance:
     """The distance between two bags of words: what it costs to turn the one into the other.
 
-    The price of moving a word is the distance of the vectors (`p` 1) or its square (2). On a GPU
-    (`device`) the transport of many bags is computed there.
+    The price of moving a word is the distance of the vectors (`p` 1) or its square (2). With a GPU
+    (`device`) prices and transport are computed there.
     """
 
     def __init__(
@@ -76,45 +81,103 @@ class BagDistance:
         inverse = [number.setdefault(key, len(number)) for key in zip(pairs, places, strict=True)]
         distinct = [pair for pair, _ in number]
         where = None if images is None else np.array([i for _, i in number], dtype=np.intp)
+        problems = self.problems(distinct, where)
         distances = np.full(len(distinct), np.nan)
-        for problems in self.problems(distinct, where):
-            flow = transport.flows(problems.cost, problems.supply, problems.demand, self._device)
-            distances[problems.which] = transport.costs(problems.cost, flow)
+        if self._device is None:
+            for each, cost in problems.priced():
+                flow = transport.flows(cost, each.supply, each.demand)
+                distances[each.which] = transport.costs(cost, flow)
+        else:
+            for each, solved in problems.solved_on(self._device):
+                distances[each.which] = solved
         return distances[np.array(inverse, dtype=np.intp)]
 
     def problems(
         self, pairs: Sequence[tuple[Bag, Bag]], images: Indices | None = None
-    ) -> Iterator[TransportProblems]:
-        """The pairs as transport problems, those of about one size together."""
-        left, right = (_Bags([pair[side] for pair in pairs]) for side in (0, 1))
-        weights = None
-        if images is not None:
-            words = np.concatenate([left.words, right.words])
-            weights = self._weights.of_pairs(np.broadcast_to(images, words.shape), words)
-        rows, columns = np.unique(left.words), np.unique(right.words)
-        squares = self._lexicon.squared_distances(rows.tolist(), columns.tolist())
-        for m, n, which in transport.group_by_size(left.sizes, right.sizes):
-            if weights is not None:
-                which = which[~np.isnan(weights[0, which])]
-                if not len(which):
-                    continue
-            objects, counts = left.words[:m, which], left.counts[:m, which]
-            words, frequencies = right.words[:n, which], right.counts[:n, which]
-            cost = squares[
-                np.searchsorted(rows, objects)[:, None], np.searchsorted(columns, words)[None]
-            ]
-            if weights is not None:
-                a = weights[: len(left.words)][:m, which][:, None]
-                b = weights[len(left.words) :][:n, which][None]
-                cost = (a - b) ** 2 + a * b * cost
+    ) -> PairProblems:
+        """The pairs as transport problems."""
+        return PairProblems(self._lexicon, self._weights, self._p, pairs, images)
+
+
+class PairProblems:
+    """Pairs of bags as transport problems, those of about one size together.
+
+    `object_words` and `caption_words` are the numbers of the rows and columns of the table of
+    squared distances.
+    """
+
+    def __init__(
+        self,
+        lexicon: Lexicon,
+        weights: ImportanceWeights,
+        p: int,
+        pairs: Sequence[tuple[Bag, Bag]],
+        images: Indices | None,
+    ) -> None:
+        self._lexicon, self._p = lexicon, p
+        self._left, self._right = (_Bags([pair[side] for pair in pairs]) for side in (0, 1))
+        self.object_words = np.unique(self._left.words)
+        self.caption_words = np.unique(self._right.words)
+        words = np.concatenate([self._left.words, self._right.words])
+        self._weights = (
+            np.ones(words.shape)
+            if images is None
+            else weights.of_pairs(np.broadcast_to(images, words.shape), words)
+        )
+
+    def __iter__(self) -> Iterator[TransportProblems]:
+        left, right, weights = self._left, self._right, self._weights
+        for m, n, group in transport.group_by_size(left.sizes, right.sizes):
+            which = group[~np.isnan(weights[0, group])]
+            if not len(which):
+                continue
+            counts, frequencies = left.counts[:m, which], right.counts[:n, which]
             yield TransportProblems(
                 which,
-                objects,
-                words,
+                np.searchsorted(self.object_words, left.words[:m, which]),
+                np.searchsorted(self.caption_words, right.words[:n, which]),
                 counts * frequencies.sum(axis=0),  # the smallest whole numbers of equal sum
                 frequencies * counts.sum(axis=0),
-                cost if self._p == 2 else np.sqrt(cost),
+                weights[: len(left.words)][:m, which],
+                weights[len(left.words) :][:n, which],
             )
+
+    def priced(self) -> Iterator[tuple[TransportProblems, Floats]]:
+        """The problems with the price [m, n, P] of moving each word."""
+        words = self.object_words.tolist(), self.caption_words.tolist()
+        squares = self._lexicon.squared_distances(*words)
+        for each in self:
+            yield each, _prices(squares, each, self._p)
+
+    def solved_on(self, device: torch.device) -> Iterator[tuple[TransportProblems, Floats]]:
+        """The problems with their distances [P], computed on the device."""
+        from metaeval.metrics.vifidel.device_sections import squared_distances
+
+        words = self.object_words, self.caption_words
+        squares = squared_distances(*to_device(device, *(self._lexicon.rows[w] for w in words)))
+        for each in self:
+            yield each, self._distances(each, squares)
+
+    def _distances(self, problems: TransportProblems, squares: torch.Tensor) -> Floats:
+        m, n, count = len(problems.objects), len(problems.words), len(problems.which)
+        device, distances = squares.device, np.empty(len(problems.which))
+
+        def work(start: int, stop: int, size: int) -> None:
+            part = TransportProblems(*to_device(device, *(x[..., start:stop] for x in problems)))
+            cost = _prices(squares, part, self._p)
+            masses = part.supply, part.demand
+            distances[start:stop] = transport.distances(cost, *masses, on_device=True)
+
+        in_batches(count, fitting_batch(device, count, transport.bytes_of_a_problem(m, n)), work)
+        return distances
+
+
+def _prices(squares: Any, problems: TransportProblems, p: int) -> Any:
+    """[m, n, P] What moving each object word to each caption word costs; arrays or tensors."""
+    a, b = problems.object_weights[:, None], problems.word_weights[None]
+    distance = squares[problems.objects[:, None], problems.words[None]]
+    cost = (a - b) ** 2 + a * b * distance
+    return cost if p == 2 else cost**0.5
 
 
 class _Bags:

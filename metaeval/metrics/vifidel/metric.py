@@ -153,8 +153,8 @@ class VifidelScorer(Scorer):
             self._object_words = [dict.fromkeys(words, 1) for words in self._object_words]
         self.object_bags = [lexicon.bag(words) for words in self._object_words]
         bags = [[lexicon.bag(lexicon.count(text)) for text in group] for group in references]
-        self._weights = ImportanceWeights(lexicon, bags)
         device = devices.transport_device(self.metric.device)
+        self._weights = ImportanceWeights(lexicon, bags, device)
         self.distance = BagDistance(lexicon, self._weights, self.metric.p, device)
 
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:

@@ -29,21 +29,23 @@ def explain_transport(
     if not all(bags):
         return plans
     for column, images in zip(columns, (None, np.array([image])), strict=True):
-        for problem in distance.problems([bags], images):
-            flow = transport.flows(problem.cost, problem.supply, problem.demand)
-            total = float(transport.costs(problem.cost, flow)[0])
+        problems = distance.problems([bags], images)
+        for problem, prices in problems.priced():
+            flow = transport.flows(prices, problem.supply, problem.demand)
+            total = float(transport.costs(prices, flow)[0])
             share = flow[..., 0] / problem.supply.sum()
-            names = [
-                [lexicon.words[word] for word in side[:, 0]]
-                for side in (problem.objects, problem.words)
-            ]
+            numbers = (
+                problems.object_words[problem.objects[:, 0]],
+                problems.caption_words[problem.words[:, 0]],
+            )
+            names = [[lexicon.words[word] for word in side.tolist()] for side in numbers]
             moves = [
                 {
                     "object": names[0][i],
                     "word": names[1][j],
                     "mass": float(share[i, j]),
-                    "price": float(problem.cost[i, j, 0]),
-                    "cost": float(share[i, j] * problem.cost[i, j, 0]),
+                    "price": float(prices[i, j, 0]),
+                    "cost": float(share[i, j] * prices[i, j, 0]),
                 }
                 for i, j in np.argwhere(share > 0)
             ]

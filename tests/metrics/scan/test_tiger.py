@@ -3,15 +3,37 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
-from metaeval.metrics.scan.tiger_score import RAW, rrs, tiger, wds
+from metaeval.metrics.scan import tiger_score
+from metaeval.metrics.scan.tiger_score import RAW, TigerScores
 
 REFERENCE = np.array([[0.1, 0.5, 0.3, 0.9]])
 CANDIDATE = np.array([[0.2, 0.4, 0.6, 0.7]])
 ALL = np.ones((1, 4), dtype=np.bool_)
+
+
+def of_arrays(function: Callable[..., Any], *arrays: Any) -> Any:
+    """What a function of tensors returns for arrays, as an array."""
+    tensors = [torch.from_numpy(a) if isinstance(a, np.ndarray) else a for a in arrays]
+    return function(*tensors)
+
+
+def rrs(*arrays: Any) -> Any:
+    return of_arrays(tiger_score.rrs, *arrays).numpy()
+
+
+def wds(*arrays: Any) -> Any:
+    return of_arrays(tiger_score.wds, *arrays).numpy()
+
+
+def tiger(*arrays: Any) -> TigerScores:
+    return TigerScores(*(column.numpy() for column in of_arrays(tiger_score.tiger, *arrays)))
 
 
 def slow(ref: list[float], cand: list[float], tau: float, raw: bool = False) -> tuple[float, float]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 pytest.importorskip("torch")
 pytest.importorskip("safetensors")
@@ -42,8 +43,8 @@ def test_tiger_is_its_parts(tmp_path: Path) -> None:
         n = grounder.n_regions[i]
         mask = (np.arange(grounder.width) < n)[None]
         vector = grounder.grounding([caption], own)
-        expected = tiger(np.mean(one, axis=0)[None], vector, mask)
-        assert_same_scores(scores[i], np.concatenate(expected))
+        expected = tiger(*map(torch.from_numpy, (np.mean(one, axis=0)[None], vector, mask)))
+        assert_same_scores(scores[i], torch.cat(expected).numpy())
     assert scores[3, 1] == 1  # an image without objects: one region, which every ranking gets right
     assert np.unique(scores[:, 0]).size == 5
 
@@ -173,11 +174,12 @@ def test_what_is_drawn_is_what_is_scored(tmp_path: Path, grid: int) -> None:
     ]
     assert ("+grid2" in metric.signatures[0]) == bool(grid)
     rows = [np.array([explanation[who]]) for who in ("references", "candidate")]
-    again = tiger(
-        *rows, np.ones((1, len(names)), np.bool_)
-    )  # from the rounded numbers that are drawn
+    mask = np.ones((1, len(names)), np.bool_)
+    again = tiger(*map(torch.from_numpy, (*rows, mask)))  # from the rounded numbers that are drawn
     assert list(explanation["values"]) == [column.name for column in metric.columns]
-    assert list(explanation["values"].values()) == pytest.approx([v[0] for v in again], abs=2e-3)
+    assert list(explanation["values"].values()) == pytest.approx(
+        [v[0].item() for v in again], abs=2e-3
+    )
 
 
 @pytest.mark.parametrize(

@@ -111,11 +111,11 @@ def test_twenty_thousand_problems_of_coco_cost_as_much_as_by_pot(
     checked: Counter[str] = Counter()
     for name, where in (("without", None), ("with", images[whole])):
         distances = scorer.distance.of_pairs(pairs, where)
-        for problems in scorer.distance.problems(pairs, where):
+        for problems, prices in scorer.distance.problems(pairs, where).priced():
             for place, k in enumerate(problems.which):
                 rows, columns = problems.supply[:, place] > 0, problems.demand[:, place] > 0
                 supply, demand = problems.supply[rows, place], problems.demand[columns, place]
-                cost = np.ascontiguousarray(problems.cost[..., place][rows][:, columns])
+                cost = np.ascontiguousarray(prices[..., place][rows][:, columns])
                 best = ot.emd2(supply / supply.sum(), demand / demand.sum(), cost)
                 # 2^-45 of the greatest cost (at most 4), and float64 on both sides
                 assert abs(distances[k] - best) < 1e-12
