@@ -60,8 +60,10 @@ def measure(
     mask = images.regions.mask[image]
     scores: dict[str, dict[str, Floats]] = {}
     for name, texts in captions_in_turns(images, pool, turns).items():
-        vectors = references, grounder.grounding(texts, image), mask
-        tigers = [column.numpy() for column in tiger(*map(torch.from_numpy, vectors))]
+        reference, candidate, there = map(
+            torch.from_numpy, (references, grounder.grounding(texts, image), mask)
+        )
+        tigers = [column.numpy() for column in tiger(reference, candidate, there)]
         i2t, t2i = grounder.similarity(texts, image).T
         columns = [column.name for column in _COLUMNS]
         scores[name] = dict(zip(columns, (*tigers, i2t, t2i, i2t + t2i), strict=True))

@@ -189,9 +189,10 @@ def _distances(pairs: Sequence[tuple[_Sentence, _Sentence]], device: torch.devic
             some = [pairs[row] for row in which.tolist()]
             left, supply = _padded([a for a, _ in some], m)
             right, demand = _padded([b for _, b in some], n)
-            cost = token_distances(*to_device(device, left, right))
-            masses = to_device(device, supply, demand)
-            distances[which] = transport.distances(cost, *masses, on_device=device.type == "cuda")
+            a, b, gives, takes = to_device(device, left, right, supply, demand)
+            distances[which] = transport.distances(
+                token_distances(a, b), gives, takes, on_device=device.type == "cuda"
+            )
     return distances
 
 

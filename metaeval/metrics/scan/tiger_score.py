@@ -89,8 +89,11 @@ def compare_groundings(
     def compare(rows: npt.NDArray[np.intp]) -> None:
         most = int(level[rows[0]])
         mask = np.arange(most)[None, :] < count[rows][:, None]
-        vectors = _fit(references[images[rows]], most), _fit(candidates[rows], most)
-        scores[rows] = to_host(torch.stack(tiger(*to_device(on, *vectors, mask), tau, gains), 1))
+        reference, candidate, there = to_device(
+            on, _fit(references[images[rows]], most), _fit(candidates[rows], most), mask
+        )
+        columns = tiger(reference, candidate, there, tau, gains)
+        scores[rows] = to_host(torch.stack(columns, dim=1))
 
     at_once = _ROWS if on.type == "cpu" else len(images)
     jobs = [partial(compare, rows) for rows in group_rows_by_keys(level, most=at_once)]
