@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -383,6 +384,10 @@ def run(
     quiet
         Do not print what the command prints.
     overrides
+        `dataset` and `dataset__file` may be a DataFrame or a list of records: it is written to
+        `dataset.jsonl` in the run's folder. A `dataset` of that kind is judged captions
+        (`dataset=table`) in "judgments", true and false captions (`pairs`) in "pairs", captions
+        (`own`) elsewhere.
         All options of the command, with `__` for the dot: `dataset__limit=200`, `seed=1`,
         `metric=["bleu", "callable"]`, `metric__callable__function="my_module.my_score"`.
     """
@@ -392,6 +397,7 @@ def run(
     if metrics is not None:
         names = [metrics] if isinstance(metrics, str) else [_name(one, brought) for one in metrics]
         overrides["metrics"] = names
+    _write_records(experiment, overrides, directory)
     environment = None
     if brought:  # its modules must be found in the same places as in this process
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
@@ -492,6 +498,35 @@ def _name(metric: Any, overrides: list[str]) -> str:
         f"+metric.{short}.what={_value(f'{module}:{name}')}",
     ]
     return short
+
+
+_TABLES_OF = {"judgments": "table", "pairs": "pairs"}  # experiment → dataset of records
+
+
+def _write_records(experiment: str, overrides: dict[str, Any], directory: Path) -> None:
+    """Write a dataset that is given as records to a file in the run's folder, and name the file."""
+    key = next((k for k in ("dataset", "dataset__file") if _is_records(overrides.get(k))), None)
+    if key is None:
+        return
+    given = overrides.pop(key)
+    if not len(given):
+        raise InputError(f"{key.replace('__', '.')}: there is no record")
+    path = directory / "dataset.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if isinstance(given, pd.DataFrame):
+        lines = given.to_json(orient="records", lines=True, force_ascii=False, double_precision=15)
+    else:
+        lines = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in given)
+    files.atomic(path, partial(Path.write_text, data=lines, encoding="utf-8"))
+    overrides["dataset__file"] = str(path)
+    if key == "dataset":
+        overrides["dataset"] = _TABLES_OF.get(experiment, "own")
+
+
+def _is_records(value: Any) -> bool:
+    if isinstance(value, pd.DataFrame):
+        return True
+    return isinstance(value, list | tuple) and all(isinstance(r, Mapping) for r in value)
 
 
 def _follow(process: subprocess.Popen[str], quiet: bool) -> tuple[str, str]:

@@ -306,3 +306,22 @@ def test_trust_tests_your_metric_next_to_others(
     assert "Your metric" in Path("OUT/report.html").read_text(encoding="utf-8")
     with pytest.raises(InputError, match="experiment=sensitivity"):
         _ = metaeval.api.TrustRun("OUT/items/small").result
+
+
+def test_a_run_takes_records_and_a_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Too many for an argument of a command: they go through a file in the run's folder."""
+    monkeypatch.setenv("METAEVAL_CACHE", str(tmp_path / "cache"))
+    records = [
+        {"imgid": f"i{k}", "mt": " ".join(["word"] * (1 + k % 7)), "refs": ["a word"], "stars": k}
+        for k in range(4000)
+    ]
+    options = {"report": "none", "task__fitted": False, "stats__replicates": 10,
+               "task__permutations": 10, "metrics": ["length"], "quiet": True}  # fmt: skip
+    one = metaeval.run("judgments", dataset="table", dataset__file=records, out=tmp_path / "1",
+                       **options)  # fmt: skip
+    two = metaeval.run("judgments", dataset=pd.DataFrame(records), out=tmp_path / "2", **options)
+    assert one.info.dataset is not None
+    assert one.scores["score"].tolist() == two.scores["score"].tolist()
+    assert len(one.scores) == len(records)
+    with pytest.raises(metaeval.errors.InputError, match="dataset: there is no record"):
+        metaeval.run("judgments", dataset=pd.DataFrame(), out=tmp_path / "3", **options)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from metaeval.experiments.judgments.further import binary_agreement
 from metaeval.experiments.judgments.sample import RankedScores, Ratings, Sample, View
 from metaeval.results.base import Estimate
 from metaeval.results.judgments import (
@@ -58,6 +59,7 @@ def agreement_of(
             view.name: of_view(column, given, view, sample.counts, statistic, confidence)
             for view in sample.views
         },
+        binary=binary_agreement(column, given, sample, confidence),
         length_controlled=_length_controlled(column, given, sample, confidence),
     )
     return agreement, resampled

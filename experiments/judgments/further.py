@@ -6,13 +6,14 @@ import numpy as np
 
 from metaeval.experiments.judgments.sample import RankedScores, Ratings, Sample, varies
 from metaeval.results.base import Estimate
-from metaeval.results.judgments import FurtherAgreement
+from metaeval.results.judgments import BinaryAgreement, FurtherAgreement
 from metaeval.stats.agreement.ceiling import disattenuated_correlation
 from metaeval.stats.agreement.cross_fitted_ties import cross_fitted_tie_calibration
 from metaeval.stats.agreement.label_efficiency import label_efficiency
 from metaeval.stats.agreement.length_control import pair_table
 from metaeval.stats.agreement.pairwise_difference import pairwise_difference_pearson
 from metaeval.stats.agreement.soft_pairwise import soft_pairwise_accuracy
+from metaeval.stats.ordering.classification import classification
 from metaeval.stats.preference.difference import preference_curve
 from metaeval.stats.resampling.items import Floats
 
@@ -45,6 +46,30 @@ def further_agreement(
         labels_worth=Estimate(value=worth[0], low=worth[1], high=worth[2], n=saved.n),
         noticed=_noticed(column, given, sample, confidence),
         soft_pairwise_accuracy=_soft_pairwise(column, given, sample),
+    )
+
+
+def binary_agreement(
+    column: RankedScores, given: Ratings, sample: Sample, confidence: float
+) -> BinaryAgreement | None:
+    """Average precision and AUROC of the label 1; `None` for ratings of more than two values."""
+    rated = ~np.isnan(given.mean)
+    values = np.unique(given.mean[rated])
+    if len(values) != 2:
+        return None
+    upward = sample.judged.higher_is_better
+    positive = given.mean[rated] == values[1 if upward else 0]
+    scores = column.scores[rated] if upward else -column.scores[rated]
+    found = classification(
+        scores, positive, given.image[rated], sample.counts, confidence=confidence
+    )
+    precision, area = found.average_precision_ci, found.auroc_ci
+    return BinaryAgreement(
+        positive=found.n_positive / found.n if found.n else None,
+        average_precision=Estimate(
+            value=found.average_precision, low=precision[0], high=precision[1], n=found.n
+        ),
+        auroc=Estimate(value=found.auroc, low=area[0], high=area[1], n=found.n),
     )
 
 

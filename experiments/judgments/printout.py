@@ -8,6 +8,7 @@ from typing import Any
 
 from metaeval.experiments.controls import is_ranked
 from metaeval.experiments.text_table import text_table
+from metaeval.results.base import Estimate
 from metaeval.results.comparison import Comparisons
 from metaeval.results.judgments import (
     Correlation,
@@ -97,6 +98,7 @@ def _rating_line(metric: Metric, dimension: str, result: JudgmentsResult) -> dic
             if name != statistic
         },
         "accuracy": _accuracy(agreement),
+        **_binary(agreement),
         "n": f"{agreement.n:,}",
         "on common rows": f"{_percent(common.value, 3)} ({common.n:,})" if common else "",
         "published": "" if published is None else f"{100 * published:.1f}",
@@ -107,6 +109,24 @@ def _accuracy(agreement: HumanAgreement) -> str:
     """The accuracy on pairs; with their number where they are few."""
     shown, n = _percent(agreement.accuracy.accuracy.value), agreement.accuracy.n_pairs
     return f"{shown} ({n} pair{'' if n == 1 else 's'})" if shown and n < FEW_PAIRS else shown
+
+
+def _binary(agreement: HumanAgreement) -> dict[str, str]:
+    """Average precision, its value by chance, and AUROC, of binary labels."""
+    binary = agreement.binary
+    if binary is None:
+        return {}
+    return {
+        "AP": _with_ends(binary.average_precision),
+        "by chance": _percent(binary.positive, 1),
+        "AUROC": _with_ends(binary.auroc),
+    }
+
+
+def _with_ends(estimate: Estimate) -> str:
+    ends = estimate.interval
+    shown = "" if ends is None else f" {100 * ends[0]:.1f}–{100 * ends[1]:.1f}"
+    return f"{_percent(estimate.value, 1)}{shown}"
 
 
 def _few_values(rows: Sequence[Metric], dimension: str, statistic: Correlation) -> Iterator[str]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from metaeval.experiments.pairs.outcomes import TRUE
 from metaeval.experiments.text_table import text_table
-from metaeval.results.base import Test
+from metaeval.results.base import Estimate, Test
 from metaeval.results.comparison import AgainstControl, hypotheses, is_undecidable
 from metaeval.results.metric import MetricResult
 from metaeval.results.pairs import PairsResult, PairsStatistics
@@ -61,12 +62,22 @@ def _table(result: PairsResult, comparison: str) -> Iterator[str]:
             f"{kind} ({result.kinds[kind]:,})": percent(a.value)
             for kind, a in accuracy.kinds.items()
         }
-        lines.append(line | {"ties": percent(accuracy.mean.ties)})
+        line["ties"] = percent(accuracy.mean.ties)
+        if comparison == TRUE and (pooled := metric.numbers.pooled) is not None:
+            line["pooled AP"] = _with_ends(pooled.average_precision)
+            line["pooled AUROC"] = _with_ends(pooled.auroc)
+        lines.append(line)
     yield from text_table(lines, comparison)
     if result.settings.ties == "wrong":
         yield "ties count as wrong, for metrics and controls"
     yield from _verdicts(result.controls[comparison])
     yield _differences(result, comparison)
+
+
+def _with_ends(estimate: Estimate) -> str:
+    ends = estimate.interval
+    shown = "" if ends is None else f" {100 * ends[0]:.1f}–{100 * ends[1]:.1f}"
+    return f"{percent(estimate.value)}{shown}"
 
 
 def _verdicts(controls: Mapping[str, AgainstControl]) -> Iterator[str]:

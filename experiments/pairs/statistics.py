@@ -21,6 +21,7 @@ from metaeval.experiments.pairs.outcomes import (
 )
 from metaeval.experiments.pairs.refinement import refined
 from metaeval.progress import progress_bar
+from metaeval.results.base import Estimate
 from metaeval.results.comparison import AgainstControl, Comparison, Comparisons
 from metaeval.results.pairs import (
     Accuracy,
@@ -29,10 +30,12 @@ from metaeval.results.pairs import (
     PairsResult,
     PairsSettings,
     PairsStatistics,
+    Pooled,
     Refinement,
 )
 from metaeval.runs.records import ScoreColumn
 from metaeval.scoring import MetricScores
+from metaeval.stats.ordering.classification import classification
 from metaeval.stats.resampling.bootstrap import bootstrap_counts, percentile_interval
 from metaeval.stats.resampling.items import Floats
 from metaeval.stats.significance.comparison import (
@@ -121,6 +124,7 @@ def statistics(
             n=int((~unscored).sum()),
             n_nan=int(unscored.sum()),
             accuracy={c: accuracies(counted[name][c], shared, shown[c]) for c in comparisons},
+            pooled=pooled(given, shared),
             refined=None
             if rows is None
             else {
@@ -189,6 +193,23 @@ def accuracies(
         mean=mean(None),
         mean_of_shown=mean(shown) if shown is not None and shown.any() else None,
     )  # fmt: skip
+
+
+def pooled(scores: PairScores, shared: Shared) -> Pooled:
+    """Average precision and AUROC of the false captions among those of all scored pairs."""
+    scored = ~(np.isnan(scores.true) | np.isnan(scores.false))
+    true, false, image = (v[scored] for v in (scores.true, scores.false, shared.groups.image))
+    found = classification(
+        -np.concatenate([true, false]), np.arange(2 * len(true)) >= len(true), np.tile(image, 2),
+        shared.weights, confidence=shared.settings.confidence,
+    )  # fmt: skip
+    precision, area = found.average_precision_ci, found.auroc_ci
+    return Pooled(
+        average_precision=Estimate(
+            value=found.average_precision, low=precision[0], high=precision[1], n=found.n
+        ),
+        auroc=Estimate(value=found.auroc, low=area[0], high=area[1], n=found.n),
+    )
 
 
 def against_controls(

@@ -25,20 +25,21 @@ COMMON: dict[str, tuple[str, ...]] = {
     "false": ("foil", "negative", "neg", "negative_caption", "incorrect", "hallucinated"),
     "image_path": ("file_name", "filename"),
     "system": ("model", "sys", "captioner"),
-    "kind": ("category", "subset", "type"),
+    "kind": ("category", "subset", "type", "foil_type"),
+    "subset": ("kind",),
     "rater": ("annotator", "worker", "worker_id", "annotator_id"),
 }  # fmt: skip
 
 
 def check_fields(
-    given: Mapping[str, str] | None, known: Sequence[str], option: str = "dataset.fields"
+    given: Mapping[str, str | None] | None, known: Sequence[str], option: str = "dataset.fields"
 ) -> dict[str, str]:
     """The names that the user gives; ConfigError for one of a column that the loader does not have.
 
     >>> check_fields({"candidate": "mt"}, ["image_id", "candidate"])
     {'candidate': 'mt'}
     """
-    names = {str(key): str(value) for key, value in (given or {}).items()}
+    names = {str(key): str(value) for key, value in (given or {}).items() if value is not None}
     if unknown := [name for name in names if name not in known]:
         raise ConfigError(f"{option}: '{unknown[0]}' is not one of {', '.join(known)}")
     return names
@@ -46,12 +47,13 @@ def check_fields(
 
 def rename_fields(
     rows: Iterable[Row],
-    given: Mapping[str, str] | None,
+    given: Mapping[str, str | None] | None,
     required: Sequence[str],
     path: Path,
     notes: list[str],
     optional: Sequence[str] = (),
     option: str = "dataset.fields",
+    guessed: Sequence[str] = (),
 ) -> Iterator[Row]:
     """Rows with the loader's names next to those of the file.
 
@@ -62,16 +64,18 @@ def rename_fields(
     required, optional
         The loader's names. A required one that the file does not have and the user does not give
         is looked for among common names; what is chosen is logged and appended to `notes`.
+    guessed
+        The optional names that are looked for in the same way.
     """
     names = check_fields(given, (*required, *optional), option)
     first = True
     for where, record in rows:
         if first:
             first = False
-            names = _complete(names, record, required, path, where, notes, option)
+            names = _complete(names, record, (*required, *guessed), path, where, notes, option)
         renamed = dict(record)
         for name, theirs in names.items():
-            if name in record and name not in (given or {}):
+            if name in record and not (given or {}).get(name):
                 problem = f"is there, but the first record has '{theirs}' in its place"
                 raise InputError(problem, file=path, record=where, field=name)
             if theirs in record:

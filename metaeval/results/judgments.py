@@ -100,6 +100,24 @@ class CommonRows(Model):
     value: Number
 
 
+class BinaryAgreement(Model):
+    """How well a score tells captions of one label from those of the other, over all images.
+
+    Attributes
+    ----------
+    positive
+        The share of the captions with the label 1 ("true"), the value of a score that says nothing
+        for average precision; such a score's AUROC is 0.5.
+    average_precision, auroc
+        Of the captions with the label 1. Where a higher label means a worse caption
+        (`dataset.higher_is_better=false`), the lowest scores are expected to have it.
+    """
+
+    positive: Number
+    average_precision: Estimate
+    auroc: Estimate
+
+
 class FurtherAgreement(Model):
     """What else a column's agreement shows; each with its interval by resampling images.
 
@@ -148,6 +166,8 @@ class HumanAgreement(CorrelationEstimates):
         where all scored the same, and for columns that are not ranked.
     further
         Of ranked columns and controls; `None` for parts, and for constant columns.
+    binary
+        Average precision and AUROC; `None` where the ratings have more than two values.
     """
 
     accuracy: CalibratedAccuracy
@@ -156,6 +176,7 @@ class HumanAgreement(CorrelationEstimates):
     length_controlled: Estimate | None = None
     common: CommonRows | None = None
     further: FurtherAgreement | None = None
+    binary: BinaryAgreement | None = None
 
     def ranked_by(self, statistic: Correlation) -> float | None:
         """What metrics are ranked by: the correlation on common rows, where rows differ."""
@@ -215,7 +236,7 @@ class ProtocolInfo(Model):
     """How judged captions became rows of a correlation (`metaeval.data.judgments.protocol`)."""
 
     name: str
-    own_captions: Literal["drop", "unreference", "keep"]
+    own_captions: Literal["drop", "unreference", "leave_out", "keep"]
     ratings: Literal["each", "mean"]
     documents: Literal["rating", "pair", "image"]
     statistic: Correlation

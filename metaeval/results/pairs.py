@@ -50,6 +50,23 @@ class AccuracyByKind(Model):
     mean_of_shown: Accuracy | None = None
 
 
+class Pooled(Model):
+    """How well a score tells false captions from true ones over all images together.
+
+    In `accuracy` a caption is compared with the other caption of its image only; here with the
+    captions of all images, as where a threshold decides.
+
+    Attributes
+    ----------
+    average_precision, auroc
+        Of the false captions, which are expected to have the lowest scores. A score that says
+        nothing has 0.5 of both. Each pair counts with both captions.
+    """
+
+    average_precision: Estimate
+    auroc: Estimate
+
+
 class PairsStatistics(Model):
     """The numbers of one score column.
 
@@ -61,12 +78,15 @@ class PairsStatistics(Model):
         Comparison ("true > false") → accuracies.
     refined
         The same on the pairs that the refinement keeps; `None` without a refinement.
+    pooled
+        The true and the false captions of all scored pairs together.
     """
 
     n: int
     n_nan: int
     accuracy: Mapping[str, AccuracyByKind]
     refined: Mapping[str, AccuracyByKind] | None = None
+    pooled: Pooled | None = None
 
 
 class PairsSettings(Model):

@@ -244,7 +244,7 @@ def system_table(result: JudgmentsResult, dimension: str) -> list[tuple[str, lis
 
 FURTHER_HEADS = (
     "Metric", "PDP", "Cross-fitted accuracy", "r without noise", "100 labels are worth",
-    "Δ at 75 %", "SPA",
+    "Δ at 75 %", "SPA", "AP", "AUROC",
 )  # fmt: skip
 
 
@@ -255,6 +255,7 @@ def further_table(result: JudgmentsResult, dimension: str) -> list[list[str]]:
         further = metric.numbers.human[dimension].further if metric.ok else None
         if further is None or kind_of(metric) not in ("result", "control"):
             continue
+        binary = metric.numbers.human[dimension].binary
         accuracy, worth, noticed = (
             further.cross_fitted_accuracy, further.labels_worth, further.noticed,
         )  # fmt: skip
@@ -267,6 +268,11 @@ def further_table(result: JudgmentsResult, dimension: str) -> list[list[str]]:
                 f"{number(worth.value, 0)} ({interval((worth.low, worth.high), 0)})",
                 DASH if noticed is None else _noticed(noticed),
                 number(further.soft_pairwise_accuracy),
+                *(
+                    (DASH, DASH)
+                    if binary is None
+                    else (_with_ends(binary.average_precision), _with_ends(binary.auroc))
+                ),
             ]
         )
     return rows

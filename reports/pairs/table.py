@@ -10,6 +10,7 @@ from metaeval.reports.shared.formatting import count, percent, with_interval
 from metaeval.reports.shared.interval_bar import Span, axis, interval_bar, span_of
 from metaeval.reports.shared.row_kind import kind_of
 from metaeval.reports.shared.table import MetricsTable, in_order, result_row
+from metaeval.results.base import Estimate
 from metaeval.results.metric import MetricResult
 from metaeval.results.pairs import AccuracyByKind, PairsResult, PairsStatistics
 
@@ -48,6 +49,17 @@ def accuracy_table(result: PairsResult) -> MetricsTable:
         ),
         ColumnHead("ties", "Ties", "Share of pairs with equal scores, mean over the kinds."),
         ColumnHead("untied", "Untied", "Accuracy on the pairs that are not tied."),
+        ColumnHead(
+            "pooled",
+            "Pooled AUROC",
+            "True and false captions of all images together: the probability that a true one "
+            "scores higher than a false one of any image.",
+        ),
+        ColumnHead(
+            "pooled-ap",
+            "Pooled AP",
+            "Average precision of the false captions among all; 50% by chance.",
+        ),
         ColumnHead("n", "n", "Pairs that the metric could score."),
     ]
     keys = [head.key for head in heads]
@@ -98,12 +110,22 @@ def _cells(
         above = kind not in controls or metric.name in controls[kind].above
         note = "" if above or kind_of(metric) != "result" else "not above"
         cells.append(Cell(f"kind-{i}", percent(a.value), a.value, hover, note, "outside"))
+    if statistics.pooled is not None:
+        auroc, precision = statistics.pooled.auroc, statistics.pooled.average_precision
+        cells += [
+            Cell("pooled", percent(auroc.value), auroc.value, _ends_of(auroc)),
+            Cell("pooled-ap", percent(precision.value), precision.value, _ends_of(precision)),
+        ]
     return [
         *cells,
         Cell("ties", percent(mean.ties), mean.ties),
         Cell("untied", percent(mean.untied), mean.untied),
         Cell("n", count(mean.n or 0), mean.n),
     ]
+
+
+def _ends_of(estimate: Estimate) -> str:
+    return f"interval {percent(estimate.low)} to {percent(estimate.high)}"
 
 
 def control_rows(result: PairsResult, comparison: str) -> list[list[str]]:

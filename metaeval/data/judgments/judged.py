@@ -79,6 +79,8 @@ class Judgments:
         The names of what people rated.
     facts
         Counts: what the files held, what the protocol left out.
+    higher_is_better
+        False where the file's ratings are higher for worse captions: those here are negated.
     """
 
     name: str
@@ -89,6 +91,7 @@ class Judgments:
     image_index: npt.NDArray[np.intp]
     dimensions: tuple[str, ...]
     facts: Mapping[str, int] = field(default_factory=dict)
+    higher_is_better: bool = True
 
     def __len__(self) -> int:
         return len(self.judged)
@@ -155,6 +158,8 @@ def arrange(
         kept = [j for j, own in zip(kept, is_own, strict=True) if not own]
     elif protocol.own_captions == "unreference":
         kept = _unreferenced(kept, own_captions)
+    elif protocol.own_captions == "leave_out":
+        kept = [_left_out(j, own) for j, own in zip(kept, own_captions, strict=True)]
     if not kept:
         raise InputError(f"no judged caption is left ({name})", file=", ".join(sources) or None)
     dimensions = tuple(dict.fromkeys(d for j in kept for d in j.human))
@@ -217,6 +222,15 @@ def _unreferenced(
         return tuple(j.references[k] for k in left)
 
     return [replace(j, references=without(j)) if j.image in by_image else j for j in judged]
+
+
+def _left_out(judged: JudgedCaption, caption: str | None) -> JudgedCaption:
+    """The caption with the reference that it equals taken out of its own references, once."""
+    if caption is None:
+        return judged
+    place = list(map(letters_and_digits, judged.references)).index(caption)
+    others = judged.references[:place] + judged.references[place + 1 :]
+    return replace(judged, references=others)
 
 
 def _documents(

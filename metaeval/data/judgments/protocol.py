@@ -12,7 +12,7 @@ from typing import Any, TypedDict, Unpack
 from metaeval.errors import ConfigError
 
 CHOICES = {
-    "own_captions": ("drop", "unreference", "keep"),
+    "own_captions": ("drop", "unreference", "leave_out", "keep"),
     "ratings": ("each", "mean"),
     "documents": ("rating", "pair", "image"),
     "statistic": ("kendall_tau_c", "kendall_tau_b", "spearman", "pearson"),
@@ -40,8 +40,9 @@ class Protocol:
         What happens to a candidate that is, by its letters and digits, one of its own image's
         references:
         "drop" leaves the judged caption out; "unreference" takes it out of the references of its
-        image, for every caption judged with that image; "keep" does nothing, and the candidate is
-        compared with itself.
+        image, for every caption judged with that image; "leave_out" takes it out of its own
+        references only, and other captions of the image keep it; "keep" does nothing, and the
+        candidate is compared with itself.
     ratings
         "each": every rating is a row of its own, so a caption rated by three people is there three
         times; "mean": a caption is one row with the mean of its ratings.

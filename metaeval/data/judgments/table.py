@@ -31,13 +31,14 @@ from metaeval.readers.values import read_list, read_number
 
 FORMATS = (".jsonl", ".json", ".csv", ".tsv", ".parquet")
 _LABELS = {"true": 1, "false": 0}  # of binary judgements
-_OPTIONAL = ("references", "system", "image_path", "rater")
+_OPTIONAL = ("references", "system", "image_path", "rater", "subset")
+_GUESSED = ("references", "rater", "subset")  # also found by their common names
 
 
 class TableOptions(Choices, total=False):
     """Options of tables: see `load_table`."""
 
-    fields: Mapping[str, str] | None
+    fields: Mapping[str, str | None] | None
     references: str | Path | None
     raters: tuple[str, ...] | list[str] | None
     higher_is_better: bool
@@ -82,10 +83,11 @@ def load_table(
         is quoted by τ-b.
 
     fields
-        What the file calls `image_id`, `candidate`, `references`, `human`, `system`, `image_path`
-        and `rater`, where it calls it otherwise. Required columns are also recognised by common
-        names, which is logged. With `rater` there is a record a rating: those of one caption of
-        one image (and system) are combined.
+        What the file calls `image_id`, `candidate`, `references`, `human`, `system`,
+        `image_path`, `rater` and `subset`, where it calls it otherwise. All except `system` and
+        `image_path` are also recognised by common names, which is logged. With `rater` there is a
+        record a rating: those of one caption of one image (and system) are combined. The parts
+        that `subset` names have numbers of their own.
     references
         A file with the references of the images (COCO's captions file, or one of `dataset=own`),
         for records without references.
@@ -115,14 +117,20 @@ def load_table(
         read_references(more_references, notes), higher_is_better,
     )  # fmt: skip
     judged, sha256 = reader.read(fields, notes)
-    if "rater" in (fields or {}):
-        judged = _by_caption(judged, notes)
+    n_read = reader.n_read
+    if reader.has_raters:
+        captions = _by_caption(judged, notes)
+        n_read -= len(judged) - len(captions)
+        judged = captions
+    else:
+        notes += _repeated(judged)
     judged, note = _with_sources(judged, image_source, name, instances, data)
-    return arrange(
+    arranged = arrange(
         name, name, judged, chosen, sources={path.name: sha256},
-        notes=[*reader.tidy.notes(), *notes, *note], limit=limit, read=reader.n_read,
+        notes=[*reader.tidy.notes(), *notes, *note], limit=limit, read=n_read,
         instances=instances, images=images, data=data,
     )  # fmt: skip
+    return replace(arranged, higher_is_better=higher_is_better)
 
 
 class _RecordReader:
@@ -142,18 +150,23 @@ class _RecordReader:
         self.path, self.columns, self.dimension = path, columns, dimension
         self.references, self.higher_is_better = references, higher_is_better
         self.tidy, self.n_read = Tidy(), 0
+        self.has_raters = False  # whether there is a record a rating
         self._labels: dict[str, bool] = {}  # whether a column holds true and false
 
     def read(
-        self, fields: Mapping[str, str] | None, notes: list[str]
+        self, fields: Mapping[str, str | None] | None, notes: list[str]
     ) -> tuple[list[JudgedCaption], str]:
         """The judged captions of all records with a rating, and the file's SHA-256."""
         table = read_table(self.path)
         required = ("image_id", "candidate", *self.columns)
         rows = [(row.where, row.fields) for row in table.rows]
         judged = []
-        for where, record in rename_fields(rows, fields, required, self.path, notes, _OPTIONAL):
+        renamed = rename_fields(
+            rows, fields, required, self.path, notes, _OPTIONAL, guessed=_GUESSED
+        )
+        for where, record in renamed:
             if not self.n_read:
+                self.has_raters = "rater" in record
                 hint = " (dataset.fields says what they are called, dataset.human names ratings)"
                 require_columns(record, required, self.path, where, hint)
             self.n_read += 1
@@ -188,6 +201,7 @@ class _RecordReader:
             ratings,
             optional_name(record, "system", path, where),
             optional_text(record, "image_path", path, where),
+            subset=optional_name(record, "subset", path, where),
         )
 
     def _ratings(self, value: Any, where: str, column: str) -> tuple[float, ...]:
@@ -246,6 +260,18 @@ def _by_caption(judged: Sequence[JudgedCaption], notes: list[str]) -> list[Judge
             of_caption[dimension] = of_caption.get(dimension, ()) + values
     notes.append(f"{len(judged):,} ratings are of {len(first):,} captions (dataset.fields.rater).")
     return [replace(j, human=ratings[key]) for key, j in first.items()]
+
+
+def _repeated(judged: Sequence[JudgedCaption]) -> list[str]:
+    """A note where records repeat a caption of an image and nothing says that these are raters."""
+    captions = {(j.image, j.candidate, j.system) for j in judged}
+    if len(captions) == len(judged):
+        return []
+    return [
+        f"{len(judged) - len(captions):,} of {len(judged):,} records repeat a caption of the same "
+        "image and count as captions of their own; if they are ratings by several people, name "
+        "their column: dataset.fields.rater=COLUMN."
+    ]
 
 
 def _with_sources(

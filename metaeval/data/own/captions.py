@@ -48,7 +48,7 @@ def load_own(
     n_references: int | None = None,
     image_source: str | None = None,
     limit: int | None = None,
-    fields: Mapping[str, str] | None = None,
+    fields: Mapping[str, str | None] | None = None,
 ) -> CaptionDataset:
     """A dataset from a file of captions, by what the file is.
 
@@ -188,7 +188,7 @@ def foreign_share(texts: Sequence[str]) -> float:
 
 
 def _read(
-    path: Path, split: str | None, fields: Mapping[str, str] | None, notes: list[str]
+    path: Path, split: str | None, fields: Mapping[str, str | None] | None, notes: list[str]
 ) -> tuple[Iterator[OwnCaption], str]:
     """The captions of a file, in its order, and its SHA-256."""
     suffix = path.suffix.lower()
@@ -205,7 +205,7 @@ def _read(
         known = ", ".join((*FORMATS, *TOKEN_SUFFIXES))
         raise InputError(f"is none of {known}", file=path)
     table = read_table(path)
-    several = "captions" in table.rows[0].fields or "captions" in (fields or {})
+    several = "captions" in table.rows[0].fields or bool((fields or {}).get("captions"))
     column = "captions" if several else "caption"
     given = [(row.where, row.fields) for row in table.rows]
     renamed = rename_fields(given, fields, ("image_id", column), path, notes, ("image_path",))

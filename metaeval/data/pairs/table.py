@@ -39,7 +39,7 @@ def load_pairs_table(
     near_copies: str = "drop",
     image_source: str | None = None,
     limit: int | None = None,
-    fields: Mapping[str, str] | None = None,
+    fields: Mapping[str, str | None] | None = None,
     **places: Unpack[ImagePlaces],
 ) -> CaptionPairs:
     """True and false captions from a table of your own; several false ones make several pairs.
@@ -74,7 +74,10 @@ def load_pairs_table(
     notes: list[str] = []
     table = read_table(path)
     rows = [(row.where, row.fields) for row in table.rows]
-    for where, record in rename_fields(rows, fields, REQUIRED, path, notes, OPTIONAL):
+    renamed = rename_fields(
+        rows, fields, REQUIRED, path, notes, OPTIONAL, guessed=("references", "kind")
+    )
+    for where, record in renamed:
         require_columns(record, REQUIRED, path, where)
         pairs += _pairs(record, tidy, path, where)
     if not pairs:

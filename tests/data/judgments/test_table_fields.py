@@ -154,3 +154,39 @@ def test_hat_loads_without_conversion(coco_root: Path) -> None:
     assert -data.means("human").mean() == pytest.approx(
         0.338, abs=0.001
     )  # published base rate, 33.8 %
+
+
+def test_references_raters_and_parts_are_recognised_too(tmp_path: Path) -> None:
+    """References may be "refs" and raters "annotator"; ratings of a caption are put together."""
+    rows = [
+        {**row, "annotator": who, "kind": kind, "stars": stars}
+        for row, kind in zip(ROWS, ("short", "long"), strict=True)
+        for who, stars in (("w1", 4), ("w2", 2))
+    ]
+    data = load_table(written(tmp_path / "t.json", rows))
+    assert [(j.references, j.human, j.subset) for j in data.judged] == [
+        (("one dog", "the dog"), {"human": (4.0, 2.0)}, "short"),
+        (("one cat",), {"human": (4.0, 2.0)}, "long"),
+    ]
+    assert "4 ratings are of 2 captions (dataset.fields.rater)." in data.dataset.notes
+    assert data.dataset.records is not None
+    assert (data.dataset.records.read, data.dataset.records.used) == (2, 2)
+
+
+def test_repeated_captions_without_a_rater_are_said(tmp_path: Path) -> None:
+    data = load_table(written(tmp_path / "t.json", [ROWS[0], ROWS[0], ROWS[1]]))
+    (note,) = [n for n in data.dataset.notes if "repeat" in n]
+    assert note.startswith("1 of 3 records repeat a caption of the same image")
+    assert "dataset.fields.rater=COLUMN" in note
+
+
+def test_an_own_caption_is_left_out_of_its_own_references_only(tmp_path: Path) -> None:
+    rows = [
+        {"imgid": "a", "mt": "One dog.", "refs": ["one dog", "the dog"], "stars": 4},
+        {"imgid": "a", "mt": "a red bus", "refs": ["one dog", "the dog"], "stars": 1},
+    ]
+    path = written(tmp_path / "t.json", rows)
+    data = load_table(path, own_captions="leave_out")
+    assert [j.references for j in data.judged] == [("the dog",), ("one dog", "the dog")]
+    others = load_table(path, own_captions="unreference")
+    assert [j.references for j in others.judged] == [("the dog",), ("the dog",)]

@@ -305,3 +305,27 @@ def test_the_mean_of_what_is_shown_leaves_out_the_other_kinds(tmp_path: Path) ->
     assert made.mean_of_shown.value == 1
     assert made.mean_of_shown.n == 60
     assert accuracies(metric, shared, np.zeros(3, bool)).mean_of_shown is None
+
+
+def test_pooled_captions_are_compared_over_all_images(tmp_path: Path) -> None:
+    """Right within every pair, but one image's false caption is above the other's true one."""
+    rows = pd.DataFrame(
+        {
+            "image_id": ["a", "b"],
+            "true": ["one two three four five six", "one two three"],
+            "false": ["one two three four", "one"],
+            "references": [["one two"], ["one two"]],
+        }
+    )
+    rows.to_json(tmp_path / "pairs.json", orient="records")
+    result = run_in(
+        tmp_path, "dataset=pairs", f"dataset.file={tmp_path / 'pairs.json'}",
+        "dataset.image_source=other", "metrics=[length]",
+    )  # fmt: skip
+    numbers = result.metric("Length").numbers
+    assert numbers.accuracy[TRUE].mean.value == 1.0
+    assert numbers.pooled is not None
+    assert numbers.pooled.auroc.value == pytest.approx(3 / 4)
+    # false captions by ascending length: 1st of 1, 2nd of 3
+    assert numbers.pooled.average_precision.value == pytest.approx((1 + 2 / 3) / 2)
+    assert "pooled AUROC" in printout(result, tmp_path / "statistics.json")

@@ -1,0 +1,102 @@
+"""Every `python -m metaeval …` of README.md, CONTRIBUTING.md and docs/: is its configuration valid?
+
+A command is composed as Hydra composes it, and its options are checked as before a run. Nothing is
+run: tests/docs/test_own.py and test_judges.py run the blocks of their pages.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from omegaconf import OmegaConf
+
+from metaeval import choices
+from metaeval.config import compose_config
+from metaeval.errors import ConfigError
+from metaeval.schema import check_config
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
+_COMMAND = re.compile(r"python -m metaeval (?!list |--)((?:[^\n`\\]|\\\n)+)")
+# a page that shows what a wrong option is told
+REFUSED = {"runs.md": {"metric.cider.sigm=6", "stats.replicates=x"}}
+PLACEHOLDERS = {"corruption=NAME": "corruption=replace", "$M": "metrics=[cider]"}
+
+
+def commands(page: Path) -> list[str]:
+    """The arguments of every command of a page, each line once."""
+    text = page.read_text(encoding="utf-8")
+    lines = [re.sub(r"\\\n\s*", " ", line) for line in _COMMAND.findall(text)]
+    return list(dict.fromkeys(line.strip() for line in lines if "experiment=" in line))
+
+
+def overrides(command: str) -> list[str]:
+    """The overrides of a command; of a sweep those of its first job."""
+    words = shlex.split(command, comments=True)
+    if "--config-dir" in words:  # what is in the folder is of tests/docs/test_own.py
+        place = words.index("--config-dir")
+        del words[place : place + 2]
+        words = [re.sub(r",overlap\b", "", word) for word in words]
+    parser = OverridesParser.create()
+    made = []
+    for word in words:
+        word = PLACEHOLDERS.get(word, word)
+        if "=" not in word or "…" in word or word.startswith("hydra."):
+            continue
+        word = word.replace("${METAEVAL_DATA}", "DATA")
+        parsed = parser.parse_override(word)
+        if parsed.is_sweep_override():
+            word = f"{parsed.key_or_group}={next(parsed.sweep_string_iterator())}"
+        made.append(word)
+    return made
+
+
+def check(command: str) -> None:
+    config = compose_config(overrides(command))
+    OmegaConf.resolve(config)
+    check_config(config)
+
+
+@pytest.mark.parametrize(
+    "page", [p for p in PAGES if commands(p)], ids=lambda p: str(p.relative_to(ROOT))
+)
+def test_every_command_has_a_valid_configuration(page: Path) -> None:
+    wrong = []
+    for command in commands(page):
+        if any(option in command for option in REFUSED.get(page.name, ())):
+            with pytest.raises(ConfigError):
+                check(command)
+            continue
+        try:
+            check(command)
+        except ConfigError as error:
+            wrong.append(f"{command}\n    {error}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_a_wrong_command_is_found(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(
+        "`python -m metaeval experiment=replace metric.cider.sigm=6`\n\n```\n"
+        "python -m metaeval experiment=replace \\\n  corruption.rates=[x]  # a comment\n```\n"
+    )
+    found = commands(page)
+    assert len(found) == 2
+    for command in found:
+        with pytest.raises(ConfigError):
+            check(command)
+
+
+@pytest.mark.parametrize("metric", choices.listed("metric"))
+def test_every_metric_can_be_named(metric: str) -> None:
+    """With an option of it where it has one, also of metrics outside the default list."""
+    config = compose_config([f"metric=[{metric}]"])
+    options = [key for key in config.metric[metric] if key != "_target_"]
+    for option in options[:1]:
+        value = OmegaConf.select(config, f"metric.{metric}.{option}", default=None)
+        if isinstance(value, str | int | float) and not isinstance(value, bool):
+            compose_config(["metrics=all", f"metric.{metric}.{option}={value}"])

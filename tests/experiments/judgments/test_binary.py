@@ -1,0 +1,69 @@
+"""Average precision and AUROC of binary labels, against published values of a benchmark."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from metaeval.experiments.judgments.printout import printout
+from tests.experiments.judgments.test_judgments import run_in
+
+FAST = ("stats.replicates=50", "task.permutations=50", "task.fitted=false")
+
+
+def test_hat_gives_the_published_average_precision(coco_root: Path, tmp_path: Path) -> None:
+    """HAT (ALOHa, Table 2): "contains a hallucination" has 33.8, BLEU-4 53.3, CIDEr 48.0.
+
+    Printed with one decimal, so the tolerance is half of the last digit.
+    """
+    path = coco_root / "hat/hat-trainval.json"
+    if not path.is_file():
+        pytest.skip("METAEVAL_DATA has no HAT")
+    result = run_in(
+        tmp_path, "dataset=table", f"dataset.file={path}", "dataset.human=contains_hallucination",
+        "dataset.higher_is_better=false", "metrics=[bleu,cider]", *FAST,
+    )  # fmt: skip
+    for metric, published in {"BLEU-4": 53.3, "CIDEr": 48.0}.items():
+        binary = result.metric(metric).numbers.human["contains_hallucination"].binary
+        assert binary is not None
+        assert 100 * (binary.positive or 0) == pytest.approx(33.75)
+        assert 100 * (binary.average_precision.value or 0) == pytest.approx(published, abs=0.05)
+    assert "by chance" in printout(result, tmp_path / "statistics.json")
+
+
+@pytest.mark.parametrize("higher", [True, False])
+def test_the_label_true_is_the_positive_one(higher: bool, tmp_path: Path) -> None:
+    """With higher_is_better=false the captions labelled true are expected to score lowest."""
+    labels = [True, True, False, False, False]
+    texts = ["a dog", "a dog runs", "a dog runs fast", "a dog runs very fast", "a"]
+    rows = [
+        {"image_id": f"i{k}", "candidate": text, "references": ["a"], "human": label}
+        for k, (text, label) in enumerate(zip(texts, labels, strict=True))
+    ]
+    path = tmp_path / "t.json"
+    path.write_text(json.dumps(rows))
+    result = run_in(
+        tmp_path, "dataset=table", f"dataset.file={path}", f"dataset.higher_is_better={higher}",
+        "dataset.image_source=other", "metrics=[length]", *FAST,
+    )  # fmt: skip
+    binary = result.metric("Length").numbers.human["human"].binary
+    assert binary is not None
+    # lengths 2 and 3 against 4, 5 and 1: of the six pairs the positive is longer in two
+    assert binary.auroc.value == pytest.approx(2 / 6 if higher else 4 / 6)
+    assert binary.positive == pytest.approx(0.4)
+
+
+def test_ratings_of_more_than_two_values_have_none(tmp_path: Path) -> None:
+    rows = [
+        {"image_id": f"i{k}", "candidate": "a " * (k + 1), "references": ["a"], "human": k}
+        for k in range(5)
+    ]
+    path = tmp_path / "t.json"
+    path.write_text(json.dumps(rows))
+    result = run_in(
+        tmp_path, "dataset=table", f"dataset.file={path}", "dataset.image_source=other",
+        "metrics=[length]", *FAST,
+    )  # fmt: skip
+    assert result.metric("Length").numbers.human["human"].binary is None
