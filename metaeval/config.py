@@ -89,7 +89,8 @@ def no_config(error: Exception, overrides: Iterable[str]) -> ConfigError:
             there = sorted(p.stem for p in (installation.conf() / key).glob("*.yaml"))
             return ConfigError(f"{key}={value} chooses nothing:{_choose_from(key, there)}")
     if unknown := re.match(r"Could not override '([^']+)'", lines[0]):
-        key = unknown[1]
+        within = re.search(r"full_key: (\S+)", str(error.__cause__))  # of a dictionary's key
+        key = within[1] if within else unknown[1]
         name = key.removeprefix("metric.").partition(".")[0]
         if (
             key.startswith("metric.")

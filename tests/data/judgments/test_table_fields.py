@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from metaeval.config import compose_config
 from metaeval.data.judgments.table import load_table
 from metaeval.data.pairs.table import load_pairs_table
 from metaeval.errors import ConfigError, InputError
@@ -190,3 +191,12 @@ def test_an_own_caption_is_left_out_of_its_own_references_only(tmp_path: Path) -
     assert [j.references for j in data.judged] == [("the dog",), ("one dog", "the dog")]
     others = load_table(path, own_captions="unreference")
     assert [j.references for j in others.judged] == [("the dog",), ("the dog",)]
+
+
+def test_a_wrong_key_of_fields_is_named_in_both_forms() -> None:
+    for override in ("dataset.fields.candidat=mt", "dataset.fields={candidat: mt}"):
+        problem = "no option dataset.fields.candidat; did you mean 'dataset.fields.candidate'"
+        with pytest.raises(ConfigError, match=problem):
+            compose_config(["experiment=judgments", "dataset=table", override])
+    compose_config(["experiment=judgments", "dataset=table", "dataset.fields={candidate: mt}"])
+    compose_config(["experiment=pairs", "dataset=pairs", "dataset.fields.true=caption"])
