@@ -86,15 +86,20 @@ def classification(
         _weighted(counts[start : start + per_block][:, unit].astype(np.float64), label, ends)
         for start in range(0, len(counts), per_block)
     ]
+    none: Floats = np.empty(0)
     auroc_ci, precision_ci = (
-        percentile_interval(np.concatenate([d[k] for d in drawn]), confidence)
-        if drawn
-        else (float("nan"), float("nan"))
-        for k in range(2)
+        _interval(np.concatenate([none, *(d[k] for d in drawn)]), confidence) for k in range(2)
     )
     return Classification(
         len(x), int(label.sum()), float(auroc[0]), auroc_ci, float(precision[0]), precision_ci
     )
+
+
+def _interval(replicates: Floats, confidence: float) -> Interval:
+    if not len(replicates):
+        return float("nan"), float("nan")
+    low, high = percentile_interval(replicates, confidence)
+    return float(low), float(high)
 
 
 def _weighted(
