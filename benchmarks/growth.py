@@ -1,6 +1,6 @@
 """How a run grows with its captions: time and memory at 20,000 captions, at 200,000 and beyond.
 
-Makes judged captions (a table for `dataset=table`, five captions an image, three ratings each) or
+Makes judged captions (a table for `dataset=table`, five captions per image, three ratings each) or
 plain ones (a file of COCO's format for `experiment=replace`, four versions an image) from COCO's
 and Flickr8k's captions: real sentences and real references, in made-up numbers, with made-up
 ratings that follow how many words a caption shares with its references. Each size is a run of the

@@ -1,6 +1,6 @@
 """The time a judge takes: `python -m benchmarks.judge_speed [CAPTIONS [MS [CONCURRENCY]]]`.
 
-By default 5,000 captions against an endpoint on loopback that takes 100 ms a call, 32 at a time,
+By default 5,000 captions against an endpoint on loopback that takes 100 ms per call, 32 at a time,
 with the answers written to a run's folder and to the score cache.
 """
 

@@ -18,8 +18,9 @@ all captions, and each one's rank correlation (Spearman's) with the level of cor
 
 `sentences` writes the training sentences for SceneGraphTrees.java, from images of the Karpathy test
 split that are not in val2017: every caption, tokenised four times in five, and after every second
-one a caption that Shuffle or Replace has corrupted, tokenised. `--dev` writes those of the last 300
-images, which the training leaves out: per image its captions and all levels of both corruptions.
+one per caption that Shuffle or Replace has corrupted, tokenised. `--dev` writes those of the last
+300 images, which the training leaves out: per image its captions and all levels of both
+corruptions.
 """
 
 from __future__ import annotations

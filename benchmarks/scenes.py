@@ -104,9 +104,9 @@ def speed(graphs: Sequence[SceneGraph], taken: Seconds, n: int) -> None:
     images, drawing = timed(lambda: [render(g) for g in graphs[:n]])
     files, encoding = timed(lambda: [png(i) for i in images])
     both = drawing.processor + encoding.processor
-    print(f"drawing, 336×336: {n / drawing.processor:,.0f} images/s a core (Pillow "
+    print(f"drawing, 336×336: {n / drawing.processor:,.0f} images/s per core (Pillow "
           f"{PIL.__version__})")  # fmt: skip
-    print(f"drawing and PNG: {n / both:,.0f} images/s a core")
+    print(f"drawing and PNG: {n / both:,.0f} images/s per core")
     print(f"PNG files: {sum(map(len, files)) / n / 1000:.1f} kB each")
 
 
@@ -121,12 +121,12 @@ def checksums(graphs: Sequence[SceneGraph]) -> None:
 
 
 def leakage(graphs: Sequence[SceneGraph]) -> None:
-    """Print how many captions of val also stand, word for word, in train and dev."""
+    """Print how many captions of val also occur, word for word, in train and dev."""
     val = [" ".join(tokens([c.text])) for g in graphs for c in g.captions]
     for split in ("train", "dev"):
         other = {" ".join(tokens([c.text])) for g in generate(split) for c in g.captions}
         both = mean(c in other for c in val)
-        print(f"captions of val that also stand in {split}: {both:.1%}")
+        print(f"captions of val that also occur in {split}: {both:.1%}")
 
 
 def harms(n: int) -> None:

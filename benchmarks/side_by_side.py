@@ -66,14 +66,14 @@ def options_parser(doc: str | None, *shared: str) -> argparse.ArgumentParser:
 
 
 def available(value: Available | Absent) -> Available:
-    """The value; where it is absent, the program ends and says why."""
+    """The value; if it is absent, the program ends with the reason."""
     if isinstance(value, Absent):
         sys.exit(f"nothing measured: {value}")
     return value
 
 
 def begin_torch(options: argparse.Namespace, *packages: str) -> None:
-    """Set torch's threads; without these packages or the device, say so and end the program."""
+    """Set torch's threads; end the program without these packages or the device."""
     available(missing_packages("benchmark", "torch", *packages))
     import torch
 

@@ -10,7 +10,7 @@ official size (36 regions of 2,048 numbers, 1,024 dimensions), and scores them
   attention by `func_attention`, RRS and WDS number by number. With `--capeval` and `--scan`,
   folders of github.com/SeleenaJM/CapEval and github.com/kuanghuei/SCAN (no part of this project),
   it is their functions that are called, edited in memory to run on today's torch; otherwise the
-  same steps written anew;
+  same steps implemented again;
 * by this project's metric.
 
 Both begin at encoded regions and captions as text: splitting into words (by the same tokeniser,
@@ -96,7 +96,7 @@ def load_authors(capeval: Path, scan: Path) -> Steps:
         (capeval / "tiger.py", ("ndcg", "kld_softmax", "absolute_distance", "sigmoid")),
     ):
         text = path.read_text(encoding="utf-8")
-        # only what is asked for and what that needs: the rest wants old libraries
+        # only the requested parts: the others need old libraries
         wanted = (*names, "l2norm", "self_softmax")
         parts = ["\ndef " + part for part in ("\n" + text).split("\ndef ")[1:]]
         code = "".join(p.split("\nclass ")[0] for p in parts if p[5:].split("(")[0] in wanted)
@@ -271,8 +271,8 @@ def compare(
         greatest_difference(scores[at], own, 1e-6) for at, own in zip(rows, slow, strict=True)
     )
     for what, seconds in spent.items():
-        both = 1 / np.median(seconds, axis=0)  # captions a second: by the clock, and by processor
-        print(f"  {what}, captions a second by the clock and by processor time:")
+        both = 1 / np.median(seconds, axis=0)  # captions per second: by the clock, and by processor
+        print(f"  {what}, captions per second by the clock and by processor time:")
         names = "the loop, 1 thread", f"ours, {torch.get_num_threads()} thread(s)"
         for name, rate in zip(names, both, strict=True):
             print(f"    {name:22}{rate[0]:10,.0f}{rate[1]:10,.0f}")

@@ -5,7 +5,8 @@
 Distinct captions of COCO val2017 and the Karpathy test split, as they are and with their words
 shuffled (which puts punctuation where it never stands). Best of `--repeat` runs, each without
 memory of the run before, all on one core; Java's JIT and collector may use more. Prints seconds,
-captions a second, the ratio to pycocoevalcap's `PTBTokenizer` and how many captions differ from it.
+captions per second, the ratio to pycocoevalcap's `PTBTokenizer` and how many captions differ from
+it.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ def run_configured(config: DictConfig, out: Path) -> Outcome:
     """Run the experiment of a configuration (its node `task`) into the folder `out`, as `run` does.
 
     Everything that is wrong with the configuration is named at once, in a ConfigError. In a folder
-    without a run, `run.json` then says why there is none.
+    without a run, `run.json` then has the reason.
     """
     try:
         complete_metrics(config)
@@ -91,7 +91,7 @@ def _train(experiment: Training, config: DictConfig, out: Path) -> dict[str, Any
 
 
 def _stream(experiment: Streaming, config: DictConfig, out: Path) -> RunResult[Any]:
-    """A run that goes on from the files it finds: they say themselves whether they are of it."""
+    """A run that continues from existing files, which record the request they belong to."""
     metrics = build_all(selected(config), config)
     if not metrics:
         raise ConfigError(f"experiment={experiment.name} does not run without metrics")
@@ -217,8 +217,8 @@ def _without_metrics(
     """The end of a run with `metrics=[]`: its captions, for scores to be computed elsewhere."""
     path, n = write_to_score(record.out, experiment.to_score(data, record))
     record.finish()
-    print(f"{n:,} captions to be scored: {path}", flush=True)
-    print("with their scores: metric=[scores] metric.scores.file=FILE", flush=True)
+    print(f"{n:,} captions to score: {path}", flush=True)
+    print("to use their scores: metric=[scores] metric.scores.file=FILE", flush=True)
     return {}, []
 
 

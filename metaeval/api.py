@@ -60,7 +60,7 @@ class CaptionScores:
     signatures
         Column → the exact identity of the score, for a paper.
     skipped
-        Metric → why it has no scores, and what would help.
+        Metric → why it has no scores, and how to get them.
     notes
         What was changed or left out of the input.
     """
@@ -103,14 +103,14 @@ def score(
     Parameters
     ----------
     candidates, references, images, objects, image_source
-        What there is to score, as lists, mappings from image ids (pycocoevalcap's `res` and `gts`),
-        a DataFrame or COCO's files: see `metaeval.data.own.given.given_captions`. All but the
-        candidates may be missing; metrics that need them are then skipped.
+        What to score, as lists, mappings from image ids (pycocoevalcap's `res` and `gts`),
+        a DataFrame or COCO's files: see `metaeval.data.own.given.given_captions`. All except
+        the candidates may be missing; metrics that need them are then skipped.
     metrics
         "all" (without the controls), a group, a name, a `Metric`, a function, a class with
         `compute_score(gts, res)`, or a list of these.
     cache
-        Whether scores are looked up and kept in the cache folder, as a run does.
+        Whether scores are read from and stored in the cache folder, as in a run.
     overrides
         Options as of the command, with `__` for the dot: `metric__cider__idf="coco_val2017"` (with
         the idf of a named corpus a single image's CIDEr is not 0), `device="cpu"`.
@@ -196,41 +196,41 @@ def corrupt(
     corpus: Sequence[str] | None = None,
     **options: Any,
 ) -> pd.DataFrame:
-    """Spoil captions as an experiment does.
+    """Corrupt captions as an experiment does.
 
     Raises ConfigError for an unknown corruption or a rate outside (0, 1].
 
     Parameters
     ----------
     captions
-        A list, whose places are the image ids, or a mapping from image ids.
+        A list, whose indices are the image ids, or a mapping from image ids.
     corruption
         A name of the configuration: "replace", "shuffle", "delete" … (`python -m metaeval list
         corruptions`).
     rate
-        The share of words, of corruptions that have a rate.
+        The share of words, for corruptions with a rate.
     seed
-        With it, the image id and the options what happens to a caption is fixed, whichever other
-        captions there are.
+        The seed, the image id and the options determine the corrupted caption, independent of the
+        other captions.
     corpus
         Captions besides those given that "replace" and "insert" draw words from and "random"
         captions: a handful of captions contains too few words.
     options
-        Others of the corruption: `derange=True`.
+        Other options of the corruption: `derange=True`.
 
     Returns
     -------
     DataFrame
-        A row a caption: `image_id`, `caption`, `source_caption`, `applied`, `requested_rate`,
+        One row per caption: `image_id`, `caption`, `source_caption`, `applied`, `requested_rate`,
         `realised_rate` and `edits` (a list of (position, before, after)).
 
     Examples
     --------
     >>> import metaeval
-    >>> spoiled = metaeval.corrupt(["a man rides a brown horse"], "shuffle", rate=1.0, seed=1)
-    >>> sorted(spoiled["caption"][0].split())
+    >>> corrupted = metaeval.corrupt(["a man rides a brown horse"], "shuffle", rate=1.0, seed=1)
+    >>> sorted(corrupted["caption"][0].split())
     ['a', 'a', 'brown', 'horse', 'man', 'rides']
-    >>> bool(spoiled["applied"][0])
+    >>> bool(corrupted["applied"][0])
     True
     """
     node: dict[str, Any] = OmegaConf.to_container(  # type: ignore[assignment]
@@ -272,12 +272,12 @@ def corrupt(
 
 
 class Run:
-    """The directory of a finished run, and what is in it.
+    """The directory of a finished run, and its contents.
 
     Attributes
     ----------
     directory
-        Where it lies.
+        Its path.
     """
 
     def __init__(self, directory: str | Path) -> None:
@@ -291,7 +291,7 @@ class Run:
 
     @cached_property
     def config(self) -> dict[str, Any]:
-        """The configuration, everything resolved."""
+        """The configuration, with all values resolved."""
         return read_yaml(self.directory / files.CONFIG)
 
     @cached_property
@@ -301,21 +301,21 @@ class Run:
 
     @cached_property
     def result(self) -> RunResult[Any]:
-        """The typed result of the experiment; its `table()` is one row a score column."""
+        """The typed result of the experiment; its `table()` has one row per score column."""
         return read_result(self.directory / files.STATISTICS)
 
     def table(self) -> pd.DataFrame:
-        """One row a score column: its status and every number of its statistics."""
+        """One row per score column: its status and every number of its statistics."""
         return self.result.table()
 
     @cached_property
     def scores(self) -> pd.DataFrame:
-        """One row a score; NaN = could not be scored."""
+        """One row per score; NaN = could not be scored."""
         return self._table(files.SCORES)
 
     @cached_property
     def captions(self) -> pd.DataFrame:
-        """One row a version of a caption, in the experiments that make versions."""
+        """One row per version of a caption, in the experiments that make versions."""
         return self._table(files.CAPTIONS)
 
     def _table(self, name: str) -> pd.DataFrame:
@@ -336,7 +336,7 @@ class Run:
 
 @dataclass(frozen=True)
 class ReportCell:
-    """A run's report in a notebook: the page itself, in a frame, with nothing to fetch."""
+    """A run's report in a notebook: the page itself, in a frame, without a network."""
 
     path: Path
     height: int = 720
@@ -352,7 +352,7 @@ class ReportCell:
 
 
 def load_run(directory: str | Path) -> Run:
-    """A finished run by its directory. Raises InputError where it is none."""
+    """A finished run by its directory. Raises InputError for other folders."""
     return Run(directory)
 
 
@@ -364,10 +364,10 @@ def run(
     quiet: bool = False,
     **overrides: Any,
 ) -> Run:
-    """Run an experiment: just what the command does, in a process of its own.
+    """Run an experiment, exactly as the command does, in a separate process.
 
-    Raises ConfigError with the command's line for a configuration or data that it refuses,
-    StrictError where a metric failed under `strict=True`.
+    Raises ConfigError with the command's line for an invalid configuration or data,
+    StrictError if a metric failed under `strict=True`.
 
         run = metaeval.run("replace", dataset="scenes", dataset__limit=100, metrics=["bleu"])
         run.result.metrics[0].numbers.rank_order_rho.value
@@ -407,7 +407,7 @@ def run(
         *brought,
         f"hydra.run.dir={_value(str(directory))}",
     ]
-    shown = sys.stderr is not None and sys.stderr.isatty()  # then the line of progress goes there
+    shown = sys.stderr is not None and sys.stderr.isatty()  # then the progress line goes there
     errors = None if shown else subprocess.PIPE
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment
@@ -418,7 +418,7 @@ def run(
         message = lines[-1].removeprefix("metaeval: ")
         kinds: dict[int, type[MetaevalError]] = {1: StrictError, 2: ConfigError}
         raise kinds.get(process.returncode, MetaevalError)(
-            "its message stands above" if shown else message
+            "see the message above" if shown else message
         )
     if problem and not quiet:
         print(problem, end="", file=sys.stderr)
@@ -430,7 +430,7 @@ class TrustRun(Run):
 
     @cached_property
     def result(self) -> TrustResult:
-        """The verdicts, and all evidence that they rest on."""
+        """The verdicts, and all their evidence."""
         found = read_result(self.directory / files.STATISTICS)
         if not isinstance(found, TrustResult):
             raise InputError(f"is a run of experiment={found.experiment}", file=self.directory)
@@ -438,7 +438,7 @@ class TrustRun(Run):
 
     @property
     def matrix(self) -> pd.DataFrame:
-        """Verdicts: one row a use, one column a metric."""
+        """Verdicts: one row per use, one column per metric."""
         return self.result.matrix
 
     def _repr_html_(self) -> str:

@@ -82,12 +82,12 @@ def no_config(error: Exception, overrides: Iterable[str]) -> ConfigError:
         group, _, name = error.missing_cfg_file.rpartition("/")
         there = list(error.options or choices.listed(group))
         meant = did_you_mean(name, there) or ";"
-        return ConfigError(f"{group}={name}: there is none{meant}{_choose_from(group, there)}")
+        return ConfigError(f"unknown {group} '{name}'{meant}{_choose_from(group, there)}")
     for override in overrides:
         key, _, value = override.lstrip("+~/").partition("=")
         if value.strip() in ("null", "") and (installation.conf() / key).is_dir():
             there = sorted(p.stem for p in (installation.conf() / key).glob("*.yaml"))
-            return ConfigError(f"{key}={value} chooses nothing:{_choose_from(key, there)}")
+            return ConfigError(f"{key}={value} chooses nothing;{_choose_from(key, there)}")
     if unknown := re.match(r"Could not override '([^']+)'", lines[0]):
         within = re.search(r"full_key: (\S+)", str(error.__cause__))  # of a dictionary's key
         key = within[1] if within else unknown[1]

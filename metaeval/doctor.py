@@ -63,30 +63,30 @@ def examine(config: DictConfig, say: Callable[[str], object] = print) -> None:
             say(f"  {name:<{width}}  {verdict(name, config, dataset)}")
     if brought := [(g, n, p) for g, points in installed().items() for n, p in points.items()]:
         say("")
-        say("brought by installed packages")
+        say("provided by installed packages")
         for group, name, point in brought:
             say(f"  {name:<{width}}  {group} {point.value} of {origin(point)}")
     say("")
-    say("weights that come with metaeval")
+    say("weights included in metaeval")
     for line in shipped.lines() or ["none"]:
         say(f"  {line}")
     say("")
-    say("python -m metaeval.doctor --clips lists the CLIPs that CLIPScore takes by name")
+    say("python -m metaeval.doctor --clips lists the CLIPs that CLIPScore accepts by name")
     if INSTALLERS:
         say("")
-        say("python -m metaeval.doctor --install NAME brings")
+        say("python -m metaeval.doctor --install NAME installs")
         for name, (_, words) in INSTALLERS.items():
             say(f"  {name:<{width}}  {words}")
 
 
 def find_dataset(config: DictConfig, say: Callable[[str], object]) -> CaptionDataset | None:
-    """Load the configured dataset and say which of its parts are there."""
+    """Load the configured dataset and print which of its parts are available."""
     try:
         dataset: CaptionDataset = component(config.dataset, "dataset")
     except MetaevalError as error:
         say(f"dataset  none: {error}")
         return None
-    if not isinstance(dataset, CaptionDataset):  # judged captions: say what metrics see of them
+    if not isinstance(dataset, CaptionDataset):  # judged captions: print what metrics use of them
         dataset = dataset.documents()
     say(f"dataset  {dataset.name}: {len(dataset):,} images")
     if dataset.fallback:

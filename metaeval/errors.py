@@ -11,7 +11,7 @@ from pathlib import Path
 class MetaevalError(Exception):
     """An error with one line for the user; the command prints it and exits with `exit_code`.
 
-    Names from the user's files may stand in the line: their line breaks become spaces.
+    Names from the user's files may be in the line: their line breaks become spaces.
     """
 
     exit_code = 2

@@ -1,4 +1,4 @@
-"""Printing where the terminal or the log knows few letters."""
+"""Printing to terminals and logs that support few characters."""
 
 from __future__ import annotations
 

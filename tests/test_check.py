@@ -91,7 +91,7 @@ def test_our_own_metrics_keep_it() -> None:
     assert [f for f in seen if not f.ok] == []
     assert [f.what for f in seen] == [
         *("travels", "signature", "scores", "bounds", "neighbours", "batch size", "order"),
-        *("the same again", "empty caption", "no references", "options", "time"),
+        *("repetition", "empty caption", "no references", "options", "time"),
     ]
 
 
@@ -102,8 +102,8 @@ def test_our_own_metrics_keep_it() -> None:
         # `workers` and `retries` divide its captions into other batches
         ("by_batch", {"neighbours", "batch size", "options"}),
         ("by_order", {"neighbours", "batch size", "order"}),
-        ("by_chance", {"neighbours", "batch size", "order", "the same again"}),
-        ("by_call", {"neighbours", "batch size", "order", "the same again"}),
+        ("by_chance", {"neighbours", "batch size", "order", "repetition"}),
+        ("by_call", {"neighbours", "batch size", "order", "repetition"}),
         ("no_empty", {"empty caption"}),
     ],
 )
@@ -119,12 +119,12 @@ def test_what_breaks_the_contract_is_caught(name: str, broken: set[str], workpla
         assert seen["empty caption"][1] == "ZeroDivisionError: division by zero"
 
 
-def test_a_class_of_ones_own(workplace: Path) -> None:
+def test_a_users_class(workplace: Path) -> None:
     (workplace / "checked_class.py").write_text(MODULE)
     seen = findings("checked_class.Words", top=3)
     assert seen["options"] == (
         False,
-        "weight=2.0 changes scores and not the signature: put it into `settings`",
+        "weight=2.0 changes scores but not the signature; add it to `settings`",
     )
     assert findings("checked_class.Words", top=3, tell=True)["options"][0]
     outside = findings("checked_class.Words")["bounds"]

@@ -30,7 +30,7 @@ def test_every_metric_can_be_added_by_an_option(name: str) -> None:
     assert config.metric[name]._target_ == "a.b"
 
 
-def test_an_option_that_is_known_in_a_list_of_its_own_says_so() -> None:
+def test_an_option_of_another_list_is_explained() -> None:
     with pytest.raises(ConfigError, match=r"known only with metric=\[wmd\]"):
         compose_config(["metric.wmd.p=2"])
     assert compose_config(["metric=[wmd]", "metric.wmd.p=2"]).metric.wmd.p == 2

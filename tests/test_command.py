@@ -66,7 +66,7 @@ def test_a_run_leaves_every_file_of_the_design(tmp_path: Path) -> None:
     assert len(scores) == 40 * 4 * 6
     assert [record["column"]["name"] for record in summary["metrics"]] == metrics
     assert {record["status"] for record in summary["metrics"]} == {"ok"}
-    # wrong words cost BLEU-1 points, whatever the data: the order of the means is the truth
+    # wrong words cost BLEU-1 points on any data: the order of the means is the truth
     means = [summary["metrics"][0]["statistics"]["sets"][name]["mean"] for name in sets]
     assert means == sorted(means)
     assert len(set(means)) == 4
@@ -85,7 +85,7 @@ def test_a_run_leaves_every_file_of_the_design(tmp_path: Path) -> None:
 def test_the_same_command_gives_the_same_bytes_and_another_seed_does_not(tmp_path: Path) -> None:
     runs = {}
     for name, seed in (("a", 0), ("b", 0), ("c", 1)):
-        cwd = tmp_path / name  # a cache of its own, so that everything is computed anew
+        cwd = tmp_path / name  # its own cache, so that everything is computed again
         cwd.mkdir()
         arguments = ("experiment=shuffle", *SMALL, TEXT_ONLY, f"seed={seed}", "hydra.run.dir=OUT")
         done = metaeval(*arguments, cwd=cwd, env={"PYTHONHASHSEED": str(len(runs))})
@@ -175,7 +175,7 @@ def test_a_job_that_fails_elsewhere_sets_the_exit_code(
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "iso-8859-1"])
-def test_a_terminal_that_knows_few_letters_gets_their_names(encoding: str, tmp_path: Path) -> None:
+def test_a_terminal_with_few_letters_gets_their_names(encoding: str, tmp_path: Path) -> None:
     arguments = ("experiment=replace", *SMALL, "metrics=[bleu]", "report=none")
     env = {"PYTHONIOENCODING": encoding}
     done = metaeval(*arguments, "hydra.run.dir=OUT", cwd=tmp_path, env=env)

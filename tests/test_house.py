@@ -12,7 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("metaeval", "corruptions", "experiments", "reports")
 MOST_MODULES = 15
-# what scenes show and say: one file a kind of thing; results: one module an experiment
+# what scenes show and say: one file per kind of thing; results: one module per experiment
 CONTENT = (ROOT / "metaeval/data/scenes", ROOT / "metaeval/results")
 
 

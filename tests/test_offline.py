@@ -1,4 +1,4 @@
-"""`offline=true`: what has no weights here is skipped with its reason, and nothing is asked for."""
+"""`offline=true`: metrics without weights are skipped with the reason, without a request."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytest.importorskip("torch")
 pytest.importorskip("bert_score")
 pytest.importorskip("open_clip")
 
-# put before every other module of the command: whoever asks for the network leaves a trace
+# loaded before all other modules of the command: every use of the network is recorded
 GUARD = """
 import socket, traceback
 def touched(self, address, *rest):
@@ -66,7 +66,7 @@ def test_without_weights_the_rows_are_skipped_and_no_one_connects(
     records = results.read_json(tmp_path / "OUT" / results.STATISTICS)["metrics"]
     assert [r["status"] for r in records] == ["skipped"] * 3
     for record in records:
-        assert "are not on this machine" in record["reason"]
+        assert "are not installed" in record["reason"]
         assert ("nothing is downloaded while offline" in record["reason"]) == bool(asked)
 
 

@@ -100,7 +100,7 @@ def leaves(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def wrong_values(value: Any, key: str) -> Iterator[Any]:
-    """What cannot stand where this stands."""
+    """Values of the wrong type."""
     yield NONSENSE
     if key == "offline":  # whatever the environment holds
         return
@@ -208,8 +208,8 @@ def test_the_line_says_what_is_wrong(override: str, line: str) -> None:
 @pytest.mark.parametrize(
     ("overrides", "line"),
     [
-        (["experiment=replacement"], "experiment=replacement: there is none; did you mean "),
-        (["experiment=replace", "dataset=scene"], "dataset=scene: there is none; did you "),
+        (["experiment=replacement"], "unknown experiment 'replacement'; did you mean "),
+        (["experiment=replace", "dataset=scene"], "unknown dataset 'scene'; did you "),
         (["experiment=replace", "dataset=null"], "dataset=null chooses nothing; choose from "),
         (["experiment=replace", "sed=1"], "there is no option sed; did you mean 'seed'"),
         (["experiment=replace", "stats.replicate=1"], "there is no option stats.replicate; "),
@@ -256,7 +256,7 @@ class Own:
         self.function, self.scale, self.plain = function, scale, plain
 
 
-def test_a_metric_of_ones_own_is_checked_by_its_annotations() -> None:
+def test_a_users_metric_is_checked_by_its_annotations() -> None:
     target = f"{Own.__module__}.Own"
     node = [f"+metric.own._target_={target}", "+metric.own.function=a.b"]
     base = ["experiment=replace", "dataset=scenes", *node]
@@ -290,4 +290,4 @@ def test_annotations_and_values() -> None:
 
 
 class CaptionsOf:
-    """A class: what it stands for in a configuration is a node."""
+    """A class: in a configuration its value is a node."""

@@ -148,7 +148,7 @@ def test_an_installed_package_makes_its_metric_a_name(
     ]
 
 
-def test_a_folder_of_ones_own_configuration(tmp_path: Path) -> None:
+def test_a_folder_with_users_configuration(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(MODULE)
     (tmp_path / "conf/metric").mkdir(parents=True)
     (tmp_path / "conf/metric/long.yaml").write_text(

@@ -1,4 +1,4 @@
-"""What a score's declared precision promises: across batches, threads, kernels and processes."""
+"""A score's declared precision holds across batches, threads, kernels and processes."""
 
 from __future__ import annotations
 

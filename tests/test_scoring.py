@@ -105,7 +105,7 @@ def test_a_second_run_computes_nothing_and_gives_the_same() -> None:
 
 
 class Counted(MemoryStore):
-    """Notes how many keys it was asked for, each time."""
+    """Records the number of requested keys of each call."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -145,7 +145,7 @@ def test_what_would_change_a_score_is_not_taken_from_the_cache(
     assert done.n_scored == (4 if metric.version == 2 else 2)
 
 
-def test_batches_before_a_failure_are_kept() -> None:
+def test_batches_before_a_failure_are_stored() -> None:
     store = MemoryStore()
     metric = LengthRatio(breaks_at="d e f")
     broken = score_captions(metric, _dataset(), CAPTIONS, INDEX, store)
@@ -178,7 +178,7 @@ class Needy(LengthRatio):
 source_digest(Needy)
 
 
-def test_a_metric_that_lacks_something_is_skipped_with_reason_and_remedy() -> None:
+def test_a_metric_with_a_missing_part_is_skipped_with_reason_and_remedy() -> None:
     class Offline(Needy):
         def fetch(self, dataset: CaptionDataset) -> None:
             pass
@@ -240,7 +240,7 @@ def test_counts_are_those_of_the_run_whether_scored_now_or_before() -> None:
     store = MemoryStore()
     captions, images = [*CAPTIONS, "d e f", "c"], np.array([*INDEX, 0, 1])
     expected = (
-        Tally("words cut", "words", 2, None),  # "d e f" stands there twice
+        Tally("words cut", "words", 2, None),  # "d e f" occurs twice
         Tally("short captions", "captions", 2, 7),
         Tally("small images", "images", 1, 2),
     )
@@ -327,13 +327,13 @@ def test_a_metric_that_could_score_nothing_is_not_ok() -> None:
 
 
 @pytest.mark.parametrize("size", [-1, -5000])
-def test_a_batch_of_fewer_than_no_captions_computes_nothing_and_says_so(size: int) -> None:
+def test_a_negative_batch_size_is_refused(size: int) -> None:
     done = score_captions(LengthRatio(), _dataset(), CAPTIONS, INDEX, MemoryStore(), size)
     assert done.status == "failed"
     assert done.reason == f"ValueError: {size} captions at a time cannot be scored"
 
 
-def test_the_digest_of_references_knows_where_one_ends() -> None:
+def test_the_digest_separates_references() -> None:
     assert content_digest(["ab", "c"]) != content_digest(["a", "bc"])
     assert content_digest(["ab"]) != content_digest(["ab", ""])
 
@@ -364,7 +364,7 @@ def test_no_batch_of_a_slow_metric_takes_more_than_ten_seconds(each: float) -> N
     assert np.mean([seconds for _, seconds in batches[4:-1]]) > 6  # nor are they tiny
 
 
-def test_a_fast_metric_is_asked_for_all_and_a_fixed_cost_is_not_repeated_for_ever() -> None:
+def test_a_fast_metric_gets_all_captions_and_a_fixed_cost_is_not_repeated() -> None:
     assert [n for n, _ in _Clock(0.05, 0.00005).batches(12_000)] == [5000, 5000, 2000]
     assert len(_Clock(None, 0.001, call=20).batches(5000)) <= 10
     wrong = _Clock(1.0, 0.05).batches(20_000)  # fifty times slower than it declares

@@ -25,7 +25,7 @@ from metaeval.readers.json_text import read_json
 
 
 def read_published(path: Path) -> dict[str, list[str]]:
-    """Category → words; one that stands in two lines is of the first."""
+    """Category → words; a word in two lines belongs to the first."""
     owner: dict[str, str] = {}
     for line in path.read_text(encoding="utf-8").splitlines():
         words = [word.strip() for word in line.split(",")]

@@ -75,7 +75,7 @@ def _no_event(change: Change) -> bool:
 
 
 def _torn(change: Change) -> bool:
-    """What followed the object may now be said of the doer."""
+    """The words after the object may now refer to the subject."""
     parts = re.split(r"(?i)\bbeing \w+ by\b", change.text, maxsplit=1)
     if len(parts) < 2:
         return False

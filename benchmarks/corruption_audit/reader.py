@@ -47,7 +47,7 @@ Verdict = str | None
 _WORSE = ("false", "lost", None)
 _NEGATIONS = {"not", "no", "never", "without", "nobody", "nothing"}
 _GUESSES = {"might", "may", "could", "maybe", "perhaps", "possibly", "probably", "seems", "appears"}
-_THEN = {"before", "after", "done"}  # what is so now is said to be over, or still to come
+_THEN = {"before", "after", "done"}  # a present event is described as past or future
 _VAGUE = {"several", "some", "many", "few", "multiple", "various", "number", "group", "bunch"}
 _NUMBERS = {word: n for n, word in NUMBERS.items()} | {"a": 1, "an": 1, "lone": 1, "single": 1}
 _FRAME = {"we", "see", "photo", "picture", "image", "of", "being", "and", "who", "while"}
@@ -113,7 +113,7 @@ class _Reading:
         return [w for i in range(mark.start, mark.end) for w in self.old[i]]
 
     def words(self, mark: Mark) -> list[str]:
-        """What stands now where the mark's words stood, with what was put behind its last one."""
+        """The new words at the place of the mark's words, and words inserted after them."""
         words: list[str] = []
         for i in range(mark.start, mark.end):
             words += (self.inserted[i] if i > mark.start else []) + self.now[i]
@@ -257,7 +257,7 @@ class _Reading:
         return next(v for v in ("true", None, "false") if v in verdicts)
 
     def fits(self, group: int, other: int) -> Verdict:
-        """Whether all that the caption still says of one group holds for another."""
+        """Whether all remaining statements about one group are true of another."""
         has = dict(self.groups[other][0].attributes)
         unsure = any(
             m.target == group and not self.has_changed(m) for m in self.aligned.of("opinion")
@@ -390,7 +390,7 @@ class _Reading:
 
     @staticmethod
     def place_of_verb(old: Sequence[str], words: Sequence[str]) -> Verdict:
-        """Where only the preposition is another one: does it say the same place?"""
+        """If only the preposition differs: whether it names the same place."""
         k = next((i for i, (a, b) in enumerate(zip(old, words, strict=False)) if a != b), len(old))
         for start in range(k, -1, -1):
             (a, rest), (b, others) = preposition(old[start:]), preposition(words[start:])
@@ -526,7 +526,7 @@ def less(old: Sequence[str], new: Sequence[str]) -> bool:
 
 
 def places_of(words: Sequence[str], text: Sequence[str]) -> list[int]:
-    """Where words stand in a text, side by side."""
+    """The place of adjacent words in a text."""
     n = len(words)
     return [i for i in range(len(text) - n + 1) if list(text[i : i + n]) == list(words)]
 

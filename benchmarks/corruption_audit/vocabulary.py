@@ -40,7 +40,7 @@ _ALL = frozenset(thing.family for thing in THINGS.values())
 
 # ---- things
 
-# words for whole families of things: who says one of them instead of a kind says less
+# words for whole families of things, which say less than the kind
 _FAMILIES: dict[str, frozenset[str]] = {
     word.replace("_", " "): frozenset(families.split())
     for words, families in (
@@ -104,7 +104,7 @@ def nouns_in(words: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def families_named(noun: str) -> frozenset[str]:
-    """COCO's supercategories for which a vague word stands; empty for other words."""
+    """COCO's supercategories that a vague word can mean; empty for other words."""
     return _FAMILIES.get(noun, frozenset())
 
 
@@ -145,7 +145,7 @@ _MORE_VALUES = {
 
 
 def values_named(words: str) -> set[tuple[str, str]]:
-    """What an adjective says: ("colour", "red"), …; none if it is unknown."""
+    """The meaning of an adjective: ("colour", "red"), …; none if it is unknown."""
     said = {
         (kind, value)
         for kind, table in _VALUES.items()
@@ -189,7 +189,7 @@ _CONTRARY = {
 
 
 def excludes(said: str, new: str) -> bool:
-    """Whether a word says what another rules out: opposites, another colour, another size."""
+    """Whether two words exclude each other: opposites, another colour, another size."""
     a, b = values_named(said), values_named(new)
     other = {kind for kind, _ in a} & {kind for kind, _ in b} and not a & b
     return bool(other) or new in _CONTRARY.get(said, ())
@@ -255,7 +255,7 @@ def never_shown(words: Sequence[str]) -> bool:
 
 # ---- where
 
-# prepositions by the place that they say: those of a line say the same
+# prepositions by place: those of a line have the same meaning
 _PREPOSITIONS = (
     ("near", "by", "beside", "next to", "close to", "alongside", "along", "at", "to the side of"),
     ("on", "on top of", "atop", "over"),
@@ -275,7 +275,7 @@ _PREPOSITIONS = (
     ("without",),
 )
 _SAME_PLACE = {words: k for k, line in enumerate(_PREPOSITIONS) for words in line}
-# before a thing or a place these say no place at all
+# these do not name a place
 NO_PLACE = frozenset({"during", "of", "among", "until", "since"})
 
 
@@ -288,7 +288,7 @@ def preposition(words: Sequence[str]) -> tuple[str, Sequence[str]]:
 
 
 def same_place(a: str, b: str) -> bool | None:
-    """Whether two prepositions say the same place; `None` where one is unknown."""
+    """Whether two prepositions name the same place; `None` where one is unknown."""
     if a == b:
         return True
     if a not in _SAME_PLACE or b not in _SAME_PLACE:
@@ -306,7 +306,7 @@ _SIDEWALK = frozenset({"street"})
 
 
 def same_setting(old: str, new: str) -> bool | None:
-    """Whether two ways to say where it is say the same place; `None` where one is unknown."""
+    """Whether two phrases name the same place; `None` where one is unknown."""
     for table in (_EVERYWHERE, _BEHIND):
         before = {key for key, phrases in table.items() if old in phrases}
         after = {key for key, phrases in table.items() if new in phrases}

@@ -3,8 +3,8 @@
     python benchmarks/faier/speed.py [--images N] [--loop M] [--device cuda] [--weights FOLDER]
 
 draws N scenes and scores their four Replace sets. First the union vectors, once an image; then the
-captions, in batches. The loop is the equations as they stand, a caption at a time, each with its
-own union of image and references. Asserts that the scores agree, and prints captions a second of
+captions, in batches. The loop implements the equations directly, a caption at a time, each with its
+own union of image and references. Asserts that the scores agree, and prints captions per second of
 processor time (a loaded machine does not change that), the ratio, and memory. Without the device
 that is asked for, the reason is printed.
 """

@@ -2,7 +2,7 @@
 
     python benchmarks/networks/clipscore.py [--images N] [--device cuda] [--model ViT-B-32]
 
-draws N scenes, scores four captions an image with random weights (as fast as real ones), and does
+draws N scenes, scores four captions per image with random weights (as fast as real ones), and does
 the same work as the paper's code is written: a data loader of batches, features of images, of
 candidates and of all references padded to 77 tokens, set by set. Asserts that the scores agree and
 prints where the time goes: decoding, transfer and arithmetic. Without the device that is asked
@@ -63,7 +63,7 @@ class Pictures:
 
 
 def theirs(dataset: CaptionDataset, sets: list[list[str]], model_name: str, device: str) -> Any:
-    """The same by the plain way: everything anew for every set."""
+    """The same without reuse: everything computed again for every set."""
     import open_clip
     import torch
     from torch.utils.data import DataLoader

@@ -5,8 +5,8 @@
 prints a Markdown table: floating-point operations (torch's FlopCounterMode, a multiplication and an
 addition are two) and bytes that the operators of the forward pass read and write, of a batch of 512
 captions on torch's meta device, divided by 512. Every operator's inputs and outputs count, so fused
-kernels would move fewer bytes. The captions a second are the smaller of two limits of an H100: its
-67 TFLOP/s in float32 and its 3.35 TB/s. They are predictions, not measurements: tokenising,
+kernels would move fewer bytes. The captions per second are the smaller of two limits of an H100:
+its 67 TFLOP/s in float32 and its 3.35 TB/s. They are predictions, not measurements: tokenising,
 transfers and the start of kernels come on top.
 """
 

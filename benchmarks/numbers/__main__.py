@@ -64,7 +64,7 @@ def main(
     parser.add_argument("tables", nargs="*", metavar="TABLE")
     parser.add_argument("--check", action="store_true", help="write nothing, end with 1 on a diff")
     parser.add_argument("--quick", action="store_true", help="only the quick tables")
-    parser.add_argument("--list", action="store_true", help="the tables, where they stand")
+    parser.add_argument("--list", action="store_true", help="the tables and their documents")
     parser.add_argument("--out", type=Path, default=Path("runs/numbers"), help="of the runs")
     options = parser.parse_args(arguments)
     try:
@@ -101,7 +101,7 @@ def _make(options: argparse.Namespace, tables: Sequence[Table], root: Path, code
 
 
 def _documents(root: Path) -> dict[Path, str]:
-    """The texts in which tables may stand."""
+    """The texts that may contain tables."""
     files = (root / "README.md", *sorted((root / "docs").rglob("*.md")))
     return {file: file.read_text(encoding="utf-8") for file in files if file.is_file()}
 

@@ -16,7 +16,7 @@ from metaeval.results.files import read_result
 from metaeval.results.sensitivity import SensitivityResult
 from metaeval.runs import files
 
-FLUENCY = "Bigram model per word"  # the control that stands next to each metric
+FLUENCY = "Bigram model per word"  # the control shown next to each metric
 
 
 def profile(dataset: str, metrics: str) -> Command:

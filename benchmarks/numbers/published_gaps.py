@@ -1,4 +1,4 @@
-"""Where published values come from that metaeval's defaults do not give: hypotheses, one a row.
+"""Where published values come from that metaeval's defaults do not give: hypotheses, one per row.
 
     python -m benchmarks.numbers.published_gaps [--seeds 5] [--limit N] [METRIC …]
 

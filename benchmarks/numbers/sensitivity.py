@@ -34,7 +34,7 @@ def _title(metric: Metric) -> str:
 
 
 def metrics(results: Sequence[Result]) -> str:
-    """A line a metric: what it sees, what it punishes, severity, hard positives, what it misses."""
+    """A line per metric: notices, punishes, severity, hard positives, misses."""
     ran, run = _ran(results[0])
     lines = head(
         "metric", "harm", "harmless", "milder above severer", "rewrite above near-copy", "no-op",

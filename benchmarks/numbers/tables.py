@@ -1,7 +1,7 @@
-"""A table of README.md or docs/: where it stands, which commands make it, and how it is written.
+"""A table of README.md or docs/: its place, its commands, and how it is written.
 
 To add one, add a `Table` to the list of a file next to this one (`graded.py` is the model), and put
-its marks where it is to stand:
+its marks in the document:
 
     <!-- numbers: NAME -->
     <!-- end of NAME -->
@@ -92,7 +92,7 @@ class Table:
     show: bool = True
 
     def body(self, results: Mapping[Command, Result]) -> str:
-        """What stands between the marks."""
+        """The text between the marks."""
         text = self.write([results[command] for command in self.commands]).strip()
         if self.show and self.commands:
             lines = "\n".join(f"python {command.line}" for command in self.commands)
@@ -101,7 +101,7 @@ class Table:
 
 
 def marked(text: str, file: Path) -> dict[str, str]:
-    """Name → what stands between its marks. InputError where marks do not fit together."""
+    """Name → the text between its marks. InputError for marks that do not match."""
     bodies = {}
     for match in _MARKED.finditer(text):
         if match["name"] != match["end"]:
@@ -132,7 +132,7 @@ def difference(old: str, new: str, file: Path) -> str:
 
 
 def run_all(commands: Iterable[Command], out: Path, root: Path) -> dict[Command, Result]:
-    """Run each command once, in order, and say which on stderr."""
+    """Run each command once, in order, and print it on stderr."""
     results: dict[Command, Result] = {}
     distinct = list(dict.fromkeys(commands))
     for number, command in enumerate(distinct, 1):

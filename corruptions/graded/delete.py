@@ -1,4 +1,4 @@
-"""Delete: a share of a caption's words is left out; no wrong word comes in, none changes place."""
+"""Delete: a share of a caption's words is left out; no word is added or moved."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Insert: words of the corpus come in at random places; all that was said is still there."""
+"""Insert: words of the corpus are inserted at random places; all original words remain."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ _ROUNDS = 20  # orders tried to keep equal captions apart
 
 
 class Random(Corruption):
-    """Every image gets the human caption of another image; each caption is given away once.
+    """Every image gets the human caption of another image; each caption is used once.
 
     A derangement of the whole dataset's human captions: all its images are put in the order of a
     hash of (seed, image id), and each takes the caption of the next one. The donor of an image

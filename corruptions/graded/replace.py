@@ -1,4 +1,4 @@
-"""Replace: a share of a caption's words gives way to random words of the corpus.
+"""Replace: a share of a caption's words is replaced by random words of the corpus.
 
 A corruption is a class with
   `name`        what the configuration calls it: conf/corruption/replace.yaml,

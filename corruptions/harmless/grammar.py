@@ -149,8 +149,9 @@ _CLOTHES = word_set(
 class SwapConjuncts(LanguageCorruption):
     """ "A dog and a cat" becomes "a cat and a dog".
 
-    Two phrases at the end of the caption or before "are", so that nothing else is torn from them,
-    and only where both belong to the word before them ("a body of water and mountains" does not).
+    Two phrases at the end of the caption or before "are", so that nothing else is separated from
+    them, and only where both belong to the word before them ("a body of water and mountains" does
+    not).
     """
 
     name = "swap_conjuncts"
@@ -183,7 +184,7 @@ class SwapConjuncts(LanguageCorruption):
 
     @staticmethod
     def _alike(caption: ParsedCaption, first: NounPhrase, second: NounPhrase) -> bool:
-        """Whether both can be had, held or worn alike: "wearing a hat and trees" is two clauses."""
+        """Whether both can be objects of one verb: "wearing a hat and trees" is two clauses."""
         before = caption.word(first.start - 1)
         if before not in _HAVING and before != "with":
             return True

@@ -1,4 +1,4 @@
-"""Swap symmetric: "a man with a dog" becomes "a dog with a man", which is as true."""
+"""Swap symmetric: "a man with a dog" becomes "a dog with a man", which is equally true."""
 
 from __future__ import annotations
 

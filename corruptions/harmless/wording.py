@@ -50,7 +50,7 @@ _NOT_BEFORE: dict[tuple[str, ...], set[str]] = {
 
 
 class Synonym(LanguageCorruption):
-    """A word gives way to one that captions use for the same: couch, sofa; large, big."""
+    """A word is replaced by one that captions use for the same: couch, sofa; large, big."""
 
     name = "synonym"
     title = "Synonym"
@@ -170,7 +170,7 @@ class _Prefix(LanguageCorruption):
 
 
 class PhotoPrefix(_Prefix):
-    """ "A photo of" goes before it."""
+    """ "A photo of" is added in front."""
 
     name = "photo_prefix"
     title = "A photo of"
@@ -181,7 +181,7 @@ class PhotoPrefix(_Prefix):
 
 
 class Filler(_Prefix):
-    """ "We see" goes before it."""
+    """ "We see" is added in front."""
 
     name = "filler"
     title = "We see"
@@ -192,7 +192,7 @@ class Filler(_Prefix):
 
 
 class DefiniteArticle(LanguageCorruption):
-    """The first "a" becomes "the": what a picture shows can be spoken of as known."""
+    """The first "a" becomes "the": the things in a picture can be treated as known."""
 
     name = "definite_article"
     title = "A becomes the"
@@ -214,7 +214,7 @@ class DefiniteArticle(LanguageCorruption):
 class OwnReference(Corruption):
     """Another caption of the same image.
 
-    It is one of those that metrics compare with: one that looks for copies gives it more.
+    Metrics compare with it: a metric that looks for copies scores it higher.
     """
 
     name = "own_reference"

@@ -16,7 +16,7 @@ from metaeval.runs.records import Edit
 
 
 def respelt(text: str, new: str, lacks: str) -> Corrupted:
-    """A caption whose tokens are written otherwise, each in its place."""
+    """A caption whose tokens are spelled differently, each in its place."""
     if new == text:
         return Corrupted(text, False, realised=0.0, reason=lacks)
     pairs = zip(text.split(), new.split(), strict=True)
@@ -38,7 +38,7 @@ class LowerCase(Corruption):
 
 
 class FinalStop(Corruption):
-    """The full stop at the end goes, or comes."""
+    """The full stop at the end is removed, or added."""
 
     name = "final_stop"
     title = "Final stop"
@@ -86,7 +86,7 @@ _PAIRS = {
 
 
 class Hyphen(LanguageCorruption):
-    """A hyphen comes or goes: "double decker", "double-decker"."""
+    """A hyphen is added or removed: "double decker", "double-decker"."""
 
     name = "hyphen"
     title = "Hyphen"

@@ -90,7 +90,7 @@ def changed(
 
 
 def rewritten_whole(text: str, new: str, lacks: str) -> Corrupted:
-    """A caption that gives way to another text altogether, or stays where that reads the same."""
+    """A caption that is replaced as a whole, or unchanged if the other text reads the same."""
     if new.lower().split() == text.lower().split():
         return Corrupted(text, False, realised=0.0, reason=lacks)
     return Corrupted(new, True, (), None, 1.0)
@@ -104,7 +104,7 @@ def share_changed(text: str, edits: Sequence[Edit]) -> float:
 def swapped_words(
     caption: ParsedCaption, table: Mapping[str, str | Sequence[str]], known: Known
 ) -> Places:
-    """A place per word of the table, with its replacements that are not said of the image."""
+    """A place per word of the table, with replacements that no caption of the image contains."""
     places: Places = []
     for i, word in enumerate(caption.words):
         if word in table:

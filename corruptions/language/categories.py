@@ -144,7 +144,7 @@ def _nouns() -> dict[tuple[str, ...], tuple[frozenset[str], bool]]:
 
 @cache
 def _hints() -> dict[str, frozenset[str]]:
-    """Words that speak for a category without naming it for sure."""
+    """Words that suggest a category without naming it."""
     hints: dict[str, frozenset[str]] = {}
     for category, words in _ALSO.items():
         for word in words.split():
@@ -156,7 +156,7 @@ _LONGEST = 3
 
 
 def categories_in(text: str) -> frozenset[str]:
-    """Every category that some noun of the text can name: rather one too many than one too few."""
+    """Every category that some noun of the text can name: in doubt, more rather than fewer."""
     words = [token.strip(punctuation).lower() for token in text.split()]
     named: set[str] = set()
     for start in range(len(words)):

@@ -74,7 +74,9 @@ def read_corruptions(file: str | Path | None = None) -> list[Corruption]:
     of the uncorrupted captions.
     """
     if file is None:
-        raise ConfigError("corruption.file is not set; give a table of corrupted captions")
+        raise ConfigError(
+            "corruption.file is not set; corruption.file=FILE is a table of corrupted captions"
+        )
     path = Path(file).expanduser()
     table, tidy = read_table(path), Tidy()
     require_columns(table, ["image_id", "caption"], "a file of corrupted captions")

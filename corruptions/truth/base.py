@@ -1,4 +1,4 @@
-"""The contract of a truth-aware corruption: it knows what is true, and says what it made false.
+"""The contract of a truth-aware corruption: it uses the truth, and records what it made false.
 
 To add one, copy `replace_attribute.py`: give it a `name`, a `title` and an `effect`, list in
 `places` where a caption can be changed, and say in `change` how. The harm follows from the

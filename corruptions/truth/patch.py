@@ -11,7 +11,7 @@ from metaeval.runs.records import Edit
 
 
 class Patch(NamedTuple):
-    """Words `start` ≤ i < `end` give way to `words`; equal positions insert, no words delete."""
+    """Words `start` ≤ i < `end` are replaced by `words`; equal positions insert."""
 
     start: int
     end: int

@@ -20,7 +20,7 @@ MATERIALS = ("wooden", "metal", "plastic", "glass", "leather", "ceramic")
 
 
 class ReplaceAttribute(TruthCorruption):
-    """A colour, size, material or age gives way to another that is false of the thing.
+    """A colour, size, material or age is replaced by another that is false of the thing.
 
     No colour takes the place of one that people confuse with it (tan and brown, gray and silver).
     False is the one attribute.

@@ -15,7 +15,7 @@ from metaeval.runs.records import WRONG_WORDS
 
 
 class ReplaceCount(TruthCorruption):
-    """A number or article gives way to a greater number; nouns and verbs follow it.
+    """A number or article is replaced by a greater number; nouns and verbs follow it.
 
     Never to a smaller one: where three dogs are, "two dogs" is true as well, read as "at least
     two". So a number is also left alone where the background shows more of the kind (people in the

@@ -17,7 +17,7 @@ COUNTERPARTS = {"man": "woman", "woman": "man", "boy": "girl", "girl": "boy"}
 
 
 class ReplaceObject(TruthCorruption):
-    """A noun gives way to that of another category of the same supercategory.
+    """A noun is replaced by that of another category of the same supercategory.
 
     The new category is nowhere in the image. A man becomes a woman (a boy a girl, and back); a
     mixed group of people becomes a group of animals. Number and article stay right. False is what

@@ -49,7 +49,7 @@ CONTRARIES: tuple[tuple[tuple[str, ...], tuple[Verb, ...], tuple[str, ...]], ...
 
 
 class ReplaceRelation(TruthCorruption):
-    """Verb and preposition give way to another relation that cannot hold between the two.
+    """Verb and preposition are replaced by another relation that cannot hold between the two.
 
     The grammatical form stays: participle, finite verb in its number, or bare preposition. False is
     the one relation.

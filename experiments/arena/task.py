@@ -34,7 +34,7 @@ class Arena(ChoiceExperiment):
     Parameters
     ----------
     winner
-        "people", or the column whose preferences stand in for people's.
+        "people", or the column whose preferences replace people's.
     permutations
         Random arrangements of the paired permutation test between two metrics.
     alpha

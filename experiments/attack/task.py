@@ -399,7 +399,7 @@ class Attack(MetricExperiment[CaptionDataset, AttackScores]):
 
 
 def refuse_replay(name: str, metric: Any) -> None:
-    """Raise ConfigError for a judge that replays recorded answers: it knows no new caption."""
+    """Raise ConfigError for a judge that replays recorded answers: it has none for new captions."""
     replays = getattr(metric, "replay", None) is not None
     records = getattr(metric, "mode", None) == "record"
     if replays and not records:

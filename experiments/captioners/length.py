@@ -28,7 +28,7 @@ def length_analysis(
     Parameters
     ----------
     machines
-        One row a caption: `image_id`, `set` (the system) and `caption`.
+        One row per caption: `image_id`, `set` (the system) and `caption`.
     references
         Image → its references. A caption of an image without references has no ratio.
     scored

@@ -8,8 +8,8 @@ from metaeval.results.captioners import CaptionersResult, LengthAnalysis
 
 
 def printout(result: CaptionersResult, file: Path) -> str:
-    """A line a metric, a column a system, the systems by their mean rank; `*` marks a significant
-    lead over the system that is next in the ranking by this metric (not the next column).
+    """A line per metric, a column per system, systems by mean rank; `*` marks a significant lead
+    over the next system in the ranking by this metric (not the next column).
 
     `file` is what to open next: the report, or the statistics of a run without one.
     """
@@ -44,8 +44,8 @@ def _score(value: float | None) -> str:
 def _lengths(length: LengthAnalysis) -> list[str]:
     """A line for each system whose captions cannot be compared with the others' at equal length."""
     return [
-        f"{s.name}: captions {s.ratio:.1f} times as long as the references, in no length bin with "
-        "the others'; its scores cannot be separated from length"
+        f"{s.name}: captions {s.ratio:.1f} times as long as the references, in no length bin of "
+        "the other systems; its scores cannot be separated from length"
         for s in length.systems
         if not s.comparable and s.ratio is not None
     ]

@@ -1,7 +1,7 @@
 """Captioners: `python -m metaeval experiment=captioners captions=FOLDER`.
 
 The captions that systems wrote for the images of a dataset, scored by every metric: which system
-is best by which metric, how sure that is, how machines stand against people, and where metrics
+is best by which metric, how certain that is, how machines compare with people, and where metrics
 contradict each other. See docs/captioners.md for what each number means.
 """
 

@@ -1,4 +1,4 @@
-"""What a finished run prints: one line a metric, best first, and where the report is."""
+"""What a finished run prints: one line per metric, best first, and where the report is."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _rows(result: GradedResult, published: Mapping[str, float]) -> Iterator[str]
     for m in metrics:
         yield _row(m, width, paper_value(published, m.name, m.column.variant_of))
     if len(metrics) < len(done):
-        yield "controls, which are not metrics"
+        yield "controls (not metrics)"
         for m in done[len(metrics) :]:
             yield _row(m, width, None)
     yield from _spreads(metrics)

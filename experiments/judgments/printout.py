@@ -198,7 +198,7 @@ def _nearly_all_tied(rows: Sequence[Metric], dimension: str) -> Iterator[str]:
     if names:
         yield (
             f"tie calibration ties at least {NEARLY_ALL:.0%} of the pairs of {', '.join(names)}: "
-            "such an accuracy says how often people tie captions, not what the metric sees"
+            "such an accuracy shows how often people tie captions, not what the metric measures"
         )
 
 

@@ -15,9 +15,9 @@ from metaeval.stats.significance.comparison import is_significant, replicates_ne
 
 MEAN, SHOWN = "mean", "mean of shown"
 _VERDICTS = {
-    "nothing": "shows nothing",
-    "unsure": "is not certain to show anything",
-    "undecidable": "cannot be decided with so few permutations",
+    "nothing": "does not test metrics",
+    "unsure": "may not test metrics",
+    "undecidable": "cannot be decided with this number of permutations",
 }
 
 

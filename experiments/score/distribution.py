@@ -1,6 +1,6 @@
 """The distribution of the scores of a run, and the captions that its page shows.
 
-All numbers are exact. One column of all parts is in memory at a time: 8 bytes a caption.
+All numbers are exact. One column of all parts is in memory at a time: 8 bytes per caption.
 """
 
 from __future__ import annotations

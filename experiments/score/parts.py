@@ -1,4 +1,4 @@
-"""The files of scored blocks: one Parquet file a block, and the manifest of them all."""
+"""The files of scored blocks: one Parquet file per block, and the manifest of them all."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class Block(NamedTuple):
 
     @property
     def digest(self) -> str:
-        """32 hexadecimal digits of all that the block says."""
+        """32 hexadecimal digits of the block's content."""
         return digest(json.dumps(self.rows, ensure_ascii=False)).hex()
 
 

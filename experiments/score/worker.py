@@ -105,7 +105,7 @@ def _scores(scorer: Scorer, rows: Sequence[CaptionRow], index: npt.NDArray[np.in
 def bound_to(
     metric: Metric, dataset: CaptionDataset | None, rows: Sequence[CaptionRow], store: Store
 ) -> MetricScores:
-    """What a metric says of itself before any score; its scorer is closed.
+    """A metric's own description before any score; its scorer is closed.
 
     If each row has its references, "skipped" if its signature is another on another block:
     such a score depends on all captions together, and blocks do not have them.

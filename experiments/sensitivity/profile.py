@@ -132,7 +132,7 @@ def monotone(table: Floats, sets: Sets, counts: Counts, confidence: float) -> di
 
 
 def verdict(auc: Estimate, p_adjusted: float | None, expected: str, alpha: float) -> Verdict:
-    """What may be said of a cell, in a word.
+    """The verdict on a cell, in a word.
 
     Of a set that harms: "sees" (the human caption is significantly more often above), "prefers"
     (the changed one is), "blind" (not significant, and the interval of the AUC ends at 0.6 or

@@ -1,4 +1,4 @@
-"""The corruptions of a profile: every file of conf/corruption that the dataset can serve."""
+"""The corruptions of a profile: every file of conf/corruption that is possible on the dataset."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def names() -> list[str]:
 
 
 def suite(dataset: CaptionDataset, chosen: Sequence[str] | str = "all") -> list[Corruption]:
-    """The chosen corruptions that the dataset can serve, by kind, mildest levels first.
+    """The chosen corruptions that are possible on the dataset, by kind, mildest levels first.
 
     `chosen` is "all", names of files in conf/corruption, or kinds ("objects"). Raises ConfigError
     for a name that is neither.

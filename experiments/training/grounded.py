@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 # the experiments by whose ρ on the dev images the defaults of both trainings were chosen
 CHOSEN_ON = ("replace", "shuffle")
 CHECKPOINT = "checkpoint.safetensors"
-# of what was typed, what a card leaves out: where things lie on this machine
+# parts of the command that a card leaves out: paths on this machine
 HERE = ("hydra.", "paths.", "task.threads=", "task.device=")
 
 

@@ -1,4 +1,4 @@
-"""What each experiment's result says of each metric against the best control."""
+"""Each experiment's result on each metric against the best control."""
 
 from __future__ import annotations
 

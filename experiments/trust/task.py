@@ -130,7 +130,7 @@ class Trust(Streaming):
 def _battery_runs(
     battery: Mapping[str, Sequence[str]], config: DictConfig, record: RunRecord, folder: Path
 ) -> list[ItemRun]:
-    """The runs of all items, each in a folder of its name; one line an item."""
+    """The runs of all items, each in a folder of its name; one line per item."""
     runs, seed = [], "" if folder.name == ITEMS else f", seed {config.seed}"
     for place, (name, overrides) in enumerate(battery.items(), 1):
         with record.stage(f"{name}{seed}"):

@@ -78,7 +78,7 @@ def check(
     yield _travels(metric)
     scorer = metric.scorer(asked.dataset, MemoryStore())
     if isinstance(scorer, Absent):
-        yield Observation("runs", False, f"it cannot run here: {scorer}")
+        yield Observation("runs", False, f"cannot run here: {scorer}")
         return
     yield Observation("signature", bool(scorer.signatures), " ".join(scorer.signatures))
     started = time.perf_counter()
@@ -98,13 +98,13 @@ def check(
     rows = np.unique(np.linspace(0, len(asked.captions) - 1, few).astype(int))
     yield from _other_ways(scorer, together, asked, rows)
     again = scores_of(metric, asked)
-    yield _same("the same again", together, again, asked, "at first", "bound anew")
+    yield _same("repetition", together, again, asked, "at first", "bound anew")
     yield from _edges(metric, asked)
     if remake is not None:
         yield from _options(metric, together, asked, remake)
     scorer.close()
     yield Observation(
-        "time", True, f"{1000 * per_caption:.3g} ms a caption, the preparation included"
+        "time", True, f"{1000 * per_caption:.3g} ms per caption, with the preparation"
     )
 
 
@@ -162,7 +162,7 @@ def _other_ways(
     mixed = asked.at(order)
     shuffled = np.empty_like(together)
     shuffled[order] = scorer.score(mixed.captions, mixed.index)
-    yield _same("order", together, shuffled, asked, "in order", "in another")
+    yield _same("order", together, shuffled, asked, "in order", "in another order")
 
 
 def _edges(metric: Metric, asked: Asked) -> Iterator[Observation]:
@@ -216,12 +216,12 @@ def _options(
         if changed and scorer.signatures == known.signatures:
             silent.append(f"{name}={value}")
     if silent:
-        problem = (
-            f"{', '.join(silent)} changes scores and not the signature: put it into `settings`"
-        )
+        problem = f"{', '.join(silent)} changes scores but not the signature; add it to `settings`"
         yield Observation("options", False, problem)
     elif tried:
-        yield Observation("options", True, f"{', '.join(tried)}: in the signature or of no effect")
+        yield Observation(
+            "options", True, f"{', '.join(tried)}: in the signature or without effect"
+        )
 
 
 def _others(kind: type) -> Iterator[tuple[str, Any]]:

@@ -137,7 +137,7 @@ def in_batches(n: int, size: int, work: Callable[[int, int, int], None]) -> int:
                 raise
             torch.cuda.empty_cache()
             size //= 2
-            log.warning("out of memory: going on with batches of %d", size)
+            log.warning("out of memory; continuing with batches of %d", size)
             continue
         start += size
     return size

@@ -1,6 +1,6 @@
 """COCO's annotated objects and image files for datasets that are not COCO files.
 
-Judged captions and pairs of true and false captions lie on COCO's images but come without them:
+Judged captions and pairs of true and false captions are about COCO's images but come without them:
 what is annotated is looked up by COCO id, whatever the dataset's own keys look like.
 """
 
@@ -19,8 +19,8 @@ from metaeval.errors import InputError
 
 SPLITS = ("val2017", "karpathy_test")  # whose instances files are looked for
 FOLDERS = ("val2014", "val2017")  # where image files are looked for
-_REMEDY_OBJECTS = "give COCO's annotated objects as dataset.instances=FILE"
-_REMEDY_IMAGES = "give their folder as dataset.images=FOLDER"
+_REMEDY_OBJECTS = "set dataset.instances=FILE to COCO's annotated objects"
+_REMEDY_IMAGES = "set dataset.images=FOLDER"
 
 
 class ImagePlaces(TypedDict, total=False):
@@ -161,7 +161,7 @@ def _objects(
     objects = ObjectsBySource(numbers, files)
     if not objects:
         looked = ", ".join(str(file.path) for file in files)
-        return Absent("objects", f"{looked}: none of the images is there", _REMEDY_OBJECTS)
+        return Absent("objects", f"{looked}: contains none of the images", _REMEDY_OBJECTS)
     if checksums is not None:
         wanted = set(numbers.values())
         checksums |= {f.path.name: f.sha256 for f in files if any(n in f for n in wanted)}

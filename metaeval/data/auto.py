@@ -38,7 +38,7 @@ def load_auto(
 
     Parameters are those of `load_coco`; of the scenes, `limit` is 1,000 where none is given. Where
     the user gives a place (`root` or `captions`) or the download, COCO is used,
-    and nothing stands in for it.
+    without a replacement.
 
     Raises InputError for what `load_coco` refuses.
     """
@@ -59,7 +59,7 @@ def load_auto(
     part = f"{len(scenes):,} of the {total:,} " if len(scenes) < total else "the "
     whole = f"; all of them: dataset.limit={total}" if limit is None else ""
     fallback = (
-        f"COCO val2017 was not found, so {part}embedded scenes stand in for it{whole}; "
+        f"COCO val2017 was not found, so {part}embedded scenes are used instead{whole}; "
         "for COCO set METAEVAL_DATA or dataset.root, or add dataset.download=true"
     )
     return replace(scenes, fallback=fallback)

@@ -24,7 +24,7 @@ class Absent:
     """Something a run could use but does not have.
 
     `part` is what ("images", "java", …), `reason` why it is not there, `remedy` the command or
-    option that would bring it, all in words that can stand in a table.
+    option that provides it, all in words for a table.
     """
 
     part: str
@@ -106,7 +106,7 @@ class CaptionDataset:
         Ids of the images that were left out on purpose (`dataset.exclude`). A system's captions of
         them are not an error; they are ignored.
     fallback
-        Set where this dataset stands in for another: which one was looked for, and where.
+        Set if this dataset replaces another: which one was searched for, and where.
     parts
         Part name → loader or `Absent`. Names in use: "images" (ImageFiles), "objects" (Mapping of
         image id to Objects), "scene_graphs" (Mapping of image id to a scene graph).

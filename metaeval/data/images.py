@@ -14,7 +14,7 @@ _PREFIX = re.compile(r"^COCO_\w+?_(?=\d{12}\.\w+$)")
 
 
 class ImageFiles:
-    """Where the image of an id lies, if it is there. A folder with some of the images is fine.
+    """The path of an id's image, if it exists. A folder may contain only some of the images.
 
     The folder is listed once, when the object is made.
 

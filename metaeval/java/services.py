@@ -47,7 +47,7 @@ def find_jar() -> Path | Absent:
     if JAR.is_file():
         return JAR
     remedy = "in a checkout: make jar (with a JDK); else pip install --force-reinstall metaeval"
-    return Absent("jar", f"{JAR} is not there (it comes with metaeval)", remedy)
+    return Absent("jar", f"{JAR} is missing (it is part of metaeval)", remedy)
 
 
 def find_libraries() -> list[Path] | Absent:
@@ -55,7 +55,7 @@ def find_libraries() -> list[Path] | Absent:
     cache = os.environ.get("METAEVAL_CACHE") or "~/.cache/metaeval"
     corenlp = Path(cache).expanduser() / CORENLP
     if not corenlp.is_file():
-        return Absent("jar", f"{corenlp} is not there", "python -m metaeval.doctor --install spice")
+        return Absent("jar", f"{corenlp} is missing", "python -m metaeval.doctor --install spice")
     jars = find_bundled_files(*COMPILED_AGAINST)
     return jars if isinstance(jars, Absent) else [*jars, corenlp]
 

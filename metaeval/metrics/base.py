@@ -297,7 +297,7 @@ class ReferenceScorer(Scorer):
 
 
 def _precision_part(column: ScoreColumn) -> list[str]:
-    """What a column's signature says of its precision; nothing where scores are exact."""
+    """The signature's entry on a column's precision; empty if scores are exact."""
     return [] if column.precision is None else [f"prec:{column.precision:g}"]
 
 
@@ -321,7 +321,7 @@ def round_scores(columns: Sequence[ScoreColumn], scores: Scores) -> Scores:
 
 
 def reference_digests(dataset: CaptionDataset) -> list[bytes]:
-    """16 bytes an image that identify its references, for `Scorer.context`."""
+    """16 bytes per image that identify its references, for `Scorer.context`."""
     return dataset.derive(
         "digests of references", lambda: [content_digest(texts) for texts in dataset.references]
     )

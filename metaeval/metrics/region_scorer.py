@@ -51,7 +51,7 @@ class RegionScorer(Scorer):
 
     @cached_property
     def region_digests(self) -> list[bytes]:
-        """16 bytes an image that identify its regions."""
+        """16 bytes per image that identify its regions."""
         return self._source.digests(self.dataset, self._store)
 
     def tally(

@@ -1,6 +1,6 @@
 """Read weights from untrusted files: no code in them is ever run.
 
-Whatever is wrong with a file (cut short, another format, a pickle that wants to run code), what
+Whatever is wrong with a file (cut short, another format, a pickle with code), what
 comes out is one InputError that names it.
 """
 
@@ -58,7 +58,7 @@ def _older_form(path: Path) -> Any:
                 return torch.load(path, map_location="cpu", weights_only=True, encoding="latin1")
     except pickle.UnpicklingError as error:
         if (named := _GLOBAL.search(str(error))) is not None:
-            problem = f"wants to run code ({named[1]}) and was not opened: only weights are read"
+            problem = f"contains code ({named[1]}) and was not opened; only weights are read"
         else:
             problem = "is not a checkpoint of torch, or has more than weights; it was not opened"
         raise InputError(problem, file=path) from None

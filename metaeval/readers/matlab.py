@@ -72,11 +72,11 @@ def read_matlab(path: Path) -> dict[str, Value]:
 
 
 class _DamagedError(Exception):
-    """The file is not as the format says."""
+    """The file violates the format."""
 
 
 class _Elements:
-    """The elements of a file or a matrix, one after the other: type, and where their data lie."""
+    """The elements of a file or a matrix, in order: type, and the position of their data."""
 
     def __init__(self, raw: bytes, order: str, begin: int, end: int) -> None:
         self.raw, self.order, self.position, self.end = raw, order, begin, end

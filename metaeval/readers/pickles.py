@@ -98,7 +98,7 @@ def read_pickle(
     try:
         return _DataUnpickler(raw, names, persistent).load()
     except _Refused as error:
-        problem = f"wants to run code ({error}) and was not opened: only {what} are read"
+        problem = f"contains code ({error}) and was not opened; only {what} are read"
         raise InputError(problem, file=file) from None
     except InputError:
         raise
@@ -108,7 +108,7 @@ def read_pickle(
 
 
 class PickledArray:
-    """What a pickle says of a NumPy array, unread: `shape`, `dtype`, `data`, and its order."""
+    """A pickle's description of a NumPy array, unread: `shape`, `dtype`, `data`, and its order."""
 
     def __init__(self, *_: Any) -> None:
         self.shape: Any = None
@@ -151,7 +151,7 @@ class PickledArray:
 
 
 class _PickledDtype:
-    """What a pickle says of a dtype."""
+    """A pickle's description of a dtype."""
 
     def __init__(self, name: Any = "", *_: Any) -> None:
         self.name = name if isinstance(name, str) else ""
@@ -202,5 +202,5 @@ for _core in ("numpy.core", "numpy._core"):
 
 
 def numpy_names(name: str) -> Any:
-    """What stands for NumPy's names, and for Python's that pickles of arrays hold."""
+    """The replacements of NumPy's names, and of Python's in pickles of arrays."""
     return _NUMPY.get(name)

@@ -1,4 +1,4 @@
-"""Single values of records, strictly: numbers, and lists that stand in a cell of a table."""
+"""Single values of records, strictly: numbers, and lists in a cell of a table."""
 
 from __future__ import annotations
 

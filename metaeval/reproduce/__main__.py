@@ -71,7 +71,7 @@ def choose(
 
 
 def reproduce(paper: str, item: PaperItem, out: Path) -> list[ReproducedValue]:
-    """Compute one item; where it cannot be computed, each row says why."""
+    """Compute one item; otherwise each row has the reason."""
     try:
         if item.example is not None:
             example = item.example

@@ -1,4 +1,4 @@
-"""Computed values against printed ones: one row a cell, with a verdict."""
+"""Computed values against printed ones: one row per cell, with a verdict."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ class ArenaPeople(Model):
 class ArenaSettings(Model):
     """What the statistics depend on, besides the data.
 
-    `winner` is "people", or the column whose preferences stand in for people's;
+    `winner` is "people", or the column whose preferences replace people's;
     `strength_replicates` are those of the Bradley-Terry fits.
     """
 

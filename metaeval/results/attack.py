@@ -47,7 +47,7 @@ class GenericCaption(Model):
 
 
 class BestOfN(Model):
-    """What the best of n captions is, chosen by one metric from a pool of 64 captions an image.
+    """The best of n captions, chosen by one metric from a pool of 64 captions per image.
 
     Values are expectations over all draws of n captions from the pool.
 
@@ -133,7 +133,7 @@ class Transfer(Model):
 
 
 class Defence(Model):
-    """Two metrics of which the lower rank counts: a caption must please both.
+    """Two metrics of which the lower rank counts: a caption must rank high by both.
 
     Attributes
     ----------
@@ -194,15 +194,15 @@ class AttackSettings(Model):
 
 
 class AttackResult(RunResult[AttackStatistics]):
-    """The whole run: what each metric gives in to, and what passes on to others.
+    """The whole run: which captions fool each metric, and which of them fool others.
 
     Attributes
     ----------
     controls
         "length", "random", "exact match" (1 for a caption that is a reference word for word, else
         0) → success rate at the largest budget under the constraint of the main results, by the
-        same search. They are there whichever metrics were chosen. A metric that is fooled no less
-        often than "random" resists nothing.
+        same search. They are included for any choice of metrics. A metric that is fooled no less
+        often than "random" offers no resistance.
     transfer
         A cell for each ordered pair of metrics.
     defences

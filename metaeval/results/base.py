@@ -50,7 +50,7 @@ class Estimate(Model):
     low, high
         The ends of the interval, at the run's confidence; `None` without an interval.
     n
-        The number of items that the value rests on; `None` where the result gives it elsewhere.
+        The number of items behind the value; `None` where the result gives it elsewhere.
     """
 
     value: Number
@@ -72,9 +72,9 @@ class Test(Model):
     p, p_adjusted
         The p-value, and the same corrected over the family; `None` where it is undefined.
     method
-        How it was computed: "bootstrap", "permutation", "williams" …
+        The method: "bootstrap", "permutation", "williams" …
     family
-        What the correction runs over, in words: "17 metrics, each pair".
+        The hypotheses of the correction, in words: "17 metrics, each pair".
     decidable
         False where no data could have given a significant result with so few replicates.
     """

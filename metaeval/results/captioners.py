@@ -379,7 +379,7 @@ class CaptionersResult(RunResult[CaptionersStatistics]):
 
     @property
     def headlines(self) -> tuple[MetricResult[CaptionersStatistics], ...]:
-        """The scores that stand for their metrics."""
+        """The scores that represent their metrics."""
         return tuple(m for m in self.scores if m.column.headline)
 
     @property

@@ -1,4 +1,4 @@
-"""What the recorded answers of a judge show about it: one record a judge, in `judges.json`."""
+"""What the recorded answers of a judge show about it: one record per judge, in `judges.json`."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class JudgeDiagnostics(Model):
     order_consistency
         Pairwise: the share of pairs with the same preference in both orders; `None` otherwise.
     first_preferred
-        Pairwise: the share of decided answers that prefer the caption that stands first.
+        Pairwise: the share of decided answers that prefer the first caption.
     ties
         Pairwise: the share of answers without a preference.
     repeatability_sd, same_answers

@@ -22,7 +22,7 @@ _TITLES: Mapping[Correlation, str] = {
 
 
 class CorrelationEstimates(Model):
-    """CorrelationEstimates of a score with ratings over the rows of a protocol, each in [−1, 1].
+    """Correlations of a score with ratings over the rows of a protocol, each in [−1, 1].
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What a run says of one score column: what it is, whether it ran, and its statistics."""
+"""A run's record of one score column: its description, its status, and its statistics."""
 
 from __future__ import annotations
 

@@ -145,7 +145,7 @@ class Refinement(Model):
 
 
 class PairsResult(RunResult[PairsStatistics]):
-    """What a run on true and false captions found.
+    """The result of a run on true and false captions.
 
     Attributes
     ----------

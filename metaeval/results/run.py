@@ -1,4 +1,4 @@
-"""What a whole run found (`statistics.json`), and what is known of the run itself (`run.json`)."""
+"""The result of a run (`statistics.json`), and facts of the run itself (`run.json`)."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class RunResult(Model, Generic[Statistics]):
         yield from ()
 
     def table(self) -> pd.DataFrame:
-        """One row a score column: its status and every number of its statistics.
+        """One row per score column: its status and every number of its statistics.
 
         An estimate gives three columns: `NAME`, `NAME_low`, `NAME_high`. Statistics that are not
         single numbers (by set, by pair) are left out: they are attributes of the result.

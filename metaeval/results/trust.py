@@ -273,7 +273,7 @@ class TrustResult(RunResult[TrustStatistics]):
 
     @property
     def matrix(self) -> pd.DataFrame:
-        """Verdicts: one row a use, one column a metric."""
+        """Verdicts: one row per use, one column per metric."""
         return pd.DataFrame(
             {m.name: [m.numbers.cells[u.id].verdict for u in self.uses] for m in self.judged},
             index=pd.Index([u.title for u in self.uses], name="use"),
@@ -311,7 +311,7 @@ class TrustResult(RunResult[TrustStatistics]):
         return "; ".join(parts)
 
     def standing(self, metric: str) -> pd.DataFrame:
-        """One metric, a row a use that has evidence for it.
+        """One metric, a row per use that has evidence for it.
 
         `verdict`; `passes`, `fails`, `undecided`, `not counted`: its tests by outcome; `known`: the
         other metrics whose verdict is "yes"; `more_data`: how many times as much data would decide.
@@ -334,7 +334,7 @@ class TrustResult(RunResult[TrustStatistics]):
         return pd.DataFrame(rows, columns=["use", "verdict", *outcomes, "known", "more_data"])
 
     def known(self, metric: str) -> pd.DataFrame:
-        """A metric of the user's against the best known metric, a row an item.
+        """A metric of the user's against the best known metric, a row per item.
 
         `difference` (the user's minus the known one's, with `low` and `high`), `p_adjusted`, `n`,
         and `outcome`: "beats", "falls behind", "not separated".

@@ -57,7 +57,7 @@ class Answer:
     seconds
         From sending the request to having the answer.
     model
-        The model that the endpoint says has answered.
+        The model's name in the endpoint's answer.
     usd
         Its price, `None` where no prices are declared.
     score
@@ -195,7 +195,7 @@ class AnswerJournal:
 
 
 def read_part(path: Path) -> Iterator[tuple[str, Answer]]:
-    """Where each answer of a part stands, and the answer.
+    """The place of each answer of a part, and the answer.
 
     A last line that a kill cut short is left out; any other that is not an answer is an InputError.
     """
@@ -216,7 +216,7 @@ def read_part(path: Path) -> Iterator[tuple[str, Answer]]:
 def add_answer(known: dict[str, Answer], answer: Answer, file: Path, where: str) -> None:
     """Keep an answer by its request's key; InputError for another answer to the same request."""
     if known.setdefault(answer.key, answer).answer != answer.answer:
-        problem = "another answer to the same request stands before it; keep one of them"
+        problem = "an earlier record has another answer to the same request; keep one of them"
         raise InputError(problem, file=file, record=where, field="answer")
 
 

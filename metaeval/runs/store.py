@@ -1,4 +1,4 @@
-"""The content store: what was computed once, kept under a key that says exactly what it was.
+"""The content store: computed values under a key that identifies them exactly.
 
 One SQLite file in the cache folder holds scores and parsed sentences of all runs. A value is found
 under a *namespace* (who computed it: a metric's signatures, a parser's identity) and a *key* (a
@@ -189,7 +189,7 @@ class SqliteStore:
                 return
             _TOLD.add(self._path)
             log.warning(
-                "%s: the score cache cannot be written (%s); what is computed now is kept in "
+                "%s: the score cache cannot be written (%s); new values are kept in "
                 "memory for this run only", self._path, getattr(error, "strerror", None) or error,
             )  # fmt: skip
 

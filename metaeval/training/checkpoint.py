@@ -24,7 +24,7 @@ Tensors = dict[str, "torch.Tensor"]
 
 @dataclass(slots=True)
 class Progress:
-    """Where a training stands after an epoch.
+    """The state of a training after an epoch.
 
     `model`, `best` and `average` are state dictionaries (of now, of the best epoch, and of the
     running average), `optimizer` is the optimiser's state by "PARAMETER NUMBER.NAME", and `numbers`

@@ -95,5 +95,5 @@ class Trained:
     stopped_early: bool = False
 
     def card(self) -> dict[str, Any]:
-        """As it stands in a card."""
+        """As in a card."""
         return {**asdict(self), "best": round(self.best, 4), "seconds": round(self.seconds, 1)}

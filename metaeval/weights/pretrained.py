@@ -270,7 +270,7 @@ def choose(
         if (absent := weights.vocabulary().missing()) is not None:
             return absent
     except InputError as error:
-        remedy = "install metaeval anew" if which == AUTO else f"train them anew: {_train(kind)}"
+        remedy = "install metaeval again" if which == AUTO else f"train them again: {_train(kind)}"
         return Absent("weights", str(error), remedy)
     unknown = int(unknown_images(dataset).sum())
     if unknown == len(dataset):
@@ -284,7 +284,7 @@ def choose(
         return Absent("weights", reason, _remedy(dataset))
     if unknown:
         log.warning(
-            "%s: which photographs %s of %s images are is not known, and the weights may have "
+            "%s: the source of %s of %s images is unknown, and the weights may have "
             "learned from them: not scored; %s",
             weights.name, f"{unknown:,}", f"{len(dataset):,}", _REMEDY_UNKNOWN,
         )  # fmt: skip

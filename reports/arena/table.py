@@ -1,4 +1,4 @@
-"""The tables of battles: a row a metric, and a row a system."""
+"""The tables of battles: a row per metric, and a row per system."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SYSTEM_HEADS = (
 
 
 def arena_table(result: ArenaResult) -> MetricsTable:
-    """A row a metric; best first by the agreement over all battles."""
+    """A row per metric; best first by the agreement over all battles."""
     estimates = [m.numbers.agreement[ALL] for m in result.visible if m.ok]
     span = span_of([0.5, *(v for e in estimates for v in (e.value, e.low, e.high))])
     ties = TIES[result.settings.ties]

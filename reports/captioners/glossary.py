@@ -51,7 +51,7 @@ _TEXTS = {
         "over all captions.",
     ),
     "Mean rank": (
-        "A system's place, 1 being first, averaged over the scores that stand for their metrics: "
+        "A system's place, 1 being first, averaged over the scores that represent their metrics: "
         "the corpus score where there is one, of BLEU the highest order, no components.",
     ),
 }

@@ -49,7 +49,7 @@ class CaptionersRun(LoadedRun[CaptionersResult]):
 
     @property
     def headlines(self) -> tuple[SystemsScore, ...]:
-        """The scores that stand for their metrics."""
+        """The scores that represent their metrics."""
         return self.result.headlines
 
     @property

@@ -1,4 +1,4 @@
-"""`figures/dose.svg` and `.pdf`: score and ρ by dose, a column of axes a corruption.
+"""`figures/dose.svg` and `.pdf`: score and ρ by dose, a column of axes per corruption.
 
 The bytes depend on the numbers alone: a fixed salt for ids, no date, text as text.
 """
@@ -150,7 +150,7 @@ def _known(values: Sequence[float | None]) -> list[float]:
 
 
 def _beyond(panel: Panel) -> float:
-    """Where the floor stands on the axis of doses, which ends there."""
+    """The place of the floor on the axis of doses, which ends there."""
     return panel.doses[-1] * (1.12 if panel.floor else 1.0)
 
 

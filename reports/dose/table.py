@@ -83,7 +83,7 @@ def write_dose_tables(directory: Path, panels: Sequence[Panel]) -> None:
 
 
 def _points(panels: Sequence[Panel]) -> str:
-    """One line a corruption, metric and dose, in full."""
+    """One line per corruption, metric and dose, in full."""
     out = io.StringIO()
     writer = CsvWriter(out)
     writer.writerow([

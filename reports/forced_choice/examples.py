@@ -24,7 +24,7 @@ def examples(run: LoadedRun[Any], winner: str | None = None) -> Examples:
     """For each metric the pairs with the greatest difference of scores against people's choice.
 
     The difference is in standard deviations of the metric's differences, with the most references
-    of the run. `winner` is a column whose choices stand in for people's. Raises InputError for a
+    of the run. `winner` is a column whose choices replace people's. Raises InputError for a
     file that is missing or damaged.
     """
     pairs = files.read_columns(run.directory / files.JUDGMENTS, _PAIR)

@@ -1,4 +1,4 @@
-"""The table of forced choice: a row a metric, a column a category of pairs."""
+"""The table of forced choice: a row per metric, a column per category of pairs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CATEGORY: Mapping[str, str] = {
 
 
 def choice_table(result: ForcedChoiceResult) -> MetricsTable:
-    """A row a metric, a column a category, a body a number of references; best mean first."""
+    """A row per metric, a column per category, a body a number of references; best mean first."""
     means = [choice.mean for m in result.visible if m.ok for choice in m.numbers.choice]
     span = span_of([0.5, *(v for mean in means for v in (mean.value, mean.low, mean.high))])
     categories = [group for group in result.groups if group != MEAN]

@@ -52,7 +52,7 @@ def write_figures(run: GradedRun, pdf: bool = False) -> list[Path]:
             for axes, kind in ((order, "order"), (spread, "density")):
                 for artist in [*axes.patches, *axes.artists, *axes.texts]:
                     artist.remove()
-                pad = 20 if kind == "order" else 6  # the legend stands under the title
+                pad = 20 if kind == "order" else 6  # the legend is under the title
                 axes.set_title(title, loc="left", fontsize=11, fontweight="bold", pad=pad)
                 if kind == "order":
                     _draw_order(axes, counts, colours)
@@ -69,7 +69,7 @@ def write_figures(run: GradedRun, pdf: bool = False) -> list[Path]:
 
 
 def _slopes(lines: Sequence[Slope]) -> Figure:
-    """A line a metric from the pooled ρ, left, to the ρ within an image, right."""
+    """A line per metric from the pooled ρ, left, to the ρ within an image, right."""
     height = max(2.6, 0.21 * (len(lines) + 2))
     figure = Figure(figsize=(5.6, height))
     FigureCanvasSVG(figure)

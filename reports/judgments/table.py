@@ -62,7 +62,7 @@ METRIC = ColumnHead("metric", "Metric", "Indented rows are parts of the metric a
 
 
 def ratings_table(result: JudgmentsResult) -> MetricsTable:
-    """A row a metric, a body a dimension; best first by the protocol's statistic."""
+    """A row per metric, a body a dimension; best first by the protocol's statistic."""
     quoted, published = result.protocol.statistic, result.published
     agreements = [a for m in result.visible if m.ok for a in m.numbers.human.values()]
     span = span_of(
@@ -203,7 +203,7 @@ def _paper_cells(value: float, paper: float, result: JudgmentsResult) -> list[Ce
 def view_tables(
     result: JudgmentsResult,
 ) -> list[tuple[str, list[str], list[tuple[str, list[str]]]]]:
-    """Agreement on parts of the captions: dimension, heads, and a row a metric."""
+    """Agreement on parts of the captions: dimension, heads, and a row per metric."""
     if not result.views:
         return []
     quoted, published = result.protocol.statistic, result.published.views

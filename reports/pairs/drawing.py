@@ -27,7 +27,7 @@ _BAD = "var(--bad,#a8322a)"
 
 
 def accuracy_figure(metrics: Metrics, kinds: Sequence[str], comparison: str) -> Markup:
-    """A row a kind: a dot a metric, a ring a control, a bar at the best control; at the right the
+    """A row per kind: a dot a metric, a ring a control, a bar at the best control; at the right the
     best of both by name. Outside the page the colours are those of its light theme."""
     shown = [m for m in metrics if kind_of(m) in ("result", "control")]
     height = TOP + ROW * len(kinds) + 8

@@ -32,7 +32,7 @@ def shown_by(result: PairsResult, comparison: str) -> list[str]:
 
 
 def accuracy_table(result: PairsResult) -> MetricsTable:
-    """A row a metric, a column a kind, a body a comparison; best first by the mean over kinds."""
+    """A row per metric, a column per kind, a body per comparison; best mean over kinds first."""
     span = span_of(_ends(result))
     ties = TIES[result.settings.ties]
     heads = [

@@ -1,4 +1,4 @@
-"""What a paper that uses a run cites: its scores by signature, and BibTeX of what it stands on."""
+"""What a paper that uses a run cites: its scores by signature, and BibTeX of its sources."""
 
 from __future__ import annotations
 

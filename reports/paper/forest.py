@@ -1,4 +1,4 @@
-"""The forest plot: a line a metric, its value and interval on one axis, controls below."""
+"""The forest plot: a line per metric, its value and interval on one axis, controls below."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def forest(
     """The drawing, rows from the top; `axis` names the horizontal axis, `chance` draws a line.
 
     With several estimates a row, `series` has the name and the colour (#rrggbb) of each; without,
-    the numbers stand at the right.
+    the numbers are at the right.
     """
     with mpl.rc_context(STYLE):
         return _forest(rows, axis, chance, series)

@@ -14,7 +14,7 @@ from metaeval.results.comparison import Comparisons
 
 
 class SavedTable(NamedTuple):
-    """A table of texts, what stands above it, and the links that save it."""
+    """A table of texts, the text above it, and the links that save it."""
 
     name: str
     table: PrintTable
@@ -22,7 +22,7 @@ class SavedTable(NamedTuple):
 
 
 class SavedMatrix(NamedTuple):
-    """Who beats whom: what stands above it, the matrix, all of it in numbers, and their links."""
+    """A matrix of differences: the text above it, the matrix, all numbers, and their links."""
 
     name: str
     lines: list[DifferenceRow]

@@ -183,7 +183,7 @@ def _gain(gain: Gain) -> str:
 
 
 def _table(groups: list[JobGroup], measure: Measure, controls: frozenset[str]) -> PrintTable:
-    """A row a metric, a column a number of references; the best of a column is bold."""
+    """A row per metric, a column a number of references; the best of a column is bold."""
     metrics = list(dict.fromkeys(m for g in groups for m in g.values.get(measure, {})))
     made = []
     for control in (False, True):

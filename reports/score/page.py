@@ -31,7 +31,7 @@ Column = MetricResult[ScoreStatistics]
 
 
 class ShownRow(NamedTuple):
-    """A caption to show: where it stands, why it was chosen, and its scores, `None` for NaN."""
+    """A caption to show: its place, why it was chosen, and its scores, `None` for NaN."""
 
     row: int
     image_id: str
@@ -118,7 +118,7 @@ def _floor(metric: Column) -> str:
 
 
 def value_table(metrics: Sequence[Column]) -> PrintTable:
-    """One row a column of scores: its statistics over all captions."""
+    """One row per column of scores: its statistics over all captions."""
     heads = ["Score", "Captions", "Mean", "Sd", "Lowest", "5%", "25%", "Median", "75%", "95%",
              "Highest"]  # fmt: skip
     rows = [_row(metric.name, metric.numbers) for metric in metrics]

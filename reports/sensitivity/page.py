@@ -69,7 +69,7 @@ def render(run: LoadedRun[SensitivityResult], people: Mapping[str, Sequence[str]
 
 
 def auc_table(result: SensitivityResult) -> PrintTable:
-    """The heat map for print: a row a change, its kinds separated by rules, a column a metric."""
+    """The heat map for print: a row per change, kinds separated by rules, a column per metric."""
     heads = ["Change", "Made in", *(m.name for m in shown(result))]
     groups = [
         [

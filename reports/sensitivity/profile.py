@@ -185,7 +185,7 @@ def _facts(metric: Metric, run: LoadedRun[SensitivityResult]) -> Iterator[tuple[
     yield "Learned from", learned_from(metric)
     yield "Captions scored", f"{count(numbers.n - numbers.n_nan)} of {count(numbers.n)}"
     if family is not None and family.n_scored and family.seconds is not None:
-        speed = f"{count(round(family.n_scored / max(family.seconds, 1e-3)))} captions a second"
+        speed = f"{count(round(family.n_scored / max(family.seconds, 1e-3)))} captions per second"
         yield "Speed in this run", f"{speed} ({count(family.n_scored)} computed)"
     yield "Signature", metric.signature or DASH
 

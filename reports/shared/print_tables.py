@@ -22,7 +22,7 @@ from metaeval.reports.shared.table import MetricsTable
 from metaeval.runs import files
 from metaeval.runs.csv_text import csv_text
 
-MARKS = "†‡§¶‖"  # one a kind of note
+MARKS = "†‡§¶‖"  # one per kind of note
 EQUAL = "not separated from the best by every test"
 # columns of which no value is the best, and of which the lowest is
 _UNRANKED = frozenset({"metric", "ties", "n", "paper", "delta", "offset", "auc", "gain", "common"})

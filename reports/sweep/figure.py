@@ -1,6 +1,6 @@
 """`sweep.svg` and `sweep.pdf`: each measure by what was varied, a line or point a metric.
 
-A row of axes a measure, a column a value of the other parameters (small multiples). Numbers make
+A row of axes per measure, a column a value of the other parameters (small multiples). Numbers make
 an axis, categories are drawn next to each other and are not joined by lines.
 """
 

@@ -87,7 +87,7 @@ def groups(jobs: Sequence[SweepJob], parameters: Sequence[str]) -> list[JobGroup
 def _sort_key(
     made: Sequence[JobGroup], parameters: Sequence[str]
 ) -> Callable[[JobGroup], list[float]]:
-    """Where a group stands: of each parameter the number, or the place of the category."""
+    """The position of a group: of each parameter the number, or the place of the category."""
     places: list[dict[str, float]] = []
     for k in range(len(parameters)):
         seen = list(dict.fromkeys(g.settings[k][1] for g in made))

@@ -64,7 +64,7 @@ def read_sweep(directory: Path) -> Sweep:
 
 
 def write_sweep(sweep_dir: Path | str) -> Path:
-    """Write `sweep.csv` (one line a job and metric), `sweep.html`, the figure as SVG and PDF, and
+    """Write `sweep.csv` (one line per job and metric), `sweep.html`, the figure as SVG and PDF, and
     tables for print into a multirun.
 
     Jobs that differ in nothing but the seed are one group: mean and standard deviation (n − 1) over
@@ -88,7 +88,7 @@ def write_sweep(sweep_dir: Path | str) -> Path:
 
 
 def _csv(sweep: Sweep) -> str:
-    """One line a job and metric, every measure in full with its interval."""
+    """One line per job and metric, every measure in full with its interval."""
     keys = sorted({key for job in sweep.jobs for key in job.overrides})
     out = io.StringIO()
     writer = CsvWriter(out)
@@ -132,7 +132,7 @@ def _cell(spread: SeedSpread | None) -> str:
 
 
 def _print_table(sweep: Sweep, measure: Measure) -> PrintTable:
-    """A table of a measure: a row a metric, a column a setting; the best of a column is bold."""
+    """A table of a measure: a row per metric, a column a setting; the best of a column is bold."""
     rows, members = _rows(sweep, measure), _with(sweep, measure)
     parts = [[r for r in rows if (r[0] in sweep.controls) == c] for c in (False, True)]
     made = []

@@ -98,7 +98,7 @@ def card(result: TrustResult, metric: str) -> Figure:
 
 
 def card_table(result: TrustResult, metric: str) -> PrintTable:
-    """The same in numbers: a row a use."""
+    """The same in numbers: a row per use."""
     rows = [
         [
             use.id.replace("_", " "),

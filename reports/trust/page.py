@@ -195,6 +195,6 @@ def _cost(seconds: float | None) -> str:
 
 
 def _link(item: BatteryItem) -> str:
-    """The page of an item's run, where it lies inside this run's folder."""
+    """The page of an item's run, if it is inside this run's folder."""
     inside = item.directory is not None and item.directory.startswith("items/")
     return f"{quote(item.directory or '')}/{files.REPORT}" if inside else ""

@@ -25,7 +25,7 @@ def test_one_benchmark_reports_the_difference_from_pot() -> None:
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a CUDA device")
-def test_without_a_gpu_it_says_so() -> None:
+def test_without_a_gpu_the_reason_is_printed() -> None:
     command = [sys.executable, "-m", "benchmarks.gpu"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2

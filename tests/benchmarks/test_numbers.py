@@ -89,7 +89,7 @@ def test_a_stale_number_is_a_diff_and_changes_nothing(
     assert make(root, "--check") == 1
 
 
-def test_only_what_is_asked_for_is_run(root: Path) -> None:
+def test_only_requested_parts_run(root: Path) -> None:
     broken = Table("U", (Command('-c "raise SystemExit(3)"'),), hello, quick=True)
     (root / "README.md").write_text("<!-- numbers: U -->\n<!-- end of U -->\n")
     assert make(root, "T", tables=(HELLO, broken)) == 0

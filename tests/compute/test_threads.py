@@ -46,7 +46,7 @@ def test_operators_run_on_one_thread_and_without_gradients(threads: int) -> None
     assert torch.get_num_threads() == threads
 
 
-def test_no_more_is_taken_than_is_soon_asked_for(threads: int) -> None:
+def test_only_a_few_items_are_taken_ahead(threads: int) -> None:
     taken: list[int] = []
 
     def items() -> Iterator[int]:

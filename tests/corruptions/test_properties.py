@@ -1,4 +1,4 @@
-"""What holds for every corruption: pure, whatever the order, and honest about what it did."""
+"""Properties of every corruption: pure, independent of order, and with correct edits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which dataset stands where none was chosen, and how large it is."""
+"""The default dataset, and its size."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from metaeval.data.scenes import load_scenes
 from metaeval.errors import MetaevalError
 
 
-def test_a_thousand_scenes_stand_in_and_the_way_to_all_is_said(tmp_path: Path) -> None:
+def test_a_thousand_scenes_are_the_default_and_the_note_explains_how_to_use_all(
+    tmp_path: Path,
+) -> None:
     data = load_auto(data=tmp_path, cache=tmp_path)
     scenes = load_scenes()
     assert data.image_ids == scenes.image_ids[:1000]
@@ -46,5 +48,5 @@ def test_coco_is_taken_whole_where_it_is(tmp_path: Path) -> None:
     (folder / "captions_val2017.json").write_text(json.dumps(content))
     data = load_auto(data=tmp_path, cache=tmp_path / "cache")
     assert (data.name, len(data), data.fallback) == ("coco_val2017", 1201, None)
-    with pytest.raises(MetaevalError):  # where a place is named, nothing stands in for it
+    with pytest.raises(MetaevalError):  # a named place has no replacement
         load_auto(root=tmp_path / "nowhere", data=tmp_path)

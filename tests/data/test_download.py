@@ -18,7 +18,7 @@ MD5 = hashlib.md5(CONTENT).hexdigest()
 
 
 class Server(ThreadingHTTPServer):
-    """Serves `content`; `cut` closes connections after so many bytes, once each."""
+    """Serves `content`; `cut` closes connections after these numbers of bytes, once each."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
@@ -206,7 +206,7 @@ def test_a_length_that_is_none_is_refused(length, server, tmp_path):
     assert len(server.requests) == 2
 
 
-def test_a_busy_server_is_asked_again_a_missing_file_is_not(server, tmp_path):
+def test_a_busy_server_is_retried_and_a_missing_file_is_not(server, tmp_path):
     server.statuses = [503, 429]
     fetch(server, tmp_path / "file.bin")
     assert len(server.requests) == 3

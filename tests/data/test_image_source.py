@@ -174,7 +174,7 @@ def test_renumbered_images_are_seen_through_or_refused(
         ((0, 1), {"image_path": "photo.jpg"}, (None, None)),
     ],
 )
-def test_tables_of_ones_own(
+def test_users_tables(
     tmp_path: Path, ids: tuple[int, int], more: dict[str, str], sources: tuple[str | None, ...]
 ) -> None:
     instances(tmp_path / "annotations" / "instances_karpathy_test.json", 974, 975, 976)

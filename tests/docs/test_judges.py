@@ -1,4 +1,4 @@
-"""The commands of docs/judges.md, run as they stand against an endpoint on loopback."""
+"""The commands of docs/judges.md, run unchanged against an endpoint on loopback."""
 
 from __future__ import annotations
 

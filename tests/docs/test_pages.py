@@ -1,4 +1,4 @@
-"""The pages of docs/, README.md and CONTRIBUTING.md: links, anchors, the menu, a page a metric."""
+"""The pages of docs/, README.md, CONTRIBUTING.md: links, anchors, menu, a page per metric."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def _score(metrics: Sequence[Metric]) -> list[tuple[str, str, object]]:
     ]
 
 
-def test_metrics_come_in_order_whoever_is_ready_first() -> None:
+def test_metrics_keep_their_order_whichever_is_ready_first() -> None:
     here, there = threading.Event(), threading.Event()
     # A cannot go on before C, which works elsewhere, has scored; nor E before D, which is here
     metrics = [

@@ -537,7 +537,7 @@ def strict_regions(form: str) -> Read:
 
 
 def ids_of(text: str, n: int) -> list[str]:
-    """Ids one a line; each of n images once, or all as often (once a caption)."""
+    """Ids one per line; each of n images once, or all as often (once a caption)."""
     ids = [strict.compared_id(line.strip()) for line in text.split("\n") if line.strip()]
     times = Counter(ids)
     repeated = len(ids) != n and len(times) == n and len({*times.values()}) == 1
@@ -738,7 +738,7 @@ def read_weights(folder: Path) -> Any:
 
 
 def read_cards(folder: Path) -> Any:
-    """What `doctor` says of a folder of weights: a line, whatever the card is."""
+    """`doctor`'s line on a folder of weights, for any card."""
     from metaeval.errors import InputError
     from metaeval.weights import shipped
 

@@ -1,4 +1,4 @@
-"""Harm done to files, by seed: to their bytes, and to the structure that the bytes stand for.
+"""Damage to files, by seed: to their bytes, and to the structure of the format.
 
 A format with checksums (zip, compressed variables, a header with its length) is opened, damaged
 inside and closed again with the right checksums: what a damaged disk does is refused by them, what

@@ -108,7 +108,7 @@ def _work(loader: Loader, cases: list[int], into: int) -> None:
                 outcome = {**outcome, "what": MEMORY_OVER, "why": "more than the limit resident"}
             os.write(into, json.dumps(outcome).encode() + b"\n")
             if outcome["what"] == MEMORY_OVER:
-                return  # the next one begins anew
+                return  # the next one starts again
 
 
 def one_case(loader: Loader, case: int, folder: Path, whole: Any) -> Outcome:

@@ -28,12 +28,12 @@ def check(first: int, n: int) -> None:
     assert all(loader.name in done.stdout for loader in LOADERS)
 
 
-def test_three_hundred_harmed_files() -> None:
+def test_three_hundred_damaged_files() -> None:
     check(0, N)
 
 
 @pytest.mark.slow
-def test_five_thousand_harmed_files() -> None:
+def test_five_thousand_damaged_files() -> None:
     check(N, MANY)
 
 

@@ -1,4 +1,4 @@
-"""What tests ask of processes."""
+"""Helpers for tests of processes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def gone(pid: int, seconds: float = 10) -> bool:
-    """Whether the process ends within so many seconds (a zombie has ended)."""
+    """Whether the process ends within this number of seconds (a zombie has ended)."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         try:

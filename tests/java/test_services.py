@@ -73,7 +73,7 @@ def test_building_it_again_gives_the_same_bytes(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("hidden_java")
-def test_without_a_compiler_building_says_so(
+def test_building_without_a_compiler_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(InputError, match="no Java compiler in JAVA_HOME or on PATH"):

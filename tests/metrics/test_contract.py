@@ -44,7 +44,7 @@ def test_a_metric_travels_and_scoring_does_not_change_it(name: str, scenes: Capt
     assert pickle.dumps(metric) == before
     assert (ours.status, ours.reason) == (theirs.status, theirs.reason)
     assert ours.signatures == theirs.signatures
-    if ours.status != "skipped":  # skipped: its parser, weights or Java are not on this machine
+    if ours.status != "skipped":  # skipped: its parser, weights or Java are not installed
         assert ours.status == "ok", ours.reason
         assert ours.scores is not None
         assert theirs.scores is not None

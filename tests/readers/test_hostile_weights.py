@@ -209,8 +209,8 @@ def kv(state: bytes) -> bytes:
         (b"cnumpy._core.multiarray\n_reconstruct\n(cnumpy\nndarray\nK\x00\x85X\x01\x00\x00\x00b"
          b"tR(K\x01J\x00\x00\x00\x7fK\x03\x86cnumpy\ndtype\n(X\x02\x00\x00\x00f4\x89\x88tR"
          b"\x89B\x0c\x00\x00\x00AAAABBBBCCCCtb", "12 bytes for the shape"),
-        (b"cposix\nsystem\n(X\x04\x00\x00\x00truetR", r"wants to run code \(posix.system\)"),
-        (b"cnumpy\nload\n(X\x01\x00\x00\x00xtR", r"wants to run code \(numpy.load\)"),
+        (b"cposix\nsystem\n(X\x04\x00\x00\x00truetR", r"contains code \(posix.system\)"),
+        (b"cnumpy\nload\n(X\x01\x00\x00\x00xtR", r"contains code \(numpy.load\)"),
         (b"\x96\x00\x00\x00\x00\x00\x01\x00\x00", "or is cut short"),  # room for 2^40 bytes
         (b"N" + b"r\xff\xff\xff\x7f", "put it next to the .kv file"),  # a memo of 2^31 places
         (b"\x8d\x00\x00\x00\x00\x00\x00\x00\x7f", "or is cut short"),  # a string as long
@@ -250,7 +250,7 @@ def model_folder(folder: Path, **config: Any) -> TextModel:
 
 
 @pytest.mark.parametrize("name", ["config.json", "tokenizer_config.json"])
-def test_a_model_s_folder_that_brings_code_is_refused(tmp_path: Path, name: str) -> None:
+def test_a_models_folder_with_code_is_refused(tmp_path: Path, name: str) -> None:
     model = model_folder(tmp_path)
     check_folder(model)
     (tmp_path / name).write_text(json.dumps({"auto_map": {"AutoModel": "evil.Model"}}))

@@ -100,7 +100,7 @@ def test_one_very_long_row_is_refused_before_it_is_decoded(tmp_path: Path) -> No
         opened(path)
 
 
-def test_a_damaged_scene_is_drawn_anew(tmp_path: Path) -> None:
+def test_a_damaged_scene_is_drawn_again(tmp_path: Path) -> None:
     scenes = load_scenes(n=3, cache=tmp_path)
     first = scenes.image_ids[0]
     path = scenes.part("images").path(first)

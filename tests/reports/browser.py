@@ -21,7 +21,7 @@ EXECUTABLE = next(
 
 
 class Page:
-    """One tab. `errors` gathers console errors and exceptions, `requests` every URL asked for."""
+    """One tab. `errors` gathers console errors and exceptions, `requests` every requested URL."""
 
     def __init__(self, to: int, back: int) -> None:
         self._to, self._back, self._buffer, self._id = to, back, b"", 0
@@ -146,7 +146,7 @@ def chromium() -> Iterator[Page]:
     read_in, write_in = os.pipe()
     read_out, write_out = os.pipe()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-        # DevTools speaks on descriptors 3 and 4
+        # DevTools uses descriptors 3 and 4
         shell = f'exec "$@" 3<&{read_in} 4>&{write_out}'
         process = subprocess.Popen(
             [

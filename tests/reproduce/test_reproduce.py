@@ -69,7 +69,7 @@ def test_each_verdict_is_given_where_it_is_due() -> None:
     assert none.reason == "the run has no such column"
 
 
-def test_a_difference_without_a_known_cause_says_so_and_cells_have_paths() -> None:
+def test_a_difference_without_a_known_cause_is_marked_and_cells_have_paths() -> None:
     rows = compare_run("p", item(cells={"Far": {"a": 9.0}}, value="parts.{cell}"), RESULT)
     assert [(r.column, r.cell, r.ours, r.verdict) for r in rows] == [
         ("Far", "a", pytest.approx(10.0), "within")

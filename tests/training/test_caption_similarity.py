@@ -58,7 +58,7 @@ def test_captions_without_a_known_word_are_like_nothing() -> None:
     assert (found.of(np.arange(2)) == 0).all()
 
 
-def test_each_pair_is_asked_for_its_own_margin() -> None:
+def test_each_pair_has_its_own_margin() -> None:
     similarity = torch.tensor([[0.9, 0.8, 0.7], [0.1, 0.6, 0.2], [0.5, 0.3, 0.4]])
     margin = torch.tensor([[0.0, 0.05, 0.3], [0.2, 0.0, 0.05], [0.2, 0.3, 0.0]])
     worst = hardest_negatives(similarity + margin)

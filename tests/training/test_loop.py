@@ -161,7 +161,7 @@ def test_the_average_follows_the_weights() -> None:
         torch.testing.assert_close(own.detach(), other, rtol=1e-5, atol=1e-7)
 
 
-def test_the_best_epoch_is_kept() -> None:
+def test_the_best_epoch_is_stored() -> None:
     says = {1: 1.0, 2: 5.0, 3: 2.0, 4: 5.0, 5: 3.0, 6: 4.0}
     toy, until = Toy(says.__getitem__), Toy(says.__getitem__)
     trained = toy.fit()
@@ -230,7 +230,7 @@ def test_a_broken_checkpoint_is_one_line(tmp_path: Path, damage: str) -> None:
     assert "\n" not in str(error.value)
 
 
-def test_a_loss_that_explodes_is_said() -> None:
+def test_an_exploding_loss_is_reported() -> None:
     toy = Toy()
     settings = TrainingSettings(epochs=2)
 

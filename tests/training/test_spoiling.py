@@ -46,7 +46,7 @@ def test_shuffling_keeps_the_words_and_changes_the_order(texts: list[list[str]],
 
 @settings(max_examples=200, deadline=None)
 @given(captions, st.integers(0, 2**31), st.floats(0.05, 1.0))
-def test_replacing_changes_as_many_words_as_asked(
+def test_replacing_changes_the_requested_number_of_words(
     texts: list[list[str]], seed: int, rate: float
 ) -> None:
     tokens, lengths = encoded(texts)

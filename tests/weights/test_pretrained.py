@@ -34,7 +34,7 @@ def weights(folder: Path, seen: CaptionDataset, **card: str) -> PretrainedWeight
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder that stands for the package's own weights."""
+    """A folder used as the package's own weights."""
     monkeypatch.setattr(pretrained, "SHIPPED", tmp_path / "weights")
     return tmp_path / "weights"
 
@@ -112,7 +112,7 @@ def test_the_choice(place: Path) -> None:
     assert name("scan", data, str(place / "scan_a")) == "scan_a"
 
 
-def test_what_cannot_be_chosen_is_said(place: Path) -> None:
+def test_invalid_choices_are_refused(place: Path) -> None:
     weights(place / "scan_a", dataset([1, 2, 3]))
     absent = choose("scan", dataset([1, 2, 3]))
     assert isinstance(absent, Absent)
@@ -144,7 +144,7 @@ def test_what_cannot_be_chosen_is_said(place: Path) -> None:
         assert "card.json: invalid JSON" in damaged.reason
 
 
-def test_regions_that_do_not_fit_are_said(tmp_path: Path) -> None:
+def test_mismatched_regions_are_reported(tmp_path: Path) -> None:
     found = weights(tmp_path / "w", dataset())
     assert found.misfit(GoldRegions(), 88) is None
     width = found.misfit(GoldRegions(), 6)

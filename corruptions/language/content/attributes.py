@@ -68,7 +68,7 @@ OPPOSITES = _both_ways({"happy": "sad", "beautiful": "ugly", "high": "low", "out
 
 
 def before_noun(caption: ParsedCaption, place: int) -> bool:
-    """Whether the token stands inside a noun phrase, before its noun."""
+    """Whether the token is inside a noun phrase, before its noun."""
     phrase = caption.phrase_of(place)
     return phrase is not None and place < phrase.head and not caption.tokens[place].closes
 
@@ -79,7 +79,7 @@ def _noun_after(caption: ParsedCaption, place: int) -> str:
 
 
 def is_colour(caption: ParsedCaption, place: int) -> bool:
-    """Whether the token is the one colour of the thing whose phrase it stands in."""
+    """Whether the token is the only colour of its phrase's thing."""
     around = {caption.word(place - 1), caption.word(place + 1)}
     return (
         caption.word(place) in _AS_WRITTEN
@@ -111,7 +111,7 @@ class WrongColour(LanguageCorruption):
 
 
 class _FromTable(LanguageCorruption):
-    """An adjective before its noun gives way to the one that the table names."""
+    """An adjective before its noun is replaced by the table's."""
 
     table: Mapping[str, str]
     not_with: frozenset[str] = frozenset()
@@ -209,7 +209,7 @@ class WrongState(_FromTable):
 
 
 class OppositeAdjective(_FromTable):
-    """Another adjective gives way to its antonym: happy, sad; different, identical."""
+    """Another adjective is replaced by its antonym: happy, sad; different, identical."""
 
     name = "opposite_adjective"
     title = "Antonym"
@@ -246,7 +246,7 @@ _DROPPABLE = (
 
 
 class DropAttribute(LanguageCorruption):
-    """An adjective goes: "a red bus" becomes "a bus". Nothing false is said, and less."""
+    """An adjective is dropped: "a red bus" becomes "a bus". Nothing becomes false."""
 
     name = "drop_attribute"
     title = "Attribute dropped"
@@ -267,7 +267,7 @@ class DropAttribute(LanguageCorruption):
 
 
 class MoveAttribute(LanguageCorruption):
-    """A colour goes over to another thing: "a red bus and a car" becomes "a bus and a red car".
+    """A colour moves to another thing: "a red bus and a car" becomes "a bus and a red car".
 
     White and black are left alone, since too many things are; so is a colour that another caption
     gives to the other thing.

@@ -102,7 +102,7 @@ class WrongDigits(LanguageCorruption):
 
 
 class VagueNumber(LanguageCorruption):
-    """A number gives way to "several" or "some": less is said."""
+    """A number becomes "several" or "some"."""
 
     name = "vague_number"
     title = "Number made vague"

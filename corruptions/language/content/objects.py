@@ -22,7 +22,7 @@ _ALIVE = ("animal", "person")
 
 
 def absent(known: Known, families: Iterable[str]) -> list[str]:
-    """Categories of these families that nothing known of the image speaks for."""
+    """Categories of these families that nothing known of the image suggests."""
     return [c for c in namable(tuple(families)) if c not in known.present]
 
 

@@ -63,7 +63,7 @@ def find_coco_captions(
     names = [str(path) for path in looked]
     if places.get("root") is None and data_folder(places.get("data")) is None:
         names.insert(0, "METAEVAL_DATA (which is not set)")
-    remedy = f"set METAEVAL_DATA or dataset.root to the folder that holds {name}"
+    remedy = f"set METAEVAL_DATA or dataset.root to the folder that contains {name}"
     if split in ARCHIVE_SPLITS:
         remedy += ", or fetch COCO's annotations (253 MB) with dataset.download=true"
     return Absent(

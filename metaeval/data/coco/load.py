@@ -140,7 +140,7 @@ def _protocol(
     if few:
         n = len(file.captions[few[0]])
         others = f" ({len(few):,} images have too few)" if len(few) > 1 else ""
-        remedy = f"; dataset.n_references={n - 1} would do for it" if n > 1 else ""
+        remedy = f"; dataset.n_references={n - 1} is possible for it" if n > 1 else ""
         raise InputError(
             f"has {count_captions(n)}, {1 + k} are needed (one human and {k} references)"
             f"{others}{remedy}",
@@ -168,7 +168,7 @@ def _images(names: Mapping[ImageId, str], folders: list[Path], split: str) -> Im
         if len(files):
             return files
     looked = ", ".join(map(str, folders))
-    remedy = "give their folder as dataset.images=FOLDER"
+    remedy = "set dataset.images=FOLDER"
     if split in ARCHIVE_SPLITS:
         remedy += f" (the official files: {IMAGES_URL.format(split=split)})"
     return Absent("images", f"no image file of the dataset was found; looked at {looked}", remedy)
@@ -179,7 +179,7 @@ def _objects(
 ) -> CocoObjects | Absent:
     """The objects of all images, or an `Absent`; the file's checksum joins the sources."""
     path = next((path for path in files if path.is_file()), None)
-    remedy = "give the instances file as dataset.instances=FILE"
+    remedy = "set dataset.instances=FILE"
     if path is None:
         looked = ", ".join(map(str, files))
         return Absent("objects", f"no annotated objects were found; looked at {looked}", remedy)

@@ -154,7 +154,7 @@ def load_battles(
     references: str | Path | None = None,
     **options: Unpack[BattleOptions],
 ) -> Battles:
-    """Battles from a table with a record a battle.
+    """Battles from a table with a record per battle.
 
     Parameters
     ----------

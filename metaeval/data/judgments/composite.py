@@ -1,6 +1,6 @@
 """Composite (Aditya, Yang, Baral, Aloimonos, Fermüller 2015): captions of three image sets, rated.
 
-The official files are Mechanical Turk exports separated by `;`, one record an image:
+The official files are Mechanical Turk exports separated by `;`, one record per image:
 `8k_correctness.csv`, `30k_correctness.csv` and `coco_correctness.csv` (and the same with
 `_throughness`), with the columns `Input.image_url`, `Input.text1` … `Input.text4` (Flickr8k: three)
 and `Answer.Q1Answer` … in the same order, ratings from 1 to 5. The first caption of each image is

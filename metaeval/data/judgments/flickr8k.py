@@ -1,6 +1,6 @@
 """Flickr8k-Expert and Flickr8k-CF: the official files of Hodosh, Young and Hockenmaier (2013).
 
-`Flickr8k.token.txt` holds "IMAGE.jpg#K <tab> caption", five captions an image.
+`Flickr8k.token.txt` holds "IMAGE.jpg#K <tab> caption", five captions per image.
 `ExpertAnnotations.txt` holds an image, the id of a caption, and three experts' ratings from 1 to
 4; `CrowdFlowerAnnotations.txt` an image, the id of a caption, the share of "yes" to "does the
 caption describe the image?", and the numbers of yes and no.
@@ -52,7 +52,7 @@ def load_expert(
         Only the first `limit` images by name.
     protocol, choices
         See `metaeval.data.judgments.protocol`. "clipscore2021": own captions dropped (5,664
-        captions left), every rating a row (16,992), every row a document, τ-c.
+        captions left), every rating as a row (16,992), every row a document, τ-c.
 
     Raises InputError for files that are not there or not as they should be.
     """

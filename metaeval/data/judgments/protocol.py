@@ -78,7 +78,7 @@ _CLIPSCORE_2021 = {
 }
 _NAMED = {
     "clipscore2021": _CLIPSCORE_2021,
-    # one row a caption: Flickr8k-Expert with 5,664 rows instead of 16,992
+    # one row per caption: Flickr8k-Expert with 5,664 rows instead of 16,992
     "averaged": {
         name: (own_captions, "mean", "pair", statistic)
         for name, (own_captions, _, _, statistic) in _CLIPSCORE_2021.items()

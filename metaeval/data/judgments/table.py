@@ -1,4 +1,4 @@
-"""Any judged captions: a table with one record a caption, as JSON Lines, CSV or Parquet.
+"""Any judged captions: a table with one record per caption, as JSON Lines, CSV or Parquet.
 
 Columns: `image_id`, `candidate`, `references` (a list of strings; in a CSV cell a JSON list),
 one or more columns of human scores (a number, or a list of numbers from several people; empty = not
@@ -83,11 +83,11 @@ def load_table(
         is quoted by τ-b.
 
     fields
-        What the file calls `image_id`, `candidate`, `references`, `human`, `system`,
-        `image_path`, `rater` and `subset`, where it calls it otherwise. All except `system` and
+        The file's names of `image_id`, `candidate`, `references`, `human`, `system`,
+        `image_path`, `rater` and `subset`, if they differ. All except `system` and
         `image_path` are also recognised by common names, which is logged. With `rater` there is a
-        record a rating: those of one caption of one image (and system) are combined. The parts
-        that `subset` names have numbers of their own.
+        record per rating: those of one caption of one image (and system) are combined. The parts
+        that `subset` names have separate numbers.
     references
         A file with the references of the images (COCO's captions file, or one of `dataset=own`),
         for records without references.
@@ -249,7 +249,7 @@ def _is_coco(path: Path) -> bool:
 
 
 def _by_caption(judged: Sequence[JudgedCaption], notes: list[str]) -> list[JudgedCaption]:
-    """One entry a caption, with the ratings of all records that judge it, in their order."""
+    """One entry per caption, with the ratings of all records that judge it, in their order."""
     ratings: dict[tuple[str, str, str | None], dict[str, tuple[float, ...]]] = {}
     first: dict[tuple[str, str, str | None], JudgedCaption] = {}
     for j in judged:

@@ -1,6 +1,6 @@
 """THumB 1.0 (Kasai et al. 2022): 500 COCO images, four captioners and a human caption, rated.
 
-`mscoco_THumB-1.0.jsonl` has one record a caption: `SYS`, `seg_id` (the COCO image id), `hyp`,
+`mscoco_THumB-1.0.jsonl` has one record per caption: `SYS`, `seg_id` (the COCO image id), `hyp`,
 `image` (the file's name), `P` and `R` (1 to 5), the penalties `Fl`, `Con`, `Inc`, and `human_score`
 = (P + R)/2 + Fl + Con + Inc. `mscoco_references.json` (JSON Lines in spite of its name) has
 `seg_id` and `refs`; the human caption that was rated is not among them.

@@ -30,7 +30,7 @@ _LETTER = re.compile(r"[^\W\d_]")
 
 
 class OwnCaption(NamedTuple):
-    """One caption of a file: where it stands, its image, the image's file name, the text, and
+    """One caption of a file: its place, its image, the image's file name, the text, and
     whether it is of the split that was asked for."""
 
     where: str

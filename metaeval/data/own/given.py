@@ -38,7 +38,7 @@ class GivenCaptions(NamedTuple):
 
 
 class GivenImages:
-    """Image files by id, wherever they lie."""
+    """Image files by id, in any folder."""
 
     on_demand = False
 

@@ -274,7 +274,7 @@ def _score_columns(
 
 
 def _is_published(name: str) -> bool:
-    """Whether a column is called as a published metric; what stands in brackets does not count."""
+    """Whether a column has the name of a published metric; text in brackets does not count."""
     return letters_and_digits(name.partition("(")[0]) in _PUBLISHED
 
 

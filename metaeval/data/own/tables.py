@@ -18,7 +18,7 @@ FORMATS = (".csv", ".tsv", ".jsonl", ".json", ".parquet")
 
 
 class TableRow(NamedTuple):
-    """One record of a table, and where it stands ("line 7")."""
+    """One record of a table, and its place ("line 7")."""
 
     where: str
     fields: dict[str, Any]

@@ -79,7 +79,7 @@ class CaptionPairs:
     kinds
         The kinds of falsehood, in the benchmark's order.
     facts
-        Counts: what the files held, what was left out, which captions stood among the references.
+        Counts: records in the files, records left out, captions among the references.
     """
 
     name: str
@@ -212,7 +212,7 @@ def _with_references(pairs: Sequence[CaptionPair], coco: CocoReferences) -> list
 
 
 def _true_captions(pair: CaptionPair) -> set[str]:
-    """The letters and digits of all that is true and may stand among the references."""
+    """The letters and digits of all true texts that may be among the references."""
     true = (pair.true, pair.paraphrase, pair.made_from)
     return {letters_and_digits(caption) for caption in true if caption is not None}
 
@@ -268,7 +268,7 @@ def _notes(facts: Mapping[str, int], near_copies: str) -> list[str]:
         notes.append(f"{n:,} pairs were left out: the captions files do not have their images.")
     if n := facts["true_among_references"]:
         notes.append(
-            f"The true caption of {n:,} of {facts['pairs']:,} pairs stood among the references and "
+            f"The true caption of {n:,} of {facts['pairs']:,} pairs were among the references and "
             "was taken out, by letters and digits."
         )
     if n := facts["near_copies"]:
@@ -277,5 +277,5 @@ def _notes(facts: Mapping[str, int], near_copies: str) -> list[str]:
             f"differs): it {'stays' if near_copies == 'keep' else 'was taken out, too'}."
         )
     if n := facts["false_among_references"]:
-        notes.append(f"{count_captions(n)} called false stand among the references.")
+        notes.append(f"{count_captions(n)} called false are among the references.")
     return notes

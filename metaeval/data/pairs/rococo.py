@@ -38,7 +38,7 @@ def load_rococo(
     limit: Limit = None,
     **places: Unpack[ImagePlaces],
 ) -> CaptionPairs:
-    """RoCOCO: the 5,000 images of the Karpathy test split, five altered captions a kind.
+    """RoCOCO: the 5,000 images of the Karpathy test split, five altered captions per kind.
 
     Parameters
     ----------

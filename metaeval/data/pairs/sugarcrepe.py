@@ -139,7 +139,7 @@ def _pairs(
 
 
 def numbered_records(value: Any, path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The records of a JSON object (name → record) or of a list, each with where it stands."""
+    """The records of a JSON object (name → record) or of a list, each with its place."""
     if isinstance(value, dict):
         listed = [(f"record '{key}'", record) for key, record in value.items()]
     elif isinstance(value, list):

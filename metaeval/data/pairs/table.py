@@ -1,4 +1,4 @@
-"""Any true and false captions: a table with one record an item, as JSON Lines, CSV or Parquet.
+"""Any true and false captions: a table with one record per item, as JSON Lines, CSV or Parquet.
 
 Columns: `image_id`, `true`, `false` (a caption, or a list of them; in a CSV cell a JSON list), and
 optionally `paraphrase` (another true caption), `kind`, `references` (a list; without the column,

@@ -12,7 +12,7 @@ from metaeval.runs.source import imported
 
 
 def metric_from(what: Any, **options: Any) -> Metric:
-    """The metric that an object, or the path "my_module.MyMetric" of one, stands for.
+    """The metric of an object, or of its path "my_module.MyMetric".
 
     Taken are a `Metric` or its class, a class with `compute_score(gts, res)` and any function of
     captions. Raises ConfigError for anything else, and for options that it has not.

@@ -273,6 +273,6 @@ def _title(code: Any) -> str:
 
 
 def require_batch_size(value: int, option: str) -> int:
-    """A number of captions a call, from 1."""
+    """A number of captions per call, from 1."""
     require_count(option, value)
     return value

@@ -100,7 +100,7 @@ class ClipScorer(Scorer):
         digests = image_files.digests(self._paths, self._store)
         if n_missing := sum(digest is None for digest in digests):
             log.warning(
-                "%s: %s of %s images are not there; their captions have no score (NaN)",
+                "%s: %s of %s image files are missing; their captions have no score (NaN)",
                 *(self.metric.name, f"{n_missing:,}", f"{len(digests):,}"),
             )
         return digests

@@ -16,7 +16,7 @@ INSTALL = "python -m metaeval.doctor --install clip"
 RANDOM, SCENES, AUTO = "random", "scenes", "auto"
 SCENES_CLIP = shipped.SHIPPED / "scenes_clip"
 
-# OpenAI's ViT-B/32, the model of the CLIPScore paper: open_clip's name of it, and where it may lie.
+# OpenAI's ViT-B/32, the CLIPScore paper's model: open_clip's name of it, and its possible places.
 _DEFAULT = ("ViT-B-32", "openai")
 _DEFAULT_HUB = "timm/vit_base_patch32_clip_224.openai"
 _FILES = ("open_clip_model.safetensors", "open_clip_pytorch_model.bin", "model.safetensors")
@@ -37,7 +37,7 @@ class ClipWeights:
 
     @property
     def label(self) -> str:
-        """What stands behind the metric's name in tables; empty for OpenAI's ViT-B/32."""
+        """The suffix of the metric's name in tables; empty for OpenAI's ViT-B/32."""
         if (self.model, self.tag) == _DEFAULT:
             return ""
         return self.tag if self.tag in (RANDOM, SCENES) else f"{self.model} {self.tag}"
@@ -104,12 +104,12 @@ def fetch(model: str, pretrained: str, dataset: CaptionDataset, cache: Path | No
     if tag is None or isinstance(locate(model, pretrained, dataset, cache), ClipWeights):
         return
     if (repository := _hub_of(model, tag)) is None:
-        raise ConfigError(f"open_clip knows no weights '{tag}' of {model} on the Hugging Face hub")
+        raise ConfigError(f"unknown weights '{tag}' of {model} on open_clip's Hugging Face hub")
     hub.fetch(repository)
 
 
 def tag_config(model: str, tag: str) -> dict[str, Any]:
-    """What open_clip knows about a tag (quick_gelu, mean, std, …); imports torch."""
+    """open_clip's facts about a tag (quick_gelu, mean, std, …); imports torch."""
     known: dict[str, Any] = import_module("open_clip").get_pretrained_cfg(model, tag)
     return known
 
@@ -117,7 +117,7 @@ def tag_config(model: str, tag: str) -> dict[str, Any]:
 def _shipped(dataset: CaptionDataset) -> ClipWeights | Absent:
     if not (SCENES_CLIP / cards.WEIGHTS).is_file():
         remedy = "python -m metaeval experiment=train_clip dataset=scenes"
-        return Absent("clip", "the small CLIP for scenes is not in this installation", remedy)
+        return Absent("clip", "the small CLIP for scenes is missing in this installation", remedy)
     if seen := cards.overlap(SCENES_CLIP, dataset):
         return Absent(
             "clip",
@@ -140,7 +140,7 @@ def _tagged(model: str, tag: str, cache: Path | None) -> ClipWeights | Absent:
             if (cached := hub.cached_file(repository, name)) is not None:
                 return ClipWeights(model, tag, cached, known=True)
     remedy = INSTALL if (model, tag) == _DEFAULT else "set metric.*.download=true"
-    return Absent("clip", f"the weights '{tag}' of {model} are not on this machine", remedy)
+    return Absent("clip", f"the weights '{tag}' of {model} are not installed", remedy)
 
 
 def _hub_of(model: str, tag: str) -> str | None:

@@ -141,7 +141,7 @@ class Mean(Metric):
 
 
 class MeanScorer(Scorer):
-    """The scorers of several metrics, and the mean of what they say."""
+    """The scorers of several metrics, and the mean of their scores."""
 
     def __init__(self, metric: Mean, dataset: CaptionDataset, scorers: Sequence[Scorer]) -> None:
         columns = [scorer.columns for scorer in scorers]

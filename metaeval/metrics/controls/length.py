@@ -1,4 +1,4 @@
-"""Length alone: a control that knows nothing of what a caption says."""
+"""Length alone: a control that ignores a caption's content."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The longest copy: how much of a caption stands word for word in one reference."""
+"""The longest copy: how much of a caption occurs word for word in one reference."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class Explainer:
         """What each caption finds in its image, and its score on each level.
 
         Each is computed by itself. The first of a pair is {"kind": "matches", "regions":
-        [{"label", "box"}], "words", "matches" (a row of r numbers a word), "relations",
+        [{"label", "box"}], "words", "matches" (a row of r numbers per word), "relations",
         "relation_matches", "references": [{"words", "matches"}]}.
         """
         new = [i for i in dict.fromkeys(images) if i not in self._reference_matches]

@@ -53,7 +53,7 @@ class UnionMatcher:
     The network is in eval mode, on the device it is to compute on; its weights must not change any
     more. By level, `unions` holds the union vectors of all images [total + 1, d], the last of them
     a zero, and `places` int64 [images, most] which are each image's, `total` behind them. There is
-    one a region; where the network sees no image, one a node of its references.
+    one per region; where the network sees no image, one per node of its references.
     """
 
     def __init__(self, model: FaierNetwork) -> None:

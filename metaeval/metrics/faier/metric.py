@@ -1,7 +1,7 @@
 """FAIEr: does a caption match the union of its image and the references? (Wang et al., CVPR 2021)
 
 A trained network (`metaeval/metrics/faier/network.py`) turns regions of the image and the
-references into one vector a region; a caption's words and triplets are matched with them. Higher
+references into one vector per region; a caption's words and triplets are matched with them. Higher
 is better, without a bound: the score is a mean of inner products.
 """
 
@@ -160,7 +160,7 @@ class Faier(Metric):
             return weights
         if (variant := str(weights.card["variant"])) not in VARIANTS:
             reason = f"the weights {weights.name} are of a variant that is not known: '{variant}'"
-            return Absent("weights", reason, f"give those of one of: {', '.join(VARIANTS)}")
+            return Absent("weights", reason, f"choose weights of one of: {', '.join(VARIANTS)}")
         parser = self._parser(weights, store)
         return (
             self._lacks(VARIANTS[variant], weights, dataset, store)
@@ -180,7 +180,7 @@ class Faier(Metric):
             missing = self.regions.missing(dataset)
             return missing or weights.misfit(self.regions, weights.width("d_u"), store)
         if not any(dataset.references) or self.references == 0:
-            return Absent("references", f"{variant.title} looks at nothing else")
+            return Absent("references", f"{variant.title} uses only references")
         return None
 
     def _parser(self, weights: PretrainedWeights, store: Store | None) -> TripletParser:

@@ -91,7 +91,7 @@ class BiGru(nn.Module):
 
 
 class NodeReader(nn.Module):
-    """Captions → text objects h° (one a word) and text relations h^r (sentence and triplets).
+    """Captions → text objects h° (one per word) and text relations h^r (sentence and triplets).
 
     Words share one embedding. A triplet is read as one sequence, subject, predicate, object, by a
     GRU of its own, and is its last state. The sentence, read by the words' GRU, is one more

@@ -1,4 +1,4 @@
-"""FAIEr's visual side: objects from region features, relations from how their boxes lie."""
+"""FAIEr's visual side: objects from region features, relations from positions of boxes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from torch import nn
 
 
 class Visual(nn.Module):
-    """Regions → visual objects v° and visual relations v^r, two vectors a region.
+    """Regions → visual objects v° and visual relations v^r, two vectors per region.
 
     v°_i = W2 · tanh(W1 · u_i + b1) + b2
     γ_ij = softmax over j of tanh(W_Δ · (b_i − b_j)), j running over all regions and i itself

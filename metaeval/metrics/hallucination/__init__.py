@@ -1,1 +1,1 @@
-"""CHAIR: objects that a caption speaks of and the image does not have."""
+"""CHAIR: objects that a caption mentions and the image does not have."""

@@ -33,7 +33,7 @@ class Chair(SummableMetric):
     "CHAIR-s" has annotated objects and references of every image, "CHAIR-s (references)" has
     references only. Where some images have no annotated objects, references are the truth of all.
 
-    A caption that says nothing is never wrong: read it together with a metric of what is left out.
+    A caption without objects is never wrong: use CHAIR together with a metric of completeness.
     Not a number where nothing is known of the image.
 
     Parameters
@@ -68,7 +68,9 @@ class Chair(SummableMetric):
         if isinstance(truth, Absent):
             return truth
         if not self.ontology.is_file():
-            return Absent("ontology", f"ontology {self.ontology} not found", "give its file")
+            return Absent(
+                "ontology", f"ontology {self.ontology} not found", "correct metric.chair.ontology"
+            )
         ontology = Ontology(self.ontology)
         settings = {"ontology": ontology.identity, "truth": "+".join(sorted(truth)), "v": 1}
         return ChairScorer(self, settings, dataset, ontology, truth)

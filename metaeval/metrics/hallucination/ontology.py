@@ -1,4 +1,4 @@
-"""Which objects a caption speaks of: words and phrases by category, from a file.
+"""The objects that a caption mentions: words and phrases by category, from a file.
 
 The file is JSON: `words` maps each category to its words and phrases (plurals included), `ignored`
 lists phrases in which no category is meant, `qualifiers` maps a word ("baby") to the categories
@@ -48,7 +48,7 @@ class Ontology:
         self._longest = max(map(len, self._owner), default=1)
 
     def mentions(self, caption: str) -> list[tuple[str, str]]:
-        """(phrase, category) for each object that a caption speaks of, in order.
+        """(phrase, category) for each object that a caption mentions, in order.
 
         Read from the left, the longest phrase first; a word within a phrase does not count by
         itself.
@@ -73,7 +73,7 @@ class Ontology:
         return mentions
 
     def _qualifies(self, tokens: Sequence[str], start: int, after: int) -> bool:
-        """Whether the word at `start` only says what kind of thing the next one is."""
+        """Whether the word at `start` only modifies the next one."""
         known = self._qualified.get(tokens[start]) if after == start + 1 else None
         if not known:
             return False

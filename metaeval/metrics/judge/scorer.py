@@ -47,7 +47,7 @@ UNPARSED, UNANSWERED, TRUNCATED = (
 
 
 class JudgedItem(NamedTuple):
-    """One thing to be scored, and the requests that it takes; `swapped`: the rival stands first."""
+    """One thing to be scored, and the requests that it takes; `swapped`: the rival is first."""
 
     image_id: str
     caption: str

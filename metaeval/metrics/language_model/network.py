@@ -47,7 +47,7 @@ class CaptionLanguageModel(nn.Module):
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
         """[n, length - 1] log p of each token behind the first, which is `<start>`.
 
-        `tokens` int64 [n, length]. What stands behind a padding changes nothing before it.
+        `tokens` int64 [n, length]. Padding does not change anything before it.
         """
         states, _ = self.gru(self.dropout(self.embedding(tokens[:, :-1])))
         logits = self.down(self.dropout(states)) @ self.embedding.weight.T + self.bias

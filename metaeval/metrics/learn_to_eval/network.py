@@ -87,7 +87,7 @@ class CaptionJudge(nn.Module):
     ) -> torch.Tensor:
         """[n, 2] Logits of "human" and "not", of the three vectors of n pairs.
 
-        `None` for the images: they are not looked at; where the network could, zeros stand there.
+        `None` for the images: they are not used, and replaced by zeros.
         """
         given = [references]
         if self.image is not None:

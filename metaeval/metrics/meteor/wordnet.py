@@ -56,7 +56,7 @@ def find_wordnet(cache: Path | None = None) -> Path | Absent:
             return folder
     return Absent(
         "wordnet",
-        "WordNet, by which nltk's METEOR knows synonyms, is not there",
+        "WordNet, the source of synonyms for nltk's METEOR, is not installed",
         "python -m metaeval.doctor --install wordnet",
     )
 

@@ -111,7 +111,7 @@ class Cider(Metric):
             counted_with = read_corpus(corpus).tokenizer
             if counted_with != self.tokenizer.signature:
                 reason = f"{corpus} counts the words of another tokenizer: {counted_with}"
-                return Absent("corpus", reason, "give metric.cider.tokenizer, or count anew")
+                return Absent("corpus", reason, "set metric.cider.tokenizer, or count again")
         if corpus is None and len(dataset) == 1:
             log.warning("CIDEr is 0 for every caption: its idf needs more than one image")
         settings = {
@@ -134,7 +134,7 @@ class Cider(Metric):
         return other
 
     def _form(self) -> dict[str, Any]:
-        """What the signature says of the form of CIDEr."""
+        """The signature's entry on the form of CIDEr."""
         return {"sigma": f"{self.sigma:g}"}
 
     @property
@@ -153,11 +153,11 @@ class Cider(Metric):
             split = named.removeprefix("coco_")
             return find_coco_captions(split, data=self.data, cache=self.cache)
         reason = f"the corpus of CIDEr's idf is not there: {path}"
-        return Absent("corpus", reason, "give a captions file: metric.cider.idf=FILE")
+        return Absent("corpus", reason, "set metric.cider.idf=FILE, a captions file")
 
 
 def _identity(dataset: CaptionDataset, corpus: Path | None, store: Store | None) -> str:
-    """What the signature says of a corpus: the dataset, or a file.
+    """The signature's entry on a corpus: the dataset, or a file.
 
     Neither the images' order nor that of an image's references changes a document frequency, so
     neither changes the digest.
@@ -324,7 +324,7 @@ class _Postings(NamedTuple):
 
 
 def _groups(texts: list[list[str]], sizes: Sequence[int]) -> Iterator[list[list[str]]]:
-    """Texts that stand one after the other, in groups of these sizes."""
+    """Consecutive texts, in groups of these sizes."""
     every = iter(texts)
     return (list(islice(every, size)) for size in sizes)
 

@@ -59,7 +59,7 @@ class _PlainScorer(CiderScorer):
 
 
 class CiderR(CiderPlain):
-    """CIDEr-R, in [0, 10]: CIDEr-D with penalties that stand up to references of unlike lengths.
+    """CIDEr-R, in [0, 10]: CIDEr-D with penalties for references of different lengths.
 
     Each pair's clipped cosines are multiplied by r^0.8 · l^0.2. l = exp(-(a - b)²/b²), a and b
     being the lengths of candidate and reference in words. r is the geometric mean, over the

@@ -4,7 +4,7 @@
 
 No metric of a caption: these are numbers of a whole set, for which no caption is right or wrong.
 RESULTS are in COCO's format of results; an image may have several captions. The references of the
-split's images are the corpus of the idf, and stand in the first row.
+split's images are the corpus of the idf, and are the first row.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ from metaeval.text.numbered import (
 from metaeval.text.tokenizers import base as tokenizers
 
 _WORD = 64  # bits of a machine word
-_WIDEST = 64  # references that stand side by side
+_WIDEST = 64  # references processed together
 _CELLS = 2**22  # captions times references, at once
 
 

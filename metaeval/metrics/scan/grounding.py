@@ -109,7 +109,7 @@ class Grounder:
         Words are padded with zeros, which change no sum.
         """
         ids = self._vocabulary.encode_all(captions)
-        # captions of one image stand together: they share most
+        # captions of one image are adjacent: they share most
         order = np.argsort(images, kind="stable")
         most = max(1, _STATES[self.device.type] // self._model.shape.embed)
         for some in np.array_split(order, max(1, -(-len(order) // most))):

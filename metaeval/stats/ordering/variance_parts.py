@@ -1,4 +1,4 @@
-"""How much of a metric's variance lies between images, between levels, and in neither."""
+"""The parts of a metric's variance: between images, between levels, and the rest."""
 
 from __future__ import annotations
 

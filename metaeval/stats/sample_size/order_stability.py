@@ -1,4 +1,4 @@
-"""How many images it takes until metrics stand in the order that all images give."""
+"""How many images are needed for the order of metrics that all images give."""
 
 from __future__ import annotations
 

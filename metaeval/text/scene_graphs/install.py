@@ -68,7 +68,7 @@ JARS = (
 
 
 def folder(cache: Path) -> Path:
-    """Where in the cache folder SPICE's parts lie."""
+    """The place of SPICE's parts in the cache folder."""
     return cache.expanduser() / "spice"
 
 
@@ -185,7 +185,7 @@ def _ask_maven(maven: str, target: Path) -> bool:
             capture_output=True,
             text=True,
             errors="replace",
-            cwd=target,  # not where the user stands: a pom.xml there would be obeyed
+            cwd=target,  # not the current folder: a pom.xml there would be used
             check=False,
         )
         if done.returncode != 0:

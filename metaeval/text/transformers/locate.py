@@ -74,7 +74,8 @@ def locate(model: str, cache: Path | None = None) -> TextModel | Absent:
     folder = Path(model).expanduser()
     if folder.is_dir():
         return _in_folder(folder.resolve().name, folder) or Absent(
-            "bertscore", f"the folder {folder} holds no model (config.json and model.safetensors)"
+            "bertscore",
+            f"the folder {folder} contains no model (config.json and model.safetensors)",
         )
     return _named(model, cache)
 
@@ -131,7 +132,7 @@ def _named(model: str, cache: Path | None) -> TextModel | Absent:
         if config is not None and (downloaded := _in_folder(model, config.parent)) is not None:
             return downloaded
     remedy = f"{INSTALL} (1.4 GB)" if model == ROBERTA else "set metric.bertscore.download=true"
-    return Absent("bertscore", f"the weights of {model} are not on this machine", remedy)
+    return Absent("bertscore", f"the weights of {model} are not installed", remedy)
 
 
 def _packaged_minilm() -> TextModel | None:

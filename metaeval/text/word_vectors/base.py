@@ -138,10 +138,10 @@ class VectorFile(WordVectors):
             return None
         reason = f"word vectors {self.path} not found"
         if self._url is None:
-            return Absent("vectors", reason, "give the file (vectors.path=FILE)")
+            return Absent("vectors", reason, "set vectors.path=FILE")
         if self.download and offline():
             reason += ", and nothing is downloaded while offline"
-        return Absent("vectors", reason, f"vectors.download=true fetches them from {self._url}")
+        return Absent("vectors", reason, f"vectors.download=true downloads them from {self._url}")
 
     def identity(self, store: Store | None = None) -> str:
         return f"{self.path.name}:{self.table().sha256[:12]}"

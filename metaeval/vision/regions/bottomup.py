@@ -1,4 +1,4 @@
-"""Bottom-up features (Anderson et al., 2018), 36 regions of 2048 numbers an image, from files."""
+"""Bottom-up features (Anderson et al., 2018), 36 regions of 2048 numbers per image, from files."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def read_folder(folder: Path, wanted: Wanted) -> Iterator[One]:
                 problem = f"should be [regions, 4], not {list(boxes.shape)}"
                 raise InputError(problem, file=path, field="bbox")
             if boxes is not None and features.ndim == 2 and len(features) != len(boxes):
-                features = features.T  # some tools store one column a region
+                features = features.T  # some tools store one column per region
             if boxes is not None and {"image_w", "image_h"} <= set(archive.names):
                 size = [_side(archive, name) for name in ("image_w", "image_h")]
                 boxes = boxes / np.array(size * 2)
@@ -103,7 +103,7 @@ def _side(archive: ArrayArchive, name: str) -> float:
 
 
 def rows_of(keys: Sequence[str], features: Any, boxes: Any, wanted: Wanted) -> Iterator[One]:
-    """The images that are wanted of arrays with a row an image; `boxes` may be `None`."""
+    """The images that are wanted of arrays with a row per image; `boxes` may be `None`."""
     for row, key in enumerate(keys):
         if key in wanted:
             corners = None if boxes is None else np.asarray(boxes[row])
@@ -120,7 +120,7 @@ def _ids_beside(path: Path) -> Path:
 
 
 def _ids(path: Path) -> Sequence[str]:
-    """Ids one a line, or a JSON list of them."""
+    """Ids one per line, or a JSON list of them."""
     if path.suffix == ".json":
         value, _ = read_json(path)
         if not isinstance(value, list) or not all(type(i) in (int, str) for i in value):

@@ -81,8 +81,8 @@ class GoldRegions(RegionSource):
         labels_of = (each.labels for each in annotated if each is not None)
         unknown = sum(_key(name) not in _COLUMN for names in labels_of for name in names)
         if unknown:
-            log.warning("%s objects are none of COCO's categories: their region says where, not "
-                        "what", f"{unknown:,}")  # fmt: skip
+            log.warning("%s objects are outside COCO's categories; their regions have a place, but "
+                        "no category", f"{unknown:,}")  # fmt: skip
         nothing: tuple[Floats, Floats, tuple[str, ...]] = (
             np.zeros((0, self.dim), np.float32), np.zeros((0, 4), np.float32), ()
         )  # fmt: skip

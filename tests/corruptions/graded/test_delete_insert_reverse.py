@@ -46,7 +46,7 @@ def replayed(source: str, result: Corrupted) -> str:
 
 @pytest.mark.coco
 @pytest.mark.parametrize("rate", [0.1, 0.25, 0.5, 1.0])
-def test_delete_leaves_out_as_many_words_as_asked_for(coco, rate):
+def test_delete_leaves_out_the_requested_number_of_words(coco, rate):
     for source, result in zip(coco.human, Delete(rate).apply(coco, 0), strict=True):
         old, new = source.split(), result.text.split()
         n = len(words(old))

@@ -39,7 +39,7 @@ def test_derangement_of_distinct_captions(n, seed):
     assert all(r.text != c and r.applied for r, c in zip(results, captions, strict=True))
 
 
-def test_equal_captions_are_kept_apart():
+def test_equal_captions_stay_separate():
     captions = ["a dog", "A  dog", "a cat", "a cow", "a hen", "a pig", "a fly", "an ant"]
     for seed in range(100):
         results = Random().apply(dataset(captions), seed)

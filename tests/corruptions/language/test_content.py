@@ -208,7 +208,7 @@ def test_defects_found_by_readers(corruption, caption, after) -> None:
     assert outcomes(corruption, caption) == {after or caption}
 
 
-def test_many_are_not_one_where_a_reference_speaks_of_one() -> None:
+def test_many_do_not_become_one_if_a_reference_names_one() -> None:
     assert outcomes(ManyToOne(), "Two people in a field.", "A woman next to her dog.") == {
         "Two people in a field."
     }

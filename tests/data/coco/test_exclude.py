@@ -88,7 +88,7 @@ def test_the_two_files_of_coco(coco_root: Path) -> None:
     assert rest.part("objects")[rest.image_ids[0]].labels
 
 
-def test_the_configuration_knows_it() -> None:
+def test_the_configuration_contains_it() -> None:
     config = compose_config(["dataset=coco_karpathy_test", "dataset.exclude=val2017"])
     assert config.dataset.split == "karpathy_test"
     assert config.dataset.exclude == "val2017"

@@ -148,7 +148,7 @@ BROKEN = {
     "too few references": (
         broken(deleting("annotations", 1)),
         "image id 7: has 4 captions, 5 are needed (one human and 4 references); "
-        "dataset.n_references=3 would do for it",
+        "dataset.n_references=3 is possible for it",
     ),
     "an image without captions": (
         broken(lambda v: v["images"].append({"id": 1})),

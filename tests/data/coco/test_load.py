@@ -62,7 +62,7 @@ def test_captions_are_pycocotools_captions(coco_root, split):
 def test_objects_are_pycocotools_boxes(coco_root, split):
     captions = coco_root / f"coco/annotations/captions_{split}.json"
     dataset = load_coco(captions=captions)
-    assert f"instances_{split}.json" not in dataset.sources  # not read before it is asked for
+    assert f"instances_{split}.json" not in dataset.sources  # not read before it is needed
     objects = dataset.part("objects")
     assert f"instances_{split}.json" in dataset.sources
     theirs = pycoco(captions.with_name(f"instances_{split}.json"))

@@ -255,7 +255,7 @@ RECORDS = [
 
 
 @pytest.mark.parametrize("form", [".jsonl", ".csv", ".parquet"])
-def test_a_table_of_ones_own_in_three_formats(tmp_path: Path, form: str) -> None:
+def test_a_users_table_in_three_formats(tmp_path: Path, form: str) -> None:
     path = tmp_path / f"judged{form}"
     if form == ".jsonl":
         path.write_text("\n".join(json.dumps(r) for r in RECORDS))

@@ -46,7 +46,7 @@ def test_fields_name_the_columns_in_every_form(suffix: str, tmp_path: Path) -> N
     ]
 
 
-def test_common_names_are_recognised_and_said(tmp_path: Path, caplog) -> None:
+def test_common_names_are_recognised_and_reported(tmp_path: Path, caplog) -> None:
     data = load_table(written(tmp_path / "t.json", ROWS), fields={"references": "refs"})
     note = (
         "Columns of t.json by their common names: image_id is 'imgid', candidate is 'mt', "

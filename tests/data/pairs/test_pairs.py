@@ -170,7 +170,7 @@ def test_foil(data: Path) -> None:
 
 
 @pytest.mark.parametrize("ending", ["jsonl", "csv"])
-def test_a_table_of_ones_own(data: Path, ending: str) -> None:
+def test_a_users_table(data: Path, ending: str) -> None:
     """Several false captions make several pairs; without references, COCO's captions serve."""
     path = data / f"mine.{ending}"
     if ending == "jsonl":
@@ -193,7 +193,7 @@ def test_a_table_of_ones_own(data: Path, ending: str) -> None:
     assert pairs.pairs[0].references == expected
     assert pairs.pairs[2].references == ("Bears !",)
     other = load_pairs_table(path, data=data, image_source="other")
-    # whoever says that these are none of COCO's images gets none of its captions
+    # images declared as not COCO's get none of its captions
     assert [p.false for p in other.pairs] == (
         ["A dog."] if ending == "jsonl" else ["A cat.", "A cow.", "A dog."]
     )

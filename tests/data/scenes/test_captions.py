@@ -74,7 +74,7 @@ def test_case_and_full_stops_vary_as_in_coco(
     assert all(t == " ".join(t.split()) for t in texts)  # as the COCO loader would have tidied it
 
 
-def test_nobody_names_everything(scenes: list[SceneGraph]) -> None:
+def test_no_caption_names_everything(scenes: list[SceneGraph]) -> None:
     shares = [
         len({m.target for m in c.of("phrase")}) / len(g.groups())
         for g in scenes

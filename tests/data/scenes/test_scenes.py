@@ -1,4 +1,4 @@
-"""The scenes: what is promised about their content, checked on thousands of them."""
+"""The scenes: the rules of their content, checked on thousands of them."""
 
 from __future__ import annotations
 

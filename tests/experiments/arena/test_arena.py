@@ -207,7 +207,7 @@ def test_what_is_not_for_battles_is_refused(tmp_path: Path) -> None:
         run_arena(tmp_path, "dataset=battles", f"dataset.file={path}", "metrics=[rouge_l]")
 
 
-def test_a_pairwise_judge_asks_both_orders_and_is_replayed(tmp_path: Path) -> None:
+def test_a_pairwise_judge_uses_both_orders_and_is_replayed(tmp_path: Path) -> None:
     path = battles_file(tmp_path)
     data = ("dataset=battles", f"dataset.file={path}", "dataset.own_captions=keep")
     with LoopbackEndpoint(0) as endpoint:
@@ -223,7 +223,7 @@ def test_a_pairwise_judge_asks_both_orders_and_is_replayed(tmp_path: Path) -> No
             tmp_path, *data, *options, *replay, f"paths.cache={tmp_path / 'other'}", out="AGAIN"
         )
         assert endpoint.requests == 2 * 3
-        # its preferences stand in for people's
+        # its preferences replace people's
         judged = run_arena(
             tmp_path, *data, *options, "task.winner='Judge pairwise (m)'", out="JUDGED"
         )

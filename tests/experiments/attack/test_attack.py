@@ -221,7 +221,7 @@ COMMAND = (
 
 
 @pytest.mark.slow
-def test_a_run_that_was_killed_goes_on_and_gives_the_same_bytes(tmp_path: Path) -> None:
+def test_a_killed_run_continues_with_the_same_bytes(tmp_path: Path) -> None:
     def command(folder: str) -> list[str]:
         return [sys.executable, "-m", "metaeval", *COMMAND, f"paths.cache={tmp_path / folder}",
                 f"hydra.run.dir={tmp_path / folder / 'OUT'}"]  # fmt: skip

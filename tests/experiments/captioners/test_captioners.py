@@ -221,7 +221,7 @@ def test_agreement_and_disagreement(karpathy: Path) -> None:
 
 
 @pytest.mark.coco
-def test_a_skipped_metric_is_a_record_and_the_printout_says_so(karpathy: Path) -> None:
+def test_a_skipped_metric_is_recorded_and_printed(karpathy: Path) -> None:
     skipped = result_of(karpathy / "one").metric("CLIPScore")
     assert skipped.status == "skipped"
     assert skipped.reason

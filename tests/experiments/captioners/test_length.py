@@ -22,7 +22,7 @@ REFERENCES = {i: ["one two three four five six seven eight nine ten"] for i in r
 
 
 def analysed(lengths: dict[str, list[int]], scores: dict[str, list[float]]) -> LengthAnalysis:
-    """Captions of these lengths (in words) and scores of each system, one an image."""
+    """Captions of these lengths (in words) and scores of each system, one per image."""
     machines = pd.DataFrame(
         [
             {"image_id": i, "set": name, "caption": " ".join(["word"] * n)}

@@ -76,7 +76,7 @@ def test_wrong_ties_and_direct_labels(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "labels: direct; direct and consensus agree on HC 0.0, MM 0.0, all 0.0 %" in printed
 
 
-def test_experiment_judgments_hands_pairs_over(tmp_path: Path) -> None:
+def test_experiment_judgments_passes_pairs_to_forced_choice(tmp_path: Path) -> None:
     """The same files, named after the experiment that ran; its own page, unless none is wanted."""
     pascal50s(tmp_path, "cells")
     rest = ("dataset.draws=1", "metrics=[rouge_l]")

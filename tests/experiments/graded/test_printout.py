@@ -55,7 +55,7 @@ def test_another_model_than_the_papers_is_marked_as_such() -> None:
     assert lines[2].endswith("25.0%")  # nothing was published for it
 
 
-def test_what_was_counted_is_said_once_a_metric() -> None:
+def test_counts_are_reported_once_per_metric() -> None:
     counts = [
         {"what": "images without objects", "unit": "images", "n": 48, "of": 5000},
         {"what": "captions without content words", "unit": "captions", "n": 0, "of": 20000},
@@ -73,7 +73,7 @@ def test_controls_stand_below_whatever_they_get() -> None:
     assert [line.split()[0] for line in lines[1:4]] == ["Metric", "controls,", "Model"]
 
 
-def test_the_spread_over_seeds_is_said_where_there_is_one() -> None:
+def test_the_spread_over_seeds_is_reported_if_known() -> None:
     seeds = {"n": 5, "rank_order_rho": {"mean": 0.25, "sd": 0.00144}}
     lines = _printed(_metric("A", 0.25, seeds=seeds), _metric("B", 0.5)).splitlines()
     assert lines[-3:-1] == [

@@ -57,7 +57,7 @@ def test_five_seeds_where_published_values_compare_unless_a_run_says_otherwise()
     assert (seed_count(chosen), seed_count(chosen, comparable=True)) == (2, 2)
 
 
-def test_only_what_costs_little_is_scored_on_every_seed_unless_asked_for() -> None:
+def test_only_cheap_metrics_are_scored_on_every_seed_by_default() -> None:
     config = compose_config(["experiment=shuffle"])
     metrics = {name: Length() for name in config.metric}  # which metric it is plays no part here
     cheap = set(rescorable(metrics, config))

@@ -1,4 +1,4 @@
-"""What is new to a metric, by rule; and whose training seeds speak of a run."""
+"""What is new to a metric, by rule; and which training seeds apply to a run."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ SPREAD = TrainingSeeds(
 RUN = ("FAIEr", "replace", "coco_val2017", 5000, 0, [Random(), Replace(0.5)])
 
 
-def test_training_seeds_speak_of_the_run_they_were_measured_on() -> None:
+def test_training_seeds_apply_only_to_the_measured_run() -> None:
     seeds = training_seeds([SPREAD], *RUN)
     assert seeds is not None
     assert (seeds.seeds, seeds.rank_order_rho) == ((0, 1, 2), Spread(mean=0.8, sd=0.001))

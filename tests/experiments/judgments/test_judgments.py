@@ -454,11 +454,11 @@ def test_other_experiments_say_what_judged_captions_are_for(tmp_path: Path) -> N
         carry_out(component(config.task, "task"), config, tmp_path / "OUT")
 
 
-def test_the_doctor_speaks_of_judged_captions(tmp_path: Path) -> None:
+def test_the_doctor_reports_judged_captions(tmp_path: Path) -> None:
     table = own_table(tmp_path, 3)
     with initialize_config_dir(str(installation.conf().resolve()), version_base="1.3"):
         config = compose("config", ["dataset=table", f"dataset.file={table}"])
     said: list[str] = []
     find_dataset(config, said.append)
     assert said[0] == "dataset  table: 3 images"
-    assert any("give their folder as dataset.images=FOLDER" in line for line in said[1:])
+    assert any("set dataset.images=FOLDER" in line for line in said[1:])

@@ -114,7 +114,7 @@ def test_the_scores_are_those_of_other_experiments_to_the_bit(folder: Path) -> N
     assert cider.mean == pytest.approx(ours["CIDEr"].mean(), abs=1e-12)  # of another sum
 
 
-def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(folder: Path) -> None:
+def test_a_killed_run_continues_and_ends_with_the_same_bytes(folder: Path) -> None:
     score(*arguments(), "hydra.run.dir=two", cwd=folder)
     whole = {p.name: p.read_bytes() for p in (folder / "two/scores").iterdir()}
     assert set(whole) == {"_manifest.json", *(f"part-0000{k}.parquet" for k in range(4))}
@@ -129,8 +129,8 @@ def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(folder: Path) -> None
     assert untouched_part.stat().st_mtime_ns == written
 
 
-def test_nothing_is_kept_of_the_captions_of_a_block(folder: Path) -> None:
-    """A memory of every caption would grow with the table: it once was .8 kB a caption."""
+def test_captions_of_a_block_are_not_retained(folder: Path) -> None:
+    """A memory of every caption would grow with the table: it once was .8 kB per caption."""
     score(*arguments(), "cache.enabled=false", "hydra.run.dir=forgetful", cwd=folder)
     assert tokenizers.get("ptb").n_remembered == 0
     store = MemoryStore()
@@ -148,7 +148,7 @@ def test_another_request_leaves_no_part_of_the_one_before(folder: Path) -> None:
 
 
 def test_references_in_the_rows(folder: Path) -> None:
-    """As `metaeval.score` has it, whatever the blocks; a bigram model needs them all at once."""
+    """As in `metaeval.score`, for any blocks; a bigram model needs them all at once."""
     rows = [
         {"candidate": "two dogs run", "references": ["two dogs are running", "dogs run"]},
         {"candidate": "a red bus", "references": ["a bus on a road", "a red bus"]},
@@ -361,7 +361,7 @@ def test_ray_gives_the_same_bytes(folder: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("scoring", ["local", pytest.param("ray", marks=NO_RAY)])
 def test_killed_at_any_block_it_ends_with_the_same_bytes(scoring: str, folder: Path) -> None:
-    """SIGKILL as soon as so many blocks are there: to the command, and to one of Ray's workers."""
+    """SIGKILL after a number of blocks: to the command, and to one of Ray's workers."""
     captions = pd.read_parquet(folder / "captions.parquet")[["image_id", "caption"]]
     many = pd.concat([captions] * 20, ignore_index=True)
     many["caption"] += many.index.astype(str)

@@ -31,7 +31,7 @@ def test_the_full_battery_has_all_of_the_standard_one() -> None:
     assert set(read_battery("full")) > set(read_battery("standard"))
 
 
-def test_a_use_asks_for_parts_of_sources(tmp_path: Path) -> None:
+def test_a_use_selects_parts_of_sources(tmp_path: Path) -> None:
     path = tmp_path / "u.yaml"
     path.write_text(GOOD)
     use = read_uses(str(path)).uses[0]

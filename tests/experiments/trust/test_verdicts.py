@@ -166,7 +166,7 @@ def test_sentences_name_only_what_the_verdicts_say() -> None:
 
 
 def test_robustness_counts_verdicts_that_change() -> None:
-    near = evidence(0.545, sd=0.001)  # its effect, .09, lies between the lower threshold and ours
+    near = evidence(0.545, sd=0.001)  # its effect, .09, is between the lower threshold and ours
     result = trust_result({"A": [near], "B": [evidence(0.9), evidence(0.5, item="b")]})
     assert result.cell("pairs", "A").verdict == "no"
     assert result.robustness.cells == 2

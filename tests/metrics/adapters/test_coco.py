@@ -53,7 +53,7 @@ def test_equals_ours_on_coco(brought: Metric, ours: Metric, coco_root: Path) -> 
     )  # fmt: skip
 
 
-def test_document_frequencies_come_from_all_images_once_whatever_is_asked() -> None:
+def test_document_frequencies_always_come_from_all_images() -> None:
     data = scenes(20)
     metric = CocoScorerMetric(CocoCider)
     everything = scores_of(metric, data, list(data.human), list(range(20)))
@@ -102,7 +102,7 @@ def test_scores_may_come_by_id() -> None:
     assert scores_of(CocoScorerMetric(Wordy), small(), ["a b", "c"], [2, 0]).tolist() == [[2], [1]]
 
 
-def test_bleu_prints_nothing_and_asks_for_the_names_of_its_columns(
+def test_bleu_prints_nothing_and_requires_names_of_columns(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     scores_of(CocoScorerMetric(CocoBleu, **BLEU), small(), ["a b"], [0])

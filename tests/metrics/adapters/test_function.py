@@ -61,7 +61,7 @@ def test_it_is_given_captions_and_references_in_their_order() -> None:
     ]
 
 
-def test_our_tokens_are_given_where_they_are_asked_for() -> None:
+def test_our_tokens_are_given_on_request() -> None:
     def spoken(captions: list[str], references: list[list[str]]) -> list[float]:
         assert captions == ["a man plays baseball"]
         assert references == [[*REFERENCES[0]]]
@@ -88,7 +88,7 @@ def test_images_objects_and_ids_are_those_of_the_caption() -> None:
     assert scores_of(metric, data, ["x", "y", "z", "w"], index).tolist() == expected
 
 
-def test_what_cannot_be_scored_is_nan_and_not_asked_for() -> None:
+def test_captions_that_cannot_be_scored_are_nan_and_not_passed_on() -> None:
     data = small((*REFERENCES[:2], ()))
     asked: list[str] = []
 
@@ -301,7 +301,7 @@ def test_a_class_whose_objects_can_be_called_is_made_with_the_options() -> None:
 
 
 class Unreliable:
-    """Fails for one caption so many times."""
+    """Fails a number of times for one caption."""
 
     def __init__(self, failures: int, hang: float = 0.0) -> None:
         self.failures, self.hang, self.asked = failures, hang, list[str]()
@@ -330,7 +330,7 @@ def test_a_failing_call_is_repeated_or_leaves_its_caption_unscored(
     assert first.scores is not None
     assert np.isnan(first.scores[:, 0]).tolist() == [False, True, False]
     assert [str(count) for count in first.counts] == ["1 of 3 captions whose call failed"]
-    # what failed is not kept: the next run asks for it, and for nothing else
+    # failures are not cached: the next run scores only these again
     assert scores_of(metric, small(), captions, ALL, store).tolist() == [[1], [1], [1]]
     assert line.asked == ["a", "b", "c", "b"]
 

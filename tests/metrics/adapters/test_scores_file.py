@@ -1,4 +1,4 @@
-"""Scores computed elsewhere: joined by image and caption, whatever the file's form."""
+"""Scores computed elsewhere: joined by image and caption, in every file format."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_what_is_wrong_is_named(
     assert str(path) in str(refused.value)
 
 
-def test_a_line_that_lacks_what_the_first_has_is_named(tmp_path: Path) -> None:
+def test_a_line_with_a_missing_field_is_named(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     path.write_text('{"image_id": 0, "caption": "a", "S": 1}\n{"image_id": 1, "S": 1}\n')
     with pytest.raises(InputError, match=r"s\.jsonl, line 2, field 'caption': is missing"):

@@ -1,4 +1,4 @@
-"""BERTScore against bert-score's own BERTScorer, and against what it promises."""
+"""BERTScore against bert-score's own BERTScorer, and against its own contract."""
 
 from __future__ import annotations
 
@@ -346,7 +346,7 @@ def test_absent_model_is_named_with_its_remedy(
     assert "roberta-large" in absent.reason
     assert "--install bertscore" in absent.remedy
     offline = BertScore(model="roberta-large", download=True, offline="1")
-    offline.fetch(dataset_of())  # asks no one
+    offline.fetch(dataset_of())  # no request
     absent = offline.bind(dataset_of())
     assert isinstance(absent, Absent)
     assert "offline" in absent.reason

@@ -66,7 +66,7 @@ def test_sizes_and_checksums_are_those_of_the_published_files() -> None:
     assert "pictures of 224, 64 tokens" in catalogue._size("ViT-B-16-SigLIP")
 
 
-def test_doctor_lists_them_when_asked(capsys: pytest.CaptureFixture[str]) -> None:
+def test_doctor_lists_them_on_request(capsys: pytest.CaptureFixture[str]) -> None:
     assert doctor.main(["--clips"]) == 0
     head, *lines = capsys.readouterr().out.splitlines()
     assert "metric.clipscore.pretrained=TAG" in head

@@ -188,7 +188,7 @@ def test_what_was_cut_or_not_there_is_counted_from_the_cache_too(
             Tally("images not there or not readable", "images", 2, 8),
         )
     assert done.n_scored == 0
-    assert "1 of 8 images are not there" in caplog.text
+    assert "1 of 8 image files are missing" in caplog.text
     assert "cannot be read as an image" in caplog.text
 
 
@@ -286,7 +286,7 @@ def test_without_weights_or_images(
     asked = ClipScore(cache=tmp_path, download=True)
     assert "a run downloads it" in absent(asked, dataset).remedy  # who only binds does not
     offline = ClipScore(cache=tmp_path, download=True, offline="1")
-    offline.fetch(dataset)  # asks no one
+    offline.fetch(dataset)  # no request
     assert "offline" in absent(offline, dataset).reason
     missing = ClipScore(pretrained="no/such.pt", download=True)
     missing.fetch(dataset)  # a file cannot be downloaded
@@ -335,7 +335,7 @@ def test_own_weights_refuse_images_they_were_trained_on(
     absent(ClipScore(pretrained="auto"), photographs)  # never the default there
 
 
-def test_the_hub_is_asked_only_where_no_weights_serve(
+def test_the_hub_is_used_only_without_suitable_weights(
     tmp_path: Path, dataset: CaptionDataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))

@@ -132,7 +132,7 @@ def test_an_images_own_captions_do_not_help_it() -> None:
 
 def test_two_documents_of_one_photograph_are_one_image() -> None:
     """What the other document of the same photograph says does not help a caption, either, and a
-    caption that stands in both counts once."""
+    caption that is in both counts once."""
     texts = ("a red horse", "a dog"), ("a red horse", "the beach"), ("a man", "the dog rides")
     ids, human = ("a", "a\t2", "b"), ("a dog rides", "the horse", "a man rides")
     sources = ("coco:1", "coco:1", "coco:2")
@@ -154,7 +154,7 @@ def test_two_documents_of_one_photograph_are_one_image() -> None:
         scores.append(float(scorer.score(caption, image)[0, 0]))
     known = [len({w for t in g.values() for s in t for w in s.split()}) + 2
              for g in (groups, captions_by_image(alone))]  # fmt: skip
-    # of the other photograph alone: "a man" stands there as it is and does not score itself, so
+    # of the other photograph alone: "a man" occurs there unchanged and does not score itself, so
     # "a man rides" gives "a" after the start once of twice, "man" after "a" once of once
     for score, size in zip(scores, known, strict=True):
         expected = (1.1 / (2 + 0.1 * size)) * (1.1 / (1 + 0.1 * size)) * (0.1 / (1 + 0.1 * size))

@@ -1,4 +1,4 @@
-"""FAIEr as its equations stand, in torch: one image with one caption, nothing shared or padded.
+"""FAIEr directly by its equations, in torch: one image with one caption, nothing shared or padded.
 
 The oracle of what scoring and training do in batches; slow loops in NumPy are this one's.
 """

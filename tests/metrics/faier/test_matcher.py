@@ -1,4 +1,4 @@
-"""Scoring in batches: the plain model's numbers, whatever else is scored with a caption."""
+"""Scoring in batches: the plain model's numbers, independent of the other captions of a call."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_the_matches_of_a_caption_add_up_to_its_score() -> None:
     assert len(explanation["regions"]) == 4
 
 
-def test_the_vocabulary_knows_the_lemmas_of_triplets() -> None:
+def test_the_vocabulary_contains_the_lemmas_of_triplets() -> None:
     texts = ["a man rides a horse"] * 4 + ["a man eats"] * 3
     found = build_vocabulary(texts, TripletParser()(texts))
     assert "ride" in found

@@ -239,7 +239,7 @@ def test_explanations_can_be_written_and_add_up(
         assert list(each["values"].values()) == pytest.approx(row.tolist(), abs=6e-5)
 
 
-def test_what_is_missing_is_said(weights: dict[str, Path], scenes: CaptionDataset) -> None:
+def test_missing_parts_are_reported(weights: dict[str, Path], scenes: CaptionDataset) -> None:
     own = metric(weights)
     absent = own.bind(scenes.limited(1))
     assert isinstance(absent, Absent)

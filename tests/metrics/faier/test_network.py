@@ -85,7 +85,7 @@ def test_text_objects_and_relations() -> None:
 
 
 def test_the_union_with_any_number_of_references() -> None:
-    """As the equations stand, and as all regions' attended vectors are joined at once."""
+    """Directly by the equations, and with all regions' attended vectors joined at once."""
     net, loops, see, nodes = parts()
     rows = torch.tensor([own + [0] * (4 - len(own)) for own in REFERENCES])
     counts = torch.tensor([len(own) for own in REFERENCES])

@@ -42,7 +42,7 @@ def score(metric: Chair, dataset: CaptionDataset, captions: Sequence[str]) -> Sc
     return ready(metric, dataset).score(captions, np.zeros(len(captions), dtype=np.intp))
 
 
-# An image with a dog and a dining table; a reference speaks of a man, another of a ball.
+# An image with a dog and a dining table; a reference mentions a man, another one a ball.
 PARK = images([["dog", "dining table"]], [["a man walks a puppy", "someone throws a ball"]])
 
 
@@ -110,7 +110,7 @@ def test_nothing_to_compare_with() -> None:
     np.testing.assert_array_equal(scores, [[np.nan, np.nan], [1, 1]])
 
 
-def test_an_ontology_of_ones_own(tmp_path: Path) -> None:
+def test_a_users_ontology(tmp_path: Path) -> None:
     path = tmp_path / "bikes.json"
     path.write_text(json.dumps({"words": {"cycle": ["bike", "tandem bike"], "dog": ["dog"]}}))
     scores = score(Chair(ontology=path), PARK, ["a tandem bike", "a dog and a bike", "a cat"])

@@ -41,7 +41,7 @@ def completion(text: str | None, **more: Any) -> dict[str, Any]:
 
 
 def caption_in(body: str) -> str:
-    """The caption that an absolute prompt asks about."""
+    """The caption of an absolute prompt."""
     match = re.search(r"^Caption: (.*)$", prompt_in(body), re.MULTILINE)
     assert match is not None
     return match[1]

@@ -1,4 +1,4 @@
-"""A process that asks a judge about captions, to be killed: `URL FOLDER N`, prints the scores."""
+"""A process that scores captions with a judge, to be killed: `URL FOLDER N`, prints the scores."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ def test_the_checker_reports_a_judge_that_is_not_deterministic(httpserver: HTTPS
     findings = {f.what: f for f in check(metric, questions(3))}
     assert findings["scores"].ok
     assert findings["neighbours"].ok  # of one scorer: the answers are recorded
-    assert not findings["the same again"].ok
+    assert not findings["repetition"].ok
 
 
 def test_the_checker_passes_a_deterministic_judge() -> None:

@@ -52,7 +52,7 @@ def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
 
 
-def test_a_caption_is_asked_about_once_and_its_number_is_its_score(httpserver: HTTPServer) -> None:
+def test_a_caption_is_requested_once_and_its_number_is_its_score(httpserver: HTTPServer) -> None:
     served = Served(httpserver, length_score)
     store = MemoryStore()
     result = scored(judge(served.url), [*CAPTIONS, *CAPTIONS], store)
@@ -104,7 +104,7 @@ def test_whatever_changes_a_request_or_its_reading_is_in_the_signature(
 
 
 def _after(failures: int, failing: Any) -> Any:
-    """Fail so many times, then answer."""
+    """Fail a number of times, then answer."""
 
     def reply(body: str, number: int) -> Any:
         return failing if number <= failures else length_score(body, number)
@@ -133,7 +133,7 @@ def test_a_failure_that_passes_is_tried_again(httpserver: HTTPServer, failing: A
     assert len(served.bodies) == 6
 
 
-def test_after_the_last_retry_a_caption_is_nan_and_the_others_go_on(
+def test_after_the_last_retry_a_caption_is_nan_and_the_others_continue(
     httpserver: HTTPServer,
 ) -> None:
     def reply(body: str, number: int) -> Any:
@@ -145,7 +145,7 @@ def test_after_the_last_retry_a_caption_is_nan_and_the_others_go_on(
     assert np.isnan(result.scores[:, 0]).tolist() == [False, True, False, False]
     assert {str(c) for c in result.counts} >= {"1 of 4 captions without an answer"}
     assert len(served.bodies) == 3 + 3  # one attempt and two retries
-    # a failure is not an answer: the same command asks again
+    # a failure is not an answer: the same command tries again
     scored(judge(served.url), store=store)
     assert len(served.bodies) == 6 + 3
 
@@ -337,7 +337,7 @@ def compared(metric: Judge) -> MetricScores:
     return score_captions(metric, dataset(), captions, index, MemoryStore(), rivals=captions[::-1])
 
 
-def test_a_pair_is_asked_in_both_orders_once(httpserver: HTTPServer) -> None:
+def test_a_pair_is_requested_once_in_each_order(httpserver: HTTPServer) -> None:
     """A judge that always says A gets no preference from its bias."""
     served = Served(httpserver, lambda body, n: completion("A"))
     result = compared(judge(served.url, prompt="pairwise"))
@@ -433,7 +433,7 @@ def test_batch_files_go_out_and_come_back(httpserver: HTTPServer, tmp_path: Path
     assert int(np.isnan(result.scores).sum()) == 1
 
 
-def test_the_key_is_never_asked_for_on_loopback_and_named_elsewhere() -> None:
+def test_the_key_is_not_needed_on_loopback_and_named_elsewhere() -> None:
     metric = Judge(base_url="https://api.example.org/v1", model="m", api_key_env="MY_KEY")
     absent = metric.bind(dataset())
     assert isinstance(absent, Absent)

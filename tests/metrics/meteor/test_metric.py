@@ -358,7 +358,7 @@ def test_a_jvm_that_dies_is_one_clear_line() -> None:
     assert gone(pid)
 
 
-def test_too_small_a_heap_says_so() -> None:
+def test_too_small_a_heap_is_reported() -> None:
     references = [["a dog runs over the green grass"]]
     with (
         closing(scorer_of(references, heap_mib=16)) as scorer,

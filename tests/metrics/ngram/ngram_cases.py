@@ -183,7 +183,7 @@ def oracle(scorer: Any, case: Case) -> Scores:
 
 def assert_alone_as_together(metric: Metric, case: Case) -> None:
     """Bit by bit the same score, whether captions are scored in one call, in another order, one by
-    one, or by a scorer bound anew."""
+    one, or by a newly bound scorer."""
     scorer = prepared(metric, case)
     together = scorer.score(case.captions, case.index)
     backwards = scorer.score(case.captions[::-1], case.index[::-1])[::-1]
@@ -197,7 +197,7 @@ def assert_alone_as_together(metric: Metric, case: Case) -> None:
 
 
 def assert_unchanged_by_scoring(metric: Metric, case: Case) -> None:
-    """Byte by byte the same pickle, whatever was scored; and the pickle is the same metric."""
+    """Byte by byte the same pickle after any scores; and the pickle is the same metric."""
     before = pickle.dumps(metric)
     together = scores(metric, case)
     assert pickle.dumps(metric) == before

@@ -33,7 +33,7 @@ from tests.metrics.ngram.ngram_cases import (
 )
 
 # Sums of products of at most some hundred n-grams in another order: a few units in the last place
-# of scores up to 10, so 1e-12 is ample, and far below the 1e-9 that is promised.
+# of scores up to 10, so 1e-12 is ample, and far below the documented 1e-9.
 close = {"rtol": 0, "atol": 1e-12}
 
 coco_cider = CocoCider().compute_score
@@ -201,7 +201,7 @@ def test_the_named_corpus_is_in_the_signature_and_must_be_there(
     assert bound(Cider(idf=corpus), BASEBALL.dataset).signatures[0] != before
     absent = Cider(idf=tmp_path / "none.json").bind(BASEBALL.dataset)
     assert isinstance(absent, Absent)
-    assert absent.remedy == "give a captions file: metric.cider.idf=FILE"
+    assert absent.remedy == "set metric.cider.idf=FILE, a captions file"
     absent = Cider(idf="coco_val1999", data=tmp_path).bind(BASEBALL.dataset)
     assert "the COCO val1999 captions were not found" in str(absent)
 

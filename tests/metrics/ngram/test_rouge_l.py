@@ -30,7 +30,7 @@ from tests.metrics.ngram.ngram_cases import (
 )
 
 # The LCS are whole numbers and equal; what is left is one formula, rounded half a dozen times on
-# either side: 1e-12 is ample, and far below the 1e-9 that is promised.
+# either side: 1e-12 is ample, and far below the documented 1e-9.
 close = {"rtol": 0, "atol": 1e-12}
 
 coco_rouge = Rouge().compute_score

@@ -219,7 +219,7 @@ def _another_norm(path: Path, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
-        (_malicious, "wants to run code"),
+        (_malicious, "contains code"),
         (_plain_pickle, "checkpoint"),
         (_cut, "cut short"),
         (_text, "checkpoint"),

@@ -21,7 +21,7 @@ def test_cosines_are_the_papers(smooth: float, n_regions: int, leak: float) -> N
     d = 40
     regions, n = random_sets(0, [n_regions, 1, n_regions - 2], d)
     words, m = random_sets(1, [4, 7, 2, 6], d)
-    # captions speak of their images, or λ would have little effect; the encoders' numbers are
+    # captions describe their images, or λ would have little effect; the encoders' numbers are
     # float32
     rows = np.array([2, 0, 1, 0])
     own = (words + 0.5 * regions[rows, :1] * (words != 0)).float()

@@ -1,4 +1,4 @@
-"""TIGEr and SCAN as metrics: what they ask for, refuse, and say about themselves."""
+"""TIGEr and SCAN as metrics: what they need and refuse, and their signatures."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_the_papers_rectifier_is_an_option(tmp_path: Path) -> None:
         assert_same_scores(leaky[1], relu[1])
 
 
-def test_weights_trained_on_corruptions_say_so(tmp_path: Path) -> None:
+def test_weights_trained_on_corruptions_are_marked(tmp_path: Path) -> None:
     place = weights(tmp_path, variant="corruptions", trained_on_corruptions=True)
     for kind in (Tiger, ScanSimilarity):
         scorer = bound(kind(GoldRegions(), weights=str(place)), dataset())

@@ -213,7 +213,7 @@ def test_auto_is_corenlp_where_it_is_installed(cache: Path) -> None:
     assert bound(metric, data).signatures == bound(corenlp, data).signatures
 
 
-def test_auto_is_the_rules_elsewhere_and_says_so(tmp_path: Path) -> None:
+def test_auto_uses_the_rules_elsewhere_and_names_them(tmp_path: Path) -> None:
     """A machine without CoreNLP has a row too, and the row does not pass for SPICE's."""
     metric, rules = Spice(cache=tmp_path), Spice(parser="rules", cache=tmp_path)
     assert [c.name for c in metric.columns][:2] == ["SPICE (rules)", "SPICE-object (rules)"]

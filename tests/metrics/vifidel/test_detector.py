@@ -57,7 +57,7 @@ def data(tmp_path: Path) -> CaptionDataset:
 
 
 @pytest.mark.slow
-def test_what_the_network_finds_is_counted_and_kept(
+def test_detections_are_counted_and_cached(
     data: CaptionDataset, weights: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     network = detection.fasterrcnn_resnet50_fpn(
@@ -80,13 +80,13 @@ def test_what_the_network_finds_is_counted_and_kept(
     assert sources.identity().split("+")[1].startswith("fasterrcnn-")
 
     strict = Detector(str(weights), threshold=1.0, device="cpu")
-    assert strict.labels(data, store)[0] == Counter()  # another threshold is asked anew
+    assert strict.labels(data, store)[0] == Counter()  # another threshold is computed again
     again = Detector(str(weights), threshold=0.0115, device="cpu")
     monkeypatch.setattr(FasterRcnn, "labels", None)
     assert again.labels(data, store)[0] == expected
 
 
-def test_what_is_missing_is_said(data: CaptionDataset, tmp_path: Path) -> None:
+def test_missing_parts_are_reported(data: CaptionDataset, tmp_path: Path) -> None:
     detector = Detector(str(tmp_path / "no.pth"))
     absent = ObjectSources(["detector"], detector).missing(data)
     assert absent is not None

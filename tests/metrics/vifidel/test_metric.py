@@ -225,7 +225,7 @@ def test_refuses_options_that_mean_nothing(
         Vifidel(vector_file(tmp_path), **options)  # type: ignore[arg-type]
 
 
-def test_what_is_missing_is_said_with_a_remedy(
+def test_missing_parts_are_reported_with_a_remedy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     vectors = vector_file(tmp_path)

@@ -109,7 +109,7 @@ def test_metrics_are_compared_with_a_random_score(values: Any, expected: str) ->
 
 
 @pytest.mark.falsifies("reports.attack.findings.unasked")
-def test_the_highest_share_without_a_call_is_said_with_those_that_overlap() -> None:
+def test_the_highest_share_without_a_call_is_reported_with_overlapping_ones() -> None:
     text = said(metric("A", 0.9, first=about(0.3)), metric("B", 0.9))["Without a call."]
     assert text.endswith("by A on 30.0% of the images, the highest share of any metric.")
     text = said(metric("A", 0.9, first=about(0.12)), metric("B", 0.9))["Without a call."]
@@ -149,7 +149,7 @@ def test_transfer_needs_twenty_captions_and_leaves_controls_out() -> None:
 
 
 @pytest.mark.falsifies("reports.attack.findings.inflation")
-def test_inflation_is_said_where_the_interval_is_above_zero() -> None:
+def test_inflation_is_reported_if_the_interval_is_above_zero() -> None:
     def of(known: float, unknown: float) -> Inflation:
         def point(v: float) -> tuple[CurvePoint, ...]:
             return (CurvePoint(at=100, value=Estimate(value=v, low=v - 0.2, high=v + 0.2)),)

@@ -247,7 +247,7 @@ def test_too_much_for_the_limit_becomes_a_selection_by_inversions(tmp_path: Path
     assert len(scores) == 4 * len(SETS) * len(kept)
 
 
-def test_photos_only_when_asked_for(tmp_path: Path) -> None:
+def test_photos_only_on_request(tmp_path: Path) -> None:
     from PIL import Image
 
     run = write_run(tmp_path)

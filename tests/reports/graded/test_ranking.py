@@ -1,4 +1,4 @@
-"""How a metric's ρ stands to others and to a paper: hand-worked cases."""
+"""A metric's ρ compared with others and with a paper: hand-worked cases."""
 
 from __future__ import annotations
 

@@ -156,7 +156,7 @@ def test_a_metric_leads_alone_only_where_every_test_separates_it(
 
 
 @pytest.mark.falsifies("reports.judgments.findings.disclosure")
-def test_a_leader_whose_model_saw_benchmark_captions_says_so_in_its_sentence(
+def test_the_sentence_names_a_leaders_training_on_benchmark_captions(
     run: Path, statistics: dict[str, Any]
 ) -> None:
     value = copy.deepcopy(statistics)
@@ -273,7 +273,7 @@ def test_what_is_left_without_people_is_a_finding(run: Path, statistics: dict[st
 
 
 @pytest.mark.falsifies("reports.judgments.findings._calibration")
-def test_an_accuracy_that_is_nearly_all_ties_says_so(run: Path, statistics: dict[str, Any]) -> None:
+def test_an_accuracy_of_nearly_all_ties_is_marked(run: Path, statistics: dict[str, Any]) -> None:
     value = copy.deepcopy(statistics)
     assert "how often people tie captions" not in sentences(value, run)
     accuracy = value["metrics"][0]["statistics"]["human"]["human"]["accuracy"]
@@ -380,7 +380,7 @@ def test_in_a_browser(page: Page, run: Path) -> None:
 def judged_run(
     folder: Path, ratings: list[float], scores: list[float], result: JudgmentsResult
 ) -> LoadedRun[JudgmentsResult]:
-    """A finished run of one metric, with so many captions of as many images."""
+    """A finished run of one metric, with `n` captions of as many images."""
     n = len(ratings)
     pd.DataFrame(
         {

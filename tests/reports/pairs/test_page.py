@@ -124,7 +124,7 @@ def test_the_same_files_give_the_same_page(run: Path, capsys) -> None:
 
 
 @pytest.mark.falsifies("reports.shared.matrix.against_control_sentences")
-def test_what_kinds_show_is_said_where_it_is_true(run: Path, result: PairsResult) -> None:
+def test_kinds_are_described_by_their_own_numbers(run: Path, result: PairsResult) -> None:
     """Each sentence on data for which it is true, and not on the others."""
     nothing = "a control gets as much as every metric"
     unsure = "no metric is significantly above the best control"
@@ -200,9 +200,7 @@ def test_the_first_sentence_names_the_group_that_no_test_separates(
 
 
 @pytest.mark.falsifies("reports.pairs.findings._best")
-def test_the_mean_over_kinds_that_show_something_is_said_too(
-    run: Path, result: PairsResult
-) -> None:
+def test_the_mean_over_informative_kinds_is_reported_too(run: Path, result: PairsResult) -> None:
     shown = with_verdicts(result, "nothing", "something", *["nothing"] * 3)
     accuracy = Accuracy(value=0.803, low=0.7, high=0.9, n=5, ties=0.0, untied=0.803)
     changed = []

@@ -1,4 +1,4 @@
-"""What a run cites: its scores by signature, and BibTeX of what it stands on."""
+"""What a run cites: its scores by signature, and BibTeX of its sources."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_what_ran_is_cited_and_nothing_else(run: LoadedRun[GradedResult]) -> Non
     assert len(cited) == len(set(cited))
 
 
-def test_a_metric_of_ones_own_is_named_as_missing(run: LoadedRun[GradedResult]) -> None:
+def test_a_users_metric_is_named_as_missing(run: LoadedRun[GradedResult]) -> None:
     name = run.result.metrics[0].name
     assert name in cite(changed(run, family="callable")).missing
     assert name not in cite(changed(run, family="cider")).missing

@@ -42,7 +42,7 @@ def test_metrics_that_learned_nothing_have_no_footnote() -> None:
     assert texts(absent, part) == []
 
 
-def test_chosen_on_this_experiment_is_said_in_this_experiment_alone() -> None:
+def test_chosen_on_this_experiment_is_reported_only_in_this_experiment() -> None:
     tiger = metric("TIGEr", {"chosen_on": ["replace", "shuffle"]})
     (note,) = texts(tiger, metric("CIDEr"))
     assert note[0].startswith("Chosen on this experiment's dev images")
@@ -81,7 +81,7 @@ def test_training_seeds_with_mean_and_deviation() -> None:
     assert metrics == ("FAIEr",)
 
 
-def test_marks_stand_in_the_rows_that_the_notes_speak_of() -> None:
+def test_marks_are_in_the_rows_of_their_notes() -> None:
     metrics = [
         metric("A", {"chosen_on": ["replace"], "caption_models": [MINILM]}),
         metric("B", {"caption_models": [MINILM]}),

@@ -272,6 +272,6 @@ def test_figure_is_drawn_from_the_same_numbers(sweep: Path) -> None:
         assert text in svg
 
 
-def test_a_group_that_lacks_a_measure_has_no_column(tmp_path: Path) -> None:
+def test_a_group_without_a_measure_has_no_column(tmp_path: Path) -> None:
     group = JobGroup((), 1, {})
     assert findings([], [group], [RHO], frozenset(), {})[-1].lead == "Settings."

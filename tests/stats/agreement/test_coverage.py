@@ -1,4 +1,4 @@
-"""Intervals hold the truth as often as they promise: the simulations of the benchmark."""
+"""Intervals contain the truth at their nominal rate: the simulations of the benchmark."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ def test_replicates_do_not_depend_on_threads() -> None:
     np.testing.assert_array_equal(one, three)
 
 
-def test_weighted_correlations_pay_for_what_is_asked() -> None:
+def test_weighted_correlations_compute_only_what_is_requested() -> None:
     rng = np.random.default_rng(2)
     x, y, unit = rng.normal(size=30), rng.integers(3, size=30), rng.integers(4, size=30)
     one = WeightedCorrelations(x, y, unit, 4, names=("pearson",)).of(np.ones((2, 4), dtype=int))

@@ -34,7 +34,7 @@ def test_a_case_worked_by_hand() -> None:
 
 
 def test_half_of_the_effect_lies_between_doses_or_beyond() -> None:
-    """Without a floor the effect is that of the largest dose; half of −6 lies between −2 and −4."""
+    """Without a floor the effect is that of the largest dose; half of −6 is between −2 and −4."""
     counts = bootstrap_counts(2, 50, 0)
     scores = np.array([[[8.0, 6, 4, 2]] * 2])
     assert dose_response(scores, DOSES, counts).half.dose == pytest.approx(0.375)

@@ -83,7 +83,7 @@ def test_smallest_p_of_few_units_is_that_of_all_arrangements():
     assert test.p == pytest.approx(exact, abs=0.01)  # 4 standard errors of 20,000 draws
 
 
-def test_rows_that_one_column_lacks_leave_for_both():
+def test_rows_missing_in_one_column_are_dropped_for_both():
     a, b = [1.0, 5.0, 2.0, NAN], [0.0, NAN, 1.0, 100.0]
     x, y = on_common_items(a, b)
     assert np.nansum(x) == 3

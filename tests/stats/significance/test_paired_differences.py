@@ -93,6 +93,6 @@ def test_images_needed_is_the_textbooks() -> None:
     z = NormalDist().inv_cdf
     expected = ((z(0.975) + z(0.8)) / 0.2) ** 2
     assert images_needed(400, 0.02, 0.1 / 20) == math.ceil(expected) == 197
-    # with that many images the power is what was asked for
+    # with that many images the power is the requested one
     assert power_of(0.02, 0.1 / math.sqrt(197)) == pytest.approx(0.8, abs=0.005)
     assert images_needed(400, 0.0, 0.1) == math.inf

@@ -35,7 +35,7 @@ def make_jar(path: Path, text: str = "models", *, first: str = "a.txt") -> None:
 
 @pytest.fixture
 def jars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with two small jars, which stand in the table for the two real ones."""
+    """A folder with two small jars, which replace the two real ones in the table."""
     folder = tmp_path / "from" / "deeper"
     folder.mkdir(parents=True)
     table = []
@@ -98,7 +98,7 @@ def test_a_wrong_or_missing_jar_is_refused_and_nothing_left(jars: Path, tmp_path
 def test_from_maven_and_without_it(
     jars: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """`mvn` is asked for each artifact by its coordinates; if it fails, name a repository."""
+    """`mvn` gets each artifact's coordinates; if it fails, name a repository."""
     programs = tmp_path / "bin"
     programs.mkdir()
     maven, (code, models) = programs / "mvn", [jar.name for jar in spice_install.JARS]

@@ -167,7 +167,7 @@ def test_a_graph_from_tuples_is_as_the_command_writes_it() -> None:
     )
 
 
-def test_the_docstring_speaks_the_truth() -> None:
+def test_the_docstring_is_true() -> None:
     code = "import doctest, metaeval.text.scene_graphs.parse as m; print(doctest.testmod(m))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "failed=0, attempted=1" in done.stdout

@@ -162,7 +162,7 @@ def test_lines_out_of_step_are_an_error() -> None:
         jar_module._tokens("a dog\na cat\n", ["a dog"])
 
 
-def test_without_java_or_jar_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_java_or_jar_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     no_java = Absent("java", "no Java runtime")
     monkeypatch.setattr(jar_module, "find_java", lambda: no_java)
     missing = JavaPtbTokenizer().missing()

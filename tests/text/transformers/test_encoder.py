@@ -33,7 +33,7 @@ def models() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", ["bert", "roberta", "electra", "distilbert", "albert"])
-def test_what_is_kept_is_the_hidden_state_of_the_layer(name: str) -> None:
+def test_the_cached_value_is_the_hidden_state_of_the_layer(name: str) -> None:
     torch.manual_seed(0)
     model = models()[name].eval()
     ids = torch.randint(5, 99, (3, 7))
@@ -45,7 +45,7 @@ def test_what_is_kept_is_the_hidden_state_of_the_layer(name: str) -> None:
 
 
 def sentences(n: int, longest: int) -> list[list[int]]:
-    """Random token ids; RoBERTa's padding token (1) stands in some of them."""
+    """Random token ids; some contain RoBERTa's padding token (1)."""
     generator = torch.Generator().manual_seed(1)
     lengths = torch.randint(2, longest + 1, (n,), generator=generator).tolist()
     return [torch.randint(0, 12, (length,), generator=generator).tolist() for length in lengths]

@@ -145,7 +145,7 @@ def test_refuses_damaged_files(tmp_path: Path, name: str, content: bytes, messag
         VectorFile(tmp_path / name, cache=tmp_path).embed(["café"])
 
 
-def test_a_changed_file_is_read_anew(tmp_path: Path) -> None:
+def test_a_changed_file_is_read_again(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes(b"dog 1 0\n")
     before = VectorFile(path, cache=tmp_path).identity()
@@ -182,7 +182,7 @@ def served(tmp_path: Path) -> Iterator[tuple[str, Path]]:
     server.server_close()
 
 
-def test_downloads_only_when_asked_and_only_what_it_should_be(
+def test_downloads_only_on_request_and_only_the_right_file(
     tmp_path: Path, served: tuple[str, Path]
 ) -> None:
     url, folder = served

@@ -46,7 +46,7 @@ def as_npz(folder: Path) -> dict[str, Any]:
 
 
 def as_folder(folder: Path) -> dict[str, Any]:
-    """As the PyTorch port of bottom-up attention writes them; one of them a column a region."""
+    """As the PyTorch port of bottom-up attention writes them; one of them a column per region."""
     for row, i in enumerate(IDS):
         own = FEATURES[row].T if row == 1 else FEATURES[row]
         w, h = SIZES[row]
@@ -117,7 +117,7 @@ def test_ids_that_are_listed_once_a_caption(tmp_path: Path) -> None:
     regions = load(file=tmp_path / "test_ims.npy", ids=ids)
     np.testing.assert_array_equal(regions.features, FEATURES)
     assert not regions.boxes.any()
-    # features that stand there once a caption too: the first counts
+    # features that are repeated for each caption, too: the first one counts
     np.save(tmp_path / "test_ims.npy", np.repeat(FEATURES, 5, axis=0))
     regions = load(file=tmp_path / "test_ims.npy", ids=ids)
     np.testing.assert_array_equal(regions.features, FEATURES)
@@ -290,7 +290,7 @@ def test_a_wrong_hdf5_file_is_one_line(tmp_path: Path) -> None:
     assert "\n" not in str(error.value)
 
 
-def test_what_is_missing_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_parts_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     absent = BottomUpRegions(tmp_path / "no.npy").missing(dataset())
     assert absent is not None
     assert "no.npy not found" in absent.reason

@@ -167,7 +167,7 @@ def test_wrong_weights_are_one_line(tmp_path: Path, noise: Path) -> None:
         assert "\n" not in str(error.value)
 
 
-def test_what_is_missing_is_said(tmp_path: Path, noise: Path) -> None:
+def test_missing_parts_are_reported(tmp_path: Path, noise: Path) -> None:
     source = DetectorRegions(str(tmp_path / "no.pth"))
     absent = source.missing(dataset((1,), images={1: noise}))
     assert isinstance(absent, Absent)

@@ -81,10 +81,10 @@ def test_an_unknown_category_says_where_not_what(caplog: pytest.LogCaptureFixtur
     assert regions.labels[0] == (WHOLE, "dog", "unicorn")
     assert not regions.features[0, 2, :80].any()
     assert regions.features[0, 2, 87] == 0.25
-    assert "1 objects are none of COCO's categories" in caplog.text
+    assert "1 objects are outside COCO's categories" in caplog.text
 
 
-def test_what_is_missing_is_said() -> None:
+def test_missing_parts_are_reported() -> None:
     assert GoldRegions().missing(dataset(found=FOUND)) is None
     assert str(GoldRegions().missing(dataset())) == "no objects here"
     strange = dataset([1], found={1: objects(("unicorn", (0, 0, 1, 1)))})

@@ -68,7 +68,9 @@ class FaierTask:
         self.device = next(model.parameters()).device
         self.c = min(len(texts) for texts in images.captions)
         if self.c < 2:
-            raise ConfigError(f"FAIEr learns from two captions an image; '{images.name}' has fewer")
+            raise ConfigError(
+                f"FAIEr learns from two captions per image; '{images.name}' has fewer"
+            )
         if settings.mirrored and images.regions.dim != GoldRegions.dim:
             raise ConfigError("task.model.mirrored is for gold regions only")
         if len(images) < settings.batch:

@@ -15,7 +15,7 @@ from metaeval.training.dataset import EncodedCaptions
 from metaeval.training.retrieval import recall, rsum
 from metaeval.vision.regions.base import Regions
 
-# images and captions a block: what fits a processor's cache
+# images and captions per block: what fits a processor's cache
 _BLOCKS = {"cpu": (16, 32), "cuda": (256, 256)}
 _CAPTIONS = 256  # encoded at a time
 

@@ -294,7 +294,7 @@ def test_the_loss_falls(variant: str) -> None:
 
 
 class ByHand:
-    """Similarities made up by hand, in the place of those of word vectors."""
+    """Similarities made up by hand, instead of those of word vectors."""
 
     of_image = np.arange(30).reshape(6, 5)
 

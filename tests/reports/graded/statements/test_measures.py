@@ -69,7 +69,7 @@ def leading_sentence(*metrics: Any, p: dict[tuple[str, str], float] | None = Non
     return leaders(run, list(metrics), "versions", "95%")
 
 
-def test_offset_is_said_with_the_runs_numbers() -> None:
+def test_offset_is_reported_with_the_runs_numbers() -> None:
     said = offset([BLEU, CIDER])
     assert said is not None
     assert said.text.startswith(
@@ -90,7 +90,7 @@ def test_offset_is_said_with_the_runs_numbers() -> None:
         {"rank_order_rho_ci": [None, None]},
     ],
 )
-def test_offset_is_not_said_where_it_is_not_so(changed: dict[str, Any]) -> None:
+def test_offset_is_not_reported_without_cause(changed: dict[str, Any]) -> None:
     assert is_masked(CIDER)
     record = {"metric": "CIDEr", **FLAT, **changed}
     assert offset([graded_metric(record)]) is None

@@ -83,7 +83,7 @@ def test_ties_are_named_only_where_they_decide() -> None:
     assert "A (" not in text
 
 
-def test_chance_is_said_of_who_is_at_chance_by_both_measures() -> None:
+def test_chance_is_reported_of_metrics_at_chance_by_both_measures() -> None:
     blind = record("Blind", 0.0, 0.01)
     text = said(record("A"), blind)["Order."]
     assert "Blind is not better than chance here" in text
