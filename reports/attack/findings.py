@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TypeVar
 
 from metaeval.reports.shared.elements import Finding
 from metaeval.reports.shared.formatting import amount, count, listed, number, percent, spelled
@@ -13,6 +14,7 @@ from metaeval.results.metric import MetricResult
 
 Metric = MetricResult[AttackStatistics]
 MOST_NAMES = 5  # that a sentence lists
+T = TypeVar("T")
 _LEAST = 20  # captions that a share of the transfer rests on
 
 
@@ -99,13 +101,13 @@ def unasked(metrics: Sequence[Metric]) -> Iterator[str]:
     ]
     if not first:
         return
-    metric, most = max(first, key=lambda pair: pair[1].value or 0.0)
-    ties = [m for m, value in first if m is not metric and not _apart(most, value)]
-    text = "Before any call, the first false caption scores above the human one by "
-    text += f"{metric.name} on {percent(most.value)} of the images"
-    if len(first) > 1:
-        text += ", the highest share of any metric"
-    yield f"{text}; its interval overlaps with {names(ties)}." if ties else f"{text}."
+    text = "Before any call, the first false caption scores above the human one"
+    if len(first) == 1:
+        yield f"{text} by {first[0][0].name} on {percent(first[0][1].value)} of the images."
+    else:
+        top = leading(first)
+        shown = [f"{m.name} (on {percent(e.value)} of the images)" for m, e in top]
+        yield f"{text} most often by {_first(shown, 'metrics')}{_tied(top)}."
 
 
 def constraints(metrics: Sequence[Metric]) -> Iterator[str]:
@@ -146,13 +148,16 @@ def transfer(result: AttackResult) -> Iterator[str]:
     ]  # fmt: skip
     if len(cells) < 2:
         return
-    most = max(cells, key=lambda c: c.share.value or 0.0)
-    least = min(cells, key=lambda c: c.share.value or 0.0)
-    yield (
-        f"Of the captions that fool {most.source}, {percent(most.share.value)} fool {most.target} "
-        "as well, the largest share between two metrics; the smallest is "
-        f"{percent(least.share.value)}, of those that fool {least.source} for {least.target}."
-    )
+    rows = [(c, c.share) for c in cells]
+    for top, which in ((leading(rows), "most"), (leading(rows, least=True), "least")):
+        passed = [f"from {c.source} to {c.target} ({percent(e.value)})" for c, e in top]
+        text = f"Captions that fool one metric fool another {which} often"
+        if len(top) == 1:
+            yield f"{text} {passed[0]}."
+        elif len(top) < len(rows):
+            yield f"{text} {_first(passed, 'pairs')}, which are not separated."
+        elif which == "most":
+            yield "No two metrics are separated in how often captions pass from one to the other."
 
 
 def inflation(metrics: Sequence[Metric]) -> Iterator[str]:
@@ -184,11 +189,10 @@ def generic(metrics: Sequence[Metric]) -> Iterator[str]:
         if m.numbers.generic is not None and m.numbers.generic.outranks.value is not None
     ]
     if rows:
-        metric, found = max(rows, key=lambda row: row[1].outranks.value or 0.0)
-        yield (
-            f"“{found.caption}” outranks the human caption by {metric.name} on "
-            f"{percent(found.outranks.value)} of the images, the largest share of any metric."
-        )
+        top = leading([(row, row[1].outranks) for row in rows])
+        shown = [f"“{g.caption}” by {m.name} ({percent(e.value)})" for (m, g), e in top]
+        text = "A generic caption outranks the human caption on most images:"
+        yield f"{text} {_first(shown, 'metrics')}{_tied(top)}."
 
 
 def best_of_n(metrics: Sequence[Metric]) -> Iterator[str]:
@@ -206,13 +210,11 @@ def best_of_n(metrics: Sequence[Metric]) -> Iterator[str]:
         by = names([m for m, _ in worse])
         yield f"The best of {n} by {by} is true less often than one caption drawn at random."
     if better:
-        best = max(better, key=lambda row: row[1][-1].true.value or 0.0)
+        top = leading([(m, p[-1].true) for m, p in better])
+        most = _first([f"{m.name} ({percent(e.value)})" for m, e in top], "metrics")
         by = names([m for m, _ in better])
-        most = f"{best[0].name} ({percent(best[1][-1].true.value)})"
-        yield (
-            f"The best of {n} by {by} is true more often than one caption drawn at random; most "
-            f"often by {most}."
-        )
+        text = f"The best of {n} by {by} is true more often than one caption drawn at random"
+        yield f"{text}; most often by {most}{_tied(top)}." if len(better) > 1 else f"{text}."
     if not worse and not better:
         yield f"By no metric the best of {n} is true more or less often than one at random."
     only = [m for m in drop if m not in [w for w, _ in worse]]
@@ -229,22 +231,33 @@ def defences(result: AttackResult) -> Iterator[str]:
     pairs = [p for p in result.defences if p.searched is not None and p.searched.value is not None]
     if not pairs:
         return
-    best = min(pairs, key=lambda p: _of(p.searched))
-    assert best.searched is not None
-    alone = [result.metric(name).numbers.final() for name in best.metrics]
-    ties = [p for p in pairs if p is not best and not _apart(best.searched, p.searched)]
+    top = leading([(p, p.searched) for p in pairs if p.searched is not None], least=True)
+    shown = [f"{' and '.join(p.metrics)} ({_ends(e)})" for p, e in top]
     yield (
-        f"Of {amount(len(pairs), 'pair')} that the search attacked, the lower rank of "
-        f"{' and '.join(best.metrics)} is fooled least often ({_ends(best.searched)}); alone, "
-        f"{best.metrics[0]} is fooled on {percent(alone[0].value)} and {best.metrics[1]} on "
-        f"{percent(alone[1].value)} of the images."
+        f"Of {amount(len(pairs), 'pair')} of metrics, of which both must prefer a caption, the "
+        f"search fools least often {_first(shown, 'pairs')}{_tied(top)}."
     )
-    if ties:
-        yield f"The intervals of {amount(len(ties), 'other pair')} overlap with it."
+    members = dict.fromkeys(name for p, _ in top for name in p.metrics)
+    alone = [f"{m} alone on {percent(result.metric(m).numbers.final().value)}" for m in members]
+    yield f"It fools {listed(alone)} of the images."
 
 
-def _of(estimate: Estimate | None) -> float:
-    return 1.0 if estimate is None or estimate.value is None else estimate.value
+def leading(rows: Sequence[tuple[T, Estimate]], least: bool = False) -> list[tuple[T, Estimate]]:
+    """The row with the highest value (or the lowest), and those that are not separated from it:
+    whose intervals overlap with its own."""
+    sign = 1.0 if least else -1.0
+    order = sorted(rows, key=lambda row: sign * (row[1].value or 0.0))
+    return [row for row in order if row is order[0] or not _apart(row[1], order[0][1])]
+
+
+def _tied(top: Sequence[object]) -> str:
+    return "" if len(top) == 1 else ", which are not separated"
+
+
+def _first(shown: Sequence[str], noun: str) -> str:
+    """A list in words, of many only the first."""
+    more = len(shown) - MOST_NAMES
+    return listed([*shown[:MOST_NAMES], *([f"{spelled(more)} more {noun}"] if more > 0 else [])])
 
 
 def names(metrics: Sequence[Metric]) -> str:

@@ -111,9 +111,11 @@ def test_metrics_are_compared_with_a_random_score(values: Any, expected: str) ->
 @pytest.mark.falsifies("reports.attack.findings.unasked")
 def test_the_highest_share_without_a_call_is_reported_with_overlapping_ones() -> None:
     text = said(metric("A", 0.9, first=about(0.3)), metric("B", 0.9))["Without a call."]
-    assert text.endswith("by A on 30.0% of the images, the highest share of any metric.")
+    assert text.endswith("above the human one most often by A (on 30.0% of the images).")
     text = said(metric("A", 0.9, first=about(0.12)), metric("B", 0.9))["Without a call."]
-    assert text.endswith("its interval overlaps with B.")
+    assert text.endswith("by A (on 12.0% of the images) and B (on 10.0% of the images), which are "
+                         "not separated.")  # fmt: skip
+    assert said(metric("A", 0.9))["Without a call."].endswith("by A on 10.0% of the images.")
 
 
 @pytest.mark.falsifies("reports.attack.findings.constraints")
@@ -142,8 +144,16 @@ def test_transfer_needs_twenty_captions_and_leaves_controls_out() -> None:
         cell("A", "control", 0.99),
     )  # fmt: skip
     text = said(*metrics, transfer=cells)["Transfer."]
-    assert text.startswith("Of the captions that fool B, 70.0% fool A as well")
-    assert text.endswith("the smallest is 40.0%, of those that fool A for B.")
+    assert text == (
+        "Captions that fool one metric fool another most often from B to A (70.0%). "
+        "Captions that fool one metric fool another least often from A to B (40.0%)."
+    )
+    tied = (*cells[:2], cell("B", "A", 0.42))
+    assert said(*metrics, transfer=tied)["Transfer."] == (
+        "No two metrics are separated in how often captions pass from one to the other."
+    )
+    more = said(*metrics, metric("C", 0.5), transfer=(*cells, cell("C", "A", 0.69)))["Transfer."]
+    assert "most often from B to A (70.0%) and from C to A (69.0%), which are not separated" in more
     few = tuple(c.model_copy(update={"share": about(0.5, n=19)}) for c in cells)
     assert "Transfer." not in said(*metrics, transfer=few)
 
@@ -176,7 +186,11 @@ def test_the_generic_caption_that_outranks_most_often_is_quoted() -> None:
         for name, v in (("A", 0.2), ("B", 0.4))
     ]
     text = said(*rows)["Generic captions."]
-    assert text.startswith("“a photo of B” outranks the human caption by B on 40.0%")
+    assert text.endswith("on most images: “a photo of B” by B (40.0%).")
+    near = metric("C", 0.9, generic=GenericCaption(caption="a cat", outranks=about(0.38)))
+    text = said(*rows, near)["Generic captions."]
+    assert text.endswith("“a photo of B” by B (40.0%) and “a cat” by C (38.0%), which are not "
+                         "separated.")  # fmt: skip
 
 
 def chosen(*true: float) -> tuple[BestOfN, ...]:
@@ -190,7 +204,7 @@ def chosen(*true: float) -> tuple[BestOfN, ...]:
 @pytest.mark.parametrize(
     ("true", "expected"),
     [((0.3, 0.2, 0.1), "The best of 16 by A is true less often than one caption drawn at random."),
-     ((0.3, 0.4, 0.6), "is true more often than one caption drawn at random; most often by A"),
+     ((0.3, 0.4, 0.6), "The best of 16 by A is true more often than one caption drawn at random."),
      ((0.3, 0.31, 0.32), "By no metric the best of 16 is true more or less often"),
      ((0.3, 0.6, 0.4), "By A the share of true captions falls again after its peak")],
 )  # fmt: skip
@@ -198,6 +212,25 @@ def test_whether_optimising_a_metric_costs_truth(true: Any, expected: str) -> No
     text = said(metric("A", 0.9, best_of_n=chosen(*true)))["Best of n."]
     assert expected in text
     assert ("falls again" in text) == (true == (0.3, 0.6, 0.4))
+
+
+@pytest.mark.falsifies("reports.attack.findings.best_of_n")
+def test_the_most_truthful_choice_is_named_with_those_that_are_not_separated() -> None:
+    rows = [
+        metric(name, 0.9, best_of_n=chosen(0.3, last))
+        for name, last in (("A", 0.6), ("B", 0.8), ("C", 0.2))
+    ]
+    text = said(*rows)["Best of n."]
+    assert "The best of 4 by C is true less often" in text
+    assert (
+        "A and B is true more often than one caption drawn at random; most often by B (80.0%)."
+        in text
+    )
+    near = metric("D", 0.9, best_of_n=chosen(0.3, 0.78))
+    assert (
+        "most often by B (80.0%) and D (78.0%), which are not separated."
+        in said(*rows, near)["Best of n."]
+    )
 
 
 @pytest.mark.falsifies("reports.attack.findings.defences")
@@ -209,12 +242,11 @@ def test_the_best_pair_is_one_that_was_searched() -> None:
         Defence(metrics=("B", "C"), transferred=about(0.05)),
     )
     text = said(*metrics, defences=pairs)["Two metrics."]
-    assert "the lower rank of A and C is fooled least often (40.0% [37.0, 43.0])" in text
-    assert "A is fooled on 90.0% and C on 70.0% of the images" in text
-    assert "overlap" not in text
+    assert "the search fools least often A and C (40.0% [37.0, 43.0])." in text
+    assert text.endswith("It fools A alone on 90.0% and C alone on 70.0% of the images.")
     near = pairs[0].model_copy(update={"searched": about(0.42)})
     text = said(*metrics, defences=(near, *pairs[1:]))["Two metrics."]
-    assert "The intervals of one other pair overlap with it." in text
+    assert "A and C (40.0% [37.0, 43.0]) and A and B (42.0% [39.0, 45.0]), which are" in text
     assert "Two metrics." not in said(*metrics, defences=pairs[2:])
 
 
