@@ -28,6 +28,7 @@ from scipy.stats import kendalltau, rankdata
 from metaeval.config import build_all, compose_config
 from metaeval.data.scenes import load_scenes
 from metaeval.experiments.attack.searches import attack_control, gather_material
+from metaeval.experiments.attack.statistics import share
 from metaeval.results.attack import AttackResult
 from metaeval.results.files import read_result
 from metaeval.results.sensitivity import SensitivityResult
@@ -142,7 +143,8 @@ def agreement_rows(judged: Sequence[Judged], weights: Floats) -> list[list[str]]
 
 
 def pair_rows(folder: Path, weights: Floats, seen: set[str]) -> list[list[str]]:
-    """Per kind of SugarCrepe: accuracy of the best column and of the ridge (ties count half)."""
+    """Per kind of SugarCrepe: accuracy of the best column and of the ridge (ties count half), and
+    the interval of their difference."""
     table = pd.read_parquet(folder / "pairs.parquet").set_index("pair")
     true, false = (columns_of(folder, "pair", side) for side in ("true", "false"))
     new = np.array([
@@ -151,16 +153,30 @@ def pair_rows(folder: Path, weights: Floats, seen: set[str]) -> list[list[str]]:
     gaps = np.column_stack([true - false, (true - false) @ weights])
     rows = []
     for kind in table["kind"].unique():
-        chosen = gaps[new & (table["kind"] == kind).to_numpy()]
-        right = np.nanmean((chosen > 0) + 0.5 * (chosen == 0), axis=0)
-        best = int(np.argmax(right[:-1]))
-        rows.append([kind, str(len(chosen)), f"{COLUMNS[best]} {100 * right[best]:.1f}",
-                     f"{100 * right[-1]:.1f}"])  # fmt: skip
+        here = new & (table["kind"] == kind).to_numpy() & ~np.isnan(gaps).any(axis=1)
+        right = (gaps[here] > 0) + 0.5 * (gaps[here] == 0)
+        means = right.mean(axis=0)
+        best = int(np.argmax(means[:-1]))
+        images = pd.factorize(table["image_id"])[0][here]
+        gain = right[:, -1] - right[:, best]
+        rows.append([kind, str(here.sum()), f"{COLUMNS[best]} {100 * means[best]:.1f}",
+                     f"{100 * means[-1]:.1f}", resampled(gain, images)])  # fmt: skip
     return rows
 
 
+def resampled(differences: Floats, images: npt.NDArray[np.intp]) -> str:
+    """The 95 % interval of a mean difference in per cent, resampled by image."""
+    rng = np.random.default_rng(0)
+    place = np.unique(images, return_inverse=True)[1]
+    total, n = np.bincount(place, differences), np.bincount(place)
+    drawn = rng.integers(len(n), size=(1000, len(n)))
+    low, high = np.quantile(total[drawn].sum(axis=1) / n[drawn].sum(axis=1), [0.025, 0.975])
+    return f"[{100 * low:.1f}, {100 * high:.1f}]"
+
+
 def attack_rows(weights: Floats) -> list[list[str]]:
-    """Success of the search (100 calls, 3 words, fluent) against each column and the ridge."""
+    """Success of the search (100 calls, 3 words, fluent) against each column and the ridge, and
+    the interval of the ridge's minus the column's on the same scenes."""
     data, store = load_scenes(n=SCENES), MemoryStore()
     config = compose_config(["experiment=attack"])
     metrics = build_all(["bleu", "meteor", "rouge_l", "cider", "spice"], config).values()
@@ -185,10 +201,20 @@ def attack_rows(weights: Floats) -> list[list[str]]:
     def weighted(chosen: Floats) -> Callable[[Sequence[str], npt.NDArray[np.intp]], Floats]:
         return lambda texts, index: all_columns(texts, index) @ chosen
 
+    fooled = {
+        name: np.array(
+            attack_control(weighted(chosen), material, SearchLimits(100, 3), name), float
+        )
+        for name, chosen in [*zip(COLUMNS, np.eye(len(COLUMNS)), strict=True), ("ridge", weights)]
+    }
     rows = []
-    for name, chosen in [*zip(COLUMNS, np.eye(len(COLUMNS)), strict=True), ("ridge", weights)]:
-        fooled = attack_control(weighted(chosen), material, SearchLimits(100, 3), name)
-        rows.append([name, str(len(fooled)), f"{100 * np.mean(fooled):.1f}"])
+    for name, flags in fooled.items():
+        success = share(flags > 0)
+        low, high = success.interval or (float("nan"), float("nan"))
+        rows.append([
+            name, str(len(flags)), f"{100 * flags.mean():.1f} [{100 * low:.1f}, {100 * high:.1f}]",
+            "" if name == "ridge" else resampled(fooled["ridge"] - flags, np.arange(len(flags))),
+        ])  # fmt: skip
     return rows
 
 
@@ -239,10 +265,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
           ) + "\n")  # fmt: skip
     print(table(["τ-c × 100", "Best column", "Ridge", "Difference"],
                 agreement_rows(judged, weights)))  # fmt: skip
-    print(table(["SugarCrepe", "n", "Best column", "Ridge"], pair_rows(pairs, weights, seen)))
+    print(
+        table(
+            ["SugarCrepe", "n", "Best column", "Ridge", "Difference"],
+            pair_rows(pairs, weights, seen),
+        )
+    )
     names = [benchmark.name for benchmark in judged]
     print(table(["Pair", "Transferred", *names], price_rows(attack, judged)))
-    print(table(["Fooled, %", "n", "Success"], attack_rows(weights)))
+    print(table(["Fooled, %", "n", "Success", "Ridge minus column"], attack_rows(weights)))
     return 0
 
 

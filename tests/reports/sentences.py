@@ -31,30 +31,42 @@ class Writer(NamedTuple):
 
 
 def writers() -> list[Writer]:
-    """The functions of reports/ and of the printouts that contain sentences, by name."""
+    """The functions of reports/, of the printouts and of the result of experiment=trust that
+    contain sentences."""
     files = [*sorted((ROOT / "reports").rglob("*.py"))]
     files += sorted((ROOT / "experiments").rglob("printout.py"))
+    files.append(ROOT / "metaeval" / "results" / "trust.py")
     found = []
     for path in files:
-        module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            if not isinstance(node, ast.FunctionDef):
-                continue
+        for name, node in _definitions(path):
             templates = [text for text in _templates(node) if _is_sentence(text)]
             if templates:
-                found.append(Writer(f"{module}.{node.name}", max(templates, key=len)))
+                found.append(Writer(name, max(templates, key=len)))
     return found
 
 
 def functions() -> set[str]:
-    """All functions of reports/ and experiments/, by name: a mark may name the one that decides."""
+    """All functions of reports/, experiments/ and results, by name: a mark may name the one that
+    decides."""
+    folders = (ROOT / "reports", ROOT / "experiments", ROOT / "metaeval" / "results")
     return {
-        f"{'.'.join(path.relative_to(ROOT).with_suffix('').parts)}.{node.name}"
-        for folder in ("reports", "experiments")
-        for path in (ROOT / folder).rglob("*.py")
-        for node in ast.parse(path.read_text(encoding="utf-8")).body
-        if isinstance(node, ast.FunctionDef)
+        name
+        for folder in folders
+        for path in folder.rglob("*.py")
+        for name, _ in _definitions(path)
     }
+
+
+def _definitions(path: Path) -> Iterator[tuple[str, ast.FunctionDef]]:
+    """The functions of a module, and the methods of its classes as "module.Class.method"."""
+    module = ".".join(path.relative_to(ROOT).with_suffix("").parts).removeprefix("metaeval.")
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef):
+            yield f"{module}.{node.name}", node
+        elif isinstance(node, ast.ClassDef):
+            for method in node.body:
+                if isinstance(method, ast.FunctionDef):
+                    yield f"{module}.{node.name}.{method.name}", method
 
 
 def falsifiers() -> dict[str, list[str]]:

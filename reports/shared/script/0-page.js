@@ -59,6 +59,17 @@ addEventListener("beforeprint", () => {
   for (const details of $$("details.pvalues, details.evidence")) details.open = true;
 });
 
+// A link into a closed part opens it; not every browser does so by itself.
+const reveal = () => {
+  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  const closed = target?.closest("details:not([open])");
+  if (!closed) return;
+  closed.open = true;
+  target.scrollIntoView();
+};
+addEventListener("hashchange", reveal);
+reveal();
+
 for (const radio of $$("input[name=order]")) {
   radio.addEventListener("change", () => ($(".charts").dataset.order = radio.value));
 }

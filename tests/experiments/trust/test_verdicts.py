@@ -68,6 +68,7 @@ def test_what_was_trained_on_and_what_the_control_solves_never_counts() -> None:
     assert both.verdict == "no"
 
 
+@pytest.mark.falsifies("experiments.trust.verdicts.verdict")
 def test_a_test_that_a_control_nearly_solves_keeps_a_use_from_yes() -> None:
     """Unless the metric nearly solves it, too."""
     good = found("M", evidence(0.9, item="spelling"))
@@ -139,6 +140,8 @@ def test_two_hundred_metrics_without_signal_rarely_pass(items: int) -> None:
         assert passed <= 0.05 * 200
 
 
+@pytest.mark.falsifies("results.trust.TrustResult.about")
+@pytest.mark.falsifies("results.trust.TrustResult.sentence")
 def test_sentences_name_only_what_the_verdicts_say() -> None:
     good, bad = [evidence(0.9)], [evidence(0.5)]
     use, nothing = USES
@@ -165,6 +168,7 @@ def test_sentences_name_only_what_the_verdicts_say() -> None:
     assert "no evidence counts: a: A was chosen on experiment=pairs" in trained.sentence(use)
 
 
+@pytest.mark.falsifies("results.trust.TrustResult.robustness_sentence")
 def test_robustness_counts_verdicts_that_change() -> None:
     near = evidence(0.545, sd=0.001)  # its effect, .09, is between the lower threshold and ours
     result = trust_result({"A": [near], "B": [evidence(0.9), evidence(0.5, item="b")]})

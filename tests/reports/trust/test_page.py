@@ -98,6 +98,7 @@ def compared(known: str, difference: float, p: float, item: str) -> KnownCompari
     return KnownComparison(item=item, measure="accuracy", comparison=comparison, outcome=outcome)
 
 
+@pytest.mark.falsifies("results.trust.TrustResult.known_sentence")
 def test_your_metric_beats_another_only_by_a_test(tmp_path: Path) -> None:
     found = trust_result({"A": [evidence(0.9)], "B": [evidence(0.9)], "Mine": [evidence(0.9)]})
     several = (compared("A", 0.2, 0.001, "x"), compared("B", 0.3, 0.2, "y"))
