@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
+from metaeval.errors import InputError
 from metaeval.experiments.judgments.sample import RankedScores, Ratings, Sample, varies
 from metaeval.results.base import Estimate
-from metaeval.results.judgments import BinaryAgreement, FurtherAgreement
+from metaeval.results.judgments import (
+    BinaryAgreement,
+    FurtherAgreement,
+    PreferredShare,
+    RaterReplacement,
+)
+from metaeval.stats.agreement.alt_test import LEAST_ITEMS, alt_test
 from metaeval.stats.agreement.ceiling import disattenuated_correlation
 from metaeval.stats.agreement.cross_fitted_ties import cross_fitted_tie_calibration
 from metaeval.stats.agreement.label_efficiency import label_efficiency
@@ -14,12 +23,15 @@ from metaeval.stats.agreement.length_control import pair_table
 from metaeval.stats.agreement.pairwise_difference import pairwise_difference_pearson
 from metaeval.stats.agreement.soft_pairwise import soft_pairwise_accuracy
 from metaeval.stats.ordering.classification import classification
-from metaeval.stats.preference.difference import preference_curve
+from metaeval.stats.preference.difference import PreferenceCurve, preference_curve
+from metaeval.stats.preference.isotonic import to_rating_scale
 from metaeval.stats.resampling.items import Floats
 
 LABELS = 100  # of which `label_efficiency` says how many they are worth
 _REPLICATES = 500  # of these intervals; logistic curves are fitted in the first 200
 _CURVES = 200
+_POINTS = 13  # of a drawn curve
+EPSILON = 0.2  # of the alt-test: the source's advice where raters are experts
 
 
 def further_agreement(
@@ -34,6 +46,7 @@ def further_agreement(
     saved = label_efficiency(
         x, y, image, n_labels=LABELS, counts=counts, confidence=confidence
     )  # fmt: skip
+    curve = _curve(column, given, sample, confidence)
     worth = [LABELS * v for v in (saved.efficiency, saved.low, saved.high)]
     return FurtherAgreement(
         difference_pearson=Estimate(
@@ -44,8 +57,14 @@ def further_agreement(
         ),
         disattenuated=_disattenuated(column, sample, dimension, given, confidence),
         labels_worth=Estimate(value=worth[0], low=worth[1], high=worth[2], n=saved.n),
-        noticed=_noticed(column, given, sample, confidence),
+        noticed=None
+        if curve is None
+        else Estimate(
+            value=curve.noticed, low=curve.noticed_low, high=curve.noticed_high, n=curve.n_pairs
+        ),
         soft_pairwise_accuracy=_soft_pairwise(column, given, sample),
+        preferred=() if curve is None else tuple(_points(curve)),
+        replaces_rater=_replacement(column, given, sample, dimension),
     )
 
 
@@ -92,22 +111,55 @@ def _disattenuated(
     )
 
 
-def _noticed(
+def _curve(
     column: RankedScores, given: Ratings, sample: Sample, confidence: float
-) -> Estimate | None:
-    """The score difference that people prefer in 75 % of the pairs that they rate differently."""
+) -> PreferenceCurve | None:
+    """P(people prefer the higher score) over the pairs that they rate differently."""
     pairs = pair_table(column.scores, given.mean, np.zeros(len(given.mean)), given.image)
     if not len(pairs.image):
         return None
     images = np.unique(pairs.image)
-    curve = preference_curve(
+    return preference_curve(
         pairs.score_difference, np.ones(len(pairs.image)), pairs.image,
-        counts=sample.counts[:_CURVES, images], points=2, isotonic_replicates=0,
+        counts=sample.counts[:_CURVES, images], points=_POINTS, isotonic_replicates=0,
         confidence=confidence,
     )  # fmt: skip
-    return Estimate(
-        value=curve.noticed, low=curve.noticed_low, high=curve.noticed_high, n=curve.n_pairs
-    )
+
+
+def _points(curve: PreferenceCurve) -> Iterator[PreferredShare]:
+    columns = (curve.logistic, curve.logistic_low, curve.logistic_high)
+    for k, difference in enumerate(curve.difference.tolist()):
+        value, low, high = (float(column[k]) for column in columns)
+        yield PreferredShare(
+            difference=difference,
+            logistic=Estimate(value=value, low=low, high=high),
+            isotonic=float(curve.isotonic[k]),
+        )
+
+
+def _replacement(
+    column: RankedScores, given: Ratings, sample: Sample, dimension: str
+) -> RaterReplacement | None:
+    """The alt-test, where it is known who gave each rating and enough captions have two."""
+    judged = sample.judged.judged
+    names = sorted({name for j in judged for name in j.raters})
+    if len(names) < 2:
+        return None
+    place = {name: k for k, name in enumerate(names)}
+    ratings = np.full((len(judged), len(names)), np.nan)
+    for row, j in zip(ratings, judged, strict=True):
+        row[[place[name] for name in j.raters]] = j.human[dimension] if j.raters else ()
+    try:
+        made = alt_test(
+            to_rating_scale(column.scores, ratings, given.image), ratings, epsilon=EPSILON
+        )
+    except InputError:  # too few captions, or ratings sorted within captions
+        return None
+    tested = made.n_items[made.n_items >= LEAST_ITEMS]
+    return RaterReplacement(
+        winning_rate=made.winning_rate, advantage=made.advantage, raters=len(tested),
+        items=int(tested.min()), epsilon=EPSILON,
+    )  # fmt: skip
 
 
 def _soft_pairwise(column: RankedScores, given: Ratings, sample: Sample) -> float | None:

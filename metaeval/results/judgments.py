@@ -118,6 +118,45 @@ class BinaryAgreement(Model):
     auroc: Estimate
 
 
+class PreferredShare(Model):
+    """P(people prefer the higher score) at a score difference, over the pairs rated differently.
+
+    `logistic` has an interval by resampling images; `isotonic` assumes only that the curve does
+    not fall, and shows whether the logistic curve fits.
+    """
+
+    difference: float
+    logistic: Estimate
+    isotonic: Number
+
+
+class RaterReplacement(Model):
+    """The alternative annotator test (Calderon et al. 2025): may the metric replace a rater?
+
+    Attributes
+    ----------
+    winning_rate
+        The share of raters against whom the metric wins; at least one half: it may replace one.
+    advantage
+        The mean probability that the metric is at least as close to the other raters.
+    raters, items
+        How many raters were tested, and the fewest items of one.
+    epsilon
+        How much worse than a rater the metric may be.
+    """
+
+    winning_rate: float
+    advantage: float
+    raters: int
+    items: int
+    epsilon: float
+
+    @property
+    def passes(self) -> bool:
+        """Whether the metric may replace a rater."""
+        return self.winning_rate >= 0.5
+
+
 class FurtherAgreement(Model):
     """What else a column's agreement shows; each with its interval by resampling images.
 
@@ -137,6 +176,10 @@ class FurtherAgreement(Model):
         `None` as its value or end is "never", `n` pairs.
     soft_pairwise_accuracy
         SPA over systems; `None` where fewer than two are known.
+    preferred
+        The curve of which `noticed` is a point; empty where `noticed` is `None`.
+    replaces_rater
+        `None` where it is not known who gave a rating, or raters have too few captions.
     """
 
     difference_pearson: Estimate
@@ -145,6 +188,8 @@ class FurtherAgreement(Model):
     labels_worth: Estimate
     noticed: Estimate | None = None
     soft_pairwise_accuracy: Number = None
+    preferred: tuple[PreferredShare, ...] = ()
+    replaces_rater: RaterReplacement | None = None
 
 
 class HumanAgreement(CorrelationEstimates):

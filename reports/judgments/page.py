@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from matplotlib.figure import Figure
+
 from metaeval.reports.judges.files import tests_made, write_files
 from metaeval.reports.judges.section import JudgesSection, judges_section, statistics_of
 from metaeval.reports.judgments.findings import findings
+from metaeval.reports.judgments.further import curves, sentences
 from metaeval.reports.judgments.paper import forests, tables
 from metaeval.reports.judgments.table import STATISTICS
 from metaeval.reports.paper.citations import cite
 from metaeval.reports.paper.figures import inline
 from metaeval.reports.paper.links import save_links
+from metaeval.reports.paper.saved import file_name
 from metaeval.reports.shared import page
 from metaeval.reports.shared.elements import Header
 from metaeval.reports.shared.formatting import count, listed
@@ -32,7 +36,7 @@ def write_report(run_dir: Path | str) -> Path:
     """
     run = load_run_files(Path(run_dir), JudgmentsResult)
     printed = tables(run)
-    plots = forests(run.result, printed.table)
+    plots = [*forests(run.result, printed.table), *_curves(run.result)]
     return write_files(run, printed.all, section_of_judges(run), plots, render(run))
 
 
@@ -58,6 +62,11 @@ def render(run: LoadedRun[JudgmentsResult]) -> str:
         findings=findings(result, printed.table),
         systems=printed.systems,
         further=printed.further,
+        notes={name: sentences(result, name) for name in result.dimensions},
+        curves={
+            name: (stem, inline(drawing, f"How often people prefer the higher score, {name}"))
+            for name, stem, drawing in _curves(result)
+        },
         judges=section_of_judges(run),
         views=printed.views,
         examples=printed.examples,
@@ -71,6 +80,15 @@ def render(run: LoadedRun[JudgmentsResult]) -> str:
         tests=listed(tests_made(result.differences.values())),
         alpha=result.settings.alpha,
     )
+
+
+def _curves(result: JudgmentsResult) -> list[tuple[str, str, Figure]]:
+    """Name, file stem and drawing of the curves of each dimension."""
+    return [
+        (name, file_name("preferred", k, name), drawing)
+        for k, name in enumerate(result.dimensions)
+        if (drawing := curves(result, name)) is not None
+    ]
 
 
 def section_of_judges(run: LoadedRun[JudgmentsResult]) -> JudgesSection | None:

@@ -28,6 +28,7 @@ from metaeval.results.judgments import (
     Correlation,
     JudgmentsResult,
     JudgmentStatistics,
+    PeopleAgreement,
     has_few_values,
 )
 from metaeval.results.metric import MetricResult
@@ -80,6 +81,7 @@ def ratings_table(result: JudgmentsResult) -> MetricsTable:
             "r given length",
             "Partial Pearson r: r when the caption's number of words is held fixed.",
         ),
+        *_ceiling_head(result),
         ColumnHead("accuracy", *ACCURACY),
         ColumnHead(
             "gain", "Uncalibrated", "The same accuracy at ε = 0, where only equal scores tie."
@@ -137,6 +139,7 @@ def _rating_cells(
         ),
         *(_correlation_cell(key, agreement.estimate(key)) for key in STATISTICS),
         *_length_cells(agreement.length_controlled),
+        *_ceiling_cells(value, result.people.get(dimension)),
         *_accuracy_cells(agreement.accuracy),
         Cell("ties", percent(numbers.ties), numbers.ties),
         Cell("n", count(agreement.n), agreement.n),
@@ -152,6 +155,27 @@ def _correlation_cell(key: str, estimate: Estimate) -> Cell:
 
 def _length_cells(estimate: Estimate | None) -> list[Cell]:
     return [] if estimate is None else [_correlation_cell("length", estimate)]
+
+
+def _ceiling_head(result: JudgmentsResult) -> list[ColumnHead]:
+    if not any(people and people.value for people in result.people.values()):
+        return []
+    return [
+        ColumnHead(
+            "ceiling",
+            "Of ceiling",
+            "The metric's agreement as a share of the ceiling: the agreement of one rating, taken "
+            "at random, with the other ratings of the caption.",
+        )
+    ]
+
+
+def _ceiling_cells(value: float | None, people: PeopleAgreement | None) -> list[Cell]:
+    """The share of the raters' agreement that a metric reaches."""
+    if value is None or people is None or not people.value:
+        return []
+    share = value / people.value
+    return [Cell("ceiling", percent(share, 0), share, f"ceiling {number(people.value)}")]
 
 
 def is_below(metric: MetricResult[Any], control: AgainstControl | None) -> bool:
@@ -244,7 +268,7 @@ def system_table(result: JudgmentsResult, dimension: str) -> list[tuple[str, lis
 
 FURTHER_HEADS = (
     "Metric", "PDP", "Cross-fitted accuracy", "r without noise", "100 labels are worth",
-    "Δ at 75 %", "SPA", "AP", "AUROC",
+    "Δ at 75 %", "SPA", "AP", "AUROC", "Alt-test ω",
 )  # fmt: skip
 
 
@@ -273,6 +297,9 @@ def further_table(result: JudgmentsResult, dimension: str) -> list[list[str]]:
                     if binary is None
                     else (_with_ends(binary.average_precision), _with_ends(binary.auroc))
                 ),
+                DASH
+                if further.replaces_rater is None
+                else number(further.replaces_rater.winning_rate, 2),
             ]
         )
     return rows

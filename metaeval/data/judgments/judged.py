@@ -49,6 +49,8 @@ class JudgedCaption:
         Which photograph the image is (`metaeval.data.image_source`), `None` if unknown.
     subset
         The part of the benchmark that the caption belongs to ("8k"), where it has parts.
+    raters
+        Who gave the ratings of the one dimension, in their order; empty where that is not known.
     """
 
     image: str
@@ -59,6 +61,7 @@ class JudgedCaption:
     file: str | None = None
     source: ImageSource | None = None
     subset: str | None = None
+    raters: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -191,7 +191,10 @@ class _RecordReader:
         }
         if not ratings:
             return None
+        raters: tuple[str, ...] = ()
         if self.dimension is not None:
+            if all(len(values) == 1 for values in ratings.values()):
+                raters = tuple(ratings)
             ratings = {self.dimension: tuple(value for v in ratings.values() for value in v)}
         references = texts_of(record.get("references"), self.tidy, path, where, "references")
         return JudgedCaption(
@@ -202,6 +205,7 @@ class _RecordReader:
             optional_name(record, "system", path, where),
             optional_text(record, "image_path", path, where),
             subset=optional_name(record, "subset", path, where),
+            raters=raters,
         )
 
     def _ratings(self, value: Any, where: str, column: str) -> tuple[float, ...]:

@@ -7,10 +7,13 @@ from itertools import permutations
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from metaeval.reports.judgments.page import write_report
 from metaeval.results.judgments import JudgmentsResult
+from metaeval.stats.agreement.alt_test import alt_test
+from metaeval.stats.preference.isotonic import to_rating_scale
 from tests.experiments.judgments.test_judgments import run_in
 
 N, IMAGES = 120, 30
@@ -69,3 +72,69 @@ def test_what_single_ratings_cannot_say(tmp_path: Path) -> None:
     page = write_report(tmp_path / "OUT").read_text(encoding="utf-8")
     assert "<details><summary>Differences, labels saved, and the noise of raters" in page
     assert (tmp_path / "OUT" / "tables" / "further.csv").is_file()
+
+
+def raters_table(folder: Path, exact: int) -> Path:
+    """Three people who see the length with noise; the third rates the first 60 captions alone."""
+    rng = np.random.default_rng(exact)
+    records = []
+    for k in range(N):
+        length = int(rng.integers(3, 12))
+        given = length + rng.normal(0, 2, 3)
+        record = {"image_id": f"i{k % IMAGES}", "candidate": " ".join(["word"] * length),
+                  "references": ["a word"], "anna": given[0], "ben": given[1],
+                  "cleo": given[2] if k < exact else None}  # fmt: skip
+        records.append(record)
+    path = folder / "raters.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return path
+
+
+@pytest.mark.parametrize(("n", "tested"), [(60, 3), (20, 2)])
+def test_whether_a_metric_may_replace_a_rater_of_known_identity(
+    n: int, tested: int, tmp_path: Path
+) -> None:
+    """Length is what the raters see, without their noise; a random score is not."""
+    path = raters_table(tmp_path, n)
+    result = run_in(
+        tmp_path, "dataset=table", f"dataset.file={path}", "dataset.raters=[anna,ben,cleo]",
+        "dataset.image_source=other", "metrics=[length,random_score,rouge_l]",
+        "stats.replicates=100",
+    )  # fmt: skip
+    assert isinstance(result, JudgmentsResult)
+    made = {
+        m.name: m.numbers.human["human"].further for m in result.metrics if m.family != "fitted"
+    }
+    length, chance = made["Length"], made["Random score"]
+    assert length is not None
+    assert chance is not None
+    assert length.replaces_rater is not None
+    assert chance.replaces_rater is not None
+    assert length.replaces_rater.passes
+    assert not chance.replaces_rater.passes
+    assert length.replaces_rater.raters == tested
+    assert length.replaces_rater.items == (60 if tested == 3 else 120)
+    frame = pd.read_json(path, lines=True)
+    ratings = frame[["anna", "ben", "cleo"]].to_numpy()
+    words = frame["candidate"].str.split().str.len().to_numpy(dtype=float)
+    images = np.unique(frame["image_id"], return_inverse=True)[1]
+    expected = alt_test(to_rating_scale(words, ratings, images), ratings, epsilon=0.2)
+    assert length.replaces_rater.winning_rate == expected.winning_rate
+    # the folds are of images, numbered otherwise here: who is close to whom hardly changes
+    assert length.replaces_rater.advantage == pytest.approx(expected.advantage, abs=0.03)
+    page = write_report(tmp_path / "OUT").read_text(encoding="utf-8")
+    assert "By the alt-test" in page
+
+
+def test_without_identity_there_is_no_alt_test(tmp_path: Path) -> None:
+    path, _, _ = table(tmp_path)
+    further = run(tmp_path, path).metric("Length").numbers.human["human"].further
+    assert further is not None
+    assert further.replaces_rater is None
+    # the curve is that of the noticed difference: 75 % there
+    assert further.noticed is not None
+    slope = np.log(3) / (further.noticed.value or 0)
+    for point in further.preferred:
+        expected = 1 / (1 + np.exp(-slope * point.difference))
+        assert point.logistic.value == pytest.approx(expected)
+    assert len(further.preferred) == 13
