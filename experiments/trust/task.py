@@ -20,6 +20,7 @@ from metaeval.config import compose_config
 from metaeval.errors import ConfigError, InputError, MetaevalError
 from metaeval.experiments.base import Streaming
 from metaeval.experiments.record import RunRecord
+from metaeval.experiments.trust.across import across_benchmarks
 from metaeval.experiments.trust.declared import DeclaredUse, read_battery, read_uses
 from metaeval.experiments.trust.findings import between_metrics, findings
 from metaeval.experiments.trust.printout import printout
@@ -193,6 +194,7 @@ def gathered(
         uses=tuple(use.shown() for use in uses), items=tuple(run.item for run in runs),
         robustness=robustness(judge, rules, items, seeds), metrics=entries,
         own=mine, against_known=tuple(_against_known(runs, mine)),
+        across=across_benchmarks((r.item.id, r.result) for r in runs if r.result is not None),
     )  # fmt: skip
 
 

@@ -226,6 +226,31 @@ class KnownComparison(Model):
     outcome: Literal["beats", "falls behind", "not separated"]
 
 
+class AcrossBenchmarks(Model):
+    """Agreement with ratings over several benchmarks, by average rank (as WMT's metrics task).
+
+    Attributes
+    ----------
+    average
+        Metric → its mean rank, best first.
+    ranks
+        Benchmark → metric → the rank of its cluster, within which no test separates neighbours.
+    concordance, p
+        Kendall's W in [0, 1] (1: all rank alike), and the p-value of "nothing in common".
+    stability
+        Benchmark → τ-b of the average without it with the complete one.
+    left_out
+        Metrics that some benchmark does not rank.
+    """
+
+    average: Mapping[str, float]
+    ranks: Mapping[str, Mapping[str, int]]
+    concordance: Number
+    p: Number
+    stability: Mapping[str, Number]
+    left_out: tuple[str, ...] = ()
+
+
 class TrustResult(RunResult[TrustStatistics]):
     """The matrix of uses and metrics, and all that it rests on.
 
@@ -241,6 +266,8 @@ class TrustResult(RunResult[TrustStatistics]):
         The user's metrics.
     against_known
         Each of them against the best known metric of every item that compares metrics.
+    across
+        One ranking over the benchmarks of ratings; `None` where there are fewer than two.
     """
 
     experiment: Literal["trust"] = "trust"
@@ -251,6 +278,7 @@ class TrustResult(RunResult[TrustStatistics]):
     robustness: VerdictRobustness
     own: tuple[str, ...] = ()
     against_known: tuple[KnownComparison, ...] = ()
+    across: AcrossBenchmarks | None = None
 
     @property
     def judged(self) -> tuple[MetricResult[TrustStatistics], ...]:
@@ -368,6 +396,23 @@ class TrustResult(RunResult[TrustStatistics]):
             if outcome in by
         ]  # fmt: skip
         return f"{metric} {'; '.join(parts)}." if parts else ""
+
+    @property
+    def across_sentence(self) -> str:
+        """How alike the benchmarks of ratings rank metrics; empty without two of them."""
+        across = self.across
+        if across is None or across.concordance is None:
+            return ""
+        alike = across.p is not None and across.p < self.rules.alpha
+        known = [t for t in across.stability.values() if t is not None]
+        text = (
+            f"{len(across.ranks)} benchmarks of ratings rank {len(across.average)} metrics "
+            f"{'more alike than by chance' if alike else 'no more alike than by chance'} "
+            f"(Kendall’s W {across.concordance:.2f})"
+        )
+        if known:
+            text += f"; the order without any one of them agrees by τ-b {min(known):.2f} or more"
+        return f"{text}."
 
     @property
     def robustness_sentence(self) -> str:

@@ -100,6 +100,8 @@ def render(run: LoadedRun[TrustResult], figures: bool) -> str:
         uses=list(_uses(result)),
         rules=result.rules,
         robustness=result.robustness_sentence,
+        across=result.across,
+        across_sentence=result.across_sentence,
         own={name: result.standing(name).to_dict("records") for name in _own(result)},
         known={name: list(_known(result, name)) for name in _own(result)},
         known_sentences={name: result.known_sentence(name) for name in _own(result)},

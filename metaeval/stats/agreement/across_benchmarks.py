@@ -4,19 +4,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from metaeval.errors import InputError
 from metaeval.stats.correlation.kendall import kendall
 from metaeval.stats.resampling.items import Floats
-from metaeval.stats.significance.comparison import TestedDifference
 
 _STREAM = 0xAC05
 
 
-def rank_clusters(order: Sequence[str], comparisons: Sequence[TestedDifference]) -> dict[str, int]:
+class DecidedPair(Protocol):
+    """Two columns, and whether they are significantly different."""
+
+    @property
+    def a(self) -> str: ...
+
+    @property
+    def b(self) -> str: ...
+
+    @property
+    def significant(self) -> bool: ...
+
+
+def rank_clusters(order: Sequence[str], comparisons: Sequence[DecidedPair]) -> dict[str, int]:
     """Ranks by clusters: name → 1 for the first cluster, 2 for the next, and so on.
 
     Going down the ranking, a column joins the current cluster until one is significantly different

@@ -1,0 +1,51 @@
+"""One ranking over the rated benchmarks of a battery: average ranks of clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from metaeval.results.judgments import JudgmentsResult
+from metaeval.results.run import RunResult
+from metaeval.results.trust import AcrossBenchmarks
+from metaeval.stats.agreement.across_benchmarks import average_rank, rank_clusters
+
+
+class _Pair(NamedTuple):
+    a: str
+    b: str
+    significant: bool
+
+
+def across_benchmarks(results: Iterable[tuple[str, RunResult[Any]]]) -> AcrossBenchmarks | None:
+    """Metrics that every benchmark of ratings ranks; `None` for fewer than two of either.
+
+    On a benchmark with several dimensions the last one stands for it where it is their "total",
+    else the first.
+    """
+    ranks: dict[str, Mapping[str, int]] = {}
+    for item, result in results:
+        if isinstance(result, JudgmentsResult):
+            dimension = "total" if "total" in result.dimensions else result.dimensions[0]
+            family, statistic = result.differences[dimension], result.protocol.statistic
+            values = {
+                m.name: value
+                for m in result.metrics
+                if m.ok and m.column.headline and not m.column.control
+                and (value := m.numbers.human[dimension].ranked_by(statistic)) is not None
+            }  # fmt: skip
+            order = sorted(values, key=lambda name: (-values[name], name))
+            pairs = [_Pair(c.a, c.b, c.is_significant(family.alpha)) for c in family.pairs]
+            ranks[item] = rank_clusters(order, pairs)
+    common = set.intersection(*map(set, ranks.values())) if ranks else set()
+    if len(ranks) < 2 or len(common) < 2:
+        return None
+    made = average_rank(ranks)
+    return AcrossBenchmarks(
+        average=dict(zip(made.names, made.average.tolist(), strict=True)),
+        ranks={item: {name: of[name] for name in made.names} for item, of in ranks.items()},
+        concordance=made.concordance,
+        p=made.p,
+        stability=made.stability,
+        left_out=tuple(made.left_out),
+    )
