@@ -257,7 +257,8 @@ def _tied(top: Sequence[object]) -> str:
 def _first(shown: Sequence[str], noun: str) -> str:
     """A list in words, of many only the first."""
     more = len(shown) - MOST_NAMES
-    return listed([*shown[:MOST_NAMES], *([f"{spelled(more)} more {noun}"] if more > 0 else [])])
+    rest = f"{spelled(more)} more {noun.removesuffix('s') if more == 1 else noun}"
+    return listed([*shown[:MOST_NAMES], *([rest] if more > 0 else [])])
 
 
 def names(metrics: Sequence[Metric]) -> str:

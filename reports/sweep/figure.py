@@ -121,8 +121,12 @@ def draw_measure(
         _draw_points(axes, points, shift, axis, colours[metric], metric in controls)
         ends.append(LineEnd(metric, colours[metric], points[-1][1].mean))
     if axis:
-        if min(xs) > 0 and max(xs) / min(xs) > WIDE:
-            axes.set_xscale("log")
+        least = min((x for x in xs if x > 0), default=0.0)
+        if min(xs) >= 0 and least > 0 and max(xs) / least > WIDE:
+            if min(xs) > 0:
+                axes.set_xscale("log")
+            else:  # 0 has a place to the left of the logarithms
+                axes.set_xscale("symlog", linthresh=least, linscale=0.5)
         if len(xs) <= 6:
             axes.set_xticks(xs, [label.strip("[] ") for label in labels])
             axes.minorticks_off()

@@ -10,9 +10,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 
 from metaeval.errors import InputError
 from metaeval.reports.sweep.dose import dose_panels
+from metaeval.reports.sweep.figure import draw_measure
 from metaeval.reports.sweep.findings import findings, saved_scores
 from metaeval.reports.sweep.groups import JobGroup, constant, groups, number, spread, swept
 from metaeval.reports.sweep.jobs import SweepJob, read_jobs
@@ -270,6 +272,21 @@ def test_figure_is_drawn_from_the_same_numbers(sweep: Path) -> None:
     svg = (sweep / "sweep.svg").read_bytes()
     for text in (b"corruption.rates", b"SacreBLEU", b"chrF", b"rank-order", b"capped bars"):
         assert text in svg
+
+
+@pytest.mark.parametrize(
+    ("values", "scale"),
+    [((10, 100, 1000), "log"), ((0, 10, 100, 1000), "symlog"), ((0, 10, 100), "linear"),
+     ((1, 2, 3), "linear"), ((-1, 10, 1000), "linear")],
+)  # fmt: skip
+def test_values_far_apart_have_a_logarithmic_axis(values: tuple[int, ...], scale: str) -> None:
+    members = [
+        JobGroup((("calls", str(v)),), 1, {RHO: {"m": spread([Value(0.5, None)])}}) for v in values
+    ]
+    axes = Figure().add_subplot()
+    draw_measure(axes, members, RHO, {"m": "#000000"}, frozenset())
+    assert axes.get_xscale() == scale
+    assert [t.get_text() for t in axes.get_xticklabels()] == [str(v) for v in values]
 
 
 def test_a_group_without_a_measure_has_no_column(tmp_path: Path) -> None:
