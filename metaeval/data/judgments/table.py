@@ -263,7 +263,7 @@ def _by_caption(judged: Sequence[JudgedCaption], notes: list[str]) -> list[Judge
         for dimension, values in j.human.items():
             of_caption[dimension] = of_caption.get(dimension, ()) + values
     notes.append(f"{len(judged):,} ratings are of {len(first):,} captions (dataset.fields.rater).")
-    return [replace(j, human=ratings[key]) for key, j in first.items()]
+    return [replace(j, human=ratings[key], raters=()) for key, j in first.items()]
 
 
 def _repeated(judged: Sequence[JudgedCaption]) -> list[str]:
