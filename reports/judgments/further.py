@@ -132,6 +132,10 @@ def curves(result: JudgmentsResult, dimension: str) -> Figure | None:
     return figure
 
 
+def _drawn(value: float | None) -> float:
+    return float("nan") if value is None else value
+
+
 def _axes(axes: Axes, name: str, points: Sequence[PreferredShare], labelled: bool) -> None:
     x = [p.difference for p in points]
     axes.patch.set_alpha(0)
@@ -139,8 +143,8 @@ def _axes(axes: Axes, name: str, points: Sequence[PreferredShare], labelled: boo
         x, [p.logistic.low or 0.0 for p in points], [p.logistic.high or 1.0 for p in points],
         color=BLUE, alpha=0.18, linewidth=0,
     )  # fmt: skip
-    axes.plot(x, [p.logistic.value for p in points], color=BLUE, linewidth=1.3)
-    axes.plot(x, [p.isotonic for p in points], "o", color=INK, markersize=1.8)
+    axes.plot(x, [_drawn(p.logistic.value) for p in points], color=BLUE, linewidth=1.3)
+    axes.plot(x, [_drawn(p.isotonic) for p in points], "o", color=INK, markersize=1.8)
     axes.axhline(0.75, color=RULE, linewidth=0.7, zorder=0)
     axes.set_ylim(0.35, 1.02)
     axes.set_xlim(0, x[-1])
