@@ -22,6 +22,7 @@ from metaeval.data.dataset import Absent, CaptionDataset, ImageId
 from metaeval.errors import MetaevalError
 from metaeval.metrics.base import Metric, Scorer
 from metaeval.runs import files
+from metaeval.runs.columns import CAPTION, IMAGE_ID, SET
 from metaeval.runs.store import Store, item_key
 from metaeval.scoring import MetricScores
 
@@ -96,7 +97,7 @@ def _images_with_long_texts(captions: pd.DataFrame, dataset: CaptionDataset) -> 
     """The images of which a caption or a reference has more than `MOST_WORDS` words."""
     long = {
         image
-        for image, text in zip(captions["image_id"], captions["caption"], strict=True)
+        for image, text in zip(captions[IMAGE_ID], captions[CAPTION], strict=True)
         if len(text.split()) > MOST_WORDS
     }
     for image, references in zip(dataset.image_ids, dataset.references, strict=True):
@@ -124,12 +125,12 @@ def _explained(
             raise MetaevalError(
                 f"its signature differs when it is bound to {len(few)} of the run's images"
             )
-        rows = captions[captions["image_id"].isin(few.image_ids)]
+        rows = captions[captions[IMAGE_ID].isin(few.image_ids)]
         position = {image_id: index for index, image_id in enumerate(few.image_ids)}
-        index = np.array([position[image_id] for image_id in rows["image_id"]], dtype=np.intp)
+        index = np.array([position[image_id] for image_id in rows[IMAGE_ID]], dtype=np.intp)
         sets: list[dict[str, Any]] = [{} for _ in position]
-        payloads = _cached_explanations(scorer, rows["caption"].tolist(), index, store)
-        for name, i, payload in zip(rows["set"], index.tolist(), payloads, strict=True):
+        payloads = _cached_explanations(scorer, rows[CAPTION].tolist(), index, store)
+        for name, i, payload in zip(rows[SET], index.tolist(), payloads, strict=True):
             if payload is not None:
                 sets[i][name] = payload
         return [

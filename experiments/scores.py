@@ -16,6 +16,7 @@ from metaeval import progress
 from metaeval.data.dataset import CaptionDataset
 from metaeval.metrics.base import Metric
 from metaeval.runs import files
+from metaeval.runs.columns import CAPTION, IMAGE_ID, RIVAL
 from metaeval.runs.store import MemoryStore, SqliteStore
 from metaeval.scoring import Lookup, MetricScores, complete, distinct, look_up, refuse_equal_columns
 
@@ -33,12 +34,12 @@ def score_all(
     show how much is left. A metric that works in its own process runs in parallel with the others.
     """
     position = {image_id: index for index, image_id in enumerate(dataset.image_ids)}
-    index = np.array([position[image_id] for image_id in captions["image_id"]], dtype=np.intp)
-    texts = captions["caption"].tolist()
+    index = np.array([position[image_id] for image_id in captions[IMAGE_ID]], dtype=np.intp)
+    texts = captions[CAPTION].tolist()
     size, line = config.cache.batch_size, progress.current()
     with open_store(config) as store:
         items = distinct(texts, index)
-        rivals = captions["rival"].tolist() if "rival" in captions else None
+        rivals = captions[RIVAL].tolist() if "rival" in captions else None
         lookups = [
             look_up(metric, dataset, texts, index, store, items, rivals) for metric in metrics
         ]

@@ -15,7 +15,7 @@ from metaeval.results.arena import ArenaSettings, RankAgreement, Ranking, System
 from metaeval.results.base import Estimate
 from metaeval.stats.agreement.across_benchmarks import rank_clusters
 from metaeval.stats.preference.bradley_terry import BradleyTerry, bradley_terry
-from metaeval.stats.resampling.bootstrap import percentile_interval
+from metaeval.stats.resampling.bootstrap import interval_estimate
 from metaeval.stats.resampling.items import Floats
 from metaeval.stats.significance.comparison import compare
 
@@ -115,17 +115,15 @@ def rank_agreement(
     mine = [made.systems.index(name) for name in made.systems if name in winners.systems]
     point = (made.strength[mine][None], winners.strength[own][None])
     drawn = (made.replicates[:, mine], winners.replicates[:, own])
-    values, resampled = (
-        {"spearman": _spearman(*both), **system_correlations(*both)} for both in (point, drawn)
-    )
-    estimates = {}
-    for name in ("spearman", "kendall_tau_b", "accuracy"):
-        low, high = percentile_interval(resampled[name], settings.confidence)
-        estimates[name] = Estimate(value=float(values[name][0]), low=low, high=high)
+    values, resampled = system_correlations(*point), system_correlations(*drawn)
+
+    def estimate(value: Floats, replicates: Floats) -> Estimate:
+        return Estimate.of(interval_estimate(float(value[0]), replicates, settings.confidence))
+
     return RankAgreement(
-        spearman=estimates["spearman"],
-        kendall_tau_b=estimates["kendall_tau_b"],
-        accuracy=estimates["accuracy"],
+        spearman=estimate(_spearman(*point), _spearman(*drawn)),
+        kendall_tau_b=estimate(values.kendall_tau_b, resampled.kendall_tau_b),
+        accuracy=estimate(values.accuracy, resampled.accuracy),
         strengths=dict(zip(made.systems, made.strength.tolist(), strict=True)),
         battles=made.n_battles,
     )

@@ -10,6 +10,7 @@ import pandas as pd
 from scipy.stats import rankdata
 
 from metaeval.results.captioners import LengthAnalysis, MetricLength, SystemLength
+from metaeval.runs.columns import CAPTION, IMAGE_ID, SET
 from metaeval.scoring import MetricScores
 from metaeval.stats.resampling.items import Floats
 
@@ -34,13 +35,13 @@ def length_analysis(
     scored
         The metrics over the captions of `machines`, in the order of its rows.
     """
-    words = np.array([len(caption.split()) for caption in machines["caption"]], dtype=np.float64)
+    words = np.array([len(caption.split()) for caption in machines[CAPTION]], dtype=np.float64)
     lengths = {image: [len(r.split()) for r in of] or [0] for image, of in references.items()}
-    mean = np.array([float(np.mean(lengths[image])) for image in machines["image_id"]])
-    longest = np.array([float(max(lengths[image])) for image in machines["image_id"]])
+    mean = np.array([float(np.mean(lengths[image])) for image in machines[IMAGE_ID]])
+    longest = np.array([float(max(lengths[image])) for image in machines[IMAGE_ID]])
     ratio = words / np.where(mean > 0, mean, np.nan)
     place = np.where(np.isnan(ratio), -1, np.searchsorted(EDGES, ratio, side="right"))
-    rows = {name: np.flatnonzero(machines["set"].to_numpy() == name) for name in systems}
+    rows = {name: np.flatnonzero(machines[SET].to_numpy() == name) for name in systems}
     counts = {
         name: np.bincount(place[r][place[r] >= 0], minlength=len(EDGES) + 1)
         for name, r in rows.items()

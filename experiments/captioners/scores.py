@@ -15,6 +15,7 @@ from metaeval.data.dataset import CaptionDataset
 from metaeval.experiments.scores import score_all
 from metaeval.metrics.base import Metric
 from metaeval.metrics.summable import StatisticsAdapter, SummableMetric
+from metaeval.runs.columns import IMAGE_ID, SET
 from metaeval.scoring import SystemScores, system_scores
 from metaeval.stats.resampling.items import Floats
 
@@ -46,7 +47,7 @@ def by_image_and_set(
 ) -> Floats:
     """Rows [n, k], one per caption, as [n_images, n_sets, k]; NaN for missing images."""
     table = np.full((len(images), len(sets), values.shape[1]), np.nan)
-    row = images.get_indexer(pd.Index(captions["image_id"]))
-    column = pd.Index(sets).get_indexer(pd.Index(captions["set"]))
+    row = images.get_indexer(pd.Index(captions[IMAGE_ID]))
+    column = pd.Index(sets).get_indexer(pd.Index(captions[SET]))
     table[row, column] = values
     return table

@@ -22,6 +22,7 @@ from metaeval.results.captioners import (
     HumanStatistics,
 )
 from metaeval.results.metric import MetricResult
+from metaeval.runs.columns import IMAGE_ID, SET
 from metaeval.scoring import SystemScores
 from metaeval.stats.correlation.rank_order import tie_breaking_seeds
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
@@ -60,8 +61,8 @@ def statistics(
 
     The same resampled images serve every metric and every pair of systems.
     """
-    images = pd.Index(captions["image_id"].unique()).sort_values()
-    machines = captions[captions["set"] != HUMAN]
+    images = pd.Index(captions[IMAGE_ID].unique()).sort_values()
+    machines = captions[captions[SET] != HUMAN]
     counts = bootstrap_counts(len(images), config.stats.replicates, config.stats.seed)
     metrics: list[MetricResult[CaptionersStatistics]] = []
     whole: list[Ordering] = []  # one per score of systems

@@ -42,6 +42,7 @@ from metaeval.results.captioners import (
     ReferenceCounts,
 )
 from metaeval.runs import files
+from metaeval.runs.columns import CAPTION, IMAGE_ID, SET
 from metaeval.runs.csv_text import spreadsheet_cell
 from metaeval.runs.records import Version
 from metaeval.scoring import SystemScores
@@ -148,9 +149,9 @@ class Captioners(MetricExperiment[Captioned, CaptionerScores]):
 
     def to_score(self, data: Captioned, record: RunRecord) -> Iterable[ToScore]:
         captions = files.read_table(record.out / files.CAPTIONS)
-        machines = captions[captions["set"] != HUMAN]
+        machines = captions[captions[SET] != HUMAN]
         return [
-            ToScore(dataset, some["image_id"].tolist(), some["caption"].tolist())
+            ToScore(dataset, some[IMAGE_ID].tolist(), some[CAPTION].tolist())
             for dataset, some in ((data.everyone, machines), (data.dataset, captions))
         ]
 
@@ -160,7 +161,7 @@ class Captioners(MetricExperiment[Captioned, CaptionerScores]):
         config, out = record.config, record.out
         needed = ("image_id", "set", "level", "caption")
         captions = files.read_table(out / files.CAPTIONS, needed)
-        machines = captions[captions["set"] != HUMAN].reset_index(drop=True)
+        machines = captions[captions[SET] != HUMAN].reset_index(drop=True)
         systems = score_families(list(metrics.values()), data.everyone, machines, config)
         write_scores(out, machines, [family.scored for family in systems])
         # a metric that did not run with all references cannot with fewer: try it once
@@ -187,7 +188,7 @@ class Captioners(MetricExperiment[Captioned, CaptionerScores]):
         numbers = statistics(
             captions, scores.systems, scores.against_human, names, record.config, self.permutations
         )
-        machines = captions[captions["set"] != HUMAN].reset_index(drop=True)
+        machines = captions[captions[SET] != HUMAN].reset_index(drop=True)
         everyone = data.everyone
         length = length_analysis(
             machines,
@@ -215,7 +216,7 @@ class Captioners(MetricExperiment[Captioned, CaptionerScores]):
                 _system(
                     system,
                     data.dataset,
-                    int((machines["set"] == system.name).sum()),
+                    int((machines[SET] == system.name).sum()),
                     numbers.mean_rank(system.name),
                 )
                 for system in data.systems

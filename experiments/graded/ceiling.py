@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from metaeval.runs.columns import CAPTION, IMAGE_ID, LEVEL
 from metaeval.runs.records import ScoreColumn
 from metaeval.scoring import MetricScores
 
@@ -17,7 +18,7 @@ def ceiling(captions: pd.DataFrame) -> MetricScores:
     No metric can separate equal captions of an image, so none can do better, within an image or
     in every image at once. `captions` has `image_id`, `caption` and `level`.
     """
-    levels = captions.groupby(["image_id", "caption"], sort=False)["level"].transform("max")
+    levels = captions.groupby([IMAGE_ID, CAPTION], sort=False)[LEVEL].transform("max")
     return MetricScores(
         "ceiling",
         (COLUMN,),

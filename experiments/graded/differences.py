@@ -181,8 +181,8 @@ def extreme_steps(
     A step is named only if its AUC differs significantly from that of *every* other step, after
     Holm's correction over all pairs of steps; otherwise `None`.
     """
-    steps = result.record["adjacent_auc"]
-    aucs, resampled = [step["auc"] for step in steps], result.resampled.adjacent_auc
+    steps = result.record.adjacent_auc
+    aucs, resampled = [step.auc.value for step in steps], result.resampled.adjacent_auc
     pairs = list(combinations(range(len(steps)), 2))
     tested = [
         paired_difference(aucs[i], aucs[j], resampled[i], resampled[j], n_images, confidence)
@@ -198,7 +198,7 @@ def extreme_steps(
         for i, step in enumerate(steps):
             others = [sign[i, j] for j in range(len(steps)) if j != i]
             if others and all(s == direction for s in others):
-                return Step(lower=step["lower"], upper=step["upper"])
+                return Step(lower=step.lower, upper=step.upper)
         return None
 
     return extreme(-1), extreme(1)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.runs.columns import CAPTION, IMAGE_ID, SET
 
 Floats = npt.NDArray[np.float64]
 
@@ -37,7 +38,7 @@ def image_groups(
     if not isinstance(objects, Absent):
         groups += thirds("annotated objects", _object_counts(objects, images))
     if floor is not None:
-        part = captions[captions["set"] == floor].set_index("image_id")["caption"]
+        part = captions[captions[SET] == floor].set_index(IMAGE_ID)[CAPTION]
         references = [dataset.references[k] for k in rows]
         fits = [fit(part[i], refs) for i, refs in zip(images, references, strict=True)]
         groups += thirds(f"share of the {floor} caption's words in a reference", np.array(fits), 2)

@@ -38,6 +38,17 @@ from metaeval.results.graded import (
 )
 from metaeval.results.metric import MetricResult
 from metaeval.runs import files
+from metaeval.runs.columns import (
+    APPLIED,
+    HARM,
+    IMAGE_ID,
+    LEVEL,
+    METRIC,
+    REALISED_RATE,
+    REQUESTED_RATE,
+    SEED,
+    SET,
+)
 from metaeval.runs.store import MemoryStore, Store
 from metaeval.scoring import MetricScores
 from metaeval.stats.correlation.rank_order import tie_breaking_seeds
@@ -70,7 +81,7 @@ def statistics(
     """
     captions = files.read_table(out / files.CAPTIONS, _NEEDED)
     scores = files.read_table(out / files.SCORES)
-    images = pd.Index(captions["image_id"].unique())
+    images = pd.Index(captions[IMAGE_ID].unique())
     sets = set_table(captions)
     names = [entry.name for entry in sets]
     levels = [entry.level for entry in sets]
@@ -83,7 +94,7 @@ def statistics(
     design = Design(names, levels, applied, floor, members, curve, counts, confidence, seeds)
     statistics_of = CachedColumnStatistics(store or MemoryStore(), design)
 
-    columns = {str(name): part for name, part in scores.groupby("metric", sort=False)}
+    columns = {str(name): part for name, part in scores.groupby(METRIC, sort=False)}
     of_seeds = seed_tables(out, images, names)
     metrics: list[MetricResult[GradedStatistics]] = []
     compared: list[ComparedColumn] = []
@@ -157,7 +168,7 @@ def seed_tables(out: Path, images: pd.Index[Any], names: list[str]) -> dict[str,
     if not path.is_file():
         return {}
     tables: dict[str, list[Floats]] = {}
-    for (metric, _), part in files.read_table(path).groupby(["metric", "seed"], sort=True):
+    for (metric, _), part in files.read_table(path).groupby([METRIC, SEED], sort=True):
         tables.setdefault(str(metric), []).append(matrix(part, "score", images, names))
     return tables
 
@@ -165,21 +176,21 @@ def seed_tables(out: Path, images: pd.Index[Any], names: list[str]) -> dict[str,
 def set_table(captions: pd.DataFrame) -> list[CaptionSet]:
     """The caption sets, worst first."""
     table = []
-    sets = captions[["level", "set"]].drop_duplicates().sort_values("level")
-    for level, name in zip(sets["level"], sets["set"], strict=True):
-        part = captions[captions["set"] == name]
-        requested = part["requested_rate"].dropna()
-        expected = part.loc[part["applied"], "expected"]
+    sets = captions[[LEVEL, SET]].drop_duplicates().sort_values("level")
+    for level, name in zip(sets[LEVEL], sets[SET], strict=True):
+        part = captions[captions[SET] == name]
+        requested = part[REQUESTED_RATE].dropna()
+        expected = part.loc[part[APPLIED], "expected"]
         table.append(
             CaptionSet(
                 name=name,
                 level=int(level),
                 n=len(part),
-                n_applied=int(part["applied"].sum()),
-                n_unapplied=int((~part["applied"]).sum()),
+                n_applied=int(part[APPLIED].sum()),
+                n_unapplied=int((~part[APPLIED]).sum()),
                 requested_rate=float(requested.iloc[0]) if len(requested) else None,
-                mean_realised_rate=float(part["realised_rate"].mean()),
-                mean_harm=float(part["harm"].mean()),
+                mean_realised_rate=float(part[REALISED_RATE].mean()),
+                mean_harm=float(part[HARM].mean()),
                 expected=str(expected.iloc[0]) if len(expected) else None,
             )
         )
@@ -188,8 +199,8 @@ def set_table(captions: pd.DataFrame) -> list[CaptionSet]:
 
 def matrix(table: pd.DataFrame, value: str, images: pd.Index[Any], names: Sequence[str]) -> Floats:
     """The column `value` as [n_images, n_sets]; the table has one row per image and set."""
-    row = images.get_indexer(pd.Index(table["image_id"]))
-    column = pd.Index(names).get_indexer(pd.Index(table["set"]))
+    row = images.get_indexer(pd.Index(table[IMAGE_ID]))
+    column = pd.Index(names).get_indexer(pd.Index(table[SET]))
     values = np.full((len(images), len(names)), np.nan)
     values[row, column] = table[value]
     return values

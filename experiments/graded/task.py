@@ -39,6 +39,7 @@ from metaeval.metrics.base import Metric
 from metaeval.results.graded import GradedResult
 from metaeval.results.run import PublishedInfo, RunResult
 from metaeval.runs import files
+from metaeval.runs.columns import CAPTION, IMAGE_ID
 from metaeval.scoring import MetricScores
 
 
@@ -109,7 +110,7 @@ class Graded(MetricExperiment[CaptionDataset, list[MetricScores]]):
 
     def to_score(self, data: CaptionDataset, record: RunRecord) -> Iterable[ToScore]:
         captions = files.read_table(record.out / files.CAPTIONS)
-        return [ToScore(data, captions["image_id"].tolist(), captions["caption"].tolist())]
+        return [ToScore(data, captions[IMAGE_ID].tolist(), captions[CAPTION].tolist())]
 
     def score(
         self, data: CaptionDataset, metrics: Mapping[str, Metric], record: RunRecord

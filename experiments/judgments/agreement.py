@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,10 +23,11 @@ from metaeval.stats.agreement.length_control import partial_correlation
 from metaeval.stats.correlation.correlations import (
     Correlations,
     WeightedCorrelations,
+    correlation,
     correlations,
 )
 from metaeval.stats.ordering.tie_calibration import pair_outcomes, pairs_within, tie_calibration
-from metaeval.stats.resampling.bootstrap import Counts, percentile_interval
+from metaeval.stats.resampling.bootstrap import Counts, interval_estimate, percentile_interval
 from metaeval.stats.resampling.items import Floats
 from metaeval.stats.resampling.means import resampled_sums
 
@@ -44,15 +46,14 @@ def agreement_of(
     values = correlations(x, given.value)
 
     def estimate(value: float, replicates: Floats) -> Estimate:
-        low, high = percentile_interval(replicates, confidence)
-        return Estimate(value=value, low=low, high=high)
+        return Estimate.of(interval_estimate(value, replicates, confidence))
 
     agreement = HumanAgreement(
         n=int((~np.isnan(x)).sum()),
-        pearson=estimate(values["pearson"], resampled.pearson),
-        spearman=estimate(values["spearman"], resampled.spearman),
-        kendall_tau_b=estimate(values["kendall_tau_b"], resampled.kendall_tau_b),
-        kendall_tau_c=estimate(values["kendall_tau_c"], resampled.kendall_tau_c),
+        pearson=estimate(values.pearson, resampled.pearson),
+        spearman=estimate(values.spearman, resampled.spearman),
+        kendall_tau_b=estimate(values.kendall_tau_b, resampled.kendall_tau_b),
+        kendall_tau_c=estimate(values.kendall_tau_c, resampled.kendall_tau_c),
         accuracy=_accuracy(column, given, sample.counts, confidence),
         system=_system(column, given, sample, confidence) if len(sample.systems) > 1 else None,
         views={
@@ -83,9 +84,8 @@ def _accuracy(
 ) -> CalibratedAccuracy:
     calibrated = tie_calibration(column.scores, given.mean, given.image)
     replicates = _accuracy_replicates(column.scores, given, calibrated.epsilon, counts)
-    low, high = percentile_interval(replicates, confidence)
     return CalibratedAccuracy(
-        accuracy=Estimate(value=calibrated.accuracy, low=low, high=high),
+        accuracy=Estimate.of(interval_estimate(calibrated.accuracy, replicates, confidence)),
         epsilon=calibrated.epsilon,
         uncalibrated=calibrated.uncalibrated,
         tied=_share_tied(column, given, calibrated.epsilon),
@@ -130,18 +130,19 @@ def _system(
     metric, human = _system_means(tables, np.ones((1, given.n_images), dtype=np.int8))
     point = system_correlations(metric, human)
     resampled = system_correlations(*_system_means(tables, sample.counts))
-    estimates = {}
-    for name in point:
-        low, high = percentile_interval(resampled[name], confidence)
-        estimates[name] = Estimate(value=float(point[name][0]), low=low, high=high)
+    estimates = [
+        Estimate.of(interval_estimate(float(values[0]), replicates, confidence))
+        for values, replicates in zip(point, resampled, strict=True)
+    ]
+    pearson, kendall_tau_b, accuracy = estimates
     return SystemAgreement(
         means={
             name: SystemMean(score=metric[0, k], human=human[0, k])
             for k, name in enumerate(sample.systems)
         },
-        pearson=estimates["pearson"],
-        kendall_tau_b=estimates["kendall_tau_b"],
-        accuracy=estimates["accuracy"],
+        pearson=pearson,
+        kendall_tau_b=kendall_tau_b,
+        accuracy=accuracy,
     )
 
 
@@ -150,7 +151,7 @@ def system_accuracy(scores: Floats, given: Ratings, sample: Sample) -> tuple[flo
     tables = _system_tables(scores, given, sample)
     point = system_correlations(*_system_means(tables, np.ones((1, given.n_images), dtype=np.int8)))
     resampled = system_correlations(*_system_means(tables, sample.counts))
-    return float(point["accuracy"][0]), resampled["accuracy"]
+    return float(point.accuracy[0]), resampled.accuracy
 
 
 def _system_tables(scores: Floats, given: Ratings, sample: Sample) -> Floats:
@@ -174,8 +175,16 @@ def _system_means(tables: Floats, counts: Counts) -> tuple[Floats, Floats]:
         return score / n, human / n
 
 
-def system_correlations(metric: Floats, human: Floats) -> Mapping[str, Floats]:
-    """Pearson, τ-b and pairwise accuracy over systems, [r] each, from means [r, systems].
+class SystemCorrelations(NamedTuple):
+    """Pearson's r, τ-b and pairwise accuracy over systems, float64 [r] each."""
+
+    pearson: Floats
+    kendall_tau_b: Floats
+    accuracy: Floats
+
+
+def system_correlations(metric: Floats, human: Floats) -> SystemCorrelations:
+    """Correlations over systems from means [r, systems].
 
     Pairwise accuracy (Kocmi et al. 2021): the share of pairs of systems that metric and people put
     in the same order.
@@ -189,7 +198,7 @@ def system_correlations(metric: Floats, human: Floats) -> Mapping[str, Floats]:
         tau = (a * b).sum(axis=1) / np.sqrt((a != 0).sum(axis=1) * (b != 0).sum(axis=1))
     undefined = np.isnan(a).any(axis=1) | np.isnan(b).any(axis=1)
     accuracy = np.where(undefined, np.nan, (a == b).mean(axis=1))
-    return {"pearson": pearson, "kendall_tau_b": tau, "accuracy": accuracy}
+    return SystemCorrelations(pearson, tau, accuracy)
 
 
 def of_view(
@@ -205,19 +214,16 @@ def of_view(
     x, y, unit = column.scores[given.row[rows]], given.value[rows], given.image[given.row[rows]]
     weighted = WeightedCorrelations(x, y, unit, given.n_images, names=(statistic,))
     low, high = percentile_interval(getattr(weighted.of(counts), statistic), confidence)
-    estimates = {
-        name: Estimate(value=value, low=low, high=high)
-        if name == statistic
-        else Estimate(value=value)
-        for name, value in correlations(x, y).items()
-    }
-    return CorrelationEstimates(
+    values = correlations(x, y)
+    estimates = CorrelationEstimates(
         n=int((~np.isnan(x)).sum()),
-        pearson=estimates["pearson"],
-        spearman=estimates["spearman"],
-        kendall_tau_b=estimates["kendall_tau_b"],
-        kendall_tau_c=estimates["kendall_tau_c"],
+        pearson=Estimate(value=values.pearson),
+        spearman=Estimate(value=values.spearman),
+        kendall_tau_b=Estimate(value=values.kendall_tau_b),
+        kendall_tau_c=Estimate(value=values.kendall_tau_c),
     )
+    tested = getattr(estimates, statistic).model_copy(update={"low": low, "high": high})
+    return estimates.model_copy(update={statistic: tested})
 
 
 def on_common_rows(
@@ -236,7 +242,7 @@ def on_common_rows(
     return {
         c.name: CommonRows(
             n=int(rows.sum()),
-            value=correlations(c.scores[given.row[rows]], given.value[rows])[statistic],
+            value=correlation(statistic, c.scores[given.row[rows]], given.value[rows]),
         )
         for c in taking_part
     }

@@ -12,7 +12,7 @@ from metaeval.experiments.judgments.sample import Columns, RankedScores, Ratings
 from metaeval.progress import progress_bar
 from metaeval.results.comparison import AgainstControl, Comparisons
 from metaeval.results.judgments import Correlation, JudgmentSettings
-from metaeval.stats.correlation.correlations import Correlations, correlations
+from metaeval.stats.correlation.correlations import Correlations, correlation
 from metaeval.stats.resampling.bootstrap import Counts
 from metaeval.stats.resampling.items import Floats
 from metaeval.stats.significance.comparison import (
@@ -88,7 +88,7 @@ def against_controls(
     def agreement(column: RankedScores, other: RankedScores) -> float:
         """On the rows that both could score."""
         x = np.where(np.isnan(other.scores), np.nan, column.scores)[given.row]
-        return correlations(x, given.value)[statistic]
+        return correlation(statistic, x, given.value)
 
     def test(hypotheses: Sequence[tuple[str, str, str]]) -> list[PairTest]:
         return [

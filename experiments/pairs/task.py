@@ -29,6 +29,7 @@ from metaeval.metrics.base import Metric
 from metaeval.options import Draws
 from metaeval.results.pairs import PairsResult, PairsSettings, Ties
 from metaeval.results.run import DatasetInfo
+from metaeval.runs.columns import RIVAL
 from metaeval.scoring import MetricScores
 
 
@@ -140,7 +141,7 @@ class TrueAgainstFalse(MetricExperiment[CaptionPairs, list[MetricScores]]):
             }
         )
         if not data.triplets:  # a pairwise metric compares two captions, not three
-            captions["rival"] = [caption for role in roles[::-1] for caption in role]
+            captions[RIVAL] = [caption for role in roles[::-1] for caption in role]
         results = score_all(metrics.values(), data.dataset, captions, record.config)
         higher = {c.name: c.higher_is_better for s in results for c in s.columns}
         scores = pair_scores(results, len(data))

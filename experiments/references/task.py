@@ -32,7 +32,7 @@ from metaeval.experiments.text_table import text_table
 from metaeval.metrics.base import Metric
 from metaeval.options import NonNegativeInt
 from metaeval.results.base import Estimate
-from metaeval.results.graded import StatisticsSettings, estimate_of
+from metaeval.results.graded import StatisticsSettings
 from metaeval.results.metric import MetricResult
 from metaeval.results.references import (
     AtReferences,
@@ -42,6 +42,7 @@ from metaeval.results.references import (
 )
 from metaeval.results.run import DatasetInfo
 from metaeval.runs import files
+from metaeval.runs.columns import IMAGE_ID, SET
 from metaeval.scoring import MetricScores
 from metaeval.stats.ordering.graded import graded_result
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
@@ -216,10 +217,10 @@ class ByReferences(MetricExperiment[Data, list[OfCount]]):
     ) -> dict[str, AtReferences]:
         """Column → its ρ, pooled and within, and its pairwise accuracy; of those that ran."""
         captions = files.read_table(out / files.CAPTIONS)
-        images, sets = pd.Index(captions["image_id"].unique()), set_table(captions)
+        images, sets = pd.Index(captions[IMAGE_ID].unique()), set_table(captions)
         names, levels = [s.name for s in sets], np.array([s.level for s in sets])
         counts = bootstrap_counts(len(images), config.stats.replicates, config.stats.seed)
-        keys = captions[["image_id", "set"]]
+        keys = captions[[IMAGE_ID, SET]]
         values = {}
         for scored in of_count.scored:
             for c, column in enumerate(scored.columns):
@@ -233,9 +234,9 @@ class ByReferences(MetricExperiment[Data, list[OfCount]]):
                 values[column.name] = AtReferences(
                     n_references=of_count.n_references,
                     status="ok",
-                    rank_order_rho=estimate_of(computed, "rank_order_rho"),
-                    rank_order_rho_within=estimate_of(computed, "rank_order_rho_within"),
-                    pairwise_accuracy=estimate_of(computed, "pairwise_accuracy"),
+                    rank_order_rho=Estimate.of(computed.rank_order_rho),
+                    rank_order_rho_within=Estimate.of(computed.rank_order_rho_within),
+                    pairwise_accuracy=Estimate.of(computed.pairwise_accuracy),
                 )
         return values
 

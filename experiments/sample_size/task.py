@@ -23,6 +23,7 @@ from metaeval.results.graded import GradedResult, GradedStatistics
 from metaeval.results.metric import MetricResult
 from metaeval.results.sample_size import NeighbourPair, OrderStabilityResult, SampleSizeResult
 from metaeval.runs import files
+from metaeval.runs.columns import IMAGE_ID, METRIC
 from metaeval.scoring import MetricScores
 from metaeval.stats.correlation.rank_order_within import rank_orders_within
 from metaeval.stats.sample_size.order_stability import order_stability
@@ -191,12 +192,12 @@ def _of_images(out: Path, metrics: Sequence[MetricResult[GradedStatistics]]) -> 
     """[n_images, metrics]: the rank-order ρ of each image alone."""
     captions = files.read_table(out / files.CAPTIONS)
     scores = files.read_table(out / files.SCORES)
-    images = pd.Index(captions["image_id"].unique())
+    images = pd.Index(captions[IMAGE_ID].unique())
     sets = set_table(captions)
     labels, levels = [s.name for s in sets], [s.level for s in sets]
     columns = []
     for metric in metrics:
-        values = matrix(scores[scores["metric"] == metric.name], "score", images, labels)
+        values = matrix(scores[scores[METRIC] == metric.name], "score", images, labels)
         upward = metric.column.higher_is_better
         columns.append(rank_orders_within(values if upward else -values, levels))
     return np.stack(columns, axis=1)

@@ -16,6 +16,7 @@ import pandas as pd
 from metaeval.experiments.sensitivity.kinds import Sets, mean_of_images
 from metaeval.results.base import Estimate
 from metaeval.results.sensitivity import ChangedCaption, SensitivityCell, Verdict
+from metaeval.runs.columns import CAPTION, IMAGE_ID, SET
 from metaeval.stats.ordering.detection import (
     Auc,
     Detection,
@@ -37,10 +38,10 @@ class CaptionsBySet:
 
     def __init__(self, captions: pd.DataFrame, images: pd.Index[Any], names: Sequence[str]) -> None:
         self.images = images
-        row = images.get_indexer(pd.Index(captions["image_id"]))
-        column = pd.Index(names).get_indexer(pd.Index(captions["set"]))
+        row = images.get_indexer(pd.Index(captions[IMAGE_ID]))
+        column = pd.Index(names).get_indexer(pd.Index(captions[SET]))
         self.table = np.empty((len(images), len(names)), dtype=object)
-        self.table[row, column] = captions["caption"]
+        self.table[row, column] = captions[CAPTION]
 
     def example(self, image: int, column: int, scores: Floats) -> ChangedCaption:
         return ChangedCaption(

@@ -51,6 +51,7 @@ from metaeval.results.sensitivity import (
     SensitivityStatistics,
 )
 from metaeval.runs import files
+from metaeval.runs.columns import IMAGE_ID, METRIC, REFERENCES
 from metaeval.scoring import MetricScores
 from metaeval.stats.ordering.detection import auc_within_images
 from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts
@@ -80,7 +81,7 @@ def statistics(
     """
     captions = files.read_table(out / files.CAPTIONS)
     scores = files.read_table(out / files.SCORES)
-    images = pd.Index(captions["image_id"].unique())
+    images = pd.Index(captions[IMAGE_ID].unique())
     names = [HUMAN, *(entry.set for entry in sets)]
     applied = matrix(captions, "applied", images, names).astype(bool)
     counts = bootstrap_counts(len(images), config.stats.replicates, config.stats.seed)
@@ -184,7 +185,7 @@ def _sorts(
     out: Path, texts: CaptionsBySet, applied: npt.NDArray[np.bool_], sets: Sets
 ) -> npt.NDArray[np.int8]:
     """The sort of each harmless change [n_images, n_sets]; -1 elsewhere."""
-    references = files.read_table(out / files.REFERENCES).set_index("image_id")["references"]
+    references = files.read_table(out / files.REFERENCES).set_index(IMAGE_ID)[REFERENCES]
     sorts = np.full((len(texts.images), len(sets)), -1, dtype=np.int8)
     for k, entry in enumerate(sets):
         if entry.expected != "same":
@@ -204,7 +205,7 @@ def _tables(
     names: Sequence[str],
 ) -> dict[str, Floats]:
     """Column → its scores [n_images, 1 + n_sets], higher is better, NaN where nothing changed."""
-    columns = {str(name): part for name, part in scores.groupby("metric", sort=False)}
+    columns = {str(name): part for name, part in scores.groupby(METRIC, sort=False)}
     tables = {}
     for scored in results:
         for column in scored.columns if scored.status == "ok" else ():

@@ -8,6 +8,8 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
 
+from metaeval.stats.resampling.bootstrap import IntervalEstimate
+
 
 def _undefined_as_none(value: Any) -> Any:
     """NaN and infinities as `None`: JSON has no other way to write "undefined"."""
@@ -57,6 +59,11 @@ class Estimate(Model):
     low: Number = None
     high: Number = None
     n: int | None = None
+
+    @classmethod
+    def of(cls, estimate: IntervalEstimate) -> Estimate:
+        """From a statistic with its interval."""
+        return cls(value=estimate.value, low=estimate.low, high=estimate.high)
 
     @property
     def interval(self) -> tuple[float, float] | None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+from typing import Literal
 
 from metaeval.results.base import Estimate, Model, Number
 from metaeval.results.comparison import Comparison, Comparisons
-from metaeval.results.graded import VarianceShares, estimate_of
+from metaeval.results.graded import VarianceShares
 from metaeval.results.metric import MetricResult
 from metaeval.results.run import Measure, RunResult
+from metaeval.stats.ordering.graded import GradedRecord
 from metaeval.stats.significance.comparison import is_significant
 
 HUMAN = "Human"  # the set of people's captions
@@ -110,28 +111,26 @@ class AgainstHuman(Model):
     variance: VarianceShares
 
     @classmethod
-    def of(cls, record: Mapping[str, Any], n: int) -> AgainstHuman:
+    def of(cls, record: GradedRecord, n: int) -> AgainstHuman:
         """From what `graded_statistics` returns for two levels, and the number of images."""
-        system, human = record["sets"].values()
-        step = record["adjacent_auc"][0]
-        low, high = step["ci"]
+        system, human = record.sets.values()
         return cls(
             n=n,
-            mean=system["mean"],
-            human_mean=human["mean"],
-            rank_order_rho=estimate_of(record, "rank_order_rho"),
-            rank_order_rho_tie_mean=record["rank_order_rho_tie_mean"],
-            rank_order_rho_tie_std=record["rank_order_rho_tie_std"],
-            rank_order_rho_bounds=tuple(record["rank_order_rho_bounds"]),
-            rank_order_rho_within=estimate_of(record, "rank_order_rho_within"),
-            spearman_rho=estimate_of(record, "spearman_rho"),
-            kendall_tau_b=estimate_of(record, "kendall_tau_b"),
-            tie_fraction=record["tie_fraction"],
-            pairwise_accuracy=estimate_of(record, "pairwise_accuracy"),
-            pairwise_ties=record["pairwise_ties"],
-            auc=Estimate(value=step["auc"], low=low, high=high),
-            inversion_rate=estimate_of(record, "inversion_rate"),
-            variance=VarianceShares(**record["variance"]),
+            mean=system.mean,
+            human_mean=human.mean,
+            rank_order_rho=Estimate.of(record.rank_order_rho),
+            rank_order_rho_tie_mean=record.rank_order_rho_tie_mean,
+            rank_order_rho_tie_std=record.rank_order_rho_tie_std,
+            rank_order_rho_bounds=record.rank_order_rho_bounds,
+            rank_order_rho_within=Estimate.of(record.rank_order_rho_within),
+            spearman_rho=Estimate.of(record.spearman_rho),
+            kendall_tau_b=Estimate.of(record.kendall_tau_b),
+            tie_fraction=record.tie_fraction,
+            pairwise_accuracy=Estimate.of(record.pairwise_accuracy),
+            pairwise_ties=record.pairwise_ties,
+            auc=Estimate.of(record.adjacent_auc[0].auc),
+            inversion_rate=Estimate.of(record.inversion_rate),
+            variance=VarianceShares.of(record.variance),
         )
 
 

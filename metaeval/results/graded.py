@@ -10,17 +10,15 @@ from metaeval.results.comparison import Comparison, Comparisons
 from metaeval.results.metric import MetricResult, Spread
 from metaeval.results.run import Measure as SweepMeasure
 from metaeval.results.run import RunResult
+from metaeval.stats.dose.record import DoseRecord
+from metaeval.stats.ordering.graded import GradedRecord, StepEstimate
+from metaeval.stats.ordering.selected import SelectedRecord
+from metaeval.stats.ordering.variance_parts import VarianceParts
 from metaeval.stats.significance.comparison import ALPHA
 
 Measure = Literal["rank_order_rho", "rank_order_rho_within", "pairwise_accuracy"]
 MEASURES: tuple[Measure, ...] = ("rank_order_rho", "rank_order_rho_within", "pairwise_accuracy")
 CEILING = "ceiling"  # the family of the control whose scores are the levels
-
-
-def estimate_of(record: Mapping[str, Any], name: str) -> Estimate:
-    """The entry `name` of a record of `metaeval.stats`, with `name`_ci where it has one."""
-    low, high = record.get(f"{name}_ci") or (None, None)
-    return Estimate(value=record[name], low=low, high=high)
 
 
 class SetScores(Model):
@@ -44,11 +42,9 @@ class StepAuc(Model):
     auc: Estimate
 
     @classmethod
-    def of(cls, record: Mapping[str, Any]) -> StepAuc:
+    def of(cls, step: StepEstimate) -> StepAuc:
         """From an entry of `adjacent_auc` of `graded_statistics`."""
-        low, high = record["ci"]
-        auc = Estimate(value=record["auc"], low=low, high=high)
-        return cls(lower=record["lower"], upper=record["upper"], auc=auc)
+        return cls(lower=step.lower, upper=step.upper, auc=Estimate.of(step.auc))
 
 
 class Step(Model):
@@ -64,6 +60,11 @@ class VarianceShares(Model):
     image: Number
     level: Number
     rest: Number
+
+    @classmethod
+    def of(cls, parts: VarianceParts) -> VarianceShares:
+        """From what `variance_parts` returns."""
+        return cls(image=parts.image, level=parts.level, rest=parts.rest)
 
 
 class SelectedStatistics(Model):
@@ -86,14 +87,14 @@ class SelectedStatistics(Model):
     monotone_rate: Estimate
 
     @classmethod
-    def of(cls, record: Mapping[str, Any]) -> SelectedStatistics:
+    def of(cls, record: SelectedRecord) -> SelectedStatistics:
         """From what `metaeval.stats.ordering.selected.selected_statistics` returns."""
         return cls(
-            n_images=record["n_images"],
-            rank_order_rho=estimate_of(record, "rank_order_rho"),
-            rank_order_rho_within=estimate_of(record, "rank_order_rho_within"),
-            pairwise_accuracy=estimate_of(record, "pairwise_accuracy"),
-            monotone_rate=estimate_of(record, "monotone_rate"),
+            n_images=record.n_images,
+            rank_order_rho=Estimate(value=record.rank_order_rho),
+            rank_order_rho_within=Estimate.of(record.rank_order_rho_within),
+            pairwise_accuracy=Estimate.of(record.pairwise_accuracy),
+            monotone_rate=Estimate.of(record.monotone_rate),
         )
 
 
@@ -179,24 +180,24 @@ class GradedStatistics(Model):
     worst_images: tuple[int | str, ...] = ()
 
     @classmethod
-    def of(cls, record: Mapping[str, Any], **more: Any) -> GradedStatistics:
+    def of(cls, record: GradedRecord, **more: Any) -> GradedStatistics:
         """From what `metaeval.stats.ordering.graded.graded_statistics` returns."""
         return cls(
-            sets={name: SetScores(**entry) for name, entry in record["sets"].items()},
-            rank_order_rho=estimate_of(record, "rank_order_rho"),
-            rank_order_rho_tie_mean=record["rank_order_rho_tie_mean"],
-            rank_order_rho_tie_std=record["rank_order_rho_tie_std"],
-            rank_order_rho_bounds=tuple(record["rank_order_rho_bounds"]),
-            rank_order_rho_within=estimate_of(record, "rank_order_rho_within"),
-            spearman_rho=estimate_of(record, "spearman_rho"),
-            kendall_tau_b=estimate_of(record, "kendall_tau_b"),
-            tie_fraction=record["tie_fraction"],
-            pairwise_accuracy=estimate_of(record, "pairwise_accuracy"),
-            pairwise_ties=record["pairwise_ties"],
-            adjacent_auc=tuple(StepAuc.of(step) for step in record["adjacent_auc"]),
-            monotone_rate=estimate_of(record, "monotone_rate"),
-            inversion_rate=estimate_of(record, "inversion_rate"),
-            variance=VarianceShares(**record["variance"]),
+            sets={name: SetScores(**s._asdict()) for name, s in record.sets.items()},
+            rank_order_rho=Estimate.of(record.rank_order_rho),
+            rank_order_rho_tie_mean=record.rank_order_rho_tie_mean,
+            rank_order_rho_tie_std=record.rank_order_rho_tie_std,
+            rank_order_rho_bounds=record.rank_order_rho_bounds,
+            rank_order_rho_within=Estimate.of(record.rank_order_rho_within),
+            spearman_rho=Estimate.of(record.spearman_rho),
+            kendall_tau_b=Estimate.of(record.kendall_tau_b),
+            tie_fraction=record.tie_fraction,
+            pairwise_accuracy=Estimate.of(record.pairwise_accuracy),
+            pairwise_ties=record.pairwise_ties,
+            adjacent_auc=tuple(StepAuc.of(step) for step in record.adjacent_auc),
+            monotone_rate=Estimate.of(record.monotone_rate),
+            inversion_rate=Estimate.of(record.inversion_rate),
+            variance=VarianceShares.of(record.variance),
             **more,
         )
 
@@ -295,26 +296,28 @@ class DoseCurve(Model):
     within: tuple[Estimate, ...]
 
     @classmethod
-    def of(cls, record: Mapping[str, Any]) -> DoseCurve:
+    def of(cls, record: DoseRecord) -> DoseCurve:
         """From what `metaeval.stats.dose.record.dose_record` returns."""
-
-        def estimates(name: str) -> tuple[Estimate, ...]:
-            pairs = zip(record[name], record[f"{name}_ci"], strict=True)
-            return tuple(Estimate(value=value, low=low, high=high) for value, (low, high) in pairs)
-
+        response, floor = record.response, None
+        if response.floor is not None:
+            low, high = response.floor_ci or (None, None)
+            floor = Estimate(value=response.floor, low=low, high=high)
         return cls(
-            n=record["n"],
-            n_seeds=record["n_seeds"],
-            change=estimates("change"),
-            seed_sd=record["seed_sd"],
-            floor=None if record["floor"] is None else estimate_of(record, "floor"),
-            trend_p=record["trend_p"],
-            falls_throughout=record["falls_throughout"],
-            rises=tuple(record["rises"]),
-            half_effect=HalfDose(**record["half_effect"]),
-            rho=estimates("rho"),
-            rho_seed_sd=tuple(record["rho_seed_sd"]),
-            within=estimates("within"),
+            n=response.n,
+            n_seeds=response.n_seeds,
+            change=tuple(
+                Estimate(value=value, low=low, high=high)
+                for value, (low, high) in zip(response.change, response.change_ci, strict=True)
+            ),
+            seed_sd=tuple(response.seed_sd) if response.n_seeds > 1 else None,
+            floor=floor,
+            trend_p=response.trend_p,
+            falls_throughout=response.falls_throughout,
+            rises=tuple(response.rises),
+            half_effect=HalfDose(**response.half._asdict()),
+            rho=tuple(Estimate.of(estimate) for estimate in record.rho),
+            rho_seed_sd=tuple(record.rho_seed_sd),
+            within=tuple(Estimate.of(estimate) for estimate in record.within),
         )
 
 

@@ -26,6 +26,26 @@ import pyarrow.parquet as pq
 from metaeval.errors import ConfigError, InputError
 from metaeval.readers import json_text as readers
 from metaeval.readers.files import one_line
+from metaeval.runs.columns import (
+    APPLIED,
+    CAPTION,
+    EDITS,
+    EFFECT,
+    EXPECTED,
+    HARM,
+    IMAGE_ID,
+    IMAGE_PATH,
+    LEVEL,
+    METRIC,
+    REALISED_RATE,
+    REQUESTED_RATE,
+    SCORE,
+    SEED,
+    SET,
+    SEVERITY,
+    SOURCE_CAPTION,
+)
+from metaeval.runs.columns import REFERENCES as _REFERENCE_TEXTS
 
 CAPTIONS = "captions.parquet"
 REFERENCES = "references.parquet"
@@ -80,40 +100,40 @@ _EDIT = pa.struct([("position", pa.int32()), ("before", pa.string()), ("after", 
 _COLUMNS: dict[str, dict[str, pa.DataType]] = {
     # one version of one caption: the fields of `metaeval.runs.records.Version`
     CAPTIONS: {
-        "set": pa.string(),
-        "level": pa.int32(),
-        "caption": pa.string(),
-        "source_caption": pa.string(),
-        "applied": pa.bool_(),
-        "expected": pa.string(),
-        "severity": pa.string(),
-        "effect": pa.string(),
-        "harm": pa.float64(),
-        "requested_rate": pa.float64(),
-        "realised_rate": pa.float64(),
-        "edits": pa.list_(_EDIT),
+        SET: pa.string(),
+        LEVEL: pa.int32(),
+        CAPTION: pa.string(),
+        SOURCE_CAPTION: pa.string(),
+        APPLIED: pa.bool_(),
+        EXPECTED: pa.string(),
+        SEVERITY: pa.string(),
+        EFFECT: pa.string(),
+        HARM: pa.float64(),
+        REQUESTED_RATE: pa.float64(),
+        REALISED_RATE: pa.float64(),
+        EDITS: pa.list_(_EDIT),
     },
     # one image: what its captions are compared with
-    REFERENCES: {"references": pa.list_(pa.string()), "image_path": pa.string()},
+    REFERENCES: {_REFERENCE_TEXTS: pa.list_(pa.string()), IMAGE_PATH: pa.string()},
     # one score; NaN = could not be scored
     SCORES: {
-        "set": pa.string(),
-        "level": pa.int32(),
-        "metric": pa.string(),
-        "score": pa.float64(),
+        SET: pa.string(),
+        LEVEL: pa.int32(),
+        METRIC: pa.string(),
+        SCORE: pa.float64(),
     },
     # one score of a version that another corruption seed made; only where corruption.seeds > 1
     SEED_SCORES: {
-        "seed": pa.int64(),
-        "set": pa.string(),
-        "level": pa.int32(),
-        "metric": pa.string(),
-        "score": pa.float64(),
+        SEED: pa.int64(),
+        SET: pa.string(),
+        LEVEL: pa.int32(),
+        METRIC: pa.string(),
+        SCORE: pa.float64(),
     },
 }
 
 # columns that files of older versions do not have
-_ADDED_COLUMNS = {CAPTIONS: ("severity",)}
+_ADDED_COLUMNS = {CAPTIONS: (SEVERITY,)}
 
 
 def atomic(path: Path, write: Callable[[Path], object]) -> None:
@@ -171,7 +191,7 @@ def require_unicode(path: Path) -> None:
 
 def write_table(path: Path, table: pd.DataFrame) -> None:
     """Write captions, references or scores (by the file's name) under their schema."""
-    ids = pa.int64() if pd.api.types.is_integer_dtype(table["image_id"]) else pa.string()
+    ids = pa.int64() if pd.api.types.is_integer_dtype(table[IMAGE_ID]) else pa.string()
     schema = _schema(path, ids)
     arrow = pa.Table.from_pandas(table[schema.names], schema=schema, preserve_index=False)
     _write(path, arrow)
@@ -195,7 +215,7 @@ def write_scores(
     path: Path, keys: pd.DataFrame, columns: Iterable[tuple[str, npt.NDArray[np.float64]]]
 ) -> None:
     """SCORES from the keys of n captions (image_id, set, level) and the n scores of each column."""
-    whole = pd.api.types.is_integer_dtype(keys["image_id"])
+    whole = pd.api.types.is_integer_dtype(keys[IMAGE_ID])
     schema = _schema(path, pa.int64() if whole else pa.string())
     shared = [pa.array(keys[name], schema.field(name).type) for name in schema.names[:3]]
     parts = [  # which share the keys
@@ -206,7 +226,7 @@ def write_scores(
 
 
 def _schema(path: Path, ids: pa.DataType) -> pa.Schema:
-    return pa.schema([("image_id", ids), *_COLUMNS[path.name].items()])
+    return pa.schema([(IMAGE_ID, ids), *_COLUMNS[path.name].items()])
 
 
 def _write(path: Path, table: pa.Table) -> None:
@@ -221,7 +241,7 @@ def read_table(path: Path, columns: Sequence[str] | None = None) -> pd.DataFrame
     column that older versions did not write is filled with null.
     """
     added = _ADDED_COLUMNS.get(path.name, ())
-    needed = ["image_id", *(c for c in _COLUMNS[path.name] if c not in added)]
+    needed = [IMAGE_ID, *(c for c in _COLUMNS[path.name] if c not in added)]
     optional = [c for c in added if columns is None or c in columns]
     return read_columns(path, needed, columns, optional)
 

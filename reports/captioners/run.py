@@ -19,6 +19,7 @@ from metaeval.reports.shared.run import LoadedRun, cell_indices, image_paths, lo
 from metaeval.results.captioners import HUMAN, CaptionersResult, CaptionersStatistics
 from metaeval.results.metric import MetricResult
 from metaeval.runs import files
+from metaeval.runs.columns import CAPTION, IMAGE_ID, METRIC, REFERENCES, SCORE, SET
 from metaeval.runs.csv_text import without_apostrophe
 
 SystemsScore = MetricResult[CaptionersStatistics]
@@ -82,7 +83,7 @@ def read_captioners_run(directory: Path) -> CaptionersRun:
     references = files.read_table(directory / files.REFERENCES)
     captions = files.read_table(directory / files.CAPTIONS)
     scores = files.read_table(directory / files.SCORES)
-    images = pd.Index(references["image_id"])
+    images = pd.Index(references[IMAGE_ID])
     systems = run.result.by_mean_rank()
     names = pd.Index(systems)
     parts = {
@@ -90,22 +91,22 @@ def read_captioners_run(directory: Path) -> CaptionersRun:
         for m in run.result.metrics
         if m.ok and m.column.part_of is not None
     }
-    columns = [c for c in dict.fromkeys(scores["metric"]) if c not in parts]
+    columns = [c for c in dict.fromkeys(scores[METRIC]) if c not in parts]
 
     text = np.full((len(systems), len(images)), None, dtype=object)
-    machines = captions[captions["set"] != HUMAN]
+    machines = captions[captions[SET] != HUMAN]
     cells = cell_indices(machines, names, images, directory / files.CAPTIONS)
-    text[cells] = [cut(caption) for caption in machines["caption"]]
-    kept = scores[scores["metric"].isin(columns)]
+    text[cells] = [cut(caption) for caption in machines[CAPTION]]
+    kept = scores[scores[METRIC].isin(columns)]
     values = np.full((len(columns), len(systems), len(images)), np.nan)
-    column = pd.Index(columns).get_indexer(pd.Index(kept["metric"]))
-    values[(column, *cell_indices(kept, names, images, directory / files.SCORES))] = kept["score"]
+    column = pd.Index(columns).get_indexer(pd.Index(kept[METRIC]))
+    values[(column, *cell_indices(kept, names, images, directory / files.SCORES))] = kept[SCORE]
     return CaptionersRun(
         **vars(run),
         systems=tuple(systems),
         image_ids=tuple(images.tolist()),
         image_paths=image_paths(references),
-        references=tuple(tuple(map(cut, r)) for r in references["references"]),
+        references=tuple(tuple(map(cut, r)) for r in references[REFERENCES]),
         captions=tuple(tuple(row) for row in text),
         columns=tuple(columns),
         scores=values,

@@ -14,6 +14,7 @@ from metaeval.reports.shared.formatting import cut, number
 from metaeval.reports.shared.row_kind import kind_of
 from metaeval.reports.shared.run import LoadedRun
 from metaeval.runs import files
+from metaeval.runs.columns import METRIC
 
 HEADS = ("Metric", "Kind", "Image", "People prefer", "Votes", "The metric prefers", "Gap (sd)")
 _PAIR = ("image_id", "category", "first", "second", "votes_first", "votes_second")
@@ -49,7 +50,7 @@ def examples(run: LoadedRun[Any], winner: str | None = None) -> Examples:
 
 def _gap(scores: pd.DataFrame, metric: str, n: int) -> npt.NDArray[np.float64]:
     """[n] The score of the first caption minus that of the second."""
-    part = scores[scores["metric"] == metric]
+    part = scores[scores[METRIC] == metric]
     part = part[part["n_references"] == part["n_references"].max()]
     means = part.groupby("candidate")["score"].mean().reindex(range(2 * n)).to_numpy()
     return np.asarray(means[:n] - means[n:], dtype=np.float64)

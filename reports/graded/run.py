@@ -18,6 +18,16 @@ from metaeval.reports.shared.run import LoadedRun, cell_indices, image_paths, lo
 from metaeval.results.graded import CaptionSet, GradedResult, GradedStatistics
 from metaeval.results.metric import MetricResult
 from metaeval.runs import files
+from metaeval.runs.columns import (
+    APPLIED,
+    CAPTION,
+    EDITS,
+    IMAGE_ID,
+    METRIC,
+    REFERENCES,
+    SCORE,
+    SOURCE_CAPTION,
+)
 from metaeval.runs.records import PaperValue, paper_value
 
 Metric = MetricResult[GradedStatistics]
@@ -129,7 +139,7 @@ def read_graded_run(directory: Path) -> GradedRun:
     captions = files.read_table(directory / files.CAPTIONS)
     scores = files.read_table(directory / files.SCORES)
 
-    images = pd.Index(references["image_id"])
+    images = pd.Index(references[IMAGE_ID])
     if not images.is_unique:
         raise InputError(
             "an image occurs twice", file=directory / files.REFERENCES, field="image_id"
@@ -144,18 +154,18 @@ def read_graded_run(directory: Path) -> GradedRun:
     text[cells] = [
         _shown(source, caption, edits)
         for source, caption, edits in zip(
-            captions["source_caption"], captions["caption"], captions["edits"], strict=True
+            captions[SOURCE_CAPTION], captions[CAPTION], captions[EDITS], strict=True
         )
     ]
     sources = np.full(len(images), "", dtype=object)
-    sources[cells[1]] = [cut(source) for source in captions["source_caption"]]
+    sources[cells[1]] = [cut(source) for source in captions[SOURCE_CAPTION]]
     applied = np.ones(shape, dtype=bool)
-    applied[cells] = captions["applied"]
+    applied[cells] = captions[APPLIED]
 
-    kept = scores[scores["metric"].isin(columns)]
-    column = pd.Index(columns).get_indexer(pd.Index(kept["metric"]))
+    kept = scores[scores[METRIC].isin(columns)]
+    column = pd.Index(columns).get_indexer(pd.Index(kept[METRIC]))
     values = np.full((len(columns), *shape), np.nan)
-    values[(column, *cell_indices(kept, names, images, directory / files.SCORES))] = kept["score"]
+    values[(column, *cell_indices(kept, names, images, directory / files.SCORES))] = kept[SCORE]
 
     return GradedRun(
         **vars(run),
@@ -163,7 +173,7 @@ def read_graded_run(directory: Path) -> GradedRun:
         image_ids=tuple(images.tolist()),
         image_paths=image_paths(references),
         sources=tuple(sources),
-        references=tuple(tuple(map(cut, r)) for r in references["references"]),
+        references=tuple(tuple(map(cut, r)) for r in references[REFERENCES]),
         captions=tuple(tuple(row) for row in text),
         applied=applied,
         columns=columns,

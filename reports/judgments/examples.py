@@ -17,6 +17,7 @@ from metaeval.reports.shared.row_kind import kind_of
 from metaeval.reports.shared.run import LoadedRun
 from metaeval.results.judgments import JudgmentsResult
 from metaeval.runs import files
+from metaeval.runs.columns import CAPTION, METRIC, SCORE
 
 SHOWN = 3  # examples of each kind for each metric
 HEADS = ("Metric", "The score is", "Image", "Caption", "People", "above", "Score", "above")
@@ -52,7 +53,7 @@ def examples(run: LoadedRun[JudgmentsResult]) -> list[Examples]:
         ["image_id", "candidate", *(f"human_{name}" for name in dimensions)],
     )
     scores = files.read_columns(run.directory / files.SCORES, _SCORES)
-    if len(scores) and len(judged) <= int(scores["caption"].max()):
+    if len(scores) and len(judged) <= int(scores[CAPTION].max()):
         raise InputError("has fewer captions than scores", file=run.directory / files.JUDGMENTS)
     metrics = [m for m in run.result.visible if kind_of(m) == "result" and m.column.headline]
     by_dimension = []
@@ -60,9 +61,9 @@ def examples(run: LoadedRun[JudgmentsResult]) -> list[Examples]:
         ratings = judged[f"human_{dimension}"].map(_mean).to_numpy(dtype=np.float64)
         rows = []
         for metric in metrics:
-            part = scores[scores["metric"] == metric.name]
+            part = scores[scores[METRIC] == metric.name]
             values = np.full(len(judged), np.nan)
-            values[part["caption"]] = part["score"]
+            values[part[CAPTION]] = part[SCORE]
             higher = metric.column.higher_is_better
             rows.append((metric.name, list(_rated(judged, ratings, values, higher))))
         by_dimension.append(Examples(dimension, HEADS, rows))

@@ -9,6 +9,7 @@ from metaeval.reports.shared.row_kind import kind_of
 from metaeval.reports.shared.run import LoadedRun
 from metaeval.results.pairs import PairsResult
 from metaeval.runs import files
+from metaeval.runs.columns import METRIC
 
 SHOWN = 5  # of each metric
 HEADS = ("Metric", "Kind", "Image", "True", "Score", "False", "Score")
@@ -26,7 +27,7 @@ def examples(run: LoadedRun[PairsResult]) -> list[tuple[str, list[list[str]]]]:
     for metric in run.result.visible:
         if kind_of(metric) != "result" or not metric.column.headline:
             continue
-        part = scores[scores["metric"] == metric.name].set_index("pair")
+        part = scores[scores[METRIC] == metric.name].set_index("pair")
         gap = (part["false"] - part["true"]) * (1 if metric.column.higher_is_better else -1)
         order = np.argsort(-gap.fillna(0.0).to_numpy(), kind="stable")[:SHOWN]
         rows = []

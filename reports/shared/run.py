@@ -15,6 +15,7 @@ from metaeval.readers.files import read_text
 from metaeval.results.files import read_info, read_result
 from metaeval.results.run import DatasetInfo, RunInfo, RunResult
 from metaeval.runs import files
+from metaeval.runs.columns import IMAGE_PATH
 
 Result = TypeVar("Result", bound=RunResult[Any])
 
@@ -97,4 +98,4 @@ def cell_indices(
 
 def image_paths(references: pd.DataFrame) -> tuple[str | None, ...]:
     """The image file of each image, `None` where the run knows none."""
-    return tuple(p if isinstance(p, str) else None for p in references["image_path"])
+    return tuple(p if isinstance(p, str) else None for p in references[IMAGE_PATH])

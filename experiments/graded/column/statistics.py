@@ -126,7 +126,7 @@ def column_statistics(
         without_floor=selected(better, slice(1, None))
         if design.floor and len(levels) > 2
         else None,
-        seeds=seed_spread(by_seed, levels, error, result.record["rank_order_rho_tie_std"]),
+        seeds=seed_spread(by_seed, levels, error, result.record.rank_order_rho_tie_std),
         worst_images=tuple(worst_first(severity)[:WORST_IMAGES].tolist()),
     )
     dose = None
@@ -146,9 +146,9 @@ def comparable_of(result: ResampledGraded) -> Comparable:
     """The measures of a column and their replicates."""
     return Comparable(
         {
-            "rank_order_rho": result.record["rank_order_rho"],
-            "rank_order_rho_within": result.record["rank_order_rho_within"],
-            "pairwise_accuracy": result.record["pairwise_accuracy"],
+            "rank_order_rho": result.record.rank_order_rho.value,
+            "rank_order_rho_within": result.record.rank_order_rho_within.value,
+            "pairwise_accuracy": result.record.pairwise_accuracy.value,
         },
         {
             "rank_order_rho": result.resampled.rank_order_rho,

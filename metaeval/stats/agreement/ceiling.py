@@ -11,7 +11,7 @@ from scipy.special import gammaln
 
 from metaeval.errors import InputError
 from metaeval.stats.correlation.concordance import concordance
-from metaeval.stats.correlation.correlations import NAMES, correlations
+from metaeval.stats.correlation.correlations import NAMES, correlation
 from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts, percentile_interval
 from metaeval.stats.resampling.items import Floats, encode
 from metaeval.stats.resampling.means import resampled_sums
@@ -150,13 +150,13 @@ def rater_agreement(
         right.append(compared.ravel())
         row.append(np.repeat(np.arange(n), compared.shape[1]))
     if identified:
-        each = [correlations(a, b)[statistic] for a, b in zip(left, right, strict=True)]
+        each = [correlation(statistic, a, b) for a, b in zip(left, right, strict=True)]
         return RaterAgreement(float(np.mean(each)), np.array(each), False, n, k)
     x, y, of = (np.concatenate(part) for part in (left, right, row))
     if statistic.startswith("kendall"):
         value = _tau_between_rows(x, y, of, k, statistic)
     else:
-        value = correlations(x, y)[statistic]
+        value = correlation(statistic, x, y)
     return RaterAgreement(value, np.full(k, np.nan), True, n, k)
 
 
@@ -299,7 +299,7 @@ def split_half_reliability(
     for _ in range(splits):
         mixed = rng.permuted(table, axis=1)
         first, second = mixed[:, :half].mean(axis=1), mixed[:, half : 2 * half].mean(axis=1)
-        values.append(correlations(first, second)[statistic])
+        values.append(correlation(statistic, first, second))
     r = float(np.mean(values))
     single = r / (half - (half - 1) * r)
     return Reliability(single, k * single / (1 + (k - 1) * single), n, k)

@@ -28,7 +28,7 @@ _COARSE = 1000  # distinct scores; with more, a weighting never holds fewer of t
 
 
 class Correlations(NamedTuple):
-    """Four correlations, float64 [r] each (or floats); NaN where one is undefined."""
+    """Four correlations, float64 [r] each; NaN where one is undefined."""
 
     pearson: Floats
     spearman: Floats
@@ -36,18 +36,33 @@ class Correlations(NamedTuple):
     kendall_tau_c: Floats
 
 
-def correlations(scores: npt.ArrayLike, human: npt.ArrayLike) -> dict[str, float]:
-    """All four correlations of n scores with n judgements, by name.
+class CorrelationValues(NamedTuple):
+    """Four correlations; NaN where one is undefined."""
 
-    >>> {k: round(v, 3) for k, v in correlations([0.1, 0.2, 0.4, 0.3], [1, 2, 2, 3]).items()}
-    {'pearson': 0.632, 'spearman': 0.632, 'kendall_tau_b': 0.548, 'kendall_tau_c': 0.562}
+    pearson: float
+    spearman: float
+    kendall_tau_b: float
+    kendall_tau_c: float
+
+
+def correlations(scores: npt.ArrayLike, human: npt.ArrayLike) -> CorrelationValues:
+    """All four correlations of n scores with n judgements.
+
+    >>> [round(value, 3) for value in correlations([0.1, 0.2, 0.4, 0.3], [1, 2, 2, 3])]
+    [0.632, 0.632, 0.548, 0.562]
     """
-    return {
-        "pearson": pearson(scores, human).r,
-        "spearman": spearman(scores, human).rho,
-        "kendall_tau_b": kendall(scores, human, "b").tau,
-        "kendall_tau_c": kendall(scores, human, "c").tau,
-    }
+    return CorrelationValues(
+        pearson=pearson(scores, human).r,
+        spearman=spearman(scores, human).rho,
+        kendall_tau_b=kendall(scores, human, "b").tau,
+        kendall_tau_c=kendall(scores, human, "c").tau,
+    )
+
+
+def correlation(statistic: str, scores: npt.ArrayLike, human: npt.ArrayLike) -> float:
+    """One of `NAMES` of n scores with n judgements."""
+    value: float = getattr(correlations(scores, human), statistic)
+    return value
 
 
 class WeightedCorrelations:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise as neighbours
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,13 +19,71 @@ from metaeval.stats.ordering.auc import adjacent_auc
 from metaeval.stats.ordering.monotone import monotone
 from metaeval.stats.ordering.pairwise import pairwise
 from metaeval.stats.ordering.ties import tie_shares
-from metaeval.stats.ordering.variance_parts import variance_parts
-from metaeval.stats.resampling.bootstrap import Counts, bootstrap_counts, percentile_interval
+from metaeval.stats.ordering.variance_parts import VarianceParts, variance_parts
+from metaeval.stats.resampling.bootstrap import (
+    Counts,
+    IntervalEstimate,
+    bootstrap_counts,
+    interval_estimate,
+)
 from metaeval.stats.resampling.items import Floats, as_table
 from metaeval.stats.resampling.means import resampled_means
 from metaeval.stats.resampling.replicates import Replicates, replicate_statistics
 
 QUANTILES = ("0", "0.05", "0.25", "0.5", "0.75", "0.95", "1")
+
+
+class SetSummary(NamedTuple):
+    """The scores of one set: number, mean, standard deviation (n − 1) and quantiles.
+
+    `quantiles` maps each of `QUANTILES` to the score; `level` is the set's level, 0 = worst.
+    """
+
+    level: int
+    n: int
+    mean: float
+    std: float
+    quantiles: Mapping[str, float]
+
+
+class StepEstimate(NamedTuple):
+    """The AUC of the step from the sets `lower` to the sets `upper`."""
+
+    lower: str
+    upper: str
+    auc: IntervalEstimate
+
+
+class GradedRecord(NamedTuple):
+    """What `graded_statistics` returns; each statistic is defined in the file of its name.
+
+    Attributes
+    ----------
+    sets
+        Set → its scores.
+    rank_order_rho_bounds
+        The least and the greatest ρ that breaking ties can give.
+    tie_fraction, pairwise_ties
+        Shares of pairs with equal scores: of all captions, and of the versions of one image.
+    adjacent_auc
+        One entry for each step between neighbouring levels, worst first.
+    """
+
+    sets: Mapping[str, SetSummary]
+    rank_order_rho: IntervalEstimate
+    rank_order_rho_tie_mean: float
+    rank_order_rho_tie_std: float
+    rank_order_rho_bounds: tuple[float, float]
+    rank_order_rho_within: IntervalEstimate
+    spearman_rho: IntervalEstimate
+    kendall_tau_b: IntervalEstimate
+    tie_fraction: float
+    pairwise_accuracy: IntervalEstimate
+    pairwise_ties: float
+    adjacent_auc: Sequence[StepEstimate]
+    monotone_rate: IntervalEstimate
+    inversion_rate: IntervalEstimate
+    variance: VarianceParts
 
 
 class ResampledGraded(NamedTuple):
@@ -41,7 +99,7 @@ class ResampledGraded(NamedTuple):
         float64 [replicates]: the rank-order ρ within an image.
     """
 
-    record: dict[str, Any]
+    record: GradedRecord
     resampled: Replicates
     within: Floats
 
@@ -58,7 +116,7 @@ def graded_statistics(
     tie_seeds: int | Sequence[int] = 10,
     seed: int = 0,
     threads: int | None = None,
-) -> dict[str, Any]:
+) -> GradedRecord:
     """Every statistic of one metric, each defined in the file of its name in this folder.
 
     Parameters
@@ -84,11 +142,10 @@ def graded_statistics(
 
     Returns
     -------
-    dict
-        The keys of a record from `sets` to `inversion_rate_ci`. `std` has n − 1 in the denominator.
+    GradedRecord
         What is undefined is NaN: Spearman's ρ and τ-b of constant scores (their rank-order ρ is 0),
-        everything without scores, the standard deviation of one score. An interval is
-        [low, high], or [NaN, NaN] where no replicate defines the statistic.
+        everything without scores, the standard deviation of one score, both ends of an interval
+        where no replicate defines the statistic.
 
     Raises
     ------
@@ -100,7 +157,7 @@ def graded_statistics(
     >>> from metaeval.stats.ordering.graded import graded_statistics
     >>> scores = [[0.1, 0.5], [0.2, 0.6], [0.4, 0.3]]
     >>> record = graded_statistics(scores, [0, 1], ["Random", "Human"], replicates=200)
-    >>> round(record["rank_order_rho"], 4), round(record["pairwise_accuracy"], 4)
+    >>> round(record.rank_order_rho.value, 4), round(record.pairwise_accuracy.value, 4)
     (0.3333, 0.6667)
     """
     return graded_result(
@@ -137,7 +194,7 @@ def graded_result(
     if counts is None:
         counts = bootstrap_counts(len(values), 0, 0)
     sets = {
-        str(name): {"level": int(level), **summary(column)}
+        str(name): summary(int(level), column)
         for name, level, column in zip(set_names, grades, values.T, strict=True)
     }
     if not higher_is_better:
@@ -150,10 +207,9 @@ def graded_result(
     rhos = rank_orders_within(values, grades)
     within = resampled_means(rhos, counts)
     of_images = rhos[~np.isnan(rhos)]
-    parts = variance_parts(values, grades)
 
-    def interval(replicate: Floats) -> list[float]:
-        return percentile_interval(replicate, confidence)
+    def estimate(value: float, replicates: Floats) -> IntervalEstimate:
+        return interval_estimate(value, replicates, confidence)
 
     labels = [
         " + ".join(str(n) for n, grade in zip(set_names, grades, strict=True) if grade == level)
@@ -161,46 +217,42 @@ def graded_result(
     ]
     aucs = zip(adjacent_auc(values, grades), resampled.adjacent_auc, strict=True)
     steps = zip(neighbours(labels), aucs, strict=True)
-    record = {
-        "sets": sets,
-        "rank_order_rho": order.rho,
-        "rank_order_rho_ci": interval(resampled.rank_order_rho),
-        "rank_order_rho_tie_mean": order.tie_mean,
-        "rank_order_rho_tie_std": order.tie_std,
-        "rank_order_rho_bounds": [order.worst, order.best],
-        "rank_order_rho_within": float(of_images.mean()) if len(of_images) else float("nan"),
-        "rank_order_rho_within_ci": interval(within),
-        "spearman_rho": spearman(values, grades).rho,
-        "spearman_rho_ci": interval(resampled.spearman_rho),
-        "kendall_tau_b": kendall_of(table).tau,
-        "kendall_tau_b_ci": interval(resampled.kendall_tau_b),
-        "tie_fraction": tie_shares(table).items,
-        "pairwise_accuracy": pairs.accuracy,
-        "pairwise_accuracy_ci": interval(resampled.pairwise_accuracy),
-        "pairwise_ties": pairs.ties,
-        "adjacent_auc": [
-            {"lower": lower, "upper": upper, "auc": step.auc, "ci": interval(replicate)}
-            for (lower, upper), (step, replicate) in steps
+    record = GradedRecord(
+        sets=sets,
+        rank_order_rho=estimate(order.rho, resampled.rank_order_rho),
+        rank_order_rho_tie_mean=order.tie_mean,
+        rank_order_rho_tie_std=order.tie_std,
+        rank_order_rho_bounds=(order.worst, order.best),
+        rank_order_rho_within=estimate(
+            float(of_images.mean()) if len(of_images) else float("nan"), within
+        ),
+        spearman_rho=estimate(spearman(values, grades).rho, resampled.spearman_rho),
+        kendall_tau_b=estimate(kendall_of(table).tau, resampled.kendall_tau_b),
+        tie_fraction=tie_shares(table).items,
+        pairwise_accuracy=estimate(pairs.accuracy, resampled.pairwise_accuracy),
+        pairwise_ties=pairs.ties,
+        adjacent_auc=[
+            StepEstimate(lower, upper, estimate(step.auc, replicates))
+            for (lower, upper), (step, replicates) in steps
         ],
-        "monotone_rate": monotone(values, grades).rate,
-        "monotone_rate_ci": interval(resampled.monotone_rate),
-        "inversion_rate": pairs.inversions,
-        "inversion_rate_ci": interval(resampled.inversion_rate),
-        "variance": {"image": parts.image, "level": parts.level, "rest": parts.rest},
-    }
+        monotone_rate=estimate(monotone(values, grades).rate, resampled.monotone_rate),
+        inversion_rate=estimate(pairs.inversions, resampled.inversion_rate),
+        variance=variance_parts(values, grades),
+    )
     return ResampledGraded(record, resampled, within)
 
 
-def summary(scores: Floats) -> dict[str, Any]:
+def summary(level: int, scores: Floats) -> SetSummary:
     """Number, mean, standard deviation and quantiles of the scores of one set; NaN left out."""
     scored = scores[~np.isnan(scores)]
     nan = float("nan")
     if not len(scored):
-        return {"n": 0, "mean": nan, "std": nan, "quantiles": dict.fromkeys(QUANTILES, nan)}
+        return SetSummary(level, 0, nan, nan, dict.fromkeys(QUANTILES, nan))
     quantiles = np.quantile(scored, [float(q) for q in QUANTILES])
-    return {
-        "n": len(scored),
-        "mean": float(scored.mean()),
-        "std": float(scored.std(ddof=1)) if len(scored) > 1 else nan,
-        "quantiles": {q: float(x) for q, x in zip(QUANTILES, quantiles, strict=True)},
-    }
+    return SetSummary(
+        level,
+        n=len(scored),
+        mean=float(scored.mean()),
+        std=float(scored.std(ddof=1)) if len(scored) > 1 else nan,
+        quantiles={q: float(x) for q, x in zip(QUANTILES, quantiles, strict=True)},
+    )

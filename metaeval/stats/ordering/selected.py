@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,12 +12,28 @@ from metaeval.stats.correlation.rank_order import rank_order
 from metaeval.stats.correlation.rank_order_within import rank_orders_within
 from metaeval.stats.ordering.monotone import monotone_flags
 from metaeval.stats.ordering.pairwise import pair_counts
+from metaeval.stats.resampling.bootstrap import IntervalEstimate
 from metaeval.stats.resampling.items import Floats, as_table
+
+
+class SelectedRecord(NamedTuple):
+    """What `selected_statistics` returns; the pooled ρ has no interval.
+
+    The last three are means over images, so their interval is mean ± z · sd/√n, clipped to the
+    range of the statistic; NaN below two images. An image with a share of its pairs counts once,
+    however many of them are scored.
+    """
+
+    n_images: int
+    rank_order_rho: float
+    rank_order_rho_within: IntervalEstimate
+    pairwise_accuracy: IntervalEstimate
+    monotone_rate: IntervalEstimate
 
 
 def selected_statistics(
     scores: npt.ArrayLike, levels: npt.ArrayLike, *, confidence: float = 0.95
-) -> dict[str, Any]:
+) -> SelectedRecord:
     """Rank-order ρ pooled and within an image, pairwise accuracy and monotone rate.
 
     Parameters
@@ -29,18 +45,10 @@ def selected_statistics(
     confidence
         Of the intervals, in (0, 1).
 
-    Returns
-    -------
-    dict
-        `n_images`, `rank_order_rho` (no interval), and with intervals `rank_order_rho_within`,
-        `pairwise_accuracy`, `monotone_rate`. The last three are means over images, so their
-        interval is mean ± z · sd/√n, clipped to the range of the statistic; [NaN, NaN] below two
-        images. An image with a share of its pairs counts once, however many of them are scored.
-
     Examples
     --------
     >>> record = selected_statistics([[0.1, 0.5], [0.2, 0.6], [0.4, 0.3]], [0, 1])
-    >>> record["n_images"], round(record["pairwise_accuracy"], 4)
+    >>> record.n_images, round(record.pairwise_accuracy.value, 4)
     (3, 0.6667)
     """
     values, grades = as_table(scores, levels)
@@ -48,26 +56,22 @@ def selected_statistics(
     total = pairs.correct + pairs.tied + pairs.inverted
     shares = np.where(total > 0, pairs.correct / np.maximum(total, 1), np.nan)
     monotone = np.where(flags.complete, flags.monotone.astype(np.float64), np.nan)
-    record: dict[str, Any] = {
-        "n_images": len(values),
-        "rank_order_rho": rank_order(values, grades).rho if len(values) else float("nan"),
-    }
-    for name, per_image, lowest in (
-        ("rank_order_rho_within", rank_orders_within(values, grades), -1.0),
-        ("pairwise_accuracy", shares, 0.0),
-        ("monotone_rate", monotone, 0.0),
-    ):
-        record[name], record[f"{name}_ci"] = _mean(per_image, lowest, confidence)
-    return record
+    return SelectedRecord(
+        n_images=len(values),
+        rank_order_rho=rank_order(values, grades).rho if len(values) else float("nan"),
+        rank_order_rho_within=_mean(rank_orders_within(values, grades), -1.0, confidence),
+        pairwise_accuracy=_mean(shares, 0.0, confidence),
+        monotone_rate=_mean(monotone, 0.0, confidence),
+    )
 
 
-def _mean(per_image: Floats, lowest: float, confidence: float) -> tuple[float, list[float]]:
+def _mean(per_image: Floats, lowest: float, confidence: float) -> IntervalEstimate:
     known = per_image[~np.isnan(per_image)]
     nan = float("nan")
     if not len(known):
-        return nan, [nan, nan]
+        return IntervalEstimate(nan, nan, nan)
     mean = float(known.mean())
     if len(known) < 2:
-        return mean, [nan, nan]
+        return IntervalEstimate(mean, nan, nan)
     half = float(ndtri((1 + confidence) / 2) * known.std(ddof=1) / np.sqrt(len(known)))
-    return mean, [max(mean - half, lowest), min(mean + half, 1.0)]
+    return IntervalEstimate(mean, max(mean - half, lowest), min(mean + half, 1.0))

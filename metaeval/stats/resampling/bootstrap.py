@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
@@ -61,6 +63,25 @@ def bootstrap_counts(n_images: int, replicates: int, seed: int) -> Counts:
         ]
         counts[:, start:stop] = np.array(rows, dtype=np.int8).T
     return counts.T
+
+
+class IntervalEstimate(NamedTuple):
+    """A statistic with the ends of its confidence interval; NaN where one is undefined."""
+
+    value: float
+    low: float
+    high: float
+
+
+def interval_estimate(
+    value: float, replicates: npt.ArrayLike, confidence: float
+) -> IntervalEstimate:
+    """A statistic with the `percentile_interval` of its replicates.
+
+    >>> interval_estimate(50.0, range(101), 0.5)
+    IntervalEstimate(value=50.0, low=25.0, high=75.0)
+    """
+    return IntervalEstimate(value, *percentile_interval(replicates, confidence))
 
 
 def percentile_interval(replicates: npt.ArrayLike, confidence: float) -> list[float]:

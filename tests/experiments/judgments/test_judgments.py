@@ -39,7 +39,7 @@ from metaeval.results.run import RunResult
 from metaeval.runs import files as results
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
-from metaeval.stats.correlation.correlations import correlations
+from metaeval.stats.correlation.correlations import correlation
 from tests.data.judgments.test_judgments import thumb
 
 SMALL = ("stats.replicates=60", "task.permutations=60", "report=none")
@@ -80,7 +80,7 @@ def agreement(judged, metric: Metric) -> dict[str, float]:
     assert scored.status == "ok", scored.reason
     row, value = judged.rows(judged.dimensions[0])
     return {
-        column.name: 100 * correlations(scored.scores[row, c], value)[judged.protocol.statistic]
+        column.name: 100 * correlation(judged.protocol.statistic, scored.scores[row, c], value)
         for c, column in enumerate(scored.columns)
     }
 

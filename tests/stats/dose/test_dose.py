@@ -104,10 +104,9 @@ def test_record_has_rho_against_the_untouched_caption() -> None:
     """3 of the 4 highest of 8 scores are of dose 0: ρ = 2 · 3 / 4 − 1; 3 of 4 images fall."""
     scores = np.array([[[8.0, 1], [7, 2], [6, 3], [4, 5]]])
     record = dose_record(scores, [0, 1], bootstrap_counts(4, 20, 0))
-    assert record["rho"] == pytest.approx([0.5])
-    assert record["within"] == pytest.approx([0.5])
-    assert record["rho_seed_sd"] == [None]
-    assert record["seed_sd"] is None
+    assert [rho.value for rho in record.rho] == pytest.approx([0.5])
+    assert [within.value for within in record.within] == pytest.approx([0.5])
+    assert record.rho_seed_sd == [None]
 
 
 @pytest.mark.parametrize("doses", [[0.1, 0.2], [0, 0.0], [0.0, 0.2, 0.3]])

@@ -11,32 +11,17 @@ import pytest
 
 from metaeval.errors import InputError
 from metaeval.stats.correlation.spearman import spearman
-from metaeval.stats.ordering.graded import graded_statistics
+from metaeval.stats.ordering.graded import GradedRecord, graded_statistics
 from metaeval.stats.resampling.bootstrap import bootstrap_counts
 
-KEYS = {
-    "sets",
+ESTIMATES = {
     "rank_order_rho",
-    "rank_order_rho_ci",
-    "rank_order_rho_tie_mean",
-    "rank_order_rho_tie_std",
-    "rank_order_rho_bounds",
     "rank_order_rho_within",
-    "rank_order_rho_within_ci",
     "spearman_rho",
-    "spearman_rho_ci",
     "kendall_tau_b",
-    "kendall_tau_b_ci",
-    "tie_fraction",
     "pairwise_accuracy",
-    "pairwise_accuracy_ci",
-    "pairwise_ties",
-    "adjacent_auc",
     "monotone_rate",
-    "monotone_rate_ci",
     "inversion_rate",
-    "inversion_rate_ci",
-    "variance",
 }
 NAMES = ["Random", "Replace 50%", "Replace 25%", "Human"]
 LEVELS = np.arange(4)
@@ -49,38 +34,39 @@ def scores(n: int = 200) -> np.ndarray:
 
 def numbers(value) -> list[float]:
     """All numbers of a record below `sets`."""
-    if isinstance(value, dict):
-        return [x for key, part in value.items() if key != "sets" for x in numbers(part)]
-    if isinstance(value, list):
+    if isinstance(value, GradedRecord):
+        return numbers(list(value._replace(sets={})))
+    if isinstance(value, list | tuple):
         return [x for part in value for x in numbers(part)]
-    return [] if isinstance(value, str) else [value]
+    return [] if isinstance(value, str | dict) else [value]
 
 
 def test_the_record_is_complete_and_plain() -> None:
     record = graded_statistics(scores(), LEVELS, NAMES, replicates=300)
-    assert set(record) == KEYS
-    assert json.loads(json.dumps(record, allow_nan=False)) == record
-    assert list(record["sets"]) == NAMES
-    assert [(s["lower"], s["upper"]) for s in record["adjacent_auc"]] == list(pairwise(NAMES))
-    for key in KEYS:
-        if key.endswith("_ci"):
-            assert record[key][0] < record[key.removesuffix("_ci")] < record[key][1]
-    low, high = record["rank_order_rho_bounds"]
-    assert low < record["rank_order_rho"] < high
-    shares = [record[k] for k in ("pairwise_accuracy", "pairwise_ties", "inversion_rate")]
+    json.dumps(record, allow_nan=False)  # neither NaN nor NumPy's scalars
+    assert list(record.sets) == NAMES
+    assert [(s.lower, s.upper) for s in record.adjacent_auc] == list(pairwise(NAMES))
+    for name in ESTIMATES:
+        value, low, high = getattr(record, name)
+        assert low < value < high
+    for step in record.adjacent_auc:
+        assert step.auc.low < step.auc.value < step.auc.high
+    low, high = record.rank_order_rho_bounds
+    assert low < record.rank_order_rho.value < high
+    shares = [record.pairwise_accuracy.value, record.pairwise_ties, record.inversion_rate.value]
     assert sum(shares) == pytest.approx(1, abs=1e-15)
 
 
 def test_the_summary_of_a_set_is_numpys() -> None:
     values = scores()
     values[:5, 2] = np.nan
-    entry = graded_statistics(values, LEVELS, NAMES, replicates=0)["sets"]["Replace 25%"]
+    entry = graded_statistics(values, LEVELS, NAMES, replicates=0).sets["Replace 25%"]
     column = values[5:, 2]
-    assert (entry["level"], entry["n"]) == (2, 195)
-    assert entry["mean"] == pytest.approx(column.mean(), abs=1e-15)
-    assert entry["std"] == pytest.approx(column.std(ddof=1), abs=1e-15)
-    assert entry["quantiles"]["0.25"] == np.percentile(column, 25)
-    assert (entry["quantiles"]["0"], entry["quantiles"]["1"]) == (column.min(), column.max())
+    assert (entry.level, entry.n) == (2, 195)
+    assert entry.mean == pytest.approx(column.mean(), abs=1e-15)
+    assert entry.std == pytest.approx(column.std(ddof=1), abs=1e-15)
+    assert entry.quantiles["0.25"] == np.percentile(column, 25)
+    assert (entry.quantiles["0"], entry.quantiles["1"]) == (column.min(), column.max())
 
 
 def test_the_same_seed_gives_the_same_bytes_on_any_number_of_threads() -> None:
@@ -96,7 +82,7 @@ def test_lower_is_better_mirrors_the_order_and_keeps_the_summaries() -> None:
     values = scores()
     down = graded_statistics(-values, LEVELS, NAMES, higher_is_better=False, replicates=100)
     up = graded_statistics(values, LEVELS, NAMES, replicates=100)
-    assert down["sets"]["Human"]["mean"] == -up["sets"]["Human"]["mean"]
+    assert down.sets["Human"].mean == -up.sets["Human"].mean
     assert numbers(down) == numbers(up)
 
 
@@ -112,22 +98,19 @@ def test_columns_may_come_in_any_order() -> None:
 
 def test_constant_scores() -> None:
     record = graded_statistics(np.zeros((20, 4)), LEVELS, NAMES, replicates=50)
-    assert record["rank_order_rho"] == record["rank_order_rho_within"] == 0
-    assert record["rank_order_rho_ci"] == [0, 0]
-    assert record["rank_order_rho_bounds"] == [-1, 1]
-    assert math.isnan(record["spearman_rho"])
-    assert math.isnan(record["kendall_tau_b"])
-    assert all(math.isnan(x) for x in record["spearman_rho_ci"] + record["kendall_tau_b_ci"])
-    assert record["tie_fraction"] == record["pairwise_ties"] == 1
-    assert [step["auc"] for step in record["adjacent_auc"]] == [0.5] * 3
-    assert record["monotone_rate"] == 0
+    assert record.rank_order_rho.value == record.rank_order_rho_within.value == 0
+    assert record.rank_order_rho == (0, 0, 0)
+    assert record.rank_order_rho_bounds == (-1, 1)
+    assert all(math.isnan(x) for x in record.spearman_rho + record.kendall_tau_b)
+    assert record.tie_fraction == record.pairwise_ties == 1
+    assert [step.auc.value for step in record.adjacent_auc] == [0.5] * 3
+    assert record.monotone_rate.value == 0
 
 
 def test_nothing_scored() -> None:
     record = graded_statistics(np.full((5, 4), np.nan), LEVELS, NAMES, replicates=50)
-    assert set(record) == KEYS
     assert all(math.isnan(x) for x in numbers(record))
-    assert record["sets"]["Human"]["n"] == 0
+    assert record.sets["Human"].n == 0
 
 
 def test_a_set_without_scores_leaves_the_others_their_statistics() -> None:
@@ -135,25 +118,27 @@ def test_a_set_without_scores_leaves_the_others_their_statistics() -> None:
     values[:, 1] = np.nan
     record = graded_statistics(values, LEVELS, NAMES, replicates=50)
     rest = graded_statistics(values[:, [0, 2, 3]], [0, 2, 3], ["a", "b", "c"], replicates=50)
-    for key in KEYS - {"sets", "adjacent_auc", "monotone_rate", "monotone_rate_ci"}:
-        assert record[key] == rest[key]
-    assert [math.isnan(s["auc"]) for s in record["adjacent_auc"]] == [True, True, False]
-    assert math.isnan(record["monotone_rate"])  # no image is complete
+    for name in set(GradedRecord._fields) - {"sets", "adjacent_auc", "monotone_rate"}:
+        assert getattr(record, name) == getattr(rest, name)
+    assert [math.isnan(s.auc.value) for s in record.adjacent_auc] == [True, True, False]
+    assert math.isnan(record.monotone_rate.value)  # no image is complete
 
 
 def test_one_image() -> None:
     record = graded_statistics([[0.1, 0.2, 0.3, 0.4]], LEVELS, NAMES, replicates=50)
-    assert record["rank_order_rho"] == record["spearman_rho"] == record["monotone_rate"] == 1
-    assert record["rank_order_rho_ci"] == [1, 1]
-    assert math.isnan(record["sets"]["Human"]["std"])
+    assert (
+        record.rank_order_rho.value == record.spearman_rho.value == record.monotone_rate.value == 1
+    )
+    assert record.rank_order_rho[1:] == (1, 1)
+    assert math.isnan(record.sets["Human"].std)
 
 
 def test_equal_levels_are_pooled() -> None:
     names = ["a", "b", "c"]
     record = graded_statistics(scores()[:, :3], [0, 1, 1], names, replicates=50)
-    (step,) = record["adjacent_auc"]
-    assert (step["lower"], step["upper"]) == ("a", "b + c")
-    assert record["spearman_rho"] == spearman(scores()[:, :3], [0, 1, 1]).rho
+    (step,) = record.adjacent_auc
+    assert (step.lower, step.upper) == ("a", "b + c")
+    assert record.spearman_rho.value == spearman(scores()[:, :3], [0, 1, 1]).rho
 
 
 def test_bad_input_is_refused() -> None:

@@ -15,25 +15,29 @@ def test_as_the_full_record_with_intervals_of_a_mean() -> None:
     scores = np.round(rng.normal(size=(300, 4)) + 0.4 * np.arange(4), 1)
     brief = selected_statistics(scores, range(4))
     full = graded_statistics(scores, range(4), list("abcd"), replicates=2000)
-    for name in ("rank_order_rho", "rank_order_rho_within", "pairwise_accuracy", "monotone_rate"):
-        assert brief[name] == pytest.approx(full[name], abs=1e-12)
-        if f"{name}_ci" in brief:
-            # 2,000 replicates: an end is known to about 5 % of the interval's width
-            width = full[f"{name}_ci"][1] - full[f"{name}_ci"][0]
-            assert brief[f"{name}_ci"] == pytest.approx(full[f"{name}_ci"], abs=0.08 * width)
-    assert brief["n_images"] == 300
+    assert brief.n_images == 300
+    assert brief.rank_order_rho == pytest.approx(full.rank_order_rho.value, abs=1e-12)
+    for ours, resampled in (
+        (brief.rank_order_rho_within, full.rank_order_rho_within),
+        (brief.pairwise_accuracy, full.pairwise_accuracy),
+        (brief.monotone_rate, full.monotone_rate),
+    ):
+        assert ours.value == pytest.approx(resampled.value, abs=1e-12)
+        # 2,000 replicates: an end is known to about 5 % of the interval's width
+        width = resampled.high - resampled.low
+        assert ours[1:] == pytest.approx(resampled[1:], abs=0.08 * width)
 
 
 def test_the_interval_is_scipys() -> None:
     scores = np.array([[0.0, 1.0], [1.0, 0.0], [0.0, 1.0], [0.0, 2.0], [0.5, 0.1], [2.0, 1.0]])
     right = [1.0, 0.0, 1.0, 1.0, 0.0, 0.0]
     low, high = stats.norm.interval(0.9, np.mean(right), stats.sem(right))
-    ci = selected_statistics(scores, [0, 1], confidence=0.9)["pairwise_accuracy_ci"]
-    assert ci == pytest.approx([low, high], abs=1e-12)
+    accuracy = selected_statistics(scores, [0, 1], confidence=0.9).pairwise_accuracy
+    assert accuracy[1:] == pytest.approx((low, high), abs=1e-12)
 
 
 def test_nothing_selected() -> None:
     record = selected_statistics(np.empty((0, 3)), range(3))
-    assert record["n_images"] == 0
-    assert np.isnan(record["rank_order_rho"])
-    assert np.isnan(record["monotone_rate"])
+    assert record.n_images == 0
+    assert np.isnan(record.rank_order_rho)
+    assert np.isnan(record.monotone_rate.value)
