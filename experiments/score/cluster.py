@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from metaeval.runs.store import Store
 
 ROWS = ".blocks"  # a folder of the run's, gone when it ends
+_NUMBER, _FIRST, _FILE = "number", "first", "file"  # the columns of Ray's rows
 _FAILED = "why "  # before a metric's name: the column of reasons
 
 
@@ -46,8 +47,8 @@ class BlockScorer:
         self._kept = keep_networks()
         self._kept.__enter__()  # for as long as the actor lives
 
-    def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
-        scores, reason = self.worker.score(_read(Path(row["file"])))
+    def __call__(self, row: dict[str, Any]) -> dict[str, Any]:  # Ray's rows are dictionaries
+        scores, reason = self.worker.score(_read(Path(row[_FILE])))
         forget(self.store)
         return {**row, self.name: scores.tobytes(), _FAILED + self.name: reason or ""}
 
@@ -106,7 +107,7 @@ def score_blocks(
             num_gpus=1 if gpus and getattr(metric, "device", None) != "cpu" else 0,
         )
     for row in rows.iter_rows():
-        block = Block(row["number"], row["first"], _read(Path(row["file"])))
+        block = Block(row[_NUMBER], row[_FIRST], _read(Path(row[_FILE])))
         scores = {
             name: BlockScores(
                 np.frombuffer(row[name]).reshape(len(block.rows), -1), row[_FAILED + name] or None
@@ -117,11 +118,11 @@ def score_blocks(
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def _item(block: Block, folder: Path) -> dict[str, Any]:
+def _item(block: Block, folder: Path) -> dict[str, int | str]:
     """The row that stands for a block, whose rows are written into a file."""
     file = folder / f"{block.number:05d}.json"
     files.write_json(file, [list(row) for row in block.rows], indent=None)
-    return {"number": block.number, "first": block.first, "file": str(file.resolve())}
+    return {_NUMBER: block.number, _FIRST: block.first, _FILE: str(file.resolve())}
 
 
 def _read(file: Path) -> list[CaptionRow]:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from metaeval.experiments.score.corpus import PATTERN
-from metaeval.experiments.score.rows import Block
+from metaeval.experiments.score.rows import Block, CaptionRow
 from metaeval.experiments.score.worker import BlockScores
+from metaeval.results.blocks import BlockEntry, ColumnSum, Manifest
+from metaeval.results.files import write_manifest
 from metaeval.runs import files
+from metaeval.runs.columns import CAPTION, IMAGE_ID
 
 FOLDER, MANIFEST = files.BLOCKS, files.MANIFEST
 _KEY = b"metaeval"
@@ -34,79 +35,75 @@ class Parts:
     def path(self, number: int) -> Path:
         return self.folder / f"part-{number:05d}.parquet"
 
-    def known(self, block: Block) -> dict[str, Any] | None:
+    def known(self, block: Block) -> BlockEntry | None:
         """The manifest entry of a block that is scored already; `None` for one that is not."""
         entry = self._entry(block.number)
-        if entry is None or entry["failed"] or entry["captions"] != block.digest:
+        if entry is None or entry.failed or entry.captions != block.digest:
             return None
         return entry
 
-    def _entry(self, number: int) -> dict[str, Any] | None:
+    def _entry(self, number: int) -> BlockEntry | None:
         path = self.path(number)
         try:
             metadata = pq.read_schema(path).metadata or {}
-            entry: dict[str, Any] = json.loads(metadata[_KEY])
+            entry = BlockEntry.model_validate_json(metadata[_KEY])
         except (OSError, pa.ArrowException, KeyError, ValueError):
             return None  # it is not there, or half of it
-        return entry if entry.get("request") == self.request else None
+        return entry if entry.request == self.request else None
 
     def write(
         self, block: Block, columns: Mapping[str, Sequence[str]], scores: Mapping[str, BlockScores]
-    ) -> dict[str, Any]:
+    ) -> BlockEntry:
         """Write a block's scores, by metric, and return its manifest entry."""
         rows = block.rows
-        entry: dict[str, Any] = {
-            "part": self.path(block.number).name,
-            "request": self.request,
-            "captions": block.digest,
-            "first_row": block.first,
-            "rows": len(rows),
-            "failed": {name: s.reason for name, s in scores.items() if s.reason},
-            "columns": {},
-        }
         table: dict[str, pa.Array] = {
             "row": pa.array(range(block.first, block.first + len(rows)), pa.int64()),
-            "image_id": _ids(rows),
-            "caption": pa.array([row.caption for row in rows], pa.string()),
+            IMAGE_ID: _ids(rows),
+            CAPTION: pa.array([row.caption for row in rows], pa.string()),
         }
+        sums: dict[str, ColumnSum] = {}
         for metric, names in columns.items():
             for c, name in enumerate(names):
                 values = scores[metric].scores[:, c]
                 numbers = values[~np.isnan(values)]
-                entry["columns"][name] = {"n": len(numbers), "sum": math.fsum(numbers.tolist())}
+                sums[name] = ColumnSum(n=len(numbers), sum=math.fsum(numbers.tolist()))
                 table[name] = pa.array(np.ascontiguousarray(values))
-        schema = pa.table(table).schema.with_metadata({_KEY: json.dumps(entry).encode()})
+        entry = BlockEntry(
+            part=self.path(block.number).name,
+            request=self.request,
+            captions=block.digest,
+            first_row=block.first,
+            rows=len(rows),
+            failed={name: s.reason for name, s in scores.items() if s.reason},
+            columns=sums,
+        )
+        schema = pa.table(table).schema.with_metadata({_KEY: entry.model_dump_json().encode()})
         arrow = pa.table(table).cast(schema)
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.path(block.number)
         files.atomic(path, lambda p: pq.write_table(arrow, p, compression="zstd"))
         return entry
 
-    def finish(
-        self,
-        entries: Sequence[Mapping[str, Any]],
-        facts: Mapping[str, Any],
-        keep: Collection[str] = (),
-    ) -> dict[str, float | None]:
+    def finish(self, manifest: Manifest, keep: Collection[str] = ()) -> dict[str, float | None]:
         """Write the manifest, remove the files of other requests except `keep`, and return the mean
         of each column; `None` for a column without scores."""
-        names = {part["part"] for part in entries} | set(keep)
+        names = {entry.part for entry in manifest.parts} | set(keep)
         for path in (*self.folder.glob("*.parquet"), *self.folder.glob(PATTERN)):
             if path.name not in names:
                 path.unlink()
         for path in self.folder.glob(".*"):  # of one that was killed while it wrote
             path.unlink()
-        files.write_json(self.folder / MANIFEST, {"schema": 1, **facts, "parts": list(entries)})
-        columns = dict.fromkeys(name for part in entries for name in part["columns"])
-        return {name: _mean([part["columns"][name] for part in entries]) for name in columns}
+        write_manifest(self.folder / MANIFEST, manifest)
+        columns = dict.fromkeys(name for entry in manifest.parts for name in entry.columns)
+        return {name: _mean([entry.columns[name] for entry in manifest.parts]) for name in columns}
 
 
-def _mean(parts: Sequence[Mapping[str, Any]]) -> float | None:
-    n = sum(part["n"] for part in parts)
-    return math.fsum(part["sum"] for part in parts) / n if n else None
+def _mean(sums: Sequence[ColumnSum]) -> float | None:
+    n = sum(part.n for part in sums)
+    return math.fsum(part.sum for part in sums) / n if n else None
 
 
-def _ids(rows: Sequence[Any]) -> pa.Array:
+def _ids(rows: Sequence[CaptionRow]) -> pa.Array:
     ids = [row.image_id for row in rows]
     whole = all(isinstance(i, int) for i in ids)
     return pa.array(ids if whole else [None if i is None else str(i) for i in ids],

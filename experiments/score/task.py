@@ -33,6 +33,7 @@ from metaeval.experiments.scores import open_store
 from metaeval.experiments.text_table import text_table
 from metaeval.metrics.base import Metric
 from metaeval.options import PositiveInt
+from metaeval.results.blocks import BlockEntry, Manifest, SourceFile
 from metaeval.results.metric import MetricResult
 from metaeval.results.run import DatasetInfo, FamilyInfo
 from metaeval.results.score import ScoreResult, ScoreStatistics
@@ -101,16 +102,17 @@ class ScoreTables(Streaming):
             record.begin(keep=FOLDER)
             with record.stage("scores"):
                 entries = self._score(parts, usable, bound, dataset, paths, known, n, config, store)
-        entries.sort(key=lambda part: int(part["first_row"]))
-        facts = {
-            "request": request,
-            "block": self.block,
-            "files": [{"file": file, "sha256": sha256} for file, sha256 in sources.items()],
-            "signatures": _signatures(bound),
-        }
-        means = parts.finish(entries, facts, corpus.written)
+        entries.sort(key=lambda entry: entry.first_row)
+        manifest = Manifest(
+            request=request,
+            block=self.block,
+            files=tuple(SourceFile(file=file, sha256=sha256) for file, sha256 in sources.items()),
+            signatures=_signatures(bound),
+            parts=tuple(entries),
+        )
+        means = parts.finish(manifest, corpus.written)
         with record.stage("statistics"):
-            every = [parts.folder / part["part"] for part in entries]
+            every = [parts.folder / entry.part for entry in entries]
             statistics, shown = describe(every, means, config.seed)
         name = REFERENCES if dataset is None else dataset.name
         record.update(
@@ -140,10 +142,10 @@ class ScoreTables(Streaming):
         self, parts: Parts, metrics: Mapping[str, Metric], bound: Mapping[str, MetricScores],
         dataset: CaptionDataset | None, paths: list[Path], known: Set[ImageId] | None, n: int,
         config: DictConfig, store: Store,
-    ) -> list[dict[str, Any]]:  # fmt: skip
+    ) -> list[BlockEntry]:  # fmt: skip
         """Score the blocks that no part holds; return the manifest entry of each."""
         names = {m: [column.name for column in bound[m].columns] for m in metrics}
-        entries: list[dict[str, Any]] = []
+        entries: list[BlockEntry] = []
 
         line = progress.current()
         each = sum(s.scorer.usual_ms or 0.0 for s in bound.values() if s.scorer)
@@ -249,13 +251,13 @@ def _request(sha256s: Any, block: int, bound: Mapping[str, MetricScores]) -> str
 
 def _metric_results(
     bound: Mapping[str, MetricScores],
-    entries: Sequence[Mapping[str, Any]],
+    entries: Sequence[BlockEntry],
     statistics: Mapping[str, ScoreStatistics],
 ) -> tuple[MetricResult[ScoreStatistics], ...]:
     """The result of each column; `entries` are those of the manifest."""
     results = []
     for name, scored in bound.items():
-        if failed := [part["failed"][name] for part in entries if name in part["failed"]]:
+        if failed := [entry.failed[name] for entry in entries if name in entry.failed]:
             reason = f"in {len(failed):,} of {len(entries):,} blocks: {failed[0]}"
             scored = replace(scored, status="failed", reason=reason)
         results += [

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from metaeval.errors import InputError
 from metaeval.results.base import Model
+from metaeval.results.blocks import Manifest
 from metaeval.results.judge import JudgesFile
 from metaeval.results.run import SCHEMA, RunInfo, RunResult
 from metaeval.runs import files
@@ -41,7 +42,7 @@ def result_class(experiment: str) -> type[RunResult[Any]]:
     return found
 
 
-def dump(model: RunResult[Any] | RunInfo) -> dict[str, Any]:
+def dump(model: RunResult[Any] | RunInfo | Manifest) -> dict[str, Any]:
     """The model as JSON's values; "schema" comes first."""
     data = model.model_dump(mode="json")
     return {_SCHEMA: data.pop("schema_version"), **data}
@@ -81,14 +82,24 @@ def read_judges(path: Path) -> JudgesFile:
     return _validate(JudgesFile, data, path)
 
 
-def _read(path: Path) -> dict[str, Any]:
+def write_manifest(path: Path, manifest: Manifest) -> None:
+    """Write the manifest of scored blocks."""
+    files.write_json(path, dump(manifest))
+
+
+def read_manifest(path: Path) -> Manifest:
+    """Read the manifest of scored blocks; InputError names the file and the wrong field."""
+    return _validate(Manifest, _read(path, schema=1), path)
+
+
+def _read(path: Path, schema: int = SCHEMA) -> dict[str, Any]:
     data = files.read_json(path)
     if not isinstance(data, dict):
         raise InputError("is not a file of a run: a JSON object is expected", file=path)
     version = data.pop(_SCHEMA, None)
-    if version != SCHEMA or isinstance(version, bool):
+    if version != schema or isinstance(version, bool):
         raise InputError(
-            f"has schema {version!r}, and this version of metaeval reads schema {SCHEMA}; "
+            f"has schema {version!r}, and this version of metaeval reads schema {schema}; "
             "run the experiment again, or read it with the version that wrote it",
             file=path,
             field=_SCHEMA,

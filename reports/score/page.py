@@ -19,9 +19,11 @@ from metaeval.reports.shared.formatting import amount, count, cut, listed, numbe
 from metaeval.reports.shared.print_tables import PrintTable, plain_table, write_tables
 from metaeval.reports.shared.provenance import date_and_version, reproduction
 from metaeval.reports.shared.run import LoadedRun, load_run_files
+from metaeval.results.files import read_manifest
 from metaeval.results.metric import MetricResult
 from metaeval.results.score import ScoreResult, ScoreStatistics
 from metaeval.runs import files
+from metaeval.runs.columns import CAPTION, IMAGE_ID
 
 MOST_LETTERS = 300  # of a caption; the files have them in full
 WIDTH, HEIGHT = 260, 90  # of a histogram
@@ -166,19 +168,19 @@ def shown_rows(run: LoadedRun[ScoreResult], columns: Sequence[str]) -> list[Show
             for row in rows_of_end:
                 reasons.setdefault(row, []).append(f"{end} {column}")
     folder = run.directory / files.BLOCKS
-    parts = files.read_json(folder / files.MANIFEST)["parts"]
+    parts = read_manifest(folder / files.MANIFEST).parts
     rows = []
     for part in parts:
-        first, n = part["first_row"], part["rows"]
+        first, n = part.first_row, part.rows
         inside = sorted(row for row in reasons if first <= row < first + n)
         if not inside:
             continue
-        names = ["image_id", "caption", *columns]
-        table = files.read_columns(folder / part["part"], names, names)
+        names = [IMAGE_ID, CAPTION, *columns]
+        table = files.read_columns(folder / part.part, names, names)
         chosen = table.iloc[[row - first for row in inside]].to_dict("records")
         for row, cells in zip(inside, chosen, strict=True):
             scores = [None if np.isnan(cells[c]) else float(cells[c]) for c in columns]
-            image = "" if cells["image_id"] is None else str(cells["image_id"])
+            image = "" if cells[IMAGE_ID] is None else str(cells[IMAGE_ID])
             why = ", ".join(reasons[row]) or "at random"
-            rows.append(ShownRow(row, image, cut(cells["caption"], MOST_LETTERS), why, scores))
+            rows.append(ShownRow(row, image, cut(cells[CAPTION], MOST_LETTERS), why, scores))
     return rows

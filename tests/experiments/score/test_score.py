@@ -33,6 +33,7 @@ from metaeval.experiments.score.rows import Block, CaptionRow, blocks, own_datas
 from metaeval.experiments.score.worker import BlockScores, forget
 from metaeval.metrics.ngram.cider import Cider
 from metaeval.metrics.ngram.cider_variants import CiderR
+from metaeval.results.blocks import ColumnSum
 from metaeval.results.score import ScoreResult
 from metaeval.runs.store import MemoryStore
 from metaeval.scoring import score_captions
@@ -338,7 +339,7 @@ def test_a_block_that_a_metric_broke_in_is_scored_again(tmp_path: Path) -> None:
     made, block = Parts(tmp_path, "request"), Block(0, 0, [CaptionRow(1, "a", None)])
     broken = BlockScores(np.array([[np.nan]]), "RuntimeError: no")
     entry = made.write(block, {"m": ["M"]}, {"m": broken})
-    assert entry["columns"] == {"M": {"n": 0, "sum": 0.0}}
+    assert entry.columns == {"M": ColumnSum(n=0, sum=0.0)}
     assert made.known(block) is None
     entry = made.write(block, {"m": ["M"]}, {"m": BlockScores(np.array([[0.5]]))})
     assert made.known(block) == entry
