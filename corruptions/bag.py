@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from metaeval.corruptions.base import RatedCorruption
 from metaeval.corruptions.tokens import words
@@ -32,7 +31,7 @@ class FromBag(RatedCorruption):
         self.bag: tuple[str, ...] = ()
 
     @property
-    def parameters(self) -> Mapping[str, Any]:
+    def parameters(self) -> Mapping[str, object]:
         return {**super().parameters, "min_count": self.min_count}
 
     def fit(self, dataset: CaptionDataset) -> None:
@@ -42,7 +41,7 @@ class FromBag(RatedCorruption):
             lambda: bag_of_words(dataset.pool, self.min_count),
         )
 
-    def facts(self) -> Mapping[str, Any]:
+    def facts(self) -> Mapping[str, object]:
         return {"bag_words": len(self.bag), "bag_min_count": self.min_count}
 
 

@@ -154,5 +154,5 @@ class Training(Experiment):
     """Trains a network and writes its weights, with their card, into the run's folder."""
 
     @abstractmethod
-    def train(self, config: DictConfig, out: Path) -> dict[str, Any]:
+    def train(self, config: DictConfig, out: Path) -> dict[str, object]:
         """Train, and return the card."""

@@ -41,7 +41,7 @@ def explanations(
     chosen: Mapping[str, Sequence[ImageId]],
     images: int,
     store: Store,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """The content of explanations.json (see `metaeval.runs.files`), from a run's files in `out`.
 
     Parameters
@@ -62,7 +62,7 @@ def explanations(
     """
     captions = files.read_table(out / files.CAPTIONS, ("image_id", "set", "caption"))
     long = _images_with_long_texts(captions, dataset)
-    payload: dict[str, Any] = {}
+    payload: dict[str, object] = {}
     for name, (metric, scored) in metrics.items():
         if scored.status != "ok":
             continue
@@ -112,7 +112,7 @@ def _explained(
     few: CaptionDataset,
     captions: pd.DataFrame,
     store: Store,
-) -> list[dict[str, Any]] | None:
+) -> list[dict[str, object]] | None:
     """Per image its id and, set by set, the explanation of its caption; `None` without any."""
     scorer = metric.scorer(few, store)
     if isinstance(scorer, Absent):
@@ -128,7 +128,7 @@ def _explained(
         rows = captions[captions[IMAGE_ID].isin(few.image_ids)]
         position = {image_id: index for index, image_id in enumerate(few.image_ids)}
         index = np.array([position[image_id] for image_id in rows[IMAGE_ID]], dtype=np.intp)
-        sets: list[dict[str, Any]] = [{} for _ in position]
+        sets: list[dict[str, object]] = [{} for _ in position]
         payloads = _cached_explanations(scorer, rows[CAPTION].tolist(), index, store)
         for name, i, payload in zip(rows[SET], index.tolist(), payloads, strict=True):
             if payload is not None:
@@ -143,7 +143,7 @@ def _explained(
 
 def _cached_explanations(
     scorer: Scorer, captions: Sequence[str], image_index: npt.NDArray[np.intp], store: Store
-) -> list[dict[str, Any] | None]:
+) -> list[dict[str, object] | None]:
     """The explanations of n captions, from the cache or computed and then stored there."""
     namespace = "explanations:" + json.dumps([scorer.explanation_version, *scorer.signatures])
     contexts = {i: scorer.context(i) for i in np.unique(image_index).tolist()}

@@ -38,7 +38,7 @@ from metaeval.schema import check_config
 from metaeval.scoring import MetricScores, refuse_equal_columns
 
 # the result, the card of a training, or nothing of a run with `metrics=[]`
-Outcome = RunResult[Any] | dict[str, Any]
+Outcome = RunResult[Any] | dict[str, object]
 
 # what the stages around the metrics take with 5,000 images on two cores, for the line of progress
 _USUAL_SECONDS = (("captions", 2.0), ("statistics", 3.0), ("explanations", 6.0), ("report", 4.0))
@@ -77,7 +77,7 @@ def run(experiment: Experiment, config: DictConfig, out: Path) -> Outcome:
     raise ConfigError(f"{type(experiment).__name__} is not an experiment; see experiments/base.py")
 
 
-def _train(experiment: Training, config: DictConfig, out: Path) -> dict[str, Any]:
+def _train(experiment: Training, config: DictConfig, out: Path) -> dict[str, object]:
     """A training goes on from its checkpoint, so nothing is cleared; and an earlier one's files
     stay together until the new weights are there."""
     record = RunRecord(experiment, config, out)

@@ -233,7 +233,7 @@ def corrupt(
     >>> bool(corrupted["applied"][0])
     True
     """
-    node: dict[str, Any] = OmegaConf.to_container(  # type: ignore[assignment]
+    node: dict[str, object] = OmegaConf.to_container(  # type: ignore[assignment]
         compose_config([f"corruption={corruption}"]).corruption, resolve=True
     )
     has_rate = node.get("rates") is not None
@@ -290,7 +290,7 @@ class Run:
             )
 
     @cached_property
-    def config(self) -> dict[str, Any]:
+    def config(self) -> dict[str, object]:
         """The configuration, with all values resolved."""
         return read_yaml(self.directory / files.CONFIG)
 
@@ -503,7 +503,7 @@ def _name(metric: Any, overrides: list[str]) -> str:
 _TABLES_OF = {"judgments": "table", "pairs": "pairs"}  # experiment → dataset of records
 
 
-def _write_records(experiment: str, overrides: dict[str, Any], directory: Path) -> None:
+def _write_records(experiment: str, overrides: dict[str, object], directory: Path) -> None:
     """Write a dataset that is given as records to a file in the run's folder, and name the file."""
     key = next((k for k in ("dataset", "dataset__file") if _is_records(overrides.get(k))), None)
     if key is None:
@@ -575,7 +575,7 @@ def _store(config: DictConfig) -> SqliteStore:
     return SqliteStore(Path(config.paths.cache).expanduser() / "content.sqlite")
 
 
-def _overrides(given: Mapping[str, Any]) -> list[str]:
+def _overrides(given: Mapping[str, object]) -> list[str]:
     """Keyword arguments as the command's overrides: `dataset__limit=5` is "dataset.limit=5"."""
     return [f"{key.replace('__', '.')}={_value(value)}" for key, value in given.items()]
 

@@ -7,7 +7,6 @@ import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from jinja2 import UndefinedError
 
@@ -91,7 +90,7 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def _written(write: Callable[..., Path], directory: Path, options: dict[str, Any]) -> Path:
+def _written(write: Callable[..., Path], directory: Path, options: dict[str, object]) -> Path:
     """Write the page. What a run wrote is trusted to fit together: where it does not, its files
     were changed, and the reason is one line."""
     try:

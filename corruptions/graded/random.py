@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -47,7 +46,7 @@ class Random(Corruption):
         unused = np.random.default_rng(0)
         return (unused for _ in image_ids)
 
-    def facts(self) -> Mapping[str, Any]:
+    def facts(self) -> Mapping[str, object]:
         return {"random_donors": len(self._donated)}
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:

@@ -13,7 +13,6 @@ caption into words and putting it together again is in `tokens.py`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
@@ -57,7 +56,7 @@ class Replace(FromBag):
         self._place: dict[str, int] = {}
 
     @property
-    def parameters(self) -> Mapping[str, Any]:
+    def parameters(self) -> Mapping[str, object]:
         return {**super().parameters, "distinct": self.distinct}
 
     def fit(self, dataset: CaptionDataset) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from string import punctuation as ASCII
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -63,7 +63,7 @@ class Shuffle(RatedCorruption):
         self.derange, self.punctuation = derange, punctuation
 
     @property
-    def parameters(self) -> Mapping[str, Any]:
+    def parameters(self) -> Mapping[str, object]:
         # the default is left out: it came later, and is not to change what seeds give
         stays = {} if self.punctuation == "moves" else {"punctuation": self.punctuation}
         return {**super().parameters, "derange": self.derange, **stays}

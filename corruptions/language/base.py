@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -52,7 +52,7 @@ class LanguageCorruption(Corruption):
         return self.title if self.times == 1 else f"{self.title} ×{self.times}"
 
     @property
-    def parameters(self) -> Mapping[str, Any]:
+    def parameters(self) -> Mapping[str, object]:
         return {"times": self.times}
 
     def fit(self, dataset: CaptionDataset) -> None:

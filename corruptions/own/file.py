@@ -45,7 +45,7 @@ class FileCorruption(Corruption):
         self._missing = 0
 
     @property
-    def parameters(self) -> Mapping[str, Any]:
+    def parameters(self) -> Mapping[str, object]:
         return {"version": self.title}
 
     def fit(self, dataset: CaptionDataset) -> None:
@@ -57,7 +57,7 @@ class FileCorruption(Corruption):
                 f"(its ids are like '{first}', the dataset's like '{dataset.image_ids[0]}')"
             )
 
-    def facts(self) -> Mapping[str, Any]:
+    def facts(self) -> Mapping[str, object]:
         return {f"images_without_a_caption_in_{self.title}": self._missing}
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:

@@ -67,7 +67,7 @@ class FunctionCorruption(Corruption):
         return self.title if self.rate is None else f"{self.title} {100 * self.rate:g}%"
 
     @property
-    def parameters(self) -> Mapping[str, Any]:
+    def parameters(self) -> Mapping[str, object]:
         return {"function": self.title, **({} if self.rate is None else {"rate": self.rate})}
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
@@ -129,7 +129,7 @@ class Mixture(Corruption):
         return self.title if self.rate is None else f"{self.title} {100 * self.rate:g}%"
 
     @property
-    def parameters(self) -> Mapping[str, Any]:
+    def parameters(self) -> Mapping[str, object]:
         return {"parts": [[part.name, dict(part.parameters)] for part in self.parts]}
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
@@ -149,5 +149,5 @@ class Mixture(Corruption):
             for source, text in zip(dataset.human, texts, strict=True)
         ]
 
-    def facts(self) -> Mapping[str, Any]:
+    def facts(self) -> Mapping[str, object]:
         return {key: value for part in self.parts for key, value in part.facts().items()}

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +21,7 @@ from metaeval.stats.resampling.items import Floats
 
 def write_judgments(out: Path, judged: Judgments) -> None:
     """`caption` (its number), image_id, system, candidate, references, and the ratings."""
-    columns: dict[str, Any] = {
+    columns: dict[str, object] = {
         "caption": pa.array(range(len(judged)), pa.int64()),
         "image_id": pa.array([j.image for j in judged.judged], pa.string()),
         "system": pa.array([j.system for j in judged.judged], pa.string()),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -41,7 +40,7 @@ def write_scores(out: Path, scores: Mapping[str, tuple[PairScores, bool]]) -> No
         for name, (given, higher) in scores.items()
     }
     n = len(next(iter(signed.values()))[0]) if signed else 0  # type: ignore[arg-type]
-    columns: dict[str, Any] = {
+    columns: dict[str, object] = {
         "pair": pa.array([k for _ in signed for k in range(n)], pa.int64()),
         "metric": pa.array([name for name in signed for _ in range(n)], pa.string()),
     }

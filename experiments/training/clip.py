@@ -97,7 +97,7 @@ class TrainClip(NetworkTraining):
         if not str(config.dataset.get("_target_", "")).endswith("load_scenes"):
             raise ConfigError("train_clip learns from the scenes: add dataset=scenes")
 
-    def train(self, config: DictConfig, out: Path) -> dict[str, Any]:
+    def train(self, config: DictConfig, out: Path) -> dict[str, object]:
         """Train, evaluate on held-out scenes, and write model.safetensors and card.json."""
         import torch
 

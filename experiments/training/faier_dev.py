@@ -66,7 +66,7 @@ class HeldOut:
         self._first = np.cumsum(counts) - counts
         self._index = np.arange(self.n * self.turns)
 
-    def measure(self, model: FaierNetwork, references: Sequence[int] = (4, 0)) -> dict[str, Any]:
+    def measure(self, model: FaierNetwork, references: Sequence[int] = (4, 0)) -> dict[str, object]:
         """Retrieval and rank-order ρ by the number of references."""
         matcher = UnionMatcher(model)
         sets = {name: matcher.read(captions) for name, captions in self._sets.items()}
@@ -79,7 +79,7 @@ class HeldOut:
         sets: Mapping[str, CaptionNodes],
         captions: ParsedCaptions | CaptionNodes,
         k: int,
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         none = len(self._captions) - 1
         rows = []
         for i, texts in enumerate(self.images.captions):
@@ -89,7 +89,7 @@ class HeldOut:
         image = np.repeat(np.arange(self.n), self.turns)
         matcher.prepare(self.images.regions.subset(image), captions, rows)
         scores = {name: matcher.score(captions, self._index) for name, captions in sets.items()}
-        measured: dict[str, Any] = {}
+        measured: dict[str, object] = {}
         for name, levels in LEVELS.items():
             both = np.stack([scores[version] for version in levels], axis=1)
             measured[name] = rank_orders(both.sum(axis=2))

@@ -48,7 +48,7 @@ class CaptionModule(evaluate.Metric):  # type: ignore[misc]
 
     def _compute(
         self, predictions: list[str], references: list[list[str]], **options: Any
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         score = type(self).scored(predictions, references, **options)
         return {self.metric: score.together, "scores": score.each.tolist()}
 

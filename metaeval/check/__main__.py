@@ -64,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _all(
-    given: argparse.Namespace, options: Mapping[str, Any], metric: Metric, asked: Asked
+    given: argparse.Namespace, options: Mapping[str, object], metric: Metric, asked: Asked
 ) -> Iterator[Observation]:
     own_class = not isinstance(metric, FunctionMetric | CocoScorerMetric)
     remake = (lambda **more: metric_from(given.what, **{**options, **more})) if own_class else None
@@ -80,7 +80,7 @@ def _option(text: str) -> tuple[str, Any]:
     name, equals, _ = text.partition("=")
     if not equals or not name.isidentifier():
         raise ConfigError(f"'{text}' is not an option; write name=value")
-    given: dict[str, Any] = OmegaConf.to_container(OmegaConf.from_dotlist([text]))  # type: ignore[assignment]
+    given: dict[str, object] = OmegaConf.to_container(OmegaConf.from_dotlist([text]))  # type: ignore[assignment]
     return name, given[name]
 
 

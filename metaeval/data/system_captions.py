@@ -105,7 +105,7 @@ def _with_numbers(records: Sequence[Record], path: Path) -> list[Record]:
     return converted
 
 
-def _captions_by_image(value: Mapping[str, Any]) -> list[Record]:
+def _captions_by_image(value: Mapping[str, object]) -> list[Record]:
     """The records of pycocoevalcap's `res.json`: image id → a list of one caption, or of one
     object with a caption; none where it is something else."""
     records = []

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +33,7 @@ class RegionScorer(Scorer):
     def __init__(
         self,
         columns: Iterable[ScoreColumn],
-        settings: Mapping[str, Any],
+        settings: Mapping[str, object],
         dataset: CaptionDataset,
         source: RegionSource,
         store: Store | None,

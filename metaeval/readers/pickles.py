@@ -189,7 +189,7 @@ def _scalar(*_: Any) -> None:
     """A NumPy scalar: metaeval reads none."""
 
 
-_NUMPY: dict[str, Any] = {
+_NUMPY: dict[str, object] = {
     "numpy.ndarray": PickledArray,
     "numpy.dtype": _PickledDtype,
     "collections.OrderedDict": OrderedDict,

@@ -188,7 +188,7 @@ def _no_value(*_: Any) -> None:
     """A device or a layout: where the numbers were, which is nothing to us."""
 
 
-_TORCH: dict[str, Any] = {
+_TORCH: dict[str, object] = {
     "torch._utils._rebuild_tensor_v2": _tensor,
     "torch._utils._rebuild_tensor": _tensor,
     "torch._utils._rebuild_parameter": _parameter,
@@ -213,7 +213,7 @@ def _names(name: str) -> Any:
     return _TORCH.get(name) or numpy_names(name)
 
 
-def options_of(value: Any) -> Mapping[str, Any]:
+def options_of(value: Any) -> Mapping[str, object]:
     """Options in a checkpoint, given as a mapping or as a Namespace; empty where there are none."""
     if isinstance(value, Mapping):
         return value

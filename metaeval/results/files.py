@@ -42,7 +42,7 @@ def result_class(experiment: str) -> type[RunResult[Any]]:
     return found
 
 
-def dump(model: RunResult[Any] | RunInfo | Manifest) -> dict[str, Any]:
+def dump(model: RunResult[Any] | RunInfo | Manifest) -> dict[str, object]:
     """The model as JSON's values; "schema" comes first."""
     data = model.model_dump(mode="json")
     return {_SCHEMA: data.pop("schema_version"), **data}
@@ -92,7 +92,7 @@ def read_manifest(path: Path) -> Manifest:
     return _validate(Manifest, _read(path, schema=1), path)
 
 
-def _read(path: Path, schema: int = SCHEMA) -> dict[str, Any]:
+def _read(path: Path, schema: int = SCHEMA) -> dict[str, object]:
     data = files.read_json(path)
     if not isinstance(data, dict):
         raise InputError("is not a file of a run: a JSON object is expected", file=path)
@@ -107,7 +107,7 @@ def _read(path: Path, schema: int = SCHEMA) -> dict[str, Any]:
     return data
 
 
-def _validate(model: type[_Model], data: dict[str, Any], path: Path) -> _Model:
+def _validate(model: type[_Model], data: dict[str, object], path: Path) -> _Model:
     try:
         return model.model_validate(data)
     except ValidationError as error:

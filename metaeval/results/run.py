@@ -84,7 +84,7 @@ class RunResult(Model, Generic[Statistics]):
         """
         rows = []
         for entry in self.metrics:
-            row: dict[str, Any] = {"metric": entry.name, "status": entry.status}
+            row: dict[str, object] = {"metric": entry.name, "status": entry.status}
             if entry.statistics is not None:
                 row |= _numbers_of(entry.statistics)
             rows.append(row)
@@ -96,8 +96,8 @@ class RunResult(Model, Generic[Statistics]):
         return table
 
 
-def _numbers_of(statistics: Model) -> dict[str, Any]:
-    numbers: dict[str, Any] = {}
+def _numbers_of(statistics: Model) -> dict[str, object]:
+    numbers: dict[str, object] = {}
     for name in type(statistics).model_fields:
         value = getattr(statistics, name)
         if isinstance(value, Estimate):

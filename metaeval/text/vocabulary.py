@@ -102,7 +102,7 @@ class Vocabulary:
 
     def save(self, path: Path) -> None:
         """Write what `load` reads of SCAN's form; overwrites."""
-        value: dict[str, Any] = {"word2idx": self._numbers, "tokenizer": self.tokenizer}
+        value: dict[str, object] = {"word2idx": self._numbers, "tokenizer": self.tokenizer}
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
         path.write_text(text + "\n", encoding="utf-8")
 

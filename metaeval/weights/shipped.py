@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from metaeval.errors import InputError
 from metaeval.readers.files import one_line
@@ -34,7 +33,7 @@ def _describe(folder: Path) -> str:
     return f"{size / 1e6:.1f} MB, {_what(card)}"
 
 
-def _what(card: dict[str, Any]) -> str:
+def _what(card: dict[str, object]) -> str:
     """The card's own words, or what its entries say."""
     if isinstance(card.get("what"), str):
         return one_line(card["what"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from metaeval.reports.paper.citations import cite
 from metaeval.reports.paper.links import save_links
@@ -83,7 +83,7 @@ def groups_of(result: ReferencesResult, measures: Sequence[Measure]) -> list[Job
     """A group for each number of references, with the values of every metric that has one."""
     groups = []
     for k, n in enumerate(result.n_references):
-        values: dict[Measure, dict[str, Any]] = {}
+        values: dict[Measure, dict[str, SeedSpread]] = {}
         for metric in result.metrics:
             if kind_of(metric) not in ("result", "control"):
                 continue

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from metaeval.reports.paper.citations import cite
 from metaeval.reports.paper.links import save_links
@@ -152,7 +151,7 @@ def _together(result: SensitivityResult) -> list[tuple[str, str, str]]:
     ]
 
 
-def _examples(result: SensitivityResult) -> list[dict[str, Any]]:
+def _examples(result: SensitivityResult) -> list[dict[str, Sequence[Sequence[str]]]]:
     """Per set: what was changed how often and why not, and where metrics erred most."""
     listed = []
     for k, entry in enumerate(result.sets):

@@ -48,7 +48,7 @@ def date_and_version(info: RunInfo) -> list[tuple[str, str]]:
     ]
 
 
-def _sorted_pairs(values: Mapping[str, Any] | None) -> list[tuple[str, str]]:
+def _sorted_pairs(values: Mapping[str, object] | None) -> list[tuple[str, str]]:
     return [(str(k), str(v)) for k, v in sorted((values or {}).items())]
 
 
@@ -62,7 +62,7 @@ def _print(value: Any) -> str:
     return number(value, 2) if isinstance(value, float) else str(value)
 
 
-def reproduction(run: LoadedRun[Any], settings: Mapping[str, Any]) -> Provenance:
+def reproduction(run: LoadedRun[Any], settings: Mapping[str, object]) -> Provenance:
     """The facts of run.json; `settings` are those of the statistics, by name."""
     info = run.info
     dirty = " (with uncommitted changes)" if info.git and info.git.dirty else ""

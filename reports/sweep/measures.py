@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from metaeval.reports.shared.row_kind import kind_of
 from metaeval.results.run import Measure, RunResult
 
-Statistics = RunResult[Any] | Mapping[str, Any]
+Statistics = RunResult[Any] | Mapping[str, object]
 
 
 class Value(NamedTuple):

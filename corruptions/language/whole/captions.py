@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -136,7 +135,7 @@ class _FromCorpus(Corruption):
         self._corpus = corpus_of(dataset)
         self._known = known_images(dataset)
 
-    def facts(self) -> Mapping[str, Any]:
+    def facts(self) -> Mapping[str, object]:
         return {"corpus_captions": len(self._corpus.captions)} if self._corpus else {}
 
     @property

@@ -229,7 +229,7 @@ def _corpus(category: str) -> str:
 
 
 def _clip(
-    record: dict[str, Any], tidy: Tidy, path: Path, where: str
+    record: dict[str, object], tidy: Tidy, path: Path, where: str
 ) -> tuple[str, tuple[str, ...]]:
     """The clip's id and its references."""
     field = next((name for name in IDS if name in record), IDS[0])

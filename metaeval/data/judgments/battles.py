@@ -354,7 +354,7 @@ def _path(file: str | Path | None, layout: str | None, data: str | Path | None) 
     return path
 
 
-def _of_layout(layout: str, record: Mapping[str, Any]) -> dict[str, str]:
+def _of_layout(layout: str, record: Mapping[str, object]) -> dict[str, str]:
     """The names of a layout, without those of optional fields that the file does not have."""
     if layout not in LAYOUTS:
         raise ConfigError(f"dataset.layout: '{layout}' is not one of {', '.join(LAYOUTS)}")
@@ -371,7 +371,7 @@ def _outcomes(winners: Mapping[str, str] | None) -> dict[str, float]:
 
 
 def _battle(
-    record: dict[str, Any], outcomes: Mapping[str, float], tidy: Tidy, path: Path, where: str
+    record: dict[str, object], outcomes: Mapping[str, float], tidy: Tidy, path: Path, where: str
 ) -> Battle:
     image = str(check_id(record["image_id"], path, where, "image_id"))
     first, second = (

@@ -261,7 +261,7 @@ def _require_known(option: str, value: str, known: Collection[str]) -> None:
 
 
 def _direct(
-    pairs: Mapping[str, Any], n: int, path: Path, *, required: bool
+    pairs: Mapping[str, object], n: int, path: Path, *, required: bool
 ) -> list[tuple[int, int]] | None:
     """The direct votes for B and C of each pair; `None` where the file has none."""
     if "result" not in pairs and not required:
@@ -315,7 +315,7 @@ def _consensus(
     return tuple(references), (votes[first], votes[second] if second != first else 0)
 
 
-def _variable(content: Mapping[str, Any], name: str, path: Path) -> Any:
+def _variable(content: Mapping[str, object], name: str, path: Path) -> Any:
     """A variable that is a row of members: structs, cells or numbers."""
     if name not in content:
         raise InputError("the variable is missing", file=path, field=name)

@@ -21,7 +21,7 @@ class TableRow(NamedTuple):
     """One record of a table, and its place ("line 7")."""
 
     where: str
-    fields: dict[str, Any]
+    fields: dict[str, object]
 
     def cell(self, name: str, path: Path) -> Any:
         """The record's value in a column; InputError if the column is missing."""

@@ -138,7 +138,7 @@ def _pairs(
         )  # fmt: skip
 
 
-def numbered_records(value: Any, path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+def numbered_records(value: Any, path: Path) -> Iterator[tuple[str, dict[str, object]]]:
     """The records of a JSON object (name → record) or of a list, each with its place."""
     if isinstance(value, dict):
         listed = [(f"record '{key}'", record) for key, record in value.items()]

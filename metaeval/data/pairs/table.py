@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Unpack
 
 from metaeval.data.annotated_images import ImagePlaces, sources_of_ids
 from metaeval.data.dataset import ImageId
@@ -94,7 +94,7 @@ def load_pairs_table(
     )  # fmt: skip
 
 
-def _pairs(record: dict[str, Any], tidy: Tidy, path: Path, where: str) -> Iterator[CaptionPair]:
+def _pairs(record: dict[str, object], tidy: Tidy, path: Path, where: str) -> Iterator[CaptionPair]:
     image = check_id(record["image_id"], path, where, "image_id")
     true = tidy.read(record["true"], file=path, record=where, field="true")
     false = texts_of(record["false"], tidy, path, where, "false")

@@ -10,7 +10,7 @@ SWiG, VisDial) have no references and are not read.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Unpack
 
 from metaeval.data.annotated_images import ImagePlaces
 from metaeval.data.image_source import source_of_file
@@ -78,7 +78,7 @@ def load_valse(
     )  # fmt: skip
 
 
-def _votes(record: dict[str, Any], path: Path, where: str) -> int:
+def _votes(record: dict[str, object], path: Path, where: str) -> int:
     votes = record.get("mturk")
     chosen = votes.get("caption") if isinstance(votes, dict) else None
     if type(chosen) is not int or not 0 <= chosen <= PEOPLE:
@@ -88,7 +88,7 @@ def _votes(record: dict[str, Any], path: Path, where: str) -> int:
     return chosen
 
 
-def _pair(record: dict[str, Any], kind: str, tidy: Tidy, path: Path, where: str) -> CaptionPair:
+def _pair(record: dict[str, object], kind: str, tidy: Tidy, path: Path, where: str) -> CaptionPair:
     text = {
         key: tidy.read(record[key], file=path, record=where, field=key)
         for key in ("image_file", "caption", "foil", "orig_caption")

@@ -29,7 +29,7 @@ def dump(value: Any) -> bytes:
     return json.dumps(value, separators=(",", ":"), ensure_ascii=True).encode()
 
 
-def _images(graphs: Sequence[SceneGraph], side: int) -> list[dict[str, Any]]:
+def _images(graphs: Sequence[SceneGraph], side: int) -> list[dict[str, object]]:
     return [
         {"id": g.image_id, "width": side, "height": side, "file_name": file_name(g.image_id)}
         for g in graphs
@@ -38,7 +38,7 @@ def _images(graphs: Sequence[SceneGraph], side: int) -> list[dict[str, Any]]:
 
 def captions_json(graphs: Sequence[SceneGraph], split: str, side: int = 336) -> bytes:
     """COCO's captions file. Annotation ids rise with the image, then the caption."""
-    annotations: list[dict[str, Any]] = []
+    annotations: list[dict[str, object]] = []
     for g in graphs:
         for caption in g.captions:
             annotations.append(
@@ -56,7 +56,7 @@ def captions_json(graphs: Sequence[SceneGraph], split: str, side: int = 336) -> 
 
 def instances_json(graphs: Sequence[SceneGraph], split: str, side: int = 336) -> bytes:
     """COCO's instances file; an object's outline is its box. All 80 categories are listed."""
-    annotations: list[dict[str, Any]] = []
+    annotations: list[dict[str, object]] = []
     for g in graphs:
         for item in g.objects:
             x, y, w, h = (scaled(v, side, g.width) for v in item.box)

@@ -154,7 +154,7 @@ class FunctionScorer(OwnScorer):
 
 
 def _parameters(
-    function: Callable[..., Any], options: Mapping[str, Any], name: str
+    function: Callable[..., Any], options: Mapping[str, object], name: str
 ) -> dict[str, str]:
     """The function's parameters that metaeval fills, except the first → with what.
 

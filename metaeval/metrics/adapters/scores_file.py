@@ -75,7 +75,7 @@ class ScoresFileMetric(OwnMetric):
             for name in self.scores.columns
         )
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Without what was read: another process reads it itself."""
         return {key: value for key, value in vars(self).items() if key != "scores"}
 

@@ -16,7 +16,6 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -165,7 +164,7 @@ class BertScorer(ReferenceScorer):
     def __init__(
         self,
         metric: BertScore,
-        settings: Mapping[str, Any],
+        settings: Mapping[str, object],
         dataset: CaptionDataset,
         model: TextModel,
         layer: int,
@@ -226,13 +225,13 @@ class BertScorer(ReferenceScorer):
             scores[has_references, 0] = np.maximum.reduceat(f1, starts)
         return self._rescaled(scores)
 
-    def explain(self, caption: str, image_index: int) -> Mapping[str, Any] | None:
+    def explain(self, caption: str, image_index: int) -> Mapping[str, object] | None:
         """Which token of the caption met which token of each reference, and how alike they are."""
         return self.explain_all([caption], np.array([image_index]))[0]
 
     def explain_all(
         self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
-    ) -> list[Mapping[str, Any] | None]:
+    ) -> list[Mapping[str, object] | None]:
         groups = [self.dataset.references[i] for i in image_index.tolist()]
         matched = [text for group in groups for text in group]
         every = [text for texts in self.dataset.references for text in texts]
@@ -255,7 +254,7 @@ class BertScorer(ReferenceScorer):
 
     def _payload(
         self, sentences: EncodedSentences, caption: str, references: Sequence[str], scores: Scores
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         """Of one caption, with its precision, recall and F1 [r, 3] by each of r references."""
         value = float(self._rescaled(scores[:, 2].max()))
         words, weights, vectors = zip(

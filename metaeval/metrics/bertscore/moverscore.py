@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import string
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -115,7 +115,7 @@ class MoverScorer(ReferenceScorer):
 
     def __init__(self, metric: MoverScore, dataset: CaptionDataset, tokens: BertScorer) -> None:
         kept = ("model", "weights", "layer", "idf", "dtype", "transformers")
-        settings: Mapping[str, Any] = {
+        settings: Mapping[str, object] = {
             **{key: tokens.settings[key] for key in kept},
             "without": "punctuation+later-pieces",
             "refs": "mean",

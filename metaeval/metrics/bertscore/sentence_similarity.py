@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -94,7 +94,7 @@ class SentenceScorer(ReferenceScorer):
         self, metric: SentenceSimilarity, dataset: CaptionDataset, tokens: BertScorer
     ) -> None:
         kept = ("model", "weights", "layer", "dtype", "transformers")
-        settings: Mapping[str, Any] = {
+        settings: Mapping[str, object] = {
             **{key: tokens.settings[key] for key in kept}, "pooling": "mean", "refs": "max", "v": 1,
         }  # fmt: skip
         super().__init__(metric, settings, dataset, [_column(tokens.columns[0])])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 _SEE = "licence: see its card"
 _SHA256 = re.compile(r"/([0-9a-f]{64})/")
@@ -68,7 +68,7 @@ def count_parameters(model: str) -> int:
     import torch
 
     open_clip = import_module("open_clip")
-    shape: dict[str, Any] = open_clip.get_model_config(model)
+    shape: dict[str, object] = open_clip.get_model_config(model)
     kind = open_clip.CustomTextCLIP if shape.pop("custom_text", False) else open_clip.CLIP
     with torch.device("meta"):
         network = kind(**shape)

@@ -90,7 +90,7 @@ class ClipTask:
             picked.append(ids[:, : int((ids > 0).sum(axis=1).max())].astype(np.int64))
         return picked
 
-    def validate(self, model: Any) -> Mapping[str, Any]:
+    def validate(self, model: Any) -> Mapping[str, object]:
         """Recall among the dev images and their captions, and its sum."""
         recalls = retrieval(model, self._dev, self._tokenizer, self._image_size, self._device)
         return {**recalls, "rsum": rsum(recalls)}

@@ -108,9 +108,9 @@ def fetch(model: str, pretrained: str, dataset: CaptionDataset, cache: Path | No
     hub.fetch(repository)
 
 
-def tag_config(model: str, tag: str) -> dict[str, Any]:
+def tag_config(model: str, tag: str) -> dict[str, object]:
     """open_clip's facts about a tag (quick_gelu, mean, std, …); imports torch."""
-    known: dict[str, Any] = import_module("open_clip").get_pretrained_cfg(model, tag)
+    known: dict[str, object] = import_module("open_clip").get_pretrained_cfg(model, tag)
     return known
 
 

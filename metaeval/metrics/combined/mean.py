@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -152,7 +152,7 @@ class MeanScorer(Scorer):
         ]
         self.metric, self._scorers = metric, tuple(scorers)
         self._pool = None if metric.scale == "none" else _pool(dataset)
-        settings: dict[str, Any] = {
+        settings: dict[str, object] = {
             f"of{k + 1}": scorer.signatures[place].replace("|", ";")
             for k, (scorer, place) in enumerate(zip(scorers, self._place, strict=True))
         }

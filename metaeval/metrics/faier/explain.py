@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import torch
@@ -35,12 +34,12 @@ class Explainer:
     ) -> None:
         self._matcher, self._parser, self._vocabulary = matcher, parser, vocabulary
         self._references, self._regions = references, regions
-        self._reference_matches: dict[int, list[dict[str, Any]]] = {}  # they serve many captions
+        self._reference_matches: dict[int, list[dict[str, object]]] = {}  # they serve many captions
 
     @torch.inference_mode()
     def explain(
         self, captions: Sequence[str], images: Sequence[int]
-    ) -> list[tuple[dict[str, Any], list[float]]]:
+    ) -> list[tuple[dict[str, object], list[float]]]:
         """What each caption finds in its image, and its score on each level.
 
         Each is computed by itself. The first of a pair is {"kind": "matches", "regions":
@@ -52,13 +51,13 @@ class Explainer:
             self._reference_matches.update((i, self._match_references(i)) for i in new)
             return [self._explain(text, i) for text, i in zip(captions, images, strict=True)]
 
-    def _match_references(self, index: int) -> list[dict[str, Any]]:
+    def _match_references(self, index: int) -> list[dict[str, object]]:
         return [
             {key: texts[key] for key in ("words", "matches")}
             for texts, _ in self._match(self._references[index], index)
         ]
 
-    def _explain(self, caption: str, index: int) -> tuple[dict[str, Any], list[float]]:
+    def _explain(self, caption: str, index: int) -> tuple[dict[str, object], list[float]]:
         ((matches_of_caption, levels),) = self._match([caption], index)
         boxes = self._regions.boxes[index][self._regions.mask[index]]
         labels = self._regions.labels[index]
@@ -72,7 +71,9 @@ class Explainer:
             "references": self._reference_matches[index],
         }, levels
 
-    def _match(self, texts: Sequence[str], index: int) -> list[tuple[dict[str, Any], list[float]]]:
+    def _match(
+        self, texts: Sequence[str], index: int
+    ) -> list[tuple[dict[str, object], list[float]]]:
         """Words, triplets and their matches of some texts, each with the scores of its levels."""
         unions = {level: z[None] for level, z in self._matcher.unions_of(index).items()}
         network, pairs = self._matcher.model, []

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -284,25 +284,25 @@ class FaierScorer(RegionScorer):
             self._matcher, self.parser, self._vocabulary, references, self.image_regions
         )
 
-    def explain(self, caption: str, image_index: int) -> Mapping[str, Any] | None:
+    def explain(self, caption: str, image_index: int) -> Mapping[str, object] | None:
         return self.explain_all([caption], np.array([image_index]))[0]
 
     def explain_all(
         self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
-    ) -> list[Mapping[str, Any] | None]:
+    ) -> list[Mapping[str, object] | None]:
         if not self._sees:
             return [None] * len(captions)  # no regions to show a match in
         rows = np.flatnonzero(self._usable[image_index]).tolist()
         images = [int(image_index[k]) for k in rows]
         explained = self._explainer.explain([captions[k] for k in rows], images)
-        payloads: list[Mapping[str, Any] | None] = [None] * len(captions)
+        payloads: list[Mapping[str, object] | None] = [None] * len(captions)
         for k, image, (explanation, levels) in zip(rows, images, explained, strict=True):
             payloads[k] = self._payload(explanation, levels, image)
         return payloads
 
     def _payload(
-        self, explanation: Mapping[str, Any], levels: Sequence[float], image_index: int
-    ) -> dict[str, Any]:
+        self, explanation: Mapping[str, object], levels: Sequence[float], image_index: int
+    ) -> dict[str, object]:
         values = np.array(levels) / self._units[image_index]
         values = np.append(values.sum(), values) if len(self.columns) > 1 else values
         names = [column.name for column in self.columns]

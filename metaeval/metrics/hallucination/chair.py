@@ -110,7 +110,7 @@ class ChairScorer(SummableScorer):
     def __init__(
         self,
         metric: Chair,
-        settings: Mapping[str, Any],
+        settings: Mapping[str, object],
         dataset: CaptionDataset,
         words: Ontology,
         truth: Sequence[str],

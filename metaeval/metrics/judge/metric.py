@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 from urllib.parse import urlsplit
 
 from omegaconf import OmegaConf
@@ -113,7 +113,7 @@ class Judge(Metric):
     seed: Seed | None = None
     max_tokens: PositiveInt = 64
     stop: str | list[str] | None = None
-    parameters: dict[str, Any] | None = None
+    parameters: dict[str, object] | None = None
     n_samples: PositiveInt = 1
     concurrency: PositiveInt = 8
     requests_per_minute: PositiveInt | None = None
@@ -276,7 +276,7 @@ class Judge(Metric):
         return Limits(**{f.name: getattr(self, f.name) for f in fields(Limits)})
 
     @property
-    def request_parameters(self) -> dict[str, Any]:
+    def request_parameters(self) -> dict[str, object]:
         """The fields of a request besides its messages and its seed."""
         parameters = {
             "model": self.model, "temperature": self.temperature, "max_tokens": self.max_tokens,
@@ -286,9 +286,9 @@ class Judge(Metric):
             parameters |= {"logprobs": True, "top_logprobs": 20}
         return {k: v for k, v in {**parameters, **(self.parameters or {})}.items() if v is not None}
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, object]:
         """What would change a score."""
-        settings: dict[str, Any]
+        settings: dict[str, object]
         if self.files is not None and not self.files.by_request:
             settings = {"answers": self.files.sha256[:12]}
         else:
@@ -327,7 +327,7 @@ class Judge(Metric):
                 )
         return JudgeScorer(self, dataset, store)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Without what was read: another process reads it itself."""
         lazy = ("template", "answer_parser", "files")
         return {key: value for key, value in vars(self).items() if key not in lazy}

@@ -84,5 +84,5 @@ class Prompt:
                 "it may use caption, first, second, references and image"
             ) from None
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return {key: value for key, value in vars(self).items() if key != "_template"}

@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import torch
@@ -54,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         logs: torch.Tensor = model(tokens).masked_fill(tokens[:, 1:] == PAD, 0)
         return -logs.sum() / (lengths - 1).sum()
 
-    def validate(network: CaptionLanguageModel) -> Mapping[str, Any]:
+    def validate(network: CaptionLanguageModel) -> Mapping[str, object]:
         return {"dev_log_probability": mean_log_probability(network, *dev)}
 
     settings = TrainingSettings(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -111,7 +110,7 @@ class MeteorScorer(SummableScorer):
     def __init__(
         self,
         metric: Meteor,
-        settings: Mapping[str, Any],
+        settings: Mapping[str, object],
         dataset: CaptionDataset,
         installation: Installation,
     ) -> None:

@@ -89,7 +89,7 @@ class MeteorNltkScorer(ReferenceScorer):
     usual_ms = 0.6
 
     def __init__(
-        self, metric: MeteorNltk, settings: dict[str, Any], dataset: CaptionDataset, folder: Path
+        self, metric: MeteorNltk, settings: dict[str, object], dataset: CaptionDataset, folder: Path
     ) -> None:
         super().__init__(metric, settings, dataset)
         self._folder = folder

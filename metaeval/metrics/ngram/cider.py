@@ -133,7 +133,7 @@ class Cider(Metric):
         other.idf = file
         return other
 
-    def _form(self) -> dict[str, Any]:
+    def _form(self) -> dict[str, object]:
         """The signature's entry on the form of CIDEr."""
         return {"sigma": f"{self.sigma:g}"}
 
@@ -181,7 +181,7 @@ class CiderScorer(ReferenceScorer):
     def __init__(
         self,
         metric: Cider,
-        settings: Mapping[str, Any],
+        settings: Mapping[str, object],
         dataset: CaptionDataset,
         corpus: Path | None,
     ) -> None:

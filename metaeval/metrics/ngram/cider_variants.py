@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -41,7 +40,7 @@ class CiderPlain(Cider):
     ) -> None:
         super().__init__(tokenizer=tokenizer, idf=idf, data=data, cache=cache)
 
-    def _form(self) -> dict[str, Any]:
+    def _form(self) -> dict[str, object]:
         return {"clip": "no"}
 
     @property
@@ -72,7 +71,7 @@ class CiderR(CiderPlain):
     name = "cider_r"
     columns = (ScoreColumn("CIDEr-R", bounds=(0.0, 10.0)),)
 
-    def _form(self) -> dict[str, Any]:
+    def _form(self) -> dict[str, object]:
         return {"repetition": REPETITION, "length": LENGTH}
 
     @property

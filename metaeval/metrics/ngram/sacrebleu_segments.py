@@ -28,10 +28,10 @@ class SegmentMetric(SummableMetric):
         for library in self.libraries:
             library.num_refs = -1  # needed for its signature
 
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, object]:
         """sacrebleu's own signatures, without the number of references, which is in the key of
         every cached score."""
-        settings: dict[str, Any] = {}
+        settings: dict[str, object] = {}
         for library in self.libraries:
             pairs = [pair.split(":", 1) for pair in library.get_signature().format().split("|")]
             settings |= {key: value for key, value in pairs if key != "nrefs"}
@@ -58,10 +58,10 @@ class SegmentScorer(SummableScorer):
     batch_size = 5000
 
     def __init__(
-        self, metric: SegmentMetric, settings: Mapping[str, Any], dataset: CaptionDataset
+        self, metric: SegmentMetric, settings: Mapping[str, object], dataset: CaptionDataset
     ) -> None:
         super().__init__(metric, settings, dataset)
-        self._known: dict[int, list[dict[str, Any]]] = {}
+        self._known: dict[int, list[dict[str, object]]] = {}
 
     def prepare(self) -> None:
         """Nothing: an image's references are looked at when its first caption comes."""
@@ -81,7 +81,7 @@ class SegmentScorer(SummableScorer):
                 ]
         return rows
 
-    def _references(self, image: int) -> list[dict[str, Any]]:
+    def _references(self, image: int) -> list[dict[str, object]]:
         """What each library keeps of an image's references."""
         if image not in self._known:
             group = self.dataset.references[image]

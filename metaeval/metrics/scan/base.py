@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from metaeval.compute import device as devices
 from metaeval.compute.networks import load_once
@@ -151,7 +151,7 @@ class ScanScorer(RegionScorer):
         weights: ScanWeights,
         dataset: CaptionDataset,
         store: Store | None,
-        settings: Mapping[str, Any],
+        settings: Mapping[str, object],
     ) -> None:
         corrupted = weights.learned_from_corruptions
         network = {

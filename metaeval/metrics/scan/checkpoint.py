@@ -69,7 +69,7 @@ def _state(state: Any, path: Path, name: str) -> dict[str, torch.Tensor]:
 def _shape(
     image: Mapping[str, torch.Tensor],
     text: Mapping[str, torch.Tensor],
-    options: Mapping[str, Any],
+    options: Mapping[str, object],
     path: Path,
 ) -> ScanShape:
     fc, words = _matrix(image, "fc.weight", path), _matrix(text, "embed.weight", path)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -130,13 +129,13 @@ class TigerScorer(ScanScorer):
             scores[rows] = self._compare(vectors, images)
         return scores
 
-    def explain(self, caption: str, image_index: int) -> Mapping[str, Any] | None:
+    def explain(self, caption: str, image_index: int) -> Mapping[str, object] | None:
         return self.explain_all([caption], np.array([image_index]))[0]
 
     def explain_all(
         self, captions: Sequence[str], image_index: npt.NDArray[np.intp]
-    ) -> list[Mapping[str, Any] | None]:
-        payloads: list[Mapping[str, Any] | None] = [None] * len(captions)
+    ) -> list[Mapping[str, object] | None]:
+        payloads: list[Mapping[str, object] | None] = [None] * len(captions)
         rows = np.flatnonzero(self.usable[image_index])
         if len(rows):
             images = image_index[rows]
@@ -146,7 +145,7 @@ class TigerScorer(ScanScorer):
                 payloads[k] = self._payload(i, *numbers)
         return payloads
 
-    def _payload(self, image_index: int, vector: Scores, scores: Scores) -> dict[str, Any]:
+    def _payload(self, image_index: int, vector: Scores, scores: Scores) -> dict[str, object]:
         """Of one caption, with its grounding vector [r] and its scores [3]."""
         n = int(self.grounder.n_regions[image_index])
         boxes, labels = self.regions.boxes[image_index], self.regions.labels[image_index]

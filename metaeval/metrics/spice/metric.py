@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -142,7 +141,7 @@ class SpiceScorer(ReferenceScorer):
                 scores[row] = f_scores(candidate, references)
         return scores
 
-    def explain(self, caption: str, image_index: int) -> Mapping[str, Any] | None:
+    def explain(self, caption: str, image_index: int) -> Mapping[str, object] | None:
         """The candidate's and the references' tuples, and which of them found a partner."""
         tuples, references = self._tuples([caption])[0], self._references[image_index]
         if tuples is None or references is None:

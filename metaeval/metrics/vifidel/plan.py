@@ -18,14 +18,14 @@ def explain_transport(
     bags: tuple[Bag, Bag],
     image: int,
     columns: Sequence[str],
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Column → its transport plan; a column that has no score, or 0 for want of words, has none.
 
     A plan holds `objects` and `words` (each with its share of the mass), `flows` (object, word,
     share moved, price per unit, and the cost: share times price), dearest first, `distance`, the
     sum of the costs, and `score`.
     """
-    plans: dict[str, Any] = {}
+    plans: dict[str, object] = {}
     if not all(bags):
         return plans
     for column, images in zip(columns, (None, np.array([image])), strict=True):
@@ -59,7 +59,7 @@ def explain_transport(
     return plans
 
 
-def _shares(names: Sequence[str], masses: Any) -> list[dict[str, Any]]:
+def _shares(names: Sequence[str], masses: Any) -> list[dict[str, object]]:
     return [
         {"word": name, "mass": float(mass)}
         for name, mass in zip(names, masses, strict=True)

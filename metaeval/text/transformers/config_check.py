@@ -56,7 +56,7 @@ def check_config(path: Path, weights: Path) -> None:
                 raise InputError(problem, file=path, field=key)
 
 
-def _check_keys(config: Mapping[str, Any], path: Path) -> None:
+def _check_keys(config: Mapping[str, object], path: Path) -> None:
     known = _known_keys(config.get("model_type"), path)
     for key, value in config.items():
         if key in _CODE and value:

@@ -35,7 +35,7 @@ def scores(n: int = 200) -> np.ndarray:
 def numbers(value) -> list[float]:
     """All numbers of a record below `sets`."""
     if isinstance(value, GradedRecord):
-        return numbers(list(value._replace(sets={})))
+        return numbers([*value._replace(sets={}, variance=()), *value.variance[:3]])
     if isinstance(value, list | tuple):
         return [x for part in value for x in numbers(part)]
     return [] if isinstance(value, str | dict) else [value]

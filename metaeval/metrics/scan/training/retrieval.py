@@ -53,7 +53,7 @@ def all_pairs(
 @torch.inference_mode()
 def retrieval(
     model: Scan, regions: Regions, captions: EncodedCaptions, smooth: float
-) -> Mapping[str, Any]:
+) -> Mapping[str, object]:
     """R@1, R@5 and R@10 among these images and captions, and further measures of the weights.
 
     Returns {"rsum": the sum of the six recalls in per cent, "image_to_text", "text_to_image": the

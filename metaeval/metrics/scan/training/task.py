@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import torch
@@ -146,7 +146,7 @@ class ScanTask:
         ])  # fmt: skip
         return torch.from_numpy(copies), torch.cat([lengths, lengths])
 
-    def validate(self, model: Scan) -> Mapping[str, Any]:
+    def validate(self, model: Scan) -> Mapping[str, object]:
         """Retrieval among the dev images."""
         return retrieval(model, self._dev_regions, self._dev, self._losses.smooth)
 
