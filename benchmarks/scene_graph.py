@@ -9,8 +9,8 @@ Data: METAEVAL_DATA. `--store FILE` is a content store to take CoreNLP's parses 
 `tuples` compares tuples as strings, per caption, and sums: of what SPICE's parser finds, how much
 does the built-in one find (recall), and how much of what it finds does SPICE's have (precision).
 SPICE's is not a gold standard; it is what SPICE is defined by. The references are val2017's; with
-`--held-out` the Karpathy test split's without the images of val2017, which `rules-1` was not tuned
-on but `rules` is trained on.
+`--held-out` the Karpathy test split's without the images of val2017, which `lexicon` was not tuned
+on but `perceptron` is trained on.
 
 `scores` takes the captions and references of finished runs (`experiment=replace`, `shuffle`). It
 compares the references' tuples, and SPICE with both parsers: Kendall's tau-b between the scores of
@@ -200,7 +200,7 @@ def main() -> None:
     two.set_defaults(do=scores)
     for command in (one, two):
         command.add_argument("--store", type=Path, help="a content store of CoreNLP's parses")
-        command.add_argument("--parser", default="rules", help="rules or rules-1")
+        command.add_argument("--parser", default="perceptron", help="perceptron or lexicon")
     three = commands.add_parser("sentences")
     three.add_argument("out", type=Path)
     three.add_argument("--dev", action="store_true", help="those that training leaves out")

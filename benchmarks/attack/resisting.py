@@ -4,8 +4,8 @@
 
 The arguments are folders of finished runs: `experiment=sensitivity` on COCO (the ridge learns from
 it), `experiment=pairs` (SugarCrepe), `experiment=attack` on scenes, and `experiment=judgments`; all
-with `metrics=[bleu,rouge_l,meteor,cider,spice] metric.spice.parser=rules`, or more. Prints tables
-in Markdown.
+with `metrics=[bleu,rouge_l,meteor,cider,spice] metric.spice.parser=perceptron`, or more. Prints
+tables in Markdown.
 
 The ridge is a weighted sum of the columns. It learns to score each human caption above its
 corrupted versions, of all kinds except objects, attributes, relations and order, which SugarCrepe

@@ -87,7 +87,7 @@ def main() -> None:
     print("|---|---|---|---|---|---|---|---|")
     try:
         for weights in weights_for(dataset, named):
-            parser_of = TripletParser("rules", store)
+            parser_of = TripletParser("lexicon", store)
             data = HeldOut(images, dataset, parser_of, weights.vocabulary(), seed=0)
             for row in rows(weights, data, counts):
                 print(line(row), flush=True)

@@ -21,7 +21,6 @@ from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import FlopCounterMode
 
 from metaeval.compute import transport_device
-from metaeval.compute.gru import Packing
 from metaeval.metrics.bertscore.match import best_cosines
 from metaeval.metrics.faier.fusion import level_score
 from metaeval.metrics.faier.network import FaierNetwork, FaierShape
@@ -95,11 +94,11 @@ def on_meta(make: Callable[[], Any]) -> Any:
 
 def faier() -> Cost:
     network = on_meta(lambda: FaierNetwork(FaierShape(88, 2810, width=128, d=128)))
-    d, text, packing = network.shape.d, network.text, Packing.of(torch.full((N,), WORDS))
+    d, text = network.shape.d, network.text
     union, mask = floats(N, REGIONS, d), torch.ones(N, REGIONS, dtype=torch.bool, device="meta")
 
     def work() -> None:
-        states, _ = text.read_packed(text.words, ids(N, WORDS), packing)
+        states, _ = text.read(text.words, ids(N, WORDS))
         for _ in network.levels:
             level_score(union, mask, states)
 

@@ -157,7 +157,7 @@ def choices(results: Sequence[Result]) -> str:
 
 
 def judged(options: str) -> tuple[Command, ...]:
-    return (Command(f"-m metaeval experiment=judgments {options} metric.spice.parser=rules"),)
+    return (Command(f"-m metaeval experiment=judgments {options} metric.spice.parser=perceptron"),)
 
 
 PASCAL = "dataset=pascal50s dataset.labels="

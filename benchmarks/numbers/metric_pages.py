@@ -27,7 +27,7 @@ def profile(dataset: str, metrics: str) -> Command:
 
 
 RULES = profile("coco_val2017", "[bleu,sacrebleu,meteor,rouge_l,cider,controls]")
-SPICE = profile("coco_val2017", "[spice,bigram_model] metric.spice.parser=rules")
+SPICE = profile("coco_val2017", "[spice,bigram_model] metric.spice.parser=perceptron")
 NETWORKS = profile(
     "coco_val2017",
     "[bertscore,faier,faier_noref,faier_corruptions,tiger,scan,vifidel,bigram_model]",

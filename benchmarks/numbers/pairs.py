@@ -67,7 +67,9 @@ def _numbers_of_pairs(run: PairsResult, *before: str, after: Sequence[str] = ())
 
 
 def compared(dataset: str) -> tuple[Command, ...]:
-    return (Command(f"-m metaeval experiment=pairs dataset={dataset} metric.spice.parser=rules"),)
+    return (
+        Command(f"-m metaeval experiment=pairs dataset={dataset} metric.spice.parser=perceptron"),
+    )
 
 
 TABLES = (

@@ -15,7 +15,7 @@ from metaeval.runs import files
 Metric = MetricResult[SensitivityStatistics]
 
 PROFILE = Command(
-    "-m metaeval experiment=sensitivity dataset=coco_val2017 metric.spice.parser=rules"
+    "-m metaeval experiment=sensitivity dataset=coco_val2017 metric.spice.parser=perceptron"
 )
 AUDIT = "-m benchmarks.corruption_audit"
 HARMFUL = KINDS[:-1]

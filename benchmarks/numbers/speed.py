@@ -30,7 +30,7 @@ def main() -> None:
 
     torch.set_num_threads(1)
     overrides = ["dataset=coco_val2017", "dataset.limit=500", "device=cpu"]
-    config = compose_config([*overrides, "metric.spice.parser=rules"])
+    config = compose_config([*overrides, "metric.spice.parser=perceptron"])
     dataset = component(config.dataset, "dataset")
     captions = [*dataset.human, *dataset.human]
     index = np.concatenate([np.arange(500), np.roll(np.arange(500), 1)])

@@ -24,7 +24,7 @@ GROUNDED = "vifidel_lm,vifidel_cider,learn_to_eval,chair"
 ALL = f"[{RULES},{NETWORKS},{ADDED},{GROUNDED}]"
 
 # the parser of SPICE takes an hour where no sentence is in the cache; intervals are not shown
-SHORT = "metric.spice.parser=rules stats.replicates=100"
+SHORT = "metric.spice.parser=perceptron stats.replicates=100"
 BOTH = tuple(graded(e, ALL, f"dataset.limit={IMAGES} {SHORT}") for e in ("replace", "shuffle"))
 JUDGED = f"[bleu,meteor,rouge_l,cider,{ADDED},learn_to_eval,aier]"
 PASCAL = Command(
@@ -39,7 +39,7 @@ FLICKR8K = Command(
 )
 COMPOSITE = Command(
     "-m metaeval experiment=judgments dataset=composite dataset.subsets=[coco] report=none "
-    "stats.replicates=100 task.permutations=100 metric.spice.parser=rules "
+    "stats.replicates=100 task.permutations=100 metric.spice.parser=perceptron "
     f"metrics={ALL}"
 )
 # TIGEr's Fig. 7: what is said of an object, an action, a property gives way to something wrong
@@ -51,7 +51,7 @@ COMPONENTS = {
 _CHANGES = ",".join(["random", *(name for names in COMPONENTS.values() for name in names)])
 COMPONENT_RUN = Command(
     "-m metaeval experiment=sensitivity dataset=coco_val2017 task.images=1000 "
-    f"task.corruptions=[{_CHANGES}] stats.replicates=200 metric.spice.parser=rules "
+    f"task.corruptions=[{_CHANGES}] stats.replicates=200 metric.spice.parser=perceptron "
     "metrics=[bleu,meteor,rouge_l,cider,spice,bertscore,tiger,scan,faier,vifidel,bigram_model]"
 )
 

@@ -158,15 +158,3 @@ def _edits(old: list[str], new: list[str], origins: list[int | None]) -> tuple[E
         next_old = origin + 1
     edits += [Edit(j, old[j], "") for j in range(next_old, len(old))]
     return tuple(sorted(edits, key=lambda e: e.position))
-
-
-def with_edits(text: str, edits: Sequence[Edit]) -> str:
-    """The text with the edits made: what an edit means, in five lines."""
-    tokens: list[str] = []
-    old = text.split()
-    for i in range(len(old) + 1):
-        here = [edit for edit in edits if edit.position == i]
-        tokens += [edit.after for edit in here if not edit.before]
-        changed = [edit.after for edit in here if edit.before]
-        tokens += [word for word in changed or old[i : i + 1] if word]
-    return " ".join(tokens)

@@ -40,7 +40,7 @@ class TrainFaier(GroundedTraining):
         Options of `FaierSettings` but the variant. `similarity_margin` and `unreferenced` may be
         `None`; see `filled_in`.
     parser
-        "rules" or "corenlp": what finds triplets.
+        "lexicon", "perceptron" or "corenlp": what finds triplets.
     test
         Another dataset, a node of `conf/dataset`, to measure on once, at the very end, for the
         card; `None` for none. Its images must not be among those learned from.
@@ -70,7 +70,7 @@ class TrainFaier(GroundedTraining):
                 without=("d_u", "n_words", "relations", "fused", "seen"),
             ),
         ],
-        parser: str = "rules",
+        parser: str = "lexicon",
         test: CaptionDataset | None = None,
         **options: Any,
     ) -> None:

@@ -138,8 +138,11 @@ class TrainScan(GroundedTraining):
         )  # fmt: skip
         pretrained.half(model)  # the numbers below are those of the weights in the file
         chosen = dict(task.validate(model))
-        if turns_of(dev) > 1:
-            chosen["rho"] = measure(model, vocabulary, dev, dataset, losses.smooth, self.device)
+        rhos = (
+            measure(model, vocabulary, dev, dataset, losses.smooth, self.device)
+            if turns_of(dev) > 1
+            else {}
+        )
         card = {
             "kind": "scan",
             "variant": pretrained.CORRUPTIONS if losses.corrupted_weight else "",
@@ -151,7 +154,7 @@ class TrainScan(GroundedTraining):
             **self.card(
                 dataset, train, dev, started, settings, trained, device, losses.corrupted_weight > 0
             ),
-            "dev": {"n_images": len(dev), **chosen},
+            "dev": {"n_images": len(dev), **chosen, **({"rho": rhos} if rhos else {})},
         }
         weights = pretrained.save(out, model, vocabulary, card, dataset)
         if "split" in self.held_out:
@@ -169,7 +172,7 @@ class TrainScan(GroundedTraining):
                if "held_out" in card else "")
             + "".join(f"\n{column}: rank-order ρ on dev {rho['replace']:.3f} (Replace), "
                       f"{rho['shuffle']:.3f} (Shuffle)"
-                      for column, rho in chosen.get("rho", {}).items()),
+                      for column, rho in rhos.items()),
             flush=True,
         )  # fmt: skip
         return card

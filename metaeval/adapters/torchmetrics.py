@@ -106,7 +106,7 @@ class CiderScore(CaptionTorchMetric):
 
 class SpiderScore(CaptionTorchMetric):
     """SPIDEr: the mean of SPICE and CIDEr. SPICE's parser is the original ("corenlp") where it is
-    installed; "rules" needs no Java and is not quite the published metric."""
+    installed; "perceptron" needs no Java and is not quite the published metric."""
 
     plot_upper_bound = 5.5
 

@@ -16,7 +16,6 @@ from metaeval.readers.files import one_line, open_binary
 _MOST_RATIO = 200  # what compression reaches on numbers
 _FREE = 1 << 20  # bytes to which any data set may unpack
 _MOST_ROW = 1 << 30
-_MOST_DATASETS = 2_000_000
 
 
 class Hdf5File:

@@ -84,8 +84,7 @@ WRITTEN = (
     *(f"{BLOCKS}/part-*.parquet", f"{BLOCKS}/_idf-*.npz", f"{BLOCKS}/{MANIFEST}"),
 )
 
-# what `RUN` says of itself as its "status"
-UNFINISHED, FINISHED, FAILED = "unfinished", "finished", "failed"
+FINISHED = "finished"  # the "status" in `RUN` of a run that reached its end
 
 # EXPLANATIONS is {"schema": 1, "images_per_column": N, "metrics": {name: {"columns": [column, …],
 # "images": [{"image_id": id, "sets": {set: payload}}, …]}}}: of the metrics that explain how a

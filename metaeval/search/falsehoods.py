@@ -78,10 +78,3 @@ class FoilCheck:
         """The categories that the caption names beyond doubt and the image does not show."""
         named = {m.category for m in mentions(parse(text))}
         return frozenset(named) - self._present[index]
-
-
-def keeps_falsehood(start: Draft, draft: Draft) -> bool:
-    """Whether the fixed words of a start stand in a draft, one after another."""
-    words = [w for w, stays in zip(start.words, start.fixed, strict=True) if stays]
-    now = [w for w, stays in zip(draft.words, draft.fixed, strict=True) if stays]
-    return words == now

@@ -16,7 +16,7 @@ from metaeval.reports.shared.figure_style import STYLE
 from metaeval.runs import files
 
 # colours of the page's light theme, by which files are drawn → their names in its style
-INK, SOFT, FAINT, RULE = "#1d2128", "#5b6370", "#767d89", "#c4c7c4"
+INK, SOFT, RULE = "#1d2128", "#5b6370", "#c4c7c4"
 BLUE, RED, PAPER = "#1f4f8f", "#a8322a", "#ffffff"
 _NAMES = {INK: "ink", SOFT: "soft", RULE: "strong-rule", BLUE: "link", RED: "bad", PAPER: "paper"}
 _NO_DATES = {"svg": {"Date": None, "Creator": None}, "pdf": {"CreationDate": None}}

@@ -54,15 +54,15 @@ def test_bleu_is_pycocoevalcaps_in_both_libraries() -> None:
 
 
 def test_spider_is_the_mean_of_spice_and_cider() -> None:
-    parts = metaeval.score(CAPTIONS, REFERENCES, metrics=[Spice(parser="rules"), "cider"])
+    parts = metaeval.score(CAPTIONS, REFERENCES, metrics=[Spice(parser="perceptron"), "cider"])
     spice = next(name for name in parts.corpus if name.startswith("SPICE"))
     expected = (parts.table[spice] + parts.table["CIDEr"]) / 2
-    metric = SpiderScore(parser="rules", per_caption=True)
+    metric = SpiderScore(parser="perceptron", per_caption=True)
     metric.update(CAPTIONS, REFERENCES)
     together, scores = metric.compute()
     np.testing.assert_allclose(scores.numpy(), expected, **exact)
     np.testing.assert_allclose(together.item(), expected.mean(), **exact)
-    result = SpiderModule().compute(predictions=CAPTIONS, references=REFERENCES, parser="rules")
+    result = SpiderModule().compute(predictions=CAPTIONS, references=REFERENCES, parser="perceptron")
     np.testing.assert_allclose(result["spider"], expected.mean(), **exact)
 
 

@@ -17,7 +17,6 @@ transformers = pytest.importorskip("transformers")
 from torch.utils._pytree import tree_leaves  # noqa: E402
 
 from metaeval.compute import transport_device  # noqa: E402
-from metaeval.compute.gru import Packing  # noqa: E402
 from metaeval.metrics.bertscore.match import best_cosines  # noqa: E402
 from metaeval.metrics.bertscore.moverscore import token_distances  # noqa: E402
 from metaeval.metrics.faier.fusion import level_score  # noqa: E402
@@ -69,14 +68,6 @@ def faier() -> FaierNetwork:
     return network  # type: ignore[no-any-return]
 
 
-def packing(n: int, length: int) -> Packing:
-    """Made of real lengths, on the host, as the caller of a section makes it."""
-    return Packing.of(torch.arange(n) % length + 1)
-
-
-PACKED = {n: packing(n, N_WORDS) for n in (8, 64)}
-
-
 def faier_see(n: int) -> Any:
     seen = faier().see(floats(n, N_REGIONS, 5), floats(n, N_REGIONS, 4), there(n, N_REGIONS))
     return tuple(seen)
@@ -84,8 +75,7 @@ def faier_see(n: int) -> Any:
 
 def faier_read(n: int) -> Any:
     text = faier().text
-    table = text.words.projected(text.embedding.weight)
-    states, last = text.read_packed(text.words, ids(n, N_WORDS), PACKED[n], table)
+    states, last = text.read(text.words, ids(n, N_WORDS))
     return states, text.sentence(last)
 
 
@@ -93,7 +83,7 @@ def faier_fuse(n: int) -> Any:
     fusion = faier().fuse("objects")
     nodes, mask = floats(n, 4, N_WORDS, D), there(n, 4, N_WORDS)
     attended = fusion.attended(floats(n, N_REGIONS, D), nodes, mask)
-    return attended, fusion.join_packed(floats(n, D), floats(n, N_WORDS, D), PACKED[n])
+    return attended, fusion.join(floats(n, D), floats(n, N_WORDS, D))
 
 
 def faier_match(n: int) -> Any:
@@ -104,7 +94,7 @@ def faier_training(n: int) -> Any:
     network = faier()
     seen = network.see(floats(n, N_REGIONS, 5), floats(n, N_REGIONS, 4), there(n, N_REGIONS))
     text = network.text
-    states, _ = text.read_packed(text.words, ids(n, N_WORDS), PACKED[n])
+    states, _ = text.read(text.words, ids(n, N_WORDS))
     score = level_score(seen.objects, seen.mask, states)
     torch.relu(0.2 - score).sum().backward()
     return [p.grad for p in (network.visual.inner.weight, text.embedding.weight)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -13,9 +14,9 @@ from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
 from metaeval.corruptions.base import KINDS, Caption, Corruption
-from metaeval.corruptions.language.rewriting import with_edits
 from metaeval.data.scenes import load_scenes
 from metaeval.experiments.sensitivity.suite import OWN
+from metaeval.runs.records import Edit
 from tests.corruptions.language.captions import HUMAN, dataset
 
 ALL = {
@@ -23,6 +24,18 @@ ALL = {
     for file in (Path(__file__).parents[2] / "conf/corruption").glob("*.yaml")
     if file.stem not in OWN  # those have something of the user's
 }
+
+
+def with_edits(text: str, edits: Sequence[Edit]) -> str:
+    """The text with the edits made: what an edit means, in five lines."""
+    tokens: list[str] = []
+    old = text.split()
+    for i in range(len(old) + 1):
+        here = [edit for edit in edits if edit.position == i]
+        tokens += [edit.after for edit in here if not edit.before]
+        changed = [edit.after for edit in here if edit.before]
+        tokens += [word for word in changed or old[i : i + 1] if word]
+    return " ".join(tokens)
 
 
 def configured(name: str) -> Corruption:

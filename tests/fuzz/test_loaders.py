@@ -243,7 +243,6 @@ ELSEWHERE = {
     ("experiments/score/task.py", "own_references"): "a mark: the rows contain the references",
     ("metaeval/data/auto.py", "load_auto"): "COCO's loader, or that of the scenes",
     ("metaeval/data/scenes/load.py", "load_scenes"): "scenes that the package ships",
-    ("metaeval/data/scenes/files.py", "read_graphs"): "scenes that the package ships",
 }
 
 

@@ -62,7 +62,7 @@ def numbers_of(record: Mapping[str, Any]) -> GradedStatistics:
         rank_order_rho_bounds=tuple(record.get("rank_order_rho_bounds") or (None, None)),
         tie_fraction=record.get("tie_fraction"),
         pairwise_ties=record.get("pairwise_ties"),
-        adjacent_auc=tuple(StepAuc.of(step) for step in record.get("adjacent_auc") or ()),
+        adjacent_auc=tuple(_auc(step) for step in record.get("adjacent_auc") or ()),
         variance=VarianceShares(**parts),
         least_seen_step=_step(record.get("least_seen_step")),
         clearest_step=_step(record.get("clearest_step")),
@@ -75,6 +75,12 @@ def numbers_of(record: Mapping[str, Any]) -> GradedStatistics:
         }),
         worst_images=tuple(record.get("worst_images") or ()),
     )  # fmt: skip
+
+
+def _auc(step: Mapping[str, Any]) -> StepAuc:
+    low, high = step["ci"]
+    auc = Estimate(value=step["auc"], low=low, high=high)
+    return StepAuc(lower=step["lower"], upper=step["upper"], auc=auc)
 
 
 def _step(step: Mapping[str, str] | None) -> Step | None:

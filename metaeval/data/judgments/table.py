@@ -7,7 +7,7 @@ judged), and optionally `system` and `image_path`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
@@ -292,13 +292,6 @@ def _with_sources(
         declared=declared, collection=name, instances=instances, data=data,
     )  # fmt: skip
     return [replace(j, source=sources[j.image]) for j in judged], note
-
-
-def table_records(path: Path) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """The records of a table by its suffix: where, the record, the file's SHA-256."""
-    table = read_table(path)
-    for row in table.rows:
-        yield row.where, row.fields, table.sha256
 
 
 def require_columns(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from metaeval.data.scenes.draw import Draw
 from metaeval.data.scenes.graph import SceneGraph, SceneObject
 from metaeval.data.scenes.lexicon import (
@@ -185,8 +183,3 @@ class Actor:
 def cast(graph: SceneGraph) -> list[Actor]:
     """The scene's groups."""
     return [Actor(i, members, graph.setting) for i, members in enumerate(graph.groups())]
-
-
-def shared_attributes(actor: Actor) -> Mapping[str, str]:
-    """What is true of every member of the group."""
-    return actor.attributes

@@ -6,7 +6,7 @@ The JSON bytes depend on seed, split and number alone; the pixels also on Pillow
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,6 @@ from metaeval.data.scenes.graph import SceneGraph
 from metaeval.data.scenes.render import save
 from metaeval.data.scenes.things import THINGS
 from metaeval.progress import progress_bar
-from metaeval.readers.json_text import read_json
 
 _INFO = {"description": "metaeval scenes: generated images, captions and objects", "version": "1"}
 
@@ -94,12 +93,6 @@ def scaled(value: int, side: int, frame: int) -> int | float:
 def graphs_json(graphs: Sequence[SceneGraph], split: str) -> bytes:
     """The scene graphs with their captions' alignment."""
     return dump({"info": {**_INFO, "split": split}, "scene_graphs": [g.to_json() for g in graphs]})
-
-
-def read_graphs(path: Path) -> Mapping[int, SceneGraph]:
-    """Image id → scene graph, from a file that `graphs_json` wrote."""
-    value, _ = read_json(path)
-    return {r["image_id"]: SceneGraph.from_json(r) for r in value["scene_graphs"]}
 
 
 def export(

@@ -10,8 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-ATTRIBUTE_KINDS = ("colour", "size", "material", "age", "clothing")
-
 
 @dataclass(frozen=True, slots=True)
 class SceneObject:

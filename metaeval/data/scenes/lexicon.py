@@ -241,7 +241,6 @@ OPINIONS: dict[str, tuple[str, ...]] = {
         "indoor": "nice pretty decorative simple elegant charming delicate cheerful",
     }.items()
 }  # fmt: skip
-GENDERS = {"man": "his", "boy": "his", "woman": "her", "girl": "her"}
 GARMENTS = (
     "shirt",
     "shirt",

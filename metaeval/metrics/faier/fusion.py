@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import torch
 from torch import nn
-
-from metaeval.compute import gru
-from metaeval.compute.gru import Packing
+from torch.nn.utils.rnn import pack_padded_sequence
 
 
 class Fusion(nn.Module):
@@ -52,20 +50,23 @@ class Fusion(nn.Module):
         return (weights.transpose(1, 2) @ nodes).transpose(1, 2)
 
     def join(
-        self, regions: torch.Tensor, attended: torch.Tensor, counts: torch.Tensor
+        self, regions: torch.Tensor, attended: torch.Tensor, counts: torch.Tensor | None = None
     ) -> torch.Tensor:
         """z [t, d] of regions [t, d] and their attended vectors [t, m, d], of which the first
-        `counts` [t] (at least 1; on the CPU) are read."""
-        return self.join_packed(regions, attended, Packing.of(counts))
-
-    def join_packed(
-        self, regions: torch.Tensor, attended: torch.Tensor, packing: Packing
-    ) -> torch.Tensor:
-        """Device section of `join`, with the packing that is made of the counts on the CPU."""
-        place = packing.row.to(regions.device), packing.step.to(regions.device)
-        _, last = gru.run(self.gru, attended[place], packing)
-        united: torch.Tensor = self.union(torch.cat([regions, last], dim=-1))
+        `counts` [t] (at least 1; on the CPU) are read; without them, all."""
+        united: torch.Tensor = self.union(torch.cat([regions, self.last(attended, counts)], dim=-1))
         return united
+
+    def last(self, attended: torch.Tensor, counts: torch.Tensor | None = None) -> torch.Tensor:
+        """The GRU's last state m [t, d]; arguments as of `join`."""
+        if counts is None:
+            _, last = self.gru(attended)
+        else:
+            _, last = self.gru(
+                pack_padded_sequence(attended, counts, batch_first=True, enforce_sorted=False)
+            )
+        state: torch.Tensor = last[0]
+        return state
 
 
 def said_nodes(d: int) -> nn.Linear:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,6 @@ from metaeval.compute.threads import run_parallel
 from metaeval.metrics.faier.captions import ParsedCaptions
 from metaeval.metrics.faier.fusion import level_score
 from metaeval.metrics.faier.network import FaierNetwork
-from metaeval.metrics.faier.text import Projected
 from metaeval.vision.regions.base import MOST, Regions
 
 Ints = npt.NDArray[np.int64]
@@ -63,15 +62,6 @@ class UnionMatcher:
         self.unions: dict[str, torch.Tensor] = {}
         self.places: dict[str, torch.Tensor] = {}
         self._widths: dict[str, Ints] = {}
-
-    @cached_property
-    def _tables(self) -> tuple[Projected, Projected | None]:
-        """What each word of the vocabulary adds to the gates of the two GRUs."""
-        text = self.model.text
-        with torch.inference_mode():
-            words = text.words.projected(text.embedding.weight)
-            triplets = text.triplets
-            return words, triplets.projected(text.embedding.weight) if triplets else None
 
     @torch.inference_mode()
     def prepare(
@@ -198,13 +188,12 @@ class UnionMatcher:
     def read(self, captions: ParsedCaptions) -> CaptionNodes:
         """The node vectors of captions, which do not depend on images or references."""
         text = self.model.text
-        words_table, triplets_table = self._tables
         words = self._empty_nodes(captions.lengths)
         relations = self._empty_nodes(captions.count + 1) if text.triplets is not None else None
 
         def read_words(rows: Ints, size: int) -> None:
             batch = self._batch(captions.words, captions.lengths, rows, size)
-            states, last = text.read(text.words, *batch, words_table)
+            states, last = text.read(text.words, batch)
             at = words.starts[rows][:, None] + np.arange(states.shape[1])
             words.vectors[torch.from_numpy(at).to(self.device)] = states[: len(rows)]
             if relations is not None:
@@ -221,7 +210,7 @@ class UnionMatcher:
 
         def read_triplets(rows: Ints, size: int) -> None:
             batch = self._batch(captions.triplets, captions.triplet_lengths, rows, size)
-            _, last = text.read(gru, *batch, triplets_table)
+            _, last = text.read(gru, batch)
             vectors[torch.from_numpy(where[rows]).to(self.device)] = last[: len(rows)]
 
         self._each(read_triplets, self._rows, captions.triplet_lengths)
@@ -232,19 +221,14 @@ class UnionMatcher:
         vectors = torch.empty(int(counts.sum()), self.model.shape.d, device=self.device)
         return NodeVectors(vectors, np.cumsum(counts) - counts, counts)
 
-    def _batch(
-        self, table: Ints, lengths: Ints, rows: Ints, size: int
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Word ids [size, l] of sequences of one length l, filled up, and their lengths."""
+    def _batch(self, table: Ints, lengths: Ints, rows: Ints, size: int) -> torch.Tensor:
+        """Word ids [size, l] of sequences of one length l, filled up."""
         filled = fill_rows(rows, size)
-        words = torch.from_numpy(table[filled, : lengths[filled[0]]])
-        return words.to(self.device), torch.from_numpy(lengths[filled])
+        return torch.from_numpy(table[filled, : lengths[filled[0]]]).to(self.device)
 
     def _join(self, level: str, regions: torch.Tensor, attended: torch.Tensor) -> torch.Tensor:
         """z [t, d] of regions and attended vectors, in pieces of one size."""
-        counts = torch.full((self._rows,), attended.shape[1])
-        join = self.model.fuse(level).join
-        return self._in_pieces(lambda v, a: join(v, a, counts), regions, attended)
+        return self._in_pieces(self.model.fuse(level).join, regions, attended)
 
     def _in_pieces(
         self, compute: Callable[..., torch.Tensor], *tensors: torch.Tensor

@@ -25,7 +25,7 @@ from metaeval.metrics.faier.variants import UNSEEN, VARIANTS, Variant
 from metaeval.metrics.region_scorer import RegionScorer
 from metaeval.runs.records import NETWORK_PRECISION, ScoreColumn
 from metaeval.runs.store import Store, content_digest
-from metaeval.text.scene_graphs.parse import PARSERS
+from metaeval.text.scene_graphs.parse import PARSERS, parser_of
 from metaeval.text.scene_graphs.triplets import TripletParser
 from metaeval.vision.regions.base import RegionSource
 from metaeval.weights import pretrained
@@ -63,7 +63,7 @@ class Faier(Metric):
         reference is. Not in the paper: the columns' names say so. NaN where that mean is not
         positive, and without references.
     parser
-        What finds triplets: "auto" (that of the training), "rules" or "corenlp".
+        What finds triplets: "auto" (that of the training), "lexicon", "perceptron" or "corenlp".
     device
         "auto", "cpu", "cuda", "cuda:1".
     cache
@@ -186,8 +186,7 @@ class Faier(Metric):
     def _parser(self, weights: PretrainedWeights, store: Store | None) -> TripletParser:
         name = self.parser
         if name == "auto":
-            trained_with = str(weights.card.get("parser", "rules"))
-            name = "rules" if trained_with.startswith("rules") else "corenlp"
+            name = parser_of(str(weights.card.get("parser", "rules-1")))
         return TripletParser(name, store, self.cache)
 
 

@@ -6,9 +6,7 @@ from dataclasses import dataclass, replace
 
 import torch
 from torch import nn
-
-from metaeval.compute import gru
-from metaeval.compute.gru import Packing
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +55,6 @@ class Nodes:
     relation_mask: torch.Tensor
 
 
-Projected = tuple[torch.Tensor, torch.Tensor]
-
-
 class BiGru(nn.Module):
     """A bidirectional GRU whose two directions are averaged, so that its width is d."""
 
@@ -67,27 +62,24 @@ class BiGru(nn.Module):
         super().__init__()
         self.gru = nn.GRU(d_in, d, batch_first=True, bidirectional=True)
 
-    def forward(self, vectors: torch.Tensor, packing: Packing) -> tuple[torch.Tensor, torch.Tensor]:
-        """States [total, d], packed as the vectors [total, d_in] are, and last states [n, d].
-
-        The last state of the backward direction is the one at the first word.
-        """
-        return self._averaged(gru.run_both_ways(self.gru, vectors, packing))
-
-    def projected(self, vectors: torch.Tensor) -> Projected:
-        """What vectors [n, d_in] add to the gates of both directions, for `run`."""
-        return gru.project(self.gru, vectors), gru.project(self.gru, vectors, "_reverse")
-
-    def run(
-        self, table: Projected, rows: torch.Tensor, packing: Packing
+    def forward(
+        self, vectors: torch.Tensor, lengths: torch.Tensor | None = None
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """As `forward` of `vectors[rows]`, with `table` their `projected`: rows int64 [total]."""
-        turned = packing.turned().to(rows.device)
-        projected = table[0][rows], table[1][rows[turned]]
-        return self._averaged(gru.recur_both_ways(self.gru, *projected, turned, packing))
+        """States [n, l, d] of vectors [n, l, d_in], 0 behind each end, and last states [n, d].
 
-    def _averaged(self, states: gru.BothWays) -> tuple[torch.Tensor, torch.Tensor]:
-        return (states.forward + states.backward) / 2, (states.ended + states.began) / 2
+        `lengths` int64 [n] are on the CPU; without them every sequence fills its row. The last
+        state of the backward direction is the one at the first word.
+        """
+        if lengths is None:
+            states, last = self.gru(vectors)
+        else:
+            packed = pack_padded_sequence(vectors, lengths, batch_first=True, enforce_sorted=False)
+            packed_states, last = self.gru(packed)
+            states, _ = pad_packed_sequence(
+                packed_states, batch_first=True, total_length=vectors.shape[1]
+            )
+        forward, backward = states.chunk(2, dim=-1)
+        return (forward + backward) / 2, (last[0] + last[1]) / 2
 
 
 class NodeReader(nn.Module):
@@ -131,31 +123,8 @@ class NodeReader(nn.Module):
         return Nodes(objects, there, flat.view(n, k, -1), mask)
 
     def read(
-        self,
-        gru: BiGru,
-        words: torch.Tensor,
-        lengths: torch.Tensor,
-        table: Projected | None = None,
+        self, gru: BiGru, words: torch.Tensor, lengths: torch.Tensor | None = None
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """States [n, l, d], 0 behind each end, and last states [n, d] of sequences of words.
-
-        `table` is `gru.projected(embedding.weight)`, for those who read much with one network.
-        """
-        return self.read_packed(gru, words, Packing.of(lengths), table)
-
-    def read_packed(
-        self,
-        gru: BiGru,
-        words: torch.Tensor,
-        packing: Packing,
-        table: Projected | None = None,
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Device section of `read`, with the packing that is made of the lengths on the CPU."""
-        place = packing.row.to(words.device), packing.step.to(words.device)
-        if table is None:
-            packed, last = gru(self.dropout(self.embedding(words[place])), packing)
-        else:
-            packed, last = gru.run(table, words[place], packing)
-        flat = packed.new_zeros(words.numel(), packed.shape[-1])
-        flat = flat.index_copy(0, place[0] * words.shape[1] + place[1], packed)
-        return flat.view(*words.shape, -1), last
+        """States [n, l, d] and last states [n, d] of word ids [n, l]; see `BiGru`."""
+        states, last = gru(self.dropout(self.embedding(words)), lengths)
+        return states, last

@@ -15,7 +15,6 @@ from typing import Any
 import torch
 from torch import nn
 
-from metaeval.compute import gru
 from metaeval.errors import InputError
 from metaeval.metrics.scan.attention import l2norm
 from metaeval.options import NonNegativeInt, PositiveInt
@@ -141,8 +140,6 @@ class WordEncoder(nn.Module):
         fills its row); `dropout` of the embedding's numbers are set to 0, while training."""
         if lengths is None:
             return self._finished(self.rnn(self.embed(ids))[0])
-        if self.plain and ids.device.type == "cpu" and not torch.is_autocast_enabled("cpu"):
-            return self._packed(ids, lengths, dropout)
         vectors = nn.functional.dropout(self.embed(ids), dropout, self.training)
         packed = nn.utils.rnn.pack_padded_sequence(
             vectors, lengths, batch_first=True, enforce_sorted=False
@@ -151,18 +148,6 @@ class WordEncoder(nn.Module):
             self.rnn(packed)[0], batch_first=True, total_length=ids.shape[1]
         )
         return self._finished(states)  # padding is zero and stays so
-
-    def _packed(self, ids: torch.Tensor, lengths: torch.Tensor, dropout: float) -> torch.Tensor:
-        """The same by `gru`, which trains faster on a CPU."""
-        packing = gru.Packing.of(lengths)
-        vectors = self.embed(ids[packing.row, packing.step])
-        if dropout and self.training:  # several times as fast as torch's own
-            kept = torch.rand_like(vectors) >= dropout
-            vectors = vectors * (kept / (1 - dropout))
-        read = gru.run_both_ways(self.rnn, vectors, packing)
-        states = self._finished(torch.cat([read.forward, read.backward], dim=1))
-        out = states.new_zeros(*ids.shape, states.shape[1])
-        return out.index_put((packing.row, packing.step), states)
 
     def _finished(self, states: torch.Tensor) -> torch.Tensor:
         """The two directions averaged, and put onto the unit sphere."""

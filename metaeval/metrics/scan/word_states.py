@@ -19,7 +19,6 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from metaeval.compute import gru
 from metaeval.metrics.scan.attention import EPS
 from metaeval.metrics.scan.network import WordEncoder
 from metaeval.text.vocabulary import padded
@@ -138,7 +137,7 @@ def _reverse_rows(rows: Ints, lengths: Ints) -> Ints:
 def _read(encoder: WordEncoder, direction: str, shared: PrefixTrie, states: torch.Tensor) -> None:
     """Fill in the states [k + 1, d] of one of the GRU's directions after each of k beginnings."""
     d, device = encoder.rnn.hidden_size, states.device
-    weight, bias = gru.recurrent_weights(encoder.rnn, direction)
+    weight, bias = (getattr(encoder.rnn, f"{kind}_hh_l0{direction}") for kind in ("weight", "bias"))
     block, transposed = max(1, _BLOCK[device.type] // d), weight.T.contiguous()
     table, number = _projected(encoder, shared.word, direction)
     parent, word = (torch.from_numpy(x).to(device) for x in (shared.parent, number))
@@ -151,7 +150,22 @@ def _read(encoder: WordEncoder, direction: str, shared: PrefixTrie, states: torc
             torch.index_select(states, 0, parent[rows], out=old[:n])
             torch.addmm(bias, old, transposed, out=hidden)
             inputs = table.index_select(0, word[rows])
-            gru.advance(inputs, hidden[:n], old[:n], inputs, states[first:last])
+            _advance(inputs, hidden[:n], old[:n], states[first:last])
+
+
+def _advance(
+    gates: torch.Tensor, hidden: torch.Tensor, before: torch.Tensor, after: torch.Tensor
+) -> None:
+    """One step of a GRU for n sequences: fill in the states after it [n, d].
+
+    `gates` and `hidden` [n, 3d] are the parts that the step's input and the state before it [n, d]
+    have in the gates; `gates` is overwritten.
+    """
+    d = after.shape[1]
+    rz, n = gates[:, : 2 * d], gates[:, 2 * d :]
+    torch.add(rz, hidden[:, : 2 * d], out=rz).sigmoid_()
+    torch.addcmul(n, rz[:, :d], hidden[:, 2 * d :], out=n).tanh_()
+    torch.lerp(n, before, rz[:, d:], out=after)
 
 
 def _projected(encoder: WordEncoder, words: Ints, direction: str) -> tuple[torch.Tensor, Ints]:
@@ -160,7 +174,8 @@ def _projected(encoder: WordEncoder, words: Ints, direction: str) -> tuple[torch
     lacking = -len(distinct) % _WORDS
     filled = np.concatenate([distinct, np.zeros(lacking, dtype=np.int64)])
     vectors = encoder.embed(torch.from_numpy(filled).to(encoder.embed.weight.device))
-    parts = [gru.project(encoder.rnn, some, direction) for some in vectors.split(_WORDS)]
+    weight, bias = (getattr(encoder.rnn, f"{kind}_ih_l0{direction}") for kind in ("weight", "bias"))
+    parts = [torch.nn.functional.linear(some, weight, bias) for some in vectors.split(_WORDS)]
     return torch.cat(parts), number.astype(np.int64)
 
 

@@ -35,8 +35,9 @@ class Spice(Metric):
     tokenizer
         "ptb", "java", "whitespace" or "none"; tokens are joined by blanks for the parser.
     parser
-        "corenlp", SPICE's own; "rules", built in: fast, no Java, but not SPICE's numbers, and its
-        columns say so; "auto", which is "corenlp" where that is installed and "rules" elsewhere.
+        "corenlp", SPICE's own; "perceptron", built in: fast, no Java, but not SPICE's numbers, and
+        its columns say so: "SPICE (rules)"; "auto", which is "corenlp" where that is installed and
+        "perceptron" elsewhere.
     cache
         The cache folder, into which `doctor --install spice` has put CoreNLP.
     heap_mib, threads, sentence_seconds
@@ -63,7 +64,7 @@ class Spice(Metric):
 
     @property
     def columns(self) -> tuple[ScoreColumn, ...]:
-        model = None if self.parser == "corenlp" else self.parser
+        model = {"corenlp": None, "perceptron": "rules"}.get(self.parser, self.parser)
         in_brackets = f" ({model})" if model else ""
         whole = f"SPICE{in_brackets}"
 

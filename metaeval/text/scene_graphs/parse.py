@@ -1,11 +1,11 @@
 """Captions as scene graphs: objects, their attributes, and relations between them.
 
-Two parsers: "corenlp" is SPICE's own (Java; see `install.py`), the one that papers mean; "rules" is
-built in and needs nothing, for machines without it, and rougher (`benchmarks/scene_graph.py`
-measures how much). "rules-1" is the first built-in one, rougher still and ten times as fast:
-FAIEr's shipped weights were trained with it.
+"corenlp" is SPICE's own parser (Java; see `install.py`), the one that papers mean. "perceptron"
+(`dependencies/`) is built in and rougher (`benchmarks/scene_graph.py` measures how much).
+"lexicon" (`rules/`) is built in too, rougher still and ten times as fast: FAIEr's shipped weights
+were trained with it.
 
-    >>> parse_captions(["A brown dog sits on two chairs."], parser="rules")[0].relations
+    >>> parse_captions(["A brown dog sits on two chairs."], parser="perceptron")[0].relations
     (('dog', 'sit on', 'chair'),)
 """
 
@@ -30,7 +30,7 @@ from metaeval.text.scene_graphs.spice_service import (
     Tuples,
 )
 
-PARSERS = ("corenlp", "rules", "rules-1")
+PARSERS = ("corenlp", "perceptron", "lexicon")
 AUTO = "auto"
 
 
@@ -93,12 +93,12 @@ def check_parser(name: str, *others: str) -> str:
 
 
 def choose_parser(name: str, cache: Path | None = None) -> str:
-    """The parser called so; for "auto", "corenlp" where it can run, otherwise "rules".
+    """The parser called so; for "auto", "corenlp" where it can run, otherwise "perceptron".
 
     Starts nothing but `java -version`. ConfigError for other names.
     """
     if name == AUTO:
-        return "rules" if missing_parts("corenlp", cache) else "corenlp"
+        return "perceptron" if missing_parts("corenlp", cache) else "corenlp"
     return check_parser(name, AUTO)
 
 
@@ -114,7 +114,14 @@ def parser_identity(parser: str) -> str:
     """What would change a tuple, for signatures and cards; JavaError without SPICE's jars."""
     if check_parser(parser) == "corenlp":
         return spice_service.identity()
-    return dependencies.identity() if parser == "rules" else rules.IDENTITY
+    return dependencies.identity() if parser == "perceptron" else rules.IDENTITY
+
+
+def parser_of(identity: str) -> str:
+    """The name of the parser with this identity, of this version of its model or another."""
+    if identity == rules.IDENTITY:
+        return "lexicon"
+    return "perceptron" if identity.startswith(f"{dependencies.VERSION}-") else "corenlp"
 
 
 def open_parser(
@@ -131,9 +138,9 @@ def open_parser(
     `heap`, `threads` and `sentence_seconds` limit "corenlp", see `SpiceParser`. ConfigError for
     other names.
     """
-    if check_parser(parser) == "rules":
+    if check_parser(parser) == "perceptron":
         return dependencies.DependencyParser()
-    if parser == "rules-1":
+    if parser == "lexicon":
         return rules.RuleParser()
     return SpiceParser(
         cache or default_cache(),

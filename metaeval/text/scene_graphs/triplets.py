@@ -16,12 +16,11 @@ _CHUNK = 5000  # captions between two writes
 
 
 class TripletParser:
-    """Relation triplets (subject, predicate, object) of captions, by "rules-1" or by "corenlp".
+    """Relation triplets (subject, predicate, object) of captions.
 
-    "corenlp" is the parser that the paper uses, and needs Java. "rules" means "rules-1" here, the
-    built-in parser that the shipped weights were trained with: with a better one they would meet
-    triplets that they have not learned from, and score otherwise. Predicates may
-    be of several words. Equal triplets of a caption count once.
+    "corenlp" is the parser that the paper uses, and needs Java. The shipped weights were trained
+    with "lexicon": with another parser they meet triplets that they have not learned from. A
+    predicate may have several words. Equal triplets of a caption count once.
 
     Parameters
     ----------
@@ -34,9 +33,9 @@ class TripletParser:
     """
 
     def __init__(
-        self, name: str = "rules", store: Store | None = None, cache: Path | None = None
+        self, name: str = "lexicon", store: Store | None = None, cache: Path | None = None
     ) -> None:
-        self.name = "rules-1" if name == "rules" else parse.check_parser(name)
+        self.name = parse.check_parser(name)
         self.store, self.cache = store, cache
 
     def missing(self) -> Absent | None:

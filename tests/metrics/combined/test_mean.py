@@ -132,7 +132,7 @@ def test_parts_bring_what_they_need() -> None:
 
 
 def test_spider_is_the_mean_of_spice_and_cider() -> None:
-    config = compose_config(["metric.spice.parser=rules"])
+    config = compose_config(["metric.spice.parser=perceptron"])
     from metaeval.config import add_metric
 
     add_metric(config, "spider")
@@ -173,7 +173,7 @@ def test_spider_max_of_a_results_file_with_several_captions(tmp_path: Path) -> N
     references = dict(zip(IDS[:2], REFERENCES[:2], strict=True))
 
     def table(metric: str) -> pd.DataFrame:
-        rules = {"metric__spice__parser": "rules"}
+        rules = {"metric__spice__parser": "perceptron"}
         return metaeval.score(tmp_path / "beams.json", references, metrics=[metric], **rules).table
 
     spider = table("spider").groupby("image_id")["SPIDEr (rules)"].max()

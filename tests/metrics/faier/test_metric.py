@@ -289,7 +289,7 @@ def test_a_metric_travels_and_use_does_not_change_it(
 
 
 def test_a_parser_travels_and_use_does_not_change_it() -> None:
-    parser = TripletParser("rules")
+    parser = TripletParser("lexicon")
     before = pickle.dumps(parser)
     assert parser(["a man rides a horse"]) == [[("man", "ride", "horse")]]
     assert pickle.dumps(parser) == before

@@ -13,8 +13,6 @@ pytest.importorskip("torch")
 
 import torch
 
-from metaeval.compute import gru
-from metaeval.compute.gru import Packing
 from metaeval.metrics.faier.fusion import level_score
 from tests.metrics.faier import plain
 from tests.metrics.faier.faier_cases import NONE, TEXTS, Loops, captions, model, regions
@@ -30,35 +28,6 @@ def parts(**options):
     see = features.double(), boxes.double(), mask
     with torch.no_grad():
         return net, Loops(net), see, net.read(captions().take(np.arange(len(TEXTS))))
-
-
-def test_the_gru_is_torchs_with_its_gradients() -> None:
-    torch.manual_seed(0)
-    net = torch.nn.GRU(3, 5, batch_first=True, bidirectional=True).double()
-    lengths = torch.tensor([3, 1, 6, 6, 2])
-    x = torch.randn(5, 6, 3, dtype=torch.double, requires_grad=True)
-    pack = torch.nn.utils.rnn.pack_padded_sequence(x, lengths, True, enforce_sorted=False)
-    states, last = net(pack)
-    states, _ = torch.nn.utils.rnn.pad_packed_sequence(states, batch_first=True)
-    weight, last_weight = torch.randn_like(states), torch.randn_like(last)
-    theirs = torch.autograd.grad(
-        (states * weight).sum() + (last * last_weight).sum(), (x, *net.parameters())
-    )
-    packing = Packing.of(lengths)
-    packed, turned = x[packing.row, packing.step], packing.turned()
-    ahead, ended = gru.run(net, packed, packing)
-    back, began = gru.run(net, packed[turned], packing, "_reverse")
-    ours = torch.zeros_like(states).index_put(
-        (packing.row, packing.step), torch.cat([ahead, back[turned]], dim=-1)
-    )
-    ends = torch.stack([ended, began])
-    assert torch.allclose(ours, states, atol=1e-12, rtol=0)
-    assert torch.allclose(ends, last, atol=1e-12, rtol=0)
-    found = torch.autograd.grad(
-        (ours * weight).sum() + (ends * last_weight).sum(), (x, *net.parameters())
-    )
-    for a, b in zip(found, theirs, strict=True):
-        assert torch.allclose(a, b, atol=1e-11, rtol=0)
 
 
 def test_visual_objects_and_relations() -> None:

@@ -236,4 +236,4 @@ def test_a_recall_may_be_above_one() -> None:
     candidate = Graph([("bank",), ("shore",)], lambda phrase: frozenset(synsets[phrase]))
     reference = Graph([("embankment",)], lambda phrase: frozenset(synsets[phrase]))
     assert f_scores(candidate, reference)[0] == pytest.approx(4 / 3, abs=1e-12)
-    assert Spice(parser="rules").columns[0].bounds == (0.0, 2.0)
+    assert Spice(parser="perceptron").columns[0].bounds == (0.0, 2.0)

@@ -176,7 +176,7 @@ def test_the_signature_says_what_would_change_a_number(cache: Path) -> None:
     assert signature() != signature(tokenizer="none")
     assert "corenlp-3.6.0-d341d586" in signature()
     assert signature().startswith("spice|parser:spice-1.0-6c6a73ae")
-    assert signature(parser="rules") != signature()
+    assert signature(parser="perceptron") != signature()
     assert signature(threads=1) == signature()
 
 
@@ -185,7 +185,7 @@ def test_rules_need_no_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     monkeypatch.delenv("JAVA_HOME", raising=False)
     data = dataset(CHILDREN)
     assert isinstance(Spice(parser="corenlp", cache=tmp_path).bind(data), Absent)
-    scorer = bound(Spice(parser="rules", cache=tmp_path), data)
+    scorer = bound(Spice(parser="perceptron", cache=tmp_path), data)
     scorer.prepare()
     scores = scorer.score([*CHILDREN, "A red bus."], np.zeros(4, dtype=np.intp))
     assert (scores[:3, 0] > 0.4).all()  # each is one of the references
@@ -193,7 +193,7 @@ def test_rules_need_no_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     assert len(scorer.columns) == scores.shape[1] == 7
 
 
-@pytest.mark.parametrize(("parser", "model"), [("corenlp", None), ("rules", "rules")])
+@pytest.mark.parametrize(("parser", "model"), [("corenlp", None), ("perceptron", "rules")])
 def test_a_column_says_what_it_is(parser: str, model: str | None) -> None:
     whole, *parts = Spice(parser=parser).columns
     bracket = f" ({model})" if model else ""
@@ -215,7 +215,7 @@ def test_auto_is_corenlp_where_it_is_installed(cache: Path) -> None:
 
 def test_auto_uses_the_rules_elsewhere_and_names_them(tmp_path: Path) -> None:
     """A machine without CoreNLP has a row too, and the row does not pass for SPICE's."""
-    metric, rules = Spice(cache=tmp_path), Spice(parser="rules", cache=tmp_path)
+    metric, rules = Spice(cache=tmp_path), Spice(parser="perceptron", cache=tmp_path)
     assert [c.name for c in metric.columns][:2] == ["SPICE (rules)", "SPICE-object (rules)"]
     assert (metric.columns[0].variant_of, metric.columns[0].model) == ("SPICE", "rules")
     assert metric.columns == rules.columns
@@ -226,7 +226,7 @@ def test_auto_uses_the_rules_elsewhere_and_names_them(tmp_path: Path) -> None:
 
 def test_a_metric_is_its_options(tmp_path: Path) -> None:
     """It can be pickled, and no use of it changes it."""
-    metric = Spice(parser="rules", tokenizer="ptb", cache=tmp_path)
+    metric = Spice(parser="perceptron", tokenizer="ptb", cache=tmp_path)
     before = pickle.dumps(metric)
     data = dataset(CHILDREN)
     first, second = bound(metric, data), bound(pickle.loads(before), data)

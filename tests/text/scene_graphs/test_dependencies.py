@@ -79,7 +79,7 @@ def test_the_shipped_model_comes_close_to_corenlp() -> None:
     The bounds lie below what it reaches on COCO's (.94, .82, .71): these are harder, and few.
     """
     known = corenlp()
-    ours = parse_captions([k["text"] for k in known], parser="rules")
+    ours = parse_captions([k["text"] for k in known], parser="perceptron")
     theirs = [CaptionGraph.from_tuples(k["tuples"]) for k in known]
     for kind, bound in (("objects", 0.85), ("attributes", 0.65), ("relations", 0.5)):
         pairs = [
@@ -91,7 +91,7 @@ def test_the_shipped_model_comes_close_to_corenlp() -> None:
 
 
 def test_marks_alone_are_no_objects() -> None:
-    assert parse_captions(["?!", "...", ""], parser="rules") == [CaptionGraph((), (), ())] * 3
+    assert parse_captions(["?!", "...", ""], parser="perceptron") == [CaptionGraph((), (), ())] * 3
 
 
 def test_any_text_is_parsed_and_always_alike() -> None:

@@ -26,7 +26,7 @@ KINDS = ("objects", "attributes", "relations")
 
 
 def rules(sentence: str) -> CaptionGraph:
-    return parse_captions([sentence], parser="rules-1")[0]
+    return parse_captions([sentence], parser="lexicon")[0]
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_any_text_is_parsed() -> None:
 
 def test_equal_sentences_in_equal_graphs_out_in_order() -> None:
     sentences = ["A red bus.", "A blue car.", "A red bus."]
-    for parser in ("rules", "rules-1"):
+    for parser in ("perceptron", "lexicon"):
         graphs = parse_captions(sentences, parser=parser)
         assert graphs == [parse_captions([s], parser=parser)[0] for s in sentences]
         assert graphs[0] == graphs[2] != graphs[1]
@@ -150,11 +150,11 @@ def test_equal_sentences_in_equal_graphs_out_in_order() -> None:
 
 def test_triplets_are_those_that_the_shipped_weights_have_learned() -> None:
     """FAIEr's "rules" stay the first built-in parser: its scores must not change with SPICE's."""
-    assert TripletParser("rules").identity() == "rules-1" != parser_identity("rules")
+    assert TripletParser("lexicon").identity() == "rules-1" != parser_identity("perceptron")
     sentence = "a woman and dog sitting in a large chair posing for a picture"
     triplets = [tuple(t) for t in rules(sentence).relations]
-    assert TripletParser("rules")([sentence]) == [triplets]
-    assert TripletParser("rules-1")([sentence]) == [triplets]
+    assert TripletParser("lexicon")([sentence]) == [triplets]
+    assert TripletParser("lexicon")([sentence]) == [triplets]
 
 
 def test_a_graph_from_tuples_is_as_the_command_writes_it() -> None:
@@ -203,7 +203,7 @@ def test_rules_agree_with_spice_on_coco(coco_root: Path, tmp_path: Path) -> None
     assert best["relations"] > first["relations"]
 
 
-OURS = ("rules-1", "rules")
+OURS = ("lexicon", "perceptron")
 
 
 def agreement(ours: list[CaptionGraph], theirs: list[CaptionGraph]) -> dict[str, float]:

@@ -6,9 +6,6 @@ from collections.abc import Mapping
 
 from metaeval.data.scenes.art.pen import COLOURS, RGB, SHADE, Pen, darker, lighter
 
-STEEL = (190, 196, 204)
-SCREEN = (38, 48, 66)
-
 
 def _c(a: Mapping[str, str], default: str) -> RGB:
     if a.get("material") == "metal":

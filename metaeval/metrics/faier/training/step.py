@@ -16,8 +16,6 @@ from dataclasses import dataclass
 
 import torch
 
-from metaeval.compute import gru
-from metaeval.compute.gru import Packing
 from metaeval.metrics.faier.fusion import Fusion
 from metaeval.metrics.faier.network import FaierNetwork
 from metaeval.metrics.faier.text import Nodes
@@ -83,17 +81,13 @@ def unite(
     b, c1 = node_mask.shape[:2]
     there = mask.flatten().nonzero(as_tuple=True)[0]
     attended, at = _attend(fusion, regions, mask, nodes, node_mask)
-    projected = gru.project(fusion.gru, attended)  # [t, c + 1, 3d]
     vectors = regions.reshape(-1, regions.shape[-1]).index_select(0, there)
     owner = torch.arange(b).repeat_interleave(mask.sum(dim=1).cpu())
     t, s = len(owner), len(splits.counts)
-    packing = Packing.of(splits.counts[:, owner].reshape(-1))
-    split, place = packing.row // t, packing.row % t
-    slots = splits.references[split, owner[place], packing.step]
-    rows = (at[place] * c1 + slots).to(projected.device)
-    inputs = projected.reshape(t * c1, -1).index_select(0, rows)
-    _, last = gru.recur(fusion.gru, inputs, packing)
-    d = vectors.shape[1]
+    d, most = vectors.shape[1], splits.references.shape[2]
+    rows = (at[:, None] * c1 + splits.references[:, owner]).to(attended.device)  # [s, t, most]
+    inputs = attended.reshape(t * c1, d).index_select(0, rows.flatten())
+    last = fusion.last(inputs.view(s * t, most, d), splits.counts[:, owner].reshape(-1))
     weight = fusion.union.weight  # W_u [v; m] = W_u,left v + W_u,right m: the left part is shared
     left = torch.nn.functional.linear(vectors, weight[:, :d], fusion.union.bias)
     united = torch.nn.functional.linear(last, weight[:, d:]).view(s, t, d) + left

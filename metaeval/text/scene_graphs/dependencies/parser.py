@@ -18,7 +18,7 @@ from metaeval.text.scene_graphs.dependencies.lemmas import lemma
 from metaeval.text.scene_graphs.dependencies.perceptron import Linear
 from metaeval.text.scene_graphs.dependencies.tuples import Tuples, read_tuples
 
-_RULES = "rules-2"  # raised when the code comes to give another tuple
+VERSION = "rules-2"  # raised when the code comes to give another tuple
 _REMEMBERED = 50_000  # texts whose tuples are kept: references come again with other captions
 MODEL = Path(__file__).parent / "model"
 
@@ -28,7 +28,7 @@ def identity() -> str:
     """What a text's tuples depend on: the code's version and the model's bytes."""
     files = sorted(file for file in MODEL.iterdir() if file.suffix in (".json", ".npz"))
     model = digest("".join(map(file_sha256, files)))
-    return f"{_RULES}-{model.hex()[:8]}"
+    return f"{VERSION}-{model.hex()[:8]}"
 
 
 class DependencyParser:

@@ -15,7 +15,7 @@ from metaeval.text.scene_graphs.rules import function_words as fn
 from metaeval.text.scene_graphs.rules.phrases import Phrase, read_group
 from metaeval.text.scene_graphs.rules.tagger import Token, tag
 
-IDENTITY = "rules-1"
+IDENTITY = "rules-1"  # in signatures and in the cards of weights
 
 # Prepositions that, once a verb has its object, describe that object rather than the verb …
 _AFTER_OBJECT = frozenset({"of", "than", "in", "on", "near", "for", "behind", "to", "over"})
