@@ -393,18 +393,18 @@ def run(
     """
     stamp = datetime.now().strftime("%Y-%m-%d_%H-%M-%S")
     directory = Path(out).expanduser() if out is not None else Path("runs") / experiment / stamp
-    brought: list[str] = []
+    added: list[str] = []
     if metrics is not None:
-        names = [metrics] if isinstance(metrics, str) else [_name(one, brought) for one in metrics]
+        names = [metrics] if isinstance(metrics, str) else [_name(one, added) for one in metrics]
         overrides["metrics"] = names
     _write_records(experiment, overrides, directory)
     environment = None
-    if brought:  # its modules must be found in the same places as in this process
+    if added:  # its modules must be found in the same places as in this process
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     command = [
         *(sys.executable, "-m", "metaeval", f"experiment={experiment}"),
         *_overrides(overrides),
-        *brought,
+        *added,
         f"hydra.run.dir={_value(str(directory))}",
     ]
     shown = sys.stderr is not None and sys.stderr.isatty()  # then the progress line goes there
@@ -431,10 +431,10 @@ class TrustRun(Run):
     @cached_property
     def result(self) -> TrustResult:
         """The verdicts, and all their evidence."""
-        found = read_result(self.directory / files.STATISTICS)
-        if not isinstance(found, TrustResult):
-            raise InputError(f"is a run of experiment={found.experiment}", file=self.directory)
-        return found
+        result = read_result(self.directory / files.STATISTICS)
+        if not isinstance(result, TrustResult):
+            raise InputError(f"is a run of experiment={result.experiment}", file=self.directory)
+        return result
 
     @property
     def matrix(self) -> pd.DataFrame:
@@ -567,8 +567,8 @@ def _metrics(asked: Metrics, config: DictConfig) -> dict[str, Metric]:
 def _family(
     metric: Metric, dataset: CaptionDataset, captions: list[str], index: Any, store: Any
 ) -> SystemScores:
-    asked = StatisticsAdapter(metric) if isinstance(metric, SummableMetric) else metric
-    return system_scores(metric, score_captions(asked, dataset, captions, index, store))
+    adapted = StatisticsAdapter(metric) if isinstance(metric, SummableMetric) else metric
+    return system_scores(metric, score_captions(adapted, dataset, captions, index, store))
 
 
 def _store(config: DictConfig) -> SqliteStore:

@@ -61,10 +61,10 @@ def examine(config: DictConfig, say: Callable[[str], object] = print) -> None:
         say(title)
         for name in names:
             say(f"  {name:<{width}}  {verdict(name, config, dataset)}")
-    if brought := [(g, n, p) for g, points in installed().items() for n, p in points.items()]:
+    if entries := [(g, n, p) for g, points in installed().items() for n, p in points.items()]:
         say("")
         say("provided by installed packages")
-        for group, name, point in brought:
+        for group, name, point in entries:
             say(f"  {name:<{width}}  {group} {point.value} of {origin(point)}")
     say("")
     say("weights included in metaeval")

@@ -39,7 +39,7 @@ class Passive(LanguageCorruption):
     severity = "none"
     experimental = True
     expected = "same"
-    lacks = "does not begin with a person, a transitive verb and an object"
+    unchanged_reason = "does not begin with a person, a transitive verb and an object"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         first = caption.phrase_at(0)
@@ -88,7 +88,7 @@ class RelativeClause(LanguageCorruption):
     kind = "harmless"
     severity = "none"
     expected = "same"
-    lacks = "has neither a participle after its noun nor a relative clause"
+    unchanged_reason = "has neither a participle after its noun nor a relative clause"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         places: Places = []
@@ -159,7 +159,7 @@ class SwapConjuncts(LanguageCorruption):
     kind = "harmless"
     severity = "none"
     expected = "same"
-    lacks = "does not end in two joined phrases"
+    unchanged_reason = "does not end in two joined phrases"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         places: Places = []
@@ -222,7 +222,7 @@ class MirrorRelation(LanguageCorruption):
     kind = "harmless"
     severity = "none"
     expected = "same"
-    lacks = "is not just two things next to each other"
+    unchanged_reason = "is not just two things next to each other"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         first = caption.phrase_at(0)
@@ -278,7 +278,7 @@ class Contraction(LanguageCorruption):
     kind = "harmless"
     severity = "none"
     expected = "same"
-    lacks = "has nothing to contract or expand"
+    unchanged_reason = "has nothing to contract or expand"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         places: Places = []
@@ -306,7 +306,7 @@ class Possessive(LanguageCorruption):
     kind = "harmless"
     severity = "none"
     expected = "same"
-    lacks = "has no possessive with an article"
+    unchanged_reason = "has no possessive with an article"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         places: Places = []

@@ -57,7 +57,7 @@ class Synonym(LanguageCorruption):
     kind = "harmless"
     severity = "none"
     expected = "same"
-    lacks = "has no word with a safe synonym"
+    unchanged_reason = "has no word with a safe synonym"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         places: Places = []
@@ -108,7 +108,7 @@ class BritishSpelling(LanguageCorruption):
     kind = "harmless"
     severity = "none"
     expected = "same"
-    lacks = "has no word with two spellings"
+    unchanged_reason = "has no word with two spellings"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         return [
@@ -126,7 +126,7 @@ class NumberFormat(LanguageCorruption):
     kind = "harmless"
     severity = "none"
     expected = "same"
-    lacks = "has no number from two to twelve"
+    unchanged_reason = "has no number from two to twelve"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         places: Places = []
@@ -151,7 +151,7 @@ class ThereIsFrame(LanguageCorruption):
     kind = "harmless"
     severity = "none"
     expected = "same"
-    lacks = "cannot follow there is"
+    unchanged_reason = "cannot follow there is"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         be = existential(caption) if caption.is_one_sentence() else None
@@ -160,7 +160,7 @@ class ThereIsFrame(LanguageCorruption):
 
 class _Prefix(LanguageCorruption):
     prefix: ClassVar[tuple[str, ...]]
-    lacks = "is a sentence, or already mentions a picture"
+    unchanged_reason = "is a sentence, or already mentions a picture"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         be = existential(caption) if caption.is_one_sentence() else None
@@ -199,7 +199,7 @@ class DefiniteArticle(LanguageCorruption):
     kind = "harmless"
     severity = "none"
     expected = "same"
-    lacks = 'does not begin with "a" and a thing'
+    unchanged_reason = 'does not begin with "a" and a thing'
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         first = caption.phrase_at(0)
@@ -230,9 +230,9 @@ class OwnReference(Corruption):
         self._known = known_images(dataset)
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
-        own = caption.text.lower().split()
+        words = caption.text.lower().split()
         known = self._known.get(caption.image_id, Known())
-        others = [r for r in known.references if r.lower().split() != own]
+        others = [r for r in known.references if r.lower().split() != words]
         if not others:
             return Corrupted(caption.text, False, realised=0.0, reason="has no other caption")
         return rewritten_whole(

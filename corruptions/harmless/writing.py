@@ -15,10 +15,10 @@ from metaeval.corruptions.tokens import words
 from metaeval.runs.records import Edit
 
 
-def respelt(text: str, new: str, lacks: str) -> Corrupted:
+def respelt(text: str, new: str, unchanged_reason: str) -> Corrupted:
     """A caption whose tokens are spelled differently, each in its place."""
     if new == text:
-        return Corrupted(text, False, realised=0.0, reason=lacks)
+        return Corrupted(text, False, realised=0.0, reason=unchanged_reason)
     pairs = zip(text.split(), new.split(), strict=True)
     edits = tuple(Edit(i, old, now) for i, (old, now) in enumerate(pairs) if old != now)
     return Corrupted(new, True, edits, None, len(edits) / max(1, len(words(text.split()))))
@@ -93,7 +93,7 @@ class Hyphen(LanguageCorruption):
     kind = "harmless"
     severity = "none"
     expected = "same"
-    lacks = "has no word that is written with and without a hyphen"
+    unchanged_reason = "has no word that is written with and without a hyphen"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         places: Places = []

@@ -1,7 +1,7 @@
 """The contract of a corruption that needs nothing but text: it lists places, one is chosen.
 
-To add one, copy a class of `content/attributes.py`: a `name`, a `title`, `lacks` (why a caption
-has no place for it) and `places`. Rewording, seeding, choosing and bookkeeping are here.
+To add one, copy a class of `content/attributes.py`: a `name`, a `title`, `unchanged_reason`
+(why a caption has no place for it) and `places`. Rewording, seeding, choosing and bookkeeping are here.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class LanguageCorruption(Corruption):
     """Changes a caption at one place or more; precision comes before coverage.
 
     What is known of the image (references, annotated objects) keeps it from writing what may be
-    true. Where `places` is empty, nothing is changed and `lacks` is the reason.
+    true. Where `places` is empty, nothing is changed and `unchanged_reason` is the reason.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class LanguageCorruption(Corruption):
         In how many places, at most; a caption that offers fewer is changed where it can be.
     """
 
-    lacks: ClassVar[str] = "has no place for the change"
+    unchanged_reason: ClassVar[str] = "has no place for the change"
     settles_articles: ClassVar[bool] = True  # "a" and "an" follow the new word after them
 
     def __init__(self, times: int = 1) -> None:
@@ -76,23 +76,23 @@ class LanguageCorruption(Corruption):
                 n += 1
             if n == self.times:
                 break
-        return changed(caption.text, chosen, self.lacks, articles=self.settles_articles)
+        return changed(caption.text, chosen, self.unchanged_reason, articles=self.settles_articles)
 
 
 def changed(
-    text: str, rewordings: Sequence[Rewording], lacks: str, *, articles: bool = False
+    text: str, rewordings: Sequence[Rewording], unchanged_reason: str, *, articles: bool = False
 ) -> Corrupted:
     """A text after rewordings; unchanged, with the reason, if there are none."""
     new, edits = reworded(text, rewordings, articles=articles) if rewordings else (text, ())
     if not edits:
-        return Corrupted(text, False, realised=0.0, reason=lacks)
+        return Corrupted(text, False, realised=0.0, reason=unchanged_reason)
     return Corrupted(new, True, edits, None, share_changed(text, edits))
 
 
-def rewritten_whole(text: str, new: str, lacks: str) -> Corrupted:
+def rewritten_whole(text: str, new: str, unchanged_reason: str) -> Corrupted:
     """A caption that is replaced as a whole, or unchanged if the other text reads the same."""
     if new.lower().split() == text.lower().split():
-        return Corrupted(text, False, realised=0.0, reason=lacks)
+        return Corrupted(text, False, realised=0.0, reason=unchanged_reason)
     return Corrupted(new, True, (), None, 1.0)
 
 

@@ -49,14 +49,14 @@ class DropSalient(TruthCorruption):
         left = [m for m in facts.of("phrase") if not dead & set(range(m.start, m.end))]
         if not left or len(tokens) - len(dead) < 3:
             return None
-        kept = {
+        remaining = {
             statement(m)
             for m in facts.marks
             if m.role in STATEMENTS and not dead & set(range(m.start, m.end))
         }
         patches = [Patch(a, b, ()) for a, b in ranges]
         patches += [p for p in flips if p.start not in dead]
-        return Change(tuple(patches), lost=facts.statements() - kept)
+        return Change(tuple(patches), lost=facts.statements() - remaining)
 
 
 def _salience(facts: CaptionFacts, target: int) -> int:

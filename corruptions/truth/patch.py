@@ -38,8 +38,8 @@ def patched(text: str, patches: Sequence[Patch]) -> tuple[str, tuple[Edit, ...]]
         if new and comma and end > start:
             new[-1] += comma
         tokens[start:end] = new
-        kept = [*origin[start:end], *([None] * len(new))][: len(new)]
-        origin[start:end] = kept
+        origins = [*origin[start:end], *([None] * len(new))][: len(new)]
+        origin[start:end] = origins
     for i in range(len(tokens) - 1):
         if tokens[i] in ("a", "an"):
             tokens[i] = article(tokens[i + 1])

@@ -67,7 +67,7 @@ class ReplaceRelation(TruthCorruption):
         self, facts: CaptionFacts, tokens: Sequence[str], place: Mark, rng: np.random.Generator
     ) -> Change | None:
         predicate = facts.relations[place.target][1]
-        said = " ".join(tokens[place.start : place.end]).lower()
+        relation = " ".join(tokens[place.start : place.end]).lower()
         for predicates, verbs, prepositions in CONTRARIES:
             if predicate in predicates:
                 if place.value == "prep":
@@ -75,7 +75,7 @@ class ReplaceRelation(TruthCorruption):
                 else:
                     form = ("ing", "one", "many").index(place.value)
                     options = [f"{verb[form]} {verb[3]}".strip() for verb in verbs]
-                new = pick(rng, [option for option in options if option != said])
+                new = pick(rng, [option for option in options if option != relation])
                 patch = Patch(place.start, place.end, tuple(new.split()))
                 return Change((patch,), false=frozenset({statement(place)}))
         return None

@@ -60,9 +60,9 @@ def ranking_of(
     known = ~np.isnan(winner)
     ranked = []
     for k, name in enumerate(plain.systems):
-        own = [(side == name) & known for side in sides]
-        results = np.concatenate([winner[own[0]], 1 - winner[own[1]]])
-        lengths = np.concatenate([of[rows] for of, rows in zip(words, own, strict=True)])
+        is_side = [(side == name) & known for side in sides]
+        results = np.concatenate([winner[is_side[0]], 1 - winner[is_side[1]]])
+        lengths = np.concatenate([of[rows] for of, rows in zip(words, is_side, strict=True)])
         ranked.append(
             SystemRank(
                 name=name,
@@ -111,10 +111,10 @@ def rank_agreement(
         return None
     if len(made.systems) < 3:
         return None
-    own = [winners.systems.index(name) for name in made.systems if name in winners.systems]
+    theirs = [winners.systems.index(name) for name in made.systems if name in winners.systems]
     mine = [made.systems.index(name) for name in made.systems if name in winners.systems]
-    point = (made.strength[mine][None], winners.strength[own][None])
-    drawn = (made.replicates[:, mine], winners.replicates[:, own])
+    point = (made.strength[mine][None], winners.strength[theirs][None])
+    drawn = (made.replicates[:, mine], winners.replicates[:, theirs])
     values, resampled = system_correlations(*point), system_correlations(*drawn)
 
     def estimate(value: Floats, replicates: Floats) -> Estimate:

@@ -89,7 +89,7 @@ def gather_material(
 
 
 @dataclass(slots=True)
-class Attacked:
+class AttackOutcome:
     """What the searches against one metric found.
 
     Attributes
@@ -127,7 +127,7 @@ def attack(
     material: Material,
     limits: SearchLimits,
     inflation_images: int,
-) -> Attacked:
+) -> AttackOutcome:
     """Search against one metric.
 
     `swapped` is the same metric on the dataset in which the human caption and the first reference
@@ -137,10 +137,10 @@ def attack(
     data, name = material.dataset, target.bound.family
     index = material.index
     first = [r[0] if r else h for h, r in zip(data.human, data.references, strict=True)]
-    found = Attacked(target.score(data.human, index), swapped.score(first, index))
+    outcome = AttackOutcome(target.score(data.human, index), swapped.score(first, index))
 
     def wins(trial: Trial, i: int) -> bool:
-        return trial.score > found.human[i] and material.is_false(trial, i)
+        return trial.score > outcome.human[i] and material.is_false(trial, i)
 
     def run(
         starts: Sequence[Sequence[Draft]], goal: str, *, fluent: bool, to_the_end: bool = True
@@ -156,23 +156,25 @@ def attack(
     # of the first search the highest score counts, of the other two only whether they succeed
     has_fluency = material.fluency is not None
     if has_fluency:
-        found.false["fluent"] = run(material.false, "false", fluent=True)
-    found.false["unconstrained"] = run(
+        outcome.false["fluent"] = run(material.false, "false", fluent=True)
+    outcome.false["unconstrained"] = run(
         material.false, "false", fluent=False, to_the_end=not has_fluency
     )
-    found.false["references copied"] = run(material.copied, "copied", fluent=True, to_the_end=False)
+    outcome.false["references copied"] = run(
+        material.copied, "copied", fluent=True, to_the_end=False
+    )
     n = min(inflation_images, len(data))
     if n:
-        found.known = run(_known_starts(data, n), "known", fluent=False)
-        found.unknown = run(_unknown_starts(data, n, material.seed), "unknown", fluent=False)
-    found.generic = np.stack(
+        outcome.known = run(_known_starts(data, n), "known", fluent=False)
+        outcome.unknown = run(_unknown_starts(data, n, material.seed), "unknown", fluent=False)
+    outcome.generic = np.stack(
         [target.score([text] * len(data), index) for text in generic_captions(data)]
     )
     pool = material.pool
     flat = [text for captions in pool.captions for text in captions]
-    found.pool = target.score(flat, np.repeat(pool.index, SIZE)).reshape(-1, SIZE)
-    found.seconds, found.computed = time.perf_counter() - started, target.calls + swapped.calls
-    return found
+    outcome.pool = target.score(flat, np.repeat(pool.index, SIZE)).reshape(-1, SIZE)
+    outcome.seconds, outcome.computed = time.perf_counter() - started, target.calls + swapped.calls
+    return outcome
 
 
 def attack_control(score: Score, material: Material, limits: SearchLimits, name: str) -> list[bool]:

@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from metaeval.experiments.attack.searches import Attacked, Material
+from metaeval.experiments.attack.searches import AttackOutcome, Material
 from metaeval.experiments.attack.statistics import mean, share, spread_of, usable
 from metaeval.results.attack import BestOfN, Defence, Transfer
 from metaeval.search.beam import SearchLimits, search
@@ -49,10 +49,10 @@ def transfer(preferences: Mapping[str, Preferences]) -> list[Transfer]:
         Transfer(
             source=source,
             target=target,
-            share=share(found.prefers[target][found.fooled & found.known[target]]),
+            share=share(preference.prefers[target][preference.fooled & preference.known[target]]),
         )
-        for source, found in preferences.items()
-        for target in found.prefers
+        for source, preference in preferences.items()
+        for target in preference.prefers
     ]
 
 
@@ -62,9 +62,9 @@ def defences(preferences: Mapping[str, Preferences], metrics: Sequence[str]) -> 
     for pair in combinations(metrics, 2):
         both = []
         for source in pair:
-            found = preferences[source]
-            won = found.fooled & np.logical_and.reduce([found.prefers[t] for t in pair])
-            both.append(share(won[found.usable]))
+            preference = preferences[source]
+            won = preference.fooled & np.logical_and.reduce([preference.prefers[t] for t in pair])
+            both.append(share(won[preference.usable]))
         worst = max(both, key=lambda e: e.value or 0.0)
         pairs.append(Defence(metrics=pair, transferred=worst))
     return sorted(pairs, key=lambda d: (d.transferred.value or 0.0, d.metrics))
@@ -72,7 +72,7 @@ def defences(preferences: Mapping[str, Preferences], metrics: Sequence[str]) -> 
 
 def attack_pair(
     targets: tuple[Target, Target],
-    attacked: tuple[Attacked, Attacked],
+    attacked: tuple[AttackOutcome, AttackOutcome],
     material: Material,
     limits: SearchLimits,
     images: int,
@@ -88,8 +88,8 @@ def attack_pair(
 
     def score(texts: Sequence[str], places: npt.NDArray[np.intp]) -> Floats:
         gains = [
-            (target.score(texts, index[places]) - found.human[index[places]]) / spread_of(found)
-            for target, found in zip(targets, attacked, strict=True)
+            (target.score(texts, index[places]) - outcome.human[index[places]]) / spread_of(outcome)
+            for target, outcome in zip(targets, attacked, strict=True)
         ]
         return np.minimum(*gains)
 
@@ -111,7 +111,11 @@ def attack_pair(
 
 
 def best_of_n(
-    chooser: str, attacked: Mapping[str, Attacked], others: Sequence[str], pool: Pool, seed: int
+    chooser: str,
+    attacked: Mapping[str, AttackOutcome],
+    others: Sequence[str],
+    pool: Pool,
+    seed: int,
 ) -> tuple[BestOfN, ...]:
     """What the metric `chooser` picks from n captions of the pool; `others` judge its choice."""
     if not len(pool.index):

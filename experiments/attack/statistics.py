@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import binomtest
 
-from metaeval.experiments.attack.searches import Attacked, Material, generic_captions
+from metaeval.experiments.attack.searches import AttackOutcome, Material, generic_captions
 from metaeval.results.attack import (
     AttackStatistics,
     BestOfN,
@@ -45,17 +45,17 @@ def mean(values: Floats, seed: int) -> Estimate:
 
 
 def attack_statistics(
-    found: Attacked,
+    outcome: AttackOutcome,
     material: Material,
     limits: SearchLimits,
     budgets: Sequence[int],
     chosen: tuple[BestOfN, ...] = (),
 ) -> AttackStatistics:
     """The numbers of one metric."""
-    rows = usable(found, material)
-    spread = spread_of(found)
-    best = best_false(found, material, limits)
-    human = found.human
+    rows = usable(outcome, material)
+    spread = spread_of(outcome)
+    best = best_false(outcome, material, limits)
+    human = outcome.human
     lengths = [len(text.split()) for text in material.dataset.human]
 
     def first_successes(traces: Sequence[Trace], allowed: Callable[[Trial, int], bool]) -> Floats:
@@ -73,8 +73,8 @@ def attack_statistics(
     def has_length(trial: Trial, i: int) -> bool:
         return abs(len(trial.draft.words) - lengths[i]) <= 1
 
-    main = main_traces(found)
-    first = {name: first_successes(t, lambda t, i: True) for name, t in found.false.items()}
+    main = main_traces(outcome)
+    first = {name: first_successes(t, lambda t, i: True) for name, t in outcome.false.items()}
     success = {constraint: curve(calls) for constraint, calls in first.items()}
     success["same length"] = curve(first_successes(main, has_length))
 
@@ -91,7 +91,7 @@ def attack_statistics(
     gains = np.array([(trial.score - human[i]) / spread for i, trial in tried])
     won = [trial for i, trial in tried if wins(trial, human[i], material, i)]
     harms = [trial.draft.harm for trial in won if trial.draft.harm is not None]
-    traces = [*found.false.values(), found.known, found.unknown]
+    traces = [*outcome.false.values(), outcome.known, outcome.unknown]
     return AttackStatistics(
         n_images=len(rows),
         spread=spread,
@@ -101,31 +101,33 @@ def attack_statistics(
         harm=float(np.mean(harms)) if harms else None,
         calls_to_success=float(np.median(calls)) if len(calls) else None,
         n_calls=sum(len(trace.trials) for several in traces for trace in several),
-        inflation=_inflation(found, spread, lengths, budgets, material.seed),
-        generic=_generic(found, material),
+        inflation=_inflation(outcome, spread, lengths, budgets, material.seed),
+        generic=_generic(outcome, material),
         best_of_n=chosen,
     )
 
 
-def main_traces(found: Attacked) -> list[Trace]:
+def main_traces(outcome: AttackOutcome) -> list[Trace]:
     """The traces under the fluency constraint, or without one where there is none."""
-    return found.false.get("fluent", found.false["unconstrained"])
+    return outcome.false.get("fluent", outcome.false["unconstrained"])
 
 
-def usable(found: Attacked, material: Material) -> list[int]:
+def usable(outcome: AttackOutcome, material: Material) -> list[int]:
     """Images whose human caption has a score, and of which a false caption can be made."""
-    seen = material.fluency.seen if material.fluency else np.zeros(len(found.human), dtype=bool)
+    seen = material.fluency.seen if material.fluency else np.zeros(len(outcome.human), dtype=bool)
     return [
         i
-        for i in range(len(found.human))
-        if not np.isnan(found.human[i]) and material.false[i] and not seen[i]
+        for i in range(len(outcome.human))
+        if not np.isnan(outcome.human[i]) and material.false[i] and not seen[i]
     ]
 
 
-def best_false(found: Attacked, material: Material, limits: SearchLimits) -> list[Trial | None]:
+def best_false(
+    outcome: AttackOutcome, material: Material, limits: SearchLimits
+) -> list[Trial | None]:
     """Per image, the best caption that is false beyond doubt; `None` where there is none."""
     chosen = []
-    for i, trace in enumerate(main_traces(found)):
+    for i, trace in enumerate(main_traces(outcome)):
         trials = [t for t in trace.trials[: limits.calls] if t.admitted and not np.isnan(t.score)]
         ordered = sorted(trials, key=lambda t: -t.score)
         chosen.append(next((t for t in ordered if material.is_false(t, i)), None))
@@ -137,21 +139,21 @@ def wins(trial: Trial | None, human: float, material: Material, i: int) -> bool:
     return trial is not None and trial.score > human and material.is_false(trial, i)
 
 
-def spread_of(found: Attacked) -> float:
+def spread_of(outcome: AttackOutcome) -> float:
     """The unit of gains: sqrt(mean((a - b)²) / 2) of two human captions' scores per image.
 
     NaN where it is 0.
     """
-    differences = found.human - found.other_human
+    differences = outcome.human - outcome.other_human
     differences = differences[~np.isnan(differences)]
     spread = float(np.sqrt(np.mean(differences**2) / 2)) if len(differences) else float("nan")
     return spread if spread > 0 else float("nan")
 
 
 def _inflation(
-    found: Attacked, spread: float, lengths: Sequence[int], budgets: Sequence[int], seed: int
+    outcome: AttackOutcome, spread: float, lengths: Sequence[int], budgets: Sequence[int], seed: int
 ) -> Inflation | None:
-    if not found.known:
+    if not outcome.known:
         return None
 
     def curve(traces: Sequence[Trace]) -> tuple[CurvePoint, ...]:
@@ -159,29 +161,29 @@ def _inflation(
         for calls in budgets:
             best = [trace.best(calls) for trace in traces]
             gains = [
-                (t.score - found.human[i]) / spread if t is not None else np.nan
+                (t.score - outcome.human[i]) / spread if t is not None else np.nan
                 for i, t in enumerate(best)
             ]
             points.append(CurvePoint(at=calls, value=mean(np.array(gains), seed)))
         return tuple(points)
 
-    longest = [trace.best(max(budgets)) for trace in found.known]
+    longest = [trace.best(max(budgets)) for trace in outcome.known]
     words = [len(trial.draft.words) for trial in longest if trial is not None]
     return Inflation(
-        known=curve(found.known),
-        unknown=curve(found.unknown),
+        known=curve(outcome.known),
+        unknown=curve(outcome.unknown),
         words=(
             float(np.mean(words)) if words else None,
-            float(np.mean(lengths[: len(found.known)])),
+            float(np.mean(lengths[: len(outcome.known)])),
         ),
     )
 
 
-def _generic(found: Attacked, material: Material) -> GenericCaption:
+def _generic(outcome: AttackOutcome, material: Material) -> GenericCaption:
     """The generic caption with the highest mean on the even images, judged on the odd ones."""
     captions = generic_captions(material.dataset)
-    means = np.nan_to_num(np.nanmean(found.generic[:, ::2], axis=1), nan=-np.inf)
+    means = np.nan_to_num(np.nanmean(outcome.generic[:, ::2], axis=1), nan=-np.inf)
     chosen = int(np.argmax(means))
-    scores, human = found.generic[chosen, 1::2], found.human[1::2]
+    scores, human = outcome.generic[chosen, 1::2], outcome.human[1::2]
     known = ~np.isnan(scores) & ~np.isnan(human)
     return GenericCaption(caption=captions[chosen], outranks=share(scores[known] > human[known]))

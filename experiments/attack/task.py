@@ -18,7 +18,7 @@ from metaeval.data.system_captions import find_system_files, read_system_caption
 from metaeval.errors import ConfigError, MetaevalError
 from metaeval.experiments.attack.printout import printout
 from metaeval.experiments.attack.searches import (
-    Attacked,
+    AttackOutcome,
     Material,
     attack,
     attack_control,
@@ -54,7 +54,13 @@ from metaeval.metrics.base import Metric
 from metaeval.metrics.controls.length import Length
 from metaeval.metrics.controls.random_score import RandomScore
 from metaeval.options import NonNegativeInt, PositiveInt
-from metaeval.results.attack import AttackResult, AttackSettings, AttackStatistics, Defence, Found
+from metaeval.results.attack import (
+    AttackResult,
+    AttackSettings,
+    AttackStatistics,
+    Defence,
+    SuccessfulAttack,
+)
 from metaeval.results.base import Estimate
 from metaeval.results.metric import MetricResult
 from metaeval.runs import files
@@ -79,7 +85,7 @@ class AttackScores:
 
     material: Material
     scored: list[MetricScores] = field(default_factory=list)
-    attacked: dict[str, Attacked] = field(default_factory=dict)  # by family
+    attacked: dict[str, AttackOutcome] = field(default_factory=dict)  # by family
     no_fluency: str | None = None
     controls: dict[str, Estimate] = field(default_factory=dict)
     preferences: dict[str, Preferences] = field(default_factory=dict)  # by column
@@ -249,15 +255,15 @@ class Attack(MetricExperiment[CaptionDataset, AttackScores]):
                 columns[scored.family] = column.name, values
         preferences = {}
         for family, (name, _) in columns.items():
-            found = scores.attacked[family]
-            trials = best_false(found, scores.material, self.limits)
+            outcome = scores.attacked[family]
+            trials = best_false(outcome, scores.material, self.limits)
             mine = [k for k, (_, v) in enumerate(rows) if v.set == f"against {family}"]
             images = np.array([place[rows[k][0]] for k in mine], dtype=np.intp)
             flags = np.zeros(len(data), dtype=bool)
             can, fooled = flags.copy(), flags.copy()
-            can[usable(found, scores.material)] = True
+            can[usable(outcome, scores.material)] = True
             fooled[images] = [
-                wins(trials[i], found.human[i], scores.material, i) for i in images.tolist()
+                wins(trials[i], outcome.human[i], scores.material, i) for i in images.tolist()
             ]
             prefers, known = {}, {}
             for other, values in columns.values():
@@ -288,9 +294,9 @@ class Attack(MetricExperiment[CaptionDataset, AttackScores]):
             targets = (
                 Target(by_family[first], data, store), Target(by_family[second], data, store)
             )  # fmt: skip
-            found = scores.attacked[first], scores.attacked[second]
+            outcomes = scores.attacked[first], scores.attacked[second]
             try:
-                won = attack_pair(targets, found, scores.material, self.limits, self.pool_images)
+                won = attack_pair(targets, outcomes, scores.material, self.limits, self.pool_images)
                 pairs[k] = pair.model_copy(update={"searched": share(won)})
             except CacheError:
                 raise
@@ -305,9 +311,9 @@ class Attack(MetricExperiment[CaptionDataset, AttackScores]):
         self, data: CaptionDataset, result: AttackScores
     ) -> list[tuple[ImageId, Version]]:
         rows = []
-        for family, found in result.attacked.items():
-            trials = best_false(found, result.material, self.limits)
-            for i in usable(found, result.material):
+        for family, outcome in result.attacked.items():
+            trials = best_false(outcome, result.material, self.limits)
+            for i in usable(outcome, result.material):
                 trial = trials[i]
                 if trial is not None:
                     text, source = trial.draft.text, data.human[i]
@@ -335,14 +341,14 @@ class Attack(MetricExperiment[CaptionDataset, AttackScores]):
         ]
         metrics: list[MetricResult[AttackStatistics]] = []
         for scored in scores.scored:
-            found = scores.attacked.get(scored.family)
+            outcome = scores.attacked.get(scored.family)
             numbers = None
-            if found is not None and scored.status == "ok":
+            if outcome is not None and scored.status == "ok":
                 material = scores.material
                 chosen = best_of_n(
                     scored.family, scores.attacked, others, material.pool, material.seed
                 )
-                numbers = attack_statistics(found, material, self.limits, self.budgets, chosen)
+                numbers = attack_statistics(outcome, material, self.limits, self.budgets, chosen)
             metrics.append(scored.result(headline_column(scored.columns), numbers))
         fluency = scores.material.fluency
         return AttackResult(
@@ -365,30 +371,30 @@ class Attack(MetricExperiment[CaptionDataset, AttackScores]):
             gallery=tuple(self._gallery(data, scores)),
         )
 
-    def _gallery(self, data: CaptionDataset, scores: AttackScores) -> list[Found]:
+    def _gallery(self, data: CaptionDataset, scores: AttackScores) -> list[SuccessfulAttack]:
         """The first successes of each metric."""
         examples = []
         for scored in scores.scored:
-            found = scores.attacked.get(scored.family)
-            if found is None or scored.status != "ok":
+            outcome = scores.attacked.get(scored.family)
+            if outcome is None or scored.status != "ok":
                 continue
             column = scored.columns[headline_column(scored.columns)]
             sign = 1 if column.higher_is_better else -1
-            trials: list[Trial | None] = best_false(found, scores.material, self.limits)
+            trials: list[Trial | None] = best_false(outcome, scores.material, self.limits)
             won = [
                 (i, trial)
-                for i in usable(found, scores.material)
+                for i in usable(outcome, scores.material)
                 if (trial := trials[i]) is not None
-                and wins(trial, found.human[i], scores.material, i)
+                and wins(trial, outcome.human[i], scores.material, i)
             ]
             for i, trial in won[:_EXAMPLES]:
                 examples.append(
-                    Found(
+                    SuccessfulAttack(
                         metric=column.name,
                         image_id=data.image_ids[i],
                         human=data.human[i],
                         false=trial.draft.text,
-                        scores=(sign * found.human[i], sign * trial.score),
+                        scores=(sign * outcome.human[i], sign * trial.score),
                         edits=trial.draft.edits,
                     )
                 )
@@ -409,11 +415,11 @@ def refuse_replay(name: str, metric: Any) -> None:
         )
 
 
-def _with_search(scored: MetricScores, found: Attacked | None) -> MetricScores:
+def _with_search(scored: MetricScores, outcome: AttackOutcome | None) -> MetricScores:
     """The scores of the result with what the searches took added."""
-    if found is None:
+    if outcome is None:
         return scored
-    n, seconds = scored.n_scored + found.computed, scored.seconds + found.seconds
+    n, seconds = scored.n_scored + outcome.computed, scored.seconds + outcome.seconds
     return replace(scored, n_scored=n, seconds=seconds)
 
 

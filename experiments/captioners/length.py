@@ -104,10 +104,10 @@ def _metric(
 ) -> MetricLength:
     by_bin = {}
     for system, r in rows.items():
-        own = [scores[r][place[r] == k] for k in range(len(EDGES) + 1)]
-        own = [values[~np.isnan(values)] for values in own]
+        in_bins = [scores[r][place[r] == k] for k in range(len(EDGES) + 1)]
+        in_bins = [values[~np.isnan(values)] for values in in_bins]
         by_bin[system] = tuple(
-            float(values.mean()) if len(values) >= FEWEST else float("nan") for values in own
+            float(values.mean()) if len(values) >= FEWEST else float("nan") for values in in_bins
         )
     controlled = {s: float(np.mean([by_bin[s][k] for k in shared])) for s in comparable if shared}
     controlled = {s: value for s, value in controlled.items() if not np.isnan(value)}

@@ -37,8 +37,8 @@ def score_families(
     Of BLEU, SacreBLEU and METEOR the statistics are computed and kept; the scores of sentences are
     made of them, to the last bit what the metrics' `score` gives.
     """
-    asked = [StatisticsAdapter(m) if isinstance(m, SummableMetric) else m for m in metrics]
-    results = score_all(asked, dataset, captions, config)
+    adapted = [StatisticsAdapter(m) if isinstance(m, SummableMetric) else m for m in metrics]
+    results = score_all(adapted, dataset, captions, config)
     return [system_scores(metric, scored) for metric, scored in zip(metrics, results, strict=True)]
 
 

@@ -51,7 +51,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Captioned:
+class CaptionerData:
     """A dataset, the same with the Human caption among the references, and systems' captions."""
 
     dataset: CaptionDataset
@@ -67,7 +67,7 @@ class CaptionerScores:
     against_human: list[SystemScores]
 
 
-class Captioners(MetricExperiment[Captioned, CaptionerScores]):
+class Captioners(MetricExperiment[CaptionerData, CaptionerScores]):
     """Systems against each other with all references, and against Human with the others.
 
     Parameters
@@ -98,7 +98,7 @@ class Captioners(MetricExperiment[Captioned, CaptionerScores]):
                 *(self.permutations, 1 - config.stats.confidence, least),
             )
 
-    def load(self, config: DictConfig) -> Captioned:
+    def load(self, config: DictConfig) -> CaptionerData:
         dataset: CaptionDataset = load_dataset(config)
         known = frozenset(dataset.pool_ids) | frozenset(dataset.image_ids) | dataset.excluded_ids
         paths = _results_files(config)
@@ -106,9 +106,9 @@ class Captioners(MetricExperiment[Captioned, CaptionerScores]):
         for system in systems:
             if not system.records(dataset.image_ids).used:
                 raise InputError("has no caption of any image of this run", file=system.path)
-        return Captioned(dataset, with_all_references(dataset), systems)
+        return CaptionerData(dataset, with_all_references(dataset), systems)
 
-    def describe(self, data: Captioned) -> str:
+    def describe(self, data: CaptionerData) -> str:
         """The run in a line, and a line for each system with missing images."""
         dataset = data.dataset
         every, others = (
@@ -129,7 +129,7 @@ class Captioners(MetricExperiment[Captioned, CaptionerScores]):
                 text += f"\n  {system.name} has no caption of {missing:,} of them"
         return text
 
-    def write_versions(self, data: Captioned, record: RunRecord) -> None:
+    def write_versions(self, data: CaptionerData, record: RunRecord) -> None:
         write_versions(record.out, _versions(data))
         write_references(record.out, data.everyone, record.config)
         info = dataset_info(data.everyone)
@@ -147,7 +147,7 @@ class Captioners(MetricExperiment[Captioned, CaptionerScores]):
         changed = {"sources": sources, "notes": tuple(notes), "systems": systems}
         record.update(dataset=info.model_copy(update=changed))
 
-    def to_score(self, data: Captioned, record: RunRecord) -> Iterable[ToScore]:
+    def to_score(self, data: CaptionerData, record: RunRecord) -> Iterable[ToScore]:
         captions = files.read_table(record.out / files.CAPTIONS)
         machines = captions[captions[SET] != HUMAN]
         return [
@@ -156,7 +156,7 @@ class Captioners(MetricExperiment[Captioned, CaptionerScores]):
         ]
 
     def score(
-        self, data: Captioned, metrics: Mapping[str, Metric], record: RunRecord
+        self, data: CaptionerData, metrics: Mapping[str, Metric], record: RunRecord
     ) -> CaptionerScores:
         config, out = record.config, record.out
         needed = ("image_id", "set", "level", "caption")
@@ -165,12 +165,12 @@ class Captioners(MetricExperiment[Captioned, CaptionerScores]):
         systems = score_families(list(metrics.values()), data.everyone, machines, config)
         write_scores(out, machines, [family.scored for family in systems])
         # a metric that did not run with all references cannot with fewer: try it once
-        again = [
+        runnable = [
             metric
             for metric, family in zip(metrics.values(), systems, strict=True)
             if family.scored.status == "ok" and any(data.dataset.human)
         ]
-        against = score_families(again, data.dataset, captions, config) if again else []
+        against = score_families(runnable, data.dataset, captions, config) if runnable else []
         write_scores(out / files.AGAINST_HUMAN, captions, [family.scored for family in against])
         return CaptionerScores(systems, against)
 
@@ -181,7 +181,7 @@ class Captioners(MetricExperiment[Captioned, CaptionerScores]):
         ]
 
     def statistics(
-        self, data: Captioned, scores: CaptionerScores, record: RunRecord
+        self, data: CaptionerData, scores: CaptionerScores, record: RunRecord
     ) -> CaptionersResult:
         captions = files.read_table(record.out / files.CAPTIONS)
         names = [system.name for system in data.systems]
@@ -237,7 +237,7 @@ def _results_files(config: DictConfig) -> dict[str, Path]:
     return find_system_files(OmegaConf.to_object(given) if OmegaConf.is_config(given) else given)
 
 
-def _versions(data: Captioned) -> Iterator[tuple[ImageId, Version]]:
+def _versions(data: CaptionerData) -> Iterator[tuple[ImageId, Version]]:
     """The systems' captions at level 0, Human at level 1."""
     pairs = list(zip(data.everyone.image_ids, data.everyone.human, strict=True))
     for system in data.systems:

@@ -188,8 +188,8 @@ def one_against_the_others(pairs: ForcedChoice) -> Mapping[str, float]:
     votes = pairs.votes.astype(np.float64)
     first, second = votes[:, 0], votes[:, 1]
 
-    def right(own: Floats, other: Floats) -> Floats:  # of a voter who prefers `own`
-        return np.where(own - 1 > other, 1.0, np.where(own - 1 == other, 0.5, 0.0))
+    def right(preferred: Floats, other: Floats) -> Floats:  # of a voter who prefers `own`
+        return np.where(preferred - 1 > other, 1.0, np.where(preferred - 1 == other, 0.5, 0.0))
 
     share = (first * right(first, second) + second * right(second, first)) / (first + second)
     category = np.array(pairs.category)

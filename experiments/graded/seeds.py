@@ -52,8 +52,8 @@ def rescorable(metrics: Mapping[str, Metric], config: DictConfig) -> dict[str, M
     neither a metric nor a group.
     """
     groups: dict[str, list[str]] = OmegaConf.to_container(config.metric_groups)  # type: ignore[assignment]
-    asked = (config.get("corruption") or {}).get("reseeded")
-    names = CHEAP if asked is None else list(asked)
+    reseeded = (config.get("corruption") or {}).get("reseeded")
+    names = CHEAP if reseeded is None else list(reseeded)
     for name in names:
         if name not in groups and name not in metric_names():
             raise ConfigError(

@@ -124,9 +124,9 @@ class Graded(MetricExperiment[CaptionDataset, list[MetricScores]]):
         published = record.info.published
         count = seed_count(record.config, published is not None and published.comparable)
         if count > 1:
-            again = rescorable(metrics, record.config)
+            reseeded = rescorable(metrics, record.config)
             corruptions = self.corruptions(record.config)
-            table = score_seeds(data, corruptions, again, record.config, count)
+            table = score_seeds(data, corruptions, reseeded, record.config, count)
             files.write_table(record.out / files.SEED_SCORES, table)
         return results
 
@@ -157,7 +157,10 @@ class Graded(MetricExperiment[CaptionDataset, list[MetricScores]]):
             for m in summary.metrics
         }
         leading = worst.get(summary.leading_column, ())
-        return {name: tuple(dict.fromkeys((*own, *leading))) for name, own in worst.items()}
+        return {
+            name: tuple(dict.fromkeys((*worst_images, *leading)))
+            for name, worst_images in worst.items()
+        }
 
     def printout(self, summary: Any, record: RunRecord, file: Path) -> str:
         published = record.info.published

@@ -64,7 +64,7 @@ class RefineBy(NamedTuple):
     bins: int
 
 
-class Shared(NamedTuple):
+class PairSample(NamedTuple):
     """What all statistics share: groups of pairs, resampled images, settings."""
 
     groups: Groups
@@ -94,7 +94,7 @@ def statistics(
     """
     groups = Groups.of(pairs.kinds, [p.kind for p in pairs.pairs], [p.image for p in pairs.pairs])
     weights = bootstrap_counts(groups.n_images, settings.replicates, settings.seed)
-    shared = Shared(groups, weights.astype(np.float64), settings)
+    shared = PairSample(groups, weights.astype(np.float64), settings)
     outcomes = {name: outcomes_of(*given, settings.ties) for name, given in scores.items()}
     comparisons = tuple(next(iter(outcomes.values()), {TRUE: None}))
     columns = [column for s in scored for column in s.columns if column.name in outcomes]
@@ -157,7 +157,7 @@ def is_ranked(column: ScoreColumn) -> bool:
 
 
 def count(
-    outcome: Outcomes, shared: Shared, rows: npt.NDArray[np.bool_] | None = None
+    outcome: Outcomes, shared: PairSample, rows: npt.NDArray[np.bool_] | None = None
 ) -> ShareCounts:
     """The shares of right, tied and credited pairs by kind, of the chosen rows."""
     right, tied, credit = (shares_of(v, shared.groups, shared.weights, rows) for v in outcome)
@@ -165,7 +165,7 @@ def count(
 
 
 def accuracies(
-    counted: ShareCounts, shared: Shared, shown: npt.NDArray[np.bool_] | None = None
+    counted: ShareCounts, shared: PairSample, shown: npt.NDArray[np.bool_] | None = None
 ) -> AccuracyByKind:
     """The accuracies by kind, their mean, and the mean over the kinds that are `shown`."""
     confidence = shared.settings.confidence
@@ -195,7 +195,7 @@ def accuracies(
     )  # fmt: skip
 
 
-def pooled(scores: PairScores, shared: Shared) -> Pooled:
+def pooled(scores: PairScores, shared: PairSample) -> Pooled:
     """Average precision and AUROC of the false captions among those of all scored pairs."""
     scored = ~(np.isnan(scores.true) | np.isnan(scores.false))
     true, false, image = (v[scored] for v in (scores.true, scores.false, shared.groups.image))
@@ -217,7 +217,7 @@ def against_controls(
     credits_of: Mapping[str, Floats],
     ranked: Sequence[str],
     controls: Sequence[str],
-    shared: Shared,
+    shared: PairSample,
 ) -> dict[str, AgainstControl]:
     """Kind → the metrics against its best control; one correction over metrics times kinds."""
     groups, settings = shared.groups, shared.settings
@@ -253,7 +253,7 @@ def against_controls(
 
 
 def differences(
-    credits_of: Mapping[str, Floats], ranked: Sequence[str], shared: Shared
+    credits_of: Mapping[str, Floats], ranked: Sequence[str], shared: PairSample
 ) -> Comparisons:
     """Every pair of metrics in the mean accuracy over kinds, on the pairs that both could score.
 
@@ -284,7 +284,7 @@ def differences(
 
 
 def _refinement(
-    scores: Mapping[str, PairScores], shared: Shared, refine: RefineBy | None
+    scores: Mapping[str, PairScores], shared: PairSample, refine: RefineBy | None
 ) -> tuple[npt.NDArray[np.bool_] | None, Refinement | None]:
     """The pairs that the refinement keeps, and its record; `None` without one."""
     if refine is None or refine.control not in scores:

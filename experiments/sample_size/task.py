@@ -85,9 +85,9 @@ class SampleSize(Graded):
         if not sizes:
             return None
         seed = record.config.stats.seed
-        found = order_stability(values, sizes, draws=self.draws, alpha=self.alpha, seed=seed)
+        stability = order_stability(values, sizes, draws=self.draws, alpha=self.alpha, seed=seed)
         neighbours = []
-        for k, (a, b) in enumerate(zip(found.order[:-1], found.order[1:], strict=True)):
+        for k, (a, b) in enumerate(zip(stability.order[:-1], stability.order[1:], strict=True)):
             gap = values[:, a] - values[:, b]
             neighbours.append(
                 NeighbourPair(
@@ -96,10 +96,10 @@ class SampleSize(Graded):
                     difference=mean_with_interval(gap),
                     sd=float(gap.std(ddof=1)),
                     images_for_power=images_with_interval(gap, self.alpha, self.power),
-                    images_observed=_first(sizes, found.significant[k], self.power),
-                    images_same_sign=_first(sizes, found.same_sign[k], self.stable),
-                    same_sign=tuple(found.same_sign[k].tolist()),
-                    significant=tuple(found.significant[k].tolist()),
+                    images_observed=_first(sizes, stability.significant[k], self.power),
+                    images_same_sign=_first(sizes, stability.same_sign[k], self.stable),
+                    same_sign=tuple(stability.same_sign[k].tolist()),
+                    significant=tuple(stability.significant[k].tolist()),
                     predicted=tuple(
                         power_at(s, float(gap.mean()), float(gap.std(ddof=1)), alpha=self.alpha)
                         for s in sizes
@@ -113,10 +113,10 @@ class SampleSize(Graded):
             stable=self.stable,
             power=self.power,
             alpha=self.alpha,
-            order=tuple(names[k] for k in found.order),
-            same_order=tuple(found.same_order.tolist()),
-            tau=tuple(found.tau.tolist()),
-            images_stable=_first(sizes, found.same_order, self.stable),
+            order=tuple(names[k] for k in stability.order),
+            same_order=tuple(stability.same_order.tolist()),
+            tau=tuple(stability.tau.tolist()),
+            images_stable=_first(sizes, stability.same_order, self.stable),
             neighbours=tuple(neighbours),
         )
 

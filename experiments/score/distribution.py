@@ -23,7 +23,7 @@ _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 Floats = npt.NDArray[np.float64]
 
 
-class Described(NamedTuple):
+class ScoreDescription(NamedTuple):
     """Column → its statistics, and the rows to show."""
 
     statistics: Mapping[str, ScoreStatistics]
@@ -77,7 +77,9 @@ def extremes(scores: Floats, most: int = EXTREME) -> tuple[list[int], list[int]]
     return ends[0], ends[1]
 
 
-def describe(parts: Sequence[Path], means: Mapping[str, float | None], seed: int) -> Described:
+def describe(
+    parts: Sequence[Path], means: Mapping[str, float | None], seed: int
+) -> ScoreDescription:
     """The statistics of each column of scored parts, and the rows to show.
 
     `means` has the mean of each column; `None` for a column without scores.
@@ -92,7 +94,7 @@ def describe(parts: Sequence[Path], means: Mapping[str, float | None], seed: int
         known = scores[~missing] if missing.any() else scores
         statistics[name] = distribution(known, mean, n - len(known))
     drawn = np.random.default_rng(seed).choice(n, min(DRAWN, n), replace=False)
-    return Described(
+    return ScoreDescription(
         statistics, RowSample(seed=seed, random=tuple(np.sort(drawn).tolist()), extremes=ends)
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from metaeval.experiments.sensitivity.kinds import MeanAuc, Replicated, Sets
+from metaeval.experiments.sensitivity.kinds import MeanAuc, ResampledMean, Sets
 from metaeval.experiments.sensitivity.rewrites import Sorts, replicated_rewrites
 from metaeval.results.comparison import AgainstControl, Comparison, Comparisons
 from metaeval.results.sensitivity import REWRITES
@@ -46,7 +46,7 @@ class PairedMeans:
         self._counts, self._confidence = counts, confidence
         self._whole: dict[str, MeanAuc] = {}
 
-    def of(self, name: str, group: str, other: str | None = None) -> Replicated:
+    def of(self, name: str, group: str, other: str | None = None) -> ResampledMean:
         """A column's mean, on the captions that `other` could score, too."""
         table = self._tables[name]
         unknown = np.isnan(self._tables[name if other is None else other])
@@ -92,7 +92,7 @@ def against_controls(
         values,
         ranked,
         controls,
-        lambda asked: [means.test(*each) for each in asked],
+        lambda pairs: [means.test(*each) for each in pairs],
         "metrics against the best control, over kinds",
         alpha=alpha,
         gapped=means.gapped(ranked),

@@ -30,7 +30,7 @@ def by_kind(sets: Sets, places: Iterable[int]) -> dict[str, list[int]]:
     return groups
 
 
-class Replicated(NamedTuple):
+class ResampledMean(NamedTuple):
     """A mean, its replicates [n_replicates] over resampled images, and the images that count."""
 
     value: float
@@ -67,15 +67,15 @@ class MeanAuc:
         """The mean over kinds of the mean over the sets of each."""
         return self.replicated(groups).estimate(self._confidence)
 
-    def replicated(self, groups: Iterable[Sequence[int]]) -> Replicated:
+    def replicated(self, groups: Iterable[Sequence[int]]) -> ResampledMean:
         """The same with its replicates."""
         places = [list(group) for group in groups]
         if not places:
-            return Replicated(np.nan, np.full(len(self._replicates), np.nan), 0)
+            return ResampledMean(np.nan, np.full(len(self._replicates), np.nan), 0)
         point = _mean_of([_mean_of(self._point[None, g], 1) for g in places], 0)
         replicates = _mean_of([_mean_of(self._replicates[:, g], 1) for g in places], 0)
         n = int(self._n[:, [k for g in places for k in g]].any(axis=1).sum())
-        return Replicated(float(point[0]), replicates, n)
+        return ResampledMean(float(point[0]), replicates, n)
 
 
 def _mean_of(values: object, axis: int) -> Floats:
@@ -116,16 +116,16 @@ def mean_of_images(values: Floats, counts: Counts, confidence: float) -> Estimat
     return replicated_mean(values, counts).estimate(confidence)
 
 
-def replicated_mean(values: Floats, counts: Counts) -> Replicated:
+def replicated_mean(values: Floats, counts: Counts) -> ResampledMean:
     """The mean of values in [0, 1] over images, NaN left out, with its replicates."""
     known = ~np.isnan(values)
     if not known.any():
-        return Replicated(np.nan, np.full(len(counts), np.nan), 0)
+        return ResampledMean(np.nan, np.full(len(counts), np.nan), 0)
     whole = np.rint(np.where(known, values, 0.0) * 2**20) / 2**20  # so that drawn sums are exact
     total, n = drawn_sums([whole[:, None], known[:, None]], counts)
     with np.errstate(invalid="ignore", divide="ignore"):
         replicates = (total / n)[:, 0]
-    return Replicated(float(whole[known].mean()), replicates, int(known.sum()))
+    return ResampledMean(float(whole[known].mean()), replicates, int(known.sum()))
 
 
 def severities(sets: Sets) -> list[str]:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from metaeval.data.tidy import letters_and_digits
 from metaeval.experiments.sensitivity.kinds import (
-    Replicated,
+    ResampledMean,
     Sets,
     mean_of_images,
     replicated_mean,
@@ -91,7 +91,7 @@ def hard_positives(
     )
 
 
-def replicated_rewrites(table: Floats, sets: Sets, sorts: Sorts, counts: Counts) -> Replicated:
+def replicated_rewrites(table: Floats, sets: Sets, sorts: Sorts, counts: Counts) -> ResampledMean:
     """`HardPositives.rewrites` with its replicates."""
     return replicated_mean(_wins(table, sets, sorts, _harmless(sets), REWRITE), counts)
 

@@ -6,7 +6,6 @@ For choosing (on the dev split) and for cards.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 

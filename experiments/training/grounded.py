@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from metaeval.text.vocabulary import Vocabulary
     from metaeval.training.caption_similarity import CaptionSimilarity
     from metaeval.training.dataset import CaptionedImages
-    from metaeval.training.settings import Trained, TrainingSettings
+    from metaeval.training.settings import TrainingOutcome, TrainingSettings
 
 # the experiments by whose ρ on the dev images the defaults of both trainings were chosen
 CHOSEN_ON = ("replace", "shuffle")
@@ -154,7 +154,7 @@ class GroundedTraining(NetworkTraining):
         dev: CaptionedImages,
         started: Mapping[str, Any] | None,
         settings: TrainingSettings,
-        trained: Trained,
+        trained: TrainingOutcome,
         device: torch.device,
         spoiled: bool,
     ) -> dict[str, Any]:

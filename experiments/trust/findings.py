@@ -98,10 +98,10 @@ def _graded(result: GradedResult) -> Iterator[ControlledFinding]:
     for metric in _metrics(result):
         compared = result.control_comparison(metric.name, "pairwise_accuracy")
         value = metric.numbers.pairwise_accuracy
-        if compared is not None and (found := _tested(compared, value)):
+        if compared is not None and (tested := _tested(compared, value)):
             yield ControlledFinding(
                 "graded.order", result.experiment, metric.name,
-                "share of pairs of versions of one caption in order", *found,
+                "share of pairs of versions of one caption in order", *tested,
                 ceiling_is="every pair in order", corrupted=True,
             )  # fmt: skip
 
@@ -113,9 +113,9 @@ def _pairs(result: PairsResult) -> Iterator[ControlledFinding]:
         for metric in _metrics(result):
             accuracies = metric.numbers.accuracy[comparison].kinds
             for kind, against in kinds.items():
-                if kind in accuracies and (found := _from(against, metric.name, accuracies[kind])):
+                if kind in accuracies and (tested := _from(against, metric.name, accuracies[kind])):
                     measure = "share of pairs with the true caption higher"
-                    yield ControlledFinding("pairs.kinds", kind, metric.name, measure, *found)
+                    yield ControlledFinding("pairs.kinds", kind, metric.name, measure, *tested)
 
 
 def _forced_choice(result: ForcedChoiceResult) -> Iterator[ControlledFinding]:
@@ -127,17 +127,17 @@ def _forced_choice(result: ForcedChoiceResult) -> Iterator[ControlledFinding]:
             for metric in _metrics(result):
                 choice = next((c for c in metric.numbers.choice if c.n_references == n), None)
                 if choice is None or not (
-                    found := _from(against, metric.name, choice.accuracy(group))
+                    tested := _from(against, metric.name, choice.accuracy(group))
                 ):
                     continue
                 measure = f"agreement with people's choice, {n} reference{'s' * (n != 1)}"
                 if n == most and n != 1:
                     yield ControlledFinding(
-                        "forced_choice.categories", group, metric.name, measure, *found
+                        "forced_choice.categories", group, metric.name, measure, *tested
                     )
                 if n == 1:
                     yield ControlledFinding(
-                        "forced_choice.one_reference", group, metric.name, measure, *found
+                        "forced_choice.one_reference", group, metric.name, measure, *tested
                     )
 
 
@@ -153,10 +153,10 @@ def _judgments(result: JudgmentsResult) -> Iterator[ControlledFinding]:
             statistic = result.protocol.statistic
             if statistic == "kendall_tau_c" and has_few_values(metric.numbers):
                 statistic = "kendall_tau_b"
-            if against and (found := _from(against, metric.name, numbers.estimate(statistic))):
+            if against and (tested := _from(against, metric.name, numbers.estimate(statistic))):
                 yield ControlledFinding(
                     "judgments.correlation", dimension, metric.name,
-                    f"{result.protocol.statistic} with people", *found, ceiling, is_what,
+                    f"{result.protocol.statistic} with people", *tested, ceiling, is_what,
                 )  # fmt: skip
         if dimension == _main_dimension(result):
             yield from _accuracies(result, dimension)
@@ -179,9 +179,9 @@ def _accuracies(result: JudgmentsResult, dimension: str) -> Iterator[ControlledF
             value = agreement.accuracy.accuracy
             if of == SYSTEMS and agreement.system is not None:
                 value = agreement.system.accuracy
-            if found := _from(against, metric.name, value):
+            if tested := _from(against, metric.name, value):
                 yield ControlledFinding(
-                    f"judgments.{of}", dimension, metric.name, measures[of], *found,
+                    f"judgments.{of}", dimension, metric.name, measures[of], *tested,
                     ceiling_is="every pair in order",
                     why_not=_too_few_systems(agreement) if of == SYSTEMS else None,
                 )  # fmt: skip
@@ -215,9 +215,9 @@ def _sensitivity(result: SensitivityResult) -> Iterator[ControlledFinding]:
                 value, examples = numbers.kinds[group], _examples(metric, by_kind[group])
                 source, part = "sensitivity.kinds", group
                 measure = "how often the human caption scores higher"
-            if found := _from(against, metric.name, value):
+            if tested := _from(against, metric.name, value):
                 yield ControlledFinding(
-                    source, part, metric.name, measure, *found,
+                    source, part, metric.name, measure, *tested,
                     ceiling_is="always", examples=examples, corrupted=True,
                 )  # fmt: skip
 
@@ -228,12 +228,12 @@ def _arena(result: ArenaResult) -> Iterator[ControlledFinding]:
     known = [w for w in words if w is not None]
     is_long = bool(known) and sum(known) / len(known) >= LONG
     for metric in _metrics(result):
-        found = against and _from(against, metric.name, metric.numbers.agreement[ALL])
-        if found:
+        tested = against and _from(against, metric.name, metric.numbers.agreement[ALL])
+        if tested:
             measure = "agreement with the winners of battles"
-            yield ControlledFinding("arena.agreement", "", metric.name, measure, *found)
+            yield ControlledFinding("arena.agreement", "", metric.name, measure, *tested)
             if is_long:
-                yield ControlledFinding("arena.long", "", metric.name, measure, *found)
+                yield ControlledFinding("arena.long", "", metric.name, measure, *tested)
 
 
 def _attack(result: AttackResult) -> Iterator[ControlledFinding]:
@@ -254,10 +254,11 @@ def _attack(result: AttackResult) -> Iterator[ControlledFinding]:
     best = max(controls, key=lambda name: controls[name].value or 0.0)
     for metric in _metrics(result):
         value = _complement(metric.numbers.final())
-        if (found := _unpaired(value, best, controls[best])) is not None:
+        if (tested := _unpaired(value, best, controls[best])) is not None:
             yield ControlledFinding(
                 "attack.resists", "", metric.name, "share of images on which the search failed",
-                *found, ceiling_is="never fooled", examples=tuple(gallery.get(metric.name, ())[:3]),
+                *tested, ceiling_is="never fooled",
+                examples=tuple(gallery.get(metric.name, ())[:3]),
             )  # fmt: skip
 
 
@@ -328,11 +329,11 @@ def _complement(rate: Estimate) -> Estimate:
 
 def _examples(metric: MetricResult[Any], sets: list[str]) -> tuple[CaptionExample, ...]:
     """The metric's worst examples of these sets: the changed caption scored highest."""
-    found = [
+    examples = [
         CaptionExample(image_id=e.image_id, better=e.human, worse=e.changed, scores=e.scores)
         for name in sets
         if name in metric.numbers.profile
         for e in metric.numbers.profile[name].examples
     ]
-    found.sort(key=lambda e: (e.scores[0] or 0.0) - (e.scores[1] or 0.0))
-    return tuple(found[:3])
+    examples.sort(key=lambda e: (e.scores[0] or 0.0) - (e.scores[1] or 0.0))
+    return tuple(examples[:3])

@@ -120,8 +120,8 @@ class Trust(Streaming):
             print(_line(given[-1]), flush=True)
         return gathered(
             self.battery, declared.uses, Rules(**declared.rules.model_dump()), [*runs, *given],
-            own=_own(config), metrics=metrics,
-            reruns={seed: [*again, *given] for seed, again in reruns.items()},
+            own_metrics=_own(config), metrics=metrics,
+            reruns={seed: [*repeated, *given] for seed, repeated in reruns.items()},
         )  # fmt: skip
 
     def printout(self, summary: Any, out: Path, file: Path) -> str:
@@ -144,9 +144,9 @@ def _battery_runs(
 
 
 def _with_seed(config: DictConfig, seed: int) -> DictConfig:
-    again = copy.deepcopy(config)
-    again.seed = seed
-    return again
+    reseeded = copy.deepcopy(config)
+    reseeded.seed = seed
+    return reseeded
 
 
 def gathered(
@@ -154,23 +154,23 @@ def gathered(
     uses: Sequence[DeclaredUse],
     rules: Rules,
     runs: Sequence[ItemRun],
-    own: Sequence[str] = (),
+    own_metrics: Sequence[str] = (),
     metrics: Mapping[str, Metric] | None = None,
     reruns: Mapping[int, Sequence[ItemRun]] | None = None,
 ) -> TrustResult:
     """The result of these runs; `metrics` say what they read, `reruns` are those of other seeds."""
     columns = _columns(runs)
     ran = [m.name for m in columns.values() if m.ok]
-    found = {use.id: list(_found(use, runs, columns)) for use in uses}
+    evidence = {use.id: list(_found(use, runs, columns)) for use in uses}
 
     def judge(rules: Rules, without: str | None) -> Verdicts:
         return {
             use: cells([f for f in of if f.evidence.item != without], ran, rules)
-            for use, of in found.items()
+            for use, of in evidence.items()
         }
 
-    def judge_runs(again: Sequence[ItemRun]) -> Verdicts:
-        return {use.id: cells(list(_found(use, again, columns)), ran, rules) for use in uses}
+    def judge_runs(rerun: Sequence[ItemRun]) -> Verdicts:
+        return {use.id: cells(list(_found(use, rerun, columns)), ran, rules) for use in uses}
 
     matrix = judge(rules, None)
     seeds = {seed: judge_runs(again) for seed, again in (reruns or {}).items()}
@@ -187,7 +187,7 @@ def gathered(
         )
         for name, m in columns.items()
     )  # fmt: skip
-    mine = tuple(name for name, m in columns.items() if m.family in own)
+    mine = tuple(name for name, m in columns.items() if m.family in own_metrics)
     datasets = sorted({run.result.dataset for run in runs if run.result is not None})
     return TrustResult(
         dataset=", ".join(datasets), battery=battery, rules=rules,
@@ -222,7 +222,7 @@ def _found(
     use: DeclaredUse, runs: Sequence[ItemRun], columns: Mapping[str, MetricResult[Any]]
 ) -> list[UnjudgedEvidence]:
     """All evidence for a use, before the rules."""
-    found = []
+    collected = []
     for run in runs:
         for f in findings(run.result) if run.result is not None else ():
             if f.metric not in columns or not use.asks(f.source, f.part):
@@ -236,24 +236,26 @@ def _found(
                 effect=effect_of(f.difference, f.control_value, f.ceiling),
                 p=f.p, test=f.test, outcome="undecided", examples=f.examples,
             )  # fmt: skip
-            found.append(
+            collected.append(
                 UnjudgedEvidence(
                     f.metric,
                     evidence,
                     f.why_not or _why_learned(metric, f.corrupted, run.result.experiment),
                 )
             )
-    return found
+    return collected
 
 
-def _against_known(runs: Sequence[ItemRun], own: Sequence[str]) -> Iterator[KnownComparison]:
+def _against_known(
+    runs: Sequence[ItemRun], own_metrics: Sequence[str]
+) -> Iterator[KnownComparison]:
     """The user's metrics against the best known metric of each item.
 
     The best is the one that the user's metric is least above; those that were chosen on the
     experiment, or trained on such captions, are left out.
     """
     for run in runs:
-        if run.result is None or not own:
+        if run.result is None or not own_metrics:
             continue
         for tested in between_metrics(run.result):
             usable = {
@@ -261,12 +263,13 @@ def _against_known(runs: Sequence[ItemRun], own: Sequence[str]) -> Iterator[Know
                 for m in run.result.metrics
                 if _why_learned(m, tested.corrupted, run.result.experiment) is None
             }
-            for name in own:
+            for name in own_metrics:
                 compared = [
                     c
                     for pair in tested.pairs.pairs
                     if name in (pair.a, pair.b)
-                    and (c := pair if pair.a == name else pair.reversed()).b in usable - set(own)
+                    and (c := pair if pair.a == name else pair.reversed()).b
+                    in usable - set(own_metrics)
                     and c.difference.value is not None
                 ]
                 if compared:
@@ -320,10 +323,10 @@ def _item(name: str, overrides: Sequence[str], outer: DictConfig, folder: Path) 
     """The run of an item: an earlier finished one of the same configuration, or a new one."""
     config = item_config(overrides, outer)
     experiment = str(overrides[0]).partition("=")[2]
-    asked = " ".join(f"'{o}'" if "[" in o else o for o in overrides)
+    arguments = " ".join(f"'{o}'" if "[" in o else o for o in overrides)
     item = partial(
         BatteryItem, id=name, experiment=experiment, title=name.replace("_", " "),
-        overrides=tuple(overrides), command=f"python -m metaeval {asked}",
+        overrides=tuple(overrides), command=f"python -m metaeval {arguments}",
     )  # fmt: skip
     if not _is_same(folder, config):
         from metaeval.experiments.run import run_configured  # which imports all experiments
@@ -349,9 +352,9 @@ def item_config(overrides: Sequence[str], outer: DictConfig) -> DictConfig:
         for key in _SHARED:
             node = outer._get_node(key)
             config[key] = copy.deepcopy(node)
-        asked = list(config.metrics) if isinstance(config.metrics, ListConfig) else [config.metrics]
-        if "all" not in asked:
-            config.metrics = [*asked, "controls"]
+        names = list(config.metrics) if isinstance(config.metrics, ListConfig) else [config.metrics]
+        if "all" not in names:
+            config.metrics = [*names, "controls"]
         config.strict = False
         if config.report and "explanations" in config.report:
             config.report.explanations = 0
@@ -400,12 +403,12 @@ def _finished(folder: Path) -> tuple[RunResult[Any], RunInfo]:
 
 def _own(config: DictConfig) -> tuple[str, ...]:
     """The metrics of the configuration whose code or scores are the user's."""
-    own = []
+    names = []
     for name, node in config.metric.items():
         target = str(node.get("_target_", ""))
         if not target.startswith("metaeval.") or target.startswith("metaeval.metrics.adapters."):
-            own.append(str(name))
-    return tuple(own)
+            names.append(str(name))
+    return tuple(names)
 
 
 def _line(run: ItemRun) -> str:

@@ -58,8 +58,8 @@ def cells(
     return {name: verdict(evidence, rules) for name, evidence in by_metric.items()}
 
 
-def _excused(found: UnjudgedEvidence, rules: Rules) -> tuple[Evidence, str | None]:
-    evidence, why = found.evidence, found.why_not
+def _excused(unjudged: UnjudgedEvidence, rules: Rules) -> tuple[Evidence, str | None]:
+    evidence, why = unjudged.evidence, unjudged.why_not
     if why is None and not _has_room(evidence, rules):
         why = f"{evidence.control} alone has {evidence.control_value:.2f} of {evidence.ceiling:.2f}"
     update = {"outcome": "not counted", "why_not": why}

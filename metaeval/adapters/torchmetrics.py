@@ -69,9 +69,9 @@ class CaptionTorchMetric(TorchMetric):
             some, groups = json.loads(bytes(record.cpu().numpy().tobytes()).decode())
             candidates += some
             references += groups
-        found = self.scores(candidates, references)
-        together = torch.tensor(found.together, dtype=torch.float64)
-        return (together, torch.tensor(found.each)) if self.per_caption else together
+        scores = self.scores(candidates, references)
+        together = torch.tensor(scores.together, dtype=torch.float64)
+        return (together, torch.tensor(scores.each)) if self.per_caption else together
 
     @abstractmethod
     def scores(self, candidates: list[str], references: list[list[str]]) -> CorpusScore:

@@ -19,7 +19,7 @@ from omegaconf import OmegaConf
 
 from metaeval.check.contract import (
     IMAGES,
-    Asked,
+    ContractInput,
     Observation,
     check,
     in_another_process,
@@ -44,12 +44,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         options = dict(_option(text) for text in given.options)
         metric = metric_from(given.what, **options)
-        asked = questions(given.images)
+        inputs = questions(given.images)
         if given.write is not None:
-            given.write.write_text(json.dumps(scores_of(metric, asked).tolist()))
+            given.write.write_text(json.dumps(scores_of(metric, inputs).tolist()))
             return 0
         findings = []
-        for finding in _all(given, options, metric, asked):
+        for finding in _all(given, options, metric, inputs):
             findings.append(finding)
             print(
                 f"{'ok   ' if finding.ok else 'FAILS'} {finding.what:<16} {finding.seen}",
@@ -64,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _all(
-    given: argparse.Namespace, options: Mapping[str, object], metric: Metric, asked: Asked
+    given: argparse.Namespace, options: Mapping[str, object], metric: Metric, asked: ContractInput
 ) -> Iterator[Observation]:
     own_class = not isinstance(metric, FunctionMetric | CocoScorerMetric)
     remake = (lambda **more: metric_from(given.what, **{**options, **more})) if own_class else None

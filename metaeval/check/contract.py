@@ -39,20 +39,20 @@ class Observation(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Asked:
+class ContractInput:
     """What the metric has to score: captions of images of a dataset."""
 
     dataset: CaptionDataset
     captions: list[str]
     index: npt.NDArray[np.intp]
 
-    def at(self, rows: Sequence[int] | npt.NDArray[np.intp]) -> Asked:
+    def at(self, rows: Sequence[int] | npt.NDArray[np.intp]) -> ContractInput:
         return replace(
             self, captions=[self.captions[k] for k in rows], index=self.index[list(rows)]
         )
 
 
-def questions(n_images: int = IMAGES) -> Asked:
+def questions(n_images: int = IMAGES) -> ContractInput:
     """Captions of scenes: people's, the same in disorder, another image's, and odd ones."""
     dataset = load_scenes(limit=n_images)
     n = len(dataset)
@@ -65,11 +65,11 @@ def questions(n_images: int = IMAGES) -> Asked:
         *odd,
     ]
     index = np.array([*range(n), *range(n), *range(n), *(k % n for k in range(len(odd)))])
-    return Asked(dataset, captions, index.astype(np.intp))
+    return ContractInput(dataset, captions, index.astype(np.intp))
 
 
 def check(
-    metric: Metric, asked: Asked, remake: Callable[..., Metric] | None = None
+    metric: Metric, asked: ContractInput, remake: Callable[..., Metric] | None = None
 ) -> Iterator[Observation]:
     """All findings on a metric, in order; those after a failure that ends it are left out.
 
@@ -97,8 +97,8 @@ def check(
     few = min(len(asked.captions), max(6, int(SECONDS / max(per_caption, 1e-6))))
     rows = np.unique(np.linspace(0, len(asked.captions) - 1, few).astype(int))
     yield from _other_ways(scorer, together, asked, rows)
-    again = scores_of(metric, asked)
-    yield _same("repetition", together, again, asked, "at first", "bound anew")
+    repeated = scores_of(metric, asked)
+    yield _same("repetition", together, repeated, asked, "at first", "bound anew")
     yield from _edges(metric, asked)
     if remake is not None:
         yield from _options(metric, together, asked, remake)
@@ -129,7 +129,7 @@ def _shape(scores: Any, n: int, scorer: Scorer) -> Observation:
     return Observation("scores", True, f"float64 {list(expected)}")
 
 
-def _in_bounds(scorer: Scorer, scores: Scores, asked: Asked) -> Observation:
+def _in_bounds(scorer: Scorer, scores: Scores, asked: ContractInput) -> Observation:
     if not np.isfinite(scores).any():
         return Observation("bounds", False, "no caption has a score")
     for column, values in zip(scorer.columns, scores.T, strict=True):
@@ -145,7 +145,7 @@ def _in_bounds(scorer: Scorer, scores: Scores, asked: Asked) -> Observation:
 
 
 def _other_ways(
-    scorer: Scorer, together: Scores, asked: Asked, rows: npt.NDArray[np.intp]
+    scorer: Scorer, together: Scores, asked: ContractInput, rows: npt.NDArray[np.intp]
 ) -> Iterator[Observation]:
     """Whether a caption's score depends on the other captions of the call."""
     few = asked.at(rows)
@@ -165,7 +165,7 @@ def _other_ways(
     yield _same("order", together, shuffled, asked, "in order", "in another order")
 
 
-def _edges(metric: Metric, asked: Asked) -> Iterator[Observation]:
+def _edges(metric: Metric, asked: ContractInput) -> Iterator[Observation]:
     """An empty caption, and an image without references."""
     data = asked.dataset
     try:
@@ -187,7 +187,7 @@ def _edges(metric: Metric, asked: Asked) -> Iterator[Observation]:
     yield Observation("no references", fine, f"scores {_shown(none[0])}{rule}")
 
 
-def _reads_references(metric: Metric, asked: Asked) -> bool:
+def _reads_references(metric: Metric, asked: ContractInput) -> bool:
     """Whether other references make another score."""
     data = asked.dataset
     turned = replace(data, references=(*data.references[1:], data.references[0]))
@@ -198,7 +198,7 @@ def _reads_references(metric: Metric, asked: Asked) -> bool:
 
 
 def _options(
-    metric: Metric, scores: Scores, asked: Asked, remake: Callable[..., Metric]
+    metric: Metric, scores: Scores, asked: ContractInput, remake: Callable[..., Metric]
 ) -> Iterator[Observation]:
     """Whether the signature changes where an option changes a score."""
     known = metric.scorer(asked.dataset, MemoryStore())
@@ -236,7 +236,7 @@ def _others(kind: type) -> Iterator[tuple[str, Any]]:
             yield name, default * 2 or 1.0
 
 
-def scores_of(metric: Metric, asked: Asked) -> Scores:
+def scores_of(metric: Metric, asked: ContractInput) -> Scores:
     """Scores by a scorer bound anew."""
     scorer = metric.scorer(asked.dataset, MemoryStore())
     if isinstance(scorer, Absent):
@@ -249,7 +249,7 @@ def scores_of(metric: Metric, asked: Asked) -> Scores:
 
 
 def _same(
-    what: str, one: Scores, other: Scores, asked: Asked, here: str, there: str
+    what: str, one: Scores, other: Scores, asked: ContractInput, here: str, there: str
 ) -> Observation:
     """Whether two arrays of scores of the same captions are one, up to rounding."""
     unequal = np.isnan(one) != np.isnan(other)
@@ -269,7 +269,7 @@ def _shown(scores: npt.NDArray[np.float64]) -> str:
 
 
 def in_another_process(
-    what: str, options: Sequence[str], asked: Asked, metric: Metric
+    what: str, options: Sequence[str], asked: ContractInput, metric: Metric
 ) -> Observation:
     """Whether another process, with other hash seeds and one thread, gives the same scores."""
     seed = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"

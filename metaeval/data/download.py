@@ -129,8 +129,8 @@ def _fetch_all(url: str, part: Path, timeout: float, attempts: int, pause: float
         if _size(part) > furthest:
             failures, furthest = 1, _size(part)
         if failures >= attempts:
-            kept = f"; {_size(part):,} bytes are kept, the same command continues"
-            raise DownloadError(f"{url}: {problem}{kept if _size(part) else ''}") from None
+            hint = f"; {_size(part):,} bytes are kept, the same command continues"
+            raise DownloadError(f"{url}: {problem}{hint if _size(part) else ''}") from None
         time.sleep(pause * 2 ** min(failures - 1, 4))
 
 

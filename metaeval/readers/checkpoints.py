@@ -109,16 +109,16 @@ def load_weights(model: torch.nn.Module, state: Any, path: Path | str) -> None:
     Names and shapes must be the model's, and the kind of numbers: floating-point numbers of any
     width for floating-point numbers, whole ones for whole ones. All must be finite.
     """
-    own = model.state_dict()
+    expected = model.state_dict()
     if not isinstance(state, dict):
         raise InputError("holds no weights by name", file=path)
-    if lost := [name for name in own if name not in state]:
-        problem = f"is missing ({len(lost):,} of {len(own):,} weights are)"
+    if lost := [name for name in expected if name not in state]:
+        problem = f"is missing ({len(lost):,} of {len(expected):,} weights are)"
         raise InputError(problem, file=path, field=lost[0])
-    if strange := [name for name in state if name not in own]:
+    if strange := [name for name in state if name not in expected]:
         raise InputError("is not a weight of this model", file=path, field=str(strange[0]))
     for name, value in state.items():
-        _check_weight(name, value, own[name], path)
+        _check_weight(name, value, expected[name], path)
     model.load_state_dict(state)
 
 
@@ -143,11 +143,11 @@ def check_numbers(name: str, value: Any, path: Path | str) -> None:
             raise InputError("holds values that are not finite", file=path, field=name)
 
 
-def _check_weight(name: str, value: Any, own: torch.Tensor, path: Path | str) -> None:
+def _check_weight(name: str, value: Any, expected: torch.Tensor, path: Path | str) -> None:
     check_numbers(name, value, path)
-    if value.shape != own.shape:
-        have, want = list(value.shape), list(own.shape)
+    if value.shape != expected.shape:
+        have, want = list(value.shape), list(expected.shape)
         raise InputError(f"has the shape {have} instead of {want}", file=path, field=name)
-    if value.is_floating_point() != own.is_floating_point():
-        problem = f"holds numbers of {value.dtype} where the model has {own.dtype}"
+    if value.is_floating_point() != expected.is_floating_point():
+        problem = f"holds numbers of {value.dtype} where the model has {expected.dtype}"
         raise InputError(problem, file=path, field=name)

@@ -151,7 +151,7 @@ class Defence(Model):
     searched: Estimate | None = None
 
 
-class Found(Model):
+class SuccessfulAttack(Model):
     """A provably false caption that a metric prefers to the human one.
 
     `scores` are those of the human and of the false caption.
@@ -215,4 +215,4 @@ class AttackResult(RunResult[AttackStatistics]):
     controls: Mapping[str, Estimate] = {}
     transfer: tuple[Transfer, ...] = ()
     defences: tuple[Defence, ...] = ()
-    gallery: tuple[Found, ...] = ()
+    gallery: tuple[SuccessfulAttack, ...] = ()

@@ -38,8 +38,8 @@ _Model = TypeVar("_Model", bound=Model)
 def result_class(experiment: str) -> type[RunResult[Any]]:
     """The class of an experiment's result. Raises KeyError for an unknown experiment."""
     module, name = RESULTS[experiment]
-    found: type[RunResult[Any]] = getattr(import_module(f"metaeval.results.{module}"), name)
-    return found
+    result: type[RunResult[Any]] = getattr(import_module(f"metaeval.results.{module}"), name)
+    return result
 
 
 def dump(model: RunResult[Any] | RunInfo | Manifest) -> dict[str, object]:

@@ -388,8 +388,8 @@ class TrustResult(RunResult[TrustStatistics]):
             if one.comparison.a == metric:
                 by.setdefault(one.outcome, []).append(f"{one.comparison.b} on {one.item}")
         parts = [
-            f"{said} {_listed(by[outcome], 'and')}"
-            for outcome, said in (
+            f"{verb} {_listed(by[outcome], 'and')}"
+            for outcome, verb in (
                 ("beats", "beats"), ("falls behind", "falls behind"),
                 ("not separated", "is not separated from"),
             )

@@ -66,8 +66,8 @@ class Vocabulary:
         Captions are split by the PTB tokeniser.
         """
         counts = Counter(word for words in tokenise(list(captions)) for word in words)
-        kept = sorted(w for w, c in counts.items() if c >= min_count and w not in SPECIAL)
-        return cls((*SPECIAL, *kept))
+        frequent = sorted(w for w, c in counts.items() if c >= min_count and w not in SPECIAL)
+        return cls((*SPECIAL, *frequent))
 
     def __len__(self) -> int:
         return len(self.words)

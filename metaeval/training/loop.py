@@ -20,7 +20,7 @@ import numpy as np
 from metaeval.errors import ConfigError
 from metaeval.progress import progress_bar
 from metaeval.training.checkpoint import Progress, read_state, write_state
-from metaeval.training.settings import Trained, TrainingSettings
+from metaeval.training.settings import TrainingOutcome, TrainingSettings
 
 if TYPE_CHECKING:
     import torch
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-__all__ = ["Trained", "TrainingSettings", "fit"]
+__all__ = ["TrainingOutcome", "TrainingSettings", "fit"]
 
 Network = TypeVar("Network", bound="torch.nn.Module")
 Loss = Callable[[Any, int], "torch.Tensor"]
@@ -43,7 +43,7 @@ def fit(
     checkpoint: Path | None = None,
     identity: str = "",
     title: str = "training",
-) -> Trained:
+) -> TrainingOutcome:
     """Train a network in place; afterwards it is in eval mode, with the weights of the best epoch.
 
     Parameters
@@ -101,7 +101,7 @@ class _State(Generic[Network]):
         # what is validated and kept
         self.kept: Network = model if self.average is None else self.average.module  # type: ignore[assignment]
         self.best: dict[str, torch.Tensor] = {}
-        self.trained = Trained()
+        self.trained = TrainingOutcome()
 
     def run_epoch(
         self,
@@ -193,7 +193,7 @@ class _State(Generic[Network]):
             number, name = key.split(".", 1)
             plain["state"].setdefault(int(number), {})[name] = value
         self.optimizer.load_state_dict(plain)
-        self.best, self.trained = progress.best, Trained(**progress.numbers)
+        self.best, self.trained = progress.best, TrainingOutcome(**progress.numbers)
         if self.average is not None:
             self.kept.load_state_dict(progress.average)
             self.average.n_averaged.fill_(1 + self.trained.steps)

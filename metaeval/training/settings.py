@@ -79,7 +79,7 @@ class TrainingSettings:
 
 
 @dataclass(slots=True)
-class Trained:
+class TrainingOutcome:
     """What a training did, for the card. The network holds the weights of `best_epoch`.
 
     `history` has a record for every epoch: epoch (from 1), loss (mean of its steps),

@@ -99,9 +99,9 @@ def replaced(
         raise ValueError("a bag needs at least two words")
     chosen = _chosen(tokens, lengths, rng, rates, least=1)
     drawn = rng.integers(0, len(bag), size=tokens.shape)
-    again = bag[drawn] == tokens
+    unchanged = bag[drawn] == tokens
     # the next in the bag, going round, where the draw gave the word itself
-    words = bag[np.where(again, (drawn + 1) % len(bag), drawn)]
+    words = bag[np.where(unchanged, (drawn + 1) % len(bag), drawn)]
     return np.where(chosen, words, tokens)
 
 

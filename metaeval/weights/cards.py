@@ -59,9 +59,11 @@ def trained_on(dataset: CaptionDataset) -> npt.NDArray[np.uint64]:
 
 def find_part(folder: Path, name: str, checksum: str) -> Path:
     """A folder's own file, or where it has none the shared one of that checksum."""
-    own = folder / name
-    shared = {path.stem: path for path in SHARED.glob(f"{own.stem}-*{own.suffix}")}
-    return own if own.exists() else shared.get(f"{own.stem}-{checksum[:12]}", own)
+    own_file = folder / name
+    shared = {path.stem: path for path in SHARED.glob(f"{own_file.stem}-*{own_file.suffix}")}
+    return (
+        own_file if own_file.exists() else shared.get(f"{own_file.stem}-{checksum[:12]}", own_file)
+    )
 
 
 def read_seen(folder: Path, card: Mapping[str, Any]) -> npt.NDArray[np.uint64]:

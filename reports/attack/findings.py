@@ -165,8 +165,8 @@ def inflation(metrics: Sequence[Metric]) -> Iterator[str]:
     for known, cause in ((True, "knows the references"), (False, "does not know the references")):
         gains = []
         for m in metrics:
-            if (found := m.numbers.inflation) is not None:
-                gain = (found.known if known else found.unknown)[-1].value
+            if (inflation := m.numbers.inflation) is not None:
+                gain = (inflation.known if known else inflation.unknown)[-1].value
                 if gain.value is not None:
                     gains.append((m, gain))
         if not gains:

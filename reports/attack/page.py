@@ -36,7 +36,7 @@ from metaeval.reports.shared.print_tables import write_tables
 from metaeval.reports.shared.provenance import date_and_version, reproduction
 from metaeval.reports.shared.row_kind import kind_of
 from metaeval.reports.shared.run import LoadedRun, load_run_files
-from metaeval.results.attack import AttackResult, Found
+from metaeval.results.attack import AttackResult, SuccessfulAttack
 from metaeval.runs import files
 
 _PALE, _FULL = (247, 247, 245), (217, 112, 27)  # grey, orange: no share, all
@@ -173,20 +173,20 @@ def heat_map(result: AttackResult) -> list[tuple[str, int, list[TransferCell]]]:
 def gallery(result: AttackResult) -> list[tuple[str, list[ShownSuccess]]]:
     """For each metric the first captions that fooled it, all text escaped."""
     shown: dict[str, list[ShownSuccess]] = {}
-    for found in result.gallery:
-        shown.setdefault(found.metric, []).append(example(found))
+    for success in result.gallery:
+        shown.setdefault(success.metric, []).append(example(success))
     return list(shown.items())
 
 
-def example(found: Found) -> ShownSuccess:
+def example(success: SuccessfulAttack) -> ShownSuccess:
     """One success with its changed words in `<ins>` and `<del>`."""
-    human, false = cut(found.human), cut(found.false)
+    human, false = cut(success.human), cut(success.false)
     return ShownSuccess(
-        str(found.image_id),
+        str(success.image_id),
         human,
         with_marks(human, false),
-        (number(found.scores[0]), number(found.scores[1])),
-        found.edits,
+        (number(success.scores[0]), number(success.scores[1])),
+        success.edits,
     )
 
 

@@ -97,10 +97,12 @@ def read_captioners_run(directory: Path) -> CaptionersRun:
     machines = captions[captions[SET] != HUMAN]
     cells = cell_indices(machines, names, images, directory / files.CAPTIONS)
     text[cells] = [cut(caption) for caption in machines[CAPTION]]
-    kept = scores[scores[METRIC].isin(columns)]
+    shown_scores = scores[scores[METRIC].isin(columns)]
     values = np.full((len(columns), len(systems), len(images)), np.nan)
-    column = pd.Index(columns).get_indexer(pd.Index(kept[METRIC]))
-    values[(column, *cell_indices(kept, names, images, directory / files.SCORES))] = kept[SCORE]
+    column = pd.Index(columns).get_indexer(pd.Index(shown_scores[METRIC]))
+    values[(column, *cell_indices(shown_scores, names, images, directory / files.SCORES))] = (
+        shown_scores[SCORE]
+    )
     return CaptionersRun(
         **vars(run),
         systems=tuple(systems),

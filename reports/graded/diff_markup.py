@@ -47,9 +47,9 @@ def marked(source: str, caption: str, edits: Iterable[Mapping[str, Any]] | None)
 
 def plain(text: str) -> str:
     """The caption inside a marked caption."""
-    kept = _DELETED.sub("", text)
-    kept = _BEFORE.sub("", kept).replace(CLOSE, "")
-    return kept[:-1] if text.endswith(CLOSE) and kept.endswith(" ") else kept
+    plain = _DELETED.sub("", text)
+    plain = _BEFORE.sub("", plain).replace(CLOSE, "")
+    return plain[:-1] if text.endswith(CLOSE) and plain.endswith(" ") else plain
 
 
 def _bare(word: str) -> str:

@@ -162,10 +162,12 @@ def read_graded_run(directory: Path) -> GradedRun:
     applied = np.ones(shape, dtype=bool)
     applied[cells] = captions[APPLIED]
 
-    kept = scores[scores[METRIC].isin(columns)]
-    column = pd.Index(columns).get_indexer(pd.Index(kept[METRIC]))
+    shown_scores = scores[scores[METRIC].isin(columns)]
+    column = pd.Index(columns).get_indexer(pd.Index(shown_scores[METRIC]))
     values = np.full((len(columns), *shape), np.nan)
-    values[(column, *cell_indices(kept, names, images, directory / files.SCORES))] = kept[SCORE]
+    values[(column, *cell_indices(shown_scores, names, images, directory / files.SCORES))] = (
+        shown_scores[SCORE]
+    )
 
     return GradedRun(
         **vars(run),

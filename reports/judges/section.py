@@ -146,8 +146,10 @@ def _effects(judges: Sequence[JudgeDiagnostics]) -> list[_Line]:
         suffix = f", {dimension}" if len(dimensions) > 1 else ""
         slopes = [number(e.length_slope if e else None, sign=True) for e in effects]
         lines.append((f"Score per word at equal rating{suffix}", [PrintCell(s) for s in slopes]))
-        own = [_self_preference(j, e) for j, e in zip(judges, effects, strict=True)]
-        lines.append((f"Self-preference at equal rating{suffix}", [PrintCell(s) for s in own]))
+        preferences = [_self_preference(j, e) for j, e in zip(judges, effects, strict=True)]
+        lines.append(
+            (f"Self-preference at equal rating{suffix}", [PrintCell(s) for s in preferences])
+        )
     return lines
 
 

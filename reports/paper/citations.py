@@ -110,8 +110,8 @@ def software(version: str) -> str:
 def entries() -> dict[str, str]:
     """Key → entry of citations.bib, in its order."""
     text = BIB.read_text(encoding="utf-8").strip()
-    found = re.split(r"\n\n(?=@)", text)
-    return {re.split(r"[{,]", entry, maxsplit=2)[1]: entry.strip() for entry in found}
+    entries = re.split(r"\n\n(?=@)", text)
+    return {re.split(r"[{,]", entry, maxsplit=2)[1]: entry.strip() for entry in entries}
 
 
 def _of_dataset(name: str) -> tuple[str, ...]:

@@ -144,10 +144,10 @@ def _extremes(values: Sequence[tuple[str, Estimate]]) -> str:
     ordered = sorted(known, key=lambda entry: -entry[0])
 
     def end(place: int) -> str:
-        _, name, own = ordered[place]
-        tied = [n for _, n, v in ordered if n != name and _overlap(v, own)]
+        _, name, share = ordered[place]
+        tied = [n for _, n, v in ordered if n != name and _overlap(v, share)]
         rest = f"; not separated: {listed(tied)}" if tied else ""
-        return f"{name} ({_interval(own)}{rest})"
+        return f"{name} ({_interval(share)}{rest})"
 
     return f"most often by {end(0)} and least often by {end(-1)}"
 
@@ -161,15 +161,15 @@ def _overlap(a: Estimate, b: Estimate) -> bool:
 
 def _together(result: SensitivityResult) -> Iterator[Finding]:
     """The combination that was chosen on one half of the images, measured on the other."""
-    if (found := result.together) is None:
+    if (together := result.together) is None:
         return
-    parts = [f"{_against(found.over_single)} {combination(found.single)} alone"]
-    if found.with_control is not None and found.over_control is not None:
-        parts.append(f"{_against(found.over_control)} {combination(found.with_control)}")
+    parts = [f"{_against(together.over_single)} {combination(together.single)} alone"]
+    if together.with_control is not None and together.over_control is not None:
+        parts.append(f"{_against(together.over_control)} {combination(together.with_control)}")
     yield Finding(
         "Together",
-        f"{combination(found.metrics)}, chosen on half of the images, has mean AUC "
-        f"{_interval(found.metrics.held_out)} on the other half: {', and '.join(parts)}.",
+        f"{combination(together.metrics)}, chosen on half of the images, has mean AUC "
+        f"{_interval(together.metrics.held_out)} on the other half: {', and '.join(parts)}.",
     )
 
 

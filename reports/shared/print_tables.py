@@ -73,15 +73,15 @@ class PrintTable(NamedTuple):
     def brief(self) -> PrintTable:
         """The table without the columns of `in_full` and empty ones, and without their notes."""
         rows = [row for group in self.groups for row in group]
-        kept = [
+        chosen = [
             k
             for k in range(len(self.heads))
             if k not in self.in_full and not (rows and all(row[k].text == DASH for row in rows))
         ]
-        groups = [[[row[k] for k in kept] for row in group] for group in self.groups]
+        groups = [[[row[k] for k in chosen] for row in group] for group in self.groups]
         used = "".join(cell.mark for group in groups for row in group for cell in row)
         notes = [(mark, note) for mark, note in self.notes if mark in used]
-        heads = [self.heads[k] for k in kept]
+        heads = [self.heads[k] for k in chosen]
         return self._replace(heads=heads, groups=groups, notes=notes, in_full=())
 
 

@@ -137,10 +137,10 @@ def _tables(directory: Path, jobs: Sequence[SweepJob]) -> dict[str, pd.DataFrame
     together = {}
     for name, tables in parts.items():
         joined = pd.concat(tables, axis=1)
-        again = joined.columns.duplicated()
-        first = joined.loc[:, ~again]
-        if len(tables) == len(jobs) and joined.loc[:, again].equals(
-            first[list(joined.columns[again])].set_axis(joined.columns[again], axis=1)
+        duplicated = joined.columns.duplicated()
+        first = joined.loc[:, ~duplicated]
+        if len(tables) == len(jobs) and joined.loc[:, duplicated].equals(
+            first[list(joined.columns[duplicated])].set_axis(joined.columns[duplicated], axis=1)
         ):
             together[name] = first
     return together

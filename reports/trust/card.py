@@ -92,8 +92,8 @@ def card(result: TrustResult, metric: str) -> Figure:
                       weight="bold" if cell.verdict == "yes" else "normal")  # fmt: skip
             _marks(axes, y, cell)
         figure.text(0.02, 1 - 0.14 / height, metric, fontsize=8.5, weight="bold", va="center")
-        for below, said in ((0.31, _about(rows)), (0.45, _LEGEND)):
-            figure.text(0.02, 1 - below / height, said, fontsize=_TEXT - 1, color=SOFT, va="center")
+        for below, text in ((0.31, _about(rows)), (0.45, _LEGEND)):
+            figure.text(0.02, 1 - below / height, text, fontsize=_TEXT - 1, color=SOFT, va="center")
     return figure
 
 

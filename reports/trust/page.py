@@ -161,10 +161,10 @@ def _own(result: TrustResult) -> list[str]:
     return [m.name for m in result.judged if m.name in result.own]
 
 
-def _known(result: TrustResult, own: str) -> Iterator[KnownRow]:
+def _known(result: TrustResult, metric: str) -> Iterator[KnownRow]:
     for one in result.against_known:
         compared, test = one.comparison, one.comparison.test
-        if compared.a == own:
+        if compared.a == metric:
             d = compared.difference
             yield KnownRow(
                 one, compared.b, _with_interval(d.value, d.interval),

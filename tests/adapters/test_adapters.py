@@ -62,7 +62,9 @@ def test_spider_is_the_mean_of_spice_and_cider() -> None:
     together, scores = metric.compute()
     np.testing.assert_allclose(scores.numpy(), expected, **exact)
     np.testing.assert_allclose(together.item(), expected.mean(), **exact)
-    result = SpiderModule().compute(predictions=CAPTIONS, references=REFERENCES, parser="perceptron")
+    result = SpiderModule().compute(
+        predictions=CAPTIONS, references=REFERENCES, parser="perceptron"
+    )
     np.testing.assert_allclose(result["spider"], expected.mean(), **exact)
 
 

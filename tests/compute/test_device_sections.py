@@ -79,11 +79,13 @@ def faier_read(n: int) -> Any:
     return states, text.sentence(last)
 
 
-def faier_fuse(n: int) -> Any:
-    fusion = faier().fuse("objects")
+def faier_attend(n: int) -> Any:
     nodes, mask = floats(n, 4, N_WORDS, D), there(n, 4, N_WORDS)
-    attended = fusion.attended(floats(n, N_REGIONS, D), nodes, mask)
-    return attended, fusion.join(floats(n, D), floats(n, N_WORDS, D))
+    return faier().fuse("objects").attended(floats(n, N_REGIONS, D), nodes, mask)
+
+
+def faier_fuse(n: int) -> Any:
+    return faier().fuse("objects").join(floats(n, D), floats(n, N_WORDS, D))
 
 
 def faier_match(n: int) -> Any:
@@ -244,8 +246,9 @@ def transport_augment(n: int) -> Any:
 # networks), and whether it may compute in float64 there
 SECTIONS: dict[str, tuple[Section, torch.device, bool]] = {
     "FAIEr see": (faier_see, CUDA, False),
-    "FAIEr read": (faier_read, CUDA, False),
-    "FAIEr fuse": (faier_fuse, CUDA, False),
+    "FAIEr read": (faier_read, META, False),
+    "FAIEr attend": (faier_attend, CUDA, False),
+    "FAIEr fuse": (faier_fuse, META, False),
     "FAIEr match": (faier_match, CUDA, False),
     "FAIEr training": (faier_training, META, False),
     "SCAN encode regions": (scan_encode_regions, CUDA, False),

@@ -18,7 +18,7 @@ pytest.importorskip("torch")
 import torch
 
 from metaeval.errors import ConfigError, InputError
-from metaeval.training.loop import Trained, TrainingSettings, fit
+from metaeval.training.loop import TrainingOutcome, TrainingSettings, fit
 
 VARIANTS = {
     "step": {},
@@ -61,7 +61,7 @@ class Toy:
             error = float(((model(self.x) - self.y) ** 2).mean())
         return {"rsum": self.says(self.calls) if self.says else -error, "error": error}
 
-    def fit(self, checkpoint: Path | None = None, **options: Any) -> Trained:
+    def fit(self, checkpoint: Path | None = None, **options: Any) -> TrainingOutcome:
         settings = TrainingSettings(**{"epochs": 6, **options})
         return fit(self.model, self.batches, self.loss, self.validate, settings, checkpoint)
 
@@ -70,7 +70,7 @@ def weights(toy: Toy) -> bytes:
     return b"".join(v.numpy().tobytes() for v in toy.model.state_dict().values())
 
 
-def without_time(trained: Trained) -> list[dict[str, Any]]:
+def without_time(trained: TrainingOutcome) -> list[dict[str, Any]]:
     return [{k: v for k, v in each.items() if k != "seconds"} for each in trained.history]
 
 

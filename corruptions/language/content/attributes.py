@@ -96,7 +96,7 @@ class WrongColour(LanguageCorruption):
     title = "Colour"
     kind = "attributes"
     severity = "major"
-    lacks = "has no thing with a single colour"
+    unchanged_reason = "has no thing with a single colour"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         places: Places = []
@@ -140,7 +140,7 @@ class WrongSize(_FromTable):
     title = "Size"
     kind = "attributes"
     severity = "major"
-    lacks = "has no thing with a size"
+    unchanged_reason = "has no thing with a size"
     table = SIZES
     not_with = word_set(
         "boy boys girl girls kid kids child children baby bit time black sleeved haired "
@@ -155,7 +155,7 @@ class WrongAge(_FromTable):
     title = "Age of things and people"
     kind = "attributes"
     severity = "major"
-    lacks = "has nothing that is old, young or new"
+    unchanged_reason = "has nothing that is old, young or new"
     table = AGES | {"young": "elderly"}
     not_with = word_set("year years fashioned york school boy girl")
 
@@ -175,7 +175,7 @@ class WrongMaterial(LanguageCorruption):
     title = "Material"
     kind = "attributes"
     severity = "major"
-    lacks = "names no material"
+    unchanged_reason = "names no material"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         places: Places = []
@@ -198,7 +198,7 @@ class WrongState(_FromTable):
     kind = "attributes"
     severity = "major"
     experimental = True
-    lacks = "names no state of a thing"
+    unchanged_reason = "names no state of a thing"
     table = STATES
     predicates = True
     not_with = word_set(
@@ -215,7 +215,7 @@ class OppositeAdjective(_FromTable):
     title = "Antonym"
     kind = "attributes"
     severity = "major"
-    lacks = "has no adjective with an opposite"
+    unchanged_reason = "has no adjective with an opposite"
     table = OPPOSITES
     predicates = True
     not_with = word_set(
@@ -252,7 +252,7 @@ class DropAttribute(LanguageCorruption):
     title = "Attribute dropped"
     kind = "attributes"
     severity = "mild"
-    lacks = "has no thing with an attribute"
+    unchanged_reason = "has no thing with an attribute"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         return [
@@ -277,7 +277,7 @@ class MoveAttribute(LanguageCorruption):
     title = "Attribute moved"
     kind = "attributes"
     severity = "major"
-    lacks = "does not name a thing with a colour and one without"
+    unchanged_reason = "does not name a thing with a colour and one without"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         places: Places = []

@@ -96,7 +96,7 @@ class NegateVerb(LanguageCorruption):
     title = "Verb negated"
     kind = "logic"
     severity = "critical"
-    lacks = "has no verb that can be negated"
+    unchanged_reason = "has no verb that can be negated"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         if caption.says({"not", "no", "without", "n't", "isn't", "aren't", "never"}):
@@ -129,7 +129,7 @@ class NegateNoun(LanguageCorruption):
     title = "Noun negated"
     kind = "logic"
     severity = "critical"
-    lacks = "names no second thing that could be absent"
+    unchanged_reason = "names no second thing that could be absent"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         return [
@@ -150,7 +150,7 @@ class NegateExistence(LanguageCorruption):
     title = "Existence negated"
     kind = "logic"
     severity = "critical"
-    lacks = "does not begin with a thing that exists"
+    unchanged_reason = "does not begin with a thing that exists"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         if caption.says({"not", "no"}) or not caption.is_one_sentence():
@@ -171,7 +171,7 @@ class WithoutIt(LanguageCorruption):
     title = "With becomes without"
     kind = "logic"
     severity = "critical"
-    lacks = 'has no "with" before a thing'
+    unchanged_reason = 'has no "with" before a thing'
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         bound = {"filled", "covered", "topped", "decorated", "made", "loaded", "lined", "packed"}
@@ -193,7 +193,7 @@ class Modality(LanguageCorruption):
     title = "Modality"
     kind = "logic"
     severity = "mild"
-    lacks = "has no verb in -ing for the present"
+    unchanged_reason = "has no verb in -ing for the present"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         places: Places = []

@@ -52,7 +52,7 @@ class OneMore(LanguageCorruption):
     title = "Number too high"
     kind = "numbers"
     severity = "major"
-    lacks = "has no number of things"
+    unchanged_reason = "has no number of things"
 
     def __init__(self, times: int = 1, more: int = 1) -> None:
         super().__init__(times)
@@ -84,7 +84,7 @@ class WrongDigits(LanguageCorruption):
     title = "Digits"
     kind = "numbers"
     severity = "major"
-    lacks = "has no number in digits"
+    unchanged_reason = "has no number in digits"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         places: Places = []
@@ -108,7 +108,7 @@ class VagueNumber(LanguageCorruption):
     title = "Number made vague"
     kind = "numbers"
     severity = "mild"
-    lacks = "has no number of things"
+    unchanged_reason = "has no number of things"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         return [
@@ -126,7 +126,7 @@ class ManyToOne(LanguageCorruption):
     title = "Many become one"
     kind = "numbers"
     severity = "major"
-    lacks = "does not begin with several separate things"
+    unchanged_reason = "does not begin with several separate things"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         many = self._many(caption)
@@ -199,15 +199,15 @@ class ManyToOne(LanguageCorruption):
         plural may belong to it and is not sure to be found."""
         be = {"are": "is", "were": "was", "have": "has"}
         at = place + (caption.word(place) in ("that", "who", "which"))
-        word, found = caption.word(at), -1
+        word, position = caption.word(at), -1
         verbs: tuple[Rewording, ...] = ()
         if word in be:
-            found, verbs = at, (Rewording(at, at + 1, (be[word],)),)
+            position, verbs = at, (Rewording(at, at + 1, (be[word],)),)
         elif caption.tag(at) == "VBP":
-            found, verbs = at, (Rewording(at, at + 1, (verb_form(word, "VBZ"),)),)
+            position, verbs = at, (Rewording(at, at + 1, (verb_form(word, "VBZ"),)),)
         elif word.endswith("s") or caption.tag(at) in ("NN", "NNS", "VB"):
             return None  # "two men walk": read as a noun
-        others = (i for i in range(place, len(caption)) if i != found)
+        others = (i for i in range(place, len(caption)) if i != position)
         if any(caption.word(i) in be or caption.tag(i) == "VBP" for i in others):
             return None
         return verbs

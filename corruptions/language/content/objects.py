@@ -44,7 +44,7 @@ class FoilObject(LanguageCorruption):
     title = "Other object, same kind"
     kind = "objects"
     severity = "critical"
-    lacks = "names no replaceable object of COCO's categories"
+    unchanged_reason = "names no replaceable object of COCO's categories"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         named = [m for m in mentions(caption) if m.category != "person"]
@@ -59,7 +59,7 @@ class OtherObject(LanguageCorruption):
     title = "Other object, any kind"
     kind = "objects"
     severity = "critical"
-    lacks = "names no replaceable object of COCO's categories"
+    unchanged_reason = "names no replaceable object of COCO's categories"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         places: Places = []
@@ -97,7 +97,7 @@ def one_up(category: str) -> str | None:
 
 
 class _Vaguer(LanguageCorruption):
-    lacks = "names no object of COCO's categories"
+    unchanged_reason = "names no object of COCO's categories"
 
     def called(self, category: str) -> str | None:
         """The vaguer word for a category."""
@@ -157,7 +157,7 @@ class HallucinateObject(LanguageCorruption):
     title = "Object added"
     kind = "objects"
     severity = "critical"
-    lacks = "is more than one sentence, or every possible addition is in the image"
+    unchanged_reason = "is more than one sentence, or every possible addition is in the image"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         if not caption.is_one_sentence() or not len(caption):
@@ -196,7 +196,7 @@ class DropObject(LanguageCorruption):
     title = "Object dropped"
     kind = "objects"
     severity = "major"
-    lacks = "does not end in an optional phrase"
+    unchanged_reason = "does not end in an optional phrase"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         if not caption.is_one_sentence() or not caption.phrases:
@@ -233,7 +233,7 @@ class DropSubject(LanguageCorruption):
     title = "Subject dropped"
     kind = "objects"
     severity = "major"
-    lacks = "does not begin with a person who handles something"
+    unchanged_reason = "does not begin with a person who handles something"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         first = caption.phrase_at(0)
@@ -283,7 +283,7 @@ class SwapObjects(LanguageCorruption):
     kind = "objects"
     severity = "critical"
     experimental = True
-    lacks = "has no two things of which one has an attribute"
+    unchanged_reason = "has no two things of which one has an attribute"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         places: Places = []
@@ -324,7 +324,7 @@ class RepeatObject(LanguageCorruption):
     title = "Object repeated"
     kind = "objects"
     severity = "major"
-    lacks = "names no single thing besides its verb's subject"
+    unchanged_reason = "names no single thing besides its verb's subject"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         places: Places = []

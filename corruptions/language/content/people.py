@@ -26,7 +26,7 @@ class WrongGender(LanguageCorruption):
     title = "Gender"
     kind = "people"
     severity = "critical"
-    lacks = "names no gender, or both, or another caption names the other"
+    unchanged_reason = "names no gender, or both, or another caption names the other"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         he, she = caption.says(_TO_SHE), caption.says({*_TO_HE, "her"})
@@ -65,7 +65,7 @@ class WrongAgeGroup(LanguageCorruption):
     title = "Age of people"
     kind = "people"
     severity = "major"
-    lacks = "names no person of an age that the captions agree on"
+    unchanged_reason = "names no person of an age that the captions agree on"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         places: Places = []
@@ -99,7 +99,7 @@ class WrongRole(LanguageCorruption):
     title = "Role"
     kind = "people"
     severity = "critical"
-    lacks = "names no person by an activity"
+    unchanged_reason = "names no person by an activity"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         places: Places = []

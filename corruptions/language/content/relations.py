@@ -72,7 +72,7 @@ class WrongVerb(LanguageCorruption):
     title = "Verb"
     kind = "relations"
     severity = "critical"
-    lacks = "has no replaceable verb in -ing with a person as subject"
+    unchanged_reason = "has no replaceable verb in -ing with a person as subject"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         places: Places = []
@@ -100,7 +100,7 @@ class OppositeVerb(LanguageCorruption):
     title = "Antonymous verb"
     kind = "relations"
     severity = "critical"
-    lacks = "has no verb with an opposite"
+    unchanged_reason = "has no verb with an opposite"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         places: Places = []
@@ -177,7 +177,7 @@ class InvertedRelation(LanguageCorruption):
     kind = "relations"
     severity = "major"
     experimental = True
-    lacks = "names no place with an opposite"
+    unchanged_reason = "names no place with an opposite"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         places: Places = []
@@ -239,7 +239,7 @@ class OtherRelation(LanguageCorruption):
     kind = "relations"
     severity = "major"
     experimental = True
-    lacks = "names no replaceable place"
+    unchanged_reason = "names no replaceable place"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         places: Places = []
@@ -306,7 +306,7 @@ class SwapRoles(LanguageCorruption):
     kind = "relations"
     severity = "critical"
     experimental = True
-    lacks = "has no asymmetric relation of two things"
+    unchanged_reason = "has no asymmetric relation of two things"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         places: Places = []
@@ -365,7 +365,7 @@ class WrongPreposition(LanguageCorruption):
     title = "Preposition"
     kind = "relations"
     severity = "major"
-    lacks = "has no preposition before a thing"
+    unchanged_reason = "has no preposition before a thing"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         places: Places = []
@@ -399,7 +399,7 @@ class EventOrder(LanguageCorruption):
     kind = "relations"
     severity = "major"
     experimental = True
-    lacks = "describes no order of events"
+    unchanged_reason = "describes no order of events"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         places: Places = []

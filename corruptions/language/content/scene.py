@@ -46,7 +46,7 @@ class WrongPlace(LanguageCorruption):
     title = "Place"
     kind = "scene"
     severity = "critical"
-    lacks = "names no setting"
+    unchanged_reason = "names no setting"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         places: Places = []
@@ -96,7 +96,7 @@ class WrongTime(LanguageCorruption):
     title = "Time of day"
     kind = "scene"
     severity = "major"
-    lacks = "names no time of day"
+    unchanged_reason = "names no time of day"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         places: Places = []
@@ -131,7 +131,7 @@ class WrongWeather(LanguageCorruption):
     title = "Weather"
     kind = "scene"
     severity = "major"
-    lacks = "does not mention the weather"
+    unchanged_reason = "does not mention the weather"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         places: Places = []

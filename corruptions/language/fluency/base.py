@@ -25,7 +25,7 @@ class WordCorruption(RatedCorruption):
         The share of the caption's words to change, in (0, 1].
     """
 
-    lacks: ClassVar[str] = "has no suitable word"
+    unchanged_reason: ClassVar[str] = "has no suitable word"
 
     @abstractmethod
     def words(self, caption: ParsedCaption) -> Sequence[int]:
@@ -45,7 +45,9 @@ class WordCorruption(RatedCorruption):
         ]
         if len(chosen) == n and not any(r.words for r in rewordings):
             rewordings = rewordings[:-1]  # the last word stays
-        return replace(changed(caption.text, rewordings, self.lacks), requested=self.rate)
+        return replace(
+            changed(caption.text, rewordings, self.unchanged_reason), requested=self.rate
+        )
 
 
 def _core(token: str) -> str:

@@ -43,7 +43,7 @@ class Typos(_LongWords):
     title = "Typing errors"
     kind = "spelling"
     severity_by_rate = ((0, "mild"), (0.2, "major"))
-    lacks = "has no word of four letters"
+    unchanged_reason = "has no word of four letters"
 
     def become(self, token: str, rng: np.random.Generator) -> tuple[str, ...]:
         place = int(rng.integers(len(token)))
@@ -60,7 +60,7 @@ class SwapLetters(_LongWords):
     title = "Letters swapped"
     kind = "spelling"
     severity_by_rate = ((0, "mild"), (0.2, "major"))
-    lacks = "has no word of four letters with two different ones inside"
+    unchanged_reason = "has no word of four letters with two different ones inside"
 
     def become(self, token: str, rng: np.random.Generator) -> tuple[str, ...]:
         places = [i for i in range(1, len(token) - 1) if token[i] != token[i + 1]]
@@ -77,7 +77,7 @@ class CaseNoise(_LongWords):
     title = "Capitals at random"
     kind = "spelling"
     severity = "mild"
-    lacks = "has no word of four letters"
+    unchanged_reason = "has no word of four letters"
 
     def become(self, token: str, rng: np.random.Generator) -> tuple[str, ...]:
         upper = rng.integers(2, size=len(token)).astype(bool)
@@ -92,7 +92,7 @@ class InsertPunctuation(WordCorruption):
     title = "Punctuation inserted"
     kind = "spelling"
     severity = "mild"
-    lacks = "has no word inside without punctuation behind it"
+    unchanged_reason = "has no word inside without punctuation behind it"
 
     def words(self, caption: ParsedCaption) -> Sequence[int]:
         return [i for i, t in enumerate(caption.tokens[:-1]) if t.word and not t.closes]

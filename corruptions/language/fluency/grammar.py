@@ -22,7 +22,7 @@ class BreakAgreement(LanguageCorruption):
     title = "Agreement broken"
     kind = "grammar"
     severity = "mild"
-    lacks = "has nothing that must agree"
+    unchanged_reason = "has nothing that must agree"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         places = swapped_words(caption, _BE_HAVE, _NOTHING)
@@ -65,7 +65,7 @@ class WrongVerbForm(LanguageCorruption):
     kind = "grammar"
     severity = "mild"
     settles_articles = False
-    lacks = "has no verb in -ing after a noun or a form of to be"
+    unchanged_reason = "has no verb in -ing after a noun or a form of to be"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         places: Places = []
@@ -105,7 +105,7 @@ class WrongTense(LanguageCorruption):
     title = "Tense"
     kind = "grammar"
     severity = "mild"
-    lacks = "has no verb in the present"
+    unchanged_reason = "has no verb in the present"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         places: Places = []
@@ -125,7 +125,7 @@ class WrongArticles(LanguageCorruption):
     kind = "grammar"
     severity = "mild"
     settles_articles = False
-    lacks = 'has neither "a" nor "an"'
+    unchanged_reason = 'has neither "a" nor "an"'
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         return [
@@ -149,7 +149,7 @@ class PronounCase(LanguageCorruption):
     kind = "grammar"
     severity = "mild"
     settles_articles = False
-    lacks = "has no pronoun"
+    unchanged_reason = "has no pronoun"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         her: Places = [

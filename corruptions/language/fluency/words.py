@@ -41,7 +41,7 @@ class DeleteContentWords(_Deletion):
     title = "Content words deleted"
     kind = "words"
     severity = "major"
-    lacks = "has only one content word"
+    unchanged_reason = "has only one content word"
 
     def words(self, caption: ParsedCaption) -> Sequence[int]:
         return [
@@ -58,7 +58,7 @@ class DeleteFunctionWords(_Deletion):
     title = "Function words deleted"
     kind = "words"
     severity = "mild"
-    lacks = "has no function word"
+    unchanged_reason = "has no function word"
 
     def words(self, caption: ParsedCaption) -> Sequence[int]:
         return [i for i, word in enumerate(caption.words) if is_function_word(word)]
@@ -71,20 +71,20 @@ class DropArticles(_Deletion):
     title = "Articles dropped"
     kind = "grammar"
     severity = "mild"
-    lacks = "has no article"
+    unchanged_reason = "has no article"
 
     def words(self, caption: ParsedCaption) -> Sequence[int]:
         return [i for i, word in enumerate(caption.words) if word in ARTICLES]
 
 
 class _Cut(RatedCorruption):
-    lacks = "has only one word"
+    unchanged_reason = "has only one word"
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
         n = len(caption.text.split())
         cut = min(max(1, round(self.rate * n)), n - 1)
         gone = self.gone(n, cut)
-        result = changed(caption.text, [Rewording(*gone)] if cut > 0 else [], self.lacks)
+        result = changed(caption.text, [Rewording(*gone)] if cut > 0 else [], self.unchanged_reason)
         return replace(result, requested=self.rate)
 
     def gone(self, n: int, cut: int) -> tuple[int, int]:
@@ -124,7 +124,7 @@ class RepeatWord(LanguageCorruption):
     kind = "words"
     severity = "mild"
     settles_articles = False
-    lacks = "has no word"
+    unchanged_reason = "has no word"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         return [
@@ -142,7 +142,7 @@ class RepeatPhrase(LanguageCorruption):
     kind = "words"
     severity = "mild"
     settles_articles = False
-    lacks = "has fewer than three words in a row"
+    unchanged_reason = "has fewer than three words in a row"
 
     def places(self, caption: ParsedCaption, known: Known) -> Places:
         return [
@@ -162,5 +162,5 @@ class RepeatCaption(Corruption):
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
         text = caption.text
-        again = text if not parse(text).tokens else f"{text} {text}"
-        return rewritten_whole(text, again, "is empty")
+        doubled = text if not parse(text).tokens else f"{text} {text}"
+        return rewritten_whole(text, doubled, "is empty")

@@ -186,8 +186,8 @@ class _Pair(NamedTuple):
 
 def _path(file: str | Path | None, root: str | Path | None, data: str | Path | None) -> Path:
     if file is None:
-        found = find_files([FILE], folder="audiocaps_eval", source=SOURCE, root=root, data=data)
-        return found[FILE]
+        paths = find_files([FILE], folder="audiocaps_eval", source=SOURCE, root=root, data=data)
+        return paths[FILE]
     path = Path(file).expanduser()
     if not path.is_file():
         raise InputError("file not found; correct dataset.file", file=path)
@@ -271,11 +271,11 @@ def _reference_sets(
         return tuple((choice, choice) for choice in choices)
     without_first = tuple(r for r in references if r != first)
     without_second = tuple(r for r in references if r != second)
-    own = (without_first, without_second if category == "HC" else without_first)
-    if not all(own):
+    own_references = (without_first, without_second if category == "HC" else without_first)
+    if not all(own_references):
         problem = "no reference is left beyond the caption itself"
         raise InputError(problem, file=path, record=where, field="references")
-    return ((_filled(own[0]), _filled(own[1])),)
+    return ((_filled(own_references[0]), _filled(own_references[1])),)
 
 
 def _filled(references: tuple[str, ...]) -> tuple[str, ...]:

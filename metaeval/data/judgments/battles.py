@@ -290,7 +290,7 @@ def arrange_battles(
         raise ConfigError(f"dataset.ties: '{ties}' is not one of {', '.join(TIES)}")
     if own_captions not in ("drop", "keep"):
         raise ConfigError(f"dataset.own_captions: '{own_captions}' is not one of drop, keep")
-    read, said = len(battles), list(notes)
+    read, messages = len(battles), list(notes)
     if limit is not None:
         require_count("dataset.limit", limit)
         first = set(sorted({b.image for b in battles})[:limit])
@@ -301,7 +301,7 @@ def arrange_battles(
     if own_captions == "drop":
         listed = [_without_own(b) for b in battles]
         if n := sum(len(a) < len(b.references) for a, b in zip(listed, battles, strict=True)):
-            said.append(
+            messages.append(
                 f"In {n:,} battles a caption is one of its image's references: it was taken out of "
                 "them for both sides."
             )
@@ -324,7 +324,7 @@ def arrange_battles(
         n_references=(max(map(len, listed)),),
         draws=1,
         sources=sources,
-        notes=(*said, *note),
+        notes=(*messages, *note),
         records=RecordCount(read, len(battles)),
         labels="votes",
         ties=ties,
@@ -419,8 +419,8 @@ def _winner(
 
 
 def _without_own(battle: Battle) -> tuple[str, ...]:
-    own = {letters_and_digits(battle.first), letters_and_digits(battle.second)}
-    return tuple(r for r in battle.references if letters_and_digits(r) not in own)
+    names = {letters_and_digits(battle.first), letters_and_digits(battle.second)}
+    return tuple(r for r in battle.references if letters_and_digits(r) not in names)
 
 
 def _drawn(

@@ -145,11 +145,11 @@ def _require_own_captions(judged: Sequence[JudgedCaption], captions: Path) -> No
     With it, a person's caption would be compared with itself in some images and not in others.
     """
     people = [j for j in judged if j.system == HUMAN]
-    own = [caption is not None for caption in own_captions_of(people)]
-    if own and sum(own) < _LEAST_OWN * len(own):
+    has_caption = [caption is not None for caption in own_captions_of(people)]
+    if has_caption and sum(has_caption) < _LEAST_OWN * len(has_caption):
         raise InputError(
-            f"holds the first caption of {sum(own):,} of {len(own):,} images only: these are not "
-            "the references of Composite, whose first captions are all among them",
+            f"holds the first caption of {sum(has_caption):,} of {len(has_caption):,} images only: "
+            "these are not the references of Composite, whose first captions are all among them",
             file=captions,
         )
 

@@ -150,28 +150,28 @@ def arrange(
         if half := next((text for text in texts if text and not is_unicode(text)), None):
             raise InputError(f"{name}: the {field_name} {half!a} contains an unpaired surrogate")
     facts = {"judged_in_files": len(judged), "images_in_files": len({j.image for j in judged})}
-    kept = list(judged)
+    chosen = list(judged)
     if limit is not None:
-        first = set(sorted({j.image for j in kept})[:limit])
-        kept = [j for j in kept if j.image in first]
-    own_captions = own_captions_of(kept)
+        first = set(sorted({j.image for j in chosen})[:limit])
+        chosen = [j for j in chosen if j.image in first]
+    own_captions = own_captions_of(chosen)
     is_own = [caption is not None for caption in own_captions]
     facts["own_captions"] = sum(is_own)
     if protocol.own_captions == "drop":
-        kept = [j for j, own in zip(kept, is_own, strict=True) if not own]
+        chosen = [j for j, own in zip(chosen, is_own, strict=True) if not own]
     elif protocol.own_captions == "unreference":
-        kept = _unreferenced(kept, own_captions)
+        chosen = _unreferenced(chosen, own_captions)
     elif protocol.own_captions == "leave_out":
-        kept = [_left_out(j, own) for j, own in zip(kept, own_captions, strict=True)]
-    if not kept:
+        chosen = [_left_out(j, own) for j, own in zip(chosen, own_captions, strict=True)]
+    if not chosen:
         raise InputError(f"no judged caption is left ({name})", file=", ".join(sources) or None)
-    dimensions = tuple(dict.fromkeys(d for j in kept for d in j.human))
+    dimensions = tuple(dict.fromkeys(d for j in chosen for d in j.human))
     facts |= {
-        "judged": len(kept),
-        "images": len({j.image for j in kept}),
-        "without_references": sum(not j.references for j in kept),
+        "judged": len(chosen),
+        "images": len({j.image for j in chosen}),
+        "without_references": sum(not j.references for j in chosen),
     }
-    keys, index, documents = _documents(kept, protocol.documents)
+    keys, index, documents = _documents(chosen, protocol.documents)
     facts["documents"] = len(keys)
     references = tuple(j.references for j in documents)
     first_words = tuple(r[0] if r else "" for r in references)
@@ -186,9 +186,9 @@ def arrange(
             dict(zip(keys, photographs, strict=True)), names=files, checksums=checksums, **places
         ),
         image_source=photographs, pool_source=photographs,
-        records=RecordCount(len(judged) if read is None else read, len(kept)),
+        records=RecordCount(len(judged) if read is None else read, len(chosen)),
     )  # fmt: skip
-    return Judgments(name, title, protocol, tuple(kept), dataset, index, dimensions, facts)
+    return Judgments(name, title, protocol, tuple(chosen), dataset, index, dimensions, facts)
 
 
 def own_captions_of(judged: Sequence[JudgedCaption]) -> list[str | None]:
@@ -198,12 +198,12 @@ def own_captions_of(judged: Sequence[JudgedCaption]) -> list[str | None]:
     an equal caption of a machine does not remove a reference.
     """
     people = any(j.system == HUMAN for j in judged)
-    own: list[str | None] = []
+    captions: list[str | None] = []
     for j in judged:
         letters = letters_and_digits(j.candidate)
         is_own = letters in map(letters_and_digits, j.references)
-        own.append(letters if is_own and (j.system == HUMAN or not people) else None)
-    return own
+        captions.append(letters if is_own and (j.system == HUMAN or not people) else None)
+    return captions
 
 
 def _unreferenced(

@@ -146,47 +146,47 @@ def arrange_pairs(
     if limit is not None:
         first = set(sorted({p.image for p in pairs})[:limit])
         pairs = [p for p in pairs if p.image in first]
-    found = CocoReferences(captions, places.get("data"))
-    with_references = _with_references(pairs, found)
+    coco = CocoReferences(captions, places.get("data"))
+    with_references = _with_references(pairs, coco)
     facts["without_captions"] = len(pairs) - len(with_references)
     if not with_references:
         raise InputError(
-            f"none of the images of the {len(pairs):,} pairs has captions in {found.looked}; give "
+            f"none of the images of the {len(pairs):,} pairs has captions in {coco.looked}; give "
             "a captions file of COCO's schema as dataset.captions",
             file=", ".join(sources) or None,
         )
-    kept = [_without_true_captions(p) for p in with_references]
-    near = [frozenset(r for r in p.references or () if is_near_copy(p.true, r)) for p in kept]
-    facts |= _counts(with_references, kept) | {"near_copies": sum(map(bool, near))}
+    chosen = [_without_true_captions(p) for p in with_references]
+    near = [frozenset(r for r in p.references or () if is_near_copy(p.true, r)) for p in chosen]
+    facts |= _counts(with_references, chosen) | {"near_copies": sum(map(bool, near))}
     if near_copies == "drop":
-        kept = [
+        chosen = [
             replace(p, references=tuple(r for r in p.references or () if r not in copies))
-            for p, copies in zip(kept, near, strict=True)
+            for p, copies in zip(chosen, near, strict=True)
         ]
     facts["near_copies_dropped"] = facts["near_copies"] if near_copies == "drop" else 0
-    facts["without_references"] = sum(not p.references for p in kept)
+    facts["without_references"] = sum(not p.references for p in chosen)
     keys, index, documents = documents_by_references(
-        [p.image for p in kept], [p.references or () for p in kept]
+        [p.image for p in chosen], [p.references or () for p in chosen]
     )
     facts["documents"] = len(keys)
-    of_document = [kept[j] for j in documents]
+    of_document = [chosen[j] for j in documents]
     human = tuple(p.true for p in of_document)
     photographs = tuple(p.source for p in of_document)
     names: dict[ImageId, str] = {
         key: p.file for key, p in zip(keys, of_document, strict=True) if p.file
     }
-    checksums = {**sources, **found.checksums}
+    checksums = {**sources, **coco.checksums}
     dataset = CaptionDataset(
         name, keys, human, tuple(p.references or () for p in of_document), keys, human, checksums,
-        (*notes, *found.notes, *_notes(facts, near_copies)),
+        (*notes, *coco.notes, *_notes(facts, near_copies)),
         parts=annotated_images(
             dict(zip(keys, photographs, strict=True)), names=names, checksums=checksums, **places
         ),
         image_source=photographs, pool_source=photographs,
-        records=RecordCount(facts["pairs_in_files"] if read is None else read, len(kept)),
+        records=RecordCount(facts["pairs_in_files"] if read is None else read, len(chosen)),
     )  # fmt: skip
-    kinds = tuple(dict.fromkeys(p.kind for p in kept))
-    return CaptionPairs(name, title, tuple(kept), dataset, index, kinds, facts)
+    kinds = tuple(dict.fromkeys(p.kind for p in chosen))
+    return CaptionPairs(name, title, tuple(chosen), dataset, index, kinds, facts)
 
 
 def chosen_kinds(asked: Sequence[str] | None, known: Sequence[str]) -> list[str]:

@@ -13,8 +13,8 @@ def verb_words(frame: Frame, form: str, index: int, a: Actor) -> Words:
     out = Words()
     rest = frame.rest.split()
     if form in ("one", "many"):
-        own, other = (frame.one, frame.many) if form == "one" else (frame.many, frame.one)
-        verb = own.split()
+        agreeing, other = (frame.one, frame.many) if form == "one" else (frame.many, frame.one)
+        verb = agreeing.split()
         out.add(verb[:1], "agree", a.group, other.split()[0])
         out.add(verb[1:] + rest)
     elif form == "ing":

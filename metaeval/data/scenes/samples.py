@@ -66,8 +66,10 @@ def _page(graphs: list[SceneGraph]) -> str:
         facts = [f"{g.setting}, {g.light}"]
         for members in groups:
             first = members[0]
-            said = [v for k, v in first.attributes if k in ("age", "size", "colour", "material")]
-            facts.append(" ".join([str(len(members)), *said, first.kind]))
+            adjectives = [
+                v for k, v in first.attributes if k in ("age", "size", "colour", "material")
+            ]
+            facts.append(" ".join([str(len(members)), *adjectives, first.kind]))
         for s, predicate, o in g.group_relations:
             facts.append(f"{groups[s][0].kind} *{predicate}* {groups[o][0].kind}")
         image = f'<img src="{g.image_id:012d}.png" width="{SIDE}" alt="{g.captions[0].text}">'

@@ -51,7 +51,7 @@ class CocoScorerMetric(OwnMetric):
         scorer: str | type | None = None,
         name: str | None = None,
         tokenizer: str | None = "ptb",
-        **own: Any,
+        **options: Any,
     ) -> None:
         option = "metric.coco.scorer"
         if scorer is None:
@@ -61,7 +61,7 @@ class CocoScorerMetric(OwnMetric):
             raise ConfigError(f"{option}: '{scorer}' is not a class")
         if not callable(getattr(self.scorer_class, "compute_score", None)):
             raise ConfigError(f"{option}: {self.scorer_class.__name__} has no compute_score")
-        super().__init__(name or self.scorer_class.__name__, tokenizer=tokenizer, **own)
+        super().__init__(name or self.scorer_class.__name__, tokenizer=tokenizer, **options)
 
     def bind(self, dataset: CaptionDataset, store: Store | None = None) -> CocoScorer | Absent:
         if (absent := self.missing_tokenizer()) is not None:
@@ -98,9 +98,9 @@ class CocoScorer(OwnScorer):
             if turn == len(rounds):
                 rounds.append({})
             rounds[turn][image] = place
-        for asked in rounds:
+        for references in rounds:
             res = {
-                i: [captions[asked[i]] if i in asked else group[0]]
+                i: [captions[references[i]] if i in references else group[0]]
                 for i, group in self._gts.items()
             }
 
@@ -110,11 +110,11 @@ class CocoScorer(OwnScorer):
             try:
                 table = self._table(self.metric.calls.repeated(compute))
             except Exception as error:
-                self.note_failure(list(asked.values()), error)
+                self.note_failure(list(references.values()), error)
                 continue
             for row, i in enumerate(self._gts):
-                if i in asked:
-                    scores[asked[i]] = table[row]
+                if i in references:
+                    scores[references[i]] = table[row]
         return scores
 
     def _table(self, returned: Any) -> Scores:

@@ -114,9 +114,9 @@ class MoverScorer(ReferenceScorer):
     batch_size = 2000
 
     def __init__(self, metric: MoverScore, dataset: CaptionDataset, tokens: BertScorer) -> None:
-        kept = ("model", "weights", "layer", "idf", "dtype", "transformers")
+        names = ("model", "weights", "layer", "idf", "dtype", "transformers")
         settings: Mapping[str, object] = {
-            **{key: tokens.settings[key] for key in kept},
+            **{key: tokens.settings[key] for key in names},
             "without": "punctuation+later-pieces",
             "refs": "mean",
             "v": 1,  # raised when this comes to give another number for the same caption
@@ -139,7 +139,7 @@ class MoverScorer(ReferenceScorer):
 
     def score(self, captions: Sequence[str], image_index: npt.NDArray[np.intp]) -> Scores:
         self._sentences.add(captions)
-        own = [self._sentence(caption) for caption in captions]
+        sentences = [self._sentence(caption) for caption in captions]
         groups = [
             [
                 each
@@ -150,16 +150,16 @@ class MoverScorer(ReferenceScorer):
         ]
         pairs = [
             (sentence, reference)
-            for sentence, group in zip(own, groups, strict=True)
+            for sentence, group in zip(sentences, groups, strict=True)
             for reference in group
             if len(sentence.mass)
         ]
         similar = iter((1 - _distances(pairs, self._tokens.encoder.device)).tolist())
         scores = np.full((len(captions), 1), np.nan)
-        for row, (sentence, group) in enumerate(zip(own, groups, strict=True)):
+        for row, (sentence, group) in enumerate(zip(sentences, groups, strict=True)):
             if group:
-                found = [next(similar) for _ in group] if len(sentence.mass) else [LOWEST]
-                scores[row] = sum(found) / len(found)
+                similarities = [next(similar) for _ in group] if len(sentence.mass) else [LOWEST]
+                scores[row] = sum(similarities) / len(similarities)
         return scores
 
     def _sentence(self, text: str) -> _Sentence:
@@ -169,9 +169,11 @@ class MoverScorer(ReferenceScorer):
             (ids,), _ = self._tokens.encoder.tokenize([text])
             light = [token in self._light for token in ids]
             mass = np.where(light, 0.0, weights)
-            kept = np.flatnonzero(mass > 0)
-            total = mass.sum() if len(kept) else 1.0
-            self._known[text] = _Sentence(vectors[kept].astype(np.float64), mass[kept] / total)
+            weighted = np.flatnonzero(mass > 0)
+            total = mass.sum() if len(weighted) else 1.0
+            self._known[text] = _Sentence(
+                vectors[weighted].astype(np.float64), mass[weighted] / total
+            )
         return self._known[text]
 
     def close(self) -> None:

@@ -93,9 +93,10 @@ class SentenceScorer(ReferenceScorer):
     def __init__(
         self, metric: SentenceSimilarity, dataset: CaptionDataset, tokens: BertScorer
     ) -> None:
-        kept = ("model", "weights", "layer", "dtype", "transformers")
+        names = ("model", "weights", "layer", "dtype", "transformers")
         settings: Mapping[str, object] = {
-            **{key: tokens.settings[key] for key in kept}, "pooling": "mean", "refs": "max", "v": 1,
+            **{key: tokens.settings[key] for key in names},
+            "pooling": "mean", "refs": "max", "v": 1,
         }  # fmt: skip
         super().__init__(metric, settings, dataset, [_column(tokens.columns[0])])
         self.training = tokens.training

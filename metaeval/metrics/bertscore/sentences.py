@@ -58,12 +58,12 @@ class EncodedSentences:
     def forget(self, first: int, but: Container[str]) -> None:
         """Drop the sentences from number `first` on, except these texts."""
         late = list(self._index)[first:]
-        kept = [text for text in late if text in but]
+        remaining = [text for text in late if text in but]
         slots: dict[int, list[int]] = {length: [] for length in set(self._length[first:])}
         start = dict.fromkeys(slots, len(self._index))
         for length, slot in zip(self._length[first:], self._slot[first:], strict=True):
             start[length] = min(start[length], slot)
-        numbers = [self._index[text] for text in kept]
+        numbers = [self._index[text] for text in remaining]
         for number in numbers:
             slots[self._length[number]].append(self._slot[number])
         lengths, self._length = self._length, self._length[:first]
@@ -76,7 +76,7 @@ class EncodedSentences:
             weights = np.concatenate(self._weights[length])
             self._weights[length] = [weights[: start[length]], weights[chosen]]
         places = dict(start)
-        for text, number in zip(kept, numbers, strict=True):
+        for text, number in zip(remaining, numbers, strict=True):
             length = lengths[number]
             self._index[text] = len(self._index)
             self._length.append(length)

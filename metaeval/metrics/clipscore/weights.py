@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 from metaeval.data.dataset import Absent, CaptionDataset
 from metaeval.errors import ConfigError

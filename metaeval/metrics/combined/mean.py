@@ -82,39 +82,39 @@ class Mean(Metric):
 
     def column_of(self, columns: Sequence[Sequence[ScoreColumn]]) -> ScoreColumn:
         """The mean's column, from those of the parts."""
-        own = [each[k] for each, k in zip(columns, self.chosen(columns), strict=True)]
-        title = self.title or "+".join(column.variant_of or column.name for column in own)
-        models = list(dict.fromkeys(column.model for column in own if column.model))
+        chosen = [each[k] for each, k in zip(columns, self.chosen(columns), strict=True)]
+        title = self.title or "+".join(column.variant_of or column.name for column in chosen)
+        models = list(dict.fromkeys(column.model for column in chosen if column.model))
         if self.scale != "none":
             models.append("ranks" if self.scale == "rank" else "standardised")
         model = ", ".join(models) or None
         return ScoreColumn(
             f"{title} ({model})" if model else title,
-            bounds=self._bounds(own),
+            bounds=self._bounds(chosen),
             variant_of=title if model else None,
             model=model,
-            untrained=any(column.untrained for column in own),
-            learned_from_corruptions=any(column.learned_from_corruptions for column in own),
-            control=all(column.control for column in own),
-            precision=max((c.precision for c in own if c.precision is not None), default=None),
+            untrained=any(column.untrained for column in chosen),
+            learned_from_corruptions=any(column.learned_from_corruptions for column in chosen),
+            control=all(column.control for column in chosen),
+            precision=max((c.precision for c in chosen if c.precision is not None), default=None),
         )
 
-    def _bounds(self, own: Sequence[ScoreColumn]) -> tuple[float, float]:
+    def _bounds(self, chosen: Sequence[ScoreColumn]) -> tuple[float, float]:
         if self.scale == "rank":
             return 0.0, 1.0
         if self.scale == "standard":
             return float("-inf"), float("inf")
-        ends = [c.bounds if c.higher_is_better else (-c.bounds[1], -c.bounds[0]) for c in own]
-        low, high = (sum(end) / len(own) for end in zip(*ends, strict=True))
+        ends = [c.bounds if c.higher_is_better else (-c.bounds[1], -c.bounds[0]) for c in chosen]
+        low, high = (sum(end) / len(chosen) for end in zip(*ends, strict=True))
         return low, high
 
     def chosen(self, columns: Sequence[Sequence[ScoreColumn]]) -> list[int]:
         """Which column of each part counts; ConfigError for a name that it has not."""
         places = []
-        for asked, own in zip(self.of, columns, strict=True):
-            names = [column.name for column in own]
+        for asked, of_metric in zip(self.of, columns, strict=True):
+            names = [column.name for column in of_metric]
             _, _, wanted = asked.partition(COLUMN)
-            headlines = [k for k, column in enumerate(own) if column.headline]
+            headlines = [k for k, column in enumerate(of_metric) if column.headline]
             if not wanted:
                 places.append(headlines[0] if headlines else 0)
             elif wanted in names:
@@ -147,8 +147,8 @@ class MeanScorer(Scorer):
         columns = [scorer.columns for scorer in scorers]
         self._place = metric.chosen(columns)
         self._sign = [
-            1.0 if own[k].higher_is_better else -1.0
-            for own, k in zip(columns, self._place, strict=True)
+            1.0 if of_metric[k].higher_is_better else -1.0
+            for of_metric, k in zip(columns, self._place, strict=True)
         ]
         self.metric, self._scorers = metric, tuple(scorers)
         self._pool = None if metric.scale == "none" else _pool(dataset)

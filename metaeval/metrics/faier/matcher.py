@@ -92,7 +92,7 @@ class UnionMatcher:
             total = len(of_level.vectors)
             united = self._in_pieces(partial(self.model.said_by, level), of_level.vectors)
             self.unions[level] = torch.cat([united, united.new_zeros(1, united.shape[1])])
-            own = [
+            nodes_of_image = [
                 np.concatenate([
                     np.arange(of_level.starts[k], of_level.starts[k] + of_level.counts[k])
                     for k in group
@@ -100,9 +100,11 @@ class UnionMatcher:
                 for group in rows
             ]  # fmt: skip
             step = _STEPS[level]
-            widths = np.array([_pad(len(each), step) for each in own], dtype=np.int64)
-            places = np.full((len(own), int(widths.max(initial=0))), total, dtype=np.int64)
-            for place, each in zip(places, own, strict=True):
+            widths = np.array([_pad(len(each), step) for each in nodes_of_image], dtype=np.int64)
+            places = np.full(
+                (len(nodes_of_image), int(widths.max(initial=0))), total, dtype=np.int64
+            )
+            for place, each in zip(places, nodes_of_image, strict=True):
                 place[: len(each)] = each
             self.places[level] = torch.from_numpy(places).to(self.device)
             self._widths[level] = widths
@@ -257,7 +259,7 @@ def _reference_nodes(
     nodes: NodeVectors, step: int, rows: Sequence[Sequence[int]]
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Nodes [n, m, k, d] and mask [n, m, k] of n images' references, m each."""
-    references = np.array([list(own) for own in rows])
+    references = np.array([list(group) for group in rows])
     counts, starts = nodes.counts[references], nodes.starts[references]
     slots = np.arange(_pad(int(counts.max()), step))
     there = slots < counts[..., None]

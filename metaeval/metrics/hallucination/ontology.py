@@ -88,12 +88,12 @@ def _tokens(text: str) -> tuple[str, ...]:
 
 def _mapping(value: Any, field: str, path: Path, default: Any = None) -> dict[str, list[str]]:
     """A mapping of texts to lists of texts; InputError for anything else."""
-    found = value.get(field, default) if isinstance(value, dict) else None
-    good = isinstance(found, dict) and all(
+    entry = value.get(field, default) if isinstance(value, dict) else None
+    good = isinstance(entry, dict) and all(
         isinstance(names, list) and all(isinstance(name, str) for name in names)
-        for names in found.values()
+        for names in entry.values()
     )
     if not good:
         raise InputError("should map names to lists of words", file=path, field=field)
-    mapping: dict[str, list[str]] = found  # type: ignore[assignment]
+    mapping: dict[str, list[str]] = entry  # type: ignore[assignment]
     return mapping

@@ -361,8 +361,8 @@ def _logprobs(value: Any) -> str | None:
     positions = value.get("content") if isinstance(value, dict) else None
     if not positions:
         return None
-    kept = [
+    waiting = [
         [[position["token"]], *([top["token"], top["logprob"]] for top in position["top_logprobs"])]
         for position in positions[:32]
     ]
-    return json.dumps(kept, ensure_ascii=False)
+    return json.dumps(waiting, ensure_ascii=False)

@@ -99,11 +99,11 @@ class JudgeScorer(Scorer):
         self._get_answers([request for item in items for request in item.requests])
         rows = []
         for text, i, item in zip(captions, index, items, strict=True):
-            found = [
+            answers = [
                 (self._answers.get(r.key), s)
                 for r, s in zip(item.requests, item.swapped, strict=True)
             ]  # fmt: skip
-            rows.append(self._row(text, i, found))
+            rows.append(self._row(text, i, answers))
         return np.array(rows, dtype=np.float64).reshape(len(captions), len(self.columns))
 
     def _score_recorded(self, captions: Sequence[str], index: Sequence[int]) -> Scores:
@@ -119,13 +119,13 @@ class JudgeScorer(Scorer):
         return np.array(rows, dtype=np.float64).reshape(len(captions), len(self.columns))
 
     def _row(
-        self, text: str, index: int, found: Sequence[tuple[Answer | None, bool]]
+        self, text: str, index: int, answers: Sequence[tuple[Answer | None, bool]]
     ) -> list[float]:
         """The scores of one item: the mean of its answers, for each aspect and over all."""
         parser, n = self.metric.answer_parser, len(self.columns)
         low, high = self.metric.scale
-        values, unparsed, cut, missing = [], 0, 0, not found
-        for answer, swapped in found:
+        values, unparsed, cut, missing = [], 0, 0, not answers
+        for answer, swapped in answers:
             if answer is None:
                 missing = True
                 continue

@@ -109,9 +109,9 @@ class LmScorer(Scorer):
                 with torch.inference_mode():
                     logs = self._model(tokens)[: len(part)].double()
                     unigrams = self._model.unigrams.double()[tokens[: len(part), 1:]]
-                own, common = logs.sum(dim=1).numpy(), unigrams.sum(dim=1).numpy()
-                scores[rows[part], 0] = [float(np.exp(x)) for x in own / (length - 1)]
-                scores[rows[part], 1] = (own - common) / (length - 1)
+                conditional, common = logs.sum(dim=1).numpy(), unigrams.sum(dim=1).numpy()
+                scores[rows[part], 0] = [float(np.exp(x)) for x in conditional / (length - 1)]
+                scores[rows[part], 1] = (conditional - common) / (length - 1)
         return scores
 
     def tally(

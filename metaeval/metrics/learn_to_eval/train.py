@@ -96,9 +96,9 @@ class OwnedCaptions(NamedTuple):
             rows = np.flatnonzero(kind == 2)
             tokens[rows] = spoiling.shuffled(tokens[rows], lengths[rows], rng)
             for row in np.flatnonzero(kind == 3).tolist():
-                own = machines[self.owner[machines] == self.owner[part[row]]]
-                if len(own):
-                    pick = int(rng.choice(own))
+                candidates = machines[self.owner[machines] == self.owner[part[row]]]
+                if len(candidates):
+                    pick = int(rng.choice(candidates))
                     tokens[row], lengths[row] = self.tokens[pick], self.lengths[pick]
                 else:
                     tokens[row : row + 1] = spoiling.shuffled(
@@ -113,9 +113,9 @@ class OwnedCaptions(NamedTuple):
         low, high = np.searchsorted(
             self.owner[people], [self.owner[caption], self.owner[caption] + 1]
         )
-        own = people[low:high]
-        own = own[own != caption]
-        return int(rng.choice(own)) if len(own) else caption
+        others = people[low:high]
+        others = others[others != caption]
+        return int(rng.choice(others)) if len(others) else caption
 
 
 class Drawn(NamedTuple):
@@ -246,11 +246,11 @@ def own_above_other(
     for k, references in enumerate(np.split(np.arange(len(people)), first[1:])):
         given = read[references[1:]]
         seen = None if means is None else model.see(means[[images[k]] * len(given)])
-        own, other = (
+        own_caption, other = (
             model.judge(seen, given, read[[place] * len(given)]).softmax(dim=1)[:, 0].mean()
             for place in (first[k], first[(k + 1) % len(first)])
         )
-        above += bool(own > other)
+        above += bool(own_caption > other)
     return above / len(images)
 
 

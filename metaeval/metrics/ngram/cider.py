@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -257,8 +257,8 @@ class CiderScorer(ReferenceScorer):
             with_it, tf, which = self._postings[k].of_nodes(node[shared])
             gram = shared[which]
             square = self._idf[k][inside[gram]] ** 2
-            own = order.tf[gram]
-            weights = (np.minimum(own, tf) if self.clipped else own) * tf * square
+            frequency = order.tf[gram]
+            weights = (np.minimum(frequency, tf) if self.clipped else frequency) * tf * square
             text = order.text[gram]
             pair = first_pair[text] + with_it - self._first[image_index[text]]
             # added up in their order: the same to the last bit whatever else is in the array

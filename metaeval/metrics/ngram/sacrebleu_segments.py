@@ -45,8 +45,8 @@ class SegmentMetric(SummableMetric):
             for column, (library, width) in enumerate(
                 zip(self.libraries, self.widths, strict=True)
             ):
-                own = statistics[row, begin : begin + width].tolist()
-                scores[row, column] = library._compute_score_from_stats(own).score / 100
+                part = statistics[row, begin : begin + width].tolist()
+                scores[row, column] = library._compute_score_from_stats(part).score / 100
                 begin += width
         return scores
 

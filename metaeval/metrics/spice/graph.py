@@ -219,9 +219,9 @@ def f_scores(candidate: Graph, references: Graph) -> npt.NDArray[np.float64]:
     reference mentions.
     """
     right = candidate.correct(references)
-    said, wanted = candidate.sizes(), references.sizes()
+    sizes, wanted = candidate.sizes(), references.sizes()
     scores = np.zeros(len(CATEGORIES))
-    for i, (tp, test, reference) in enumerate(zip(right, said, wanted, strict=True)):
+    for i, (tp, test, reference) in enumerate(zip(right, sizes, wanted, strict=True)):
         if reference == 0:
             scores[i] = 0.0 if i == _ALL else np.nan
         elif tp > 0:

@@ -125,8 +125,10 @@ class WmdScorer(ReferenceScorer):
                 scores[row] = 0.0
         similar = np.exp(-self._distance.of_pairs(pairs))
         starts = np.flatnonzero(np.diff(rows, prepend=-1))
-        for row, own in zip(np.asarray(rows)[starts], np.split(similar, starts[1:]), strict=False):
-            scores[row] = own.min(), own.mean(), own.max()
+        for row, cosines in zip(
+            np.asarray(rows)[starts], np.split(similar, starts[1:]), strict=False
+        ):
+            scores[row] = cosines.min(), cosines.mean(), cosines.max()
         return scores
 
     def tally(

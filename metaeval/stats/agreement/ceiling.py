@@ -305,7 +305,7 @@ def split_half_reliability(
     return Reliability(single, k * single / (1 + (k - 1) * single), n, k)
 
 
-class Disattenuated(NamedTuple):
+class DisattenuatedCorrelation(NamedTuple):
     """What `disattenuated_correlation` returns.
 
     Attributes
@@ -343,7 +343,7 @@ def disattenuated_correlation(
     replicates: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
-) -> Disattenuated:
+) -> DisattenuatedCorrelation:
     """Pearson's r with the mean rating, its noise ceiling, and r free of the raters' noise.
 
     Values of benchmarks with few and with many raters become comparable.
@@ -382,7 +382,7 @@ def disattenuated_correlation(
     n, k = int(known.sum()), table.shape[1]
     if n < 3:
         nan = math.nan
-        return Disattenuated(nan, nan, nan, nan, nan, nan, nan, nan, n, k)
+        return DisattenuatedCorrelation(nan, nan, nan, nan, nan, nan, nan, nan, n, k)
     x, table, unit = x[known], table[known], unit[known]
     x = x - x.mean()
     mean = table.mean(axis=1)
@@ -401,7 +401,7 @@ def disattenuated_correlation(
         ceiling = float(np.sqrt(reliability[0]))
     low, high = percentile_interval(drawn, confidence)
     corrected_low, corrected_high = percentile_interval(corrected, confidence)
-    return Disattenuated(
+    return DisattenuatedCorrelation(
         float(r[0]), low, high, value, corrected_low, corrected_high, ceiling,
         float(reliability[0]), n, k,
     )  # fmt: skip

@@ -100,8 +100,8 @@ def cross_fitted_tie_calibration(
             continue
         epsilons[k] = fitted.epsilon
         right, total = pair_outcomes(pairs, fitted.epsilon, len(labels))
-        own = (fold_of == k) & (total > 0)
-        accuracy[own] = right[own] / total[own]
+        in_fold = (fold_of == k) & (total > 0)
+        accuracy[in_fold] = right[in_fold] / total[in_fold]
     known = ~np.isnan(accuracy)
     if not known.any():
         nan = float("nan")

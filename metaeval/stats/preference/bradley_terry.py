@@ -214,9 +214,9 @@ def _fit(
         information = (x * curve[:, None]).T @ x + penalty
         if ties:
             cross = -(x.T @ (w * lead * tie)) / 2
-            own = float((w * tie * (1 - tie)).sum())
+            curvature = float((w * tie * (1 - tie)).sum())
             information = np.block(
-                [[information, cross[:, None]], [cross[None, :], np.array([[own]])]]
+                [[information, cross[:, None]], [cross[None, :], np.array([[curvature]])]]
             )
             gradient = np.append(gradient, float((w * (tied - tie)).sum()))
         step = np.linalg.lstsq(information, gradient, rcond=None)[0]

@@ -491,11 +491,11 @@ def against_best_control(
     made = compare_each(pairs, test(hypotheses), family, alpha=alpha)
     results = {}
     for k, group in enumerate(values):
-        own = tuple(made[k * len(metrics) : (k + 1) * len(metrics)])
+        tests = tuple(made[k * len(metrics) : (k + 1) * len(metrics)])
         best = _best_of(values[group], metrics)
         results[group] = ControlTest(
-            control[group], values[group][control[group]], best, values[group][best], own,
-            _shows(values[group][best], values[group][control[group]], own),
+            control[group], values[group][control[group]], best, values[group][best], tests,
+            _shows(values[group][best], values[group][control[group]], tests),
         )  # fmt: skip
     return results
 

@@ -89,8 +89,8 @@ class SwappedKendall:
             m = self._levels
             return 2 * odd / self._n**2 * (m / (m - 1)), np.zeros(len(keep))
         # turned while they are bytes, of which there is least to move
-        kept = np.ascontiguousarray(keep.T).astype(self._ties.dtype)
-        shared = self._ties @ kept + self._swapped[:, None]
+        unswapped = np.ascontiguousarray(keep.T).astype(self._ties.dtype)
+        shared = self._ties @ unswapped + self._swapped[:, None]
         swapped = self._total[:, None] - shared  # all swaps the other way round
         if self._variant == "c":
             alone = self._alone + keep.astype(np.float64) @ self._alone_gain

@@ -48,13 +48,13 @@ def without_some(
 
     [n, r, d], [n, r, 4] and [n, r] → the same with the regions that stay moved to the front.
     """
-    order, kept = to_front(staying(mask, share))
+    order, staying_mask = to_front(staying(mask, share))
     wide = order[:, :, None]
-    there = kept[:, :, None]
+    there = staying_mask[:, :, None]
     return (
         features.gather(1, wide.expand(-1, -1, features.shape[2])) * there,
         boxes.gather(1, wide.expand(-1, -1, 4)) * there,
-        kept,
+        staying_mask,
     )
 
 

@@ -134,10 +134,10 @@ class BottomUpRegions(RegionSource):
         if features.shape[1] != self.dim:
             problem = f"are {features.shape[1]:,} wide, not regions.dim={self.dim:,}"
             raise InputError(problem, file=self.file, record=where, field="features")
-        kept = np.ascontiguousarray(features[: self.most], dtype=np.float32)
-        if not np.isfinite(kept).all():
+        largest = np.ascontiguousarray(features[: self.most], dtype=np.float32)
+        if not np.isfinite(largest).all():
             raise InputError("are not all finite", file=self.file, record=where, field="features")
-        return kept
+        return largest
 
     def _corners(self, boxes: Array | None, k: int, n: int, key: str) -> tuple[Floats, bool]:
         """float32 [k, 4] in [0, 1], and whether the image's size had to be guessed."""

@@ -25,8 +25,8 @@ from metaeval.experiments.pairs.outcomes import (
 from metaeval.experiments.pairs.printout import printout
 from metaeval.experiments.pairs.refinement import refined
 from metaeval.experiments.pairs.statistics import (
+    PairSample,
     ShareCounts,
-    Shared,
     accuracies,
     against_controls,
     count,
@@ -119,7 +119,7 @@ def test_differences_are_the_tests_of_means_for_one_kind() -> None:
     a[3] = NAN
     one = Groups.of(["x"], ["x"] * 150, [f"{i:02d}" for i in image])
     weights = bootstrap_counts(one.n_images, 400, 0).astype(float)
-    shared = Shared(one, weights, settings())
+    shared = PairSample(one, weights, settings())
     (pair,) = differences({"A": a, "B": b}, ["A", "B"], shared).pairs
     plain = permutation_of_means(a, b, image, replicates=500, seed=0)
     assert pair.difference.value == pytest.approx(plain.difference, abs=1e-12)
@@ -144,14 +144,14 @@ def kinds_and_rights(n: int) -> tuple[Groups, dict[str, np.ndarray]]:
     return Groups.of(["x", "y", "z"], kind, image), {k: v.astype(float) for k, v in right.items()}
 
 
-def counted(right: dict[str, np.ndarray], shared: Shared) -> dict[str, ShareCounts]:
+def counted(right: dict[str, np.ndarray], shared: PairSample) -> dict[str, ShareCounts]:
     return {name: count(Outcomes(v, 0 * v, v), shared) for name, v in right.items()}
 
 
 def test_what_kinds_show_against_controls() -> None:
     groups, right = kinds_and_rights(60)
     weights = bootstrap_counts(groups.n_images, 20, 0).astype(float)
-    shared = Shared(groups, weights, settings(2000))
+    shared = PairSample(groups, weights, settings(2000))
     numbers = counted(right, shared)
     controls = against_controls(numbers, right, ["Metric"], ["Blind", "Random"], shared)
     assert {k: c.shows for k, c in controls.items()} == {
@@ -178,7 +178,7 @@ def test_few_permutations_are_undecidable_over_metrics_times_kinds() -> None:
     weights = bootstrap_counts(groups.n_images, 20, 0).astype(float)
     verdicts = {}
     for permutations in (200, 480):
-        shared = Shared(groups, weights, settings(permutations))
+        shared = PairSample(groups, weights, settings(permutations))
         controls = against_controls(counted(right, shared), right, names, ["Blind"], shared)
         verdicts[permutations] = {kind: c.shows for kind, c in controls.items()}
     assert verdicts[200] == {"x": "nothing", "y": "undecidable", "z": "undecidable"}
@@ -297,7 +297,7 @@ def test_the_mean_of_what_is_shown_leaves_out_the_other_kinds(tmp_path: Path) ->
     """A kind that a control wins is in the plain mean only; worked by hand from two kinds."""
     groups, right = kinds_and_rights(60)
     weights = bootstrap_counts(groups.n_images, 20, 0).astype(float)
-    shared = Shared(groups, weights, settings(2000))
+    shared = PairSample(groups, weights, settings(2000))
     metric = counted(right, shared)["Metric"]
     made = accuracies(metric, shared, np.array([False, True, False]))
     assert made.mean.value == pytest.approx((0.9 + 1 + 32 / 60) / 3, abs=1e-12)

@@ -19,9 +19,9 @@ from metaeval.results.attack import (
     BestOfN,
     CurvePoint,
     Defence,
-    Found,
     GenericCaption,
     Inflation,
+    SuccessfulAttack,
     Transfer,
 )
 from metaeval.results.base import Estimate
@@ -279,7 +279,7 @@ def test_a_page_is_written_from_the_files_of_a_run(tmp_path: Path) -> None:
     run_configured(config, out)
     found = read_result(out / "statistics.json")
     assert isinstance(found, AttackResult)
-    hostile = Found(
+    hostile = SuccessfulAttack(
         metric="CIDEr", image_id="<i>", human="a dog", false="a <img src=x onerror=y> cat",
         scores=(0.1, 0.2), edits=1,
     )  # fmt: skip

@@ -39,9 +39,9 @@ def crowd(s: Stage, n: int, grown: bool = False, **given: str) -> tuple[int, lis
 
 def set_off(s: Stage, group: int, ground: int) -> None:
     """Give a group another colour if it is that of what it will be drawn upon."""
-    own, other = s.shared[group].get("colour"), s.shared[ground].get("colour")
+    colour, other = s.shared[group].get("colour"), s.shared[ground].get("colour")
     options = [c for c in THINGS[s.kinds[group]].colours if c != other]
-    if own == other and options and "material" not in s.shared[group]:
+    if colour == other and options and "material" not in s.shared[group]:
         s.shared[group]["colour"] = s.draw.pick(options)
 
 

@@ -8,7 +8,7 @@ import torch
 
 from metaeval.metrics.faier.matcher import CaptionNodes, UnionMatcher
 from metaeval.metrics.faier.training import step
-from metaeval.metrics.faier.training.step import Ragged
+from metaeval.metrics.faier.training.step import RaggedVectors
 
 Ints = npt.NDArray[np.int64]
 
@@ -36,7 +36,9 @@ def score_matrix(
         starts, counts = nodes.starts[rows], nodes.counts[rows]
         at = np.concatenate([np.arange(s, s + k) for s, k in zip(starts, counts, strict=True)])
         count = torch.from_numpy(counts).to(device)
-        texts = Ragged(nodes.vectors[torch.from_numpy(at).to(device)], count.cumsum(0), count)
-        regions = Ragged.of(unions[places], places < len(unions) - 1)
+        texts = RaggedVectors(
+            nodes.vectors[torch.from_numpy(at).to(device)], count.cumsum(0), count
+        )
+        regions = RaggedVectors.of(unions[places], places < len(unions) - 1)
         total += step.score_matrix(regions, texts, budget).cpu().numpy()
     return total

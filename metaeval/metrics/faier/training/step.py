@@ -40,7 +40,7 @@ class Splits:
 
 
 @dataclass(frozen=True, slots=True)
-class Ragged:
+class RaggedVectors:
     """Vectors of n things with different numbers of them, side by side.
 
     `vectors` [total, d]; those of thing i are `first[i]` … `first[i] + count[i] − 1`.
@@ -51,7 +51,7 @@ class Ragged:
     count: Tensor
 
     @classmethod
-    def of(cls, vectors: Tensor, mask: Tensor) -> Ragged:
+    def of(cls, vectors: Tensor, mask: Tensor) -> RaggedVectors:
         """From padded vectors [n, k, d] with a mask [n, k] whose true entries come first."""
         count = mask.sum(dim=1)
         rows = mask.flatten().nonzero(as_tuple=True)[0]
@@ -68,7 +68,7 @@ class Ragged:
 
 def unite(
     fusion: Fusion, regions: Tensor, mask: Tensor, nodes: Tensor, node_mask: Tensor, splits: Splits
-) -> list[Ragged]:
+) -> list[RaggedVectors]:
     """The union vectors of each split: what splits share is computed once.
 
     Parameters
@@ -92,10 +92,10 @@ def unite(
     left = torch.nn.functional.linear(vectors, weight[:, :d], fusion.union.bias)
     united = torch.nn.functional.linear(last, weight[:, d:]).view(s, t, d) + left
     count = mask.sum(dim=1)
-    return [Ragged(z, count.cumsum(0) - count, count) for z in united]
+    return [RaggedVectors(z, count.cumsum(0) - count, count) for z in united]
 
 
-def say(vectors: Tensor, mask: Tensor, c: int, splits: Splits) -> list[Ragged]:
+def say(vectors: Tensor, mask: Tensor, c: int, splits: Splits) -> list[RaggedVectors]:
     """The union vectors of each split where no image is seen: those of its references' nodes.
 
     `vectors` [b · c + 1, k, d] with `mask` [b · c + 1, k]: of the captions image by image, and last
@@ -107,7 +107,7 @@ def say(vectors: Tensor, mask: Tensor, c: int, splits: Splits) -> list[Ragged]:
         rows = torch.where(references < c, base + references, len(vectors) - 1).to(vectors.device)
         read = torch.arange(rows.shape[1]) < counts[:, None]
         there = mask[rows] & read.to(mask.device)[:, :, None]
-        united.append(Ragged.of(vectors[rows].flatten(1, 2), there.flatten(1)))
+        united.append(RaggedVectors.of(vectors[rows].flatten(1, 2), there.flatten(1)))
     return united
 
 
@@ -137,7 +137,7 @@ def _attend(
 
 
 @torch.no_grad()
-def score_matrix(images: Ragged, captions: Ragged, budget: int = 2**24) -> Tensor:
+def score_matrix(images: RaggedVectors, captions: RaggedVectors, budget: int = 2**24) -> Tensor:
     """One level's score of every caption with every image: [captions, images].
 
     Regions are reduced to images in slices of nodes, none with more than `budget` matches.
@@ -153,7 +153,9 @@ def score_matrix(images: Ragged, captions: Ragged, budget: int = 2**24) -> Tenso
     return total / captions.count[:, None]
 
 
-def score_pairs(images: Ragged, captions: Ragged, image: Tensor, caption: Tensor) -> Tensor:
+def score_pairs(
+    images: RaggedVectors, captions: RaggedVectors, image: Tensor, caption: Tensor
+) -> Tensor:
     """One level's score of image `image[k]` with caption `caption[k]`: [p], with gradients."""
     nodes, node_there = captions.places(caption)
     regions, region_there = images.places(image)
@@ -173,8 +175,8 @@ def score_pairs(images: Ragged, captions: Ragged, image: Tensor, caption: Tensor
 class Level:
     """One level of one split: unions of the b images, and the candidates (or other captions)."""
 
-    images: Ragged
-    captions: Ragged
+    images: RaggedVectors
+    captions: RaggedVectors
 
 
 def make_levels(
@@ -210,9 +212,9 @@ def make_levels(
             regions: Tensor = getattr(seen, kind)
             united = unite(model.fuse(kind), regions, seen.mask, read, mask[rows], splits)
         else:
-            united = [Ragged.of(getattr(seen, kind), seen.mask)] * len(splits.counts)
+            united = [RaggedVectors.of(getattr(seen, kind), seen.mask)] * len(splits.counts)
         for split, (images, slots) in enumerate(zip(united, splits.candidates, strict=True)):
             chosen = (base + slots).to(vectors.device)
-            captions = Ragged.of(vectors.index_select(0, chosen), mask[chosen])
+            captions = RaggedVectors.of(vectors.index_select(0, chosen), mask[chosen])
             by_split[split].append(Level(images, captions))
     return by_split

@@ -16,7 +16,7 @@ from metaeval.metrics.faier.training import loss, step
 from metaeval.metrics.faier.training.ranking import Ranks
 from metaeval.metrics.faier.training.settings import FaierSettings
 from metaeval.metrics.faier.training.spoiled import Spoiler
-from metaeval.metrics.faier.training.step import Level, Ragged, Splits
+from metaeval.metrics.faier.training.step import Level, RaggedVectors, Splits
 from metaeval.metrics.faier.variants import VARIANTS
 from metaeval.text.scene_graphs.triplets import TripletParser
 from metaeval.text.vocabulary import Vocabulary
@@ -176,7 +176,7 @@ class FaierTask:
         here = torch.arange(b, device=self.device)
         other = (here + int(rng.integers(1, b))) % b
         kinds = [
-            Ragged.of(vectors, mask)
+            RaggedVectors.of(vectors, mask)
             for vectors, mask in (
                 (nodes.objects, nodes.object_mask),
                 (nodes.relations, nodes.relation_mask),

@@ -69,11 +69,11 @@ class Linear:
     def save(self, file: Path, least: int = 1) -> None:
         """Write the names, and the weights of at least `least` either way; the others are lost."""
         weights = np.where(np.abs(self._weights) >= least, self._weights, 0)
-        kept = (weights != 0).sum(axis=1) > 0
-        weights = weights[kept]
+        nonzero = (weights != 0).sum(axis=1) > 0
+        weights = weights[nonzero]
         rows, columns = np.nonzero(weights)
         names = list(self._rows)
-        features = [names[row] for row in np.flatnonzero(kept)]
+        features = [names[row] for row in np.flatnonzero(nonzero)]
         np.savez_compressed(
             file,
             classes=_packed(self.classes),

@@ -37,7 +37,7 @@ class Example:
     relations: list[str]
 
 
-class Averaged:
+class AveragedPerceptron:
     """A perceptron whose weights are averaged over all steps."""
 
     def __init__(self, classes: Sequence[str]) -> None:
@@ -76,14 +76,14 @@ class Averaged:
         """The averaged weights, to `_SCALE`ths of a step; features without any are left out."""
         rows: dict[str, dict[int, int]] = {}
         for name, row in self._weights.items():
-            kept = {}
+            nonzero = {}
             for column, weight in row.items():
                 passed = self._steps - self._since[name][column]
                 mean = (self._sums[name][column] + passed * weight) / max(1, self._steps)
                 if value := round(mean * _SCALE):
-                    kept[column] = value
-            if kept:
-                rows[name] = kept
+                    nonzero[column] = value
+            if nonzero:
+                rows[name] = nonzero
         names = sorted(rows)
         weights = np.zeros((len(names), len(self.classes)), dtype=np.int16)
         for i, name in enumerate(names):
@@ -135,7 +135,7 @@ def learn_lemmas(lines: Iterable[str]) -> dict[str, str]:
 def train_tagger(examples: Sequence[Example], rounds: int, seed: int = 0) -> Linear:
     """A tagger that imitates the examples' tags."""
     classes = sorted({tag for example in examples for tag in example.tags})
-    model, order, chance = Averaged(classes), list(examples), random.Random(seed)
+    model, order, chance = AveragedPerceptron(classes), list(examples), random.Random(seed)
     for _ in range(rounds):
         chance.shuffle(order)
         for example in order:
@@ -159,7 +159,7 @@ def train_parser(
     """A parser that imitates the examples' trees from these tags."""
     relations = {r for example in examples for r in example.relations}
     classes = [arcs.SHIFT, *sorted(side + r for r in relations for side in "LR")]
-    model, chance = Averaged(classes), random.Random(seed)
+    model, chance = AveragedPerceptron(classes), random.Random(seed)
     order = list(range(len(examples)))
     for done in range(rounds):
         chance.shuffle(order)
@@ -172,7 +172,10 @@ def train_parser(
 
 
 def _learn(
-    model: Averaged, example: Example, tags: Sequence[str], chance: Callable[[], float] | None
+    model: AveragedPerceptron,
+    example: Example,
+    tags: Sequence[str],
+    chance: Callable[[], float] | None,
 ) -> int:
     """Learn from one sentence; how many words came to the right head by the right relation."""
     state = arcs.State.start(len(example.words))
@@ -196,7 +199,7 @@ def _learn(
 
 
 def _right_actions(
-    state: arcs.State, example: Example, model: Averaged, sides: Sequence[str]
+    state: arcs.State, example: Example, model: AveragedPerceptron, sides: Sequence[str]
 ) -> list[int]:
     """Those actions that lose fewest of the arcs that can still be had.
 

@@ -162,7 +162,7 @@ def _read_predicate(graph: DependencyGraph, place: int, tuples: Tuples) -> None:
     subjects = graph.children(place, "nsubj")
     copular = graph.has(place, "cop")
     objects = _objects(graph, place)
-    said = _predicate(graph, place)
+    predicate = _predicate(graph, place)
     for subject in subjects:
         if graph.words[place].tag.startswith("J"):
             tuples.append([_lemma(graph, subject), _lemma(graph, place)])
@@ -171,7 +171,7 @@ def _read_predicate(graph: DependencyGraph, place: int, tuples: Tuples) -> None:
         if copular:
             _add_statement(graph, subject, place, tuples)
         for relation, target in objects if not copular else ():
-            tuples.append([_lemma(graph, subject), _lemma(graph, target), said + relation])
+            tuples.append([_lemma(graph, subject), _lemma(graph, target), predicate + relation])
         if not objects and not copular:
             _add_statement(graph, subject, place, tuples)
 
@@ -183,8 +183,8 @@ def _read_agents(graph: DependencyGraph, place: int, tuples: Tuples) -> None:
     agents = [a for a in graph.children(place, "nmod:agent") if _is_noun(graph, a)]
     patients = [p for p in graph.children(place, "nsubjpass") if _is_noun(graph, p)]
     for agent, patient in product(agents, patients):
-        said = _predicate(graph, place)
-        tuples.append([_lemma(graph, agent), _lemma(graph, patient), said])
+        predicate = _predicate(graph, place)
+        tuples.append([_lemma(graph, agent), _lemma(graph, patient), predicate])
 
 
 def _add_statement(graph: DependencyGraph, subject: int, place: int, tuples: Tuples) -> None:
@@ -222,9 +222,9 @@ def _read_noun(graph: DependencyGraph, place: int, tuples: Tuples) -> None:
         if relation == "amod" or (relation == "compound" and noun and _is_noun(graph, word)):
             tuples.append([lemma, _lemma(graph, word)])
         elif relation == "acl" and graph.words[word].tag.startswith("V"):
-            said = _predicate(graph, word)
+            predicate = _predicate(graph, word)
             for preposition, target in _objects(graph, word):
-                tuples.append([lemma, _lemma(graph, target), said + preposition])
+                tuples.append([lemma, _lemma(graph, target), predicate + preposition])
         elif relation == "nmod:poss" and noun and _is_noun(graph, word):
             tuples.append([_lemma(graph, word), lemma, "have"])
         elif relation.startswith("nmod:") and noun and relation not in ("nmod:poss", "nmod:agent"):

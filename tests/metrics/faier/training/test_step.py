@@ -16,7 +16,7 @@ from metaeval.metrics.faier.training import step
 from metaeval.metrics.faier.training.ranking import Ranks
 from metaeval.metrics.faier.training.settings import FaierSettings
 from metaeval.metrics.faier.training.spoiled import Spoiler
-from metaeval.metrics.faier.training.step import Ragged, Splits
+from metaeval.metrics.faier.training.step import RaggedVectors, Splits
 from metaeval.metrics.faier.training.task import FaierTask
 from metaeval.text.scene_graphs.triplets import TripletParser
 from metaeval.training.caption_similarity import CaptionSimilarity
@@ -197,7 +197,7 @@ def test_corrupted_copies_record_how_much_is_wrong() -> None:
 
 def test_ragged_vectors() -> None:
     padded = torch.arange(12.0).view(3, 2, 2)
-    ragged = Ragged.of(padded, torch.tensor([[True, False], [True, True], [True, False]]))
+    ragged = RaggedVectors.of(padded, torch.tensor([[True, False], [True, True], [True, False]]))
     assert ragged.vectors.tolist() == [[0, 1], [4, 5], [6, 7], [8, 9]]
     rows, there = ragged.places(torch.tensor([1, 2]))
     assert rows[there].tolist() == [1, 2, 3]
