@@ -177,18 +177,6 @@ def read_table(suffix: str) -> Read:
     return read
 
 
-def strict_table(suffix: str) -> Read:
-    def read(folder: Path) -> Any:
-        path = folder / f"table{suffix}"
-        if suffix == ".jsonl":
-            return strict.table(strict.json_lines(path))
-        if suffix == ".csv":
-            return strict.table(strict.csv_rows(path))
-        return strict.table(strict.apart(lambda: strict.parquet_rows(path)))
-
-    return read
-
-
 def make_flickr8k(folder: Path) -> None:
     lines = [f"{i}.jpg#{k}\t{text}" for i in (1, 2) for k, text in enumerate(CAPTIONS)]
     (folder / "Flickr8k.token.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -948,10 +936,10 @@ LOADERS: Sequence[Loader] = (
            lambda f: strict.coco_objects(f / "instances.json"), {".json": JSON}),
     Loader("system captions", make_systems, read_systems,
            lambda f: strict.systems(f / "system.json", IDS), {".json": JSON}),
-    *(Loader(f"table {s}", make_table(s), read_table(s), strict_table(s), {s: harm})
+    *(Loader(f"table {s}", make_table(s), read_table(s), strict.judged(f"table{s}"), {s: harm})
       for s, harm in ((".jsonl", LINES), (".csv", COMMA))),
     Loader("table .parquet", make_table(".parquet"), read_table(".parquet"),
-           strict_table(".parquet"), {}),
+           strict.judged("table.parquet"), {}),
     Loader("Flickr8k-Expert", make_flickr8k, read_flickr8k(False),
            lambda f: strict.flickr8k(f, crowd=False), {".txt": TAB}, (CROWD,)),
     Loader("Flickr8k-CF", make_flickr8k, read_flickr8k(True),

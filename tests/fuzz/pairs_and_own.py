@@ -64,21 +64,13 @@ def strict_sugarcrepe(name: str, paraphrased: bool) -> Read:
     def read(folder: Path) -> Any:
         out = []
         for path in (folder / name).iterdir():
-            for record in members(path):
+            for record in strict.members(path):
                 image, true, false, *more = (strict.caption(record.get(n)) for n in names)
                 if known(image):
                     out.append((image, path.stem, true, false, more[0] if more else "", ""))
         return sorted(out)
 
     return read
-
-
-def members(path: Path) -> list[dict[str, Any]]:
-    value = strict.parsed(strict.text(path))
-    strict.require(isinstance(value, dict | list))
-    listed = list(value.values()) if isinstance(value, dict) else value
-    strict.require(all(isinstance(record, dict) for record in listed))
-    return listed
 
 
 def make_rococo(folder: Path) -> None:
@@ -96,7 +88,7 @@ def read_rococo(folder: Path) -> Any:
 def strict_rococo(folder: Path) -> Any:
     out = []
     for path in (folder / "rococo").iterdir():
-        for record in members(path):
+        for record in strict.members(path):
             image = strict.caption(record.get("image")).split("/")[-1]
             given = record.get("caption")
             strict.require(isinstance(given, list) and len(given) > 1)
@@ -202,7 +194,7 @@ def read_battles(suffix: str) -> Read:
 def strict_battles(suffix: str) -> Read:
     def read(folder: Path) -> Any:
         out = []
-        for row in table_rows(folder / f"battles{suffix}"):
+        for row in strict.rows(folder / f"battles{suffix}"):
             strict.require({"image_id", "first", "second", "winner"} <= set(row))
             systems = [optional(row, name) for name in ("first_system", "second_system")]
             for system in filter(None, systems):
@@ -287,7 +279,7 @@ def read_valse(folder: Path) -> Any:
 def strict_valse(folder: Path) -> Any:
     out = []
     for kind in VALSE_KINDS:
-        for record in members(folder / "valse" / f"{kind}.json"):
+        for record in strict.members(folder / "valse" / f"{kind}.json"):
             votes = record["mturk"]["caption"]
             strict.require(type(votes) is int and 0 <= votes <= 3)
             if votes < 2:
@@ -366,21 +358,6 @@ def write_table(path: Path, rows: Sequence[dict[str, Any]]) -> None:
         pd.DataFrame(rows).to_parquet(path)
 
 
-def table_rows(path: Path) -> list[dict[str, Any]]:
-    """The strict reading of such a table."""
-    if path.suffix == ".jsonl":
-        rows = strict.json_lines(path)
-    elif path.suffix == ".json":
-        rows = strict.parsed(strict.text(path))
-        strict.require(isinstance(rows, list) and all(isinstance(r, dict) for r in rows))
-    elif path.suffix == ".csv":
-        rows = strict.csv_rows(path)
-    else:
-        rows = strict.apart(lambda: strict.parquet_rows(path))
-    strict.require(rows)
-    return rows
-
-
 def texts(value: Any) -> list[str]:
     """The captions in a cell."""
     value = strict.cell_list(value)
@@ -421,7 +398,7 @@ def read_pairs_table(suffix: str) -> Read:
 def strict_pairs_table(suffix: str) -> Read:
     def read(folder: Path) -> Any:
         out = []
-        for row in table_rows(folder / f"pairs{suffix}"):
+        for row in strict.rows(folder / f"pairs{suffix}"):
             strict.require({"image_id", "true", "false"} <= set(row))
             image, true = strict.image_id(row["image_id"]), strict.caption(row["true"])
             false = texts(row["false"])
@@ -471,7 +448,7 @@ def read_scores(form: str) -> Read:
 
 def strict_scores(form: str) -> Read:
     def read(folder: Path) -> Any:
-        rows = table_rows(folder / form)
+        rows = strict.rows(folder / form)
         strict.require({"image_id", "caption"} <= set(rows[0]))
         long = {"metric", "score"} <= set(rows[0])
         names = [n for n in ("Mine", "Other") if any(n in row for row in rows) and not long]
@@ -549,7 +526,7 @@ def read_score_rows(suffix: str) -> Read:
 def strict_score_rows(suffix: str) -> Read:
     def read(folder: Path) -> Any:
         out = []
-        for row in table_rows(folder / f"rows{suffix}"):
+        for row in strict.rows(folder / f"rows{suffix}"):
             given = row.get("image_id")
             image = "None" if given is None else strict.image_id(given)
             references = strict.cell_list(row.get("references"))
@@ -573,7 +550,7 @@ def make_own_table(suffix: str) -> Read:
 
 def strict_own_table(suffix: str) -> Read:
     def read(folder: Path) -> Any:
-        rows = table_rows(folder / f"own{suffix}")
+        rows = strict.rows(folder / f"own{suffix}")
         column = "captions" if "captions" in rows[0] else "caption"
         out: dict[str, list[str]] = {}
         kinds = set()
@@ -607,8 +584,7 @@ def read_given(folder: Path) -> Any:
 
 
 def strict_given(folder: Path) -> Any:
-    value = strict.parsed(strict.text(folder / "results.json"))
-    strict.require(isinstance(value, list) and value and all(isinstance(r, dict) for r in value))
+    value = strict.rows(folder / "results.json")
     strict.require(len({type(r["image_id"]) for r in value}) == 1)
     return [[strict.image_id(r["image_id"]), strict.caption(r["caption"])] for r in value]
 
@@ -630,7 +606,7 @@ def read_corruptions(folder: Path) -> Any:
 
 
 def strict_corruptions(folder: Path) -> Any:
-    rows = table_rows(folder / "versions.csv")
+    rows = strict.rows(folder / "versions.csv")
     strict.require({"image_id", "caption"} <= set(rows[0]))
     sets: dict[str, dict[str, str]] = {}
     levels: dict[str, float] = {}

@@ -103,6 +103,30 @@ def tab_rows(path: Path, width: int) -> list[list[str]]:
     return rows
 
 
+def rows(path: Path) -> list[dict[str, Any]]:
+    """The records of a table, whatever its kind: .json, .jsonl, .csv, .tsv or .parquet."""
+    if path.suffix == ".jsonl":
+        out = json_lines(path)
+    elif path.suffix == ".json":
+        out = parsed(text(path))
+        require(isinstance(out, list) and all(isinstance(row, dict) for row in out))
+    elif path.suffix in (".csv", ".tsv"):
+        out = csv_rows(path, "," if path.suffix == ".csv" else "\t")
+    else:
+        out = apart(lambda: parquet_rows(path))
+    require(out)
+    return out
+
+
+def members(path: Path) -> list[dict[str, Any]]:
+    """The records of a JSON list, or of an object that holds records by their names."""
+    value = parsed(text(path))
+    require(isinstance(value, dict | list))
+    listed = list(value.values()) if isinstance(value, dict) else value
+    require(all(isinstance(record, dict) for record in listed))
+    return listed
+
+
 def caption(value: Any) -> str:
     """A caption as it is tidied: control characters and runs of white space become a space."""
     require(isinstance(value, str))
@@ -239,28 +263,56 @@ def systems(path: Path, known: tuple[Any, ...]) -> Any:
     return [(r["image_id"], caption(r.get("caption"))) for r in value]
 
 
-def table(rows: list[dict[str, Any]]) -> Any:
-    out = []
-    for row in rows:
-        require({"image_id", "candidate", "human"} <= set(row))
-        image = image_id(row["image_id"])
-        human = row["human"]
-        if human is None or human == "" or human == [] or human != human:
-            require(isinstance(row["candidate"], str))
-            continue
-        human = cell_list(human)
-        ratings = [number(v) for v in (human if isinstance(human, list) else [human])]
-        references = cell_list(row.get("references"))
-        references = [] if references in (None, "") else references
-        references = [references] if isinstance(references, str) else references
-        require(isinstance(references, list))
-        system = row.get("system")
-        require(system is None or isinstance(system, str))
-        out.append((
-            image, caption(row["candidate"]), [caption(r) for r in references], ratings,
-            name(system) if system else None,
-        ))  # fmt: skip
-    return out
+@dataclass(frozen=True)
+class JudgedFields:
+    """The fields of a table of judged captions, one record a caption.
+
+    Attributes
+    ----------
+    image, candidate
+        The id of the image and the caption.
+    ratings
+        Fields with a number in [`low`, `high`], or with a list of such numbers.
+    references, system
+        The captions to compare with, and who wrote the candidate; `None` where no field has them.
+    """
+
+    image: str = "image_id"
+    candidate: str = "candidate"
+    ratings: tuple[str, ...] = ("human",)
+    low: float = -math.inf
+    high: float = math.inf
+    references: str | None = "references"
+    system: str | None = "system"
+
+    def of(self, records: list[dict[str, Any]]) -> list[Any]:
+        """Image, caption, references, ratings and system of each record that is rated."""
+        out = []
+        for record in records:
+            require({self.image, self.candidate, *self.ratings} <= set(record))
+            image = image_id(record[self.image])
+            cells = [record[name] for name in self.ratings]
+            if any(cell is None or cell == "" or cell == [] or cell != cell for cell in cells):
+                require(isinstance(record[self.candidate], str))
+                continue
+            lists = [v if isinstance(v, list) else [v] for v in map(cell_list, cells)]
+            ratings = [number(v, self.low, self.high) for values in lists for v in values]
+            references = cell_list(record.get(self.references)) if self.references else []
+            references = [] if references in (None, "") else references
+            references = [references] if isinstance(references, str) else references
+            require(isinstance(references, list))
+            system = record.get(self.system) if self.system else None
+            require(system is None or isinstance(system, str))
+            out.append((
+                image, caption(record[self.candidate]), [caption(r) for r in references], ratings,
+                name(system) if system else None,
+            ))  # fmt: skip
+        return out
+
+
+def judged(file: str, **fields: Any) -> Callable[[Path], list[Any]]:
+    """The strict reading of a folder with one table of judged captions; see `JudgedFields`."""
+    return lambda folder: JudgedFields(**fields).of(rows(folder / file))
 
 
 def flickr8k(folder: Path, crowd: bool) -> Any:
@@ -287,23 +339,18 @@ def flickr8k(folder: Path, crowd: bool) -> Any:
 
 
 def thumb(folder: Path) -> Any:
-    def image(row: dict[str, Any]) -> str:
-        require(type(row.get("seg_id")) in (int, str) and str(row["seg_id"]).strip())
-        return str(row["seg_id"])
-
     references: dict[str, list[str]] = {}
     for row in json_lines(folder / "mscoco_references.json"):
-        require(image(row) not in references and isinstance(row.get("refs"), list))
-        references[image(row)] = [caption(r) for r in row["refs"]]
-    out = []
-    for row in json_lines(folder / "mscoco_THumB-1.0.jsonl"):
-        require(image(row) in references)
-        require(all(isinstance(row.get(f), str) for f in ("SYS", "hyp", "image")))
-        rating = number(row.get("human_score"), -math.inf, 5)
-        out.append(
-            (image(row), caption(row["hyp"]), references[image(row)], [rating], name(row["SYS"]))
-        )
-    return out
+        image = image_id(row.get("seg_id"))
+        require(image not in references and isinstance(row.get("refs"), list))
+        references[image] = [caption(r) for r in row["refs"]]
+    records = json_lines(folder / "mscoco_THumB-1.0.jsonl")
+    fields = JudgedFields("seg_id", "hyp", ("human_score",), high=5, references=None, system="SYS")
+    out = fields.of(records)
+    require(len(out) == len(records))  # each is rated
+    require(all(isinstance(row.get("image"), str) and row["SYS"] for row in records))
+    require(all(image in references for image, *_ in out))
+    return [(image, text, references[image], *rest) for image, text, _, *rest in out]
 
 
 def vectors(rows: dict[str, list[float]], wanted: list[str]) -> Any:

@@ -105,7 +105,6 @@ UNREACHED = {
     "metaeval/text/scene_graphs/dependencies/parser.py": "the shipped parser",
     "metaeval/text/scene_graphs/install.py": "jars that are believed by their checksum",
     "metaeval/metrics/spice/synonyms.py": "a jar of pycocoevalcap, as it is installed",
-    "metaeval/data/scenes/files.py": "scenes that the project wrote",
     "metaeval/data/coco/files.py": "an archive that is believed by its checksum",
     "metaeval/data/coco/install_images.py": "an archive that the user installs from",
     "metaeval/data/scenes/render.py": "pictures in the cache, drawn anew where they are damaged",
