@@ -63,7 +63,7 @@ class OwnMetric(Metric):
         bounds: Sequence[float] | None = None,
         higher_is_better: bool = True,
         tokenizer: str | None = None,
-        options: Mapping[str, object] | None = None,
+        options: Mapping[str, Any] | None = None,
         files: Sequence[str] = (),
         **calls: Unpack[CallOptions],
     ) -> None:

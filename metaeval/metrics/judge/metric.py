@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from omegaconf import OmegaConf
@@ -113,7 +113,7 @@ class Judge(Metric):
     seed: Seed | None = None
     max_tokens: PositiveInt = 64
     stop: str | list[str] | None = None
-    parameters: dict[str, object] | None = None
+    parameters: dict[str, Any] | None = None
     n_samples: PositiveInt = 1
     concurrency: PositiveInt = 8
     requests_per_minute: PositiveInt | None = None
