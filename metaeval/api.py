@@ -503,7 +503,7 @@ def _name(metric: Any, overrides: list[str]) -> str:
 _TABLES_OF = {"judgments": "table", "pairs": "pairs"}  # experiment → dataset of records
 
 
-def _write_records(experiment: str, overrides: dict[str, object], directory: Path) -> None:
+def _write_records(experiment: str, overrides: dict[str, Any], directory: Path) -> None:
     """Write a dataset that is given as records to a file in the run's folder, and name the file."""
     key = next((k for k in ("dataset", "dataset__file") if _is_records(overrides.get(k))), None)
     if key is None:
