@@ -7,7 +7,7 @@ that replaced words by words of a bag has seen captions like those of "insert".
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from metaeval.corruptions.base import Corruption
 from metaeval.results.metric import Spread, TrainingSpread
@@ -68,7 +68,12 @@ def training_seeds(
             within = spread.rank_order_rho_within
             return TrainingSpread(
                 seeds=tuple(spread.seeds),
-                rank_order_rho=Spread(**spread.rank_order_rho),
-                rank_order_rho_within=None if within is None else Spread(**within),
+                rank_order_rho=_spread(spread.rank_order_rho),
+                rank_order_rho_within=None if within is None else _spread(within),
             )
     return None
+
+
+def _spread(entry: Mapping[str, float]) -> Spread:
+    """A card's entry, which may also contain the values of the single trainings."""
+    return Spread(mean=entry["mean"], sd=entry["sd"])

@@ -109,6 +109,12 @@ def test_the_runs_on_cards_are_those_of_the_two_experiments() -> None:
             node = OmegaConf.load(ROOT / f"conf/corruption/{experiment.name}.yaml")
             made = experiment.corruptions(OmegaConf.create({"corruption": node}))
             assert entry["versions"] == [[c.name, dict(c.parameters)] for c in made]
+            measured = (entry[key] for key in ("dataset", "n_images", "seed"))
+            seeds = training_seeds(
+                [TrainingSeeds(**entry)], entry["column"], experiment.name, *measured, made
+            )
+            assert seeds is not None
+            assert seeds.rank_order_rho.mean == entry["rank_order_rho"]["mean"]
             n_entries += 1
     assert n_entries == 32
 
