@@ -15,7 +15,7 @@ from omegaconf import DictConfig
 
 from metaeval import progress
 from metaeval.compute.networks import keep_networks
-from metaeval.config import build_all, complete_metrics, component, selected
+from metaeval.config import build_all, complete_metrics, component, plain, selected
 from metaeval.errors import ConfigError, StrictError
 from metaeval.experiments.base import (
     Experiment,
@@ -34,6 +34,7 @@ from metaeval.results.files import write_result
 from metaeval.results.run import FamilyInfo, RunResult
 from metaeval.runs import files
 from metaeval.runs.answers import current_journal, record_answers
+from metaeval.runs.print_style import PrintStyle, print_style
 from metaeval.schema import check_config
 from metaeval.scoring import MetricScores, refuse_equal_columns
 
@@ -106,7 +107,7 @@ def _stream(experiment: Streaming, config: DictConfig, out: Path) -> RunResult[A
         if config.report:
             record.write_partial()
             with record.optional_stage("report"):
-                instantiate(config.report)(out)
+                _write_report(config.report, out)
         record.finish()
     next_file = _next_file(config, out)
     print(experiment.printout(summary, out, next_file), flush=True)
@@ -150,6 +151,14 @@ def _next_file(config: DictConfig, out: Path) -> Path:
     """The file to look at after a run: the report, where there is one."""
     report = out / files.REPORT
     return report if config.report and report.is_file() else out / files.STATISTICS
+
+
+def _write_report(node: DictConfig, out: Path) -> None:
+    """Write the report of a node, its tables in the style that the node describes."""
+    style = PrintStyle.of(plain(node))
+    options = {name: value for name, value in node.items() if not hasattr(style, str(name))}
+    with print_style(style):
+        instantiate(options)(out)
 
 
 def _write_answers(out: Path, rated: Sequence[RatedCaption] = ()) -> None:
@@ -206,7 +215,7 @@ def _stages(
     if config.report:  # report=none is an empty node
         record.write_partial()
         with record.optional_stage("report"):
-            instantiate(config.report)(out)
+            _write_report(config.report, out)
     record.finish()
     return summary, passes
 

@@ -36,6 +36,7 @@ from metaeval.options import (
     shown,
     unknown_and_wrong,
 )
+from metaeval.runs.print_style import PrintStyle
 
 _HYDRA = frozenset({"_target_", "_partial_", "_convert_", "_recursive_", "_args_"})
 _REFERENCE = re.compile(r"\$\{[\w.]+\}")  # a value that stands at another key, and is checked there
@@ -210,6 +211,8 @@ def _of_component(node: Mapping[str, Any], key: str) -> Iterator[str]:
     known = dict(options.known)
     if key == "corruption":
         known |= fields_of(Degrees)
+    if key == "report":
+        known |= fields_of(PrintStyle)
     if "_partial_" in node:
         yield from problems(node["_partial_"], bool, f"{key}._partial_")
     for name, value in node.items():

@@ -12,6 +12,7 @@ from jinja2 import UndefinedError
 
 from metaeval.errors import InputError, MetaevalError
 from metaeval.readers.files import one_line
+from metaeval.readers.yaml_text import read_yaml
 from metaeval.reports.arena import page as arena
 from metaeval.reports.attack import page as attack
 from metaeval.reports.captioners import page as captioners
@@ -26,6 +27,7 @@ from metaeval.reports.sensitivity import page as sensitivity
 from metaeval.reports.sweep.page import write_sweep
 from metaeval.reports.trust import page as trust
 from metaeval.runs import files
+from metaeval.runs.print_style import PrintStyle, print_style
 
 GRADED = graded.write_report, frozenset({"figures", "explanations", "photos"})
 # experiment → its writer, and the options of this command that it has
@@ -94,7 +96,8 @@ def _written(write: Callable[..., Path], directory: Path, options: dict[str, obj
     """Write the page. What a run wrote is trusted to fit together: where it does not, its files
     were changed, and the reason is one line."""
     try:
-        return write(directory, **options)
+        with print_style(_style_of(directory)):
+            return write(directory, **options)
     except (
         KeyError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError,
         UndefinedError,  # what a template misses
@@ -106,6 +109,13 @@ def _written(write: Callable[..., Path], directory: Path, options: dict[str, obj
             "written by another version of metaeval",
             file=directory,
         ) from error
+
+
+def _style_of(directory: Path) -> PrintStyle:
+    """The style that the run's configuration gives its tables."""
+    path = directory / files.CONFIG
+    report = read_yaml(path).get("report") if path.is_file() else None
+    return PrintStyle.of(report) if isinstance(report, dict) else PrintStyle()
 
 
 if __name__ == "__main__":

@@ -34,13 +34,19 @@ def print_tables(run: CaptionersRun) -> dict[str, PrintTable]:
             ["Score", *run.systems],
             [[m.name, *(_duel(m.numbers.systems[s]) for s in run.systems)] for m in human],
         )
+    means = tables.means_of_sentences(run)
     for m in tables.agreement(run):
         name = f"agreement-{m.key.replace('_', '-')}"
+        kept = [k for k, metric in enumerate(m.names) if metric not in means]
         printed[name] = plain_table(
             name,
             f"{where}: agreement of metrics (Kendall's τ-b), {m.label.lower()}.",
-            ["", *m.names],
-            [[metric, *(number(c.value) for c in cells)] for metric, cells in m.rows],
+            ["", *(m.names[k] for k in kept)],
+            [
+                [metric, *(number(cells[k].value) for k in kept)]
+                for metric, cells in m.rows
+                if metric not in means
+            ],
         )
     return printed
 

@@ -6,10 +6,17 @@ from typing import NamedTuple
 
 from metaeval.reports.captioners.run import CaptionersRun, SystemsScore
 from metaeval.reports.shared.formatting import DASH, count, interval, number, with_interval
-from metaeval.reports.shared.print_tables import PrintTable, bold_best
+from metaeval.reports.shared.print_tables import (
+    PrintCell,
+    PrintTable,
+    chosen_columns,
+    scaled,
+    signed,
+)
 from metaeval.results.base import Test
 from metaeval.results.captioners import CORPUS, AgainstHuman, AgreementMatrix
 from metaeval.results.comparison import Comparison
+from metaeval.runs.print_style import style
 
 
 class ShadedCell(NamedTuple):
@@ -79,19 +86,40 @@ def systems(run: CaptionersRun) -> list[tuple[str, list[ShadedCell]]]:
     return rows
 
 
+def means_of_sentences(run: CaptionersRun) -> set[str]:
+    """The scores that are means of sentences where the metric has one of the corpus."""
+    return {c.name for c in columns(run) if c.kind == "mean"}
+
+
 def systems_for_print(run: CaptionersRun) -> PrintTable:
     """The same for a paper: systems best first, scores with their intervals, the best bold."""
-    scores = run.scores_of_systems
+    means = means_of_sentences(run)
+    scores = [m for m in run.scores_of_systems if m.name not in means or style().columns]
     estimates = {name: [m.numbers.systems[name] for m in scores] for name in run.systems}
     heads = ["System", *(m.name for m in scores)]
     rows = [
-        [name, *(with_interval(e.value, e.interval) for e in of_system)]
+        [name, *(scaled(with_interval(e.value, e.interval)) for e in of_system)]
         for name, of_system in estimates.items()
     ]
-    values = [[None, *(e.value for e in of_system)] for of_system in estimates.values()]
-    higher = [True, *(m.column.higher_is_better for m in scores)]
-    caption = f"{run.title} on {run.result.dataset}: scores with {_percent(run)} intervals."
-    return PrintTable("systems", caption, heads, [bold_best(rows, values, higher)])
+    best = [frozenset[str](), *(_best_group(m) for m in scores)]
+    n = max((e.n or 0 for of_system in estimates.values() for e in of_system), default=0)
+    caption = (
+        f"{run.title} on {count(n)} images of {run.result.dataset}: scores with {_percent(run)} "
+        "intervals. Bold: the best system, and those after it without a significant difference."
+    )
+    cells = [
+        [PrintCell(text, row[0] in group) for text, group in zip(row, best, strict=True)]
+        for row in rows
+    ]
+    (table,) = signed([PrintTable("systems", caption, heads, [cells])], run.result)
+    return chosen_columns(table)
+
+
+def _best_group(metric: SystemsScore) -> frozenset[str]:
+    """The systems from the best one down to the first significant difference of neighbours."""
+    ranking = metric.numbers.ranking
+    ahead = [k for k in range(1, len(ranking)) if metric.numbers.is_ahead(k - 1)]
+    return frozenset(ranking[: ahead[0] if ahead else len(ranking)])
 
 
 def rankings(run: CaptionersRun) -> list[tuple[SystemsScore, list[RankingPlace]]]:

@@ -15,7 +15,12 @@ from metaeval.reports.graded.summary import headline
 from metaeval.reports.graded.table import metrics_table
 from metaeval.reports.paper.saved import SavedMatrix, saved_comparisons
 from metaeval.reports.shared.formatting import capital, known
-from metaeval.reports.shared.print_tables import PrintTable, plain_table, print_tables
+from metaeval.reports.shared.print_tables import (
+    PrintTable,
+    plain_table,
+    print_tables,
+    signed,
+)
 from metaeval.results.graded import Measure
 from metaeval.runs import files
 
@@ -41,7 +46,7 @@ def tables(run: GradedRun) -> GradedTables:
     where = f"{run.title} on {run.result.dataset}"
     caption = f"{where}: agreement with the known order of the versions, {headline(run)}."
     equal = _equal(run)
-    metrics = print_tables(metrics_table(run), "metrics", caption, equal, FULL)
+    metrics = signed(print_tables(metrics_table(run), "metrics", caption, equal, FULL), run.result)
     groups = [
         plain_table(
             f"groups-{k}",

@@ -25,7 +25,8 @@ from metaeval.reports.paper.saved import (
     saved_comparisons,
     saved_table,
 )
-from metaeval.reports.shared.print_tables import PrintTable, print_tables
+from metaeval.reports.shared.formatting import count
+from metaeval.reports.shared.print_tables import PrintTable, print_tables, signed
 from metaeval.reports.shared.run import LoadedRun
 from metaeval.reports.shared.table import MetricsTable
 from metaeval.results.comparison import Comparisons
@@ -61,10 +62,12 @@ def tables(run: LoadedRun[JudgmentsResult]) -> JudgmentTables:
     """All tables of a run. Raises InputError for a file that is missing or damaged."""
     result = run.result
     table = ratings_table(result)
-    metrics, matrices = tables_and_matrices(table, result.title, result.differences)
+    facts = result.facts
+    where = f"{count(facts.judged)} captions of {count(facts.images)} images of {result.title}"
+    metrics, matrices = tables_and_matrices(table, where, result.differences)
     return JudgmentTables(
         table,
-        metrics,
+        signed(metrics, result),
         matrices,
         _views(result),
         _systems(result),

@@ -18,7 +18,8 @@ from metaeval.reports.paper.saved import (
     saved_comparisons,
     saved_table,
 )
-from metaeval.reports.shared.print_tables import PrintTable, print_tables
+from metaeval.reports.shared.formatting import count
+from metaeval.reports.shared.print_tables import PrintTable, print_tables, signed
 from metaeval.reports.shared.run import LoadedRun
 from metaeval.reports.shared.table import MetricsTable
 from metaeval.results.pairs import PairsResult
@@ -75,6 +76,11 @@ def tables(run: LoadedRun[PairsResult]) -> PairTables:
         matrices.append(saved_comparisons(name, stem, caption, family, order))
         if order:
             equal[name] = family.not_separated_from(order[0])
+    facts = result.facts
+    of_pairs = (
+        f"How often the truth is preferred in {count(facts.pairs)} pairs of "
+        f"{count(facts.images)} images of {title}."
+    )
     controls, refinements = [], []
     for k, name in enumerate(result.comparisons):
         caption = f"What each kind of {title} shows, {name}."
@@ -90,7 +96,7 @@ def tables(run: LoadedRun[PairsResult]) -> PairTables:
     rows_of = [[metric, *row] for metric, rows in listed for row in rows]
     return PairTables(
         table,
-        print_tables(table, "metrics", f"How often the truth is preferred on {title}.", equal),
+        signed(print_tables(table, "metrics", of_pairs, equal), result),
         matrices,
         controls,
         refinements,

@@ -8,44 +8,93 @@ and Markdown may leave out columns that CSV has.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
+from metaeval.errors import ConfigError
+from metaeval.reports.paper import latex_layout
 from metaeval.reports.shared.elements import Row
 from metaeval.reports.shared.formatting import DASH
 from metaeval.reports.shared.table import MetricsTable
+from metaeval.results.run import RunResult
 from metaeval.runs import files
 from metaeval.runs.csv_text import csv_text
+from metaeval.runs.print_style import style
 
 MARKS = "†‡§¶‖"  # one per kind of note
-EQUAL = "not separated from the best by every test"
+TESTED = "Bold: the best metrics, which no test separates."
 # columns of which no value is the best, and of which the lowest is
 _UNRANKED = frozenset({"metric", "ties", "n", "paper", "delta", "offset", "auc", "gain", "common"})
 _LOWER = frozenset({"inversions"})
-_WIDE = 6  # columns
-_LONG = 85  # letters
-_STACKED = 3  # columns with intervals
-_WITH_INTERVAL = re.compile(r"([−\d.,%]+) ([\[(].*\d.*[\])])")
-_LATEX = {
-    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
-    "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": "$<$",
-    ">": "$>$", "ρ": r"$\rho$", "τ": r"$\tau$", "ε": r"$\varepsilon$", "β": r"$\beta$", "−": "$-$",
-    "–": "--", "→": r"$\rightarrow$", "≥": r"$\geq$", "±": r"$\pm$", "×": r"$\times$",
-    "σ": r"$\sigma$", "≈": r"$\approx$",
-    "Δ": r"$\Delta$", "†": r"$^\dagger$", "‡": r"$^\ddagger$", "§": r"$^\S$", "¶": r"$^\P$",
-    "‖": r"$^\|$",
-}  # fmt: skip
-
-
+_DECIMAL = re.compile(r"(?<![\d.])([+−]?)(\d+)\.(\d+)(?![\d.]*%)")
 _ENTITY = re.compile(r"&(?=#?\w+;)")  # what would be shown as another letter
 _MARKDOWN = {
     "<": "&lt;", ">": "&gt;", "|": r"\|", "\n": " ",
 }  # fmt: skip
+
+
+def scaled(text: str) -> str:
+    """A text with its decimal numbers, except percentages, multiplied by the style's scale.
+
+    >>> from metaeval.runs.print_style import PrintStyle, print_style
+    >>> with print_style(PrintStyle(scale=100)):
+    ...     scaled("0.324 [0.301, 0.350]"), scaled("−0.50"), scaled("32.4%"), scaled("12")
+    ('32.4 [30.1, 35.0]', '−50.0', '32.4%', '12')
+    """
+    scale = style().scale
+    if scale == 1 or any(letter.isalpha() for letter in text):
+        return text
+
+    def times(match: re.Match[str]) -> str:
+        digits = max(1, len(match[3]) - round(math.log10(scale)))
+        return f"{match[1]}{scale * float(f'{match[2]}.{match[3]}'):.{digits}f}"
+
+    return _DECIMAL.sub(times, text)
+
+
+def chosen_columns(table: PrintTable) -> PrintTable:
+    """The table with the columns that the style names, the first one always; and its scale.
+
+    Raises ConfigError for a column that the table does not have.
+    """
+    caption = table.caption
+    if style().scale != 1:
+        caption = f"{caption} Scores and correlations times {style().scale}."
+    table = table._replace(caption=caption)
+    if not style().columns:
+        return table
+    keys = [_column_key(head) for head in table.heads]
+    kept = [0]
+    for name in style().columns:
+        if _column_key(name) not in keys:
+            known = ", ".join(table.heads[1:])
+            raise ConfigError(f"report.columns: there is no column '{name}'; choose from {known}")
+        kept.append(keys.index(_column_key(name)))
+    kept = list(dict.fromkeys(kept))
+    groups = [[[row[k] for k in kept] for row in group] for group in table.groups]
+    return table._replace(heads=[table.heads[k] for k in kept], groups=groups)
+
+
+def _column_key(head: str) -> str:
+    spelt = head.replace("ρ", "rho").replace("τ", "tau").replace("Δ", "delta")
+    return re.sub(r"[\s_-]+", "", spelt.partition(" (")[0].lower())
+
+
+def signed(tables: Iterable[PrintTable], result: RunResult[Any]) -> list[PrintTable]:
+    """The tables with the signatures of their scores: those of metrics whose names they contain."""
+    known = {m.name: m.signature for m in result.metrics if m.signature and not m.column.control}
+    made = []
+    for table in tables:
+        names = dict.fromkeys([*(row[0].text for g in table.groups for row in g), *table.heads])
+        shown = [(name, known[name]) for name in names if name in known]
+        made.append(table._replace(signatures=shown))
+    return made
 
 
 class PrintCell(NamedTuple):
@@ -60,7 +109,7 @@ class PrintTable(NamedTuple):
     """A table for print.
 
     `groups` are its rows, parted by rules; `notes` what the marks mean; `in_full` the numbers of
-    the columns that CSV alone has.
+    the columns that CSV alone has; `signatures` those of the scores, which LaTeX prints below.
     """
 
     name: str
@@ -69,6 +118,7 @@ class PrintTable(NamedTuple):
     groups: Sequence[Sequence[Sequence[PrintCell]]]
     notes: Sequence[tuple[str, str]] = ()
     in_full: Collection[int] = ()
+    signatures: Sequence[tuple[str, str]] = ()
 
     def brief(self) -> PrintTable:
         """The table without the columns of `in_full` and empty ones, and without their notes."""
@@ -97,12 +147,13 @@ def print_tables(
     `equal` is choice → the metrics that no test separates from the best by the quoted statistic:
     they get a mark. `in_full` are the keys of the columns that CSV alone has.
     """
-    columns = [k for k, head in enumerate(table.heads) if head.key in in_full]
     tables = []
     for k, (choice, _) in enumerate(table.bodies):
         file = name if k == 0 else f"{name}-{_file_name(choice)}"
         one = _of_body(table, k, file, caption, (equal or {}).get(choice, ()))
-        tables.append(one._replace(in_full=columns))
+        full = {head.name for head in table.heads if head.key in in_full}
+        kept = () if style().columns else [k for k, name in enumerate(one.heads) if name in full]
+        tables.append(one._replace(in_full=kept))
     return tables
 
 
@@ -126,33 +177,15 @@ def write_tables(directory: Path, tables: Iterable[PrintTable]) -> None:
 
 
 def to_latex(table: PrintTable) -> str:
-    """A LaTeX table with booktabs' rules; `\\usepackage{booktabs,graphicx}` and it compiles.
+    """LaTeX tables with booktabs' rules; `\\usepackage{array,booktabs}` and they compile.
 
-    A wide one is set smaller, with less room between columns, and shrunk if it is still wider than
-    the line; where most columns hold intervals, these stand below their numbers.
+    As wide as a column or, where it does not fit, a page of a two-column paper (`report.width`).
     """
     table = table.brief()
-    wide = len(table.heads) > _WIDE or _longest(table) > _LONG
-    cell = _stacked if _intervals(table) >= _STACKED else _latex_cell
-    lines = [
-        r"% needs \usepackage{booktabs,graphicx}",
-        r"\begin{table}",
-        r"\centering",
-        rf"\caption{{{latex(table.caption)}}}",
-        *([r"\footnotesize\setlength{\tabcolsep}{3.5pt}"] if wide else []),
-        *([r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"] if wide else []),
-        rf"\begin{{tabular}}{{{_columns(table)}}}",
-        r"\toprule",
-        " & ".join(map(_latex_head if wide else latex, table.heads)) + r" \\",
-    ]
-    for group in table.groups:
-        lines.append(r"\midrule")
-        lines += [" & ".join(map(cell, row)) + r" \\" for row in group]
-    lines += [r"\bottomrule", r"\end{tabular}" + ("}" if wide else "")]
-    if table.notes:
-        notes = "; ".join(f"{latex(mark)} {latex(note)}" for mark, note in table.notes)
-        lines += ["", rf"\smallskip {{\footnotesize {notes}}}"]
-    return "\n".join([*lines, r"\end{table}", ""])
+    notes = [latex_layout.note(table.notes)] if table.notes else []
+    if table.signatures:
+        notes.append(latex_layout.signature_note(table.signatures))
+    return latex_layout.tables(table.heads, table.groups, table.caption, notes, style().width)
 
 
 def to_markdown(table: PrintTable) -> str:
@@ -189,11 +222,6 @@ def markdown(text: str) -> str:
     return "".join(_MARKDOWN.get(letter, letter) for letter in text)
 
 
-def latex(text: str) -> str:
-    """A text with what LaTeX would take for commands escaped, and signs as LaTeX writes them."""
-    return "".join(_LATEX.get(letter, letter) for letter in text)
-
-
 def bold_best(
     rows: Sequence[Sequence[str]], values: Sequence[Sequence[float | None]], higher: Sequence[bool]
 ) -> list[list[PrintCell]]:
@@ -226,25 +254,30 @@ def _of_body(
     for row in rows:
         cells = []
         for cell in row.cells:
-            text = cell.printed or _plain(cell.text)
+            text = scaled(cell.printed or _plain(cell.text))
             if cell.key == "metric" and row.kind == "part":
                 text = f"– {text}"
             notes = [cell.note] if cell.note else []
             if any(letter.isdigit() for letter in cell.note):
                 text, notes = (text if cell.printed else f"{text} ({cell.note})"), []
-            if cell.key == "rho" and row.metric in equal:
-                notes.append(EQUAL)
             wins = row.kind == "result" and cell.value is not None
-            cells.append(PrintCell(text, wins and cell.value == best.get(cell.key), marked(notes)))
+            bold = wins and cell.value == best.get(cell.key)
+            if equal:
+                bold = wins and cell.key == "rho" and (bold or row.metric in equal)
+            cells.append(PrintCell(text, bold, marked(notes)))
         groups[{"trained": 1, "control": 2, "random": 3}.get(row.kind, 0)].append(cells)
     if len(table.bodies) > 1:
         caption = f"{caption.rstrip('.')} ({choice})."
-    return PrintTable(
-        name,
-        caption,
-        [head.name for head in table.heads],
-        [group for group in groups if group],
-        [(mark, note) for note, mark in marks.items()],
+    if equal:
+        caption = f"{caption} {TESTED}"
+    return chosen_columns(
+        PrintTable(
+            name,
+            caption,
+            [head.name for head in table.heads],
+            [group for group in groups if group],
+            [(mark, note) for note, mark in marks.items()],
+        )
     )
 
 
@@ -258,54 +291,6 @@ def _best(rows: Sequence[Row], key: str) -> float | None:
         if cell.key == key and isinstance(cell.value, int | float)
     )
     return (min if key in _LOWER else max)(values, default=None)
-
-
-def _columns(table: PrintTable) -> str:
-    """LaTeX's letters: numbers to the right, the first column and words to the left."""
-    letters = ["l"]
-    for k in range(1, len(table.heads)):
-        texts = [row[k].text for group in table.groups for row in group]
-        numbers = sum(text[:1] in "0123456789.+−–<>" for text in texts)
-        letters.append("r" if 2 * numbers >= len(texts) else "l")
-    return "".join(letters)
-
-
-def _intervals(table: PrintTable) -> int:
-    """How many columns hold numbers with intervals."""
-    rows = [row for group in table.groups for row in group]
-    return sum(
-        any(_WITH_INTERVAL.fullmatch(row[k].text) for row in rows) for k in range(len(table.heads))
-    )
-
-
-def _longest(table: PrintTable) -> int:
-    """The letters of the longest row, each column as wide as its longest cell."""
-    rows = [[c.text for c in row] for group in table.groups for row in group]
-    return sum(max(map(len, column)) for column in zip(table.heads, *rows, strict=True))
-
-
-def _latex_head(text: str) -> str:
-    """The head of a column; what it has in brackets stands below."""
-    name, _, rest = text.partition(" (")
-    return rf"\shortstack{{{latex(name)}\\({latex(rest)}}}" if rest else latex(text)
-
-
-def _stacked(cell: PrintCell) -> str:
-    """A cell with its interval below its number."""
-    match = _WITH_INTERVAL.fullmatch(cell.text)
-    if match is None:
-        return _latex_cell(cell)
-    number, ends = latex(match[1]), latex(match[2])
-    shown = rf"\textbf{{{number}}}" if cell.best else number
-    return (
-        rf"\begin{{tabular}}[t]{{@{{}}r@{{}}}}{shown}{latex(cell.mark)}\\[-.3ex]"
-        rf"{{\tiny {ends}}}\end{{tabular}}"
-    )
-
-
-def _latex_cell(cell: PrintCell) -> str:
-    text = latex(cell.text)
-    return (rf"\textbf{{{text}}}" if cell.best else text) + latex(cell.mark)
 
 
 def _markdown_row(cells: Sequence[str]) -> str:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import csv
-import shutil
-import subprocess
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from markupsafe import Markup
 
+from metaeval.errors import ConfigError
+from metaeval.reports.paper.latex_layout import latex
 from metaeval.reports.shared.elements import Cell, ColumnHead, Row
 from metaeval.reports.shared.print_tables import (
     bold_best,
-    latex,
     plain_table,
     print_tables,
     to_csv,
@@ -22,6 +22,8 @@ from metaeval.reports.shared.print_tables import (
     write_tables,
 )
 from metaeval.reports.shared.table import MetricsTable
+from metaeval.runs.print_style import PrintStyle, print_style
+from tests.reports.paper.skeleton import compile_tables, needs_latex
 
 HEADS = [
     ColumnHead("metric", "Metric", ""),
@@ -126,10 +128,11 @@ def test_a_note_has_one_mark_and_numbers_stand_in_their_cells() -> None:
     lines = to_markdown(printed).splitlines()
     assert lines[4:7] == [
         "| A | **0.6 [0.1, 0.9]**† | 50.0% |",
-        "| B | 0.5 [0.1, 0.9]†‡ | 10.0% |",
+        "| B | **0.5 [0.1, 0.9]**† | 10.0% |",  # of the best group by test
         "| C | 0.4 [0.1, 0.9] | 10% (3% in image) |",
     ]
-    assert lines[-1] == "† below control; ‡ not separated from the best by every test"
+    assert lines[0] == "**Agreement. Bold: the best metrics, which no test separates.**"
+    assert lines[-1] == "† below control"
 
 
 def test_columns_for_the_full_table_stay_in_csv() -> None:
@@ -150,35 +153,84 @@ def test_columns_for_the_full_table_stay_in_csv() -> None:
     assert lines[4:6] == ["| A | **0.6** | 0.6 |", "| B | 0.4† | **0.4** |"]  # fewer are better
 
 
-def test_wide_tables_fit_the_line() -> None:
+def test_the_style_chooses_columns_and_scales_scores() -> None:
+    with print_style(PrintStyle(columns=["ties", "rank-order rho"], scale=100)):
+        whole, _ = print_tables(TABLE, "metrics", "Agreement.")
+        lines = to_markdown(whole).splitlines()
+        assert lines[0] == "**Agreement (all). Scores and correlations times 100.**"
+        assert lines[2] == "| Metric | Ties | Rank-order ρ |"
+        assert lines[5] == "| CIDEr | 10.0% | **70.0 [10.0, 90.0]**† |"
+    with (
+        print_style(PrintStyle(columns=["tau"])),
+        pytest.raises(ConfigError, match="no column 'tau'; choose from Rank-order ρ, Ties"),
+    ):
+        print_tables(TABLE, "metrics", "Agreement.")
+
+
+def test_a_table_is_as_wide_as_it_must_be() -> None:
+    narrow = plain_table("n", "Narrow.", ["Score", "S"], [["M", "word"], ["N", "word"]])
+    text = to_latex(narrow)
+    assert text.count(r"\begin{table}") == 1
+    assert r"\begin{tabular}{@{}ll@{}}" in text  # words to the left
     cells = [["M", *["0.5 [0.4, 0.6]"] * 7]]
-    wide = to_latex(
-        plain_table("wide", "Wide.", ["Score", *[f"S{k} (all)" for k in range(7)]], cells)
-    )
-    assert r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%" in wide
-    assert wide.count(r"{\tiny [0.4, 0.6]}") == 7
-    assert r"\shortstack{S0\\(all)}" in wide
-    narrow = to_latex(plain_table("n", "Narrow.", ["Score", "S"], [["M", "word"], ["N", "word"]]))
-    assert "resizebox" not in narrow
-    assert r"\begin{tabular}{ll}" in narrow  # words to the left
-    assert r"\begin{tabular}{lrrrrrrr}" in wide
+    heads = ["Score", *[f"S{k} (all)" for k in range(7)]]
+    wide = to_latex(plain_table("wide", "Wide.", heads, cells))
+    assert wide.count(r"\begin{table*}") == 1
+    assert r"\begin{tabular}{@{}lrrrrrrr@{}}" in wide
+    with print_style(PrintStyle(width="column")):
+        panels = to_latex(plain_table("wide", "Wide.", heads, cells))
+    assert r"\begin{table}" in panels
+    assert panels.count(r"\toprule") > 1  # panels of columns, each with the first
+    assert panels.count("S6") == 1
+    assert "resizebox" not in text + wide + panels
 
 
-@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not on this machine")
-def test_it_compiles(tmp_path: Path) -> None:
-    wide = plain_table("wide", "Wide.", ["S (a)"] * 9, [["M", *["0.5 [−0.4, 0.6]"] * 8]])
-    metrics = print_tables(
-        TABLE, "metrics", "Agreement: 100% of x_y & ρ ≈ −1.", {"all": {"A & B_1"}}
-    )
-    write_tables(tmp_path, [*metrics, wide])
-    (tmp_path / "paper.tex").write_text(
-        "\\documentclass{article}\\usepackage[T1]{fontenc}\\usepackage{booktabs,graphicx}\n"
-        "\\begin{document}\\input{tables/metrics.tex}\\input{tables/wide.tex}\\end{document}\n"
-    )
-    done = subprocess.run(
-        ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"],
-        cwd=tmp_path, capture_output=True, text=True,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout[-2000:]
-    assert "Overfull" not in done.stdout
+def test_signatures_stand_below() -> None:
+    table = plain_table("n", "Some.", ["Metric", "S"], [["CIDEr", "1"]])
+    text = to_latex(table._replace(signatures=[("CIDEr", "cider|tok:a_b")]))
+    assert r"Signatures. CIDEr: cider|\allowbreak tok:a\_b." in text
+
+
+@needs_latex
+@pytest.mark.parametrize("width", ["auto", "column", "page"])
+def test_tables_of_every_shape_fit_a_two_column_paper(
+    width: Literal["auto", "column", "page"], tmp_path: Path
+) -> None:
+    """Numbers with intervals, words, long captions, many columns, many rows, long heads."""
+    number = "−0.512 [−0.604, −0.413]"
+    text = "A man in a red shirt rides a brown horse along the beach while two dogs run behind. "
+    tables = [
+        plain_table("narrow", "Narrow.", ["Metric", "ρ"], [["CIDEr", "0.5"]]),
+        plain_table("wide", "Wide.", ["Metric", *[f"kind_{k} (1,024)" for k in range(13)]],
+                    [["Bigram model per word", *["100.0%"] * 13]] * 12),
+        plain_table("intervals", "I & J: 100%.", ["Metric", *[f"System{k}" for k in range(9)]],
+                    [["FAIEr (gold objects)", *[number] * 9]] * 20),
+        plain_table("long", "Long.", ["Metric", "against", "Difference"],
+                    [["SPICE (rules)", "METEOR (nltk, mean)", number]] * 130),
+        plain_table("texts", "Captions.", ["Image", "Higher", "Lower", "Human", "CIDEr"],
+                    [["397133", text * 2, text, "4.5", "0.312"]] * 30),
+        plain_table("heads", "Heads.", ["Metric", *["Unpronounceably-so (mean of sentences)"] * 6],
+                    [["M", *["1.000"] * 6]]),
+    ]  # fmt: skip
+    tables[0] = tables[0]._replace(signatures=[("CIDEr", "cider|" + "tok:ptb-3.4.1|" * 30)] * 4)
+    with print_style(PrintStyle(width=width)):
+        write_tables(tmp_path, tables)
+    files = sorted((tmp_path / "tables").glob("*.tex"))
+    assert len(files) == len(tables)
+    assert compile_tables(files, tmp_path) == []
+
+
+@needs_latex
+def test_an_overfull_table_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "t.tex"
+    rule = r"\rule{500pt}{1pt}"
+    path.write_text(rf"\begin{{table}}\begin{{tabular}}{{l}}{rule}\end{{tabular}}\end{{table}}")
+    assert len(compile_tables([path], tmp_path)) == 1
+
+
+@needs_latex
+def test_signs_and_names_compile(tmp_path: Path) -> None:
+    caption = "Agreement: 100% of x_y & ρ ≈ −1, Δ > 0 < 1 ± 2 × 3 σ ~ ^ # $ {} \\ †‡§¶‖."
+    write_tables(tmp_path, print_tables(TABLE, "metrics", caption, {"all": {"A & B_1"}}))
+    assert compile_tables(sorted((tmp_path / "tables").glob("*.tex")), tmp_path) == []
     assert (tmp_path / "paper.pdf").stat().st_size > 1000

@@ -61,7 +61,7 @@ def test_picture_and_table_fit_a_column_of_a_paper(result: TrustResult, tmp_path
     paper = r"""
 \documentclass[11pt,twocolumn,a4paper]{article}
 \usepackage[margin=2.5cm,columnsep=0.6cm]{geometry}
-\usepackage{booktabs,graphicx}
+\usepackage{array,booktabs,graphicx}
 \begin{document}
 \noindent\includegraphics{figures/A_1-trust.pdf}
 \input{tables/A_1-trust}

@@ -1,0 +1,56 @@
+"""How the tables of a report are printed: an option of every report, read where tables are made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, fields
+from typing import Annotated, Any, Literal
+
+from metaeval.options import Range
+
+
+@dataclass(frozen=True)
+class PrintStyle:
+    """The style of a run's tables for papers: `report.columns`, `report.scale`, `report.width`.
+
+    Attributes
+    ----------
+    columns
+        The heads of the columns that tables of metrics have, in this order; empty for the usual
+        ones. Capitals, spaces and what stands in brackets need not be written, and Greek letters
+        may be spelt ("rho within").
+    scale
+        What scores and correlations are multiplied by: 100 prints .324 as 32.4.
+    width
+        "column", "page", or "auto": the narrower of them in which the table can be read.
+    """
+
+    columns: list[str] = field(default_factory=list)
+    scale: Annotated[int, Range(1, 1000)] = 1
+    width: Literal["auto", "column", "page"] = "auto"
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> PrintStyle:
+        """The style in the options of a report; others are left out."""
+        names = {f.name for f in fields(cls)}
+        return cls(**{k: v for k, v in options.items() if k in names and v is not None})
+
+
+_STYLE: ContextVar[PrintStyle | None] = ContextVar("print_style", default=None)
+
+
+def style() -> PrintStyle:
+    """The style of the report that is being written."""
+    return _STYLE.get() or PrintStyle()
+
+
+@contextmanager
+def print_style(chosen: PrintStyle) -> Iterator[None]:
+    """Print tables in this style within the block."""
+    token = _STYLE.set(chosen)
+    try:
+        yield
+    finally:
+        _STYLE.reset(token)
