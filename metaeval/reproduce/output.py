@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from html import escape
 
-from metaeval.reports.shared.print_tables import latex
+from metaeval.reports.paper.latex_layout import latex
 from metaeval.reproduce.compare import ReproducedValue
 
 HEADS = ("paper", "item", "metric", "cell", "published", "ours", "difference", "verdict", "reason")
