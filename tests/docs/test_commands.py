@@ -22,7 +22,7 @@ from metaeval.schema import check_config
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
 _COMMAND = re.compile(r"python -m metaeval (?!list |--)((?:[^\n`\\]|\\\n)+)")
-# a page that shows what a wrong option is told
+# a page that shows the message on a wrong option
 REFUSED = {"runs.md": {"metric.cider.sigm=6", "stats.replicates=x"}}
 PLACEHOLDERS = {"corruption=NAME": "corruption=replace", "$M": "metrics=[cider]"}
 

@@ -1,4 +1,4 @@
-"""A metric from whatever a user brings by name: a `Metric`, a function, a pycocoevalcap scorer."""
+"""A metric from a user's object by name: a `Metric`, a function, a pycocoevalcap scorer."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def alt_test(
     Parameters
     ----------
     metric
-        float64 [n], **on the raters' scale** (`preference.isotonic.to_rating_scale` brings a score
+        float64 [n], **on the raters' scale** (`preference.isotonic.to_rating_scale` maps a score
         there without seeing the item's own image); NaN = the item is left out.
     ratings
         float64 [n, raters]: each column one person; NaN = not rated by that person.

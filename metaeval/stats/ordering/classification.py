@@ -43,7 +43,7 @@ def classification(
     *,
     confidence: float = 0.95,
 ) -> Classification:
-    """How well scores tell positive captions from negative ones, over all images together.
+    """How well scores separate positive from negative captions, over all images together.
 
     Parameters
     ----------
