@@ -237,7 +237,7 @@ def _others(kind: type) -> Iterator[tuple[str, Any]]:
 
 
 def scores_of(metric: Metric, asked: ContractInput) -> Scores:
-    """Scores by a scorer bound anew."""
+    """Scores by a newly bound scorer."""
     scorer = metric.scorer(asked.dataset, MemoryStore())
     if isinstance(scorer, Absent):
         raise MetaevalError(str(scorer))
@@ -251,7 +251,7 @@ def scores_of(metric: Metric, asked: ContractInput) -> Scores:
 def _same(
     what: str, one: Scores, other: Scores, asked: ContractInput, here: str, there: str
 ) -> Observation:
-    """Whether two arrays of scores of the same captions are one, up to rounding."""
+    """Whether two arrays of scores of the same captions are equal, up to rounding."""
     unequal = np.isnan(one) != np.isnan(other)
     gap = np.where(unequal, np.inf, np.nan_to_num(np.abs(one - other)))
     worst = float(gap.max(initial=0.0))

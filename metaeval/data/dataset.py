@@ -1,9 +1,9 @@
-"""What a dataset is to the rest of metaeval.
+"""The interface of a dataset.
 
 A `CaptionDataset` is an ordered list of images, each with one human caption and its references.
-Everything else a metric may want (image files, annotated objects, scene graphs, region features)
-is a *part*: loaded on first use, or an `Absent` that says what is missing and how to
-get it. A part is never an exception half-way through a run.
+Everything else that a metric may use (image files, annotated objects, scene graphs, region
+features) is a *part*: loaded on first use, or an `Absent` that says what is missing and how to get
+it. A part is never an exception half-way through a run.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ class CaptionDataset:
     def part(self, name: str) -> Any | Absent:
         """The part called `name`, loaded once, or the `Absent` that says why there is none.
 
-        A loader may itself return an `Absent` (a file that turns out not to be there).
+        A loader may itself return an `Absent` (for a missing file).
         """
         if name not in self._loaded:
             source = self.parts.get(
@@ -186,7 +186,7 @@ class CaptionDataset:
     def subset(self, indices: Sequence[int]) -> CaptionDataset:
         """The images at these positions, in ascending order of position; the pool stays whole.
 
-        Raises ValueError for a position twice, IndexError for one that is not there.
+        Raises ValueError for a repeated position, IndexError for an invalid one.
         """
         positions = sorted(indices)
         if len(set(positions)) != len(positions):

@@ -1,4 +1,4 @@
-"""Downloads that can be cut off, and are believed only by their checksum.
+"""Downloads that can be resumed, and are verified by their checksum.
 
 Bytes go to `TARGET.part`, which a later call continues where the server can (HTTP Range); only a
 file with the right checksum is renamed to TARGET.
@@ -46,7 +46,7 @@ def download(
     attempts: int = 5,
     pause: float = 1.0,
 ) -> Path:
-    """Bring `url` to `target`, unless a file with the right checksum is there already.
+    """Download `url` to `target`, unless a file with the right checksum exists already.
 
     Parameters
     ----------

@@ -86,7 +86,7 @@ def rename_fields(
 
 
 def _named_required(names: Mapping[str, str], required: Sequence[str]) -> frozenset[str]:
-    """The required names that stand for a column of another name."""
+    """The required names whose column has another name."""
     return frozenset(names) & frozenset(required)
 
 

@@ -75,7 +75,7 @@ become the same image 7; write each image's id in one form, and different images
 
 
 def image_key(value: object) -> str:
-    """An image id as it is compared across files.
+    """An image id in the form in which files are compared.
 
     Folder, suffix of an image or array file, COCO 2014's prefix and leading zeros are removed; a
     name that is not a number otherwise stays as it is.

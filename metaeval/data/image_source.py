@@ -1,6 +1,6 @@
-"""Which photograph an image is, whatever a dataset calls it.
+"""The photograph of an image, independent of a dataset's names.
 
-A model must not score an image that it has learned from, and one photograph goes by many names: a
+A model must not score an image that it has learned from, and one photograph has many names: a
 COCO id, a file of COCO 2014 or of COCO 2017, the number of a judged caption. Its *source* is one
 text for all of them: "coco:391895". Other collections have sources of their own
 ("flickr8k:1000268201_693b08cb0e"); `None` means unknown.

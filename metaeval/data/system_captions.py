@@ -133,7 +133,7 @@ def _image_id(value: Any, known: Collection[ImageId], path: Path, where: str) ->
 def find_system_files(given: Any) -> dict[str, Path]:
     """System name → file, for `captions=…`: a folder, a file, a list of those, or name → file.
 
-    A folder stands for its tables (.json, .jsonl, .csv, .tsv, .parquet) by name. A system is called
+    A folder means its tables (.json, .jsonl, .csv, .tsv, .parquet) by name. A system is called
     by its file's name without the suffix, unless it is given as name → file. Raises ConfigError
     where nothing is given or two systems have one name, InputError for what is not there.
     """

@@ -25,7 +25,7 @@ _KINDS = "?biufcSU"  # what an array may hold: no objects, no records
 
 
 def map_array(path: Path) -> Array:
-    """The array in an .npy file, mapped into memory; InputError where there is none."""
+    """The array in an .npy file, mapped into memory; InputError for other files."""
     with open_binary(path, MOST_ARRAY) as file:
         shape, by_column, dtype = _header(file, path)
         offset = file.tell()

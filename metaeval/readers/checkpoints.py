@@ -67,7 +67,7 @@ def _older_form(path: Path) -> Any:
 
 
 def load_safetensors(path: Path | str) -> dict[str, torch.Tensor]:
-    """The tensors of a safetensors file, on the CPU; InputError for anything that is none."""
+    """The tensors of a safetensors file, on the CPU; InputError for other files."""
     return read_safetensors(path)[0]
 
 

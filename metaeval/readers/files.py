@@ -1,7 +1,7 @@
-"""The door through which every byte of an input file comes: regular files, of a limited size.
+"""The only module that opens input files: regular files of a limited size.
 
-Whoever reads a file that the project did not write in the same run reads it through this room, and
-what comes out is checked or one `InputError` that names the file. `tests/fuzz` holds both: that
+All files that the project did not write in the same run are read through this package, which gives
+checked values or one `InputError` that names the file. `tests/fuzz` checks both: that
 no other module opens files, and that every reader reads its input correctly or refuses it.
 """
 
@@ -58,7 +58,7 @@ def open_binary(path: Path, most: int | None = None) -> BufferedReader:
 
 
 def read_bytes(path: Path, most: int = MOST_TEXT) -> bytes:
-    """All bytes of a regular file of at most `most`; InputError where it is none."""
+    """All bytes of a regular file of at most `most`; InputError for other files."""
     try:
         with open_binary(path, most) as file:
             size = os.fstat(file.fileno()).st_size
@@ -71,7 +71,7 @@ def read_bytes(path: Path, most: int = MOST_TEXT) -> bytes:
 
 
 def read_text(path: Path, most: int = MOST_TEXT) -> TextFile:
-    """A UTF-8 text file (a byte-order mark is allowed). Raises InputError where it is none."""
+    """A UTF-8 text file (a byte-order mark is allowed). Raises InputError for other files."""
     raw = read_bytes(path, most)
     try:
         return TextFile(path, raw.decode("utf-8-sig"), hashlib.sha256(raw).hexdigest())

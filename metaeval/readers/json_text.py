@@ -30,7 +30,7 @@ def read_json_lines(file: TextFile) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def parse_json(text: str, file: Path | str, record: str | None = None) -> Any:
-    """The value of a JSON text; InputError, naming file and record, where it is none.
+    """The value of a JSON text; InputError, naming file and record, for invalid JSON.
 
     An object that has a key twice is refused: it is unknown which of the two values is meant.
     """

@@ -136,7 +136,7 @@ class _Elements:
 
 
 def _inflated(packed: bytes) -> bytes:
-    """A compressed variable, its checksum looked at."""
+    """A compressed variable, with its checksum verified."""
     worker = zlib.decompressobj()
     out = worker.decompress(packed, _MOST_VARIABLE)
     if worker.unconsumed_tail:

@@ -33,7 +33,7 @@ def name_problem(name: object) -> str | None:
 
 
 def check_name(name: object, *, file: Path, record: str | None, field: str) -> str:
-    """A name from a field of a record; InputError where it cannot be one."""
+    """A name from a field of a record; InputError for an invalid one."""
     if problem := name_problem(name):
         raise InputError(problem, file=file, record=record, field=field)
     return str(name)

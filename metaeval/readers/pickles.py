@@ -1,4 +1,4 @@
-"""Pickles as data: what a pickle names is looked up in a table of our own, and nothing else is.
+"""Pickles as data: names in a pickle are looked up in a fixed table, and nowhere else.
 
 Python's module written in C trusts a pickle's numbers (one instruction of five bytes can ask for
 gigabytes), so this reads with the one written in Python, less the instructions that data do not
@@ -120,7 +120,7 @@ class PickledArray:
         _, self.shape, self.dtype, self.by_column, self.data = state
 
     def read(self, file: Path, field: str) -> npt.NDArray[np.floating[Any]]:
-        """The array, of floating-point numbers; InputError where it is none."""
+        """The array, of floating-point numbers; InputError for others."""
         name = self.dtype.name if isinstance(self.dtype, _PickledDtype) else ""
         kind, order = name.lstrip("<>=|"), self._byte_order()
         if kind not in _NUMBERS or order not in ("<", ">"):
@@ -163,7 +163,7 @@ class _PickledDtype:
 
 
 class Shell:
-    """Stands for an object of some library; what it holds ends up in its `__dict__`."""
+    """Replaces an object of some library; its content goes into `__dict__`."""
 
     def __init__(self, *_: Any) -> None:
         pass

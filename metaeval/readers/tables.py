@@ -1,6 +1,6 @@
 """Tables, strictly: CSV, lines of tab-separated fields, and Parquet, row by row.
 
-Every record is read as it is written, or the file is refused with its line: a row that is too short
+Every record is read exactly, or the file is refused with its line: a row that is too short
 or too long, a column that occurs twice, a quote that is not closed.
 """
 

@@ -47,7 +47,7 @@ def is_torch_archive(path: Path) -> bool:
 def read_torch_archive(path: Path) -> Any:
     """What `torch.save` wrote: tensors (on the CPU), numbers, strings, and containers of them.
 
-    Raises InputError for an archive that is none, is damaged, or names anything else.
+    Raises InputError for another kind of file, a damaged one, and other names.
     """
     with _Archive(path) as archive:
         return archive.read()
@@ -89,7 +89,7 @@ def is_torchscript(path: Path) -> bool:
 
 
 class _Storage:
-    """The numbers that a tensor looks into, one after the other."""
+    """The numbers of a tensor, one after the other."""
 
     def __init__(self, flat: torch.Tensor) -> None:
         self.flat = flat
@@ -143,7 +143,7 @@ class _Archive:
 
 
 class _Dtype:
-    """A name of torch's that says what numbers are."""
+    """A name of a number type of torch."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -185,7 +185,7 @@ def _size(value: Any = ()) -> tuple[int, ...]:
 
 
 def _no_value(*_: Any) -> None:
-    """A device or a layout: where the numbers were, which is nothing to us."""
+    """A device or a layout, which is ignored."""
 
 
 _TORCH: dict[str, object] = {

@@ -25,7 +25,7 @@ _OTHER_LIST = re.compile(r"""\s*(?:array\(|Index\(|set\(|[({<]\s*['"])""")
 
 
 def is_number(value: Any) -> TypeGuard[float]:
-    """Whether a value is a finite number that a float can hold; true and false are none."""
+    """Whether a value is a finite number that a float can hold; true and false are not."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     try:

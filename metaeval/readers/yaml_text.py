@@ -17,7 +17,7 @@ _NO_YAML = (YAMLError, OmegaConfBaseException, ValueError, AssertionError, Recur
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
-    """The mapping in a YAML file; InputError, naming the file, where there is none."""
+    """The mapping in a YAML file; InputError, naming the file, for other content."""
     try:
         content = OmegaConf.to_container(OmegaConf.create(read_text(path).text))
     except _NO_YAML as error:

@@ -46,7 +46,7 @@ def read_member(
 ) -> IO[bytes]:
     """A member, open for reading, if it unpacks to `most` bytes at most.
 
-    With `stored` one that is compressed is refused. Its checksum is looked at when its end is read.
+    With `stored` one that is compressed is refused. Its checksum is verified when its end is read.
     """
     try:
         entry = archive.getinfo(name)
@@ -81,7 +81,7 @@ def unpack_member(
     most: int,
     seen: Callable[[int], object] = lambda _: None,
 ) -> None:
-    """Unpack a member into a file, whole or not at all; `seen` receives the number of bytes."""
+    """Unpack a member into a file atomically; `seen` receives the number of bytes."""
     part = target.with_name(target.name + ".part")
     try:
         with read_member(archive, name, path, most) as stream, part.open("wb") as out:
@@ -108,7 +108,7 @@ def _damage(error: Exception) -> str:
 def member_bytes(
     archive: zipfile.ZipFile, name: str, path: Path, most: int, *, stored: bool = False
 ) -> bytes:
-    """All bytes of a member, its checksum looked at."""
+    """All bytes of a member, with its checksum verified."""
     with read_member(archive, name, path, most, stored=stored) as file:
         try:
             return file.read()

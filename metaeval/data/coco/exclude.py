@@ -1,4 +1,4 @@
-"""Leaving out the images of other captions files: what was learned from is not scored."""
+"""Leave out the images of other captions files, so that training images are not scored."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def search_bases(
 
 
 def fetch_annotations(split: str, cache: str | Path, source: Path | None = None) -> Path:
-    """Bring the official captions and instances of a split into the cache; the captions' path.
+    """Download a split's official captions and instances into the cache; return the captions' path.
 
     The archive stays in the cache, so that the other split needs no second download. With
     `source`, a local copy of the archive, nothing is fetched. Raises ConfigError for a split that
@@ -129,12 +129,12 @@ def fetch_annotations(split: str, cache: str | Path, source: Path | None = None)
 
 
 def install(cache: Path, source: Path | None = None) -> None:
-    """Bring val2017's annotations into the cache folder, from a local archive if given."""
+    """Put val2017's annotations into the cache folder, from a local archive if given."""
     fetch_annotations("val2017", cache, source)
 
 
 def extract(archive: Path, targets: Iterable[Path]) -> None:
-    """Unpack `annotations/NAME` of a zip to each target of that name, whole or not at all."""
+    """Unpack `annotations/NAME` of a zip to each target of that name, atomically."""
     with open_zip(archive) as packed:
         for target in targets:
             name = f"annotations/{target.name}"

@@ -18,7 +18,7 @@ _MOST = 1 << 28  # bytes of a photograph
 
 
 def install(cache: Path, source: Path | None = None, url: str = URL, md5: str = MD5) -> None:
-    """Bring the images (816 MB) into the cache folder, from a local archive or folder if given.
+    """Put the images (816 MB) into the cache folder, from a local archive or folder if given.
 
     Files that are there already are left alone; the archive is deleted once it is unpacked. Raises
     InputError for a source without images, DownloadError without a connection.
@@ -61,7 +61,7 @@ def _is_there(file: Path, size: int) -> bool:
 
 
 def _place(file: Path, source: Path) -> None:
-    """Copy a file whole or not at all, unless it is there already."""
+    """Copy a file atomically, unless it exists already."""
     if _is_there(file, source.stat().st_size):
         return
     part = file.with_name(file.name + ".part")

@@ -110,7 +110,7 @@ def _annotations(
 ) -> Iterator[tuple[str, tuple[str, str], list[float]]]:
     """The lines of an annotation file: where, the ids of image and caption, and three numbers.
 
-    Numbers are whole, but on the scale from 0 to 1, which is of shares.
+    Ratings are integers; proportions are in [0, 1].
     """
     for where, (image, caption, *cells) in read_fields(file, ("image", "caption id", *numbers)):
         yield (

@@ -33,7 +33,7 @@ class JudgedCaption:
     Attributes
     ----------
     image
-        The image's id: what belongs together when images are resampled.
+        The image's id, the unit of resampling.
     candidate
         The judged caption.
     references

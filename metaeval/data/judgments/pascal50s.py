@@ -345,7 +345,7 @@ def _members(entry: Any, names: Sequence[str], path: Path, where: str) -> list[A
 
 
 def _leaf(value: Any) -> Any:
-    """What is inside cells of one member around a text or a number; "" for nothing at all."""
+    """The text or number inside nested cells of one member; "" for an empty cell."""
     for _ in range(8):
         if isinstance(value, Mapping | str) or not hasattr(value, "__len__"):
             break

@@ -1,7 +1,7 @@
 """The protocols of correlation with human judgements, named and exact.
 
-Published correlations differ in four choices that papers often leave unsaid. A `Protocol` makes
-each of them; a name stands for the choices of a paper.
+Published correlations differ in four choices that papers often do not state. A `Protocol` makes
+each of them; a name means the choices of a paper.
 """
 
 from __future__ import annotations

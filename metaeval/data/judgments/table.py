@@ -56,7 +56,7 @@ def load_table(
     protocol: str | None = None,
     **options: Unpack[TableOptions],
 ) -> Judgments:
-    """Judged captions from a table of your own.
+    """Judged captions from your own table.
 
     Parameters
     ----------
@@ -326,7 +326,7 @@ def texts_of(value: Any, tidy: Tidy, path: Path, where: str, column: str) -> tup
 
 
 def optional_text(record: dict[str, Any], column: str, path: Path, where: str) -> str | None:
-    """The text of a column that need not be there; `None` where it is not, or is empty."""
+    """The text of an optional column; `None` if it is missing or empty."""
     value = record.get(column)
     if value is None or value == "":
         return None
@@ -339,6 +339,6 @@ def optional_text(record: dict[str, Any], column: str, path: Path, where: str) -
 
 
 def optional_name(record: dict[str, Any], column: str, path: Path, where: str) -> str | None:
-    """As `optional_text`, of a column of names (systems, kinds), which stand in tables."""
+    """As `optional_text`, of a column of names (systems, kinds), which are shown in tables."""
     value = optional_text(record, column, path, where)
     return None if value is None else check_name(value, file=path, record=where, field=column)

@@ -31,7 +31,7 @@ _LETTER = re.compile(r"[^\W\d_]")
 
 class OwnCaption(NamedTuple):
     """One caption of a file: its place, its image, the image's file name, the text, and
-    whether it is of the split that was asked for."""
+    whether it is of the requested split."""
 
     where: str
     image: ImageId
@@ -141,7 +141,7 @@ def _by_image(
 
 
 def _folder(folder: Path, name: str | None, image_source: str | None) -> CaptionDataset:
-    """The images of a folder, nothing being known of them but the files."""
+    """The images of a folder, without captions."""
     if not folder.is_dir():
         raise InputError("folder not found; correct dataset.images", file=folder)
     names = images_by_id(folder)

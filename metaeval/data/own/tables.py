@@ -30,7 +30,7 @@ class TableRow(NamedTuple):
         return self.fields[name]
 
     def image_id(self, path: Path, name: str = "image_id") -> ImageId:
-        """The id in a column; InputError for what is none."""
+        """The id in a column; InputError for an invalid one."""
         return check_id(self.cell(name, path), path, self.where, name)
 
 
@@ -67,7 +67,7 @@ def read_table(path: Path) -> Table:
 
 
 def table_files(given: str | Path | Sequence[str | Path], option: str) -> list[Path]:
-    """The files that are meant: one, several, or those of a folder. Raises InputError for none."""
+    """The given files: one, several, or those of a folder. Raises InputError for none."""
     paths: list[Path] = []
     for one in [given] if isinstance(given, str | Path) else given:
         path = Path(one).expanduser()

@@ -35,7 +35,7 @@ class CaptionPair:
     Attributes
     ----------
     image
-        The image's id: what belongs together when images are resampled.
+        The image's id, the unit of resampling.
     kind
         What makes the false caption false, as the benchmark calls it: "swap_obj".
     true, false
@@ -116,7 +116,7 @@ def arrange_pairs(
     read: int | None = None,
     **places: Unpack[ImagePlaces],
 ) -> CaptionPairs:
-    """Find the references of the pairs, take the true captions out, and make the documents.
+    """Find the references of the pairs, remove the true captions, and make the documents.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ def arrange_pairs(
 
 
 def chosen_kinds(asked: Sequence[str] | None, known: Sequence[str]) -> list[str]:
-    """The kinds that the user asked for (all without), in the benchmark's order; ConfigError naming
+    """The kinds that the user chose (by default all), in the benchmark's order; ConfigError naming
     every one that is not known."""
     if unknown := [kind for kind in asked or () if kind not in known]:
         quoted = ", ".join(f"'{kind}'" for kind in unknown)
@@ -199,7 +199,7 @@ def chosen_kinds(asked: Sequence[str] | None, known: Sequence[str]) -> list[str]
 
 
 def _with_references(pairs: Sequence[CaptionPair], coco: CocoReferences) -> list[CaptionPair]:
-    """The pairs that have references of their own, or whose image has captions in COCO's files."""
+    """The pairs that have references, or whose image has captions in COCO's files."""
     by_source = coco.of({p.source for p in pairs if p.references is None and p.source is not None})
     kept = []
     for pair in pairs:

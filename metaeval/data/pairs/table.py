@@ -42,7 +42,7 @@ def load_pairs_table(
     fields: Mapping[str, str | None] | None = None,
     **places: Unpack[ImagePlaces],
 ) -> CaptionPairs:
-    """True and false captions from a table of your own; several false ones make several pairs.
+    """True and false captions from your own table; several false ones make several pairs.
 
     Parameters
     ----------
