@@ -11,6 +11,7 @@ from metaeval.config import compose_config
 from metaeval.errors import ConfigError, InputError
 from metaeval.experiments.trust.declared import BATTERIES, read_battery, read_uses
 from metaeval.schema import check_config
+from metaeval.stats.significance.comparison import replicates_needed
 
 GOOD = """
 rules: {minimal_effect: 0.1, alpha: 0.05, least_room: 0.1}
@@ -25,6 +26,15 @@ def test_every_item_of_a_battery_is_a_configuration_that_can_be_run(battery: str
     for overrides in items.values():
         assert overrides[0].startswith("experiment=")
         check_config(compose_config(overrides))
+
+
+@pytest.mark.parametrize("item", ["thumb", "composite"])
+def test_draws_are_enough_for_tests_between_all_metrics(item: str) -> None:
+    """17 metrics have columns there; one of the user's makes 18, and 153 pairs."""
+    config = compose_config(read_battery("standard")[item])
+    drawn = (config.task.permutations, config.stats.replicates)
+    for sides, replicates in enumerate(drawn, 1):
+        assert replicates >= replicates_needed(153, sides, config.task.alpha)
 
 
 def test_the_full_battery_has_all_of_the_standard_one() -> None:
