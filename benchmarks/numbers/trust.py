@@ -29,7 +29,7 @@ def matrix(results: Sequence[Result]) -> str:
     for metric in result.judged:
         cells = [SHOWN[metric.numbers.cells[use.id].verdict] for use in result.uses]
         lines.append(row(metric.name, *cells))
-    missing = "; ".join(f"{i.id}: {i.reason}" for i in result.items if i.status == "missing")
+    missing = ", ".join(i.id for i in result.items if i.status == "missing")
     after = [result.robustness_sentence, f"On {result.dataset}."]
     if missing:
         after.append(f"Missing: {missing}.")
