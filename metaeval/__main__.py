@@ -80,21 +80,21 @@ def main() -> None:
         with keep_networks(), shared_java_services() if sweep else nullcontext():
             command()
     except MetaevalError as error:
-        _say(str(error))
+        _print_error(str(error))
         code = error.exit_code
     except (HydraException, OmegaConfBaseException, ValueError) as error:
         if started:  # not of composing the configuration
             raise
         from metaeval.config import no_config  # slow to import: not for --help
 
-        _say(str(no_config(error, sys.argv[1:])))
+        _print_error(str(no_config(error, sys.argv[1:])))
         code = ConfigError.exit_code
     except OSError as error:
         # no folder can be made there (/proc), where it was the first thing to be made
         nowhere = error.errno == errno.ENOENT and not started
         if error.errno not in _NOT_WRITABLE and not nowhere:
             raise
-        _say(f"{error.filename or 'the folder of the run'}: {error.strerror}")
+        _print_error(f"{error.filename or 'the folder of the run'}: {error.strerror}")
         code = ConfigError.exit_code
     sys.exit(max(code, ExitCodes.greatest))
 
@@ -111,10 +111,10 @@ def _executed(config: DictConfig) -> int:
     try:
         execute(config)
     except MetaevalError as error:
-        _say(str(error))
+        _print_error(str(error))
         return error.exit_code
     except KeyboardInterrupt:
-        _say("interrupted; run the same command to go on")
+        _print_error("interrupted; run the same command to go on")
         sys.exit(130)
     except Exception:
         if not _in_sweep():
@@ -136,7 +136,7 @@ def _require_unicode(arguments: list[str]) -> None:
             raise ConfigError(f"an argument is not UTF-8: {argument!a}") from None
 
 
-def _say(line: str) -> None:
+def _print_error(line: str) -> None:
     print(f"metaeval: {line}", file=sys.stderr)
 
 

@@ -87,7 +87,7 @@ def columns_of(folder: Path, row: str, value: str = "score") -> Floats:
     return table
 
 
-class Judged:
+class JudgedTable:
     """The rated captions of a run: the mean rating, the image and the scores of each."""
 
     def __init__(self, folder: Path) -> None:
@@ -128,7 +128,7 @@ def lower_rank(a: Floats, b: Floats) -> Floats:
     return np.minimum(rankdata(a), rankdata(b))
 
 
-def agreement_rows(judged: Sequence[Judged], weights: Floats) -> list[list[str]]:
+def agreement_rows(judged: Sequence[JudgedTable], weights: Floats) -> list[list[str]]:
     """Per benchmark: the best column, the ridge, and the interval of their difference."""
     rows = []
     for benchmark in judged:
@@ -218,7 +218,7 @@ def attack_rows(weights: Floats) -> list[list[str]]:
     return rows
 
 
-def price_rows(folder: Path, judged: Sequence[Judged]) -> list[list[str]]:
+def price_rows(folder: Path, judged: Sequence[JudgedTable]) -> list[list[str]]:
     """Pairs by the attack's success, with τ-c of the lower rank and of the better one alone."""
     result = read_result(folder / "statistics.json")
     assert isinstance(result, AttackResult)
@@ -258,7 +258,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     spread = differences.std(axis=0)
     weights, penalty = fit(differences / spread, images)
     weights = weights / spread
-    judged = [Judged(folder) for folder in folders]
+    judged = [JudgedTable(folder) for folder in folders]
     print(f"{len(differences):,} pairs of {len(seen)} images; penalty {penalty:g}; weights times "
           "spread: " + ", ".join(
               f"{name} {value:.3f}" for name, value in zip(COLUMNS, weights * spread, strict=True)
