@@ -149,7 +149,7 @@ def test_equal_sentences_in_equal_graphs_out_in_order() -> None:
 
 
 def test_triplets_are_those_that_the_shipped_weights_have_learned() -> None:
-    """FAIEr's "rules" stay the first built-in parser: its scores must not change with SPICE's."""
+    """FAIEr's "lexicon" stays as it is: its scores must not change with SPICE's."""
     assert TripletParser("lexicon").identity() == "rules-1" != parser_identity("perceptron")
     sentence = "a woman and dog sitting in a large chair posing for a picture"
     triplets = [tuple(t) for t in rules(sentence).relations]
@@ -182,7 +182,7 @@ def test_unknown_parser_is_refused() -> None:
 @pytest.mark.coco
 @pytest.mark.slow
 def test_rules_agree_with_spice_on_coco(coco_root: Path, tmp_path: Path) -> None:
-    """On 200 references of val2017, which the parser has not seen, by more than `rules-1`.
+    """On 200 references of val2017, which the parser has not seen, by more than `lexicon`.
 
     Tokenised, as SPICE reads them unless `metric.spice.tokenizer=none`.
     """
