@@ -81,7 +81,7 @@ def layout(
 ) -> tuple[Layout, list[Column]]:
     """The place, size and panels of a table: the largest size in which it fits.
 
-    Intervals stand below their numbers where they would not fit beside them.
+    Intervals are below their numbers where they would not fit next to them.
     """
     places = {"auto": (COLUMN, PAGE), "column": (COLUMN,), "page": (PAGE,)}[width]
     tries = [

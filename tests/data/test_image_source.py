@@ -162,7 +162,7 @@ def test_renumbered_images_are_seen_through_or_refused(
     chosen = pretrained.choose("faier", half, variant="r")
     assert isinstance(chosen, PretrainedWeights)
     assert chosen.overlap(half).tolist() == [False, True]
-    assert "which photographs 1 of 2 images are is not known" in caplog.text
+    assert "the source of 1 of 2 images is unknown" in caplog.text
 
 
 @pytest.mark.parametrize(
