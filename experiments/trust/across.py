@@ -20,6 +20,8 @@ class _Pair(NamedTuple):
 def across_benchmarks(results: Iterable[tuple[str, RunResult[Any]]]) -> AcrossBenchmarks | None:
     """Metrics that every benchmark of ratings ranks; `None` for fewer than two of either.
 
+    A benchmark on which no test separates two of these metrics ranks nothing and is left out.
+
     On a benchmark with several dimensions the last one stands for it where it is their "total",
     else the first.
     """
@@ -38,6 +40,8 @@ def across_benchmarks(results: Iterable[tuple[str, RunResult[Any]]]) -> AcrossBe
             pairs = [_Pair(c.a, c.b, c.is_significant(family.alpha)) for c in family.pairs]
             ranks[item] = rank_clusters(order, pairs)
     common = set.intersection(*map(set, ranks.values())) if ranks else set()
+    silent = [item for item, of in ranks.items() if len({of[name] for name in common}) < 2]
+    ranks = {item: of for item, of in ranks.items() if item not in silent}
     if len(ranks) < 2 or len(common) < 2:
         return None
     made = average_rank(ranks)
@@ -48,4 +52,5 @@ def across_benchmarks(results: Iterable[tuple[str, RunResult[Any]]]) -> AcrossBe
         p=made.p,
         stability=made.stability,
         left_out=tuple(made.left_out),
+        separate_nothing=tuple(silent),
     )

@@ -241,6 +241,8 @@ class AcrossBenchmarks(Model):
         Benchmark → τ-b of the average without it with the complete one.
     left_out
         Metrics that some benchmark does not rank.
+    separate_nothing
+        Benchmarks on which no test separates two of the metrics; they are left out.
     """
 
     average: Mapping[str, float]
@@ -249,6 +251,7 @@ class AcrossBenchmarks(Model):
     p: Number
     stability: Mapping[str, Number]
     left_out: tuple[str, ...] = ()
+    separate_nothing: tuple[str, ...] = ()
 
 
 class TrustResult(RunResult[TrustStatistics]):
@@ -412,6 +415,8 @@ class TrustResult(RunResult[TrustStatistics]):
         )
         if known:
             text += f"; the order without any one of them agrees by τ-b {min(known):.2f} or more"
+        if across.separate_nothing:
+            text += f"; no two are separated on {_listed(across.separate_nothing, 'and')}"
         return f"{text}."
 
     @property

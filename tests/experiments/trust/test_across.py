@@ -44,6 +44,12 @@ def test_average_ranks_are_those_of_clusters() -> None:
     assert list(made.average.items()) == [("B", 1.0), ("A", 1.5), ("C", 2.5)]
     assert made.left_out == ("D",)
     assert across_benchmarks([("x", first)]) is None
+    tied = benchmark({"A": 0.6, "B": 0.5, "C": 0.4}, set())
+    with_tied = across_benchmarks([("x", first), ("t", tied), ("y", second)])
+    assert with_tied is not None
+    assert with_tied.separate_nothing == ("t",)
+    assert with_tied.average == made.average
+    assert across_benchmarks([("x", first), ("t", tied)]) is None
     only = benchmark({"D": 0.3, "E": 0.2}, set())
     assert across_benchmarks([("x", first), ("z", only)]) is None
 
@@ -61,6 +67,6 @@ def test_whether_benchmarks_rank_alike() -> None:
         "2 benchmarks of ratings rank 2 metrics more alike than by chance (Kendall’s W 0.90); the "
         "order without any one of them agrees by τ-b 0.50 or more."
     )
-    chance = made.model_copy(update={"p": 0.4, "stability": {}})
+    chance = made.model_copy(update={"p": 0.4, "stability": {}, "separate_nothing": ("t",)})
     text = result.model_copy(update={"across": chance}).across_sentence
-    assert text.endswith("no more alike than by chance (Kendall’s W 0.90).")
+    assert text.endswith("than by chance (Kendall’s W 0.90); no two are separated on t.")
