@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from metaeval.corruptions.base import RatedCorruption
-from metaeval.corruptions.tokens import words
+from metaeval.corruptions.tokens import split, words
 from metaeval.data.dataset import CaptionDataset
 from metaeval.errors import ConfigError, require_count
 from metaeval.options import PositiveInt, Rate
@@ -59,7 +59,7 @@ def bag_of_words(captions: Iterable[str], min_count: int = MIN_COUNT) -> tuple[s
     counts: Counter[str] = Counter()
     n = 0
     for n, caption in enumerate(captions, 1):  # noqa: B007  (n is the number of captions)
-        counts.update(words(caption.lower().split()).values())
+        counts.update(words(split(caption.lower())).values())
     bag = tuple(sorted(word for word, count in counts.items() if count >= min_count))
     if not bag:
         raise ConfigError(

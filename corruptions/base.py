@@ -20,6 +20,7 @@ from metaeval.data.dataset import Absent, CaptionDataset, ImageId
 from metaeval.errors import ConfigError
 from metaeval.options import Rate
 from metaeval.runs.records import Edit, Version
+from metaeval.text.language import language_of
 
 # How bad a corrupted caption is, mildest first; docs/corruptions.md has the definitions.
 Severity = Literal["none", "mild", "major", "critical"]
@@ -113,6 +114,8 @@ class Corruption(ABC):
         captions that a metric was trained on.
     needs
         The parts of the dataset that it requires: "scene_graphs".
+    languages
+        The languages whose text it changes; `None`: any.
     """
 
     name: ClassVar[str]
@@ -123,6 +126,7 @@ class Corruption(ABC):
     experimental: ClassVar[bool] = False
     flaw: ClassVar[str | None] = None
     needs: frozenset[str] = frozenset()
+    languages: ClassVar[frozenset[str] | None] = None
 
     @property
     def label(self) -> str:
@@ -135,7 +139,17 @@ class Corruption(ABC):
         return {}
 
     def missing(self, dataset: CaptionDataset) -> Absent | None:
-        """The first part that the corruption needs and the dataset does not have."""
+        """What the dataset lacks: captions in a language that it changes, or a part it needs."""
+        if self.languages is not None:
+            language = language_of(dataset)
+            if language is not None and language not in self.languages:
+                return Absent(
+                    "language",
+                    f"it changes text in {', '.join(sorted(self.languages))} only, and the "
+                    f"captions are in '{language}'",
+                    "corruption=replace, shuffle, delete, insert, reverse and random read any "
+                    "language",
+                )
         for need in sorted(self.needs):
             part = dataset.part(need)
             if isinstance(part, Absent):

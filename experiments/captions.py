@@ -16,6 +16,7 @@ from metaeval.experiments.base import ToScore
 from metaeval.results.run import DatasetInfo, RecordCounts
 from metaeval.runs import files
 from metaeval.runs.records import Version
+from metaeval.text.language import language_of
 
 
 def require_captions(dataset: CaptionDataset) -> None:
@@ -103,11 +104,18 @@ def reference_counts(dataset: CaptionDataset) -> list[int]:
     return sorted({len(references) for references in dataset.references})
 
 
+def language_note(dataset: CaptionDataset) -> str:
+    """The language for the first line of output; nothing where it is English or unknown."""
+    language = language_of(dataset)
+    return "" if language in (None, "en") else f", captions in '{language}'"
+
+
 def describe_dataset(dataset: CaptionDataset) -> str:
     """The dataset in a few words, for the first line of output."""
     counts = reference_counts(dataset)
     spread = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     text = f"{dataset.name}: {len(dataset):,} images, {spread} references each"
+    text += language_note(dataset)
     if dataset.records:
         text += f"; {dataset.records}"
     return f"{text} ({dataset.fallback})" if dataset.fallback else text

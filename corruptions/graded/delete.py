@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from metaeval.corruptions.base import Caption, Corrupted, RatedCorruption
-from metaeval.corruptions.tokens import words
+from metaeval.corruptions.tokens import join, split, words
 from metaeval.runs.records import MISSING_WORDS, Edit
 
 
@@ -28,14 +28,14 @@ class Delete(RatedCorruption):
     kind = "words"
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
-        tokens = caption.text.split()
+        tokens = split(caption.text)
         holds_word = list(words(tokens))
         n = min(round(self.rate * len(holds_word)), len(holds_word) - 1)
         if n <= 0:
             return Corrupted(caption.text, False, (), self.rate, 0.0)
         chosen = set(rng.permutation(holds_word)[:n].tolist())
         return Corrupted(
-            " ".join(token for i, token in enumerate(tokens) if i not in chosen),
+            join([token for i, token in enumerate(tokens) if i not in chosen], caption.text),
             True,
             tuple(Edit(i, tokens[i], "") for i in sorted(chosen)),
             self.rate,

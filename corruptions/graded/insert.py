@@ -6,7 +6,7 @@ import numpy as np
 
 from metaeval.corruptions.bag import FromBag
 from metaeval.corruptions.base import Caption, Corrupted
-from metaeval.corruptions.tokens import words
+from metaeval.corruptions.tokens import join, split, words
 from metaeval.runs.records import WRONG_WORDS, Edit
 
 
@@ -32,7 +32,7 @@ class Insert(FromBag):
     kind = "words"
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
-        tokens = caption.text.split()
+        tokens = split(caption.text)
         holds_word = list(words(tokens))
         n = round(self.rate * len(holds_word))
         if n == 0:
@@ -44,4 +44,4 @@ class Insert(FromBag):
         for i, token in enumerate(tokens):
             out += [edit.after for edit in edits if edit.position == i]
             out.append(token)
-        return Corrupted(" ".join(out), True, edits, self.rate, n / len(holds_word))
+        return Corrupted(join(out, caption.text), True, edits, self.rate, n / len(holds_word))

@@ -18,7 +18,7 @@ import numpy as np
 
 from metaeval.corruptions.bag import MIN_COUNT, FromBag
 from metaeval.corruptions.base import Caption, Corrupted
-from metaeval.corruptions.tokens import rewritten, with_word, words
+from metaeval.corruptions.tokens import rewritten, split, with_word, words
 from metaeval.data.dataset import CaptionDataset
 from metaeval.options import PositiveInt, Rate
 from metaeval.runs.records import WRONG_WORDS
@@ -64,7 +64,7 @@ class Replace(FromBag):
         self._place = {word: i for i, word in enumerate(self.bag)}
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
-        tokens = caption.text.split()
+        tokens = split(caption.text)
         old = words(tokens)
         # a prefix of a permutation, not `choice`: its stream is the plainest NumPy has
         chosen = rng.permutation(list(old))[: round(self.rate * len(old))].tolist()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from metaeval.corruptions.base import Caption, Corrupted, Corruption
-from metaeval.corruptions.tokens import rewritten, words
+from metaeval.corruptions.tokens import rewritten, split, words
 from metaeval.runs.records import WRONG_PLACES
 
 
@@ -23,7 +23,7 @@ class Reverse(Corruption):
     kind = "order"
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
-        tokens = caption.text.split()
+        tokens = split(caption.text)
         places = list(words(tokens))
         new = {i: tokens[j] for i, j in zip(places, reversed(places), strict=True)}
         return rewritten(caption.text, new, 1.0)

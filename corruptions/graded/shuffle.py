@@ -10,7 +10,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from metaeval.corruptions.base import Caption, Corrupted, RatedCorruption
-from metaeval.corruptions.tokens import read, rewritten, with_word, words
+from metaeval.corruptions.tokens import read, rewritten, split, with_word, words
 from metaeval.errors import ConfigError
 from metaeval.options import Rate
 from metaeval.runs.records import WRONG_PLACES
@@ -69,7 +69,7 @@ class Shuffle(RatedCorruption):
         return {**super().parameters, "derange": self.derange, **stays}
 
     def corrupt(self, caption: Caption, rng: np.random.Generator) -> Corrupted:
-        tokens = caption.text.split()
+        tokens = split(caption.text)
         holds_word = list(words(tokens))
         n = round(self.rate * len(holds_word))
         for _ in range(_DRAWS):

@@ -40,6 +40,8 @@ class LanguageCorruption(Corruption):
         In how many places, at most; a caption that offers fewer is changed where it can be.
     """
 
+    languages = frozenset({"en"})
+
     unchanged_reason: ClassVar[str] = "has no place for the change"
     settles_articles: ClassVar[bool] = True  # "a" and "an" follow the new word after them
 

@@ -79,6 +79,8 @@ class TruthCorruption(Corruption):
         Finds the statements of a caption; by default the scene graphs of the dataset.
     """
 
+    languages = frozenset({"en"})
+
     effect: ClassVar[Effect | None] = "contradiction"
 
     def __init__(self, times: PositiveInt = 1, finder: Finder | None = None) -> None:

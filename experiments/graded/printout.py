@@ -40,6 +40,11 @@ def _rows(result: GradedResult, published: Mapping[str, float]) -> Iterator[str]
         yield "controls (not metrics)"
         for m in done[len(metrics) :]:
             yield _row(m, width, None)
+    if result.unchanged:
+        yield (
+            "no corruption changed a caption: all versions of an image are the same, and these "
+            "numbers say nothing about the metrics"
+        )
     yield from _spreads(metrics)
     counted: dict[str, None] = {}
     for m in result.metrics:

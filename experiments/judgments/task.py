@@ -16,7 +16,7 @@ from metaeval.config import load_dataset
 from metaeval.data.judgments.judged import Judgments
 from metaeval.errors import ConfigError
 from metaeval.experiments.base import Experiment, MetricExperiment, Pass, ToScore
-from metaeval.experiments.captions import record_counts
+from metaeval.experiments.captions import language_note, record_counts
 from metaeval.experiments.forced_choice.task import ForcedChoiceAgreement
 from metaeval.experiments.judgments.files import write_judgments, write_scores
 from metaeval.experiments.judgments.printout import printout
@@ -103,7 +103,7 @@ class HumanCorrelation(MetricExperiment[Judgments, Scores]):
         facts, rows = data.facts, dict.fromkeys(row_counts(data).values())
         return (
             f"{data.title}: {facts['judged']:,} captions of {facts['images']:,} "
-            f"images, {' and '.join(f'{n:,}' for n in rows)} rows "
+            f"images{language_note(data.dataset)}, {' and '.join(f'{n:,}' for n in rows)} rows "
             f"({data.protocol.name}: own captions {data.protocol.own_captions}, ratings "
             f"{data.protocol.ratings}, documents by {data.protocol.documents}); "
             f"{data.dataset.records}"

@@ -19,7 +19,7 @@ from metaeval.data.dataset import Absent
 from metaeval.data.pairs.pairs import CaptionPairs
 from metaeval.errors import ConfigError, require_count
 from metaeval.experiments.base import MetricExperiment, Pass
-from metaeval.experiments.captions import record_counts
+from metaeval.experiments.captions import language_note, record_counts
 from metaeval.experiments.pairs.files import write_accuracies, write_pairs, write_scores
 from metaeval.experiments.pairs.printout import printout
 from metaeval.experiments.pairs.statistics import PairScores, RefineBy, statistics
@@ -110,6 +110,7 @@ class TrueAgainstFalse(MetricExperiment[CaptionPairs, list[MetricScores]]):
             f"{len(data.kinds)} kind{'' if len(data.kinds) == 1 else 's'}; the true caption of "
             f"{facts['true_among_references']:,} was among the references and was taken out, "
             f"{facts['near_copies']:,} have a near-copy there; {data.dataset.records}"
+            f"{language_note(data.dataset)}"
         )
 
     def write_versions(self, data: CaptionPairs, record: RunRecord) -> None:

@@ -105,6 +105,8 @@ class CaptionDataset:
     excluded_ids
         Ids of the images that were left out on purpose (`dataset.exclude`). A system's captions of
         them are not an error; they are ignored.
+    language
+        The declared language ("de"); `None`: it is detected (`metaeval.text.language`).
     fallback
         Set if this dataset replaces another: which one was searched for, and where.
     parts
@@ -126,6 +128,7 @@ class CaptionDataset:
     pool_source: tuple[ImageSource | None, ...] | None = None
     records: RecordCount | None = None
     excluded_ids: frozenset[ImageId] = frozenset()
+    language: str | None = None
     _loaded: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     _derived: dict[str, Any] = field(

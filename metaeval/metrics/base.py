@@ -24,6 +24,7 @@ from metaeval.errors import MetaevalError
 from metaeval.runs.records import ScoreColumn, TrainingFacts
 from metaeval.runs.source import UNSAVED, source_digest
 from metaeval.runs.store import Store, content_digest
+from metaeval.text.language import UNSPACED, language_of, tokenizer_for
 
 Scores = npt.NDArray[np.float64]
 
@@ -60,6 +61,8 @@ class Metric(ABC):
         The configuration's name: "bleu".
     needs
         What must be there of the dataset: "references", "images", "objects", "scene_graphs".
+    languages
+        The languages of the captions that it reads ("en"); `None`: any.
     pairwise
         Whether it scores a caption against another one: its captions come as `join_pair` gives
         them, and it runs only in experiments that compare two captions.
@@ -67,6 +70,7 @@ class Metric(ABC):
 
     name: ClassVar[str]
     needs: ClassVar[frozenset[str]] = frozenset({"references"})
+    languages: frozenset[str] | None = None
 
     @property
     def pairwise(self) -> bool:
@@ -94,6 +98,8 @@ class Metric(ABC):
 
         Call this to score captions; a metric implements `bind`.
         """
+        if (absent := self.missing_language(dataset)) is not None:
+            return absent
         bound = self.bind(dataset, store)
         if not isinstance(bound, Absent):
             for part in (self, bound):
@@ -118,6 +124,33 @@ class Metric(ABC):
     def runs_network(self) -> bool:
         """Whether it runs a neural network on this machine, which a GPU makes faster."""
         return False
+
+    @property
+    def needs_spaces(self) -> bool:
+        """Whether its tokenizer finds words by the spaces between them."""
+        return bool(getattr(getattr(self, "tokenizer", None), "needs_spaces", False))
+
+    def missing_language(self, dataset: CaptionDataset) -> Absent | None:
+        """Why the metric does not read the language of the captions; `None` where it does."""
+        if self.languages is None and not self.needs_spaces:
+            return None
+        language = language_of(dataset)
+        if language is None:
+            return None
+        if self.languages is not None and language not in self.languages:
+            known = ", ".join(sorted(self.languages))
+            return Absent(
+                "language",
+                f"it reads captions in {known}, and these are in '{language}'",
+                f"dataset.language={min(self.languages)} if that is wrong",
+            )
+        if self.needs_spaces and language in UNSPACED:
+            return Absent(
+                "language",
+                f"its tokenizer splits at spaces, which captions in '{language}' do not have",
+                f"metric.{self.name}.tokenizer={tokenizer_for(language)} (or char)",
+            )
+        return None
 
     def missing_part(self, dataset: CaptionDataset) -> Absent | None:
         """The first of the metric's parts that is missing in the dataset."""

@@ -413,6 +413,12 @@ class GradedResult(RunResult[GradedStatistics]):
             )
             yield from zip(SWEEP_MEASURES, values, strict=True)
 
+    @property
+    def unchanged(self) -> bool:
+        """Whether no corruption changed any caption."""
+        *corrupted, _ = self.sets  # the last is the human caption
+        return bool(corrupted) and not any(s.n_applied for s in corrupted)
+
     def control_comparison(self, name: str, measure: Measure) -> Comparison | None:
         """A column minus the best control of the measure; `None` where it was not compared."""
         compared = self.against_control.get(measure)

@@ -45,6 +45,12 @@ def summary(run: GradedRun) -> list[Finding]:
 
 def _order(run: GradedRun, rows: list[Metric]) -> Finding:
     versions = f"{amount(len(run.sets), 'version')} of {amount(len(run.image_ids), 'caption')}"
+    if run.result.unchanged:
+        return Finding(
+            "Order.",
+            f"No corruption changed a caption: the {versions} are the same text within an image, "
+            "and no metric can order them.",
+        )
     if not rows:
         which = "Every metric that gave a result" if trained(run) else "No metric gave a result"
         rest = " was chosen or trained on this kind of test" if trained(run) else ""

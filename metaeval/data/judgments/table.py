@@ -42,6 +42,7 @@ class TableOptions(Choices, total=False):
     references: str | Path | None
     raters: tuple[str, ...] | list[str] | None
     higher_is_better: bool
+    language: str | None
 
 
 def load_table(
@@ -94,6 +95,8 @@ def load_table(
     raters
         Columns with the ratings of one person each: `[rater1, rater2, rater3]`. They are ratings of
         one dimension, "human".
+    language
+        The language of the captions ("de"); by default it is detected.
     higher_is_better
         False where a higher rating means a worse caption: ratings are then counted as negative.
 
@@ -106,6 +109,7 @@ def load_table(
         raise ConfigError(f"dataset.file: '{path.name}' is not one of {', '.join(FORMATS)}")
     fields, raters = options.pop("fields", None), options.pop("raters", None)
     higher_is_better = options.pop("higher_is_better", True)
+    language = options.pop("language", None)
     more_references = options.pop("references", None)
     chosen = protocol_for(name, protocol, **options)  # type: ignore[misc]  # what Choices has
     dimensions = [human] if isinstance(human, str) else list(human)
@@ -130,7 +134,8 @@ def load_table(
         notes=[*reader.tidy.notes(), *notes, *note], limit=limit, read=n_read,
         instances=instances, images=images, data=data,
     )  # fmt: skip
-    return replace(arranged, higher_is_better=higher_is_better)
+    documents = replace(arranged.dataset, language=language)
+    return replace(arranged, dataset=documents, higher_is_better=higher_is_better)
 
 
 class _RecordReader:

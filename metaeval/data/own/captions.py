@@ -49,6 +49,7 @@ def load_own(
     image_source: str | None = None,
     limit: int | None = None,
     fields: Mapping[str, str | None] | None = None,
+    language: str | None = None,
 ) -> CaptionDataset:
     """A dataset from a file of captions, by what the file is.
 
@@ -81,6 +82,8 @@ def load_own(
         How many references at most; by default all.
     image_source
         "coco": ids are COCO's; "other": no image is COCO's; by default file names decide.
+    language
+        The language of the captions ("de"); by default it is detected.
     limit
         Only the first `limit` images by id.
     fields
@@ -114,7 +117,7 @@ def load_own(
         (*tidy.notes(), *notes, *_remarks(human, references)),
         parts={"images": _images(images, names, ids)},
         image_source=photographs, pool_source=photographs,
-        records=RecordCount(read, len(human) + sum(map(len, references))),
+        records=RecordCount(read, len(human) + sum(map(len, references))), language=language,
     ).limited(limit)  # fmt: skip
 
 

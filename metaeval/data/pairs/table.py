@@ -40,6 +40,7 @@ def load_pairs_table(
     image_source: str | None = None,
     limit: int | None = None,
     fields: Mapping[str, str | None] | None = None,
+    language: str | None = None,
     **places: Unpack[ImagePlaces],
 ) -> CaptionPairs:
     """True and false captions from your own table; several false ones make several pairs.
@@ -59,6 +60,8 @@ def load_pairs_table(
     fields
         What the file calls `image_id`, `true`, `false`, `paraphrase`, `kind`, `references` and
         `image_path`, where it calls them otherwise. Common names are recognised, which is logged.
+    language
+        The language of the captions ("de"); by default it is detected.
     limit, places
         As in `metaeval.data.pairs.sugarcrepe.load_sugarcrepe`.
 
@@ -87,11 +90,12 @@ def load_pairs_table(
         dict.fromkeys(p.image for p in pairs), names,
         declared=image_source, collection=name, **places,
     )  # fmt: skip
-    return arrange_pairs(
+    arranged = arrange_pairs(
         name, name, [replace(p, source=sources[p.image]) for p in pairs],
         sources={path.name: table.sha256}, notes=[*tidy.notes(), *notes, *note], captions=captions,
         near_copies=near_copies, limit=limit, **places,
     )  # fmt: skip
+    return replace(arranged, dataset=replace(arranged.dataset, language=language))
 
 
 def _pairs(record: dict[str, object], tidy: Tidy, path: Path, where: str) -> Iterator[CaptionPair]:

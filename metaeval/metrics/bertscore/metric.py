@@ -87,6 +87,8 @@ class BertScore(Metric):
         if memory_gib <= 0:
             raise ConfigError(f"metric.bertscore.memory_gib must be positive: {memory_gib!r}")
         self.model, self.layer, self.idf, self.rescale = model, layer, idf, rescale
+        if model == "auto":  # models of English
+            self.languages = frozenset({"en"})
         self.device, self.dtype = check_name(device), check_dtype(dtype)
         self.memory_gib = memory_gib
         self.download, self.offline = download, truthy(offline)

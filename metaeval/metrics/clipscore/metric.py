@@ -224,6 +224,8 @@ class ClipScore(Metric):
         if not weight > 0:
             raise ConfigError(f"metric.{self.name}.weight must be positive: {weight!r}")
         self.model, self.pretrained = model, pretrained
+        if model == "ViT-B-32":  # whose weights have learned from English captions
+            self.languages = frozenset({"en"})
         self.prefix, self.weight = prefix, float(weight)
         self.device, self.dtype = check_name(device), check_dtype(dtype)
         self.download, self.offline = download, truthy(offline)

@@ -71,6 +71,7 @@ class Faier(Metric):
     """
 
     name = "faier"
+    languages = frozenset({"en"})
     needs = frozenset()  # the regions say themselves what they lack
 
     def __init__(

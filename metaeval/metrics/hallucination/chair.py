@@ -47,6 +47,7 @@ class Chair(SummableMetric):
     """
 
     name = "chair"
+    languages = frozenset({"en"})
     columns: tuple[ScoreColumn, ...] = (
         ScoreColumn("CHAIR-s", higher_is_better=False, headline=False),
         ScoreColumn("CHAIR-i", higher_is_better=False),

@@ -46,6 +46,7 @@ class LanguageModel(Metric):
     """
 
     name = "lm"
+    languages = frozenset({"en"})
     needs = frozenset()
     columns = (
         ScoreColumn("LM", precision=NETWORK_PRECISION),

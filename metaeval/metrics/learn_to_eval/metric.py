@@ -49,6 +49,7 @@ class LearnToEval(Metric):
     """
 
     name = "learn_to_eval"
+    languages = frozenset({"en"})
 
     def __init__(self, regions: RegionSource, variant: str = IMAGE, weights: str = AUTO) -> None:
         if variant not in (IMAGE, TEXT):

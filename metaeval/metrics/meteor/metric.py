@@ -69,7 +69,7 @@ class Meteor(SummableMetric):
             if value is not None and value < 1:
                 raise ConfigError(f"{option} must be at least 1, not {value}")
         self.tokenizer = None if tokenizer == "none" else tokenizers.get(tokenizer)
-        self.language = language
+        self.language, self.languages = language, frozenset({language})
         self.heap_mib, self.threads = heap_mib, threads
 
     def bind(self, dataset: CaptionDataset, store: Store | None = None) -> MeteorScorer | Absent:

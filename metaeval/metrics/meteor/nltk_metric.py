@@ -48,6 +48,7 @@ class MeteorNltk(Metric):
     """
 
     name = "meteor_nltk"
+    languages = frozenset({"en"})
     columns = (ScoreColumn("METEOR (nltk)", variant_of="METEOR", model="nltk"),)
 
     def __init__(

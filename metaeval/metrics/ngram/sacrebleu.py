@@ -21,7 +21,8 @@ from metaeval.runs.records import ScoreColumn
 from metaeval.runs.store import Store
 from metaeval.text.numbered import flatten_references
 
-TOKENIZERS = ("13a", "intl", "char", "none")  # those of sacrebleu's that need no download
+# those of sacrebleu's; flores200 downloads a model on first use
+TOKENIZERS = ("13a", "intl", "char", "zh", "ja-mecab", "flores200", "none")
 SMOOTHING = ("exp", "floor", "add-k", "none")
 
 
@@ -56,6 +57,7 @@ class SacreBleu(SummableMetric):
                 f"unknown tokenizer '{tokenizer}' for SacreBLEU; choose from "
                 f"{', '.join(TOKENIZERS)}"
             )
+        self._spaced = tokenizer in ("13a", "intl")
         self.bleu = BLEU(
             smooth_method=smooth, tokenize=tokenizer, lowercase=lowercase, effective_order=True
         )
@@ -69,6 +71,10 @@ class SacreBleu(SummableMetric):
         pairs = [pair.split(":", 1) for pair in self.bleu.get_signature().format().split("|")]
         settings = {key: value for key, value in pairs if key != "nrefs"}
         return SacreBleuScorer(self, settings | {"v": 1}, dataset)
+
+    @property
+    def needs_spaces(self) -> bool:
+        return self._spaced
 
     @property
     def statistics_names(self) -> tuple[str, ...]:

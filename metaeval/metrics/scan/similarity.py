@@ -27,6 +27,7 @@ class ScanSimilarity(ScanMetric):
     """
 
     name = "scan"
+    languages = frozenset({"en"})
     plain_columns = (
         ScoreColumn("SCAN-i2t", bounds=(-1.0, 1.0), precision=NETWORK_PRECISION),
         ScoreColumn("SCAN-t2i", bounds=(-1.0, 1.0), precision=NETWORK_PRECISION),

@@ -44,6 +44,7 @@ class Tiger(ScanMetric):
     """
 
     name = "tiger"
+    languages = frozenset({"en"})
     plain_columns = (
         ScoreColumn("TIGEr", precision=NETWORK_PRECISION),
         ScoreColumn("TIGEr-RRS", part_of="TIGEr", precision=NETWORK_PRECISION),

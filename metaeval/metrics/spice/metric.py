@@ -45,6 +45,7 @@ class Spice(Metric):
     """
 
     name = "spice"
+    languages = frozenset({"en"})
 
     def __init__(
         self,

@@ -63,6 +63,7 @@ class Vifidel(Metric):
     """
 
     name = "vifidel"
+    languages = frozenset({"en"})
     needs = frozenset({"objects"})  # of "gold"; other sources say themselves what they lack
 
     def __init__(

@@ -46,6 +46,7 @@ class Wmd(Metric):
     """
 
     name = "wmd"
+    languages = frozenset({"en"})
     columns = (
         ScoreColumn("WMD-worst", headline=False, precision=NETWORK_PRECISION),
         ScoreColumn("WMD-mean", headline=False, precision=NETWORK_PRECISION),

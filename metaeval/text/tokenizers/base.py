@@ -15,7 +15,16 @@ from typing import Any, ClassVar
 from metaeval.data.dataset import Absent
 from metaeval.errors import ConfigError
 
-_CLASSES = {"ptb": "PtbTokenizer", "java": "JavaPtbTokenizer", "whitespace": "WhitespaceTokenizer"}
+_CLASSES = {
+    "ptb": "PtbTokenizer",
+    "java": "JavaPtbTokenizer",
+    "whitespace": "WhitespaceTokenizer",
+    "char": "CharTokenizer",
+    "zh": "ChineseTokenizer",
+    "ja-mecab": "JapaneseTokenizer",
+    "flores": "FloresTokenizer",
+}
+_PLACES = {"ptb": "ptb", "java": "java", "whitespace": "base"}  # the module; others: sacrebleu
 
 _shared: list[Tokenizer] = []  # those that `get` has made
 
@@ -24,6 +33,7 @@ class Tokenizer(ABC):
     """Splits texts into tokens; remembers what it has seen."""
 
     signature: ClassVar[str]
+    needs_spaces: ClassVar[bool] = True  # between words, to find them
 
     def __init__(self) -> None:
         self._memory: dict[str, list[str]] = {}
@@ -68,14 +78,14 @@ class WhitespaceTokenizer(Tokenizer):
 
 @cache
 def get(name: str) -> Tokenizer:
-    """The tokeniser called "ptb" (pure Python), "java" (the original PTB jar) or "whitespace".
+    """The tokeniser called "ptb" (pure Python), "java" (the original PTB jar) or "whitespace",
+    or one of sacrebleu's: "char", "zh", "ja-mecab", "flores".
 
     Raises ConfigError for any other name.
     """
     if name not in _CLASSES:
         raise ConfigError(f"unknown tokenizer '{name}'; choose from {', '.join(_CLASSES)}")
-    place = "base" if name == "whitespace" else name
-    module = import_module(f"metaeval.text.tokenizers.{place}")
+    module = import_module(f"metaeval.text.tokenizers.{_PLACES.get(name, 'sacrebleu')}")
     tokenizer: Tokenizer = getattr(module, _CLASSES[name])()
     _shared.append(tokenizer)
     return tokenizer

@@ -23,6 +23,10 @@ _REMEMBERED = 50_000  # texts whose tuples are kept: references come again with 
 MODEL = Path(__file__).parent / "model"
 
 
+# marks of Chinese and Japanese text, which the tagger would take for nouns
+_ASCII_MARKS = str.maketrans("。，、！？；：（）「」『』《》", '.,,!?;:()""""""')
+
+
 @cache
 def identity() -> str:
     """What a text's tuples depend on: the code's version and the model's bytes."""
@@ -47,6 +51,7 @@ class DependencyParser:
 
     def trees(self, text: str) -> list[list[Word]]:
         """The words of each sentence of a text with tags, lemmas, heads and relations."""
+        text = text.translate(_ASCII_MARKS)
         return [self._tree(words) for words in tagger.split_sentences(text)]
 
     def _tree(self, words: Sequence[str]) -> list[Word]:

@@ -1,0 +1,74 @@
+"""Which language captions are in: detected by py3langid, whose package brings its model."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from metaeval.data.dataset import CaptionDataset
+
+# languages written without spaces between words: a tokenizer for English sees one word
+UNSPACED = frozenset({"zh", "ja", "th", "lo", "km", "my"})
+TOKENIZERS = {"zh": "zh", "ja": "ja-mecab"}  # what to choose for them; "char" for the others
+
+_SAMPLE = 200  # captions
+_CHUNKS = 5
+_WORDS = 40  # different words, below which Latin letters are too little to tell a language
+_LETTERS = 40  # of other scripts
+_ENGLISH = frozenset({"the", "of", "and", "with", "is", "are", "on", "at", "his", "their", "an"})
+_WORD = re.compile(r"[^\W\d_]+")
+_UNSPACED_LETTER = re.compile("[぀-ヿ㐀-䶿一-鿿฀-๿]")
+
+
+def language_of(dataset: CaptionDataset) -> str | None:
+    """The language of a dataset (ISO 639-1): what it declares, or what its captions are.
+
+    `None` where that cannot be told: too few words, or no clear answer.
+    """
+    if dataset.language is not None:
+        return dataset.language
+    return dataset.derive("language", lambda: detect_language(_texts(dataset)))
+
+
+def detect_language(texts: Iterable[str]) -> str | None:
+    """The language of captions, from a sample of them; `None` where that cannot be told.
+
+    English function words are counted first, for English needs no model then. Otherwise the sample
+    is cut into five chunks, and all of them must be of one language; where most letters are of a
+    script without spaces, most of them.
+
+    >>> detect_language(["a dog"]) is None
+    True
+    """
+    given = [text for text in dict.fromkeys(texts) if text]
+    sample = random.Random(0).sample(given, min(_SAMPLE, len(given)))
+    words = [word for text in sample for word in _WORD.findall(text.lower())]
+    unspaced = len(_UNSPACED_LETTER.findall("".join(sample)))
+    letters = sum(map(len, words))
+    if 2 * unspaced <= letters:
+        if len(set(words)) < _WORDS:
+            return None
+        counts = Counter(word for word in words if word in _ENGLISH)
+        if sum(counts.values()) >= 0.08 * len(words) and len(counts) >= 3:
+            return "en"
+    elif unspaced < _LETTERS:
+        return None
+    import py3langid  # slow to import: only where function words do not tell
+
+    chunks = [" ".join(sample[k::_CHUNKS]) for k in range(min(_CHUNKS, len(sample)))]
+    votes = Counter(str(py3langid.classify(chunk)[0]) for chunk in chunks)
+    language, n = votes.most_common(1)[0]
+    needed = len(chunks) // 2 + 1 if 2 * unspaced > letters else len(chunks)
+    return language if n >= needed else None
+
+
+def tokenizer_for(language: str) -> str:
+    """The tokenizer that fits a language without spaces."""
+    return TOKENIZERS.get(language, "char")
+
+
+def _texts(dataset: CaptionDataset) -> Sequence[str]:
+    """The human captions; of datasets that are documents of references alone, all references."""
+    return [*dataset.human, *(text for group in dataset.references for text in group)]

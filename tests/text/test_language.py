@@ -1,0 +1,174 @@
+"""Languages: detection on hand-made sets, what is skipped, sacrebleu's tokenizers, corruptions."""
+
+from __future__ import annotations
+
+import csv
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sacrebleu.tokenizers.tokenizer_char
+import sacrebleu.tokenizers.tokenizer_zh
+
+import metaeval
+import metaeval.data.coco.load
+from metaeval.config import build, compose_config
+from metaeval.corruptions.base import Caption
+from metaeval.corruptions.graded.delete import Delete
+from metaeval.corruptions.graded.shuffle import Shuffle
+from metaeval.data.dataset import Absent, CaptionDataset
+from metaeval.data.own.captions import load_own
+from metaeval.metrics.base import Scorer
+from metaeval.runs.store import MemoryStore
+from metaeval.text.language import detect_language, language_of
+from metaeval.text.tokenizers.base import get
+
+SETS = Path(__file__).parents[1] / "data/languages"
+NAMES = {"german": "de", "chinese": "zh", "japanese": "ja"}
+
+
+def captions(name: str) -> list[list[str]]:
+    """30 lists of a caption and a reference, written for these tests."""
+    lines = (SETS / f"{name}.txt").read_text(encoding="utf-8").splitlines()
+    return [line.split("\t") for line in lines]
+
+
+def table(name: str, folder: Path) -> Path:
+    path = folder / f"{name}.csv"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        rows = [(k, text) for k, pair in enumerate(captions(name)) for text in pair]
+        csv.writer(file).writerows([("image_id", "caption"), *rows])
+    return path
+
+
+def bound(metric: str, dataset: CaptionDataset, **options: str) -> Scorer | Absent:
+    overrides = [f"metric.{metric}.{key}={value}" for key, value in options.items()]
+    config = compose_config([f"metric=[{metric}]", *overrides])
+    return build(metric, config).scorer(dataset, MemoryStore())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_language_is_detected(name: str, tmp_path: Path) -> None:
+    data = load_own(table(name, tmp_path))
+    assert len(data) == 30
+    assert language_of(data) == NAMES[name]
+    assert language_of(load_own(table(name, tmp_path), language="en")) == "en"
+
+
+def test_english_and_what_cannot_be_told(coco_root: Path) -> None:
+    data = metaeval.data.coco.load.load_coco("coco_val2017", "val2017", data=coco_root)
+    assert detect_language(data.human) == "en"
+    assert detect_language(data.human[:60]) == "en"
+    assert detect_language(["ein Hund", "une vache"]) is None  # too few words
+    assert detect_language(["word word word"] * 100) is None
+    assert detect_language([]) is None
+
+
+@pytest.mark.parametrize(
+    ("metric", "name", "options", "reason"),
+    [
+        ("spice", "german", {}, "it reads captions in en, and these are in 'de'"),
+        ("meteor", "chinese", {}, "it reads captions in en, and these are in 'zh'"),
+        ("bleu", "german", {}, None),
+        ("bleu", "chinese", {}, "its tokenizer splits at spaces"),
+        ("sacrebleu", "japanese", {}, "its tokenizer splits at spaces"),
+        ("bleu", "chinese", {"tokenizer": "zh"}, None),
+        ("cider", "japanese", {"tokenizer": "char"}, None),
+        ("sacrebleu", "chinese", {"tokenizer": "zh"}, None),
+        ("random_score", "chinese", {}, None),
+    ],
+)
+def test_metrics_of_other_languages_are_absent_with_the_reason(
+    metric: str, name: str, options: dict[str, str], reason: str | None, tmp_path: Path
+) -> None:
+    scorer = bound(metric, load_own(table(name, tmp_path)), **options)
+    if reason is None:
+        assert isinstance(scorer, Scorer)
+        scorer.close()
+    else:
+        assert isinstance(scorer, Absent)
+        assert reason in scorer.reason
+        assert scorer.remedy
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_tokens_are_those_of_sacrebleu(name: str) -> None:
+    texts = [text for pair in captions(name) for text in pair] + ["GPT-4 写了 3.5 页", "a dog."]
+    char = sacrebleu.tokenizers.tokenizer_char.TokenizerChar()
+    chinese = sacrebleu.tokenizers.tokenizer_zh.TokenizerZh()
+    assert get("char")(texts) == [char(text).split() for text in texts]
+    assert get("zh")(texts) == [chinese(text).split() for text in texts]
+
+
+def test_bleu_of_chinese_tokens_is_that_of_sacrebleu() -> None:
+    """BLEU-4 of a corpus with sacrebleu's tokens and one reference, to 1e-9.
+
+    sacrebleu's smoothing plays no part where all orders match.
+    """
+    pairs = captions("chinese")
+    candidates, references = [p[0] for p in pairs], [[p[0][:-2] + p[1]] for p in pairs]
+    found = metaeval.score(candidates, references, metrics=["bleu"], metric__bleu__tokenizer="zh")
+    expected = sacrebleu.corpus_bleu(
+        candidates, [[r[0] for r in references]], tokenize="zh", smooth_method="none"
+    )
+    assert 0.1 < found.corpus["BLEU-4"] < 1
+    assert found.corpus["BLEU-4"] == pytest.approx(expected.score / 100, abs=1e-9)
+
+
+@pytest.mark.skipif(find_spec("MeCab") is None, reason="MeCab is not installed (sacrebleu[ja])")
+def test_japanese_words_are_those_of_mecab() -> None:
+    from sacrebleu.tokenizers.tokenizer_ja_mecab import TokenizerJaMecab
+
+    texts = [text for pair in captions("japanese") for text in pair]
+    assert get("ja-mecab")(texts) == [TokenizerJaMecab()(text).split() for text in texts]
+
+
+@pytest.mark.skipif(find_spec("MeCab") is not None, reason="MeCab is installed")
+def test_japanese_without_mecab_is_absent(tmp_path: Path) -> None:
+    scorer = bound("bleu", load_own(table("japanese", tmp_path)), tokenizer="ja-mecab")
+    assert isinstance(scorer, Absent)
+    assert scorer.remedy == "pip install 'sacrebleu[ja]'"
+
+
+@pytest.mark.parametrize("parser", ["perceptron", "lexicon"])
+def test_an_unrelated_chinese_caption_has_no_spice(parser: str) -> None:
+    """A full stop was parsed as an object that both captions share: SPICE was 1.0."""
+    pairs = captions("chinese")
+    for k in range(3):  # one is too little to tell the language by, so SPICE is not skipped
+        found = metaeval.score(
+            [pairs[k][0]], [[pairs[k + 7][1]]], metrics=["spice"], metric__spice__parser=parser
+        )
+        (column,) = [c for c in found.table if c.startswith("SPICE (")]
+        assert found.table[column].tolist() == [0.0]
+
+
+def test_characters_are_the_words_of_texts_without_spaces() -> None:
+    rng = np.random.default_rng(0)
+    text = captions("chinese")[0][0]
+    shuffled = Shuffle(1.0).corrupt(Caption(1, text), rng)
+    assert shuffled.applied
+    assert " " not in shuffled.text
+    assert sorted(shuffled.text) == sorted(text)
+    deleted = Delete(0.5).corrupt(Caption(1, text), rng)
+    assert len(deleted.text) < len(text)
+    assert set(deleted.text) <= set(text)
+
+
+def test_a_run_says_the_language_and_that_nothing_was_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("METAEVAL_CACHE", str(tmp_path / "cache"))
+    options = {"dataset": "own", "dataset__file": str(table("german", tmp_path)),
+               "metrics": ["bleu"], "stats__replicates": 10}  # fmt: skip
+    with pytest.raises(metaeval.errors.ConfigError, match="changes text in en only"):
+        metaeval.run("graded", corruption="wrong_colour", out=tmp_path / "1", **options)
+    metaeval.run("replace", report="none", out=tmp_path / "2", **options)
+    assert "captions in 'de'" in capsys.readouterr().out
+    run = metaeval.run(
+        "graded", corruption="wrong_colour", dataset__language="en", out=tmp_path / "3", **options
+    )
+    assert "no corruption changed a caption" in capsys.readouterr().out
+    page = (run.directory / "report.html").read_text(encoding="utf-8")
+    assert "No corruption changed a caption" in page
+    assert "best" not in page.split("No corruption changed a caption")[1][:300]
